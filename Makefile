@@ -5,7 +5,7 @@ BENCH ?=
 
 PACKAGES ?= .
 
-.PHONY: all deps test-deps up test test-heavy bench install deb tarball clean
+.PHONY: all deps test-deps up test test-heavy bench install deb rpm tarball clean
 
 all: deps
 	@tools/build $(BUILD)
@@ -32,7 +32,7 @@ install: all
 	@meson configure $(BUILD) -Dprefix="$(PREFIX)"
 	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --quiet
 
-deb tarball: all
+deb rpm tarball: all
 	@tools/package $@ $(BUILD) $(PACKAGES)
 
 clean:

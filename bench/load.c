@@ -11,7 +11,7 @@
  *                                  streams) */
 #include "base/alloc.h"
 #include "base/str.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/message.h"
 
 #include <spawn.h>

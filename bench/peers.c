@@ -6,7 +6,7 @@
 #include "agent/agent.h"
 #include "base/alloc.h"
 #include "base/vec.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "io/clock.h"
 #include "io/log.h"
 #include "io/net/link.h"

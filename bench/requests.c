@@ -291,7 +291,7 @@ static void row(void *ctx, const void *record)
     rows_seen++;
 }
 
-static void query(const char *name, struct msg_query q)
+static void query_as(const struct peer *peer, const char *name, struct msg_query q)
 {
     struct query_at at = {0};
     struct view view = {.row = row};
@@ -303,7 +303,7 @@ static void query(const char *name, struct msg_query q)
     rows_seen = 0;
     do {
         double began = now_ms();
-        refusal = core_query_part(core, &q, &mallory, now_us, &view, &detail, &at, PART);
+        refusal = core_query_part(core, &q, peer, now_us, &view, &detail, &at, PART);
         double took = now_ms() - began;
         longest = took > longest ? took : longest;
         all += took;
@@ -314,6 +314,17 @@ static void query(const char *name, struct msg_query q)
                       refusal ? "; refused: " : "",
                       refusal ? arena_printf(arena, "%.60s", str_text(&detail)) : ""));
     str_done(&detail);
+}
+
+static void query(const char *name, struct msg_query q)
+{
+    query_as(&mallory, name, q);
+}
+
+/* Where nothing is private everybody sees what an administrator sees. */
+static void query_all(const char *name, struct msg_query q)
+{
+    query_as(&root, name, q);
 }
 
 /* The request's own step; what it leaves to later wakes is sliced there (core_sweep). */
@@ -368,6 +379,7 @@ static void queries(void)
     char *names = repeated("xyz", LIMIT_TEXT_BYTES),
          *uids = repeated("4000000000", LIMIT_TEXT_BYTES);
     char *one = repeated("n1", LIMIT_TEXT_BYTES), *every = repeated("n[1-10000]", LIMIT_TEXT_BYTES);
+    char *thirteen = repeated("n[1-10000]", 13 * 11 + 1); /* 130,000 of 131,072 names */
     query("squeue", (struct msg_query){.what = QUERY_JOBS});
     query("squeue -j, 10,000 ids", (struct msg_query){.what = QUERY_JOBS, .ids = ids});
     query("squeue -j, an array again and again",
@@ -381,6 +393,8 @@ static void queries(void)
     query("squeue -w, a node again and again",
           (struct msg_query){.what = QUERY_JOBS, .nodes = one});
     query("squeue -w, all nodes", (struct msg_query){.what = QUERY_JOBS, .nodes = "n[1-10000]"});
+    query("squeue -w, all nodes thirteen times",
+          (struct msg_query){.what = QUERY_JOBS, .nodes = thirteen});
     query("squeue -w, all nodes again and again",
           (struct msg_query){.what = QUERY_JOBS, .nodes = every});
     query("squeue -s", (struct msg_query){.what = QUERY_STEPS});
@@ -389,6 +403,8 @@ static void queries(void)
     query("sprio -j, 10,000 ids", (struct msg_query){.what = QUERY_PRIORITY, .ids = ids});
     query("sinfo, nodes", (struct msg_query){.what = QUERY_NODES});
     query("sinfo, nodes by name", (struct msg_query){.what = QUERY_NODES, .names = every});
+    query("sinfo, nodes by name, thirteen times",
+          (struct msg_query){.what = QUERY_NODES, .names = thirteen});
     query("sinfo, partitions", (struct msg_query){.what = QUERY_PARTITIONS});
     query("sinfo -p, 16,000 names", (struct msg_query){.what = QUERY_PARTITIONS, .names = names});
     query("sinfo -T", (struct msg_query){.what = QUERY_RESERVATIONS});
@@ -406,12 +422,26 @@ static void queries(void)
     query("scontrol show assoc, limits", (struct msg_query){.what = QUERY_LIMIT_USE});
     query("scontrol show assoc, in use", (struct msg_query){.what = QUERY_IN_USE});
     query("strigger --get", (struct msg_query){.what = QUERY_TRIGGERS});
+    query_all("sshare, nothing private", (struct msg_query){.what = QUERY_SHARES});
+    query_all("sshare, fair shares, nothing private",
+              (struct msg_query){.what = QUERY_FAIR_SHARES});
+    query_all("scontrol show assoc, limits, nothing private",
+              (struct msg_query){.what = QUERY_LIMIT_USE});
+    query_all("scontrol show assoc, in use, nothing private",
+              (struct msg_query){.what = QUERY_IN_USE});
+    query_all("squeue, nothing private", (struct msg_query){.what = QUERY_JOBS});
+    query_all("squeue -j, an array's records, nothing private",
+              (struct msg_query){.what = QUERY_JOBS,
+                                 .ids = arena_printf(arena, "%llu", (unsigned long long)array_id)});
+    query_all("remuda status, nothing private", (struct msg_query){.what = QUERY_STATUS});
+    query_all("sacctmgr show assoc, nothing private", (struct msg_query){.what = QUERY_ASSOCS});
     free(ids);
     free(again);
     free(names);
     free(uids);
     free(one);
     free(every);
+    free(thirteen);
 }
 
 static char *dependency(const char *kind, uint64_t id, size_t n)
@@ -462,7 +492,13 @@ static void submissions(void)
     s[0].req.constraint = NULL;
     s[0].req.nodelist = nodes;
     ask("sbatch -w, all nodes again and again", MSG_SUBMIT, &m);
+    char *thirteen = repeated("n[1-10000]", 13 * 11 + 1);
+    s[0].req.nodelist = thirteen;
+    ask("sbatch -w, all nodes thirteen times", MSG_SUBMIT, &m);
     s[0].req.nodelist = NULL;
+    s[0].req.exclude = thirteen;
+    ask("sbatch -x, all nodes thirteen times", MSG_SUBMIT, &m);
+    free(thirteen);
     s[0].req.exclude = commas;
     ask("sbatch -x, a node again and again", MSG_SUBMIT, &m);
     s[0].req.exclude = NULL;
@@ -544,6 +580,14 @@ static void others(void)
         &(struct msg_cancel){.ids = steps, .signal = 10});
     ask("scancel -u of another", MSG_CANCEL, &(struct msg_cancel){.uids = "10001"});
     ask("scancel --name, nobody's", MSG_CANCEL, &(struct msg_cancel){.names = "x"});
+    char *names = repeated("xyz", LIMIT_TEXT_BYTES),
+         *uids = repeated("4000000000", LIMIT_TEXT_BYTES);
+    ask("scancel --name, 16,000 names", MSG_CANCEL, &(struct msg_cancel){.names = names});
+    ask("scancel -u, 6,000 numbers", MSG_CANCEL, &(struct msg_cancel){.uids = uids});
+    ask("scancel -w, nodes of nobody's", MSG_CANCEL,
+        &(struct msg_cancel){.names = "job", .nodes = "n[9000-10000],n[9000-10000]"});
+    free(names);
+    free(uids);
     ask("strigger --clear", MSG_CLEAR_TRIGGER, &(struct msg_clear_trigger){.user_plus1 = 1});
     free(again);
     free(ids);
@@ -559,6 +603,27 @@ static void step_ask(const char *name, uint64_t job, struct job_spec *s, const c
                                 .address = "@bench",
                                 .key = name};
     ask(name, MSG_CREATE_STEP, &m);
+}
+
+/* As many conditions as there may be, in jobs that wait for one that is cancelled. */
+static void conditions(void)
+{
+    struct job_spec s = a_job();
+    s.hold = true;
+    uint64_t one = submit(&mallory, &s, 1);
+    if (!wanted("scancel of a job, all conditions there may be on it"))
+        return;
+    s = a_job();
+    char *text = dependency("afterany", one, 4000);
+    s.dependency = text;
+    size_t n = 0;
+    while (submit(&mallory, &s, 1))
+        n++;
+    free(text);
+    wakes(50);
+    ask("scancel of a job, all conditions there may be on it", MSG_CANCEL,
+        &(struct msg_cancel){.ids = arena_printf(arena, "%llu", (unsigned long long)one)});
+    printf("# %zu jobs waited for it\n", n);
 }
 
 static void steps(void)
@@ -578,6 +643,7 @@ static void steps(void)
     s.req.ntasks = 8000;
     s.req.distribution = "arbitrary";
     step_ask("srun -m arbitrary, 20,000 names", running_id, &s, every);
+    step_ask("srun -m arbitrary, 20,000 names, 1,000 nodes", wide_id, &s, every);
     s.req.distribution = NULL;
     s.cpu_bind = arena_printf(arena, "map_cpu:%s", numbers_of);
     step_ask("srun --cpu-bind=map_cpu, 12,000 numbers", wide_id, &s, NULL);
@@ -630,6 +696,7 @@ int main(int argc, char **argv)
     queries();
     submissions();
     others();
+    conditions();
     steps();
     accounting();
     crontabs();

@@ -131,6 +131,7 @@ void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effe
 
 struct agent *agent_new(const struct node *self, int64_t pid, uint64_t first_seq)
 {
+    ASSERT(!text_empty(self->name));
     struct agent *a = xcalloc(1, sizeof *a);
     a->pid = pid;
     a->heartbeat_due_us = INT64_MAX;
@@ -167,7 +168,7 @@ void agent_set_node(struct agent *a, const struct node *self)
     arena_free(a->node_arena);
     a->node_arena = fresh;
     a->node = copy;
-    devices_take(&a->devices, copy);
+    devices_set(&a->devices, copy);
 }
 
 bool agent_gpu_is_held(const struct agent *a, int32_t index)

@@ -160,6 +160,7 @@ struct agent_effects {
     struct agent_effect *v;
     size_t n, cap;
 };
+/* Empty; reset by the caller before each step, freed by agent_effects_done. */
 void agent_effects_init(struct agent_effects *fx);
 void agent_effects_reset(struct agent_effects *fx); /* empties, keeps memory */
 void agent_effects_done(struct agent_effects *fx);
@@ -188,7 +189,10 @@ const struct msg_node_welcome *agent_welcome(const struct agent *a);
  * so yet). */
 void agent_each_running(const struct agent *a, void (*fn)(void *ctx, const struct note *n),
                         void *ctx);
+/* Steps, batch scripts among them, of which something is here, or which the controller has not let
+ * go of. */
 size_t agent_held_count(const struct agent *a);
+/* Reports kept until the controller says that they are stored. */
 size_t agent_unacknowledged_count(const struct agent *a);
 
 void agent_check(const struct agent *a);    /* asserts every invariant */

@@ -22,14 +22,12 @@
 
 #include "agent/inside.h"
 #include "base/alloc.h"
-#include "model/env/device_out.h"
 #include "model/grammar/gres.h"
 #include "model/job/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define KIND      "gpu"
 #define FOUND_MAX 63 /* numbers that a note can name */
 
 const char devices_not_looked[] = "the node has not looked at it yet";
@@ -86,8 +84,9 @@ void watched_why_set(struct watched *w, const char *why)
     w->why = copy;
 }
 
-void devices_take(struct devices *d, const struct node *self)
+void devices_set(struct devices *d, const struct node *self)
 {
+    ASSERT(!text_empty(self->name));
     struct arena *a = arena_new();
     struct device_list list = {0};
     if (self->devices)
@@ -95,7 +94,7 @@ void devices_take(struct devices *d, const struct node *self)
     struct watched *fresh = xcalloc(list.n + 1, sizeof *fresh);
     size_t n = 0;
     for (size_t i = 0; i < list.n; i++) {
-        if (!text_is(list.v[i].kind, KIND))
+        if (!text_is(list.v[i].kind, DEVICES_KIND))
             continue;
         const char *uuid = list.v[i].uuid ? list.v[i].uuid : "";
         struct watched *known = watched_find(d, list.v[i].index);
@@ -146,8 +145,7 @@ static bool may_have_got(const struct held_step *s, const struct watched *w)
     return idset_has(&s->gpus, (uint32_t)w->index) || (s->found && s->gpus.count == 0);
 }
 
-/* Its job has not been told to be gone from here, so the controller gives it to nobody else. */
-static bool is_kept(const struct agent *a, const struct watched *w)
+bool watched_is_kept(const struct agent *a, const struct watched *w)
 {
     struct held_walk walk = {0};
     while (held_next(&a->held, &walk))
@@ -175,7 +173,8 @@ static void gpus_of(const struct agent *a, const struct msg_launch *l, struct id
     const struct step *step = l->step.n ? l->step.v : NULL;
     const char *text = step ? step->layout : j->alloc;
     if (!text ||
-        !strstr(text, " " KIND)) /* a launch on thousands of nodes is not unfolded for nothing */
+        !strstr(text,
+                " " DEVICES_KIND)) /* a launch on thousands of nodes is not unfolded for nothing */
         return;
     struct arena *arena = arena_new();
     struct alloc al = {0};
@@ -184,7 +183,7 @@ static void gpus_of(const struct agent *a, const struct msg_launch *l, struct id
     for (size_t i = 0; here && i < here->ngres; i++) {
         struct idset set = IDSET_INIT;
         uint32_t id;
-        if (text_is(here->gres[i].kind, KIND) && here->gres[i].devices &&
+        if (text_is(here->gres[i].kind, DEVICES_KIND) && here->gres[i].devices &&
             idset_parse(&set, here->gres[i].devices, INT32_MAX, NULL))
             for (bool more = idset_first(&set, &id); more; more = idset_next(&set, id, &id))
                 idset_add(ret, id);
@@ -222,7 +221,7 @@ static enum devices_answer may_have(const struct agent *a, const struct held_ste
 static bool knows_its_gpus(const struct agent *a)
 {
     const struct node *n = a->node;
-    bool counted = n->real_gres && strstr(n->real_gres, KIND);
+    bool counted = n->real_gres && strstr(n->real_gres, DEVICES_KIND);
     return a->devices.n > 0 ||
            (!counted && (!text_empty(n->device_search) || !text_empty(n->device_trouble)));
 }
@@ -301,6 +300,7 @@ void devices_found(struct turn *t, struct held_step *s, int64_t gpus)
 
 void devices_give_back(struct turn *t, const struct held_step *s)
 {
+    ASSERT(s->job_id);
     struct devices *d = &t->a->devices;
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
@@ -369,157 +369,4 @@ void devices_look(struct turn *t)
     struct agent_effect *e = turn_effect(t, AGENT_LOOK);
     e->look = look;
     e->nlook = n;
-}
-
-/* ---- what the controller knows ---- */
-
-void devices_learn_failed(struct turn *t, const char *failed)
-{
-    struct arena *a = arena_new();
-    struct device_outs list = {0};
-    device_outs_parse(failed, a, &list);
-    for (size_t i = 0; i < list.n; i++) {
-        struct watched *w = text_is(list.v[i].kind, KIND) && list.v[i].failed
-                                ? watched_find(&t->a->devices, list.v[i].index)
-                                : NULL;
-        if (!w || health_is_failed(&w->health))
-            continue;
-        watched_set(w, HEALTH_BROKEN);
-        w->since_us = list.v[i].since_us;
-        watched_why_set(w, list.v[i].why);
-    }
-    arena_free(a);
-}
-
-void devices_retry(struct turn *t)
-{
-    struct devices *d = &t->a->devices;
-    for (size_t i = 0; i < d->n; i++) {
-        if (!health_is_failed(&d->v[i].health))
-            continue;
-        watched_set(&d->v[i], HEALTH_UNKNOWN);
-        d->v[i].settled = false;
-        watched_why_set(&d->v[i], "it was broken and is being looked at again");
-        d->v[i].use++; /* what a look that is under way sees was before */
-    }
-    d->pause_us = LOOK_PAUSE_US;
-    devices_look(t);
-    devices_announce(t);
-}
-
-bool devices_speak(const struct devices *d)
-{
-    return d->n > 0 || d->seq != d->first_seq;
-}
-
-/* Processes that cannot be killed are told of in the same way: "process:4711:unproven:SINCE:job 7
- * step 0: …". */
-static void stuck_say(const struct turn *t, struct str *text)
-{
-    struct held_walk walk = {0};
-    while (held_next(&t->a->held, &walk)) {
-        const struct held_step *s = walk.step;
-        struct str why = STR_INIT, gpus = STR_INIT;
-        if (!s->stuck || s->state >= HELD_ENDED)
-            continue;
-        idset_format(&s->gpus, &gpus);
-        step_label(s->step_id, &why);
-        struct str said = STR_INIT;
-        str_addf(&said, "job %llu step %s: %s; the job keeps its part of the node%s%s",
-                 (unsigned long long)s->job_id, str_text(&why), s->stuck, gpus.len ? ", GPUs " : "",
-                 str_text(&gpus));
-        struct device_out out = {"process", (int32_t)s->stuck_pid, false, s->stuck_since_us,
-                                 str_text(&said)};
-        device_out_format(&out, text);
-        str_done(&said);
-        str_done(&why);
-        str_done(&gpus);
-    }
-}
-
-/* Nobody may be given it, and that is news: of what a job keeps, only that it is ill, or that
- * something else is on it. */
-static bool is_out(const struct agent *a, const struct watched *w)
-{
-    if (watched_is_clean(w) || health_is_ill(&w->health))
-        return !watched_is_clean(w);
-    return !is_kept(a, w) || (w->health.state != HEALTH_IN_USE && watched_in_use(a, w));
-}
-
-void devices_date(struct turn *t)
-{
-    struct devices *d = &t->a->devices;
-    for (size_t i = 0; i < d->n; i++) {
-        struct watched *w = &d->v[i];
-        if (w->state_us && w->dated == w->health.state)
-            continue;
-        w->dated = w->health.state;
-        w->state_us = t->now_us;
-    }
-}
-
-/* The evidence; of one in use the job. */
-static void health_say(const struct watched *w, struct str *text)
-{
-    struct str why = STR_INIT;
-    if (!text_empty(w->why))
-        str_add(&why, w->why);
-    else if (w->health.state == HEALTH_IN_USE && w->job_id)
-        str_addf(&why, "job %llu", (unsigned long long)w->job_id);
-    struct device_entry e = {.kind = KIND,
-                             .word = health_word(w->health.state),
-                             .why = str_text(&why),
-                             .index = w->index,
-                             .since_us = w->state_us};
-    device_entry_format(&e, text);
-    str_done(&why);
-}
-
-/* Takes it over; true if it is another text. */
-static bool text_take(char **text, struct str *fresh)
-{
-    bool other = !text_is(str_text(fresh), *text);
-    if (other) {
-        free(*text);
-        *text = str_take(fresh);
-    } else {
-        str_done(fresh);
-    }
-    return other;
-}
-
-void devices_told(struct devices *d)
-{
-    ASSERT(d->seq >= d->first_seq);
-    d->told_seq = d->seq;
-    d->urgent = false;
-}
-
-void devices_refresh(struct turn *t)
-{
-    struct devices *d = &t->a->devices;
-    struct str text = STR_INIT, health = STR_INIT;
-    devices_date(t);
-    for (size_t i = 0; i < d->n; i++)
-        health_say(&d->v[i], &health);
-    for (size_t i = 0; i < d->n; i++) {
-        struct watched *w = &d->v[i];
-        if (!is_out(t->a, w))
-            continue;
-        w->since_us = w->since_us ? w->since_us : t->now_us;
-        struct device_out out = {KIND, w->index, health_is_failed(&w->health), w->since_us,
-                                 w->why ? w->why : ""};
-        device_out_format(&out, &text);
-    }
-    stuck_say(t, &text);
-    bool out = text_take(&d->text, &text), how = text_take(&d->health, &health);
-    d->urgent |= out;
-    d->seq += out || how;
-}
-
-void devices_announce(struct turn *t)
-{
-    devices_refresh(t);
-    if (t->a->welcomed && t->a->devices.urgent)
-        heartbeat_send(t);
 }

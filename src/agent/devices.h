@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "agent/held.h"
 
+#define DEVICES_KIND      "gpu"             /* as lists of devices name them */
 #define LOOK_PAUSE_US     INT64_C(100000)   /* before the second look */
 #define LOOK_PAUSE_MAX_US INT64_C(10000000) /* between looks, at most */
 
@@ -57,12 +58,18 @@ void watched_set(struct watched *w, enum device_health state);
 void watched_why_set(struct watched *w, const char *why); /* copied; NULL: none */
 /* A step that is not over has it. */
 bool watched_in_use(const struct agent *a, const struct watched *w);
+/* Its job has not been told to be gone from here, so the controller gives it to nobody else. */
+bool watched_is_kept(const struct agent *a, const struct watched *w);
+/* Should it be looked at whether it is clean? Not where it is known to be, or has failed; nor, once
+ * it is settled, while steps use it. */
 bool watched_wants_look(const struct agent *a, const struct watched *w);
 
 /* ---- all of them ---- */
 
 /* From the node's description; what is known of devices that are still there stays. */
-void devices_take(struct devices *d, const struct node *self);
+void devices_set(struct devices *d, const struct node *self);
+/* No devices yet, nothing due; first_seq: the age of what is said first, above that of the life
+ * before (0 = 1). */
 void devices_init(struct devices *d, uint64_t first_seq);
 void devices_done(struct devices *d);
 
@@ -70,6 +77,8 @@ void devices_done(struct devices *d);
  * looked at first, since a step of the same job had it; REFUSED: one may not be given. Both change
  * nothing, and `why` gets a sentence. */
 enum devices_answer { DEVICES_GIVEN, DEVICES_LATER, DEVICES_REFUSED };
+/* May the step have the devices of this launch? Given, they are its until it is over. Else nothing
+ * is, and `why` gets the sentence for the report. */
 enum devices_answer devices_give(struct turn *t, struct held_step *s, const struct msg_launch *l,
                                  struct str *why);
 /* What a step that was found has, as its shepherd noted it. */

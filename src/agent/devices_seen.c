@@ -70,7 +70,7 @@ static void well_again(struct turn *t, struct watched *w)
 static void free_seen(struct turn *t, struct watched *w, enum device_sign sign)
 {
     bool was_held = w->health.state == HEALTH_HELD;
-    health_take(&w->health, sign);
+    health_note(&w->health, sign);
     if (sign == DEVICE_CLEAN && !watched_in_use(t->a, w))
         proven(t, w);
     else
@@ -81,7 +81,7 @@ static void free_seen(struct turn *t, struct watched *w, enum device_sign sign)
  * with the reason that it has. */
 static void doubted(struct turn *t, struct watched *w, const struct device_seen *seen, bool answers)
 {
-    bool changed = health_take(&w->health, seen->sign),
+    bool changed = health_note(&w->health, seen->sign),
          asked = answers && watched_wants_look(t->a, w);
     if (changed && w->health.state == HEALTH_SUSPECT) {
         w->since_us = t->now_us;
@@ -107,12 +107,12 @@ static void one_seen(struct turn *t, const struct device_seen *seen, bool answer
         break;
     case DEVICE_HELD:
         if (answers && watched_wants_look(t->a, w)) {
-            health_take(&w->health, seen->sign);
+            health_note(&w->health, seen->sign);
             held_by(t, w, seen->why);
         }
         break;
     case DEVICE_WELL:
-        if (health_take(&w->health, seen->sign))
+        if (health_note(&w->health, seen->sign))
             well_again(t, w);
         break;
     case DEVICE_DOUBT:
@@ -121,7 +121,7 @@ static void one_seen(struct turn *t, const struct device_seen *seen, bool answer
     case DEVICE_BROKEN:
     case DEVICE_LOST:
     case DEVICE_ABSENT:
-        if (health_take(&w->health, seen->sign))
+        if (health_note(&w->health, seen->sign))
             broken(t, w, seen->why);
         break;
     }

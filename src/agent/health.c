@@ -42,7 +42,7 @@ static bool is_heard(const struct health *h, enum device_sign sign)
     return !health_is_failed(h) || (h->state == HEALTH_BROKEN && sign == DEVICE_LOST);
 }
 
-bool health_take(struct health *h, enum device_sign sign)
+bool health_note(struct health *h, enum device_sign sign)
 {
     struct health before = *h;
     if (!is_heard(h, sign))

@@ -53,7 +53,7 @@ struct health {
 };
 
 /* True if the state changed. */
-bool health_take(struct health *h, enum device_sign sign);
+bool health_note(struct health *h, enum device_sign sign);
 /* Broken or gone until an operator wants it tried again. */
 bool health_is_failed(const struct health *h);
 /* It may be given to nobody now, whatever is found on it: suspect, broken or gone. */

@@ -154,6 +154,7 @@ bool held_has_speaker(const struct holdings *h, const struct held_step *s)
 
 void held_remember_ended(struct holdings *h, uint64_t job_id, uint32_t attempt)
 {
+    ASSERT(job_id && attempt);
     uint32_t *highest = map_u64_get(h->ended, job_id);
     if (highest) {
         *highest = attempt > *highest ? attempt : *highest;
@@ -171,6 +172,7 @@ void held_remember_ended(struct holdings *h, uint64_t job_id, uint32_t attempt)
 
 void held_remember_step_ended(struct holdings *h, const struct held_step *s)
 {
+    ASSERT(s->job_id && s->step_id != STEP_BATCH);
     struct ended_step e = {s->job_id, s->attempt, s->step_id};
     if (h->ended_steps.n < HELD_ENDED_MAX) {
         vec_push(&h->ended_steps, e);

@@ -98,12 +98,15 @@ struct holdings {
 
 void held_init(struct holdings *h);
 void held_done(struct holdings *h);
+/* NULL = nothing of it is held. Valid until it is removed. */
 struct held_step *held_find(const struct holdings *h, uint64_t job_id, uint32_t attempt,
                             int64_t step_id);
 /* First step of the job; the others by next_of_job. */
 struct held_step *held_of_job(const struct holdings *h, uint64_t job_id);
+/* Behind the others of its job; there must be none of that job, attempt and step. */
 struct held_step *held_add(struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id,
                            enum held_state state);
+/* Takes it out and frees it with its launch. */
 void held_remove(struct holdings *h, struct held_step *s);
 /* Steps one after another: `struct held_walk w = {0}; while (held_next(h, &w)) w.step`. Steps may
  * be removed while walking. */
@@ -127,16 +130,21 @@ void held_move(struct held_step *s, enum held_state to);
 void held_remember_ended(struct holdings *h, uint64_t job_id, uint32_t attempt);
 /* The step alone is over; others of its job may still come. */
 void held_remember_step_ended(struct holdings *h, const struct held_step *s);
+/* Was it told to end, so that a launch that comes late is not begun? */
 bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id);
 
 /* NULL: that start of the job has not been here. */
 struct visit *visit_of(const struct holdings *h, uint64_t job_id, uint32_t attempt);
+/* Its launch is kept, without script and environment, for the epilog. No visit of this attempt is
+ * open. */
 void visit_begin(struct holdings *h, const struct msg_launch *l);
+/* Whatever the attempt; nothing where none is open. */
 void visit_end(struct holdings *h, uint64_t job_id);
 
 /* Keeps a copy of what is to be launched; without the script and the environment when only the job
  * itself will be needed. */
 void held_keep_launch(struct held_step *s, const struct msg_launch *l, bool with_payload);
+/* What it was begun with is needed no more, and is freed. */
 void held_drop_launch(struct held_step *s);
 
 #endif

@@ -51,18 +51,24 @@ void turn_log(struct turn *t, bool is_error, const char *format, ...)
 
 /* ---- reports (life.c) ---- */
 
+/* Sends it, if there is a connection, with what the controller has not heard of the devices; it
+ * stays kept until it is acknowledged. */
 void turn_report_send(struct turn *t, struct report *p);
+/* A report about that step, not sent and not kept yet; the caller gives it to turn_report_keep, or
+ * frees it. */
 struct report *turn_report_of(struct turn *t, enum report_kind kind, const struct held_step *s,
                               const struct note *n);
 /* Repeated until acknowledged. */
 void turn_report_keep(struct turn *t, struct held_step *s, struct report *p);
 /* Sent once, or not at all when there is no connection. */
 void turn_report_once(struct turn *t, struct report *p);
+/* Nothing of the step is left here. detail: what its epilog had to say; NULL = nothing. */
 void turn_report_released(struct turn *t, struct held_step *s, const char *detail);
 
 /* ---- what becomes of a step (life.c); each may forget the step, which is then gone ---------- */
 
 bool program_given(const char *path);
+/* Lets a shepherd begin it; the launch must outlive the turn's effects. */
 void step_start(struct turn *t, struct held_step *s, const struct msg_launch *launch);
 /* so long a job's end, or a step's beginning, waits for devices */
 #define PROVE_WAIT_US INT64_C(3000000)
@@ -79,6 +85,7 @@ void step_end_report(struct turn *t, struct held_step *s, bool clean);
 void step_ended(struct turn *t, struct held_step *s);
 /* Decides what follows for a step in ENDED, once the settings are known. */
 void step_settle(struct turn *t, struct held_step *s);
+/* Its processes are gone: the epilog, if it is the last of its job here, then the report. */
 void step_over(struct turn *t, struct held_step *s);
 void over_finish(struct turn *t, struct held_step *s); /* of a step that was moved to OVER */
 /* Its job is gone from here but for what its devices show: RELEASED follows when they are clean, or

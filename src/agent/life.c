@@ -208,6 +208,7 @@ void step_failed(struct turn *t, struct held_step *s, const struct note *why)
 
 void step_not_begun(struct turn *t, struct held_step *s, const char *why)
 {
+    ASSERT(why);
     struct note failed = {.kind = NOTE_FAILED, .retry = 1};
     size_t len = strnlen(why, sizeof failed.detail - 1);
     memcpy(failed.detail, why, len);
@@ -229,6 +230,7 @@ static void step_launch(struct turn *t, struct held_step *s, const struct msg_la
 /* The controller may not have heard yet that a device is not to be given. */
 void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launch *l)
 {
+    ASSERT(l->job.n > 0);
     struct str why = STR_INIT;
     enum devices_answer answer = devices_give(t, s, l, &why);
     if (answer == DEVICES_GIVEN)

@@ -215,6 +215,7 @@ static void take_retry(struct turn *t)
 
 void take_message(struct turn *t, const struct message *m)
 {
+    ASSERT(m->kind < MESSAGE_COUNT && m->body);
     if (m->kind == MSG_NODE_WELCOME)
         take_welcome(t, m->body);
     else if (m->kind == MSG_LAUNCH)

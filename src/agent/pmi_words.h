@@ -32,7 +32,9 @@ struct span pmi_value(const struct pmi_command *c, const char *name);
 
 /* An answer of version 2 is begun, gets its pairs, and is given its length. */
 void pmi_answer_begin(struct str *out, const char *name, struct span thread);
+/* Appends name=value; with each ';' of the value doubled, as PMI 2 wants it. */
 void pmi_answer_pair(struct str *out, const char *name, struct span value);
+/* Writes the length into the place that the answer begins with; the answer is whole then. */
 void pmi_answer_end(struct str *out);
 
 #endif

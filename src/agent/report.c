@@ -97,6 +97,7 @@ static void usage_fill(struct report *p, const struct held_step *s, const struct
 struct report *report_make(enum report_kind kind, const struct held_step *s, const struct note *n,
                            const char *node, int64_t now_us)
 {
+    ASSERT(s->job_id);
     static const struct note nothing;
     struct report *p = xcalloc(1, sizeof *p);
     n = n ? n : &nothing;
@@ -131,6 +132,7 @@ struct report *report_make(enum report_kind kind, const struct held_step *s, con
 
 void reports_add(struct reports *r, struct report *p)
 {
+    ASSERT(!p->next);
     p->msg.seq = r->next_seq++;
     if (r->last)
         r->last->next = p;

@@ -8,6 +8,7 @@
 
 struct agent_effect *turn_effect(struct turn *t, enum agent_effect_kind kind)
 {
+    ASSERT(t->fx->n <= t->fx->cap);
     struct agent_effects *fx = t->fx;
     if (fx->n == fx->cap) {
         fx->cap = fx->cap ? 2 * fx->cap : 16;
@@ -22,6 +23,7 @@ struct agent_effect *turn_effect(struct turn *t, enum agent_effect_kind kind)
 struct agent_effect *turn_effect_about(struct turn *t, enum agent_effect_kind kind,
                                        const struct held_step *s)
 {
+    ASSERT(s->job_id);
     struct agent_effect *e = turn_effect(t, kind);
     e->note.job_id = (int64_t)s->job_id;
     e->note.attempt = s->attempt;
@@ -32,6 +34,7 @@ struct agent_effect *turn_effect_about(struct turn *t, enum agent_effect_kind ki
 
 void turn_send(struct turn *t, enum message_kind kind, const void *body)
 {
+    ASSERT(kind < MESSAGE_COUNT && body);
     struct agent_effect *e = turn_effect(t, AGENT_SEND);
     const struct fields *fields = message_table[kind].fields;
     void *copy = arena_alloc(t->fx->arena, fields->size);

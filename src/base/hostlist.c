@@ -71,6 +71,19 @@ static bool number_read(const char **at, const char *end, struct number *ret)
     return ret->width > 0;
 }
 
+/* A list may have a hundred thousand: printf would be most of the time. */
+static void number_add(struct str *out, uint64_t value, size_t width)
+{
+    char digits[DIGITS_MAX + 1];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + value % 10);
+    while (value /= 10);
+    while (sizeof digits - at < width)
+        digits[--at] = '0';
+    str_addn(out, digits + at, sizeof digits - at);
+}
+
 static bool expand(struct hostlist *h, struct str *before, const char *rest, size_t len,
                    struct err *ret_err);
 
@@ -93,7 +106,7 @@ static bool range_expand(struct hostlist *h, struct str *before, const char *tex
         return err_set(ret_err, ERR_LIMIT, "a host list names at most %u hosts", HOSTLIST_MAX);
     size_t keep = before->len;
     for (uint64_t n = low.value; ok && n <= high.value; n++) {
-        str_addf(before, "%0*llu", (int)low.width, (unsigned long long)n);
+        number_add(before, n, low.width);
         ok = expand(h, before, after, after_len, ret_err);
         str_cut(before, keep);
     }
@@ -151,7 +164,7 @@ static bool expand(struct hostlist *h, struct str *before, const char *rest, siz
     } else if (h->n >= HOSTLIST_MAX) {
         ok = err_set(ret_err, ERR_LIMIT, "a host list names at most %u hosts", HOSTLIST_MAX);
     } else {
-        hostlist_add(h, str_text(before));
+        name_push(h, xmemdup(str_text(before), before->len + 1));
     }
     str_cut(before, keep);
     return ok;
@@ -190,6 +203,49 @@ bool hostlist_parse(struct hostlist *h, const char *text, struct err *ret_err)
         hostlist_done(h); /* a list that was empty owns nothing, as before */
     str_done(&before);
     return ok;
+}
+
+/* ---- counting ---- */
+
+/* Of what stands in a bracket. */
+static size_t ranges_count(struct span inside, size_t most)
+{
+    struct span piece;
+    size_t n = 0;
+    while (n <= most && span_next(&inside, ',', &piece)) {
+        piece = span_trim(piece);
+        const char *at = piece.data, *end = piece.data + piece.len;
+        struct number low, high;
+        bool is_range = number_read(&at, end, &low) && at < end && *at++ == '-' &&
+                        number_read(&at, end, &high) && high.value >= low.value;
+        uint64_t more = is_range ? high.value - low.value + 1 : 1;
+        n += more > most ? most + 1 : (size_t)more;
+    }
+    return n;
+}
+
+static size_t expression_count(struct span e, size_t most)
+{
+    size_t n = 1;
+    const char *open, *close;
+    while (n <= most && e.len && (open = memchr(e.data, '[', e.len)) &&
+           (close = memchr(open, ']', e.len - (size_t)(open - e.data)))) {
+        size_t more = ranges_count((struct span){open + 1, (size_t)(close - open - 1)}, most);
+        n = more > most ? most + 1 : n * more;
+        e.len -= (size_t)(close + 1 - e.data);
+        e.data = close + 1;
+    }
+    return n;
+}
+
+size_t hostlist_count(const char *text, size_t most)
+{
+    ASSERT(most < SIZE_MAX / 2);
+    struct span piece;
+    size_t n = 0;
+    while (n <= most && expression_next(&text, &piece))
+        n += expression_count(piece, most);
+    return n <= most ? n : most + 1;
 }
 
 /* ---- order ---- */

@@ -18,6 +18,7 @@ void intern_more(const char *text, uint32_t users);
 const char *intern_find(const struct intern *pool, const char *text);
 /* One user less; `text` must be what intern_take gave, or NULL. */
 void intern_drop(struct intern *pool, const char *text);
+/* Texts that somebody has a share of: 0 at the end, or one was not given back. */
 size_t intern_count(const struct intern *pool);
 
 #endif

@@ -230,6 +230,7 @@ void answer_row_callback(void *answer, const void *record)
 
 void answer_end(struct answer *a, enum refusal refusal, const char *detail)
 {
+    ASSERT(refusal < REFUSAL_COUNT);
     writer_end(a);
     struct msg_done done = {.refusal = (int32_t)refusal, .detail = detail, .count = a->rows};
     if (a->too_large) {

@@ -28,6 +28,7 @@ struct answer_rooms; /* opaque: what users have of it */
 struct answer_rooms *answer_rooms_new(size_t disk_most);
 void answer_rooms_free(struct answer_rooms *all); /* all answers are gone */
 
+/* dir: where a long answer is put meanwhile; t and wanted as rows_writer_new has them. */
 struct answer *answer_new(const char *dir, uint64_t seq, const struct fields *t,
                           const char *wanted);
 void answer_free(struct answer *a);

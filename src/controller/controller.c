@@ -15,6 +15,7 @@
 #include "controller/disk/writer.h"
 #include "controller/foresight.h"
 #include "controller/let_out.h"
+#include "controller/loading.h"
 #include "controller/metrics_port.h"
 #include "controller/past.h"
 #include "controller/reads.h"
@@ -29,13 +30,12 @@
 #include "controller/traffic.h"
 #include "controller/turn.h"
 #include "io/build.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/process/last_words.h"
 #include "io/process/program_list.h"
 #include "io/process/release.h"
-#include "model/packed.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -121,117 +121,6 @@ void controller_reconfigure(struct controller *c)
     }
     config_use(c, &config);
     log_info(c->log, "read %s again", c->config_path);
-}
-
-/* ---- loading ---- */
-
-struct started_job {
-    uint64_t id;
-    uint32_t attempt;
-};
-
-struct controller_loading {
-    struct controller *c;
-    enum store_table table;
-    struct started_job *started; /* jobs that may have steps */
-    size_t n, cap;
-    uint64_t rows;
-};
-
-static void row_load(void *ctx, const void *record)
-{
-    struct controller_loading *l = ctx;
-    l->rows++;
-    core_load(l->c->core, l->table, record);
-    const struct job *j = record;
-    if (l->table != TABLE_JOB || j->attempt == 0)
-        return;
-    if (l->n == l->cap)
-        l->started = xrealloc(l->started, (l->cap = l->cap * 2 + 64) * sizeof *l->started);
-    l->started[l->n++] = (struct started_job){.id = j->id, .attempt = j->attempt};
-}
-
-static bool table_load(struct controller_loading *l, struct store *s, enum store_table table,
-                       struct err *ret_err)
-{
-    int64_t ended_after_us = clock_now_us() - l->c->config.settings.min_job_age_us;
-    l->table = table;
-    return store_load(s, table, true, ended_after_us, row_load, l, ret_err);
-}
-
-/* Is this the store that was written last? One that is not may have been put together from what
- * does not belong together. */
-static bool given_compare(struct controller *c, uint64_t seq, struct err *ret_err)
-{
-    struct given g = {0};
-    struct err err = {0};
-    const char *path = controller_path(c, "given");
-    if (given_read(path, &g)) {
-        core_ids_from(c->core, g.next_job_id);
-        if (g.seq > seq)
-            core_store_is_older(c->core);
-        bool another = g.seq > seq || g.seq + 1 < seq;
-        if (another && !store_whole(controller_path(c, "remuda.db"), false, ret_err) &&
-            ret_err->code != ERR_UNAVAILABLE)
-            return false;
-    }
-    int fd = given_open(path, &err);
-    if (fd >= 0)
-        turns_write_given(c->turns, fd, &g);
-    else /* a full disk must not keep the cluster down */
-        log_warning(c->log, "an older store would not be noticed: %s", err.text);
-    return true;
-}
-
-static void packed_load(void *ctx, const struct packed *p)
-{
-    struct controller_loading *l = ctx;
-    core_load_packed(l->c->core, p);
-    for (size_t i = 0; i < p->ntable; i++)
-        l->rows += p->table[i].n;
-}
-
-/* Limits after what carries them. */
-static bool accounts_load(struct controller_loading *l, struct store *s, struct err *ret_err)
-{
-    static const enum store_table tables[] = {TABLE_ACCOUNT, TABLE_ACCOUNT_USER, TABLE_ASSOC,
-                                              TABLE_LIMIT,   TABLE_WCKEY,        TABLE_TRES,
-                                              TABLE_USE};
-    bool at_once = false;
-    bool ok = table_load(l, s, TABLE_QOS, ret_err) &&
-              store_load_packed(s, packed_load, l, &at_once, ret_err);
-    for (size_t i = 0; ok && i < ARRAY_LEN(tables); i++)
-        if (!at_once || !store_is_packed(tables[i]))
-            ok = table_load(l, s, tables[i], ret_err);
-    return ok;
-}
-
-static bool everything_load(struct controller *c, struct store *s, uint64_t seq,
-                            struct err *ret_err)
-{
-    struct controller_loading l = {.c = c};
-    int64_t start_us = clock_monotonic_us();
-    bool ok =
-        table_load(&l, s, TABLE_META, ret_err) && table_load(&l, s, TABLE_USAGE, ret_err) &&
-        table_load(&l, s, TABLE_PARTITION, ret_err) && table_load(&l, s, TABLE_NODE, ret_err) &&
-        table_load(&l, s, TABLE_NODE_SPELL, ret_err) && table_load(&l, s, TABLE_TOKEN, ret_err) &&
-        table_load(&l, s, TABLE_HOST, ret_err) && table_load(&l, s, TABLE_RESERVATION, ret_err) &&
-        accounts_load(&l, s, ret_err) && table_load(&l, s, TABLE_CRONTAB, ret_err) &&
-        table_load(&l, s, TABLE_TRIGGER, ret_err) && table_load(&l, s, TABLE_ANSWERED, ret_err) &&
-        table_load(&l, s, TABLE_JOB, ret_err);
-    l.table = TABLE_STEP;
-    for (size_t i = 0; ok && i < l.n; i++)
-        ok = store_query_steps(s, l.started[i].id, l.started[i].attempt, row_load, &l, ret_err);
-    free(l.started);
-    ok = ok && table_load(&l, s, TABLE_QUEUED_STEP, ret_err);
-    if (!ok || !given_compare(c, seq, ret_err))
-        return false;
-    if (c->killed)
-        core_was_killed(c->core);
-    core_loaded(c->core, clock_now_us(), turns_effects(c->turns));
-    log_info(c->log, "loaded %llu rows from %s in %lld ms", (unsigned long long)l.rows,
-             store_describe(s), (long long)(clock_monotonic_us() - start_us) / 1000);
-    return true;
 }
 
 /* ---- end ---- */
@@ -368,7 +257,7 @@ static bool store_start(struct controller *c, struct err *ret_err)
     bool ok = config_file_read(c->config_path, &config, ret_err);
     if (ok) {
         config_use(c, &config);
-        ok = everything_load(c, still ? still : writer_store(writer), seq, ret_err);
+        ok = controller_load(c, still ? still : writer_store(writer), seq, ret_err);
     }
     if (still)
         store_close(still);
@@ -513,7 +402,7 @@ static bool controller_daemon(struct controller *c, const struct options *o, str
     struct pid_file lock;
     if (!state_dir_fill(c, o->state_dir, ret_err) ||
         (!o->foreground && !daemon_detach(&ready, ret_err)) ||
-        !pid_file_take(&lock, controller_path(c, "controller.pid"), ret_err))
+        !pid_file_lock(&lock, controller_path(c, "controller.pid"), ret_err))
         return false;
     bool ok = controller_run(c, o, ready, ret_err);
     pid_file_drop(&lock);

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "controller/disk/archive.h"
 #include "controller/disk/reader.h"
+#include "controller/past_page.h"
 #include "controller/session/session.h"
 #include "controller/turn.h"
 #include "io/clock.h"
@@ -20,9 +21,7 @@
 #include "io/work.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define FIRST_LOOK_US USEC_PER_MIN
 #define LOOK_US       USEC_PER_HOUR
@@ -40,17 +39,9 @@ struct past_run {
     const char *cluster;
     uint64_t session, seq; /* session 0 = nobody asked */
     struct str told;       /* a line each */
-    /* The page at hand. */
-    enum past_kind kind;
-    struct past_query query;
-    struct archive *file; /* NULL = none is made */
-    char *path;           /* where it is */
-    struct arena *names;
-    VEC(struct past_key) key;
-    size_t gone; /* of key */
-    uint64_t records, slots;
-    struct err err;
-    uint64_t turn; /* as the last piece was given to the core */
+    struct past_page page; /* the one at hand */
+    size_t gone;           /* of its rows */
+    uint64_t turn;         /* as the last piece was given to the core */
 };
 
 struct past {
@@ -88,12 +79,9 @@ static void run_free(struct past_run *r)
 {
     if (!r)
         return;
-    archive_drop(r->file);
+    past_page_done(&r->page);
     arena_free(r->arena);
-    arena_free(r->names);
     str_done(&r->told);
-    vec_done(&r->key);
-    free(r->path);
     free(r);
 }
 
@@ -124,15 +112,15 @@ static void run_end(struct past *p)
 {
     struct past_run *r = p->run;
     struct msg_archived archived = {.text = str_text(&r->told)};
-    struct msg_done refused = {.refusal = REFUSE_STORE, .detail = r->err.text};
-    bool failed = r->err.code != ERR_NONE;
+    struct msg_done refused = {.refusal = REFUSE_STORE, .detail = r->page.err.text};
+    bool failed = r->page.err.code != ERR_NONE;
     struct message m = {.kind = failed ? MSG_DONE : MSG_ARCHIVED,
                         .seq = r->seq,
                         .body = failed ? (const void *)&refused : &archived};
     free(p->trouble);
     p->trouble = NULL;
     if (failed) {
-        p->trouble = xasprintf("the past is kept though it should go: %s", r->err.text);
+        p->trouble = xasprintf("the past is kept though it should go: %s", r->page.err.text);
         log_error(p->c->log, "%s", p->trouble);
     }
     if (r->session)
@@ -141,116 +129,14 @@ static void run_end(struct past *p)
     run_free(r);
 }
 
-/* ---- a page, on the thread ------------------------------------------------------------------ */
-
-static struct past_key key_of(struct past_run *r, enum store_table table, const void *record,
-                              int64_t *ret_at_us)
-{
-    struct past_key k = {.table = table};
-    const struct job *j = record;
-    const struct step *s = record;
-    const struct node_spell *n = record;
-    const struct reservation *v = record;
-    *ret_at_us = 0;
-    if (table == TABLE_STEP) {
-        k.id = s->job_id;
-        k.attempt = s->attempt;
-        k.second = s->step_id;
-        *ret_at_us = s->end_us;
-    } else if (table == TABLE_PAYLOAD) {
-        k.id = ((const struct payload *)record)->job_id;
-    } else if (table == TABLE_NODE_SPELL) {
-        k.name = arena_strdup(r->names, n->name);
-        k.second = n->start_us;
-        *ret_at_us = n->end_us;
-    } else if (table == TABLE_PAST_RESERVATION) {
-        k.name = arena_strdup(r->names, v->name);
-        k.second = v->start_us;
-        *ret_at_us = v->end_us;
-    } else if (table == TABLE_TRANSACTION) {
-        k.id = ((const struct transaction *)record)->id;
-        *ret_at_us = ((const struct transaction *)record)->at_us;
-    } else {
-        k.id = j->id;
-        k.attempt = j->attempt;
-        k.second = j->start_us;
-        k.array_job_id = j->array_job_id;
-        k.het_job_id = j->het_job_id;
-        *ret_at_us = j->end_us;
-    }
-    return k;
-}
-
-static void row_take(void *ctx, enum store_table table, const void *record)
-{
-    struct past_run *r = ctx;
-    int64_t at_us = 0;
-    if (table == STORE_TABLE_COUNT) {
-        r->slots++;
-        at_us = ((const struct used *)record)->from_us;
-    } else {
-        struct past_key k = key_of(r, table, record, &at_us);
-        vec_push(&r->key, k);
-        r->records += table != TABLE_PAYLOAD && table != TABLE_JOB_PART &&
-                      (table != TABLE_STEP || r->kind == PAST_STEPS) && table != TABLE_JOB_RUN;
-    }
-    if (!r->file)
-        return;
-    if (table == TABLE_PAYLOAD) { /* what users exported may be secrets */
-        struct payload script = *(const struct payload *)record;
-        script.env = (struct blob){0};
-        archive_row(r->file, table, &script, at_us);
-        return;
-    }
-    archive_row(r->file, table, record, at_us);
-}
-
-/* Rows of a job name its array and its company, which only its own row says: that is the last. A
- * former run whose job is not among them is counted itself. */
-static void company_tell(struct past_run *r)
-{
-    uint64_t array = 0, het = 0, id = 0;
-    for (size_t i = r->key.n; i-- > 0;) {
-        struct past_key *k = &r->key.v[i];
-        if (k->table == TABLE_JOB) {
-            id = k->id;
-            array = k->array_job_id;
-            het = k->het_job_id;
-        } else if (k->id == id) {
-            k->array_job_id = array;
-            k->het_job_id = het;
-        } else {
-            r->records += k->table == TABLE_JOB_RUN;
-        }
-    }
-}
-
-static bool page_read(struct past *p, struct store *s)
-{
-    struct past_run *r = p->run;
-    bool archive = r->rule[r->kind].archive && !r->script;
-    if (archive &&
-        !(r->file = archive_new(r->dir, r->cluster, r->kind, r->query.before_us, &r->err)))
-        return false;
-    if (!store_query_past(s, &r->query, row_take, r, &r->err))
-        return false;
-    company_tell(r);
-    struct archive *file = r->file;
-    r->file = NULL;
-    if (!file)
-        return true;
-    if (r->key.n || r->slots)
-        return archive_keep(file, &r->path, &r->err);
-    archive_drop(file);
-    return true;
-}
-
 static void page_run(void *ctx)
 {
     struct past *p = ctx;
-    struct store *s = reader_begin(&p->reader, &p->run->err);
+    struct past_run *r = p->run;
+    struct store *s = reader_begin(&p->reader, &r->page.err);
+    bool archive = r->rule[r->page.kind].archive && !r->script;
     if (s)
-        page_read(p, s);
+        past_page_read(&r->page, s, archive ? r->dir : NULL, r->cluster);
     reader_end(&p->reader);
 }
 
@@ -260,24 +146,14 @@ static void page_tell(struct past *p)
 {
     struct past_run *r = p->run;
     struct str line = STR_INIT;
-    uint64_t n = r->kind == PAST_USAGE ? r->slots : r->records;
-    str_addf(&line, "%s: %llu removed", enum_name(&past_names, (int32_t)r->kind),
+    uint64_t n = r->page.kind == PAST_USAGE ? r->page.slots : r->page.records;
+    str_addf(&line, "%s: %llu removed", enum_name(&past_names, (int32_t)r->page.kind),
              (unsigned long long)n);
-    if (r->path)
-        str_addf(&line, ", written to %s before", r->path);
+    if (r->page.path)
+        str_addf(&line, ", written to %s before", r->page.path);
     log_info(p->c->log, "%s", str_text(&line));
     str_addf(&r->told, "%s\n", str_text(&line));
     str_done(&line);
-}
-
-static void page_clear(struct past_run *r)
-{
-    vec_clear(&r->key);
-    arena_reset(r->names);
-    free(r->path);
-    r->path = NULL;
-    r->gone = 0;
-    r->records = r->slots = 0;
 }
 
 /* Is the last piece stored? */
@@ -289,12 +165,12 @@ static bool piece_is_stored(const struct past *p)
 static void piece_remove(struct past *p)
 {
     struct past_run *r = p->run;
-    size_t n = r->key.n - r->gone < PIECE_ROWS ? r->key.n - r->gone : PIECE_ROWS;
-    struct past_rows rows = {.v = r->key.v + r->gone, .n = n};
-    if (r->kind == PAST_USAGE)
-        rows.used_before_us = r->query.before_us;
+    size_t n = r->page.key.n - r->gone < PIECE_ROWS ? r->page.key.n - r->gone : PIECE_ROWS;
+    struct past_rows rows = {.v = r->page.key.v + r->gone, .n = n};
+    if (r->page.kind == PAST_USAGE)
+        rows.used_before_us = r->page.query.before_us;
     r->gone += n;
-    r->slots -= r->slots < PAST_SLOTS_AT_ONCE ? r->slots : PAST_SLOTS_AT_ONCE;
+    r->page.slots -= r->page.slots < PAST_SLOTS_AT_ONCE ? r->page.slots : PAST_SLOTS_AT_ONCE;
     r->turn = turns_count(p->c->turns);
     turns_step(p->c->turns,
                &(struct event){.kind = EV_PAST, .now_us = clock_now_us(), .past = &rows});
@@ -312,19 +188,20 @@ static void piece_due(void *ctx)
         timer_set(p->piece, PIECE_US);
         return;
     }
-    if (r->gone < r->key.n || r->slots) {
+    if (r->gone < r->page.key.n || r->page.slots) {
         piece_remove(p);
         timer_set(p->piece, PIECE_US);
         return;
     }
-    if (r->kind == PAST_STEPS) {
-        p->steps_until_us = r->query.at.end_us;
-        p->run_steps_until_us = r->query.run_at.end_us;
+    if (r->page.kind == PAST_STEPS) {
+        p->steps_until_us = r->page.query.at.end_us;
+        p->run_steps_until_us = r->page.query.run_at.end_us;
     }
-    page_clear(r);
-    if (!r->query.more) {
-        r->kind++;
-        r->query = (struct past_query){0};
+    past_page_clear(&r->page);
+    r->gone = 0;
+    if (!r->page.query.more) {
+        r->page.kind++;
+        r->page.query = (struct past_query){0};
     }
     page_begin(p);
 }
@@ -333,11 +210,11 @@ static void page_done(void *ctx)
 {
     struct past *p = ctx;
     struct past_run *r = p->run;
-    if (r->err.code != ERR_NONE) {
+    if (r->page.err.code != ERR_NONE) {
         run_end(p);
         return;
     }
-    if (r->key.n || r->slots)
+    if (r->page.key.n || r->page.slots)
         page_tell(p);
     r->turn = turns_count(p->c->turns);
     piece_due(p);
@@ -368,19 +245,19 @@ static void room_done(void *ctx)
 static void page_begin(struct past *p)
 {
     struct past_run *r = p->run;
-    while (r->kind < PAST_COUNT && !r->rule[r->kind].age.n)
-        r->kind++;
-    if (r->kind == PAST_COUNT) {
+    while (r->page.kind < PAST_COUNT && !r->rule[r->page.kind].age.n)
+        r->page.kind++;
+    if (r->page.kind == PAST_COUNT) {
         worker_add(p->worker, room_run, room_done, p);
         return;
     }
-    if (!r->query.most)
-        r->query = (struct past_query){
-            .kind = r->kind, .before_us = r->before_us[r->kind], .most = PAGE_JOBS};
-    if (r->kind == PAST_STEPS && !r->query.at.end_us)
-        r->query.at.end_us = p->steps_until_us;
-    if (r->kind == PAST_STEPS && !r->query.run_at.end_us)
-        r->query.run_at.end_us = p->run_steps_until_us;
+    if (!r->page.query.most)
+        r->page.query = (struct past_query){
+            .kind = r->page.kind, .before_us = r->before_us[r->page.kind], .most = PAGE_JOBS};
+    if (r->page.kind == PAST_STEPS && !r->page.query.at.end_us)
+        r->page.query.at.end_us = p->steps_until_us;
+    if (r->page.kind == PAST_STEPS && !r->page.query.run_at.end_us)
+        r->page.query.run_at.end_us = p->run_steps_until_us;
     worker_add(p->worker, page_run, page_done, p);
 }
 
@@ -425,7 +302,7 @@ static struct past_run *run_new(struct past *p, const struct msg_archive *m, str
     struct past_run *r = xcalloc(1, sizeof *r);
     int64_t now = clock_now_us(), recent = now - s->min_job_age_us - USEC_PER_MIN;
     r->arena = arena_new();
-    r->names = arena_new();
+    r->page.names = arena_new();
     past_rules(s, r->rule);
     if (m && !past_rules_change(r->rule, m->purge, m->archive, ret_err)) {
         run_free(r);
@@ -442,7 +319,7 @@ static struct past_run *run_new(struct past *p, const struct msg_archive *m, str
     r->script = text_empty(script) ? NULL : arena_strdup(r->arena, script);
     r->cluster = arena_strdup(r->arena, s->cluster_name);
     if (text_empty(dir))
-        dir_make(r->dir, 0700, &r->err);
+        dir_make(r->dir, 0700, &r->page.err);
     return r;
 }
 
@@ -465,7 +342,7 @@ static void program_done(void *ctx, const struct spawn_result *result)
     }
     struct str how = STR_INIT;
     spawn_status_text(result->status, &how);
-    err_set(&r->err, ERR_UNAVAILABLE, "%s %s", r->script,
+    err_set(&r->page.err, ERR_UNAVAILABLE, "%s %s", r->script,
             result->timed_out ? "took too long" : str_text(&how));
     str_done(&how);
     run_end(p);
@@ -495,14 +372,14 @@ static bool program_start(struct past *p)
     env[n] = NULL;
     const struct spawn_options o = {
         .argv = argv, .env = env, .dir = "/", .timeout_us = SCRIPT_MAX_US};
-    p->program = spawn_start(p->c->loop, &o, program_done, p, &r->err);
+    p->program = spawn_start(p->c->loop, &o, program_done, p, &r->page.err);
     return p->program != NULL;
 }
 
 static void run_begin(struct past *p, struct past_run *r)
 {
     p->run = r;
-    if (r->err.code != ERR_NONE)
+    if (r->page.err.code != ERR_NONE)
         run_end(p);
     else if (!run_is_due(r)) {
         str_add(&r->told, "Nothing goes: no Purge…After is set.\n");

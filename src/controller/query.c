@@ -257,6 +257,7 @@ static bool is_long(const struct msg_query *q)
 {
     bool of_jobs = q->what == QUERY_JOBS || q->what == QUERY_STEPS || q->what == QUERY_PRIORITY;
     return (of_jobs && !q->ids) || q->what == QUERY_NODES || q->what == QUERY_IN_USE ||
+           q->what == QUERY_LIMIT_USE || q->what == QUERY_SHARES || q->what == QUERY_FAIR_SHARES ||
            q->what == QUERY_PARTITIONS || q->what == QUERY_ASSOCS || q->what == QUERY_LIMITS ||
            q->what == QUERY_ACCOUNTS || q->what == QUERY_ACCOUNT_USERS || q->what == QUERY_WCKEYS;
 }

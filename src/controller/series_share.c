@@ -12,7 +12,7 @@
 
 struct level {
     int64_t bytes, us;
-    int64_t refused_us; /* last; 0 = never */
+    int64_t refused_us, odd_us; /* last; 0 = never */
 };
 
 struct series_share {
@@ -47,24 +47,43 @@ static void sink(struct level *l, int64_t now_us)
     l->bytes = passed_s > l->bytes / each_s ? 0 : l->bytes - passed_s * each_s;
 }
 
-bool series_share_take(struct series_share *s, const char *node, size_t bytes, int64_t now_us,
-                       bool *ret_say)
+static struct level *level_of(struct series_share *s, const char *node, int64_t now_us)
 {
-    ASSERT(node && s->of_node);
     struct level *l = map_str_get(s->of_node, node);
-    *ret_say = false;
     if (!l) {
         l = xcalloc(1, sizeof *l);
         l->us = now_us;
         map_str_put(s->of_node, node, l);
     }
+    return l;
+}
+
+/* Now again; true: the last was long ago. */
+static bool long_ago(int64_t *last_us, int64_t now_us)
+{
+    bool is_new = !*last_us || now_us - *last_us > SAID_AGAIN_US;
+    *last_us = now_us > 0 ? now_us : 1;
+    return is_new;
+}
+
+bool series_share_odd(struct series_share *s, const char *node, int64_t now_us)
+{
+    ASSERT(node && s->of_node);
+    return long_ago(&level_of(s, node, now_us)->odd_us, now_us);
+}
+
+bool series_share_take(struct series_share *s, const char *node, size_t bytes, int64_t now_us,
+                       bool *ret_say)
+{
+    ASSERT(node && s->of_node);
+    struct level *l = level_of(s, node, now_us);
+    *ret_say = false;
     sink(l, now_us);
     if (bytes <= (size_t)SERIES_SHARE_AT_ONCE &&
         l->bytes + (int64_t)bytes <= SERIES_SHARE_AT_ONCE) {
         l->bytes += (int64_t)bytes;
         return true;
     }
-    *ret_say = !l->refused_us || now_us - l->refused_us > SAID_AGAIN_US;
-    l->refused_us = now_us > 0 ? now_us : 1;
+    *ret_say = long_ago(&l->refused_us, now_us);
     return false;
 }

@@ -7,6 +7,7 @@
 #include "controller/disk/series_days.h"
 #include "controller/disk/series_read.h"
 #include "controller/reads.h"
+#include "controller/series_intake.h"
 #include "controller/series_share.h"
 #include "controller/session/session.h"
 #include "io/clock.h"
@@ -64,6 +65,7 @@ struct series_store {
     struct err err;
     bool failed;
     int64_t now_us, skip_us;
+    struct arena *arena; /* of a block */
     /* The thinning's: */
     struct err thin_err;
     bool thinned;
@@ -114,8 +116,11 @@ static bool row_put(struct series_store *s, const struct series_row *row, int64_
 /* False: the disk does not take it, or its day is being thinned. */
 static bool block_put(struct series_store *s, const struct frame_in *f, struct span block)
 {
-    struct series_head h;
-    if (!series_head_read(block.data, block.len, &h, NULL) || !text_is(h.key.node, f->node) ||
+    struct series_block b;
+    arena_reset(s->arena);
+    bool whole = series_block_read(block.data, block.len, s->arena, &b, NULL);
+    const struct series_head h = b.head;
+    if (!whole || block.len > SERIES_BLOCK_BYTES || !text_is(h.key.node, f->node) ||
         h.first_ms < (s->now_us - OLDEST_US) / 1000 || h.last_ms > (s->now_us + AHEAD_US) / 1000 ||
         h.last_ms < h.first_ms)
         return true;
@@ -166,10 +171,13 @@ static void write_run(void *ctx)
 {
     struct series_store *s = ctx;
     s->err = (struct err){0};
+    s->arena = arena_new();
     s->failed = !dir_make(s->dir, 0700, &s->err);
     for (size_t i = 0; i < s->out.n && !s->failed; i++)
         frame_put(s, &s->out.v[i]);
     days_end(s);
+    arena_free(s->arena);
+    s->arena = NULL;
 }
 
 /* ---- on the loop ---- */
@@ -257,13 +265,31 @@ static bool has_room(const struct series_store *s, uint64_t session, size_t byte
     return n < WAITING_OF_ONE && s->bytes + bytes <= WAITING_MAX;
 }
 
-void series_store_take(struct series_store *s, uint64_t session, const char *node,
-                       const struct msg_series *m)
+struct asked_node {
+    const struct controller *c;
+    const char *name;
+};
+
+static bool node_had(void *ctx, uint64_t job_id, uint32_t attempt)
 {
+    const struct asked_node *n = ctx;
+    return core_node_had(n->c->core, n->name, job_id, attempt);
+}
+
+void series_store_add(struct series_store *s, uint64_t session, const char *node,
+                      const struct msg_series *m)
+{
+    ASSERT(!text_empty(node));
     if (!has_room(s, session, m->blocks.len) || !share_has(s, node, m->blocks.len))
         return;
     struct frame_in f = {.session = session, .number = m->number, .node = xstrdup(node)};
-    str_addn(&f.blocks, m->blocks.data, m->blocks.len);
+    struct asked_node of = {s->c, node};
+    if (!series_intake(m->blocks.data, m->blocks.len, node, node_had, &of, &f.blocks) &&
+        series_share_odd(s->share, node, clock_monotonic_us()))
+        log_warning(s->c->log,
+                    "node %s sent samples that cannot be read, or of jobs that it never had: these "
+                    "are not kept",
+                    node);
     s->bytes += f.blocks.len;
     vec_push(&s->in, f);
     if (!s->writing && !s->gathering) {

@@ -16,8 +16,8 @@ void series_store_begin(struct series_store *s);
 /* A frame of node `node`, which session says it is: SERIES_KEPT is sent when its blocks are on the
  * disk. Nothing is sent where that fails: the node sends them again. Blocks that name another node,
  * or a time that cannot be, are dropped. */
-void series_store_take(struct series_store *s, uint64_t session, const char *node,
-                       const struct msg_series *m);
+void series_store_add(struct series_store *s, uint64_t session, const char *node,
+                      const struct msg_series *m);
 /* Why nothing was kept the last time; NULL = it was. */
 const char *series_store_trouble(const struct series_store *s);
 

@@ -105,6 +105,7 @@ static struct traffic_tally *user_tally(struct traffic *t, uint32_t uid, const c
 void traffic_count(struct traffic *t, const struct message *m, uint32_t uid, const char *user,
                    int64_t spent_us)
 {
+    ASSERT(m->kind < MESSAGE_COUNT && spent_us >= 0);
     const struct msg_query *q = m->body;
     bool query = m->kind == MSG_QUERY && q->what >= 0 && q->what < QUERY_COUNT;
     tally_add(query ? &t->query[q->what] : &t->kind[m->kind], spent_us);
@@ -114,9 +115,9 @@ void traffic_count(struct traffic *t, const struct message *m, uint32_t uid, con
 static void row_add(struct str *out, const char *name, uint32_t number,
                     const struct traffic_tally *one)
 {
+    const struct rpc_count row = {name, number, one->count, (uint64_t)one->us};
     if (one->count > 0)
-        str_addf(out, "%s%s %u %llu %lld", out->len ? ";" : "", name, number,
-                 (unsigned long long)one->count, (long long)one->us);
+        rpc_counts_add(out, &row);
 }
 
 static const char *text_of(struct str *s, struct arena *a)

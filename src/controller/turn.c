@@ -7,21 +7,15 @@
  * planner's wake is stepped after the hand-over, so that it runs while the writer commits, and
  * its effects belong to the next turn.
  *
- * Failure: when a commit fails, the turn stays at the writer with its effects unreleased and is
- * tried again every second; the core is told (EV_STORE_AWAY, EV_STORE_BACK); the open turn goes
- * on gathering within bounds. A commit refused because another controller has taken over ends
- * this one: its effects must never be let out.
- *
  * Invariant: effects are released in the order they were made, each after the commit that holds
  * everything stored before it. */
 #include "controller/turn.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "base/str.h"
 #include "controller/disk/given.h"
-#include "controller/disk/payload.h"
 #include "controller/session/causes.h"
+#include "controller/turn_inside.h"
 #include "io/clock.h"
 #include "io/work.h"
 
@@ -29,54 +23,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define RETRY_US         USEC_PER_SEC
-#define KEEP_ARENA_BYTES (1u << 20)   /* a turn that used more gives its memory back */
-#define TRIM_ARENA_BYTES (4u << 20)   /* after such a turn the system gets back what is free … */
-#define TRIM_US          USEC_PER_SEC /* … once the request and its connection are gone, too */
 #define AWAY_ARENA_BYTES (256u << 20) /* effects that may wait while the store is away */
-#define AWAY_GRACE_US    (5 * USEC_PER_SEC)
 /* Of a plan that takes longer and was asked for, a fifth of the time is enough */
 #define LONG_PLAN_US     2000
 #define PLAN_PART        5
 #define PLAN_REST_MAX_US USEC_PER_SEC
 
-struct controller_turn {
-    struct effects fx;
-    struct batch *batch; /* NULL = nothing to store */
-    struct err err;      /* of the commit */
-    bool ok;
-    struct causes causes;
-    int64_t cost_ns, took_us; /* of the commit: processor time, and until it was there */
-};
-
-struct turns {
-    struct controller *c;
-    const struct turn_ops *ops;
-    struct writer *store;
-    struct worker *writer;
-    int given_fd; /* -1 = what was given out is not written down */
-    struct given given;
-    struct controller_turn a, b;
-    struct controller_turn *open,
-        *sent; /* sent: at the writer, or being retried; NULL = the writer is free */
-    bool woke; /* the core was woken since the last hand-over, and that is enough until the next */
-    uint64_t seq, count;
-    struct timer *wake, *retry, *rested, *trim;
-    bool away;
-    struct err away_why;
-    struct timer *grace;
-    struct plan_times times;
-    bool refusing;         /* away for longer than the grace */
-    struct causes to_plan; /* of what was stored since the core was woken last */
-    int64_t rest_until_us; /* the planner rests (monotonic clock); 0 = it does not */
-    int64_t clock_us;      /* the wall clock less the monotonic one, as the core saw it last */
-};
-
 static void turns_run(void *ctx);
 static void wake_due(void *ctx);
 static void trim_due(void *ctx);
-static void retry_due(void *ctx);
-static void grace_over(void *ctx);
 
 void turns_write_given(struct turns *t, int fd, const struct given *before)
 {
@@ -95,10 +50,10 @@ struct turns *turns_new(struct controller *c, struct writer *writer, uint64_t la
     t->given_fd = -1;
     t->writer = worker_new(c->loop, "writer");
     t->wake = timer_new(c->loop, wake_due, t);
-    t->retry = timer_new(c->loop, retry_due, t);
+    t->retry = timer_new(c->loop, turns_retry_due, t);
     t->rested = timer_new(c->loop, wake_due, t);
     t->trim = timer_new(c->loop, trim_due, t);
-    t->grace = timer_new(c->loop, grace_over, t);
+    t->grace = timer_new(c->loop, turns_grace_over, t);
     effects_init(&t->a.fx);
     effects_init(&t->b.fx);
     t->open = &t->a;
@@ -219,202 +174,6 @@ uint64_t turns_count(const struct turns *t)
     return t->count;
 }
 
-static void turn_empty(struct controller_turn *turn)
-{
-    if (turn->batch)
-        batch_free(turn->batch);
-    turn->batch = NULL;
-    causes_clear(&turn->causes);
-    if (arena_used(turn->fx.arena) > KEEP_ARENA_BYTES) {
-        effects_done(&turn->fx);
-        effects_init(&turn->fx);
-    } else {
-        effects_reset(&turn->fx);
-    }
-}
-
-static void turn_release(struct turns *t, struct controller_turn *turn)
-{
-    t->count++;
-    for (size_t i = 0; i < turn->fx.n; i++)
-        t->ops->effect(t->c, &turn->fx.v[i]);
-    if (arena_used(turn->fx.arena) > TRIM_ARENA_BYTES)
-        timer_set(t->trim, TRIM_US);
-    turn_empty(turn);
-    t->ops->released(t->c);
-}
-
-/* ---- committing ---- */
-
-static void given_keep(struct turns *t, const struct batch *b)
-{
-    t->given.seq = b->seq;
-    for (size_t i = 0; i < b->n; i++) {
-        const struct meta *m = b->row[i].table == TABLE_META ? b->row[i].record : NULL;
-        if (m && text_is(m->key, "next_job_id") && m->value)
-            text_to_u64(m->value, UINT64_MAX, &t->given.next_job_id);
-    }
-    if (t->given_fd >= 0)
-        given_write(t->given_fd, &t->given);
-}
-
-/* On the writer's thread. */
-static void commit_run(void *ctx)
-{
-    struct turns *t = ctx;
-    struct controller_turn *turn = t->sent;
-    int64_t began_ns = clock_thread_ns(), began_us = clock_monotonic_us();
-    turn->err = (struct err){0};
-    turn->ok = writer_commit(t->store, turn->batch, &turn->err);
-    if (turn->ok)
-        given_keep(t, turn->batch);
-    turn->cost_ns = clock_thread_ns() - began_ns;
-    turn->took_us = clock_monotonic_us() - began_us;
-}
-
-static void store_went(struct turns *t, const struct err *why)
-{
-    if (t->away)
-        return;
-    t->away = true;
-    t->away_why = *why;
-    timer_set(t->grace, AWAY_GRACE_US);
-    log_error(t->c->log,
-              "the store is away: %s; changes wait, running jobs go on, tried again every second",
-              why->text);
-    struct effects *fx = &t->open->fx;
-    size_t from = fx->n, kept = from;
-    turns_step(t, &(struct event){
-                      .kind = EV_STORE_AWAY, .now_us = clock_now_us(), .text = t->away_why.text});
-    for (size_t i = from; i < fx->n; i++) {
-        if (fx->v[i].kind == FX_PROGRAM) /* it tells of what is the case now */
-            t->ops->effect(t->c, &fx->v[i]);
-        else
-            fx->v[kept++] = fx->v[i];
-    }
-    fx->n = kept;
-}
-
-static void store_came(struct turns *t)
-{
-    if (!t->away)
-        return;
-    t->away = t->refusing = false;
-    timer_stop(t->grace);
-    log_info(t->c->log, "the store is back");
-    turns_step(t, &(struct event){.kind = EV_STORE_BACK, .now_us = clock_now_us()});
-}
-
-void turns_begin_away(struct turns *t, const struct err *why)
-{
-    ASSERT(!t->sent);
-    t->sent = &t->a == t->open ? &t->b : &t->a;
-    t->sent->batch = batch_new(); /* of nothing: it finds out when the store is back */
-    t->sent->batch->seq = ++t->seq;
-    store_went(t, why);
-    timer_stop(t->grace);
-    t->refusing = true;
-    timer_set(t->retry, RETRY_US);
-}
-
-static void commit_done(void *ctx)
-{
-    struct turns *t = ctx;
-    struct controller_turn *turn = t->sent;
-    if (turn->ok) {
-        t->sent = NULL;
-        causes_charge(t->c->sessions, &turn->causes, turn->cost_ns, turn->took_us);
-        turn_release(t, turn);
-        store_came(t);
-    } else if (turn->err.code == ERR_DENIED) {
-        log_error(t->c->log, "another controller has taken over (%s): this one ends",
-                  turn->err.text);
-        loop_stop(t->c->loop);
-    } else {
-        store_went(t, &turn->err);
-        timer_set(t->retry, RETRY_US);
-    }
-}
-
-/* Those who wait for their answers are told what happened; what they asked takes effect when the
- * store is back. */
-static void waiting_tell(struct turns *t, struct controller_turn *turn)
-{
-    struct arena *a = arena_new();
-    const char *detail = arena_printf(a,
-                                      "the request was understood but cannot be written: %s. It "
-                                      "takes effect if the store comes back "
-                                      "before the controller ends; look before you repeat it",
-                                      t->away_why.text);
-    struct msg_done done = {.refusal = REFUSE_STORE, .detail = detail};
-    for (size_t i = 0; i < turn->fx.n; i++) {
-        struct effect *e = &turn->fx.v[i];
-        if (e->kind != FX_REPLY)
-            continue;
-        const struct effect tell = {.kind = FX_REPLY,
-                                    .conn = e->conn,
-                                    .msg = {.kind = MSG_DONE, .seq = e->msg.seq, .body = &done}};
-        t->ops->effect(t->c, &tell);
-        e->conn = 0; /* answered */
-    }
-    arena_free(a);
-}
-
-static void grace_over(void *ctx)
-{
-    struct turns *t = ctx;
-    t->refusing = true;
-    if (t->sent)
-        waiting_tell(t, t->sent);
-    waiting_tell(t, t->open);
-}
-
-static void turn_write(struct turns *t)
-{
-    worker_add(t->writer, commit_run, commit_done, t);
-}
-
-static void retry_due(void *ctx)
-{
-    turn_write(ctx);
-}
-
-static void batch_fill(struct turns *t, struct controller_turn *turn)
-{
-    for (size_t i = 0; i < turn->fx.n; i++) {
-        const struct effect *e = &turn->fx.v[i];
-        if (e->kind != FX_STORE)
-            continue;
-        if (!turn->batch)
-            turn->batch = batch_new();
-        batch_add(turn->batch,
-                  e->remove ? ROW_DELETE
-                  : e->add  ? ROW_ADD
-                            : ROW_PUT,
-                  e->table, e->record);
-        if (e->table == TABLE_PAYLOAD && !e->remove)
-            payloads_put(t->c->payloads, e->record);
-    }
-}
-
-/* Closes the open turn if the writer is free. */
-static void turn_close(struct turns *t)
-{
-    struct controller_turn *turn = t->open;
-    if (t->sent || turn->fx.n == 0)
-        return;
-    t->open = turn == &t->a ? &t->b : &t->a;
-    batch_fill(t, turn);
-    if (!turn->batch) {
-        turn_release(t, turn);
-        return;
-    }
-    turn->batch->seq = ++t->seq;
-    t->sent = turn;
-    t->woke = false;
-    turn_write(t);
-}
-
 static void wake_due(void *ctx)
 {
     (void)ctx; /* that the loop woke is enough: turns_run looks what is due */
@@ -490,14 +249,14 @@ static void wake_if_due(struct turns *t)
     plan_rest(t, took);
     causes_charge(t->c->sessions, &t->to_plan, clock_thread_ns() - before_ns, took);
     causes_clear(&t->to_plan);
-    turn_close(t);
+    turns_close(t);
 }
 
 /* The loop's hook before it sleeps. */
 static void turns_run(void *ctx)
 {
     struct turns *t = ctx;
-    turn_close(t);
+    turns_close(t);
     if (turns_idle(t))
         t->ops->released(t->c);
     if (t->c->stopping) {

@@ -2,7 +2,7 @@
  * Sums are counted again, and each index is compared with what it indexes in both directions. */
 #include "core/record/accounts/accounts.h"
 #include "core/record/accounts/accrue.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 #include "core/turn.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
  * boot: so a clock that was set while the controller was down is noticed, too. After a boot nothing
  * is known of the time between: the wall clock is believed. */
 #include "core/record/accounts/minutes.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 #include "core/turn.h"
 
 #include <string.h>
@@ -118,6 +118,7 @@ void clock_look(struct core *c, const struct event *ev)
     nodes_move(c, by_us);
     runs_move(c, by_us);
     answered_move(c, by_us);
+    tokens_move(c, by_us);
     moved(&c->store.back_us, by_us);
     moved(&c->gang_due_us, by_us);
     usage_move(c, by_us);
@@ -149,6 +150,7 @@ void clock_restore(struct core *c)
         runs_move(c, c->clock.missed_us);
         usage_move(c, c->clock.missed_us);
         answered_move(c, c->clock.missed_us);
+        tokens_move(c, c->clock.missed_us);
     }
     c->clock.missed_us = 0;
 }

@@ -3,7 +3,7 @@
 #include "core/record/accounts/accrue.h"
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/use.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 #include "core/turn.h"
 
 #define PLAN_HELD_US (USEC_PER_SEC / 5)
@@ -97,6 +97,7 @@ void core_free(struct core *c)
         free(c->resv.v[i]);
     vec_done(&c->resv);
     vec_done(&c->waiter);
+    vec_done(&c->output_asks.v);
     vec_done(&c->heap);
     vec_done(&c->marks.woken);
     vec_done(&c->marks.never);
@@ -198,6 +199,8 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_CREATE_STEP: req_create_step(c, m->body); return;
     case MSG_ATTACH_STEP: req_attach_step(c, m->body); return;
     case MSG_FINISH_JOB: req_finish_job(c, m->body); return;
+    case MSG_GET_OUTPUT: req_get_output(c, m->body); return;
+    case MSG_OUTPUT_READ: req_output_read(c, m->body); return;
     case MSG_GET_SCRIPT: req_get_script(c, m->body); return;
     case MSG_WHY: req_why(c, m->body); return;
     case MSG_MAY: req_may(c, m->body); return;
@@ -219,6 +222,8 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_GET_SERIES:
     case MSG_SERIES_KEPT:
     case MSG_SERIES_PART:
+    case MSG_READ_OUTPUT:
+    case MSG_OUTPUT:
     case MSG_ARCHIVED:
     case MSG_ACCOUNTS_CHANGED:
     case MSG_CRONTAB:
@@ -314,6 +319,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         break;
     case EV_CLOSED:
         node_closed(c, ev->conn);
+        outputs_closed(c, ev->conn);
         waiters_closed(c, ev->conn);
         break;
     case EV_WAKE:
@@ -338,7 +344,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         triggers_site(c, TRIGGER_BIT(ACCOUNTING_OPERATION) | TRIGGER_BIT(DATABASE_OPERATION));
         plan_soon(c);
         break;
-    case EV_FORESEEN: foreseen_take(c, ev->foreseen); break;
+    case EV_FORESEEN: foreseen_adopt(c, ev->foreseen); break;
     case EV_PAST: past_remove(c, ev->past); break;
     case EV_PROGRAM_OVER: triggers_over(c); break;
     }

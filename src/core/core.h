@@ -142,12 +142,14 @@ struct effects {
     struct effect *v;
     size_t n, cap;
 };
+/* Empty; freed by effects_done, with all that its effects point to. */
 void effects_init(struct effects *fx);
 void effects_reset(struct effects *fx); /* empties, keeps memory */
 void effects_done(struct effects *fx);
 
 /* `seed` feeds the machine's own generator; host names the controller's host. */
 struct core *core_new(uint64_t seed, const char *host);
+/* With all that it holds; effects made by it stay good. */
 void core_free(struct core *c);
 
 /* Start: EV_CONFIG first, then every stored row (order: META, PARTITION, NODE, RESERVATION, JOB
@@ -160,6 +162,8 @@ void core_load_packed(struct core *c, const struct packed *p);
 /* Would core_load take the row? It leaves one out whose numbers, states or parts cannot be; ret_err
  * says why. */
 bool core_row_sound(enum store_table table, const void *record, struct err *ret_err);
+/* All rows were given: indexes, graces and the planner stand, and what the time away calls for is
+ * in fx. Only now core_step may be called for anything but EV_CONFIG. */
 void core_loaded(struct core *c, int64_t now_us, struct effects *fx);
 /* Before core_loaded: the store is older than what was said last, by the shell's own evidence; and
  * no job id below `next` is given (again). */
@@ -194,11 +198,12 @@ struct query_at {
 enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer,
                         int64_t now_us, const struct view *v, struct str *detail);
 /* The same a part at a time: of queries of all jobs, their steps or priorities, of nodes and
- * partitions, of what is in use, or of accounts and what belongs to them, at most so many records
- * are looked at; others are answered whole. */
+ * partitions, of shares, of what is in use, or of accounts and what belongs to them, at most so
+ * many records are looked at; others are answered whole. */
 enum refusal core_query_part(const struct core *c, const struct msg_query *q,
                              const struct peer *peer, int64_t now_us, const struct view *v,
                              struct str *detail, struct query_at *at, size_t most);
+/* Frees what is kept from part to part; also in the middle, and of a zeroed one. */
 void core_query_end(struct query_at *at);
 
 /* What the shell tells of what is stored, or counts itself, is held to PrivateData by this. */
@@ -220,11 +225,16 @@ bool core_asks_much(const struct core *c, const struct message *m);
 /* Is a forecast of who starts when due that takes longer than a wake may? Of a copy of the machine
  * core_foresee makes it, for EV_FORESEEN. */
 bool core_foresee_due(const struct core *c);
+/* Appends the forecast, as the text that EV_FORESEEN takes back. */
 void core_foresee(const struct core *c, int64_t now_us, struct str *out);
 
 /* Whose jobs the wake of that moment goes on to end, of those asked for together (`scancel -u`);
  * false: nobody's. */
 bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid);
+
+/* May the node have had that run of the job? False: it surely never had. What is no more in memory
+ * (a job that is forgotten, a former run) it may have had. */
+bool core_node_had(const struct core *c, const char *node, uint64_t job_id, uint32_t attempt);
 
 /* The host of that certificate name; NULL = shut out, or never there. Valid until the next step. */
 const struct host *core_host(const struct core *c, const char *id);

@@ -7,13 +7,13 @@
 #include "core/record/accounts/bulk.h"
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/use.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 #include "core/turn.h"
 
 static void job_load(struct core *c, const struct job *row)
 {
     struct jobrec *r = job_new(c, row->id);
-    record_take(c, &job_fields, &r->j, row);
+    record_intern(c, &job_fields, &r->j, row);
     user_room_texts(c, r);
     hold_load(r);
     if (row->array_pending && row->array_task_id == NO_TASK)
@@ -132,6 +132,7 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_TRES: accounts_load(c, table, record); break;
     case TABLE_TRANSACTION:
     case TABLE_PAST_RESERVATION:
+    case TABLE_USED_HOUR:
     case TABLE_JOB_RUN:
     case TABLE_JOB_PART:
     case TABLE_PAYLOAD:
@@ -267,7 +268,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     triggers_site(c, TRIGGER_BIT(CONTROLLER_OPERATION) | TRIGGER_BIT(CONTROLLER_CONTROL) |
                          (c->store.killed ? TRIGGER_BIT(CONTROLLER_FAILURE) : 0));
     settle(c);
-    cluster_firsts_take(c->cluster, c->jobs.firsts);
+    cluster_firsts_set(c->cluster, c->jobs.firsts);
     rows_left_out(c);
     plan_soon(c);
     c->turn.fx = NULL;

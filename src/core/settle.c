@@ -4,7 +4,7 @@
  * their jobs are tried; then each row that changed is written, once. Planning is not among it: it
  * waits for the event that the shell gives the machine when nobody has anything to say. */
 #include "core/record/accounts/limits.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 #include "core/turn.h"
 
 /* What they depend on can never be, and their owners want them to be cancelled then. */

@@ -1,6 +1,6 @@
 /* What is done when a time has come: a limit is reached, a step's command stays away, a deadline
  * passes, an ended job is forgotten. */
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 #include "core/turn.h"
 
 static void running_fire(struct core *c, struct jobrec *r)

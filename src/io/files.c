@@ -76,8 +76,47 @@ static bool fd_read(int fd, const char *path, size_t max, struct str *out, struc
     return true;
 }
 
+/* Pipes without a name are "pipe:[NUMBER]". */
+static bool is_named_pipe(int fd)
+{
+    char at[40], where[8] = "";
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISFIFO(st.st_mode))
+        return false;
+    snprintf(at, sizeof at, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(at, where, sizeof where);
+    return n < 5 || memcmp(where, "pipe:", 5) != 0;
+}
+
+FILE *file_open_named(const char *path, struct err *ret_err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        file_error(ret_err, "read", path);
+        return NULL;
+    }
+    if (is_named_pipe(fd)) {
+        close(fd);
+        err_set(ret_err, ERR_INVALID,
+                "%s is a named pipe, for whose other end one might wait for ever: copy what comes "
+                "from it into a file",
+                path);
+        return NULL;
+    }
+    int flags = fcntl(fd, F_GETFL);
+    if (flags >= 0)
+        (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+    FILE *f = fdopen(fd, "r");
+    if (!f) {
+        file_error(ret_err, "read", path);
+        close(fd);
+    }
+    return f;
+}
+
 bool file_read(const char *path, size_t max, struct str *out, struct err *ret_err)
 {
+    ASSERT(max > 0);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return file_error(ret_err, "read", path);
@@ -114,6 +153,7 @@ static void parent_sync(const char *path)
 bool file_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
                        struct err *ret_err)
 {
+    ASSERT(data || len == 0);
     char *early = xasprintf("%s.%d.new", path, (int)getpid());
     int fd = open(early, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     bool ok = fd >= 0 && fchmod(fd, mode) == 0 && fd_write_all(fd, data, len) && fsync(fd) == 0;
@@ -145,6 +185,7 @@ static bool one_dir_make(const char *path, mode_t mode)
 
 bool dir_make(const char *path, mode_t mode, struct err *ret_err)
 {
+    ASSERT(path[0]);
     char *copy = xstrdup(path);
     bool ok = true;
     for (char *at = copy + (*copy != '\0'); ok && *at; at++) {

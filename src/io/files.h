@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* Is this errno about a disk, a quota or a limit that is full? */
@@ -23,6 +24,10 @@ bool file_error(struct err *ret_err, const char *what, const char *path);
 /* Errors name the path and say why: ERR_NOT_FOUND if it is not there, ERR_DENIED, ERR_LIMIT above
  * `max` bytes, else ERR_UNAVAILABLE. */
 
+/* Opens a file for reading that somebody named, maybe in a directory of somebody else's. A named
+ * pipe is refused: nobody need ever write to it. One without a name, as of `<(…)`, is not. NULL
+ * with ret_err. */
+FILE *file_open_named(const char *path, struct err *ret_err);
 /* Appends the whole file. */
 bool file_read(const char *path, size_t max, struct str *out, struct err *ret_err);
 /* The whole file as a text in the arena; NULL with ret_err. */

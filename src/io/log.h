@@ -24,6 +24,8 @@ void log_close(struct log *l);                       /* NULL is fine */
 bool log_reopen(struct log *l, struct err *ret_err); /* after logrotate moved the file */
 void log_set_level(struct log *l, enum log_severity most);
 
+/* One line, without a newline, if the severity is wanted; a line that cannot be written is not
+ * waited for: the next that can says how many are missing. */
 void log_write(struct log *l, enum log_severity s, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 #define log_error(l, ...)   log_write((l), LOG_IS_ERROR, __VA_ARGS__)

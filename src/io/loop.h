@@ -18,12 +18,14 @@ struct loop; /* opaque */
 
 typedef void (*loop_fn)(void *ctx);
 
+/* NULL = the system gives no more of what it needs; ret_err says what. */
 struct loop *loop_new(struct err *ret_err);
 /* Everything made on the loop must be freed or closed first; what is still closing is waited for.
  * NULL is fine. */
 void loop_free(struct loop *l);
 /* Runs until loop_stop. SIGPIPE is ignored in the whole process. */
 void loop_run(struct loop *l);
+/* loop_run returns after the round at hand. */
 void loop_stop(struct loop *l);
 
 /* Called each time before the loop goes to sleep: after a round of inputs (frames, timers, signals,
@@ -42,6 +44,7 @@ struct loop_rounds {
     int64_t max_us, sum_us;
     uint64_t of[LOOP_LENGTHS];
 };
+/* Since the start, or since they were reset. */
 struct loop_rounds loop_rounds(const struct loop *l);
 void loop_rounds_reset(struct loop *l);
 
@@ -57,6 +60,7 @@ bool loop_on_signal(struct loop *l, int signo, loop_fn fn, void *ctx, struct err
 
 struct timer; /* opaque; fires once for each time it is set */
 
+/* Not set yet; never NULL. */
 struct timer *timer_new(struct loop *l, loop_fn fn, void *ctx);
 void timer_free(struct timer *t); /* NULL is fine */
 /* In that time; replaces an earlier setting. Rounded up to whole milliseconds; ≤ 0 = in the next
@@ -65,6 +69,7 @@ void timer_set(struct timer *t, int64_t after_us);
 /* At that time of the wall clock, also when the clock is set or the machine sleeps meanwhile.
  * INT64_MAX = never (as timer_stop). */
 void timer_set_at(struct timer *t, int64_t at_us);
+/* It does not fire any more, even if it is due; it can be set again. */
 void timer_stop(struct timer *t);
 
 /* ---- processes that are not spawn.h's ------------------------------------------------------- */
@@ -79,6 +84,7 @@ struct pid_watch; /* opaque */
 struct pid_watch *pid_watch_new(struct loop *l, pid_t pid,
                                 void (*exited)(void *ctx, int status, int64_t cpu_us), void *ctx,
                                 struct err *ret_err);
+/* Its callback is not called any more. NULL is fine. */
 void pid_watch_free(struct pid_watch *w);
 
 /* ---- file descriptors of others (inotify, a pipe, a shepherd's socket) ---------------------- */
@@ -89,6 +95,7 @@ struct fd_watch; /* opaque */
  * EAGAIN). The fd stays the caller's; free the watch before closing it. */
 struct fd_watch *fd_watch_new(struct loop *l, int fd, loop_fn readable, void *ctx,
                               struct err *ret_err);
+/* Before the descriptor is closed, which stays the caller's. NULL is fine. */
 void fd_watch_free(struct fd_watch *w);
 
 #endif

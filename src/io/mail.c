@@ -8,66 +8,24 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "io/clock.h"
+#include "io/mail_inside.h"
 #include "io/mail_message.h"
 #include "io/process/site_env.h"
 #include "io/process/spawn.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
 
-#define MAIL_AT_ONCE       4
-#define RECIPIENTS_MAX     100
-#define LETTER_ENV_MAX     64
-#define PROGRAM_TIMEOUT_US (60 * USEC_PER_SEC)
-#define SMTP_TIMEOUT_US    (180 * USEC_PER_SEC)
-#define REPORT_MAX_BYTES   (1u << 20)
-#define SAMPLES_COME_US    (2 * USEC_PER_SEC) /* nodes send the last of a step as it ends */
+#define MAIL_AT_ONCE    4
+#define LETTER_ENV_MAX  64
+#define SMTP_TIMEOUT_US (180 * USEC_PER_SEC)
+#define SAMPLES_COME_US (2 * USEC_PER_SEC) /* nodes send the last of a step as it ends */
 
 static const int64_t retry_after_us[] = {5 * USEC_PER_SEC, 30 * USEC_PER_SEC, 5 * USEC_PER_MIN,
                                          30 * USEC_PER_MIN};
-
-struct mail_letter {
-    struct mailer *mailer;
-    uint32_t uid;
-    char *to[RECIPIENTS_MAX];
-    size_t nto;
-    char *to_text, *subject;
-    char *message; /* made when it is sent the first time */
-    char *body;
-    char *about; /* the reporter is asked of it before; NULL = it was, or need not be */
-    char *png;   /* base64, from there */
-    struct arena *a;
-    const char *const *env;
-    uint32_t gid;
-    int64_t made_us;
-    size_t tries;
-    int64_t due_us; /* monotonic */
-    struct spawn *spawn;
-    struct mail_letter *next;
-};
-
-enum mail_outcome { SENT, LATER, NEVER };
-
-struct letters {
-    struct mail_letter *first, **last;
-    size_t n;
-};
-
-struct mailer {
-    struct loop *loop;
-    struct log *log;
-    struct timer *timer;
-    char *program, *server, *smtp, *tls, *login, *from, *domain, *host, *reporter, *state_dir;
-    uint64_t serial;
-    struct arena *a;
-    struct site_user own;
-    struct letters waiting, going;
-    struct map_u64 *of_user; /* uid → letters that there are, as a number */
-};
 
 static void recipients_read(struct mail_letter *l, const char *to)
 {
@@ -272,7 +230,7 @@ static void by_smtp(struct mail_letter *l)
     str_done(&input);
 }
 
-static void letter_send(struct mail_letter *l)
+void mail_letter_send(struct mail_letter *l)
 {
     if (!l->message)
         message_make(l);
@@ -282,78 +240,14 @@ static void letter_send(struct mail_letter *l)
         by_program(l);
 }
 
-/* ---- what the job did ---- */
-
-/* Text, and after a form feed a picture in base64. */
-static void report_take(struct mail_letter *l, const struct spawn_result *r)
-{
-    const char *feed = memchr(r->output, '\f', r->output_len);
-    size_t len = feed ? (size_t)(feed - r->output) : r->output_len;
-    struct str text = STR_INIT;
-    str_add(&text, l->body);
-    str_addc(&text, '\n');
-    str_addn(&text, r->output, strnlen(r->output, len));
-    free(l->body);
-    l->body = str_take(&text);
-    /* Output that was cut ends within the picture. */
-    if (feed && feed[1] && r->output_len < REPORT_MAX_BYTES)
-        l->png = xstrdup(feed + 1);
-}
-
-/* Nobody goes without a mail because there is nothing more to tell. */
-static void report_ended(void *ctx, const struct spawn_result *r)
-{
-    struct mail_letter *l = ctx;
-    l->spawn = NULL;
-    if (r->status == 0 && !r->timed_out)
-        report_take(l, r);
-    else
-        log_warning(l->mailer->log, "the mail about job %s goes without what the job did: %.200s",
-                    l->about, r->timed_out ? "it took too long" : r->output);
-    free(l->about);
-    l->about = NULL;
-    letter_send(l);
-}
-
-/* As the job's owner: it sees what he sees, and reads what he may read. */
-static bool report_start(struct mail_letter *l)
-{
-    struct mailer *m = l->mailer;
-    bool root = geteuid() == 0 && l->uid != 0, whole = *m->server || mail_is_sendmail(m->program);
-    const char *zone = getenv("TZ"), *cairo = getenv("REMUDA_CAIRO");
-    char *env[4] = {xstrdup("PATH=/usr/local/bin:/usr/bin:/bin")};
-    size_t n = 1;
-    if (zone)
-        env[n++] = xasprintf("TZ=%s", zone);
-    if (cairo)
-        env[n++] = xasprintf("REMUDA_CAIRO=%s", cairo);
-    const char *const argv[] = {m->reporter, "report",     whole ? "--mail=png" : "--mail",
-                                "--state",   m->state_dir, l->about,
-                                NULL};
-    const struct spawn_options o = {
-        .argv = argv,
-        .env = root ? (const char *const *)env : NULL,
-        .dir = "/",
-        .output_max = REPORT_MAX_BYTES,
-        .timeout_us = PROGRAM_TIMEOUT_US,
-        .as_user = root,
-        .uid = l->uid,
-        .gid = l->gid,
-    };
-    l->spawn = spawn_start(m->loop, &o, report_ended, l, NULL);
-    while (n > 0)
-        free(env[--n]);
-    return l->spawn != NULL;
-}
-
 static void letter_go(struct mail_letter *l)
 {
     struct mailer *m = l->mailer;
     letters_remove(&m->waiting, l);
     letters_append(&m->going, l);
     l->tries++;
-    if (!l->about || !*m->reporter || !report_start(l))
-        letter_send(l);
+    if (!l->about || !*m->reporter || !mail_report_start(l))
+        mail_letter_send(l);
 }
 
 static void mailer_due(void *ctx)

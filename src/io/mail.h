@@ -32,6 +32,8 @@ struct mailer *mailer_new(struct loop *l, struct log *log);
 void mailer_configure(struct mailer *m, const struct mail_settings *s); /* copies */
 /* Can it be seen already that mail cannot be sent? Then why, in a few words, appended. */
 struct str;
+/* Is the program that would hand letters over not there? Then ret gets why; what is not given is no
+ * fault. */
 bool mail_settings_fault(const struct mail_settings *s, struct str *ret);
 /* Takes copies and returns at once. `uid`: whose job it tells of. `to` is a user name or an
  * address, or several with commas. Line breaks in `to` and `subject` become blanks. */
@@ -49,6 +51,7 @@ struct mail_about {
 };
 void mailer_send_about(struct mailer *m, uint32_t uid, const char *to, const char *subject,
                        const char *body, const struct mail_about *about);
+/* Letters that are not handed over yet, those under way among them. */
 size_t mailer_waiting(const struct mailer *m);
 void mailer_free(struct mailer *m); /* what waits is dropped, and logged. NULL is fine */
 

@@ -1,7 +1,7 @@
 #include "io/mail_message.h"
 
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "io/mail.h"
 

@@ -1,4 +1,4 @@
-#include "io/client.h"
+#include "io/client/client.h"
 
 #include "base/str.h"
 

@@ -53,6 +53,7 @@ void users_flush(struct users *u);
 /* Blocking, without a cache: for small programs. Texts are malloc'ed, user_done frees them. False
  * if the uid has no entry (the rest is filled as far as known). */
 bool user_lookup(uid_t uid, gid_t gid, struct user *ret);
+/* Frees what user_find filled in; a zeroed one is fine. */
 void user_done(struct user *user);
 
 #endif

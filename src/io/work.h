@@ -13,6 +13,7 @@ void work_start(struct loop *l, loop_fn run, loop_fn done, void *ctx);
  * do. */
 struct worker; /* opaque */
 struct worker *worker_new(struct loop *l, const char *name);
+/* run(ctx) on the worker's thread, in the order of the calls, then done(ctx) on the loop's. */
 void worker_add(struct worker *w, loop_fn run, loop_fn done, void *ctx);
 /* Waits until all works given have run (their done() are called before it returns), then ends the
  * thread. Blocks: for the end of a daemon. */

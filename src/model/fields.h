@@ -94,7 +94,8 @@ struct fields {
 
 /* The members of a record of which there are many in memory: `FIELD_MEMBERS(TABLE)` declares the
  * wide ones first, so that none leaves a gap before the next. */
-#define FIELD_MEMBERS(table)                 table(FIELD_MEMBER_8) table(FIELD_MEMBER_4) table(FIELD_MEMBER_1)
+#define FIELD_MEMBERS(table) table(FIELD_MEMBER_8) table(FIELD_MEMBER_4) table(FIELD_MEMBER_1)
+
 #define FIELD_MEMBER_8(type, name, aux, doc) FIELD_8_##type(FIELD_C_##type name;)
 #define FIELD_MEMBER_4(type, name, aux, doc) FIELD_4_##type(FIELD_C_##type name;)
 #define FIELD_MEMBER_1(type, name, aux, doc) FIELD_1_##type(FIELD_C_##type name;)

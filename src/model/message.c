@@ -225,6 +225,18 @@ MESSAGE_ROWS(get_series, MSG_GET_SERIES_FIELDS)
 #define STRUCTURE struct msg_series_part
 MESSAGE_ROWS(series_part, MSG_SERIES_PART_FIELDS)
 #undef STRUCTURE
+#define STRUCTURE struct msg_get_output
+MESSAGE_ROWS(get_output, MSG_GET_OUTPUT_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_read_output
+MESSAGE_ROWS(read_output, MSG_READ_OUTPUT_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_output_read
+MESSAGE_ROWS(output_read, MSG_OUTPUT_READ_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_output
+MESSAGE_ROWS(output, MSG_OUTPUT_FIELDS)
+#undef STRUCTURE
 #define STRUCTURE struct msg_attach
 MESSAGE_ROWS(attach, MSG_ATTACH_FIELDS)
 #undef STRUCTURE

@@ -266,7 +266,8 @@ enum notify_streams { NOTIFY_ERROR = 1, NOTIFY_OUTPUT = 2 };
     X(LIST, payloads, &payload_fields, "scripts")                                                           \
     X(LIST, events, &node_spell_fields, "how nodes were")                                                   \
     X(LIST, reservations, &reservation_fields, "reservations that are over")                                \
-    X(LIST, transactions, &transaction_fields, "who changed what")
+    X(LIST, transactions, &transaction_fields, "who changed what")                                          \
+    X(LIST, sums, &used_fields, "sums of hours")
 // clang-format on
 
 /* An entry of a user's table for scrontab: the job that comes of it. */
@@ -613,6 +614,29 @@ extern const struct fields msg_create_step_fields;
     X(BLOB, blocks, 0, "blocks, each with its length")                                             \
     X(TEXT, next, 0, "there is more: ask again with this; NULL = that was all")                    \
     X(TEXT, warning, 0, "what could not be read; NULL = nothing")
+#define OUTPUT_END_BYTES (32u << 10) /* of each file */
+/* The last bytes of what a job wrote, of its batch node, where the file may be on a disk of that
+ * node alone. The node opens it as the job's owner. Answered with OUTPUT, or DONE with a
+ * refusal. */
+#define MSG_GET_OUTPUT_FIELDS(X)                                                                   \
+    X(U64, job_id, 0, "the job")                                                                   \
+    X(U32, attempt, 0, "which run of it")                                                          \
+    X(TEXT, out, 0, "path of its output")                                                          \
+    X(TEXT, err, 0, "path of its error output; NULL = the same file")
+#define MSG_READ_OUTPUT_FIELDS(X)                                                                  \
+    X(U64, number, 0, "of the question")                                                           \
+    X(U32, uid, 0, "whose files they are, and who opens them")                                     \
+    X(U32, gid, 0, "his group")                                                                    \
+    X(TIME, since_us, 0, "files that nobody wrote to since then are not the job's")                \
+    X(TEXT, out, 0, "path")                                                                        \
+    X(TEXT, err, 0, "path; NULL = none")
+#define MSG_OUTPUT_READ_FIELDS(X)                                                                  \
+    X(U64, number, 0, "of the question")                                                           \
+    X(BLOB, out, 0, "the last bytes; empty = no such file")                                        \
+    X(BLOB, err, 0, "the last bytes; empty = no such file")
+#define MSG_OUTPUT_FIELDS(X)                                                                       \
+    X(BLOB, out, 0, "the last bytes, as they are; empty = no such file")                           \
+    X(BLOB, err, 0, "the last bytes, as they are; empty = no such file")
 #define MSG_REPORT_ACK_FIELDS(X)                                                                   \
     X(U64, seq, 0, "the node's number of the report that is now durable")
 
@@ -812,6 +836,10 @@ enum who {
     X(SERIES_KEPT, "series_kept", series_kept, CONTROLLER, "samples are on the disk")                      \
     X(GET_SERIES, "get_series", get_series, ANYONE, "read the samples of a job that one sees")             \
     X(SERIES_PART, "series_part", series_part, CONTROLLER, "answer to get_series")                         \
+    X(GET_OUTPUT, "get_output", get_output, ANYONE, "read the end of what one's own job wrote on its node") \
+    X(READ_OUTPUT, "read_output", read_output, CONTROLLER, "get_output, to the node")                      \
+    X(OUTPUT_READ, "output_read", output_read, NODE, "answer to read_output")                              \
+    X(OUTPUT, "output", output, CONTROLLER, "answer to get_output")                                        \
     X(REPORT, "report", report, NODE, "what happened to a job on a node")                                  \
     X(NODE_WELCOME, "node_welcome", node_welcome, CONTROLLER, "answer to node_hello")                      \
     X(LAUNCH, "launch", launch, CONTROLLER, "start a job's batch script")                                  \
@@ -980,6 +1008,7 @@ extern const struct fields meta_fields;
     X(TRANSACTION, "account_transaction", transaction_fields, "id", "who changed what of accounts, QOS and limits") \
     X(NODE_SPELL, "node_spell", node_spell_fields, "name,start_us", "how nodes were, and from when to when")    \
     X(PAST_RESERVATION, "past_reservation", reservation_fields, "name,start_us", "reservations that are over")  \
+    X(USED_HOUR, "used_hour", used_hour_fields, "from_us,who", "sums of hours that came from archives")      \
     X(CRONTAB, "crontab", crontab_fields, "user_id", "users' tables for scrontab")                          \
     X(TRIGGER, "trigger_set", trigger_fields, "id", "triggers (strigger)")                                  \
     X(ANSWERED, "answered", answered_fields, "at_us,id", "requests of the last minutes, answered")          \

@@ -46,6 +46,7 @@ struct packed {
  * release whose records differ. */
 bool packed_open(const void *bytes, size_t len, struct arena *a, struct packed *ret,
                  struct err *ret_err);
+/* NULL = nothing of that table was packed. */
 const struct packed_table *packed_find(const struct packed *p, enum store_table table);
 /* All records of the table, `stride` bytes apart, into memory that is zero. Texts are those of
  * `text`, in the places of p->text; `uses` (as many) is raised by one with each use. */

@@ -62,3 +62,41 @@ bool past_rules_change(struct past_rule rule[PAST_COUNT], const char *purge, con
     }
     return true;
 }
+
+struct past_key past_key_of(enum store_table table, const void *record, struct arena *texts,
+                            int64_t *ret_at_us)
+{
+    struct past_key k = {.table = table};
+    const struct job *j = record;
+    const struct step *s = record;
+    const struct node_spell *n = record;
+    const struct reservation *v = record;
+    *ret_at_us = 0;
+    if (table == TABLE_STEP) {
+        k.id = s->job_id;
+        k.attempt = s->attempt;
+        k.second = s->step_id;
+        *ret_at_us = s->end_us;
+    } else if (table == TABLE_PAYLOAD) {
+        k.id = ((const struct payload *)record)->job_id;
+    } else if (table == TABLE_NODE_SPELL) {
+        k.name = arena_strdup(texts, n->name);
+        k.second = n->start_us;
+        *ret_at_us = n->end_us;
+    } else if (table == TABLE_PAST_RESERVATION) {
+        k.name = arena_strdup(texts, v->name);
+        k.second = v->start_us;
+        *ret_at_us = v->end_us;
+    } else if (table == TABLE_TRANSACTION) {
+        k.id = ((const struct transaction *)record)->id;
+        *ret_at_us = ((const struct transaction *)record)->at_us;
+    } else {
+        k.id = j->id;
+        k.attempt = j->attempt;
+        k.second = j->start_us;
+        k.array_job_id = j->array_job_id;
+        k.het_job_id = j->het_job_id;
+        *ret_at_us = j->end_us;
+    }
+    return k;
+}

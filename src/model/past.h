@@ -2,6 +2,7 @@
 #ifndef REMUDA_MODEL_PAST_H
 #define REMUDA_MODEL_PAST_H
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "model/message.h"
 #include "model/settings/settings.h"
@@ -30,6 +31,7 @@ struct past_rule {
     struct age age;
     bool archive;
 };
+/* From settings that were checked when they were read: they hold as they stand. */
 void past_rules(const struct settings *s, struct past_rule ret[PAST_COUNT]);
 /* The same as a request changes it: ERR_INVALID names the word. */
 bool past_rules_change(struct past_rule rule[PAST_COUNT], const char *purge, const char *archive,
@@ -44,6 +46,10 @@ struct past_key {
     uint64_t array_job_id, het_job_id;
     const char *name; /* of a node, a reservation */
 };
+/* The key of a row that goes, and when it was over, 0 = it belongs to one that says it. Names are
+ * copied into the arena. Of a job's company its own row alone knows. */
+struct past_key past_key_of(enum store_table table, const void *record, struct arena *texts,
+                            int64_t *ret_at_us);
 struct past_rows {
     const struct past_key *v;
     size_t n;

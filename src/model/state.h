@@ -37,6 +37,7 @@ enum job_state {
 };
 
 extern const struct enum_names job_state_names;
+/* "PD", "R"; "?" for what is no state. */
 const char *job_state_short(enum job_state s);
 /* Final: it will not change again. */
 bool job_state_over(enum job_state s);

@@ -4,6 +4,11 @@
  * costs PENALTY ln n on top, more than their criterion, because samples of a job are no independent
  * draws. A start that cannot be the best of any later end is given up.
  *
+ * What a change weighs: Student's t with the pooled variance, of as many samples as n that are
+ * correlated are worth: n / (1 + 2 sum r(k)) (M. S. Bartlett: Some aspects of the time-correlation
+ * problem, J. R. Stat. Soc. 98, 1935). The sum ends where two neighbours of it are not above
+ * nothing (C. J. Geyer: Practical Markov chain Monte Carlo, Stat. Sci. 7, 1992).
+ *
  * Periods: the autocorrelation (G. E. P. Box, G. M. Jenkins: Time Series Analysis, chapter 2). The
  * first lag after it has fallen to nothing at which it is about as high as anywhere. */
 #include "reading/changes.h"
@@ -114,6 +119,46 @@ size_t changes_find(const double *const *signal, size_t channels, size_t n, size
     free(p.of);
     free(from);
     return found < max ? found : max;
+}
+
+/* ---- what a change weighs ---- */
+
+static double mean_of(const double *v, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += v[i];
+    return n ? sum / (double)n : 0;
+}
+
+/* Sum of the products of samples so far apart in one stretch, off its mean. */
+static double products(const double *off, size_t from, size_t to, size_t lag)
+{
+    double sum = 0;
+    for (size_t i = from; i + lag < to; i++)
+        sum += off[i] * off[i + lag];
+    return sum;
+}
+
+double change_weight(const double *v, size_t n, size_t border, double still)
+{
+    double *off = xcalloc(n + 1, sizeof *off), before = mean_of(v, border),
+           after = mean_of(v + border, n - border), worth = 1;
+    for (size_t i = 0; i < n; i++)
+        off[i] = v[i] - (i < border ? before : after);
+    double spread = products(off, 0, border, 0) + products(off, border, n, 0);
+    for (size_t lag = 1; lag + 1 < n && spread > 0; lag += 2) {
+        double like = (products(off, 0, border, lag) + products(off, border, n, lag) +
+                       products(off, 0, border, lag + 1) + products(off, border, n, lag + 1)) /
+                      spread;
+        if (like <= 0)
+            break;
+        worth += 2 * like;
+    }
+    free(off);
+    double error = (spread / (double)n * worth + still * still) *
+                   (1 / (double)border + 1 / (double)(n - border));
+    return (after - before) * (after - before) / error;
 }
 
 /* ---- periods ---- */

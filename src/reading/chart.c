@@ -2,7 +2,7 @@
  * of its time, and on to the column before: a dip of one sample is seen however long the time. */
 #include "reading/chart.h"
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,9 @@ const char *chart_number(const struct series_value *v, double n, char text[CHART
         at++;
     }
     const char *shown = unit ? unit[at] : v->unit;
-    int digits = n < 10 && n >= 0.05 && n > (double)(int)n ? 1 : 0;
+    double part = n < 100 && n >= 0 ? n - (double)(int)n : 0;
+    bool half = part > 0.499 && part < 0.501; /* the middle of an axis */
+    int digits = (n < 10 && n >= 0.05 && part > 0) || half ? 1 : 0;
     snprintf(text, CHART_NUMBER_BYTES, "%.*f%s%s", digits, n, *shown ? " " : "", shown);
     return text;
 }

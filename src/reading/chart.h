@@ -2,7 +2,7 @@
 #ifndef REMUDA_READING_CHART_H
 #define REMUDA_READING_CHART_H
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "reading/curves.h"
 
 struct chart_part;
@@ -23,6 +23,7 @@ struct chart {
     double most;                   /* its axis has room for that, so that charts can be compared */
     const struct chart_part *part; /* chart_parts_of() of them */
 };
+/* So many parts of time are drawn beside each other. */
 size_t chart_parts_of(const struct chart_style *style);
 void chart_draw(const struct chart *c, const struct chart_style *style, struct str *out);
 /* The times below the charts. */
@@ -37,12 +38,15 @@ struct chart_part {
     bool any;
     double least, most, mean;
 };
+/* Cuts the time into n parts and says of each what the curve did in it; parts are the caller's, n
+ * of them. */
 void chart_parts(const struct curve *c, int64_t from_ms, int64_t to_ms, struct chart_part *part,
                  size_t n);
 /* The upper end of its axis: 100 of percents up to that, else a round number from `most` on. */
 double chart_top(const struct series_value *v, double most);
 /* "12.5 GiB", "38 %", in few letters, in the unit's multiples. */
 #define CHART_NUMBER_BYTES 32
+/* In the unit that makes it short, written into text, which is returned. */
 const char *chart_number(const struct series_value *v, double number,
                          char text[CHART_NUMBER_BYTES]);
 /* "12:04:10", or with the date where the span is longer than a day. */

@@ -160,63 +160,108 @@ static bool is_pressure(const struct series_value *v)
     return v->id == SERIES_PSI_CPU || v->id == SERIES_PSI_MEM || v->id == SERIES_PSI_IO;
 }
 
-/* What it was at that time, if there was a sample not long before. */
-static bool value_at(const struct curve *c, size_t *at, int64_t ms, double *ret)
+/* One of those that are joined. */
+struct joined_curve {
+    struct curve *c;
+    size_t next; /* sample, the first that is later than what is looked at */
+};
+
+/* What it was at that time: between two samples that are near each other what the first says; after
+ * its last, and beside a hole, nothing, for a step that is over has no memory and no CPU time
+ * beside the next one's. But at the end of all (of a job that runs, what came last comes a little
+ * later from one step than from another) the last one stands for as long as samples are apart, if
+ * what is looked at has had a sample before it. */
+static double value_at(const struct joined_curve *j, int64_t ms, int64_t before_ms, int64_t end_ms)
 {
-    while (*at + 1 < c->at.n && c->at.v[*at + 1].at_ms <= ms)
-        ++*at;
-    if (!c->at.n || c->at.v[*at].at_ms > ms || ms - c->at.v[*at].at_ms > 2 * c->gap_ms)
-        return false;
-    *ret = c->at.v[*at].v;
-    return true;
+    const struct curve *c = j->c;
+    if (j->next == 0)
+        return 0;
+    const struct moment *m = &c->at.v[j->next - 1];
+    bool stands = m->at_ms == ms ||
+                  (j->next < c->at.n ? m[1].at_ms - m->at_ms <= 5 * c->gap_ms / 2
+                                     : end_ms - m->at_ms < c->gap_ms && before_ms <= m->at_ms);
+    return stands ? m->v : 0;
 }
 
-/* Of the node's and of pressures, which cannot be added, the most. */
-static void curve_join(struct curve *to, const struct curve *c)
+/* The next time of which one has a sample, and when that one had its last before; false: none. */
+static bool next_moment(struct joined_curve *j, size_t n, int64_t *ret_ms, int64_t *ret_before_ms)
 {
-    VEC(struct moment) sum = {0};
-    size_t i = 0, k = 0, at_to = 0, at_c = 0;
-    bool most = is_of_node(c->value) || is_pressure(c->value);
-    while (i < to->at.n || k < c->at.n) {
-        int64_t a = i < to->at.n ? to->at.v[i].at_ms : INT64_MAX,
-                b = k < c->at.n ? c->at.v[k].at_ms : INT64_MAX, ms = a < b ? a : b;
-        double x = 0, y = 0;
-        value_at(to, &at_to, ms, &x);
-        value_at(c, &at_c, ms, &y);
-        vec_push(&sum, ((struct moment){ms, !most ? x + y : x > y ? x : y}));
-        i += a == ms;
-        k += b == ms;
+    int64_t ms = INT64_MAX, before = INT64_MAX;
+    for (size_t i = 0; i < n; i++)
+        if (j[i].next < j[i].c->at.n && j[i].c->at.v[j[i].next].at_ms < ms)
+            ms = j[i].c->at.v[j[i].next].at_ms;
+    for (size_t i = 0; i < n && ms < INT64_MAX; i++) {
+        const struct curve *c = j[i].c;
+        if (j[i].next == c->at.n || c->at.v[j[i].next].at_ms != ms)
+            continue;
+        if (j[i].next > 0 && c->at.v[j[i].next - 1].at_ms < before)
+            before = c->at.v[j[i].next - 1].at_ms;
+        while (j[i].next < c->at.n && c->at.v[j[i].next].at_ms == ms)
+            j[i].next++;
     }
-    to->gap_ms = c->gap_ms > to->gap_ms ? c->gap_ms : to->gap_ms;
+    *ret_ms = ms;
+    *ret_before_ms = before;
+    return ms < INT64_MAX;
+}
+
+/* All become the first. Of the node's and of pressures, which cannot be added, the most. */
+static void steps_add(struct joined_curve *j, size_t n, int64_t end_ms)
+{
+    struct curve *to = j[0].c;
+    VEC(struct moment) sum = {0};
+    bool most = is_of_node(to->value) || is_pressure(to->value);
+    int64_t ms, before_ms;
+    while (next_moment(j, n, &ms, &before_ms)) {
+        double all = 0;
+        for (size_t i = 0; i < n; i++) {
+            double v = value_at(&j[i], ms, before_ms, end_ms);
+            all = !most ? all + v : v > all ? v : all;
+        }
+        vec_push(&sum, ((struct moment){ms, all}));
+    }
+    for (size_t i = 1; i < n; i++) {
+        to->gap_ms = j[i].c->gap_ms > to->gap_ms ? j[i].c->gap_ms : to->gap_ms;
+        vec_done(&j[i].c->at);
+        free(j[i].c);
+    }
     vec_done(&to->at);
     to->at.v = sum.v;
     to->at.n = sum.n;
     to->at.cap = sum.cap;
 }
 
+static bool are_joined(const struct curve *a, const struct curve *b)
+{
+    return a->value == b->value && a->index == b->index && !strcmp(a->key.node, b->key.node);
+}
+
 void curves_join_steps(struct curves *c)
 {
     size_t n = 0;
+    int64_t from_ms, end_ms = 0;
+    struct joined_curve *j = xcalloc(c->v.n + 1, sizeof *j);
+    curves_span(c, &from_ms, &end_ms);
     for (size_t i = 0; i < c->v.n; i++) {
-        struct curve *one = c->v.v[i], *same = NULL;
-        for (size_t k = n; k-- > 0 && !same;)
-            if (c->v.v[k]->of_job && c->v.v[k]->value == one->value &&
-                c->v.v[k]->index == one->index && !strcmp(c->v.v[k]->key.node, one->key.node))
-                same = c->v.v[k];
-        if (one->value->id == SERIES_TASK_CPU) { /* of steps apart: rank 0 is another in each */
-            c->v.v[n++] = one;
+        struct curve *one = c->v.v[i];
+        if (!one)
             continue;
-        }
-        if (one->value->source == SERIES_STEP && same) {
-            curve_join(same, one);
-            vec_done(&one->at);
-            free(one);
-            continue;
-        }
-        one->of_job = one->value->source == SERIES_STEP;
         c->v.v[n++] = one;
+        /* Of tasks each step stays apart: rank 0 is another in each. */
+        if (one->value->source != SERIES_STEP || one->value->id == SERIES_TASK_CPU)
+            continue;
+        size_t same = 1;
+        one->of_job = true;
+        j[0] = (struct joined_curve){one, 0};
+        for (size_t k = i + 1; k < c->v.n; k++)
+            if (c->v.v[k] && are_joined(one, c->v.v[k])) {
+                j[same++] = (struct joined_curve){c->v.v[k], 0};
+                c->v.v[k] = NULL;
+            }
+        if (same > 1)
+            steps_add(j, same, end_ms);
     }
     c->v.n = n;
+    free(j);
 }
 
 void curves_keep(struct curves *c, bool (*keep)(void *ctx, const struct curve *c), void *ctx)

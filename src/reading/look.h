@@ -45,6 +45,7 @@ bool *marks_new(const struct look *l);
 size_t marks_count(const struct look *l, const bool *mark);
 
 bool look_is_low(const struct look_gpu *g);
+/* The looks add what they find to l->reading, each of its own kind, in this order. */
 void look_dips(struct look *l);
 void look_held(struct look *l);
 void look_phases(struct look *l);

@@ -12,6 +12,8 @@
 #define LITTLE_MORE    1.2
 #define STALL_MS       10000
 #define STALLS_PERCENT 10
+#define RARE_PERCENT   10    /* of the time */
+#define BATCHES_MS     60000 /* what comes more often is no epoch */
 #define WAITS_LEAST    20
 #define WAITS_PERCENT  20
 #define TURNS          30.0 /* busier while the other stands */
@@ -35,6 +37,13 @@ static void means_of(const struct curve *c, const struct dips *d, double *within
     *within = *beside = f.n ? f.mean : -1;
 }
 
+/* They take little of the time between the first and the last. */
+static bool are_rare(const struct dips *d)
+{
+    return d && d->at.n &&
+           d->total_ms * 100 < (d->at.v[d->at.n - 1].to_ms - d->at.v[0].from_ms) * RARE_PERCENT;
+}
+
 static void cause_find(const struct look *l, const struct look_gpu *g, const struct dips *d,
                        struct dip_cause *ret)
 {
@@ -55,8 +64,8 @@ static void cause_find(const struct look *l, const struct look_gpu *g, const str
     means_of(n->write, d, &within, &beside);
     ret->writes = d && within >= WRITES_KIB && within > 3 * beside;
     ret->write_kib = within;
-    if (ret->writes && always) /* what is so all the time does not say why it falls */
-        ret->cpus = false;
+    if ((ret->writes || are_rare(d)) && always) /* what is so all the time is not why it falls */
+        ret->cpus = ret->one_cpu = false;
 }
 
 /* "; 5.2 of its 6 CPUs were full meanwhile", and what follows from it. */
@@ -108,8 +117,10 @@ static size_t dips_phase(const struct look *l, const struct look_gpu *g)
 }
 
 /* Data is loaded anew where an epoch begins; what is written is a checkpoint. */
-static const char *dips_are(const struct dip_cause *c)
+static const char *dips_are(const struct dip_cause *c, int64_t every_ms)
 {
+    if (every_ms < BATCHES_MS && !c->writes)
+        return c->cpus || c->disks || c->one_cpu ? ": input stalls" : ", as between batches";
     if (c->cpus || c->disks || c->one_cpu)
         return c->writes ? ": input stalls or checkpoints between epochs"
                          : ": input stalls between epochs";
@@ -129,7 +140,7 @@ static void dips_say(const struct look *l, const struct look_gpu *g, size_t p,
     say_span(d->every_ms, text);
     str_add(text, " for ");
     say_span(d->for_ms, text);
-    str_addf(text, ", %zu times%s", d->at.n, dips_are(c));
+    str_addf(text, ", %zu times%s", d->at.n, dips_are(c, d->every_ms));
 }
 
 static void low_figures(const struct look *l, const bool *mark, struct str *text)
@@ -262,6 +273,8 @@ static void stalls_say(struct look *l)
             cause_find(l, first, d, &c);
             l->needs_cpus = l->needs_cpus || c.cpus || c.one_cpu;
             cause_say(&c, true, &text, &next);
+            if (!c.cpus && !c.writes && !c.disks && !c.one_cpu)
+                str_add(&next, "; of a server: whether nobody asked");
             say_found(l, FOUND_GPU_STALLS, &text, &next);
         }
         free(mark);

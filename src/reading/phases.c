@@ -13,9 +13,11 @@
 #define STILL         2.0  /* percent */
 #define OTHER         12.0 /* percent between two phases, */
 #define OTHER_PART    0.25 /* or so much of the greater */
+#define WEIGHS        25.0 /* and not what a load that comes and goes has by chance */
 #define PHASE_PART    20u  /* a phase is no shorter than that part of the job */
 #define PHASE_SAMPLES 10u
-#define ENDS_PART     10 /* a beginning or end shorter than such a part of the job is not told */
+#define ENDS_PART     10    /* a beginning or end shorter than such a part of the job is not told */
+#define ENDS_MS       30000 /* nor one that is shorter than that */
 #define FOUND_MOST    64u
 #define SPREAD_LEAST  15.0 /* percent: what goes up and down by less is no round */
 
@@ -92,6 +94,7 @@ struct phases_part {
     size_t from, to;  /* of the signal */
     double middle;    /* median of the means */
     size_t dips;      /* most of a curve */
+    double high;      /* what they fall from */
     int64_t every_ms; /* if they come regularly */
     int64_t for_ms, first_ms;
     int64_t from_ms, to_ms;
@@ -112,6 +115,7 @@ static void part_look(const struct look *l, const struct signal *s,
         struct dips d;
         dips_find(curve[i], p->from_ms, p->to_ms, &d);
         p->dips = d.at.n > p->dips ? d.at.n : p->dips;
+        p->high = d.high;
         p->every_ms = d.every_ms;
         p->for_ms = d.for_ms;
         p->first_ms = d.at.n ? d.at.v[0].from_ms : 0;
@@ -120,21 +124,24 @@ static void part_look(const struct look *l, const struct signal *s,
     free(v);
 }
 
-/* One falls regularly, and the other less than half as often. */
+/* One falls regularly, and the other stays where that one falls from. */
 static bool fall_otherwise(const struct phases_part *a, const struct phases_part *b)
 {
     const struct phases_part *falls = a->every_ms ? a : b, *other = a->every_ms ? b : a;
     if (!falls->every_ms || other->every_ms)
         return false;
     int64_t wanted = (other->to_ms - other->from_ms) / falls->every_ms;
-    return wanted >= 2 && (int64_t)other->dips * 2 < wanted;
+    return wanted >= 2 && (int64_t)other->dips * 8 < wanted && other->middle * 2 >= falls->high;
 }
 
-static bool are_other(const struct phases_part *a, const struct phases_part *b)
+static bool are_other(const struct signal *s, const struct phases_part *a,
+                      const struct phases_part *b)
 {
     double more = a->middle > b->middle ? a->middle : b->middle,
            apart = a->middle > b->middle ? a->middle - b->middle : b->middle - a->middle;
-    return fall_otherwise(a, b) || (apart >= OTHER && apart >= OTHER_PART * more);
+    return fall_otherwise(a, b) ||
+           (apart >= OTHER && apart >= OTHER_PART * more &&
+            change_weight(s->mean + a->from, b->to - a->from, a->to - a->from, STILL) >= WEIGHS);
 }
 
 /* Neighbours that are alike become one, until none are. */
@@ -143,7 +150,7 @@ static size_t parts_merge(const struct look *l, const struct signal *s,
                           struct phases_part *part, size_t n)
 {
     for (size_t i = 0; i + 1 < n;) {
-        if (are_other(&part[i], &part[i + 1])) {
+        if (are_other(s, &part[i], &part[i + 1])) {
             i++;
             continue;
         }
@@ -228,9 +235,11 @@ static void phases_set(struct look *l, const struct signal *s, struct phases_par
 static bool only_ends(const struct look *l)
 {
     int64_t all = l->to_ms - l->from_ms;
-    for (size_t i = 0; i < 2; i++)
-        if ((l->phase[i].to_ms - l->phase[i].from_ms) * ENDS_PART < all && l->nphases == 2)
+    for (size_t i = 0; i < 2; i++) {
+        int64_t of = l->phase[i].to_ms - l->phase[i].from_ms;
+        if ((of * ENDS_PART < all || of < ENDS_MS) && l->nphases == 2)
             return true;
+    }
     return false;
 }
 

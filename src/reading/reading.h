@@ -4,7 +4,7 @@
 #ifndef REMUDA_READING_READING_H
 #define REMUDA_READING_READING_H
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "model/job/job.h"
 #include "reading/dips.h"
 

@@ -20,6 +20,7 @@
 struct cluster; /* opaque */
 struct order_hook;
 
+/* Empty, without nodes; it copies all that it is told. Freed with cluster_free (NULL is fine). */
 struct cluster *cluster_new(void);
 void cluster_free(struct cluster *cl);
 /* Weights, flags, licences and planner parameters. */
@@ -40,11 +41,14 @@ bool cluster_put_node(struct cluster *cl, const struct node *n, struct err *ret_
 void cluster_remove_node(struct cluster *cl, const char *name); /* only when nothing runs there */
 /* ERR_NOT_FOUND names unknown nodes. */
 bool cluster_put_partition(struct cluster *cl, const struct partition *p, struct err *ret_err);
+/* Jobs that wait for it, or run in it, stay; a name that is not known is none. */
 void cluster_remove_partition(struct cluster *cl, const char *name);
 
 /* How nodes are connected; copied. */
 struct topology;
+/* As it was set last; the cluster's, until it is set again. */
 const struct topology *cluster_topology(const struct cluster *cl);
+/* n = 0: without switches and blocks. */
 void cluster_set_topology(struct cluster *cl, const struct topology *t);
 
 /* ---- reservations ---- */
@@ -57,6 +61,7 @@ const struct zone *cluster_zone(const struct cluster *cl);
 void cluster_put_reservation(struct cluster *cl, const struct reservation *r);
 /* For oracles: exactly so. */
 bool cluster_knows_reservation(const struct cluster *cl, const struct reservation *r);
+/* Running jobs of it go on as if they had none. */
 void cluster_remove_reservation(struct cluster *cl, const char *name);
 /* Chooses the nodes, and what of them, that the reservation asks for, from what is free in its
  * time: fills nodes, node_count, holds, core_count, cpu_count (texts in the arena) and SPEC_NODES,
@@ -149,9 +154,11 @@ void cluster_set_use(struct cluster *cl, uint32_t uid, int64_t used);
  * promised, and when a job must end, goes by limits alone. The caller bounds how many there are. */
 void cluster_set_expected(struct cluster *cl, uint32_t uid, const char *account, int64_t limit_us,
                           int64_t run_us);
+/* As it was set; 0 = nothing is known. */
 int64_t cluster_expected(struct cluster *cl, uint32_t uid, const char *account, int64_t limit_us);
 /* Adds or replaces. Only eligible jobs are given (no holds, dependencies or begin times open). */
 void cluster_wait(struct cluster *cl, const struct waiting *w);
+/* It started, ended, or may not start now; nothing where it does not wait. */
 void cluster_unwait(struct cluster *cl, uint64_t job_id);
 /* Is the order one of places? Not that of PriorityType=priority/multifactor and basic. */
 bool cluster_has_places(const struct cluster *cl);
@@ -161,10 +168,11 @@ bool sched_place_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct 
                     uint64_t *ret_key);
 /* Who stands first in its partition until it starts: "42:batch,43:gpu/resv"; and who was promised
  * which start there (promises=aged and all), in microseconds: "44:1700000000000000:batch". For a
- * cluster that is built anew and is to plan the same; names that are not there any more count for
- * nothing. */
+ * cluster that is built anew and is to plan the same. */
 void cluster_firsts_tell(const struct cluster *cl, struct str *out);
-void cluster_firsts_take(struct cluster *cl, const char *firsts);
+/* What cluster_firsts_tell wrote before a restart (NULL = nothing); names that are not there any
+ * more count for nothing. */
+void cluster_firsts_set(struct cluster *cl, const char *firsts);
 /* Of a job that waits: its bits in head and oldest. Both are 0 after any other change of its
  * request. */
 void cluster_standing(const struct cluster *cl, uint64_t job_id, uint64_t *ret_head,
@@ -242,6 +250,7 @@ void cluster_run_qos(struct cluster *cl, uint64_t job_id, const char *qos);
  * resumed) here too, so that this is known. */
 void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request *req, uint32_t uid,
                    const char *partition, const struct alloc *al, int64_t start_us, int64_t end_us);
+/* A running job is to end then instead, by its limit. */
 void cluster_set_end(struct cluster *cl, uint64_t job_id, int64_t end_us);
 /* Suspended work holds memory and devices, not CPUs. */
 void cluster_suspend(struct cluster *cl, uint64_t job_id, bool suspended);

@@ -63,6 +63,7 @@ struct plan {
     bool foresee;
     struct plan_private *priv;
 };
+/* Never NULL; what a pass says is good until the next pass of the same plan. */
 struct plan *plan_new(void);
 void plan_free(struct plan *p);
 
@@ -91,7 +92,11 @@ bool plan_wait_of(const struct plan *p, struct cluster *cl, uint64_t job_id, str
 /* The priority of a waiting job in each of its partitions, taken apart. Texts live during the call;
  * names of people are not filled in. */
 typedef void (*priority_take)(void *ctx, const struct priority_row *row);
+/* A row for each partition that the waiting job may start in; none where it does not wait. */
 void sched_priority_rows(struct cluster *cl, uint64_t job_id, int64_t now_us, priority_take take,
                          void *ctx);
+/* The same of a job that the planner does not have, as it would be if it had. */
+void sched_priority_of(struct cluster *cl, const struct waiting *w, int64_t now_us,
+                       priority_take take, void *ctx);
 
 #endif

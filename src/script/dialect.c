@@ -1,7 +1,7 @@
 #include "script/dialect.h"
 
 #include "base/alloc.h"
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include <string.h>
 

@@ -37,6 +37,7 @@ struct dialect_out {
  * it in an error; ERR_VALUE. */
 bool dialect_give(struct dialect_out *d, const char *from, const char *option, const char *value,
                   struct err *ret_err);
+/* 0 is not given: nothing happens. */
 bool dialect_give_number(struct dialect_out *d, const char *from, const char *option, int64_t value,
                          struct err *ret_err);
 /* A flag, if it is to be set. */

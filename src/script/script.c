@@ -14,7 +14,7 @@
 #include "model/limits.h"
 #include "script/lines.h"
 #include "script/lsf/lsf.h"
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 #include "script/pbs/pbs.h"
 
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include "script/dialect_variables.h"
 #include "script/lines.h"
 #include "script/lint/lint.h"
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -469,7 +469,7 @@ bool script_translate(const char *text, size_t len, enum dialect from, enum dial
                                .name = name,
                                .a = a,
                                .out = &t.directives};
-        writing_size_take(&t.w, to != DIALECT_SLURM);
+        writing_size_fill(&t.w, to != DIALECT_SLURM);
         if (to == DIALECT_SLURM)
             components_write(&t);
         unread_note(&t);

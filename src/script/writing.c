@@ -112,7 +112,7 @@ static void nodes_even(struct writing *w, bool tell)
     s->nodes = even;
 }
 
-void writing_size_take(struct writing *w, bool tell)
+void writing_size_fill(struct writing *w, bool tell)
 {
     const struct job_request *q = &w->j->req;
     struct writing_size *s = &w->size;

@@ -37,6 +37,7 @@ struct writing {
     VEC(struct writing_note) note;
 };
 
+/* By the command line, the script or the environment; false = it has its default. */
 bool writing_given(const struct writing *w, const char *option);
 /* From now on the option is said, with or without a note. */
 void writing_said(struct writing *w, const char *option);
@@ -50,7 +51,7 @@ bool writing_line(struct writing *w, const char *option, const char *value);
  * quoted is told. */
 bool writing_text(struct writing *w, const char *ours, const char *option, const char *value);
 /* Fills w->size; with `tell`, what of it none but Slurm has is told. */
-void writing_size_take(struct writing *w, bool tell);
+void writing_size_fill(struct writing *w, bool tell);
 
 /* GPUs: of which kind of option the job's are. */
 enum writing_gpus { GPUS_NONE, GPUS_PER_NODE, GPUS_PER_TASK, GPUS_OF_JOB, GPUS_OTHER };

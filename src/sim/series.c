@@ -6,7 +6,7 @@
  *
  * The values of a source follow its line. */
 #include "wire/series.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "sim/sim.h"

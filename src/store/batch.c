@@ -44,6 +44,7 @@ void batch_add(struct batch *b, enum row_op op, enum store_table table, const vo
 
 bool batch_may_follow(const struct batch *b, uint64_t epoch, uint64_t seq, struct err *ret_err)
 {
+    ASSERT(b->n <= b->cap);
     if (epoch > b->epoch)
         return err_set(ret_err, ERR_DENIED,
                        "another controller has taken over the store (its epoch %llu, ours %llu)",

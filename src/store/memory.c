@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "store/packed_tables.h"
+#include "store/past.h"
 #include "store/store_ops.h"
 
 #include <stdlib.h>
@@ -282,6 +283,7 @@ struct store *store_open_memory(void)
     static const struct store_ops ops = {
         .close = memory_close,
         .packed_get = memory_packed_get,
+        .past = past_scan,
         .commit = memory_commit,
         .take_epoch = memory_take_epoch,
         .open = memory_open,

@@ -90,6 +90,7 @@ static void bytes_open(void *ctx, const void *bytes, size_t len)
 bool store_load_packed(struct store *s, store_packed_fn fn, void *ctx, bool *ret_taken,
                        struct err *ret_err)
 {
+    ASSERT(fn);
     struct opening o = {.fn = fn, .ctx = ctx};
     bool ok = !s->ops->packed_get || s->ops->packed_get(s, bytes_open, &o, ret_err);
     *ret_taken = o.taken;
@@ -98,6 +99,7 @@ bool store_load_packed(struct store *s, store_packed_fn fn, void *ctx, bool *ret
 
 bool store_is_packed(enum store_table table)
 {
+    ASSERT(table < STORE_TABLE_COUNT);
     for (size_t i = 0; i < PACKED_TABLES; i++)
         if (packed_tables[i] == table)
             return true;

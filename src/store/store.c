@@ -71,6 +71,7 @@ bool scan_wants(const struct scan *scan, const void *record)
     case TABLE_TRES:
     case TABLE_TRANSACTION:
     case TABLE_PAST_RESERVATION:
+    case TABLE_USED_HOUR:
     case TABLE_CRONTAB:
     case TABLE_TRIGGER:
     case TABLE_ANSWERED:
@@ -213,6 +214,7 @@ bool store_load(struct store *s, enum store_table table, bool live_only, int64_t
 bool store_query_jobs(struct store *s, const struct msg_query *q, store_row_fn fn, void *ctx,
                       struct err *ret_err)
 {
+    ASSERT(fn);
     struct job_filter f;
     bool done =
         job_filter_init(&f, q, ret_err) && scan_history(s, &f, q->duplicates, fn, ctx, ret_err);
@@ -268,6 +270,7 @@ static bool used_give(struct used_tally *t, bool ok, store_row_fn fn, void *ctx)
 bool store_recount_used(struct store *s, const struct used_query *q, store_row_fn fn, void *ctx,
                         struct err *ret_err)
 {
+    ASSERT(fn);
     struct counting c = {.tally = tally_new(q), .now_us = q->now_us};
     struct job_filter f = {0};
     bool ok = !q->jobs || job_filter_init(&f, q->jobs, ret_err);
@@ -300,7 +303,7 @@ bool store_query_past(struct store *s, struct past_query *q, store_past_fn fn, v
                       struct err *ret_err)
 {
     q->more = false;
-    return !s->ops->past || s->ops->past(s, q, fn, ctx, ret_err);
+    return s->ops->past(s, q, fn, ctx, ret_err);
 }
 
 bool store_space(struct store *s, int64_t *ret_bytes, int64_t *ret_free, struct err *ret_err)
@@ -325,6 +328,7 @@ static void pass_step(void *ctx, const void *record)
 bool store_query_steps(struct store *s, uint64_t job_id, uint32_t attempt, store_row_fn fn,
                        void *ctx, struct err *ret_err)
 {
+    ASSERT(fn && job_id);
     struct scan scan = {.table = TABLE_STEP, .of_job = true, .job_id = job_id};
     struct steps_of of = {.attempt = attempt, .fn = fn, .ctx = ctx};
     return run_scan(s, &scan, pass_step, &of, ret_err);
@@ -333,6 +337,7 @@ bool store_query_steps(struct store *s, uint64_t job_id, uint32_t attempt, store
 bool store_payload(struct store *s, uint64_t job_id, struct arena *a, struct payload *ret,
                    struct err *ret_err)
 {
+    ASSERT(job_id);
     struct scan scan = {.table = TABLE_PAYLOAD, .of_job = true, .job_id = job_id};
     bool failed = false;
     struct cursor *c = s->ops->open(s, &scan, ret_err);

@@ -54,6 +54,7 @@ struct store *store_open_still(const char *path, struct err *ret_err);
 /* Reads through all of it, or of the file alone without its log: may take seconds, changes nothing.
  * False with ret_err if it is damaged, lacks a table or cannot be read. */
 bool store_whole(const char *path, bool without_log, struct err *ret_err);
+/* Nothing is on a disk; gone with store_close. For tests and the simulator. */
 struct store *store_open_memory(void);
 void store_close(struct store *s);
 

@@ -45,7 +45,6 @@ struct store_ops {
      * does. */
     bool (*used)(struct store *s, struct used_query *q, struct used_tally **ret_tally,
                  bool *ret_kept, struct err *ret_err);
-    /* NULL = it has no past that goes. */
     bool (*past)(struct store *s, struct past_query *q, store_past_fn fn, void *ctx,
                  struct err *ret_err);
     bool (*space)(struct store *s, int64_t *ret_bytes, int64_t *ret_free, struct err *ret_err);
@@ -72,6 +71,7 @@ struct store {
 size_t table_key(enum store_table table, const struct field *ret[KEY_FIELDS_MAX]);
 /* Appends the names of all tables, with commas. */
 void table_names(struct str *out);
+/* Does the reading mean this record of its table? SQL may have asked less closely. */
 bool scan_wants(const struct scan *scan, const void *record);
 /* Is the job of interest to a controller that starts: not over, or over for a short time only? */
 bool job_is_recent(const struct job *j, int64_t ended_after_us);

@@ -49,10 +49,12 @@ struct rows_writer; /* opaque */
  * caller may take them out of it between calls. */
 struct rows_writer *rows_writer_new(const struct fields *t, const char *wanted, uint64_t seq,
                                     struct str *out);
+/* The record is of the struct whose fields the writer was begun with. */
 void rows_writer_add(struct rows_writer *w, const void *record);
 /* Flushes the last frame and frees w; the caller sends DONE after it. */
 void rows_writer_end(struct rows_writer *w);
 
+/* Does it carry rows, and no message? False as well for what cannot be read. */
 bool wire_is_rows(const struct frame *f);
 /* Calls row(ctx, record) for each row; `t` is the table the caller expects (its "record" name must
  * match); the record (t->size bytes, missing fields zero) and its texts are valid only during the

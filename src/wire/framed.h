@@ -23,6 +23,7 @@ void framed_done(struct framed *f);
 /* Room for `room` bytes behind those that came; ends the life of the frames given before. The
  * caller reads into it and says with framed_came how many bytes came: `room` at most. */
 char *framed_room(struct framed *f, size_t room);
+/* So many bytes were read into the room that was given; fewer than it had. */
 void framed_came(struct framed *f, size_t n);
 /* The next frame of what came, as frame_take: > 0, 0 if it is not whole yet, -1 with ret_err. The
  * frame points into `f`, and holds until framed_room. */
@@ -36,6 +37,7 @@ size_t framed_waiting(const struct framed *f);
 void framed_put(struct framed *f, const struct message *m);
 /* What is to go, in `f` until the next framed_put; its first n bytes went. */
 struct span framed_unsent(const struct framed *f);
+/* So many of the bytes that framed_unsent showed have gone. */
 void framed_went(struct framed *f, size_t n);
 
 #endif

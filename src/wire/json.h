@@ -21,11 +21,14 @@ struct json_out {
     bool first, after_key;
     bool pretty; /* two blanks an indent */
 };
+/* The writer stands at the first value; `out` is appended to. One top-level value is the caller's
+ * to keep to. */
 void json_begin(struct json_out *j, struct str *out, bool pretty);
 void json_object(struct json_out *j);
 void json_object_end(struct json_out *j);
 void json_array(struct json_out *j);
 void json_array_end(struct json_out *j);
+/* Inside an object, before its value. Keys are not compared: the caller gives each once. */
 void json_key(struct json_out *j, const char *key);
 void json_text(struct json_out *j, const char *text); /* NULL writes "" */
 void json_i64(struct json_out *j, int64_t n);

@@ -30,6 +30,8 @@ struct json_in {
     bool failed;
 };
 
+/* `text` needs no NUL and outlives the reader; texts read are put in the arena. The first error is
+ * kept in ret_err (may be NULL). */
 void json_in_begin(struct json_in *in, const char *text, size_t len, struct arena *a,
                    struct err *ret_err);
 /* Sets the error (unless there is one) and returns false. */
@@ -52,6 +54,8 @@ bool json_in_bytes(struct json_in *in, size_t max, const char **ret, size_t *ret
 bool json_in_word(struct json_in *in, struct span *ret);
 /* A whole number: sign and magnitude. False if it is none or does not fit 64 bits. */
 bool json_in_number(struct json_in *in, bool *ret_negative, uint64_t *ret);
+/* A whole number within [min, max]; false, with the error set, for anything else. Fractions and
+ * exponents are no whole numbers. */
 bool json_in_i64(struct json_in *in, int64_t min, int64_t max, int64_t *ret);
 bool json_in_u64(struct json_in *in, uint64_t max, uint64_t *ret);
 bool json_in_bool(struct json_in *in, bool *ret);

@@ -18,6 +18,7 @@
  * again at our own reader) or U+FFFD. */
 void json_quote(struct str *out, const char *text, size_t len, bool keep_bytes);
 
+/* Not given: 0, false, NULL, an empty list or blob; such fields do not travel. */
 bool field_is_zero(const struct field *f, const void *record);
 /* One value of any type but LIST, as records hold it on the wire. */
 void field_write(struct str *out, const struct field *f, const void *record);

@@ -59,6 +59,7 @@ const struct series_source_key *series_grow_key(const struct series_grow *g);
  * so is a point of a number and index that the sample has already. */
 void series_grow_add(struct series_grow *g, int64_t at_ms, int64_t gap_ms,
                      const struct series_point *point, size_t n);
+/* Instants in the block that grows. */
 size_t series_grow_count(const struct series_grow *g);
 /* Appends the block of the samples from number `from` on: the whole, or a piece. */
 void series_grow_encode(const struct series_grow *g, size_t from, bool whole, struct str *out);
@@ -70,12 +71,15 @@ void series_grow_clear(struct series_grow *g);
 /* The bytes may be anything: refused is what is no block, is cut, or was damaged. Everything of
  * *ret lives in the arena. */
 bool series_head_read(const void *data, size_t len, struct series_head *ret, struct err *ret_err);
+/* Foreign bytes: false, with the sentence, for whatever is no block of this format. Lists are in
+ * the arena. */
 bool series_block_read(const void *data, size_t len, struct arena *a, struct series_block *ret,
                        struct err *ret_err);
 
 /* Blocks one after another, each with four bytes of length before it (most significant first).
  * Takes the first off; false at the end, or where no whole one follows (*len is not 0 then). */
 bool series_next(const char **data, size_t *len, struct span *ret_block);
+/* Appends a block behind its length, as files of series have them. */
 void series_put(struct str *out, const struct str *block);
 
 /* ---- thinning ---- */

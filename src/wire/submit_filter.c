@@ -8,7 +8,8 @@
 
 bool submit_filter_asks(enum message_kind kind)
 {
-    return kind == MSG_SUBMIT || kind == MSG_UPDATE_JOB || kind == MSG_SET_CRONTAB;
+    return kind == MSG_SUBMIT || kind == MSG_UPDATE_JOB || kind == MSG_EXTEND ||
+           kind == MSG_SET_CRONTAB;
 }
 
 /* ---- the question --------------------------------------------------------------------------- */
@@ -17,6 +18,8 @@ static struct record_list list_of(const struct message *m)
 {
     if (m->kind == MSG_SUBMIT)
         return ((const struct msg_submit *)m->body)->specs;
+    if (m->kind == MSG_EXTEND) /* it changes one value, which is beside the job */
+        return (struct record_list){0};
     return ((const struct msg_update_job *)m->body)->values;
 }
 
@@ -59,7 +62,13 @@ static void submission_write(struct json_out *j, const struct msg_submit *s, str
 static void request_write(struct json_out *j, const struct message *m, struct arena *a)
 {
     const struct msg_update_job *update = m->body;
-    if (m->kind == MSG_SUBMIT) {
+    const struct msg_extend *extend = m->body;
+    if (m->kind == MSG_EXTEND) {
+        json_key_text(j, "request", "extend");
+        json_key_bool(j, "test_only", extend->test_only);
+        json_key_text(j, "ids", extend->id);
+        json_key_i64(j, "add_us", extend->add_us);
+    } else if (m->kind == MSG_SUBMIT) {
         submission_write(j, m->body, a);
     } else if (m->kind == MSG_UPDATE_JOB) {
         json_key_text(j, "request", "update");

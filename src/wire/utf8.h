@@ -10,6 +10,7 @@ size_t utf8_take(const void *data, size_t len);
 /* Writes the character (not a surrogate, at most U+10FFFF) to out[4]; returns its bytes. */
 /* The number of the character that utf8_take took. */
 uint32_t utf8_char(const char *data, size_t len);
+/* Writes 1 to 4 bytes, no NUL, and returns how many; the character is one that Unicode has. */
 size_t utf8_put(uint32_t character, char *out);
 
 #endif

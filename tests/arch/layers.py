@@ -34,11 +34,12 @@ LIBRARIES = ("json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "n
 ONE_FILE = {"http_parser.h": "io/net/http.c"}
 # Rooms: folder: {room: rooms of the same folder that it may include}. What lies in the folder itself is for all of its rooms.
 ROOMS = {
+    "base": {"calendar": set()},
     "controller": {"disk": set(), "site": set(), "session": {"disk", "site"}},
     "store": {"used": set(), "sqlite": {"used"}, "file": {"sqlite"}},
-    "io": {"process": set(), "net": set()},
+    "io": {"process": set(), "net": set(), "client": {"net"}},
     "script": {"options": set(), "lsf": {"options"}, "pbs": {"options"}, "lint": {"options", "lsf", "pbs"}},
-    "sim": {"replay": set(), "report": {"replay"}, "world": set()},
+    "sim": {"replay": set(), "report": {"replay"}, "world": set(), "story": {"world"}},
     "model": {
         "grammar": set(),
         "record": {"grammar"},

@@ -124,6 +124,18 @@ EOF
     mkdir -p dir.cfg
     run -1 sacctmgr -i load dir.cfg clean
     [ "${lines[0]}" = ' Unable to read "dir.cfg": Is a directory' ]
+    mkfifo pipe.cfg
+    run -1 timeout 20 sacctmgr -i load pipe.cfg clean
+    [[ "$output" == *"pipe.cfg is a named pipe"* ]]
+    run -0 sacctmgr -i load <(cat out.cfg) clean
+    # By a name that others can foresee nothing is written through their link.
+    ln -s "$PWD/elsewhere" wilson.cfg
+    run -1 sacctmgr -Q dump wilson
+    [[ "$output" == *"File exists"* ]]
+    [ ! -e elsewhere ]
+    rm wilson.cfg
+    run -0 sacctmgr -Q dump wilson
+    diff out.cfg wilson.cfg
     for empty in /dev/null comment.cfg; do
         echo '# nothing' >comment.cfg
         run -1 sacctmgr -i load $empty clean

@@ -63,7 +63,8 @@ over() { [ -e "$WORK/go" ]; }
     remuda backup "$WORK/b"
     remuda down
     mv "$REMUDA_STATE" "$WORK/former"
-    remuda restore "$WORK/b"
+    run -0 remuda restore "$WORK/b"
+    [ "$(sqlite3 "$REMUDA_STATE/remuda.db" 'SELECT count(*) FROM token')" = 0 ]
     cmp "$REMUDA_STATE/remuda.conf" "$WORK/former/remuda.conf"
     for f in "$WORK"/former/tls/*; do
         cmp "$f" "$REMUDA_STATE/tls/${f##*/}"
@@ -96,6 +97,9 @@ over() { [ -e "$WORK/go" ]; }
     [[ "$output" =~ "no backup of Remuda" ]]
     run -1 remuda restore "$WORK/nothing"
     [[ "$output" =~ "No such file" ]]
+    mkfifo "$WORK/pipe"
+    run -1 timeout 20 remuda restore "$WORK/pipe"
+    [[ "$output" =~ "is no ordinary file" ]]
     [ "$sum" = "$(sha256sum "$REMUDA_STATE/remuda.db" "$REMUDA_STATE/remuda.conf")" ]
     remuda up -q 3>&-
 }

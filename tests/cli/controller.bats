@@ -160,7 +160,7 @@ log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.
     start
     run frames unread 64101 40
     [ "${lines[0]}" = bounded ]
-    [ "${lines[1]}" = "done BUSY eight scripts are on their way to you already: read them, then ask again" ]
+    [ "${lines[1]}" = "done BUSY eight scripts, or listings of what was used, are on their way to you already: read them, then ask again" ]
     [ "${lines[2]}" = "an answer comes" ]
     run frames ping
     [ "$output" = "done NONE" ]

@@ -212,6 +212,25 @@ ended() { [ -z "$(squeue -h -j "$1")" ]; }
     [[ "$(scontrol show job "$once")" == *"were lost: the machine went down, or remuda-shepherd was killed"* ]]
 }
 
+parent_of() { pgrep -o -f "remuda-shepherd $REMUDA_STATE/nodes/$1\$"; }
+runs_step() { squeue -h -s -n "$1" -o %i | grep -q '\.0$'; }
+
+@test "tasks whose launch was lost with controller, node daemon and the shepherds' parent are launched again, once" {
+    parent=$(parent_of node1)
+    kill -STOP "$parent"
+    srun -w node1 -n2 -J unbegun sh -c 'echo "$SLURM_PROCID" >> "$WORK/unbegun"' 2> "$WORK/unbegun.err" 3>&- &
+    local srun=$!
+    eventually runs_step unbegun
+    kill9 controller
+    kill9 "node[node1]"
+    kill -9 "$parent"
+    remuda up -q 3>&-
+    for _ in $(seq 600); do kill -0 "$srun" 2>/dev/null || break; sleep 0.1; done
+    wait "$srun" || { cat "$WORK/unbegun.err"; return 1; }
+    [ "$(sort "$WORK/unbegun")" = $'0\n1' ]
+    [ "$(sacct -n -P -X --name=unbegun -o State)" = COMPLETED ]
+}
+
 @test "a job whose shepherd alone is killed runs again" {
     id=$(sbatch --parsable -o /dev/null --wrap '[ -n "$SLURM_RESTART_COUNT" ] || sleep 60.85')
     eventually pgrep -f "^sleep 60.85$"

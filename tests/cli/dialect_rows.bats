@@ -43,6 +43,11 @@ over() { [ "$(qstat -x "$1" | tail -1 | awk '{print $5}')" = F ]; }
     done
     held -n 2
     [ "$stderr" = "" ]
+    # Of a job that there will not be nothing else is said.
+    run -255 --separate-stderr bsub -H -We 10 -n 5000 true
+    [[ "$stderr" != *"without effect"* ]]
+    run ! --separate-stderr qsub -h -p 5 -l select=5000:ncpus=16 <<< true
+    [[ "$stderr" != *"without effect"* ]]
 }
 
 @test "bsub -b and -t say when; -t is the end, whatever -W says" {
@@ -51,6 +56,10 @@ over() { [ "$(qstat -x "$1" | tail -1 | awk '{print $5}')" = F ]; }
     held -t 2030:01:02:10:00 -W 10
     [ "$stderr" = "Job will be terminated by Wed Jan  2 10:00:00 2030" ]
     [ "$(scontrol show job "$id" | grep -o 'Deadline=[^ ]*')" = "Deadline=2030-01-02T10:00:00" ]
+    held -b 1:2:3:4:5
+    [ "$stderr" = "Job will be scheduled after Thu Jan  1 00:00:01 1970" ]
+    queued -a 190001010000 # both have passed, as in Slurm
+    qdel "$id"
     run -255 --separate-stderr bsub -t 25:00 true
     [[ "$stderr" == *"[[[year:]month:]day:]hour:minute is needed"* ]]
 }
@@ -229,11 +238,74 @@ END
     queued -N two
     run -188 --separate-stderr qalter -W umask=22 "$id"
     [[ "$stderr" == "qalter: -W umask is not supported: it is of the submission"* ]]
-    run -2 --separate-stderr qalter -v A=1 "$id"
-    [[ "$stderr" == "qalter: -v: "* ]]
     run -2 --separate-stderr qalter -t 1-3 "$id"
     [[ "$stderr" == *"illegal -t value: 1-3"* ]]
     qdel "$id"
+}
+
+@test "qalter -v and -S while it waits: over what qsub said, of an array, too; after a restart" {
+    run -0 --separate-stderr qsub -h -v A=1,B=2 -j oe -o later.o <<< 'echo "$A $B $C $D ${BASH_VERSION:+bash}"'
+    id=${output%%.*}
+    qalter -v 'B=3,C="u,v"' "$id"
+    D=4 qalter -v B=5,D -S /bin/bash@head "$id"
+    qstat -f "$id" | tr -d '\n\t' | grep -qF 'A=1,B=5,C=u,v'
+    remuda down
+    remuda up -q 3>&-
+    qrls "$id"
+    eventually test -s later.o
+    [ "$(tail -n 1 later.o)" = "1 5 u,v 4 bash" ] || { cat later.o; qstat -xf "$id"; false; }
+    eventually over "$id"
+    run -0 --separate-stderr qsub -h -J 1-2 -j oe -o els.o^array_index^ <<< 'echo $W'
+    id=${output%%[*}
+    qalter -v W=all "$id[]"
+    qalter -v W=second "$id[2]"
+    qrls "$id[]"
+    eventually test -s els.o2
+    eventually test -s els.o1
+    [ "$(tail -qn 1 els.o1 els.o2 | tr '\n' ' ')" = "all second " ]
+    run -0 --separate-stderr qsub <<< 'sleep 100'
+    id=${output%%.*}
+    wait_state "$id" RUNNING
+    run ! --separate-stderr qalter -v A=1 "$id"
+    [[ "$stderr" == "qalter: "*"the job has started"* ]]
+    run -1 --separate-stderr qalter -v =1 "$id"
+    [[ "$stderr" == "qalter: "*"a value without a name"* ]]
+    qdel "$id"
+}
+
+@test "qalter -l: select and nodes as a whole; of parts all of them again, or what they have alike" {
+    queued -l select=1:ncpus=4:ngpus=1:mem=1gb
+    qalter -l select=2:ncpus=2 "$id"
+    [ "$(shown NumTasks) $(shown cpus-per-task) $(shown tres-per-task) $(shown MinMemory)" = "2 2 N/A 0" ] ||
+        [ "$(shown NumTasks) $(shown cpus-per-task) $(scontrol show job "$id" | grep -c 'gpu')" = "2 2 0" ]
+    queued -l select=1:ncpus=4+2:ncpus=2:ngpus=1
+    qalter -l select=1:ncpus=8+3:ncpus=1,walltime=30:00 "$id"
+    [ "$(squeue -h -j "$id" -O HetJobOffset:3,NumTasks:5,NumCPUs:5,TimeLimit:8 | sort | tr -s ' ' | tr '\n' ';')" = "0 1 8 30:00 ;1 3 3 30:00 ;" ]
+    ! scontrol show job "$id" | grep -q 'gpu'
+    qalter -l walltime=10:00 -N renamed "$id"
+    [ "$(squeue -h -j "$id" -o '%C %l' | sort | tr '\n' ';')" = "3 10:00;8 10:00;" ]
+    [ "$(qstat -f "$id" | sed -n 's/ *Job_Name = //p')" = renamed ]
+    run -188 --separate-stderr qalter -l select=1:ncpus=8 "$id"
+    [[ "$stderr" == "qalter: -l select is not supported: the job has 2 parts that differ"* ]]
+    run -188 --separate-stderr qalter -l mem=1gb "$id"
+    [[ "$stderr" == "qalter: -l is not supported: the parts of the job differ"* ]]
+    qdel "$id"
+}
+
+@test "qstat -Q and -B count a job of parts once; a name has no blanks; -f" {
+    local before
+    before=$(qstat -Q workq | awk 'NR == 3 {print $3, $8}')
+    queued -l select=1:ncpus=4+2:ncpus=2
+    [ "$(qstat -Q workq | awk 'NR == 3 {print $3 - 1, $8 - 1}')" = "$before" ]
+    qdel "$id"
+    run -2 --separate-stderr qsub -h -N 'a b' <<< true
+    [ "$stderr" = "qsub: -N a b: a name of PBS has no blanks" ]
+    queued -f
+    [ "$stderr" = "" ]
+    [ "$(remuda translate --to slurm --pbs=torque <<< $'#!/bin/sh\n#PBS -f\ntrue' | grep -c -- '--no-kill')" = 1 ]
+    [ "$(remuda translate -q --to pbs --pbs=torque <<< $'#!/bin/sh\n#SBATCH --no-kill\ntrue' | grep -c '^#PBS -f')" = 1 ]
+    remuda translate -q --to pbs <<< $'#!/bin/sh\n#SBATCH -J "a b"\ntrue' > blanks.sh || true
+    grep -qx '#PBS -N a_b' blanks.sh
 }
 
 @test "qselect -a -p -r -t" {

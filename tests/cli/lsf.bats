@@ -293,8 +293,10 @@ $id|PSUSP|hpc|a_long_name_of_a_job|proj|2" ]
     LSB_BJOBS_CONSISTENT_EXIT_CODE=Y run -255 --separate-stderr bjobs 987654
     run -255 --separate-stderr bjobs -o 'jobid frob'
     [ "$stderr" = "bjobs: <frob> in the format string is not a valid field name." ]
-    run -255 --separate-stderr bjobs -o "mem:10:G"
-    [[ "$stderr" == "bjobs: <mem:10:G> in the format string asks for a unit, which is not supported: "* ]]
+    run -255 --separate-stderr bjobs -o "slots:10:G"
+    [ "$stderr" = "bjobs: <slots:10:G> in the format string asks for a unit, which only sizes have." ]
+    run -255 --separate-stderr bjobs -o "mem:10:Gb mem:10:X"
+    [[ "$stderr" == "bjobs: <mem:10:X> in the format string is not a valid unit: "* ]]
     run -0 --separate-stderr bjobs -p
     [ "$stderr" = "No pending job found" ]
     bjobs -l "$id" | grep -q "^Job <$id>, Job Name <a_long_name_of_a_job>, User <$(id -un)>, Project <proj>"
@@ -432,6 +434,15 @@ $id 3 arr[3]" ]
     [ "${lines[0]}" = "HOST_NAME          STATUS       JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV " ]
     [[ "${lines[1]}" =~ ^n1\ +ok\ +-\ +32\ +0\ +0\ +0\ +0\ +0\ $ ]]
     lsid | grep -qx "My cluster name is dcc"
+}
+
+@test "bjobs -o: sizes in the unit that is asked for" {
+    submitted -M 1GB -W 5 -o /dev/null sleep 100
+    wait_state "$id" RUNNING
+    [ "$(bjobs -noheader -o 'memlimit memlimit::M memlimit:-16:gb memlimit:16:K delimiter="|"' "$id")" = "1G|1024.0 Mbytes|1.0 Gbytes|1048576.0 Kbytes" ]
+    [ "$(bjobs -noheader -o 'memlimit:-12:G stat' "$id")" = "  1.0 Gbytes RUN" ]
+    [ "$(bjobs -o 'memlimit:12:T' -json "$id" | jq -r '.RECORDS[0].MEMLIMIT')" = "0.0 Tbytes" ]
+    bkill "$id"
 }
 
 @test "bjobs -l: what was asked for, what it holds, memory; -UF does not break lines; max_mem is known" {

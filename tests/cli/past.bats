@@ -82,6 +82,9 @@ jobs() { sacct -a -n -P -S 2020-01-01 -o JobID,JobName,State,Start,End,AllocTRES
     run -1 sacctmgr archive load file=files/half
     has "the file ends before its end"
     # what does not end, and what is no file
+    mkfifo files/pipe
+    run -1 timeout 20 sacctmgr archive load file=files/pipe
+    [[ "$output" == *"files/pipe is a named pipe"* ]]
     run -1 timeout 50 sacctmgr archive load file=/dev/zero
     has "/dev/zero:1: a line of more than 67108864 bytes"
     run -1 sacctmgr archive load file=files
@@ -117,6 +120,53 @@ jobs() { sacct -a -n -P -S 2020-01-01 -o JobID,JobName,State,Start,End,AllocTRES
     run scontrol reconfigure
     has "Invalid purge unit 'fortnights'"
     sed -i '$d' "$REMUDA_STATE/remuda.conf"
+}
+
+# Sums are counted anew, as of a store of an older release.
+sums_count() {
+    python3 - "$REMUDA_STATE/remuda.db" <<'PY'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+for table in "used", "used_gres":
+    db.execute(f"DELETE FROM {table}")
+db.execute("UPDATE used_fact SET value=0 WHERE key='counted_to'")
+db.commit()
+PY
+}
+
+used() { sreport -n -P cluster AccountUtilizationByUser start="$(date -d '4 days ago' +%F)" end=now -t seconds; }
+is_counted() { [ "$(sqlite3 -readonly "$REMUDA_STATE/remuda.db" "SELECT value FROM used_fact WHERE key='counted_to'")" -gt 1000000 ]; }
+
+@test "sums that were removed come back, once, where they are missing" {
+    past_make
+    remuda down
+    sums_count
+    remuda up -q 3>&-
+    sbatch -n1 -H -o /dev/null --wrap true
+    eventually is_counted
+    before=$(used)
+    [[ "$before" == *root* ]]
+    run -0 sacctmgr -i archive dump Usage PurgeUsageAfter=24hours Directory="$PWD/files"
+    has "removed, written to $PWD/files/old_usage_archive_"
+    gone=$(used)
+    [ "$gone" != "$before" ]
+    file=$(echo files/old_usage_archive_*)
+    for _ in once twice; do
+        run -0 sacctmgr archive load file="$file"
+        has "sums of hours: reports have them where there are none of the cluster's own"
+        [ "$(used)" = "$before" ]
+    done
+    remuda down
+    remuda up -q 3>&-
+    [ "$(used)" = "$before" ]
+    rm -f "$file"
+    run -0 sacctmgr -i archive dump Usage PurgeUsageAfter=24hours Directory="$PWD/files"
+    [ "$(used)" = "$gone" ]
+    run -0 sacctmgr archive load file="$(echo files/old_usage_archive_*)"
+    [ "$(used)" = "$before" ]
+    sed 's/"from_us":[0-9]*/"from_us":4102444800000000/' files/old_usage_archive_* >files/odd
+    run -1 sacctmgr archive load file=files/odd
+    has "a sum that cannot be"
 }
 
 @test "a directory without room, or a program that fails, keeps everything where it is and says why" {

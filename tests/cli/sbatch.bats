@@ -56,6 +56,17 @@ field() {
 break][*]" ]
 }
 
+@test "--wrap is a command: no directives are read from it, and it is not judged as a script" {
+    sbatch -Q -W -o wrapped.out --wrap $'#SBATCH -n 2\n#BSUB -J lsf\n#PBS -N pbs\necho ${SLURM_NTASKS-none} $SLURM_JOB_NAME'
+    [ "$(cat wrapped.out)" = "none wrap" ]
+    sbatch -W -o wrapped.out --wrap $'#SBATCH --no-such-option\necho ran'
+    [ "$(cat wrapped.out)" = ran ]
+    sbatch -W -o wrapped.out --wrap $'echo dos\r'
+    [ "$(tr -d '\r' < wrapped.out)" = dos ]
+    sbatch -W -n1 -o wrapped.out --wrap $'#SBATCH hetjob\necho ${SLURM_HET_SIZE-one}' : -n1
+    [ "$(cat wrapped.out)" = 2 ]
+}
+
 @test "script on standard input, --wrap, --parsable, -M" {
     run sbatch --parsable -W -o in.out <<< $'#!/bin/sh\necho "$SLURM_JOB_NAME"'
     [[ "$output" =~ ^[0-9]+$ ]]

@@ -60,6 +60,11 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     [ "$(scontrol show hostlist "$WORK/names")" = "m[1-2,7]" ]
     run -1 env -u SLURM_JOB_NODELIST -u SLURM_NODELIST scontrol show hostlist
     [ "${lines[0]}" = "invalid encode argument" ]
+    # A launcher's empty list is no mistake: no hosts.
+    run -0 env SLURM_JOB_NODELIST=z1 scontrol show hostnames ''
+    [ -z "$output" ]
+    run -0 --separate-stderr scontrol show hostlist ''
+    [ -z "$output$stderr" ]
     run -1 env -u SLURM_JOB_NODELIST -u SLURM_NODELIST scontrol show hostnames
     [[ "$output" == *"host list is empty"* ]]
     run -1 scontrol show hostnames 'a[1-'

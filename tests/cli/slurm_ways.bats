@@ -138,6 +138,10 @@ job_with_step() {
     [ "${stderr_lines[0]}" = "sbcast: error: REQUEST_FILE_BCAST(n1): No such file or directory" ]
     cd "$WORK"
     run -0 salloc -Q -n1 sbcast -f /etc/hostname here
+    # A pipe cannot be mapped, and need not have another end.
+    mkfifo sbcast.pipe
+    run -255 timeout 20 salloc -Q -n1 sbcast -f sbcast.pipe here
+    [[ "$output" == *"Can't mmap file \`sbcast.pipe\`, No such device."* ]]
     cmp /etc/hostname "$WORK/here"
 }
 

@@ -19,6 +19,8 @@ def answer(**a):
     sys.exit(0)
 if q["request"] == "update" and "time_limit_us" in q["fields"]:
     answer(refuse="limits are changed by the desk")
+if q["request"] == "extend" and q["add_us"] > 600000000 and not jobs:
+    answer(refuse="more than ten minutes are the desk's to give")
 if name == "refused":
     answer(refuse="not here: \x1b[31mred\x1b[0m")
 if name == "closed":
@@ -125,6 +127,16 @@ n_jobs() { squeue -h -t all | wc -l; }
     echo '0 0 1 1 * true' | scrontab -
     [ "$(squeue -h -u "$(id -un)" -o '%k' | grep -c '^cron$')" = 1 ]
     scrontab -r
+}
+
+@test "an extension of a job that runs is shown to it; a step in a job is not" {
+    id=$(sbatch --parsable -t 30 -J plain -o steps.out --wrap 'srun -J refused echo in; sleep 60')
+    eventually grep -q in steps.out
+    run -1 --separate-stderr remuda extend "$id" +1h
+    [[ "$stderr" == *"more than ten minutes are the desk's to give"* ]]
+    run -0 --separate-stderr remuda extend "$id" +5m
+    [ "$(squeue -h -j "$id" -o %l)" = 35:00 ]
+    scancel "$id"
 }
 
 @test "a flood waits for the filter without holding others up, and nothing is lost" {

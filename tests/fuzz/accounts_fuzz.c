@@ -144,7 +144,7 @@ static void qos_check(const char *data, size_t size, struct arena *a)
     struct str text = STR_INIT;
     str_addn(&text, data, size);
     sentences = 0;
-    bool ok = qos_text_take(&s, &b, &c, "q", &text);
+    bool ok = qos_file_read(&s, &b, &c, "q", &text);
     CHECK(ok || sentences > 0);
     for (size_t i = 0; i < c.change.n; i++)
         CHECK(c.change.v[i].qos.n == 1 && ((const struct qos *)c.change.v[i].qos.v)->name);

@@ -103,7 +103,7 @@ static void used(void *ctx, const struct gpu_used *used, size_t n, const struct 
 {
     (void)ctx, (void)known;
     for (size_t i = 0; i < n; i++)
-        CHECK(used[i].util >= 0 && used[i].util <= USED_PERCENT_MAX && used[i].mem_bytes >= 0);
+        CHECK(used[i].util >= 0 && used[i].util <= GPU_USED_PERCENT_MAX && used[i].mem_bytes >= 0);
 }
 
 static void watch_check(struct loop *l, struct log *log, const char *data, size_t size)
@@ -117,7 +117,7 @@ static void watch_check(struct loop *l, struct log *log, const char *data, size_
     vec_push(&w->asked, ((struct device_look){.index = 7, .use = 1}));
     str_addn(&w->in, data, size);
     lines_take(w);
-    CHECK(!memchr(str_text(&w->in), '\n', w->in.len) && w->used.n <= USED_MAX &&
+    CHECK(!memchr(str_text(&w->in), '\n', w->in.len) && w->used.n <= GPU_USED_MAX &&
           w->seen.n <= SEEN_MAX);
     gpu_watch_free(w);
 }

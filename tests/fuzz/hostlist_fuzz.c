@@ -31,7 +31,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hostlist h = HOSTLIST_INIT;
     struct err e = {0};
     hostlist_add(&h, "first");
+    size_t counted = hostlist_count(text, HOSTLIST_MAX);
+    CHECK(counted <= HOSTLIST_MAX + 1);
     if (hostlist_parse(&h, text, &e)) {
+        CHECK(h.n == counted + 1);
         fold_check(&h);
         hostlist_sort(&h);
         fold_check(&h);

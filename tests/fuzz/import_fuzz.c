@@ -9,7 +9,7 @@ static const char *fuzz_text;
 static size_t fuzz_len;
 static bool fuzz_file_read(const char *path, size_t max, struct str *out, struct err *ret_err);
 #define file_read fuzz_file_read
-#include "cli/accounts/import_conf.c"
+#include "cli/accounts/import/conf.c"
 #undef file_read
 
 const char *const fuzz_words[] = {

@@ -3,9 +3,9 @@
 #include "fuzz.h"
 
 #include "cli/accounts/archive.c"
-#include "cli/accounts/sacct_cells.c"
-#include "cli/accounts/sacct_in.c"
-#include "cli/accounts/sacct_line.c"
+#include "cli/accounts/import/sacct_cells.c"
+#include "cli/accounts/import/sacct_in.c"
+#include "cli/accounts/import/sacct_line.c"
 
 const char *const fuzz_words[] = {
     "{\"remuda_archive\":1}\n",
@@ -76,12 +76,17 @@ void past_out_done(struct past_rows_out *o)
 bool past_out_takes(enum store_table table)
 {
     return table == TABLE_JOB || table == TABLE_STEP || table == TABLE_PAYLOAD ||
-           table == TABLE_NODE_SPELL || table == TABLE_TRANSACTION;
+           table == TABLE_NODE_SPELL || table == TABLE_TRANSACTION || table == TABLE_USED_HOUR;
+}
+
+const struct fields *past_out_fields(enum store_table table)
+{
+    return table == TABLE_USED_HOUR ? &used_fields : store_table_rows[table].fields;
 }
 
 bool past_out_add(struct past_rows_out *o, enum store_table table, const void *record)
 {
-    CHECK(past_out_takes(table) && record_check(store_table_rows[table].fields, record, NULL));
+    CHECK(past_out_takes(table) && record_check(past_out_fields(table), record, NULL));
     o->rows++;
     return true;
 }

@@ -135,16 +135,23 @@ far() { by_clock env REMUDA_STATE="$BATS_TEST_TMPDIR/far" "$@"; }
 far_is() { [ "$(by_clock sinfo -h -N -n far -o %T)" = "$1" ]; }
 on_far() { by_clock srun -w far -n1 sh -c 'echo $SLURMD_NODENAME'; }
 
-@test "a token ends at its time by the clock, and a host's certificate outlives a clock that was wrong for a while" {
+@test "a token is good for its time however the clock is set, and a host's certificate outlives a clock that was wrong for a while" {
     [ "$(id -u)" = 0 ] || skip "needs root"
     by_clock remuda token --host trusted --for 30 >token
-    clock +2h
-    run -1 far remuda join --name far 127.0.0.1 <token
-    [[ "$output" =~ expired|"not known" ]]
     clock -2h
     run -1 far remuda join --name far 127.0.0.1 <token # the controller's certificate is of a time that has not come
+    clock +2h
+    by_clock remuda token --host trusted --for 0:02 >short
+    sleep 3
+    clock +1h # which was over does not come back
+    run -1 far remuda join --name far 127.0.0.1 <short
+    [[ "$output" =~ expired|"not known" ]]
+    clock +2h # half an hour has not passed
+    by_clock env REMUDA_STATE="$BATS_TEST_TMPDIR/other" remuda join --name other 127.0.0.1 <token
     clock +0
-    far remuda join --name far 127.0.0.1 <token || { by_clock remuda token --host trusted >token; far remuda join --name far 127.0.0.1 <token; }
+    by_clock remuda hosts remove other
+    by_clock remuda token --host trusted >token
+    far remuda join --name far 127.0.0.1 <token
     far remuda up -q
     eventually far_is idle
     [ "$(on_far)" = far ]

@@ -262,6 +262,8 @@ class Books:
         log = (cluster.state / "log" / "controller.log").read_text(errors="replace")
         # whose shepherd was not there yet when the process that makes shepherds was killed: nothing of it ran, and its srun was told so
         self.unborn = set(re.findall(r"step (\d+\.\d+) on \S+: its shepherd ended before it could start it", log))
+        # the same of jobs: they are sent back, or have FAILED where they may not be (--no-requeue), as in Slurm
+        self.unborn_jobs = set(re.findall(r"job (\d+) could not be launched on \S+: its shepherd ended before it could start it", log))
 
     def members(self, job):
         return self.of[str(job)]
@@ -289,6 +291,7 @@ class Books:
                 allowed = {"COMPLETED"} | ({"CANCELLED"} if "cancel" in done else set())
                 hurt = done & {"shepherd", "srun"} or any(self.touched(m) & {"shepherd"} for m in self.members(job))
                 allowed |= {"FAILED", "NODE_FAIL", "CANCELLED"} if hurt else set()
+                allowed |= {"FAILED"} if kind == "once" and raw in self.unborn_jobs else set()
                 if state not in allowed:
                     yield f"{raw} ({kind}) ended {state}, and was only {sorted(done) or 'left alone'}"
 
@@ -307,7 +310,8 @@ class Books:
         ended = {(job, int(run)) for job, run, *_ in self.ended}
         for job, run in last.items():
             restarts = len(self.runs[job]) - 1
-            if job in self.rows and run > restarts:
+            # cancelled while it waited, and sent back then: a restart without a run before it
+            if job in self.rows and run > restarts and not {"cancel", "requeue"} <= self.touched(job):
                 yield f"{job} ran as run {run}; the accounting knows {restarts} restarts"
             for early in range(run):
                 if (job, early) in ended and not self.touched(job) & {"requeue", "shepherd"}:
@@ -363,7 +367,8 @@ def directories_left(cluster):
 
 def groups_left(nodes):
     """Control groups of these nodes, after the cluster is down."""
-    return [str(p) for base in ("/sys/fs/cgroup",) for p in pathlib.Path(base).glob("**/remuda.*") if any(str(n) in p.name for n in nodes)]
+    return [os.path.join(at, name) for at, names, _ in os.walk("/sys/fs/cgroup")  # what others take away meanwhile is passed over
+            for name in names if name.startswith("remuda.") and any(str(n) in name for n in nodes)]
 
 
 def left_after_down(cluster):

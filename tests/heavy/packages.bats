@@ -52,20 +52,41 @@ works() {
     [[ "$output" == *"it works"* && "$output" == *"COMPLETED"* ]] || { echo "$output"; false; }
 }
 
+# What a package of the system puts besides the programs.
+all_there() {
+    [ -e "$ROOT_DIR/usr/lib/systemd/system/remuda-controller.service" ]
+    [ -e "$ROOT_DIR/usr/share/man/man1/sbatch.1.gz" ] && [ -e "$ROOT_DIR/usr/share/bash-completion/completions/squeue" ]
+    for name in $("$ROOT_DIR/usr/bin/remuda" commands); do [ -L "$ROOT_DIR/usr/bin/$name" ] || { echo "no $name"; false; }; done
+}
+
 @test "the .deb in a bare root: programs, links, units, pages, completion, a job" {
     command -v dpkg-deb >/dev/null || skip "needs dpkg-deb"
     package=$("$SOURCE/tools/package" deb "$BUILD" "$TOP")
     bare dash cat sleep
-    dpkg-deb -x "$package" "$ROOT_DIR"
-    for library in $(ldd "$ROOT_DIR/usr/bin/remudad" | grep -o '/[^ ]*'); do # what its Depends bring
-        mkdir -p "$ROOT_DIR$(dirname "$library")"
-        cp -nL "$library" "$ROOT_DIR$library" || true
-    done
+    mkdir -p "$ROOT_DIR"/var/lib/dpkg/{info,updates,triggers}
+    touch "$ROOT_DIR"/var/lib/dpkg/{status,available}
+    dpkg --root="$ROOT_DIR" --force-depends -i "$package"
+    libraries "$ROOT_DIR/usr/bin/remudad" # what its Depends bring
     dpkg-deb -f "$package" Depends | grep -q libhwloc
-    [ -e "$ROOT_DIR/usr/lib/systemd/system/remuda-controller.service" ]
-    [ -e "$ROOT_DIR/usr/share/man/man1/sbatch.1.gz" ] && [ -e "$ROOT_DIR/usr/share/bash-completion/completions/squeue" ]
-    for name in $("$ROOT_DIR/usr/bin/remuda" commands); do [ -L "$ROOT_DIR/usr/bin/$name" ]; done
+    all_there
     works /usr/bin
+    dpkg --root="$ROOT_DIR" -r remuda
+    [ ! -e "$ROOT_DIR/usr/bin/remuda" ]
+}
+
+@test "the .rpm in a bare root: the same" {
+    command -v rpmbuild >/dev/null && command -v rpm >/dev/null || skip "needs rpmbuild and rpm (Debian: rpm)"
+    package=$("$SOURCE/tools/package" rpm "$BUILD" "$TOP")
+    bare dash cat sleep
+    rpm --root "$ROOT_DIR" --nodeps -i "$package" # Debian's libraries are in no database of rpm's
+    libraries "$ROOT_DIR/usr/bin/remudad" # what its Requires bring
+    needs=$(rpm -qp --requires "$package")
+    [[ "$needs" == *"libhwloc.so"* && "$needs" != *"libcurl.so"* && "$needs" != *"libpmix.so"* ]]
+    [ ! -e "$ROOT_DIR/usr/bin/remuda-smtp" ] || [[ "$(rpm -qp --recommends "$package")" == *"libcurl.so"* ]]
+    all_there
+    works /usr/bin
+    rpm --root "$ROOT_DIR" -e remuda
+    [ ! -e "$ROOT_DIR/usr/bin/remuda" ]
 }
 
 @test "the tarball, wherever it is unpacked: commands need libc alone, the daemons what is beside them" {

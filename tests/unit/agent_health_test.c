@@ -21,7 +21,7 @@ static void each(void (*fn)(struct health before, enum device_sign sign, struct 
              returns++)
             for (int sign = 0; sign < DEVICE_SIGNS_N; sign++) {
                 struct health h = health_of(state, returns);
-                health_take(&h, (enum device_sign)sign);
+                health_note(&h, (enum device_sign)sign);
                 fn(health_of(state, returns), (enum device_sign)sign, h);
             }
 }
@@ -81,14 +81,14 @@ static void test_suspicion_needs_two_failures_in_a_row(void **state)
 {
     struct health h = health_of(HEALTH_CLEAN, false);
     (void)state;
-    assert_false(health_take(&h, DEVICE_DOUBT));
-    assert_false(health_take(&h, DEVICE_WELL)); /* it answered between */
-    assert_false(health_take(&h, DEVICE_DOUBT));
+    assert_false(health_note(&h, DEVICE_DOUBT));
+    assert_false(health_note(&h, DEVICE_WELL)); /* it answered between */
+    assert_false(health_note(&h, DEVICE_DOUBT));
     assert_int_equal(h.state, HEALTH_CLEAN);
-    assert_true(health_take(&h, DEVICE_DOUBT));
+    assert_true(health_note(&h, DEVICE_DOUBT));
     assert_int_equal(h.state, HEALTH_SUSPECT);
-    assert_false(health_take(&h, DEVICE_BLIND));
-    assert_true(health_take(&h, DEVICE_WELL));
+    assert_false(health_note(&h, DEVICE_BLIND));
+    assert_true(health_note(&h, DEVICE_WELL));
     assert_int_equal(h.state, HEALTH_UNKNOWN);
 }
 
@@ -96,14 +96,14 @@ static void test_what_is_well_again_by_its_librarys_word_is_looked_at_first(void
 {
     struct health h = health_of(HEALTH_CLEAN, false);
     (void)state;
-    health_take(&h, DEVICE_RESET);
+    health_note(&h, DEVICE_RESET);
     assert_true(h.returns);
-    assert_true(health_take(&h, DEVICE_WELL));
+    assert_true(health_note(&h, DEVICE_WELL));
     assert_int_equal(h.state, HEALTH_UNKNOWN);
     assert_false(h.returns);
-    health_take(&h, DEVICE_RESET);
-    assert_true(health_take(&h, DEVICE_LOST)); /* worse: now an operator is needed */
-    assert_false(health_take(&h, DEVICE_WELL));
+    health_note(&h, DEVICE_RESET);
+    assert_true(health_note(&h, DEVICE_LOST)); /* worse: now an operator is needed */
+    assert_false(health_note(&h, DEVICE_WELL));
     assert_int_equal(h.state, HEALTH_GONE);
 }
 

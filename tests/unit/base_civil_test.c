@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "base/rng.h"
 
@@ -195,7 +195,8 @@ static void test_29_february_needs_a_year_that_has_it(void **state)
 
 static void test_seconds_since_1970(void **state)
 {
-    EXPECT(true, {"uts=1", "1970-01-01T00:00:01"}, {"uts=0", "1970-01-01T00:00:00"},
+    EXPECT(true, {"1900-01-01", "1970-01-01T00:00:01"}, {"0001-01-01", "1970-01-01T00:00:01"},
+           {"uts=1", "1970-01-01T00:00:01"}, {"uts=0", "1970-01-01T00:00:00"},
            {"1795237561", "2026-11-21T05:06:01"}, {"100000000", "1973-03-03T09:46:40"},
            {"253402300799", "9999-12-31T23:59:59"}, {"253402300800", "refused"},
            {"uts=", "refused"}, {"uts=x", "refused"}, {"uts=1x", "refused"},

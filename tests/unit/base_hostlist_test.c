@@ -235,6 +235,34 @@ static void test_names_are_found_whole(void **state)
     assert_int_equal(h.n, 0);
 }
 
+/* Without multiplying out: as many as there would be, or one more than is asked about. */
+static void test_names_are_counted(void **state)
+{
+    static const char *const lists[] = {"",
+                                        "a",
+                                        "a,b c",
+                                        "a[1-10]",
+                                        "a[1-10],b",
+                                        "a[1-3,7,09-11]x",
+                                        "a[1-2]b[1-3]c",
+                                        "n[1-2000],n[1-2000]",
+                                        "[1]",
+                                        "a[ 1-2 , 3 ]",
+                                        " ,, a ,"};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        struct hostlist h = HOSTLIST_INIT;
+        assert_true(hostlist_parse(&h, lists[i], NULL));
+        assert_int_equal(hostlist_count(lists[i], 1000000), h.n);
+        for (size_t most = 0; most < 12; most++)
+            assert_int_equal(hostlist_count(lists[i], most), h.n < most + 1 ? h.n : most + 1);
+        hostlist_done(&h);
+    }
+    assert_int_equal(hostlist_count("a[0-999999999999999999][0-999999999999999999]", 70000), 70001);
+    assert_int_equal(hostlist_count("a[1-100][1-100][1-100][1-100][1-100][1-100]", 5000), 5001);
+    (void)hostlist_count("a[,b]c[[d]", 9); /* no matter what, but it ends */
+    (void)hostlist_count("a[5-", 9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +281,7 @@ int main(void)
         cmocka_unit_test(test_sorting_takes_numbers_as_numbers),
         cmocka_unit_test(test_uniq_keeps_the_first_of_each),
         cmocka_unit_test(test_names_are_found_whole),
+        cmocka_unit_test(test_names_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* What sacct of a Slurm prints, read: rows, and what is none. */
 #include "unit.h"
 
-#include "cli/accounts/sacct_in.h"
+#include "cli/accounts/import/sacct_in.h"
 #include "model/limits.h"
 
 #include <string.h>

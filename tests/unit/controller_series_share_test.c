@@ -50,11 +50,25 @@ static void it_is_said_once(void **unused)
     series_share_free(s);
 }
 
+static void what_is_odd_is_said_once(void **unused)
+{
+    (void)unused;
+    struct series_share *s = series_share_new();
+    int64_t now = USEC_PER_DAY;
+    assert_true(series_share_odd(s, "n1", now));
+    assert_false(series_share_odd(s, "n1", now + USEC_PER_MIN));
+    assert_true(series_share_odd(s, "n2", now));
+    assert_true(series_share_odd(s, "n1", now + 3 * USEC_PER_HOUR));
+    assert_int_equal(taken(s, "n1", 3, now), 3); /* it costs nothing of what it may */
+    series_share_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_flood_ends_and_other_nodes_go_on),
         cmocka_unit_test(it_is_said_once),
+        cmocka_unit_test(what_is_odd_is_said_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

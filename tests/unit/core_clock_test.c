@@ -173,6 +173,28 @@ static int open_world(void **unused)
     return 0;
 }
 
+/* A token is good for a time, whatever the wall clock says: one that is over does not come back. */
+static void test_a_token_is_good_for_its_time(void **unused)
+{
+    (void)unused;
+    struct token t = {.id = "t1",
+                      .secret_hash = "x",
+                      .kind = HOST_TRUSTED,
+                      .uses_left = 5,
+                      .expires_us = USEC_PER_HOUR};
+    am_root();
+    struct msg_make_token m = {.token = {&t, 1}, .text = "t"};
+    struct message say_it = {.kind = MSG_MAKE_TOKEN, .body = &m};
+    timed((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &say_it});
+    clock_is_set(30 * USEC_PER_DAY);
+    const struct token *there = the(QUERY_TOKENS, NULL);
+    assert_int_equal(there->expires_us - w.now, USEC_PER_HOUR);
+    goes_on(2 * USEC_PER_HOUR);
+    clock_is_set(-60 * USEC_PER_DAY);
+    there = the(QUERY_TOKENS, NULL);
+    assert_true(there->expires_us <= w.now);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +210,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_small_changes_add_up, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_nothing_ends_before_it_began, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_a_token_is_good_for_its_time, open_world, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,11 +109,6 @@ static void jobs_nobody_knows_are_refused(void **unused)
     assert_int_equal(submit_after("x", "afterok:4711"), 0);
     assert_int_equal(refusal(), REFUSE_DEPENDENCY);
     assert_non_null(strstr(answer()->detail, "4711"));
-    uint64_t first = submit(a_job("first"));
-    script_ends(first, 0);
-    pass(301 * SEC);
-    assert_int_equal(submit_after("x", on("afterok", first)), 0);
-    assert_int_equal(refusal(), REFUSE_DEPENDENCY);
     assert_int_equal(submit_after("x", "sometime:1"), 0);
     assert_int_equal(refusal(), REFUSE_DEPENDENCY);
 }
@@ -406,6 +401,39 @@ static void elements_that_left_memory(void **unused)
     assert_int_equal(submit_after("x", text("exit:A_2>3", first, 0)), 0);
 }
 
+/* Scripts keep the number of the job before: it may be over for days. */
+static void one_that_is_over_and_forgotten_is_waited_for_no_more(void **unused)
+{
+    static const char *const kinds[] = {"after", "afterany", "afterok", "afternotok", "aftercorr"};
+    uint64_t well = submit(a_job("well")), bad = submit(a_job("bad")),
+             many = submit_array("1-2", NULL);
+    script_ends(well, 0);
+    script_ends(bad, status_of_code(3));
+    element_ends(many, 1, 0);
+    element_ends(many, 2, 1);
+    pass(301 * SEC);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        const uint64_t over[] = {well, bad, many};
+        for (size_t k = 0; k < ARRAY_LEN(over); k++) {
+            uint64_t next = submit_after("next", on(kinds[i], over[k]));
+            assert_int_equal(state(next), JOB_RUNNING);
+            assert_null(job(next)->spec.dependency);
+            script_ends(next, 0);
+        }
+    }
+    assert_int_equal(state(submit_after("x", text("afterok:A_2,after:B+5", many, bad))),
+                     JOB_RUNNING);
+    /* Of others it waits as before; what has to be known of one is known no more. */
+    struct job_spec spec = a_job("held");
+    spec.hold = true;
+    uint64_t held = submit(spec), next = submit_after("x", text("afterok:A:B", well, held));
+    assert_int_equal(job(next)->reason, REASON_DEPENDENCY);
+    assert_string_equal(job(next)->spec.dependency, text("afterok:A(unfulfilled)", held, 0));
+    assert_int_equal(submit_after("x", text("exit:A>1", bad, 0)), 0);
+    assert_int_equal(submit_after("x", text("!afterok:A", bad, 0)), 0);
+    assert_int_equal(refusal(), REFUSE_DEPENDENCY);
+}
+
 /* PBS: who names it with before… is who it waits for. */
 static void on_waits_for_those_that_name_it(void **unused)
 {
@@ -499,6 +527,7 @@ int main(void)
         STORY(elements_wait_for_their_counterparts),
         STORY(counterparts_of_an_array_that_is_over),
         STORY(elements_that_left_memory),
+        STORY(one_that_is_over_and_forgotten_is_waited_for_no_more),
         STORY(on_waits_for_those_that_name_it),
         STORY(nobody_makes_anothers_job_wait),
         STORY(a_requeue_opens_what_had_failed),

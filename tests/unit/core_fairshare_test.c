@@ -2,6 +2,8 @@
  * (sshare -alP, with and without NO_FAIR_TREE) for this tree after runs that used so much. */
 #include "core_tree.h"
 
+#include "model/job/job_counts.h"
+
 #include <stdio.h>
 
 #define SHARES_OF(more)                                                                            \
@@ -506,6 +508,25 @@ static void forgotten(void **unused)
     }
 }
 
+static void stopped_for(uint64_t id, int64_t us)
+{
+    am_root();
+    assert_int_equal(control(ids_of(id), ACTION_SUSPEND), REFUSE_NONE);
+    pass(us);
+    am_root();
+    assert_int_equal(control(ids_of(id), ACTION_RESUME), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
+/* Of the part that was stored last. */
+static int64_t part_suspended_us(void)
+{
+    for (size_t i = w.store.n; i-- > 0;)
+        if (w.store.v[i].table == TABLE_JOB_PART)
+            return ((const struct job *)w.store.v[i].record)->suspended_us;
+    return -1;
+}
+
 static void given_back(void **unused)
 {
     for (int refund = 0; refund < 2; refund++) {
@@ -529,6 +550,44 @@ static void given_back(void **unused)
                 w.store.v[i].table == TABLE_TRANSACTION &&
                 text_is(((const struct transaction *)w.store.v[i].record)->action, "Refund Job");
         assert_int_equal(transactions, refund);
+        world_close();
+    }
+}
+
+/* Of a run that was stopped and gave a node back: what it used since then, stops left out. */
+static void given_back_since_it_gave_nodes_back(void **unused)
+{
+    for (int stop = 0; stop < 4; stop++) { /* bit 0: stopped before it became smaller, 1: after */
+        world_open(SHARES_OF("RefundNodeFail=yes\n"), 2);
+        the_tree();
+        am_alice();
+        struct job_spec s = job_of(16, "physics", NULL);
+        s.req.min_nodes = s.req.max_nodes = 2;
+        s.requeue = NO;
+        uint64_t id = submit(s);
+        assert_int_equal(state(id), JOB_RUNNING);
+        pass(90 * SEC);
+        if (stop & 1)
+            stopped_for(id, 50 * SEC);
+        pass(30 * SEC);
+        am_alice();
+        struct job_spec to = {.req = {.min_nodes = 1}};
+        struct msg_update_job smaller = {
+            .ids = ids_of(id), .fields = "min_nodes", .values = {&to, 1}};
+        say(1, MSG_UPDATE_JOB, &smaller);
+        assert_int_equal(raw("physics", "alice"), 16 * 120);
+        assert_int_equal(part_suspended_us(), stop & 1 ? 50 * SEC : 0);
+        pass(100 * SEC);
+        if (stop & 2)
+            stopped_for(id, 20 * SEC);
+        pass(10 * SEC);
+        gone(1);
+        gone(2);
+        pass(10 * MIN);
+        assert_int_equal(state(id), JOB_NODE_FAIL);
+        assert_int_equal(job_part_suspended_us(job(id)), stop & 2 ? 20 * SEC : 0);
+        assert_int_equal(raw("physics", "alice"), 16 * 120);
+        assert_int_equal(raw("root", ""), 16 * 120);
         world_close();
     }
 }
@@ -576,6 +635,7 @@ int main(void)
         USE_STORY(factors_of_a_qos),
         USE_STORY(forgotten),
         cmocka_unit_test(given_back),
+        cmocka_unit_test(given_back_since_it_gave_nodes_back),
         USE_STORY(who_comes_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,34 @@ static void test_who_is_shut_out_is_counted(void **state)
     assert_true(core_hosts_shut_out(w.c) == before + 1);
 }
 
+/* Whoever joins by another's name is not shut out in its place, nor it in his. */
+static void test_hosts_of_one_name_are_shut_out_by_their_ids(void **state)
+{
+    struct token two = a_token("t1");
+    struct host liar = a_host("h2", "n8");
+    two.uses_left = 2;
+    am_root();
+    make(two);
+    join(a_host("h1", "n9"));
+    liar.name = "h1x";
+    join(liar);
+    liar = a_host("h3", "n7");
+    make(a_token("t3"));
+    liar.token = "t3";
+    liar.name = "h1x";
+    join(liar);
+    say(1, MSG_EXPEL, &(struct msg_expel){.names = "h1x"});
+    assert_int_equal(refusal(), REFUSE_INVALID_NODE);
+    assert_non_null(strstr(answer()->detail, "h2"));
+    assert_non_null(strstr(answer()->detail, "h3"));
+    assert_true(core_host(w.c, "h2") && core_host(w.c, "h3"));
+    say(1, MSG_EXPEL, &(struct msg_expel){.names = "h3"});
+    assert_int_equal(refusal(), REFUSE_NONE);
+    say(1, MSG_EXPEL, &(struct msg_expel){.names = "h1x"});
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_true(core_host(w.c, "h1") && !core_host(w.c, "h2") && !core_host(w.c, "h3"));
+}
+
 /* What a host calls itself proves nothing; what its token calls it is the administrator's word. */
 static void test_a_token_names_its_host(void **state)
 {
@@ -379,6 +407,7 @@ int main(void)
         STORY(test_what_a_joiner_says_of_itself_gives_it_nothing),
         STORY(test_a_token_that_says_nothing_is_the_least),
         STORY(test_who_is_shut_out_is_counted),
+        STORY(test_hosts_of_one_name_are_shut_out_by_their_ids),
         STORY(test_a_login_token_makes_a_login_host),
         STORY(test_a_token_for_one_user_is_no_good_for_another),
         STORY(test_a_token_of_a_kind_that_there_is_not),

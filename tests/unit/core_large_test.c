@@ -79,15 +79,154 @@ static void test_associations_are_told_in_parts(void **state)
     str_done(&detail);
 }
 
+/* ---- shares --------------------------------------------------------------------------------- */
+
+struct shares_seen {
+    struct fair_share row[400];
+    size_t n;
+};
+
+static void share_see(void *ctx, const void *record)
+{
+    struct shares_seen *s = ctx;
+    const struct fair_share *r = record;
+    assert_true(s->n < ARRAY_LEN(s->row));
+    s->row[s->n++] = (struct fair_share){.assoc_id = r->assoc_id,
+                                         .depth = r->depth,
+                                         .norm_shares = r->norm_shares,
+                                         .norm_usage = r->norm_usage,
+                                         .effective = r->effective,
+                                         .level_e6 = r->level_e6,
+                                         .factor = r->factor};
+}
+
+/* In parts of `most`; the most rows of one part. */
+static size_t shares_ask(enum query_what what, size_t most, struct view *v, const size_t *rows,
+                         size_t *calls)
+{
+    struct msg_query q = {.what = (int32_t)what};
+    struct str detail = STR_INIT;
+    struct query_at at = {0};
+    size_t longest = 0;
+    *calls = 0;
+    do {
+        size_t before = *rows;
+        assert_int_equal(core_query_part(w.c, &q, &w.peer, w.now, v, &detail, &at, most),
+                         REFUSE_NONE);
+        longest = *rows - before > longest ? *rows - before : longest;
+        ++*calls;
+    } while (at.more);
+    core_query_end(&at);
+    str_done(&detail);
+    return longest;
+}
+
+static void shares_make(int accounts)
+{
+    for (int i = 0; i < accounts; i += 50)
+        accounts_make(i, i + 50);
+    for (int i = 0; i < 40; i++) {
+        const char *account = i % 2 ? "acc3" : "acc4", *user = arena_printf(w.a, "user%d", i);
+        add_user(user, account);
+        assert_int_equal(changed(false), REFUSE_NONE);
+        if (i % 3 == 0)
+            assert_int_equal(
+                limit_set(arena_printf(w.a, "%s/%s", account, user), "GrpTRESMins=cpu=9"),
+                REFUSE_NONE);
+    }
+}
+
+/* A part looks at so many, whatever the tree is; the rows are the same ones. */
+static void test_shares_are_worked_out_in_parts(void **state)
+{
+    struct shares_seen whole = {0}, parts = {0};
+    struct view all = {share_see, &whole}, some = {share_see, &parts};
+    size_t calls;
+    shares_make(100);
+    am_root();
+    size_t longest = shares_ask(QUERY_FAIR_SHARES, SIZE_MAX, &all, &whole.n, &calls);
+    assert_true(longest == whole.n && calls == 1);
+    assert_true(whole.n > 140);
+    assert_true(shares_ask(QUERY_FAIR_SHARES, 3, &some, &parts.n, &calls) <= 3);
+    /* Each is gathered, sorted, placed, ranked and told: 16 looks a row. */
+    assert_true(calls > whole.n / 3 + 4 * whole.n / (3 * 16));
+    assert_int_equal(parts.n, whole.n);
+    assert_memory_equal(parts.row, whole.row, whole.n * sizeof whole.row[0]);
+}
+
+/* Associations come, move and go between two parts: nothing is shown twice. */
+static void test_shares_of_a_tree_that_changes_meanwhile(void **state)
+{
+    struct shares_seen parts = {0};
+    struct view some = {share_see, &parts};
+    struct msg_query q = {.what = QUERY_FAIR_SHARES};
+    struct str detail = STR_INIT;
+    for (int when = 0; when < 60; when += 3) {
+        struct query_at at = {0};
+        parts.n = 0;
+        int calls = 0;
+        if (when == 0)
+            shares_make(50);
+        am_root();
+        do {
+            core_query_part(w.c, &q, &w.peer, w.now, &some, &detail, &at, 2);
+            if (calls++ == when) {
+                add_account(arena_printf(w.a, "more%d", when));
+                assert_int_equal(changed(false), REFUSE_NONE);
+            }
+        } while (at.more);
+        core_query_end(&at);
+        for (size_t i = 0; i < parts.n; i++)
+            for (size_t k = 0; k < i; k++)
+                assert_int_not_equal(parts.row[i].assoc_id, parts.row[k].assoc_id);
+        assert_true(parts.n > 90);
+    }
+    str_done(&detail);
+}
+
+static void row_count(void *ctx, const void *record)
+{
+    (void)record;
+    ++*(size_t *)ctx;
+}
+
+/* What is in use and what of limits: no part tells more than it may. */
+static void test_use_is_told_in_parts(void **state)
+{
+    static const enum query_what what[] = {QUERY_IN_USE, QUERY_LIMIT_USE, QUERY_SHARES};
+    shares_make(50);
+    for (int i = 0; i < 30; i++) {
+        if (i % 3)
+            am_alice();
+        else
+            am_bob();
+        assert_int_not_equal(submit(job_of(1, "physics", NULL)), 0);
+    }
+    wake();
+    am_root();
+    for (size_t i = 0; i < ARRAY_LEN(what); i++) {
+        size_t whole = 0, parts = 0, calls;
+        struct view all = {row_count, &whole}, some = {row_count, &parts};
+        shares_ask(what[i], SIZE_MAX, &all, &whole, &calls);
+        assert_int_equal(calls, 1);
+        shares_ask(what[i], 1, &some, &parts, &calls);
+        assert_int_equal(parts, whole);
+        assert_true(calls > whole);
+    }
+}
+
 /* ---- sums of live jobs ---------------------------------------------------------------------- */
 
 static size_t sums_compare(void)
 {
     static const enum limit_counts kinds[] = {COUNTS_LIVE, COUNTS_RUNNING};
-    struct live_sums *sums = live_sums_new(w.c);
+    struct live_sums *sums = live_sums_new();
     struct map_walk walk = {0};
+    size_t all = SIZE_MAX;
     struct limit_subject who;
     size_t n = 0;
+    assert_true(live_sums_go(sums, w.c, &walk, &all));
+    walk = (struct map_walk){0};
     while (limits_next_subject(w.c, &walk, &who))
         for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
             limit_hits hits = {0};
@@ -201,6 +340,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TREE_STORY(test_accounts_are_told_in_parts),
         TREE_STORY(test_associations_are_told_in_parts),
+        TREE_STORY(test_shares_are_worked_out_in_parts),
+        TREE_STORY(test_shares_of_a_tree_that_changes_meanwhile),
+        TREE_STORY(test_use_is_told_in_parts),
         TREE_STORY(test_sums_are_what_counting_gives),
         cmocka_unit_test_setup_teardown(test_a_change_looks_at_all_jobs_slice_by_slice, no_nodes,
                                         teardown),

@@ -2,6 +2,10 @@
  * restart; several that start at once stay within it; a run that has used one up ends. */
 #include "core_tree.h"
 
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
 #define MINUTES_OF(enforce, more)                                                                  \
     CONF "PriorityDecayHalfLife=0\nPriorityCalcPeriod=1\nAccountingStorageEnforce=" enforce        \
          "\n" more
@@ -435,6 +439,92 @@ static void when_use_has_decayed(void **unused)
     world_close();
 }
 
+static void factor_set(int64_t factor_e6, uint32_t flags)
+{
+    struct account_change *ch = change(VERB_MODIFY, NOUN_QOS);
+    ch->fields = "usage_factor_e6_plus1,flags";
+    ch->qos = (struct record_list){
+        KEEP(struct qos, .name = "test", .flags = flags, .usage_factor_e6_plus1 = factor_e6 + 1),
+        1};
+    assert_int_equal(changed(false), REFUSE_NONE);
+}
+
+/* With `safe` a job starts if its whole time fits; with UsageFactorSafe, times the use factor of its
+ * QOS, without it as if that were 1. */
+static void the_use_factor_beforehand(void **unused)
+{
+    static const struct {
+        int64_t factor_e6;
+        bool safe;
+        int32_t fit; /* of three jobs of 40 CPU minutes, beside a limit of 100 */
+    } factors[] = {{2000000, true, 1}, {2000000, false, 2}, {500000, true, 3}, {500000, false, 2}};
+    for (size_t i = 0; i < ARRAY_LEN(factors); i++) {
+        minutes_open(SAFE);
+        factor_set(factors[i].factor_e6, factors[i].safe ? QOS_USAGE_FACTOR_SAFE : 0);
+        assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=100"), REFUSE_NONE);
+        uint64_t id[3];
+        for (int k = 0; k < 3; k++)
+            id[k] = submit(job_for(4, 10, "physics", "test"));
+        for (int k = 0; k < 3; k++)
+            if (k < factors[i].fit)
+                assert_int_equal(state(id[k]), JOB_RUNNING);
+            else
+                assert_string_equal(waits_for(id[k]), "AssocGrpCPUMinutesLimit");
+        if (factors[i].fit < 3) { /* it fits without the factor, and with a smaller one */
+            factor_set(100000, QOS_USAGE_FACTOR_SAFE);
+            assert_int_equal(state(id[2]), JOB_RUNNING);
+        }
+        world_close();
+    }
+}
+
+static struct priority_row priority_row_of(uint64_t id)
+{
+    struct rows r = ask((struct msg_query){.what = QUERY_PRIORITY, .ids = ids_of(id)});
+    assert_int_equal(r.row.n, 1);
+    struct priority_row row = *(const struct priority_row *)r.row.v[0];
+    vec_done(&r.row);
+    return row;
+}
+
+/* Who is held by minutes has the priority that the planner will see once it is not. */
+static void held_jobs_have_a_priority(void **unused)
+{
+    static const char *const settings[] = {
+        "PriorityType=priority/multifactor\nPriorityWeightQOS=1000\nPriorityWeightAge=0\n"
+        "PriorityWeightFairshare=5000\nPriorityWeightJobSize=700\n",
+        "PriorityType=priority/basic\n", ""};
+    for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+        minutes_open(MINUTES_OF("safe,qos", ""));
+        char *conf = xasprintf("%s%s", MINUTES_OF("safe,qos", ""), settings[i]);
+        configure(conf);
+        uint64_t all = submit(job_for(32, 60, "chem", NULL)); /* all there is */
+        assert_int_equal(state(all), JOB_RUNNING);
+        assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=60"), REFUSE_NONE);
+        uint64_t id = submit(job_for(16, 10, "physics", "test"));
+        assert_string_equal(waits_for(id), "AssocGrpCPUMinutesLimit");
+        struct priority_row held = priority_row_of(id);
+        uint64_t shown = job(id)->priority;
+        if (i == 0)
+            assert_true(held.size > 0 && held.fairshare > 0);
+        assert_true(shown > 1 && shown == held.priority);
+        assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=-1"), REFUSE_NONE);
+        assert_string_equal(waits_for(id), "Resources");
+        struct priority_row queued = priority_row_of(id);
+        assert_int_equal(held.priority, queued.priority);
+        assert_int_equal(held.size, queued.size);
+        assert_int_equal(held.fairshare, queued.fairshare);
+        assert_int_equal(held.qos_part, queued.qos_part);
+        assert_int_equal(job(id)->priority, shown);
+        assert_int_equal(control(ids_of(id), ACTION_HOLD), REFUSE_NONE);
+        struct rows none = ask((struct msg_query){.what = QUERY_PRIORITY, .ids = ids_of(id)});
+        assert_int_equal(none.row.n, 0);
+        vec_done(&none.row);
+        free(conf);
+        world_close();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,6 +543,8 @@ int main(void)
         cmocka_unit_test(the_threshold),
         cmocka_unit_test(when_running_jobs_leave_room),
         cmocka_unit_test(a_start_is_foreseen),
+        cmocka_unit_test(held_jobs_have_a_priority),
+        cmocka_unit_test(the_use_factor_beforehand),
         cmocka_unit_test(when_running_jobs_are_over),
         cmocka_unit_test(when_use_has_decayed),
     };

@@ -382,6 +382,33 @@ static void parts_are_the_whole(void **unused)
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .nodes = "n1"}), 2);
 }
 
+/* Of whose samples are kept: a run that the node has or had, and what is not known any more. */
+static void what_a_node_had(void **unused)
+{
+    const char *here, *elsewhere;
+    uint64_t id = submit(a_job("j"));
+    wake();
+    here = arena_strdup(w.a, job(id)->nodes);
+    elsewhere = strcmp(here, "n1") == 0 ? "n2" : "n1";
+    uint32_t run = job(id)->attempt;
+    for (int over = 0; over < 2; over++) {
+        assert_true(core_node_had(w.c, here, id, run));
+        assert_false(core_node_had(w.c, elsewhere, id, run));
+        assert_false(core_node_had(w.c, here, id, run + 1));
+        assert_false(core_node_had(w.c, here, id, 0));
+        assert_false(core_node_had(w.c, "nowhere", id, run));
+        assert_false(core_node_had(w.c, here, id + 1, run)); /* a number that nobody was given */
+        assert_false(core_node_had(w.c, here, 0, run));
+        if (!over)
+            script_ends(id, 0);
+    }
+    assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+    assert_true(core_node_had(w.c, here, id, run)); /* a former run, of which rows alone know */
+    wake();
+    if (job(id)->attempt > run)
+        assert_true(core_node_had(w.c, elsewhere, id, run));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,6 +429,7 @@ int main(void)
         STORY(a_long_forecast_is_made_elsewhere),
         STORY(steps_of_running_jobs),
         STORY(status_has_the_controller_and_each_node),
+        STORY(what_a_node_had),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,6 +160,8 @@ static const struct request_case cases[] = {
      &(const struct msg_attach_step){
          .job_id = 3, .step_id = 0, .address = "@x", .key = "kk", .hold = true},
      OWNERS | OPERATES},
+    {MSG_GET_OUTPUT, "the end of the output",
+     &(const struct msg_get_output){.job_id = 2, .attempt = 1, .out = "/tmp/out"}, OWNERS},
     {MSG_GET_SCRIPT, "script", &(const struct msg_get_script){.job_id = 1}, OWNERS | OPERATES},
     {MSG_SET_CRONTAB, "one's own", &(const struct msg_set_crontab){0}, ANYONE},
     {MSG_SET_TRIGGER, "of nodes",
@@ -186,6 +188,8 @@ static const struct request_case cases[] = {
      &(const struct msg_node_hello){.node = {&(struct node){.name = "n1", .real_cpus = 8}, 1}},
      ADMINS},
     {MSG_HEARTBEAT, "as a node", &(const struct msg_heartbeat){.load_centi = 1}, ADMINS},
+    {MSG_OUTPUT_READ, "what nobody asked for", &(const struct msg_output_read){.number = 9},
+     ADMINS},
     {MSG_REPORT, "an end",
      &(const struct msg_report){
          .seq = 9, .kind = REPORT_EXITED, .job_id = 2, .attempt = 1, .step_id = STEP_BATCH},

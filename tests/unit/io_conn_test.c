@@ -1,7 +1,7 @@
 /* Connections, listeners, links and the commands' client, over real sockets. */
 #include "io_help.h"
 
-#include "io/client.h"
+#include "io/client/client.h"
 #include "io/net/conn.h"
 #include "io/net/link.h"
 #include "io/net/listen.h"

@@ -201,7 +201,7 @@ static int second_take(const char *path)
     if (child == 0) {
         struct pid_file f;
         struct err err = {0};
-        bool ok = pid_file_take(&f, path, &err);
+        bool ok = pid_file_lock(&f, path, &err);
         _exit(ok                                                                      ? 1
               : err.code == ERR_EXISTS && strstr(err.text, "runs already as process") ? 0
                                                                                       : 2);
@@ -216,11 +216,11 @@ static void the_pid_file_is_a_lock(void **state)
     struct world *w = *state;
     const char *path = in_dir(w, "pid");
     struct pid_file f;
-    assert_true(pid_file_take(&f, path, NULL));
+    assert_true(pid_file_lock(&f, path, NULL));
     assert_int_equal(atoi(file_read_text(in_dir(w, "pid"), 100, w->arena, NULL)), getpid());
     /* reading it here let go of the lock, as the contract says: take it again */
     pid_file_drop(&f);
-    assert_true(pid_file_take(&f, path, NULL));
+    assert_true(pid_file_lock(&f, path, NULL));
     assert_int_equal(second_take(path), 0);
     pid_file_drop(&f);
     assert_int_equal(access(path, F_OK), -1);

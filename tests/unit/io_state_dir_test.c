@@ -1,7 +1,7 @@
 /* Which cluster a command speaks to, by what lies where. */
 #include "io_help.h"
 
-#include "io/client.h"
+#include "io/client/client.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

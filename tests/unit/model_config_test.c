@@ -205,7 +205,8 @@ static void test_warnings_are_sorted(void **state)
     const struct config *c =
         read("SlurmctldHost=a\nSlurmctldHost=b\nAuthType=auth/munge\nKillWait=3\nKillWait=4\n"
              "SelectTypeParameters=CR_Socket_Memory\nHealthCheckProgram=/x\nTreeWidth=5\n"
-             "PreemptTyp=x\nSlurmdPort=1\nDisableRootJobs=YES\n");
+             "PreemptTyp=x\nSlurmdPort=1\nDisableRootJobs=YES\n"
+             "UsePAM=0\nJobCompType=jobcomp/none\nPrologFlags=NONE\nSlurmctldTimeout=120\n");
     config_warnings_say(c, false, "-v", said_keep, &said);
     assert_string_equal(
         str_text(&said),
@@ -218,10 +219,10 @@ static void test_warnings_are_sorted(void **state)
         "are not checked by a program\n"
         "remuda.conf:11: DisableRootJobs is known to Slurm but has no effect in Remuda: jobs of "
         "root are taken; DisableRootJobs=YES of a partition refuses them\n"
-        "1 key is not known (PreemptTyp (did you mean PreemptType?)); 4 settings of Slurm's have "
-        "no "
-        "effect here and none is missed (SlurmctldHost, AuthType, TreeWidth, SlurmdPort); -v tells "
-        "of each\n");
+        "1 key is not known (PreemptTyp (did you mean PreemptType?)); 8 settings of Slurm's have "
+        "no effect here and none is missed (SlurmctldHost, AuthType, TreeWidth, SlurmdPort, "
+        "UsePAM, "
+        "JobCompType, …); -v tells of each\n");
     assert_string_equal(c->settings.slurmctld_host, "a");
     assert_int_equal(c->settings.kill_wait_us, 4 * USEC_PER_SEC);
     str_clear(&said);

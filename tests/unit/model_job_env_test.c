@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "model/env/job_env.h"
+#include "model/env/later_env.h"
 #include "model/grammar/script_args.h"
 #include "node/daemon/launch.h"
 
@@ -324,6 +325,29 @@ static void test_arguments_of_a_plan(void **state)
     str_done(&args);
 }
 
+/* What comes later goes over what was there; of what came later the newest stays. */
+static void test_variables_that_come_later(void **state)
+{
+    (void)state;
+    struct arena *a = arena_new();
+    static const char first[] = "B=2\0C=x\ny\\", second[] = "B=\0D=4=5";
+    static const char submitted[] = "A=1\0B=1\0BB=1";
+    const char *later =
+        later_env_add(NULL, later_env_pack((struct blob){first, sizeof first}, a), a);
+    assert_string_equal(later, "B=2\nC=x\\ny\\\\\n");
+    later = later_env_add(later, later_env_pack((struct blob){second, sizeof second}, a), a);
+    struct blob all = later_env_over((struct blob){submitted, sizeof submitted}, later, a);
+    static const char want[] = "A=1\0BB=1\0C=x\ny\\\0B=\0D=4=5";
+    assert_int_equal(all.len, sizeof want);
+    assert_memory_equal(all.data, want, sizeof want);
+    all = later_env_over((struct blob){submitted, sizeof submitted}, NULL, a);
+    assert_ptr_equal(all.data, submitted);
+    assert_null(later_env_add(NULL, later_env_pack((struct blob){0}, a), a));
+    all = later_env_over((struct blob){0}, "A=1\n", a);
+    assert_string_equal(all.data, "A=1");
+    arena_free(a);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -339,6 +363,7 @@ int main(void)
         TEST(output_files_of_a_plan),
         TEST(resources_of_a_plan),
         TEST(arguments_of_a_plan),
+        TEST(variables_that_come_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

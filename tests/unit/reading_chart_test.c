@@ -83,6 +83,58 @@ static void steps_are_added_up_and_the_nodes_figures_are_not(void **state)
     curves_done(&c);
 }
 
+static void sampled(struct curve *c, int64_t first_ms, size_t n, double v)
+{
+    for (size_t i = 0; i < n; i++)
+        vec_push(&c->at, ((struct moment){first_ms + (int64_t)i * 2000, v}));
+}
+
+static struct curve *step_of(struct curves *c, int64_t step)
+{
+    struct curve *one = xcalloc(1, sizeof *one);
+    one->value = series_value_of(SERIES_RSS);
+    one->gap_ms = 2000;
+    one->key.step_id = step;
+    strcpy(one->key.node, "gpu7");
+    vec_push(&c->v, one);
+    return one;
+}
+
+/* Steps one after another, each beside the script's own: where one follows another there is no
+ * moment in which both have their memory; where two run at once, none in which one has not. */
+static void steps_that_follow_one_another_are_not_added_up(void **state)
+{
+    (void)state;
+    for (int64_t after = 1; after < 2400; after += 160)
+        for (int64_t script = 0; script < 2000; script += 330) {
+            struct curves c = {0};
+            struct figures f;
+            sampled(step_of(&c, -1), 100000 + script, 200, 20);
+            for (int64_t step = 0; step < 3; step++)
+                sampled(step_of(&c, step), 102000 + step * (98000 + after), 50, 4000);
+            curves_join_steps(&c);
+            assert_int_equal(c.v.n, 1);
+            curve_figures(c.v.v[0], 0, INT64_MAX, &f);
+            assert_true(f.most > 4000 && f.most < 4021);
+            curves_done(&c);
+        }
+}
+
+static void steps_that_run_at_once_are_added_up_to_the_end(void **state)
+{
+    (void)state;
+    for (int64_t later = 0; later < 2000; later += 130) {
+        struct curves c = {0};
+        struct figures f;
+        sampled(step_of(&c, 0), 100000, 100, 1000);
+        sampled(step_of(&c, 1), 100000 + later, 100, 1000);
+        curves_join_steps(&c);
+        curve_figures(c.v.v[0], 100000 + later, INT64_MAX, &f);
+        assert_true(f.least > 1999 && f.most < 2001);
+        curves_done(&c);
+    }
+}
+
 /* ---- charts ---- */
 
 static void a_dip_of_one_sample_is_seen_and_a_gap_is_a_gap(void **state)
@@ -115,6 +167,8 @@ static void numbers_are_short_and_axes_round(void **state)
     (void)state;
     assert_string_equal(chart_number(mib, 40960, text), "40 GiB");
     assert_string_equal(chart_number(mib, 512, text), "512 MiB");
+    assert_string_equal(chart_number(mib, 12800, text), "12.5 GiB"); /* the middle of 25 */
+    assert_string_equal(chart_number(mib, 12900, text), "13 GiB");
     assert_string_equal(chart_number(kib, 1536, text), "1.5 MiB/s");
     assert_string_equal(chart_number(percent, 47, text), "47 %");
     assert_string_equal(chart_number(watts, 210.4, text), "210 W");
@@ -264,6 +318,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_added_up_and_the_nodes_figures_are_not),
+        cmocka_unit_test(steps_that_follow_one_another_are_not_added_up),
+        cmocka_unit_test(steps_that_run_at_once_are_added_up_to_the_end),
         cmocka_unit_test(a_dip_of_one_sample_is_seen_and_a_gap_is_a_gap),
         cmocka_unit_test(numbers_are_short_and_axes_round),
         cmocka_unit_test(too_many_curves_are_one_by_node_then_of_all),

@@ -448,7 +448,7 @@ static void turn_remembering(struct sim *s)
     sched_plan(s->cl, s->now, NULL, s->plan);
     struct cluster *cl = rebuilt(s);
     struct plan *plan = plan_new();
-    cluster_firsts_take(cl, str_text(&firsts));
+    cluster_firsts_set(cl, str_text(&firsts));
     sched_plan(cl, s->now, NULL, plan);
     for (size_t i = 0; i < s->njobs; i++) {
         struct task *j = &s->job[i];

@@ -33,7 +33,7 @@ static const struct pool slurm_pool[] = {
     {"gres", "gpu:2\ngpu:a100:1\nnic:1\ngpu:1,nic:2", NULL}, {"hold", "", NULL}, {"input", "in.txt\nin.%a", NULL}, {"job-name", "a\nmy job\nx[1]\nit's \"so\"", NULL},
     {"kill-on-invalid-dep", "yes\nno", NULL}, {"licenses", "matlab\nmatlab:2,x:1\na@b:1", NULL}, {"mail-type", "END\nFAIL\nBEGIN,END,FAIL\nALL\nNONE\nEND,FAIL,TIME_LIMIT", NULL},
     {"mail-user", "a@b.org", NULL}, {"mem", "4G\n500\n0", NULL}, {"mem-per-cpu", "1G\n700", NULL}, {"mincpus", "4", NULL}, {"nice", "10\n2000", NULL},
-    {"no-requeue", "", NULL}, {"nodelist", "n1\nn[1-2]", NULL}, {"nodes", "1\n2\n4\n2-4", NULL}, {"ntasks", "1\n4\n5\n8", NULL}, {"ntasks-per-node", "1\n2\n4", NULL},
+    {"no-kill", "", NULL}, {"no-requeue", "", NULL}, {"nodelist", "n1\nn[1-2]", NULL}, {"nodes", "1\n2\n4\n2-4", NULL}, {"ntasks", "1\n4\n5\n8", NULL}, {"ntasks-per-node", "1\n2\n4", NULL},
     {"open-mode", "append\ntruncate", NULL}, {"output", "o.%j\n%x-%A_%a.out\no.txt\n%x.o%j\nd/%u\na%%b", NULL}, {"partition", "gpu\na,b", NULL}, {"qos", "high", NULL},
     {"requeue", "", NULL}, {"reservation", "r1", NULL}, {"signal", "B:USR1@120\nUSR2@90\nB:TERM", NULL}, {"switches", "1\n2@10", NULL}, {"time", "90\n1:30:00\n2-0\n0:45\nUNLIMITED", NULL},
     {"time-min", "10", NULL}, {"tmp", "10G\n300", NULL}, {"wait", "", NULL}, {"contiguous", "", NULL}, {"ntasks-per-core", "1", NULL}, {"wckey", "k", NULL}, {"hint", "nomultithread", NULL},
@@ -53,7 +53,7 @@ static const struct pool lsf_pool[] = {
 static const struct pool pbs_pool[] = {
     {"A", "acct", NULL}, {"J", "0-9\n1-9:2%2", NULL}, {"M", "a@b,c@d", NULL}, {"N", "job\nx-1", NULL}, {"P", "proj", NULL}, {"R", "oe\ne", NULL}, {"S", "/bin/bash", NULL}, {"V", "", NULL},
     {"W", "depend=afterok:12.srv:13\numask=77\nblock=true\nx=advres:r1\ndepend=after:3,afterany:4[2]\ndepend=afternotok:5:6,on:2\ndepend=afterokarray:7[][3]\ngroup_list=root\numask=022,depend=afterany:9", NULL}, {"a", "202612241000.30\n2359", NULL}, {"d", "/tmp/x", NULL}, {"e", "err\n/dev/null", NULL}, {"h", "", NULL},
-    {"j", "oe\neo\nn", NULL},
+    {"f", "", NULL}, {"j", "oe\neo\nn", NULL},
     {"l", "select=2:ncpus=4:mem=8gb\nselect=1:ncpus=8:mpiprocs=4:ngpus=2\nselect=4:ncpus=2:mpiprocs=2:mem=4gb,place=scatter\nselect=3:ncpus=1:ngpus=1:a=true,place=scatter:excl\nnodes=2:ppn=4\nnodes=1:ppn=8:gpus=2,mem=16gb\nprocs=6,pmem=1gb\nncpus=4,mem=4gb\nwalltime=1:30:00\nwalltime=90\nncpus=2,pmem=500mb\nselect=1:ncpus=2:host=n3\nfile=3gb\nsoftware=matlab:2\nqos=high\nncpus=4,mpiprocs=2\nhost=n1,ncpus=2\nselect=1:ncpus=2:arch=linux\nnodes=n1:ppn=2+n2:ppn=2\nfeature=a,walltime=10\nselect=4:ncpus=1:mem=1gb,place=pack\nselect=2:ncpus=2,place=free:group=switch", NULL},
     {"m", "abe\nn\na\nbej", NULL}, {"n", "", NULL}, {"o", "out\nd/\no.^array_index^\n/dev/null", NULL}, {"p", "-10\n-1024", NULL}, {"q", "work\nq@srv", NULL}, {"r", "y\nn", NULL}, {"t", "1,5\n3\n1-8%2", NULL}, {"v", "A,B=1", NULL},
     {"C", NULL, "of the command line"}, {"D", NULL, "as -d"}, {"F", NULL, "arguments"}, {"I", NULL, "not of scripts"}, {"b", NULL, "of the command"}, {"k", NULL, "always so"}, {"help", NULL, "of the command"}, {"lint", NULL, "of the command"}, {"u", NULL, "oneself"}, {"version", NULL, "of the command"}, {"w", NULL, "as -d"}, {"z", NULL, "of the command"},
@@ -170,7 +170,7 @@ static void same_of(const struct submit_options *o, struct same *s, struct arena
     struct idset ids = IDSET_INIT;
     struct str text = STR_INIT;
     uint32_t limit = 0;
-    writing_size_take(&w, false);
+    writing_size_fill(&w, false);
     if (w.size.tasks == 1)
         w.size.nodes = w.size.per_node = 1;
     w.size.whole_nodes = false;

@@ -6,9 +6,10 @@
 
 #include <string.h>
 
-#define WORLDS    25
-#define BATCHES   8
-#define QUESTIONS 60
+#define WORLDS     25
+#define BATCHES    8
+#define QUESTIONS  60
+#define PASTS_READ 30
 
 static const char *const names[] = {"a", "b'c", "d\xff", ""};
 static const char *const partitions[] = {"gpu", "cpu", "gpu,cpu"};
@@ -142,10 +143,65 @@ static size_t compare_answers(struct world w[2], struct rng *r)
     return found;
 }
 
+/* What is over, page after page. */
+struct past_rows_read {
+    struct world *world;
+    VEC(enum store_table) table;
+    VEC(const void *) row;
+};
+
+static void past_row(void *ctx, enum store_table table, const void *record)
+{
+    struct past_rows_read *p = ctx;
+    const struct fields *t = store_table_rows[table].fields;
+    void *copy = arena_alloc(p->world->arena, t->size);
+    record_copy(t, copy, record, p->world->arena);
+    vec_push(&p->table, table);
+    vec_push(&p->row, copy);
+}
+
+static size_t compare_past(struct world w[2], struct past_query first)
+{
+    struct past_query q[2] = {first, first};
+    struct past_rows_read rows[2] = {{.world = &w[0]}, {.world = &w[1]}};
+    struct err e;
+    do {
+        for (int i = 0; i < 2; i++)
+            assert_true(store_query_past(w[i].store, &q[i], past_row, &rows[i], &e));
+        assert_int_equal(q[0].more, q[1].more);
+        assert_int_equal(q[0].at.id, q[1].at.id);
+        assert_int_equal(q[0].run_at.id, q[1].run_at.id);
+    } while (q[0].more);
+    size_t n = rows[0].row.n;
+    if (n != rows[1].row.n)
+        fail_msg("past %d: %zu rows here, %zu there", first.kind, n, rows[1].row.n);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(rows[0].table.v[i], rows[1].table.v[i]);
+        if (!record_equal(store_table_rows[rows[0].table.v[i]].fields, rows[0].row.v[i],
+                          rows[1].row.v[i]))
+            fail_msg("past %d: row %zu differs", first.kind, i);
+    }
+    for (int i = 0; i < 2; i++) {
+        vec_done(&rows[i].table);
+        vec_done(&rows[i].row);
+    }
+    return n;
+}
+
+static size_t compare_pasts(struct world w[2], struct rng *r)
+{
+    size_t found = 0;
+    for (int kind = 0; kind < PAST_USAGE; kind++) /* sums: the twin keeps none */
+        found += compare_past(w, (struct past_query){.kind = (enum past_kind)kind,
+                                                     .before_us = rng_range(r, 1, 90),
+                                                     .most = rng_below(r, 5) + 1});
+    return found;
+}
+
 static void test_both_kinds_answer_alike(void **state)
 {
     struct rng r = {4};
-    size_t found = 0;
+    size_t found = 0, past = 0;
     for (int k = 0; k < WORLDS; k++) {
         struct world w[2];
         struct arena *a = arena_new();
@@ -157,11 +213,14 @@ static void test_both_kinds_answer_alike(void **state)
         compare_tables(w, true, rng_range(&r, 0, 90));
         for (int i = 0; i < QUESTIONS; i++)
             found += compare_answers(w, &r);
+        for (int i = 0; i < PASTS_READ; i++)
+            past += compare_pasts(w, &r);
         world_close(&w[0]);
         world_close(&w[1]);
         arena_free(a);
     }
     assert_true(found > 1000); /* the questions were not all in vain */
+    assert_true(past > 1000);
 }
 
 int main(void)

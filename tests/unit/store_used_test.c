@@ -416,6 +416,155 @@ static void test_sums_that_are_old_go(void **state)
     both_close(&b);
 }
 
+struct used_hours {
+    struct world *world;
+    VEC(struct used_hour) v;
+};
+
+static void hour_keep(void *ctx, enum store_table table, const void *record)
+{
+    struct used_hours *h = ctx;
+    struct str who = STR_INIT;
+    struct used *u = arena_alloc(h->world->arena, sizeof *u);
+    assert_int_equal(table, STORE_TABLE_COUNT);
+    record_copy(&used_fields, u, record, h->world->arena);
+    struct used_hour hour = used_hour_of(u, &who);
+    hour.who = arena_strdup(h->world->arena, hour.who);
+    vec_push(&h->v, hour);
+    str_done(&who);
+}
+
+static void sums_purge(struct world *w, int64_t before_us)
+{
+    struct err e;
+    char text[32];
+    struct batch *batch = world_batch(w);
+    snprintf(text, sizeof text, "%lld", (long long)before_us);
+    batch_add(batch, ROW_PUT, TABLE_META, &(struct meta){.key = META_USED_SINCE, .value = text});
+    assert_true(world_commit(w, batch, &e));
+}
+
+static void hours_add(struct world *w, const struct used_hours *h)
+{
+    struct err e;
+    struct batch *batch = world_batch(w);
+    for (size_t i = 0; i < h->v.n; i++)
+        batch_add(batch, ROW_ADD, TABLE_USED_HOUR, &h->v.v[i]);
+    if (!world_commit(w, batch, &e))
+        fail_msg("%s", e.text);
+}
+
+/* What reports say of all times is as before; without `same`: no more than before, in any. */
+#define ASKED_SUMS 60
+static bool sums_compare(struct world *w, struct rng r, struct rows *before, bool same)
+{
+    bool less = false;
+    for (size_t i = 0; i < ASKED_SUMS; i++) {
+        int64_t from = NOW_US - rng_range(&r, 0, 450 * 24) * HOUR;
+        struct used_query q = {.from_us = from - from % HOUR, .now_us = NOW_US};
+        q.to_us = q.from_us + rng_range(&r, 1, 200 * 24) * HOUR;
+        q.by = (unsigned)rng_below(&r, 2 * USED_BY_JOB_CPUS);
+        q.each_hour = i % 10 == 0;
+        struct rows now = rows_read(w, &q, store_query_used), then = before[i];
+        if (!before[i].t)
+            before[i] = now;
+        else if (same)
+            rows_same(&then, &now, "sums that came back");
+        for (size_t k = 0; !same && k < now.v.n && now.v.n == then.v.n; k++)
+            assert_true(((const struct used *)now.v.v[k])->cpu_s <=
+                        ((const struct used *)then.v.v[k])->cpu_s);
+        less |= then.t && now.v.n < then.v.n;
+        if (then.t)
+            vec_done(&now.v);
+    }
+    return less;
+}
+
+/* Hours that were archived and removed come back where they are missing, however much was removed
+ * then, and are counted once. */
+static void test_sums_come_back(void **state)
+{
+    static struct used_hours hours;
+    for (int round = 0; round < 3; round++) {
+        struct both b;
+        struct err e;
+        struct rows before[ASKED_SUMS] = {{0}};
+        int64_t cut = NOW_US - (90 + 31 * round) * 24 * HOUR + 5 * HOUR;
+        zone_set(zones[round]);
+        both_open(&b, 15200700 + (uint64_t)round);
+        hours = (struct used_hours){.world = &b.sql};
+        history_make(&b, 1);
+        both_commit(&b);
+        struct rng r = *b.r;
+        sums_compare(&b.sql, r, before, true);
+        struct past_query q = {.kind = PAST_USAGE, .before_us = cut};
+        assert_true(store_query_past(b.sql.store, &q, hour_keep, &hours, &e));
+        assert_true(hours.v.n > 300);
+        hours_add(&b.sql, &hours); /* too early: nothing is missing */
+        sums_compare(&b.sql, r, before, true);
+        sums_purge(&b.sql, cut); /* killed soon after */
+        hours_add(&b.sql, &hours);
+        sums_compare(&b.sql, r, before, false);
+        for (int i = 0; i < 200; i++)
+            sums_purge(&b.sql, cut);
+        assert_true(sums_compare(&b.sql, r, before, false)); /* what was loaded went, too */
+        for (int twice = 0; twice < 2; twice++) {
+            hours_add(&b.sql, &hours);
+            sums_compare(&b.sql, r, before, true);
+        }
+        struct used_hours again = {.world = &b.sql};
+        assert_true(store_query_past(b.sql.store, &q, hour_keep, &again, &e));
+        assert_int_equal(again.v.n, hours.v.n);
+        for (size_t i = 0; i < ASKED_SUMS; i++)
+            vec_done(&before[i].v);
+        vec_done(&again.v);
+        vec_done(&hours.v);
+        both_close(&b);
+    }
+}
+
+/* A cluster that begins anew has no sums: those of an archive are all there is, until it has jobs
+ * of that time itself. */
+static void test_sums_come_to_a_new_store(void **state)
+{
+    struct world w;
+    struct str who = STR_INIT;
+    struct used u = {.from_us = (NOW_US - 40 * 24 * HOUR) / HOUR * HOUR,
+                     .user_name = "ann",
+                     .account = "physics",
+                     .jobs = 1,
+                     .there = 2,
+                     .cpu_s = 3600,
+                     .gres = "gpu=3600,gpu:v100=3600"};
+    static struct used_hours one;
+    zone_set("UTC");
+    world_open_sqlite(&w);
+    one = (struct used_hours){.world = &w};
+    struct used_hour hour = used_hour_of(&u, &who);
+    vec_push(&one.v, hour);
+    hours_add(&w, &one);
+    hours_add(&w, &one);
+    struct used_query q = {.from_us = u.from_us - 24 * HOUR,
+                           .to_us = u.from_us + 24 * HOUR,
+                           .now_us = NOW_US,
+                           .by = USED_BY_USER};
+    struct rows rows = rows_read(&w, &q, store_query_used);
+    assert_int_equal(rows.v.n, 1);
+    const struct used *got = rows.v.v[0];
+    assert_int_equal(got->cpu_s, 3600);
+    assert_int_equal(got->jobs, 1);
+    assert_string_equal(got->gres, "gpu=3600,gpu:v100=3600");
+    assert_string_equal(got->user_name, "ann");
+    vec_done(&rows.v);
+    q.from_us = u.from_us;
+    rows = rows_read(&w, &q, store_query_used);
+    assert_int_equal(((const struct used *)rows.v.v[0])->jobs, 3);
+    vec_done(&rows.v);
+    vec_done(&one.v);
+    str_done(&who);
+    world_close(&w);
+}
+
 static void sql_run(const char *path, const char *sql)
 {
     sqlite3 *db = NULL;
@@ -488,6 +637,8 @@ int main(void)
         cmocka_unit_test(test_jobs_that_were_purged_stay_in_the_sums),
         cmocka_unit_test(test_what_comes_back_is_counted_once),
         cmocka_unit_test(test_sums_that_are_old_go),
+        cmocka_unit_test(test_sums_come_back),
+        cmocka_unit_test(test_sums_come_to_a_new_store),
         cmocka_unit_test(test_a_store_of_an_older_release_is_counted_in_pieces),
         cmocka_unit_test(test_a_commit_that_fails_adds_nothing),
     };

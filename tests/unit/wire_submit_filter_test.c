@@ -55,6 +55,24 @@ static void told_all(void **state)
     str_done(&out);
 }
 
+/* remuda extend: it may be refused, and there is no job in it to change. */
+static void of_an_extension(void **state)
+{
+    (void)state;
+    struct msg_extend body = {.id = "7_3", .add_us = 3600000000, .test_only = true};
+    const struct message m = {.kind = MSG_EXTEND, .body = &body};
+    const struct filter_user who = {.uid = 1000, .gid = 100, .name = "ana"};
+    struct str out = STR_INIT;
+    size_t n;
+    assert_true(submit_filter_asks(MSG_EXTEND) && !submit_filter_asks(MSG_CREATE_STEP));
+    submit_filter_write(&out, &m, &who);
+    assert_non_null(strstr(str_text(&out), "\"request\":\"extend\",\"test_only\":true,"
+                                           "\"ids\":\"7_3\",\"add_us\":3600000000,\"jobs\":[]}"));
+    (void)submit_filter_specs(&m, a, &n);
+    assert_int_equal(n, 0);
+    str_done(&out);
+}
+
 static void of_changes_and_tables(void **state)
 {
     (void)state;
@@ -139,7 +157,8 @@ static void not_taken(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {TEST(told_all), TEST(of_changes_and_tables),
-                                       TEST(nothing_said), TEST(changed_in_place), TEST(not_taken)};
+    const struct CMUnitTest tests[] = {
+        TEST(told_all),     TEST(of_an_extension),  TEST(of_changes_and_tables),
+        TEST(nothing_said), TEST(changed_in_place), TEST(not_taken)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "cli/table/columns.h"
 #include "cli/table/json_slurm.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/record/account.h"
 
 #include <stdbool.h>
@@ -86,12 +86,15 @@ bool sacctmgr_query(struct sacctmgr *s, const struct msg_query *q, const struct 
 /* Everything, what was removed too. False after an error was printed. */
 bool book_read(struct sacctmgr *s, struct book *b);
 void book_done(struct book *b);
+/* NULL = none of that name, or it was removed. */
 const struct account *book_account(const struct book *b, const char *name);
 const struct account_user *book_user(const struct book *b, const char *name);
 /* That is there; user and partition may be NULL. */
 struct assoc_view *book_assoc(const struct book *b, const char *account, const char *user,
                               const char *partition);
+/* Is it there? */
 bool book_wckey(const struct book *b, const char *user, const char *name);
+/* NULL = none of that name is there. */
 struct qos_view *book_qos(const struct book *b, const char *name);
 bool book_has_tres(void *book, const char *tres); /* a tres_known */
 /* Its QOS, comma-separated, what it inherits among them. */
@@ -233,6 +236,7 @@ bool specs_read(struct sacctmgr *s, enum entity entity, enum spec_mode mode, int
 void specs_done(struct specs *sp);
 /* The values of a condition, joined by commas; NULL = not given. */
 const char *specs_where(const struct specs *sp, enum sacctmgr_key key, struct arena *a);
+/* A word without a value among the conditions: WithDeleted, Tree. */
 bool specs_flag(const struct specs *sp, enum sacctmgr_key key);
 /* A condition that says nothing about what is to be changed or taken away: without it all would be
  * meant. NULL = each of them does. */
@@ -246,6 +250,8 @@ void say_unknown_flags(const char *asked);
 /* "suspend,gang" is suspend: who was stopped goes on when its nodes come free, and nothing here
  * shares a core by turns. */
 bool preempt_mode_of(const char *text, int32_t *ret);
+/* In small letters, as Slurm keeps names. */
+char *name_lowered(const char *name, struct arena *a);
 /* Is the word one of the list? NULL: everything is; "": what has no word. */
 bool specs_match(const char *list, const char *word);
 
@@ -279,6 +285,8 @@ bool fields_read(struct sacctmgr *s, const struct column_table *t, const char *f
 /* False after an error was printed: a column that is none. */
 bool table_begin(struct table_out *t, struct sacctmgr *s, const struct column_table *columns,
                  const char *format, const void *more);
+/* Of the struct that the columns are for; written out now and then, so that a long listing needs no
+ * memory. */
 void table_row(struct table_out *t, const void *record);
 void table_end(struct table_out *t);
 
@@ -302,13 +310,17 @@ struct changes {
     struct str said;    /* what will be done, in Slurm's words; printed before the question */
     const char *warned; /* what the controller said of a part last: it is said once */
 };
+/* What the changes are made of is the arena's. */
 void changes_done(struct changes *c);
 /* A change whose record lies in the arena. */
 void change_account(struct changes *c, enum account_verb verb, const char *fields,
                     const struct account *a);
+/* `fields` are those that it sets; NULL = all, as of a new one. */
 void change_user(struct changes *c, enum account_verb verb, const char *fields,
                  const struct account_user *u);
 void change_wckey(struct changes *c, enum account_verb verb, const struct wckey *k);
+/* Copied into the arena; what is returned is for limits and lists to be added, and valid until the
+ * next change. */
 struct account_change *change_assoc(struct changes *c, enum account_noun noun,
                                     enum account_verb verb, const char *fields,
                                     const struct assoc *a);
@@ -352,7 +364,7 @@ void assoc_line(struct sacctmgr *s, const struct assoc_view *v, bool modified, s
 
 /* QOS as a Slurm's `sacctmgr -P show qos` lists them (qos_file.c): adds the changes, and those that
  * are new to the book. False after an error was printed. */
-bool qos_text_take(struct sacctmgr *s, struct book *b, struct changes *c, const char *path,
+bool qos_file_read(struct sacctmgr *s, struct book *b, struct changes *c, const char *path,
                    const struct str *text);
 
 #define PARENT_SHARES "2147483647" /* FairShare=parent in Slurm's flat file */

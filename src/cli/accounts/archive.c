@@ -3,7 +3,8 @@
  * are, so that half of one is known. */
 #include "cli/accounts/past.h"
 
-#include "base/age.h"
+#include "base/calendar/age.h"
+#include "io/files.h"
 #include "io/lines.h"
 #include "model/limits.h"
 #include "wire/json.h"
@@ -155,6 +156,10 @@ static bool line_fail(struct load *l, const char *why)
 
 static bool table_find(struct span name, enum store_table *ret)
 {
+    if (span_is(name, "used")) {
+        *ret = TABLE_USED_HOUR;
+        return true;
+    }
     for (int i = 0; i < STORE_TABLE_COUNT; i++)
         if (span_is(name, store_table_rows[i].name)) {
             *ret = (enum store_table)i;
@@ -166,12 +171,13 @@ static bool table_find(struct span name, enum store_table *ret)
 /* The row is checked by the controller, the keys that a copy needs here. */
 static bool row_load(struct load *l, enum store_table table, const char *text, size_t len)
 {
-    const struct fields *t = store_table_rows[table].fields;
+    const struct fields *t = past_out_fields(table);
     struct err e = {0};
     memset(l->record, 0, t->size);
     if (!json_to_record(text, len, t, l->record, l->arena, &e) || !record_check(t, l->record, &e))
         return line_fail(l, e.text);
     l->rows++;
+    l->sums += table == TABLE_USED_HOUR;
     return past_out_add(&l->out, table, l->record);
 }
 
@@ -206,7 +212,7 @@ static bool line_load(struct load *l, const char *text, size_t len)
         return line_fail(l, e.code != ERR_NONE ? e.text : "there is more than one row");
     if (table_find(key, &table) && past_out_takes(table))
         return row_load(l, table, row, row_len);
-    *(span_is(key, "used") ? &l->sums : &l->others) += 1;
+    l->others++;
     return true;
 }
 
@@ -237,7 +243,7 @@ static void load_tell(const struct load *l)
                "first)\n",
                (unsigned long long)l->out.taken, (unsigned long long)l->out.first_taken);
     if (l->sums)
-        printf("%llu sums of hours were left out: they are for people to read\n",
+        printf("%llu sums of hours: reports have them where there are none of the cluster's own\n",
                (unsigned long long)l->sums);
     if (l->others)
         printf("%llu rows were left out: of kinds that are not loaded\n",
@@ -257,16 +263,17 @@ static size_t largest_record(void)
 static void file_load(struct sacctmgr *s, const char *path)
 {
     struct load l = {.s = s, .path = path};
-    FILE *f = fopen(path, "re");
+    struct err err = {0};
+    FILE *f = file_open_named(path, &err);
     if (!f) {
-        sacctmgr_refuse(s, " Problem loading archive file: %s: %s", path, strerror(errno));
+        sacctmgr_refuse(s, " Problem loading archive file: %s", err.text);
         return;
     }
     past_out_begin(&l.out, s);
     l.arena = arena_new();
     l.record = arena_alloc(s->a, largest_record());
     bool ok = sacctmgr_connect(s) && lines_load(&l, f) && past_out_flush(&l.out);
-    if (ok && (!l.ended || l.end != l.rows + l.sums + l.others))
+    if (ok && (!l.ended || l.end != l.rows + l.others))
         sacctmgr_fail(s, "%s: the file ends before its end: %llu rows were read and loaded", path,
                       (unsigned long long)l.rows);
     if (ok)

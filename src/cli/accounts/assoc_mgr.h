@@ -4,7 +4,7 @@
 #define REMUDA_CLI_ACCOUNTS_ASSOC_MGR_H
 
 #include "base/arena.h"
-#include "io/client.h"
+#include "io/client/client.h"
 
 /* What is shown; lists are comma-separated, NULL = all. */
 struct assoc_mgr_ask {

@@ -8,6 +8,7 @@
  * Quotes keep ':' and '='. What is loaded is laid beside what is there; `clean` takes all accounts
  * and users away first, in the same request. */
 #include "cli/accounts/accounts.h"
+#include "cli/program/give_out.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -173,9 +174,9 @@ static void tree_dump(struct sacctmgr *s, const struct book *b, struct str *out)
     }
 }
 
-static bool file_write(struct sacctmgr *s, const char *path, const struct str *text)
+static bool file_write(struct sacctmgr *s, const char *path, bool named, const struct str *text)
 {
-    FILE *f = fopen(path, "w");
+    FILE *f = named ? fopen(path, "we") : foreseen_file(path);
     bool ok = f && fwrite(text->data, 1, text->len, f) == text->len;
     if (f && fclose(f) != 0)
         ok = false;
@@ -211,9 +212,9 @@ void accounts_dump(struct sacctmgr *s, int n, char **word)
     if (sacctmgr_connect(s) && !text_is_nocase(cluster, s->cluster))
         sacctmgr_fail(s, "there is no cluster %s; this one is %s", cluster, s->cluster);
     else if (s->client && book_read(s, &b)) {
-        path = path ? path : arena_printf(s->a, "./%s.cfg", s->cluster);
+        const char *own = arena_printf(s->a, "./%s.cfg", s->cluster);
         tree_dump(s, &b, &text);
-        if (file_write(s, path, &text) && !s->quiet)
+        if (file_write(s, path ? path : own, path != NULL, &text) && !s->quiet)
             lines_say(str_text(&text) + sizeof head - 1);
     }
     str_done(&text);

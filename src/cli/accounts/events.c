@@ -1,5 +1,5 @@
 /* sacctmgr show event: when nodes were down or drained, and why. */
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "cli/accounts/accounts.h"
 #include "cli/program/localtime.h"

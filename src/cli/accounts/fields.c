@@ -4,7 +4,6 @@
 #include "cli/accounts/accounts.h"
 #include "cli/table/listing.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -86,14 +85,6 @@ static const struct field_row *field_find(const char *asked)
     return NULL;
 }
 
-static const struct column *column_named(const struct column_table *t, const char *name)
-{
-    for (size_t i = 0; i < t->n; i++)
-        if (text_is_nocase(t->column[i].name, name))
-            return &t->column[i];
-    return NULL;
-}
-
 static const struct column *column_headed(const struct column_table *t, const char *heading)
 {
     for (size_t i = 0; i < t->n; i++)
@@ -114,10 +105,10 @@ static const struct column *column_meant(const struct column_table *t, const cha
                                          struct arena *a)
 {
     const struct field_row *f = field_find(asked);
-    const struct column *own = f ? column_named(t, f->word) : NULL;
+    const struct column *own = f ? column_by_name(t, f->word) : NULL;
     if (f && !own)
         own = column_headed(t, f->heading);
-    if (!own && (own = column_named(t, asked)))
+    if (!own && (own = column_by_name(t, asked)))
         return own;
     if (!f || (own && text_is(f->word, "Name"))) /* Slurm's is empty; ours is whose it is */
         return own;
@@ -134,10 +125,7 @@ static bool unknown(struct sacctmgr *s, const struct column_table *t, const char
     for (size_t i = 0; i < t->n; i++)
         vec_push(&name, t->column[i].name);
     const char *near = *asked ? text_nearest(asked, name.v, name.n) : NULL;
-    char *low = arena_strdup(s->a, asked);
-    for (char *p = low; *p; p++)
-        *p = (char)tolower((unsigned char)*p);
-    sacctmgr_refuse(s, "Unknown field '%s'", low);
+    sacctmgr_refuse(s, "Unknown field '%s'", name_lowered(asked, s->a));
     if (near)
         sacctmgr_fail(s, "Invalid field requested: \"%s\"; did you mean \"%s\"?", asked, near);
     vec_done(&name);

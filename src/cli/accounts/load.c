@@ -2,6 +2,7 @@
  * and users away first. All of it is one request. */
 #include "base/map.h"
 #include "cli/accounts/accounts.h"
+#include "io/files.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -259,13 +260,17 @@ static void line_load(struct load_loading *g, char *text)
     settings_done(&l.st);
 }
 
-static bool file_read(struct sacctmgr *s, const char *path, struct str *ret)
+static bool file_text(struct sacctmgr *s, const char *path, struct str *ret)
 {
     char piece[1 << 16];
     size_t n;
-    FILE *f = fopen(path, "r");
+    struct err err = {0};
+    FILE *f = file_open_named(path, &err);
     if (!f) {
-        sacctmgr_refuse(s, " Unable to read \"%s\": %s", path, strerror(errno));
+        if (err.code == ERR_INVALID)
+            sacctmgr_refuse(s, " %s", err.text);
+        else
+            sacctmgr_refuse(s, " Unable to read \"%s\": %s", path, strerror(errno));
         return false;
     }
     while ((n = fread(piece, 1, sizeof piece, f)) > 0 && ret->len < FILE_MAX_BYTES)
@@ -311,7 +316,7 @@ static bool qos_load(struct load_loading *g)
     struct str text = STR_INIT;
     const char *path = g->s->qos_file;
     bool ok =
-        !path || (file_read(g->s, path, &text) && qos_text_take(g->s, &g->b, &g->c, path, &text));
+        !path || (file_text(g->s, path, &text) && qos_file_read(g->s, &g->b, &g->c, path, &text));
     str_done(&text);
     return ok;
 }
@@ -332,7 +337,7 @@ void accounts_load_file(struct sacctmgr *s, int n, char **word)
         sacctmgr_refuse(s, " No filename given, specify one with file=''");
     else if (s->readonly)
         sacctmgr_refuse(s, "Can't run this command in readonly mode.");
-    else if ((!g.path || file_read(s, g.path, &text)) && book_read(s, &g.b) && qos_load(&g))
+    else if ((!g.path || file_text(s, g.path, &text)) && book_read(s, &g.b) && qos_load(&g))
         file_load(&g, &text);
     changes_done(&g.c);
     map_str_free(g.user);

@@ -1,24 +1,15 @@
-/* sacctmgr modify and delete: what the conditions name, and what becomes of it. */
-#include "cli/accounts/accounts.h"
+/* sacctmgr modify: what the conditions name, and what becomes of it. */
+#include "cli/accounts/changing.h"
 
-#include <ctype.h>
+#include "base/list.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-struct changing {
-    struct sacctmgr *s;
-    const struct specs *sp;
-    struct book b;
-    struct sacctmgr_given st;
-    struct changes c;
-    const char *names;      /* of what the entity is */
-    VEC(const char *) user; /* who is modified */
-    bool wrong;
-};
 
 /* ---- what is meant -------------------------------------------------------------------------- */
 
-static const char *names_of(const struct specs *sp, struct arena *a)
+const char *changing_names(const struct specs *sp, struct arena *a)
 {
     const char *names = specs_where(sp, KEY_NAMES, a),
                *more = sp->entity == ENTITY_USER      ? specs_where(sp, KEY_USERS, a)
@@ -30,7 +21,7 @@ static const char *names_of(const struct specs *sp, struct arena *a)
 
 bool assoc_is_meant(const struct specs *sp, const struct assoc_view *v, struct arena *a)
 {
-    const char *names = names_of(sp, a), *accounts = specs_where(sp, KEY_ACCOUNTS, a),
+    const char *names = changing_names(sp, a), *accounts = specs_where(sp, KEY_ACCOUNTS, a),
                *users = specs_where(sp, KEY_USERS, a),
                *partitions = specs_where(sp, KEY_PARTITIONS, a),
                *parents = specs_where(sp, KEY_PARENT, a);
@@ -63,8 +54,7 @@ void assoc_line(struct sacctmgr *s, const struct assoc_view *v, bool modified, s
     str_addc(out, '\n');
 }
 
-/* Without conditions everything is meant: is it? */
-static bool conditions_given(struct changing *g)
+bool changing_has_conditions(struct changing *g)
 {
     for (size_t i = 0; i < g->sp->where.n; i++)
         if (g->sp->where.v[i].key != KEY_CLUSTERS)
@@ -73,7 +63,7 @@ static bool conditions_given(struct changing *g)
                               "to continue?");
 }
 
-static bool conditions_choose(struct changing *g, const char *none)
+bool changing_conditions_choose(struct changing *g, const char *none)
 {
     const struct spec *one = specs_idle(g->sp);
     if (!one)
@@ -87,21 +77,13 @@ static bool conditions_choose(struct changing *g, const char *none)
     return false;
 }
 
-static bool is_here(struct changing *g)
+bool changing_is_here(struct changing *g)
 {
     const char *clusters = specs_where(g->sp, KEY_CLUSTERS, g->s->a);
     return specs_match(clusters, g->s->cluster);
 }
 
 /* ---- modify --------------------------------------------------------------------------------- */
-
-static const char *lowered(struct sacctmgr *s, const char *text)
-{
-    char *low = arena_strdup(s->a, text);
-    for (char *p = low; *p; p++)
-        *p = (char)tolower((unsigned char)*p);
-    return low;
-}
 
 /* Of the user itself: level and defaults. False: nothing of that is set, or it is wrong. */
 static bool user_values(struct changing *g, struct account_user *u, struct str *fields)
@@ -123,7 +105,7 @@ static bool user_values(struct changing *g, struct account_user *u, struct str *
         str_add(fields, "admin_level");
     }
     if (account) {
-        u->default_account = lowered(g->s, account->value);
+        u->default_account = name_lowered(account->value, g->s->a);
         str_addf(fields, "%sdefault_account", fields->len ? "," : "");
     }
     if (wckey) {
@@ -252,6 +234,83 @@ static void accounts_values(struct changing *g)
     str_done(&said);
 }
 
+/* ---- who has it from above ---- */
+
+static bool has_limit(const struct assoc_view *v, const struct limit *l)
+{
+    for (size_t i = 0; i < v->owner.limit.n; i++) {
+        const struct limit *own = v->owner.limit.v[i];
+        if (own->what == l->what && text_is(own->tres, l->tres) && text_is(own->hours, l->hours))
+            return true;
+    }
+    return false;
+}
+
+/* Of what is set, is there something that it has not itself, nor an account between? `top` is the
+ * account that is modified. */
+static bool is_heir(const struct changing *g, const struct assoc_view *v,
+                    const struct assoc_view *top)
+{
+    const struct sacctmgr_given *st = &g->st;
+    const struct limit *l = st->limits.v;
+    bool qos = list_has(st->fields, "qos") || st->more[0] || st->more[1],
+         default_qos = list_has(st->fields, "default_qos"),
+         priority = list_has(st->fields, "priority_plus1");
+    for (const struct assoc_view *a = v; a && a != top; a = a->up) {
+        qos = qos && !a->a->qos;
+        default_qos = default_qos && !a->a->default_qos;
+        priority = priority && !a->a->priority_plus1;
+    }
+    bool any = qos || default_qos || priority;
+    for (size_t i = 0; !any && i < st->limits.n; i++) {
+        any = resource_limit_table[l[i].what].scope != SCOPE_GROUP;
+        for (const struct assoc_view *a = v; any && a && a != top; a = a->up)
+            any = !has_limit(a, &l[i]);
+    }
+    return any;
+}
+
+struct heir {
+    const struct assoc_view *v;
+    size_t at; /* in the book */
+};
+
+static int newest_first(const void *va, const void *vb)
+{
+    const struct heir *a = va, *b = vb;
+    return (a->v->a->id < b->v->a->id) - (a->v->a->id > b->v->a->id);
+}
+
+/* Users below an account, which stands at `at` in the book, whose values change with that of `top`,
+ * as Slurm lists them: of each account those that came last first. */
+static void heirs_say(const struct changing *g, size_t at, const struct assoc_view *top,
+                      struct str *said)
+{
+    const struct assoc_view *of = g->b.assoc.v[at];
+    VEC(struct heir) below = {0};
+    for (size_t i = at + 1; i < g->b.assoc.n && g->b.assoc.v[i]->depth > of->depth; i++)
+        if (g->b.assoc.v[i]->up == of && !g->b.assoc.v[i]->a->deleted)
+            vec_push(&below, ((struct heir){g->b.assoc.v[i], i}));
+    if (below.n > 1)
+        qsort(below.v, below.n, sizeof below.v[0], newest_first);
+    for (size_t i = 0; i < below.n; i++) {
+        if (!is_heir(g, below.v[i].v, top))
+            continue;
+        if (below.v[i].v->a->user)
+            assoc_line(g->s, below.v[i].v, true, said);
+        else
+            heirs_say(g, below.v[i].at, top, said);
+    }
+    vec_done(&below);
+}
+
+/* Nothing is set but the account above it, and that is it already. */
+static bool stays_there(const struct sacctmgr_given *st, const struct assoc_view *v)
+{
+    return text_is(st->fields, "parent") && !st->limits.n && !st->no_usage && !st->more[0] &&
+           !st->more[1] && text_is_nocase(v->a->parent, st->assoc.parent);
+}
+
 static void assocs_modify(struct changing *g, const char *title)
 {
     struct str said = STR_INIT;
@@ -268,17 +327,19 @@ static void assocs_modify(struct changing *g, const char *title)
     }
     for (size_t i = 0; any && !by_user && i < g->b.assoc.n; i++) {
         const struct assoc_view *v = g->b.assoc.v[i];
-        if (!assoc_is_meant(g->sp, v, g->s->a))
+        if (!assoc_is_meant(g->sp, v, g->s->a) || stays_there(st, v))
             continue;
         settings_to_assoc(&g->c, st, VERB_MODIFY, v->a);
         assoc_line(g->s, v, true, &said);
+        if (!v->a->user)
+            heirs_say(g, i, v, &said);
     }
     if (said.len)
         str_addf(&g->c.said, " %s\n%s", title, str_text(&said));
     str_done(&said);
 }
 
-static bool qos_is_meant(const struct changing *g, const struct qos *q)
+bool qos_is_meant(const struct changing *g, const struct qos *q)
 {
     struct arena *a = g->s->a;
     const char *said = specs_where(g->sp, KEY_DESCRIPTION, a);
@@ -325,7 +386,7 @@ static void parent_check(struct changing *g)
 static void entity_modify(struct changing *g)
 {
     parent_check(g);
-    if (g->wrong || !is_here(g))
+    if (g->wrong || !changing_is_here(g))
         return;
     switch ((int)g->sp->entity) {
     case ENTITY_ACCOUNT:
@@ -345,13 +406,13 @@ static void entity_modify(struct changing *g)
 
 void accounts_modify(struct sacctmgr *s, const struct specs *sp)
 {
-    struct changing g = {.s = s, .sp = sp, .c = {.s = s}, .names = names_of(sp, s->a)};
+    struct changing g = {.s = s, .sp = sp, .c = {.s = s}, .names = changing_names(sp, s->a)};
     if (!sp->set.n) {
         sacctmgr_refuse(s, " You didn't give me anything to set");
         return;
     }
-    if (conditions_given(&g) && conditions_choose(&g, " Nothing modified") && book_read(s, &g.b) &&
-        settings_read(s, &g.b, sp, &g.st)) {
+    if (changing_has_conditions(&g) && changing_conditions_choose(&g, " Nothing modified") &&
+        book_read(s, &g.b) && settings_read(s, &g.b, sp, &g.st)) {
         entity_modify(&g);
         if (!g.wrong)
             changes_commit(&g.c, " Nothing modified");
@@ -359,225 +420,5 @@ void accounts_modify(struct sacctmgr *s, const struct specs *sp)
     settings_done(&g.st);
     changes_done(&g.c);
     vec_done(&g.user);
-    book_done(&g.b);
-}
-
-/* ---- delete --------------------------------------------------------------------------------- */
-
-static void users_remove(struct changing *g)
-{
-    struct str said = STR_INIT;
-    const char *account = specs_where(g->sp, KEY_DEFAULT_ACCOUNT, g->s->a);
-    for (size_t i = 0; i < g->b.user.n; i++) {
-        const struct account_user *u = g->b.user.v[i];
-        if (u->deleted || !specs_match(g->names, u->name) ||
-            (account && !specs_match(account, u->default_account)))
-            continue;
-        const struct account_user key = {.name = u->name};
-        change_user(&g->c, VERB_REMOVE, NULL, &key);
-        str_addf(&said, "  %s\n", u->name);
-    }
-    if (said.len)
-        str_addf(&g->c.said, " Deleting users...\n%s", str_text(&said));
-    str_done(&said);
-}
-
-/* Users who have no association any more go. */
-static void users_left(struct changing *g, const struct str *removed)
-{
-    struct str said = STR_INIT;
-    for (size_t i = 0; i < g->b.user.n; i++) {
-        const struct account_user *u = g->b.user.v[i];
-        bool had = false, has = false;
-        if (u->deleted || text_is(u->name, "root"))
-            continue;
-        for (size_t k = 0; k < g->b.assoc.n; k++) {
-            const struct assoc *a = g->b.assoc.v[k]->a;
-            if (a->deleted || !text_is(a->user, u->name))
-                continue;
-            bool goes = specs_match(str_text(removed), arena_printf(g->s->a, "%u", a->id));
-            had |= goes;
-            has |= !goes;
-        }
-        if (!had || has)
-            continue;
-        const struct account_user key = {.name = u->name};
-        change_user(&g->c, VERB_REMOVE, NULL, &key);
-        str_addf(&said, "  %s\n", u->name);
-    }
-    if (said.len)
-        str_addf(&g->c.said, " Deleting users (No Associations)...\n%s", str_text(&said));
-    str_done(&said);
-}
-
-static void user_assocs_remove(struct changing *g)
-{
-    struct str said = STR_INIT, removed = STR_INIT;
-    for (size_t i = 0; i < g->b.assoc.n; i++) {
-        const struct assoc_view *v = g->b.assoc.v[i];
-        if (!assoc_is_meant(g->sp, v, g->s->a))
-            continue;
-        const struct assoc key = {
-            .account = v->a->account, .user = v->a->user, .partition = v->a->partition};
-        change_assoc(&g->c, NOUN_ASSOC, VERB_REMOVE, NULL, &key);
-        assoc_line(g->s, v, false, &said);
-        str_addf(&removed, "%s%u", removed.len ? "," : "", v->a->id);
-    }
-    if (said.len) {
-        str_addf(&g->c.said, " Deleting user associations...\n%s", str_text(&said));
-        users_left(g, &removed);
-    }
-    str_done(&said);
-    str_done(&removed);
-}
-
-static void accounts_take_away(struct changing *g)
-{
-    struct str said = STR_INIT;
-    const char *parents = specs_where(g->sp, KEY_PARENT, g->s->a);
-    if (g->names && specs_match(g->names, "root")) {
-        sacctmgr_refuse(g->s, " You are not allowed to remove the root account.");
-        sacctmgr_refuse(g->s, " Use remove cluster instead.");
-        g->wrong = true;
-    }
-    for (size_t i = 0; i < g->b.account.n; i++) {
-        const struct account *a = g->b.account.v[i];
-        const struct assoc_view *v = book_assoc(&g->b, a->name, NULL, NULL);
-        bool below = false; /* goes with the one above it */
-        if (a->deleted || text_is(a->name, "root") || !specs_match(g->names, a->name) ||
-            (parents && !(v && specs_match(parents, v->a->parent))))
-            continue;
-        for (v = v ? v->up : NULL; v && g->names; v = v->up)
-            below |= specs_match(g->names, v->a->account);
-        const struct account key = {.name = a->name};
-        if (!below)
-            change_account(&g->c, VERB_REMOVE, NULL, &key);
-        str_addf(&said, "  %s\n", a->name);
-    }
-    if (said.len)
-        str_addf(&g->c.said, " Deleting accounts...\n%s", str_text(&said));
-    str_done(&said);
-}
-
-/* A QOS that is somebody's default stays. */
-static void default_qos_check(struct changing *g)
-{
-    struct str of = STR_INIT;
-    for (size_t i = 0; i < g->b.assoc.n; i++) {
-        const struct assoc *a = g->b.assoc.v[i]->a;
-        if (a->deleted || !a->default_qos || !specs_match(g->names, a->default_qos))
-            continue;
-        str_addf(&of, "\n  DefQOS = %-10.10s C = %-10.10s A = %-20.20s", a->default_qos,
-                 g->s->cluster, a->account);
-        if (a->user)
-            str_addf(&of, " U = %-9.9s", a->user);
-        if (a->partition)
-            str_addf(&of, " P = %s", a->partition);
-    }
-    if (of.len) {
-        sacctmgr_refuse(g->s, " Associations listed below have these as their Default QOS.%s",
-                        str_text(&of));
-        sacctmgr_refuse(g->s,
-                        " Please either remove the qos' listed above from list and resubmit,\n"
-                        " or change the default qos to remove the qos.\n Changes Discarded");
-        g->wrong = true;
-    }
-    str_done(&of);
-}
-
-static void qos_remove(struct changing *g)
-{
-    struct str said = STR_INIT;
-    default_qos_check(g);
-    for (size_t i = 0; i < g->b.qos.n; i++) {
-        const struct qos *q = g->b.qos.v[i]->q;
-        if (!qos_is_meant(g, q))
-            continue;
-        const struct qos key = {.name = q->name};
-        change_qos(&g->c, VERB_REMOVE, NULL, &key);
-        str_addf(&said, "  %s\n", q->name);
-    }
-    if (said.len)
-        str_addf(&g->c.said, " Deleting QOS(s)...\n%s", str_text(&said));
-    str_done(&said);
-}
-
-static void coordinators_remove(struct changing *g)
-{
-    const char *accounts = specs_where(g->sp, KEY_ACCOUNTS, g->s->a),
-               *users = specs_where(g->sp, KEY_USERS, g->s->a);
-    struct str said = STR_INIT, names = STR_INIT, from = STR_INIT;
-    users = g->names ? g->names : users;
-    for (size_t i = 0; i < g->b.account.n; i++) {
-        const struct account *a = g->b.account.v[i];
-        struct span rest = span_of(a->coordinators ? a->coordinators : ""), piece;
-        if (a->deleted || !specs_match(accounts, a->name))
-            continue;
-        while (span_next(&rest, ',', &piece)) {
-            const struct assoc key = {.account = a->name,
-                                      .user = arena_strndup(g->s->a, piece.data, piece.len)};
-            if (!*key.user || !specs_match(users, key.user))
-                continue;
-            change_assoc(&g->c, NOUN_COORDINATOR, VERB_REMOVE, NULL, &key);
-            str_addf(&said, "  U = %-9.9s A = %-10.10s\n", key.user, a->name);
-            str_addf(&names, "  %s\n", key.user);
-            str_addf(&from, "  %s\n", a->name);
-        }
-    }
-    str_addf(&g->c.said,
-             " Removing Coordinators with user name\n%s From Account(s)\n%s Removed Coordinators "
-             "(sub accounts not listed)...\n%s",
-             str_text(&names), str_text(&from), str_text(&said));
-    str_done(&said);
-    str_done(&names);
-    str_done(&from);
-}
-
-static void wckeys_remove(struct changing *g)
-{
-    const char *users = specs_where(g->sp, KEY_USERS, g->s->a);
-    for (size_t i = 0; i < g->b.wckey.n; i++) {
-        const struct wckey *k = g->b.wckey.v[i];
-        if (k->deleted || !specs_match(g->names, k->name) ||
-            (users && !specs_match(users, k->user)))
-            continue;
-        change_wckey(&g->c, VERB_REMOVE, k);
-        str_addf(&g->c.said, "  U = %-9.9s W = %-10.10s\n", k->user, k->name);
-    }
-}
-
-/* Conditions on the user's associations, not on the user. */
-static bool of_associations(const struct specs *sp)
-{
-    return specs_flag(sp, KEY_ACCOUNTS) || specs_flag(sp, KEY_PARTITIONS) ||
-           specs_flag(sp, KEY_CLUSTERS);
-}
-
-void accounts_remove(struct sacctmgr *s, const struct specs *sp)
-{
-    struct changing g = {.s = s, .sp = sp, .c = {.s = s}, .names = names_of(sp, s->a)};
-    if (!sp->where.n) {
-        sacctmgr_refuse(s, " No conditions given to remove, not executing.");
-        return;
-    }
-    if (!conditions_choose(&g, " Nothing deleted") || !book_read(s, &g.b))
-        g.wrong = true;
-    else if (is_here(&g)) {
-        switch ((int)sp->entity) {
-        case ENTITY_ACCOUNT: accounts_take_away(&g); break;
-        case ENTITY_QOS: qos_remove(&g); break;
-        case ENTITY_COORDINATOR: coordinators_remove(&g); break;
-        case ENTITY_WCKEY: wckeys_remove(&g); break;
-        default:
-            if (of_associations(sp) || sp->entity == ENTITY_ASSOC)
-                user_assocs_remove(&g);
-            else
-                users_remove(&g);
-            break;
-        }
-    }
-    if (!g.wrong)
-        changes_commit(&g.c, " Nothing deleted");
-    changes_done(&g.c);
     book_done(&g.b);
 }

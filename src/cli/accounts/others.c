@@ -1,6 +1,6 @@
 /* sacctmgr show: resources, workload keys, transactions, the cluster, and what Slurm keeps that is
  * never there or stands elsewhere here. */
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "cli/accounts/accounts.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/localtime.h"

@@ -12,14 +12,19 @@
 #define PIECE_MOST 5000 /* of one job that has more */
 
 static const enum store_table tables[] = {
-    TABLE_JOB,     TABLE_JOB_RUN,    TABLE_JOB_PART,         TABLE_STEP,
-    TABLE_PAYLOAD, TABLE_NODE_SPELL, TABLE_PAST_RESERVATION, TABLE_TRANSACTION};
+    TABLE_JOB,        TABLE_JOB_RUN,          TABLE_JOB_PART,    TABLE_STEP,     TABLE_PAYLOAD,
+    TABLE_NODE_SPELL, TABLE_PAST_RESERVATION, TABLE_TRANSACTION, TABLE_USED_HOUR};
+
+const struct fields *past_out_fields(enum store_table table)
+{
+    return table == TABLE_USED_HOUR ? &used_fields : store_table_rows[table].fields;
+}
 
 void past_out_begin(struct past_rows_out *o, struct sacctmgr *s)
 {
     *o = (struct past_rows_out){.s = s, .arena = arena_new()};
     for (size_t i = 0; i < ARRAY_LEN(tables); i++)
-        o->of[tables[i]].fields = store_table_rows[tables[i]].fields;
+        o->of[tables[i]].fields = past_out_fields(tables[i]);
 }
 
 void past_out_done(struct past_rows_out *o)
@@ -146,7 +151,8 @@ static bool piece_send(struct past_rows_out *o)
                                    .payloads = o->of[TABLE_PAYLOAD].list,
                                    .events = o->of[TABLE_NODE_SPELL].list,
                                    .reservations = o->of[TABLE_PAST_RESERVATION].list,
-                                   .transactions = o->of[TABLE_TRANSACTION].list};
+                                   .transactions = o->of[TABLE_TRANSACTION].list,
+                                   .sums = o->of[TABLE_USED_HOUR].list};
     struct message answer = {0};
     struct err e = {0};
     if (o->dry_run)

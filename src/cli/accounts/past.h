@@ -31,6 +31,8 @@ void past_out_begin(struct past_rows_out *o, struct sacctmgr *s);
 void past_out_done(struct past_rows_out *o);
 /* False: no rows of this table are taken. */
 bool past_out_takes(enum store_table table);
+/* What its rows are here: sums of hours are struct used. */
+const struct fields *past_out_fields(enum store_table table);
 /* Copies it. A job's other rows come before its own. False after an error was printed. */
 bool past_out_add(struct past_rows_out *o, enum store_table table, const void *record);
 /* Sends what is left. */

@@ -138,7 +138,7 @@ static bool has_names(const struct qos_reading *q)
     return false;
 }
 
-bool qos_text_take(struct sacctmgr *s, struct book *b, struct changes *c, const char *path,
+bool qos_file_read(struct sacctmgr *s, struct book *b, struct changes *c, const char *path,
                    const struct str *text)
 {
     struct qos_reading q = {.s = s, .b = b, .c = c, .path = path, .known = b->qos.n};

@@ -1,5 +1,5 @@
 /* sacctmgr show reservation: those that there were and are, and what of their time nobody used. */
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/hostlist.h"
 #include "cli/accounts/accounts.h"
 #include "cli/program/localtime.h"

@@ -50,8 +50,9 @@ static bool elsewhere(struct sacctmgr *s, enum entity entity)
         sacctmgr_fail(s, "there is one cluster, the one that runs: ClusterName in remuda.conf");
     else if (entity == ENTITY_RESOURCE)
         sacctmgr_fail(s,
-                      "resource: not supported yet; Licenses= in remuda.conf are counted by this "
-                      "cluster");
+                      "resource: licences that several clusters share need an accounting that they "
+                      "share, and there is one cluster here; Licenses= in remuda.conf are counted "
+                      "by it, and MaxTRES=license/NAME=N shares them out");
     else if (entity == ENTITY_FEDERATION)
         sacctmgr_fail(s, "there are no federations");
     else if (entity == ENTITY_JOB)

@@ -2,9 +2,7 @@
 #include "cli/accounts/accounts.h"
 #include "cli/table/listing.h"
 
-#include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
@@ -156,9 +154,7 @@ static bool qos_check(struct sacctmgr *s, const struct specs *sp, const struct b
         if (w->key != KEY_QOS_LIST && w->key != KEY_DEFAULT_QOS)
             continue;
         while (span_next(&rest, ',', &piece)) {
-            char *name = arena_strndup(s->a, piece.data, piece.len);
-            for (char *p = name; *p; p++)
-                *p = (char)tolower((unsigned char)*p);
+            const char *name = name_lowered(arena_strndup(s->a, piece.data, piece.len), s->a);
             if (!*name || book_qos(b, name))
                 continue;
             sacctmgr_fail(s, "You gave a bad qos '%s'. Valid QOS's are %s", name,

@@ -238,12 +238,18 @@ static bool is_lower(enum sacctmgr_key key, enum entity entity)
            (key == KEY_NAMES && (entity == ENTITY_ACCOUNT || entity == ENTITY_QOS));
 }
 
+char *name_lowered(const char *name, struct arena *a)
+{
+    char *low = arena_strdup(a, name);
+    for (char *p = low; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return low;
+}
+
 static const char *value_of(const struct specs *sp, const struct spec *one, struct arena *a)
 {
-    char *text = arena_strdup(a, one->value);
-    for (char *p = text; *p && is_lower(one->key, sp->entity); p++)
-        *p = (char)tolower((unsigned char)*p);
-    return text;
+    return is_lower(one->key, sp->entity) ? name_lowered(one->value, a)
+                                          : arena_strdup(a, one->value);
 }
 
 const char *specs_where(const struct specs *sp, enum sacctmgr_key key, struct arena *a)

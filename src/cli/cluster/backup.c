@@ -4,7 +4,7 @@
 #include "cli/program/host_dir.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
-#include "io/client.h"
+#include "io/client/client.h"
 
 struct backup_line {
     const char *state_dir, *file;

@@ -2,7 +2,7 @@
  * why, who has it. `release` and `resume` are for the administrator on the node itself: they say by
  * a file and a signal to the node's daemon that it must not have the devices open
  * (node/daemon/gpu_release.c). */
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/idset.h"
 #include "base/str.h"
 #include "base/vec.h"

@@ -1,6 +1,6 @@
 /* remuda status: what runs, since when, with what. `--pid controller|node[NAME]` prints just that
  *   process id. */
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "base/hostlist.h"
 #include "base/str.h"

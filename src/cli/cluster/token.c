@@ -1,6 +1,6 @@
 /* remuda token and hosts: how other machines are let in and shut out. */
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "base/str.h"
 #include "base/vec.h"

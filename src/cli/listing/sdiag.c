@@ -8,16 +8,11 @@
 #include "cli/table/listing_command.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 /* Messages of a kind, or of a user. */
-struct rpc {
-    const char *name;
-    uint64_t number, count, us;
-};
-typedef VEC(struct rpc) rpc_vec;
+typedef VEC(struct rpc_count) rpc_vec;
 
 struct sdiag {
     struct listing l;
@@ -161,25 +156,15 @@ static void plans_print(const struct diag *d)
     puts("\nLatency for 1000 calls to gettimeofday(): 0 microseconds");
 }
 
-/* "NAME NUMBER COUNT MICROSECONDS;…" */
 static void rpcs_read(const char *text, struct arena *a, rpc_vec *ret)
 {
-    struct span rest = span_of(text), piece, word;
-    while (text && span_next(&rest, ';', &piece)) {
-        struct rpc r = {0};
-        uint64_t *const number[] = {&r.number, &r.count, &r.us};
-        for (int i = 0; span_next(&piece, ' ', &word) && i < 4; i++) {
-            char *copy = arena_strndup(a, word.data, word.len);
-            if (i == 0)
-                r.name = copy;
-            else
-                text_to_u64(copy, UINT64_MAX, number[i - 1]);
-        }
-        vec_push(ret, r);
-    }
+    struct span rest = span_of(text);
+    struct rpc_count one;
+    while (rpc_counts_next(&rest, a, &one))
+        vec_push(ret, one);
 }
 
-static int64_t sort_value(const struct rpc *r, int sort)
+static int64_t sort_value(const struct rpc_count *r, int sort)
 {
     return sort == 'i'   ? -(int64_t)r->number
            : sort == 't' ? (int64_t)r->us
@@ -193,13 +178,13 @@ static void rpcs_sort(rpc_vec *list, int sort)
     for (size_t i = 1; i < list->n; i++)
         for (size_t k = i;
              k > 0 && sort_value(&list->v[k], sort) > sort_value(&list->v[k - 1], sort); k--) {
-            struct rpc swap = list->v[k];
+            struct rpc_count swap = list->v[k];
             list->v[k] = list->v[k - 1];
             list->v[k - 1] = swap;
         }
 }
 
-static void rpc_end(const struct rpc *r)
+static void rpc_end(const struct rpc_count *r)
 {
     printf(" count:%-6llu ave_time:%-6lld total_time:%llu\n", (unsigned long long)r->count,
            mean((int64_t)r->us, r->count), (unsigned long long)r->us);
@@ -308,7 +293,7 @@ static void json_rpcs(struct json_out *j, const char *key, const rpc_vec *list, 
     json_key(j, key);
     json_array(j);
     for (size_t i = 0; i < list->n; i++) {
-        const struct rpc *r = &list->v[i];
+        const struct rpc_count *r = &list->v[i];
         json_object(j);
         json_key_text(j, name, r->name);
         json_key_i64(j, number, (int64_t)r->number);

@@ -3,6 +3,7 @@
 #include "cli/program/commands.h"
 #include "cli/table/listing.h"
 #include "cli/table/listing_command.h"
+#include "model/settings/key.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,19 +268,22 @@ static void setting_note(void *ctx, const void *record)
 {
     struct sprio *s = ctx;
     const struct meta *m = record;
-    s->basic |= text_is(m->key, "PriorityType") && text_is(m->value, "priority/basic");
+    s->basic |= text_is(m->key, SETTING_KEY(PriorityType)) && text_is(m->value, "priority/basic");
     const struct {
         const char *key;
         int64_t *to;
     } numbers[] = {
-        {"PriorityWeightAge", &s->weights.age},        {"PriorityWeightAssoc", &s->weights.assoc},
-        {"PriorityWeightFairshare", &s->weights.fair}, {"PriorityWeightJobSize", &s->weights.size},
-        {"PriorityWeightPartition", &s->weights.part}, {"PriorityWeightQOS", &s->weights.qos},
+        {SETTING_KEY(PriorityWeightAge), &s->weights.age},
+        {SETTING_KEY(PriorityWeightAssoc), &s->weights.assoc},
+        {SETTING_KEY(PriorityWeightFairshare), &s->weights.fair},
+        {SETTING_KEY(PriorityWeightJobSize), &s->weights.size},
+        {SETTING_KEY(PriorityWeightPartition), &s->weights.part},
+        {SETTING_KEY(PriorityWeightQOS), &s->weights.qos},
     };
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         if (text_is(m->key, numbers[i].key))
             text_to_i64(m->value, INT64_MIN, INT64_MAX, numbers[i].to);
-    if (text_is(m->key, "PriorityWeightTRES") && !text_is(m->value, "(null)"))
+    if (text_is(m->key, SETTING_KEY(PriorityWeightTRES)) && !text_is(m->value, "(null)"))
         s->weights.tres = m->value;
 }
 

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "cli/listing/sshare.h"
-#include "io/client.h"
+#include "io/client/client.h"
 
 #include <pwd.h>
 #include <string.h>

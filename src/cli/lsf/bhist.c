@@ -3,18 +3,16 @@
  * A job that was requeued has a record of each run. What it waited is what is left of its life when
  * its runs and stops are taken off; what of that it was held is known from the reasons it waited
  * for. */
-#include "base/alloc.h"
 #include "cli/lsf/bjobs.h"
 #include "cli/lsf/interval.h"
-#include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
+#include "model/job/waits.h"
 
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define NAME "bhist"
@@ -101,16 +99,14 @@ static double seconds(int64_t us)
     return us > 0 ? (double)us / (double)USEC_PER_SEC : 0;
 }
 
-/* "Resources=12,JobHeldUser=3" */
 static double waited_s(const struct job *j, bool held)
 {
-    struct span rest = span_of(j->waited_for ? j->waited_for : ""), one;
+    struct span rest = span_of(j->waited_for), cause;
     double sum = 0;
-    while (span_next(&rest, ',', &one)) {
-        const char *equals = memchr(one.data, '=', one.len);
-        if (equals && held == (one.len > 7 && memcmp(one.data, "JobHeld", 7) == 0))
-            sum += strtod(equals + 1, NULL);
-    }
+    int64_t s;
+    while (waits_next(&rest, &cause, &s))
+        if (held == (cause.len >= 7 && memcmp(cause.data, "JobHeld", 7) == 0))
+            sum += (double)s;
     return sum;
 }
 

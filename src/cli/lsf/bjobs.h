@@ -11,6 +11,8 @@ extern const struct lsf_fields lsf_job_fields;
 
 /* "2.5 Gbytes" */
 const char *lsf_size(int64_t bytes, struct arena *a);
+/* The same in a unit of K, M, G, T, P, E: "2560.0 Mbytes"; 0 chooses. */
+const char *lsf_size_in(int64_t bytes, char unit, struct arena *a);
 /* What the job asks for as -R has it: "select[gpu32gb] rusage[mem=4096.00] span[hosts=1]"; NULL =
  * nothing. */
 const char *lsf_resources_text(const struct job *j, struct arena *a);

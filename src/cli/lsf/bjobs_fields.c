@@ -233,17 +233,6 @@ FIELD_FN(pend_time)
     return arena_printf(a, "%lld", (long long)((until - j->submit_us) / USEC_PER_SEC));
 }
 
-FIELD_FN(memory_limit)
-{
-    struct str text = STR_INIT;
-    if (j->alloc_mem_mib <= 0)
-        return NULL;
-    size_format_mib(j->alloc_mem_mib, 0, &text);
-    const char *kept = arena_strdup(a, str_text(&text));
-    str_done(&text);
-    return kept;
-}
-
 FIELD_FN(run_limit)
 {
     return limit_of(j) ? arena_printf(a, "%.1f", (double)limit_of(j) / (double)USEC_PER_MIN) : NULL;
@@ -296,18 +285,31 @@ FIELD_FN(gpu_held)
 /* ---- memory ---- */
 
 /* Of a job that has started: as much as it had at most, by what is seen of its steps. */
-FIELD_FN(memory_most)
+static const char *memory_most(const struct lsf_row *r, struct arena *a)
 {
     struct efficiency e;
-    if (!p || lsf_job_is_pending(j))
+    if (!r->past || lsf_job_is_pending(r->job))
         return NULL;
-    efficiency_of(p, j, time_now_us(), &e);
-    return e.mem_bytes > 0 ? lsf_size(e.mem_bytes, a) : NULL;
+    efficiency_of(r->past, r->job, time_now_us(), &e);
+    return e.mem_bytes > 0 ? lsf_size_in(e.mem_bytes, r->unit, a) : NULL;
 }
 
-FIELD_FN(memory_now)
+static const char *memory_now(const struct lsf_row *r, struct arena *a)
 {
-    return lsf_job_is_over(j) ? NULL : memory_most_of(j, p, a);
+    return lsf_job_is_over(r->job) ? NULL : memory_most(r, a);
+}
+
+static const char *memory_limit(const struct lsf_row *r, struct arena *a)
+{
+    struct str text = STR_INIT;
+    if (r->job->alloc_mem_mib <= 0)
+        return NULL;
+    if (r->unit)
+        return lsf_size_in(r->job->alloc_mem_mib << 20, r->unit, a);
+    size_format_mib(r->job->alloc_mem_mib, 0, &text);
+    const char *kept = arena_strdup(a, str_text(&text));
+    str_done(&text);
+    return kept;
 }
 
 FIELD_FN(resources)
@@ -322,70 +324,70 @@ FIELD_FN(unknown)
 }
 
 static const struct lsf_field fields[] = {
-    {"jobid", "id", 7, number, false},
-    {"jobindex", "", 8, job_index, false},
-    {"stat", "", 5, state, false},
-    {"user", "", 7, user, false},
-    {"user_group", "ugroup", 15, user_group, false},
-    {"queue", "", 10, queue, false},
-    {"job_name", "name", 10, job_name, true},
-    {"job_description", "description", 17, description, false},
-    {"proj_name", "proj project", 11, project, false},
-    {"application", "app", 13, unknown, false},
-    {"service_class", "sla", 13, unknown, false},
-    {"job_group", "group", 10, job_group, false},
-    {"job_priority", "priority", 12, priority, false},
-    {"dependency", "", 15, dependency, false},
-    {"pend_reason", "", 11, pend_reason, false},
-    {"command", "cmd", 15, command, false},
-    {"pids", "", 20, unknown, false},
-    {"exit_code", "", 10, exit_code, false},
-    {"exit_reason", "", 50, exit_reason, false},
-    {"kill_reason", "", 50, exit_reason, false},
-    {"suspend_reason", "", 50, suspend_reason, false},
-    {"from_host", "", 11, from_host, false},
-    {"first_host", "", 11, first_host, false},
-    {"exec_host", "", 11, exec_host, false},
-    {"nexec_host", "", 10, host_count, false},
-    {"alloc_slot", "", 20, exec_host, false},
-    {"nalloc_slot", "", 10, slots_held, false},
-    {"nreq_slot", "", 10, slots, false},
-    {"exclusive", "", 13, exclusive, false},
-    {"submit_time", "", 15, submit_time, false},
-    {"start_time", "", 15, start_time, false},
-    {"estimated_start_time", "", 20, planned_time, false},
-    {"specified_start_time", "", 20, begin_time, false},
-    {"time_left", "", 11, time_left, false},
-    {"finish_time", "", 16, finish_time, false},
-    {"ru_utime", "", 12, cpu_user, false},
-    {"ru_stime", "", 12, cpu_system, false},
-    {"%complete", "", 11, percent, false},
-    {"pend_time", "", 12, pend_time, false},
-    {"cpu_used", "", 10, cpu_used, false},
-    {"run_time", "", 15, run_time, false},
-    {"slots", "", 5, slots, false},
-    {"mem", "", 10, memory_now, false},
-    {"max_mem", "", 10, memory_most, false},
-    {"avg_mem", "", 10, unknown, false},
-    {"memlimit", "", 10, memory_limit, false},
-    {"swap", "", 10, unknown, false},
-    {"swaplimit", "", 10, unknown, false},
-    {"gpu_num", "gnum", 10, gpu_count, false},
-    {"gpu_mode", "gmode", 20, unknown, false},
-    {"gpu_alloc", "galloc", 30, gpu_held, false},
-    {"nthreads", "", 10, unknown, false},
-    {"min_req_proc", "", 12, slots, false},
-    {"max_req_proc", "", 12, slots, false},
-    {"effective_resreq", "eresreq", 17, resources, false},
-    {"combined_resreq", "cresreq", 20, resources, false},
-    {"runtimelimit", "rtlimit", 12, run_limit, false},
-    {"input_file", "", 10, input_file, false},
-    {"output_file", "", 11, output_file, false},
-    {"error_file", "", 10, error_file, false},
-    {"output_dir", "", 15, directory, false},
-    {"sub_cwd", "", 10, directory, false},
-    {"exec_home", "", 10, unknown, false},
-    {"exec_cwd", "", 10, directory, false},
+    {"jobid", "id", 7, number, false, false},
+    {"jobindex", "", 8, job_index, false, false},
+    {"stat", "", 5, state, false, false},
+    {"user", "", 7, user, false, false},
+    {"user_group", "ugroup", 15, user_group, false, false},
+    {"queue", "", 10, queue, false, false},
+    {"job_name", "name", 10, job_name, true, false},
+    {"job_description", "description", 17, description, false, false},
+    {"proj_name", "proj project", 11, project, false, false},
+    {"application", "app", 13, unknown, false, false},
+    {"service_class", "sla", 13, unknown, false, false},
+    {"job_group", "group", 10, job_group, false, false},
+    {"job_priority", "priority", 12, priority, false, false},
+    {"dependency", "", 15, dependency, false, false},
+    {"pend_reason", "", 11, pend_reason, false, false},
+    {"command", "cmd", 15, command, false, false},
+    {"pids", "", 20, unknown, false, false},
+    {"exit_code", "", 10, exit_code, false, false},
+    {"exit_reason", "", 50, exit_reason, false, false},
+    {"kill_reason", "", 50, exit_reason, false, false},
+    {"suspend_reason", "", 50, suspend_reason, false, false},
+    {"from_host", "", 11, from_host, false, false},
+    {"first_host", "", 11, first_host, false, false},
+    {"exec_host", "", 11, exec_host, false, false},
+    {"nexec_host", "", 10, host_count, false, false},
+    {"alloc_slot", "", 20, exec_host, false, false},
+    {"nalloc_slot", "", 10, slots_held, false, false},
+    {"nreq_slot", "", 10, slots, false, false},
+    {"exclusive", "", 13, exclusive, false, false},
+    {"submit_time", "", 15, submit_time, false, false},
+    {"start_time", "", 15, start_time, false, false},
+    {"estimated_start_time", "", 20, planned_time, false, false},
+    {"specified_start_time", "", 20, begin_time, false, false},
+    {"time_left", "", 11, time_left, false, false},
+    {"finish_time", "", 16, finish_time, false, false},
+    {"ru_utime", "", 12, cpu_user, false, false},
+    {"ru_stime", "", 12, cpu_system, false, false},
+    {"%complete", "", 11, percent, false, false},
+    {"pend_time", "", 12, pend_time, false, false},
+    {"cpu_used", "", 10, cpu_used, false, false},
+    {"run_time", "", 15, run_time, false, false},
+    {"slots", "", 5, slots, false, false},
+    {"mem", "", 10, memory_now, false, true},
+    {"max_mem", "", 10, memory_most, false, true},
+    {"avg_mem", "", 10, unknown, false, true},
+    {"memlimit", "", 10, memory_limit, false, true},
+    {"swap", "", 10, unknown, false, true},
+    {"swaplimit", "", 10, unknown, false, true},
+    {"gpu_num", "gnum", 10, gpu_count, false, false},
+    {"gpu_mode", "gmode", 20, unknown, false, false},
+    {"gpu_alloc", "galloc", 30, gpu_held, false, false},
+    {"nthreads", "", 10, unknown, false, false},
+    {"min_req_proc", "", 12, slots, false, false},
+    {"max_req_proc", "", 12, slots, false, false},
+    {"effective_resreq", "eresreq", 17, resources, false, false},
+    {"combined_resreq", "cresreq", 20, resources, false, false},
+    {"runtimelimit", "rtlimit", 12, run_limit, false, false},
+    {"input_file", "", 10, input_file, false, false},
+    {"output_file", "", 11, output_file, false, false},
+    {"error_file", "", 10, error_file, false, false},
+    {"output_dir", "", 15, directory, false, false},
+    {"sub_cwd", "", 10, directory, false, false},
+    {"exec_home", "", 10, unknown, false, false},
+    {"exec_cwd", "", 10, directory, false, false},
 };
 
 const struct lsf_fields lsf_job_fields = {fields, ARRAY_LEN(fields)};

@@ -53,6 +53,16 @@ const char *lsf_size(int64_t bytes, struct arena *a)
     return arena_printf(a, "%.0f Mbytes", mib < 1 ? 1 : mib);
 }
 
+const char *lsf_size_in(int64_t bytes, char unit, struct arena *a)
+{
+    static const char units[] = "KMGTPE";
+    const char *at = unit ? strchr(units, unit) : NULL;
+    double n = (double)bytes;
+    for (const char *u = units; at && u <= at; u++)
+        n /= 1024;
+    return at ? arena_printf(a, "%.1f %cbytes", n, unit) : lsf_size(bytes, a);
+}
+
 static const char *file_of(const struct job *j, const char *pattern, struct arena *a)
 {
     struct str text = STR_INIT;

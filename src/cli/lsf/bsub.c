@@ -21,7 +21,6 @@
 #include "script/script.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,15 +55,6 @@ static int failed(const struct err *e)
     if (e->lead[0])
         fprintf(stderr, NAME ": %s\n", e->lead);
     return not_submitted(e->text);
-}
-
-static void warnings_print(struct bsub *s)
-{
-    struct span rest = {str_text(&s->warnings), s->warnings.len}, line;
-    while (span_next(&rest, '\n', &line))
-        if (line.len)
-            fprintf(stderr, NAME ": %.*s\n", (int)line.len, line.data);
-    str_clear(&s->warnings);
 }
 
 static int refused(const struct bsub *s, const struct msg_done *m)
@@ -330,7 +320,7 @@ static void submitted_print(struct bsub *s, const struct msg_submitted *m)
         times_print(s);
     if (!text_empty(m->warning))
         fprintf(stderr, NAME ": %s\n", m->warning);
-    warnings_print(s);
+    submit_warnings_say(NAME, &s->warnings);
 }
 
 /* Says where the job starts, once, or nothing where it ends before or cannot be asked. A connection
@@ -398,27 +388,8 @@ static int batch_run(struct bsub *s)
         if (!specs[i].command)
             specs[i].command = arena_printf(s->b.line.a, "%.1024s", s->b.script.job_name);
     int status = specs && batch_env(&s->b, &env, &e) ? submit(s, specs, &env) : failed(&e);
-    warnings_print(s);
     str_done(&env);
     return status;
-}
-
-/* What an allocation and a command at this terminal do not have. */
-static void interactive_note(struct bsub *s)
-{
-    struct lsf_request *r = &s->request;
-    struct arena *a = s->b.line.a;
-    struct lsf_request idle = {0};
-    if (r->out || r->err_file || r->in)
-        lsf_note(&idle, a, "-o, -e and -i with -I", "its streams are those of this terminal");
-    if (r->nulimit)
-        lsf_note(&idle, a, "-C, -S, -D and -F with -I", "ulimit in the command sets them");
-    if (r->rerun == YES)
-        lsf_note(&idle, a, "-r with -I", "it ends with its host, and is called again by hand");
-    if (r->login_shell)
-        lsf_note(&idle, a, "-L with -I", "the environment of this shell goes along");
-    if (idle.no_effect)
-        str_addf(&s->warnings, "without effect: %s\n", idle.no_effect);
 }
 
 static int interactive_run(struct bsub *s)
@@ -428,11 +399,10 @@ static int interactive_run(struct bsub *s)
         return not_submitted("No command is specified");
     if (s->request.array)
         return not_submitted("-I is not taken with a job array");
-    interactive_note(s);
-    warnings_print(s);
+    lsf_interactive_note(&s->request, line->a, &s->warnings);
+    submit_warnings_say(NAME, &s->warnings);
     environment_add(s);
-    for (size_t i = 0; i < s->b.nenv; i++)
-        putenv(arena_strdup(line->a, s->b.env[i]));
+    batch_env_export(&s->b);
     bool terminal = s->request.interactive == LSF_TERMINAL && isatty(STDIN_FILENO);
     const char *queue = s->queue_given ? line->comp[0].spec.req.partition : NULL;
     return lsf_interactive(line->comp, line->ncomp, terminal, queue, line->argv + line->rest_at,

@@ -30,5 +30,11 @@ bool lsf_control_ask(const struct lsf_control *k, const char *id, enum message_k
                      const void *body);
 /* The job as it is now; NULL: it is none, which is said. */
 const struct job *lsf_control_job(const struct lsf_control *k, const char *id);
+/* "Job <12> is being stopped"; of "12[1-3]", which names elements, a line for each. */
+void lsf_done_print(const char *id, const char *what);
+
+/* stop.c: what waits of an array is held and let go, what runs is stopped and continued. */
+bool lsf_stop_one(const struct lsf_control *k, const char *id);
+bool lsf_resume_one(const struct lsf_control *k, const char *id);
 
 #endif

@@ -1,6 +1,6 @@
 /* bjobs -o, bhosts -o, bqueues -o: fields by name. A bare name is as wide as what stands in it;
  * "name:" has the field's own width, "name:W" cuts at W, and "-" before the number aligns to the
- * right. */
+ * right. Behind another colon stands the unit of a size. */
 #include "cli/lsf/format.h"
 
 #include <string.h>
@@ -21,6 +21,25 @@ static const struct lsf_field *field_find(const struct lsf_fields *t, struct spa
     return NULL;
 }
 
+/* "G", "GB"; "S" is the unit that fits. */
+static bool unit_parse(struct span column, struct span text, struct lsf_column *ret, struct err *e)
+{
+    static const char units[] = "KMGTPES";
+    char letter = text.data[0] >= 'a' ? (char)(text.data[0] - 32) : text.data[0];
+    bool bytes = text.len == 2 && (text.data[1] == 'B' || text.data[1] == 'b');
+    if (!ret->field->sized)
+        return err_set(e, ERR_VALUE,
+                       "<%.*s> in the format string asks for a unit, which only sizes have.",
+                       (int)column.len, column.data);
+    if (!strchr(units, letter) || (text.len > 1 && !bytes))
+        return err_set(e, ERR_VALUE,
+                       "<%.*s> in the format string is not a valid unit: K, M, G, T, P, E and S "
+                       "are.",
+                       (int)column.len, column.data);
+    ret->unit = letter == 'S' ? 0 : letter;
+    return true;
+}
+
 static bool column_parse(const struct lsf_fields *t, struct span text, struct arena *a,
                          struct lsf_column *ret, struct err *e)
 {
@@ -36,11 +55,8 @@ static bool column_parse(const struct lsf_fields *t, struct span text, struct ar
     int64_t n;
     ret->width = ret->field->width;
     bool has_width = span_next(&rest, ':', &width);
-    if (rest.len)
-        return err_set(e, ERR_VALUE,
-                       "<%.*s> in the format string asks for a unit, which is not supported: each "
-                       "size is shown with its own.",
-                       (int)text.len, text.data);
+    if (rest.len && !unit_parse(text, rest, ret, e))
+        return false;
     if (!has_width || !width.len)
         return true;
     ret->right = width.data[0] == '-';
@@ -127,11 +143,18 @@ void lsf_format_header(const struct lsf_format *f, struct str *out)
     arena_free(a);
 }
 
+static const char *value_of(const struct lsf_column *c, const struct lsf_row *r, struct arena *a)
+{
+    struct lsf_row in_unit = *r;
+    in_unit.unit = c->unit;
+    return c->field->value(&in_unit, a);
+}
+
 void lsf_format_row(const struct lsf_format *f, const struct lsf_row *r, struct arena *a,
                     struct str *out)
 {
     for (size_t i = 0; i < f->column.n; i++) {
-        const char *value = f->column.v[i].field->value(r, a);
+        const char *value = value_of(&f->column.v[i], r, a);
         cell_add(f, i, text_empty(value) ? "-" : value, i + 1 == f->column.n, out);
     }
     str_addc(out, '\n');
@@ -169,7 +192,7 @@ void lsf_json_row(struct lsf_json *t, const struct lsf_format *f, const struct l
     json_sep(t);
     str_add(t->out, "    {\n");
     for (size_t i = 0; i < f->column.n; i++) {
-        const char *value = f->column.v[i].field->value(r, a);
+        const char *value = value_of(&f->column.v[i], r, a);
         str_add(t->out, "      ");
         json_text(upper(f->column.v[i].field->name, a), t->out);
         str_addc(t->out, ':');

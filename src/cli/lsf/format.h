@@ -12,6 +12,7 @@ struct lsf_row {
     const struct job *job;
     const struct past_jobs *past; /* NULL = what its steps used is not looked at */
     const void *it;               /* of other listings */
+    char unit;                    /* that a size is asked for in: K, M, G, T, P, E; 0 = its own */
 };
 
 struct lsf_field {
@@ -19,6 +20,7 @@ struct lsf_field {
     int width;                                                      /* its own */
     const char *(*value)(const struct lsf_row *r, struct arena *a); /* NULL or "-": none */
     bool keeps_end; /* too long: its end is shown, behind '*' */
+    bool sized;     /* bytes: it heeds the row's unit */
 };
 
 struct lsf_fields {
@@ -31,6 +33,7 @@ struct lsf_column {
     const struct lsf_field *field;
     int width;  /* 0 = as wide as what is in it */
     bool right; /* aligned */
+    char unit;  /* as lsf_row has it */
 };
 
 struct lsf_format {

@@ -10,7 +10,7 @@
 #include "cli/submit/command.h"
 #include "cli/submit/env.h"
 #include "cli/submit/salloc.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "script/dialect.h"
 
 #include <stdio.h>
@@ -134,4 +134,19 @@ int lsf_interactive(const struct submit_options *o, size_t ncomp, bool terminal,
                                    .ctx = &about};
     return interactive_job(o, ncomp, terminal, arena_printf(a, ANNOUNCE, program_bin_dir(a)),
                            command, &told, a);
+}
+
+void lsf_interactive_note(const struct lsf_request *r, struct arena *a, struct str *warnings)
+{
+    struct lsf_request idle = {0};
+    if (r->out || r->err_file || r->in)
+        lsf_note(&idle, a, "-o, -e and -i with -I", "its streams are those of this terminal");
+    if (r->nulimit)
+        lsf_note(&idle, a, "-C, -S, -D and -F with -I", "ulimit in the command sets them");
+    if (r->rerun == YES)
+        lsf_note(&idle, a, "-r with -I", "it ends with its host, and is called again by hand");
+    if (r->login_shell)
+        lsf_note(&idle, a, "-L with -I", "the environment of this shell goes along");
+    if (idle.no_effect)
+        str_addf(warnings, "without effect: %s\n", idle.no_effect);
 }

@@ -4,7 +4,9 @@
 #define REMUDA_CLI_LSF_INTERACTIVE_H
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "cli/submit/allocation.h"
+#include "script/lsf/lsf.h"
 #include "script/options/options.h"
 
 #include <stdbool.h>
@@ -18,5 +20,8 @@ int interactive_job(const struct submit_options *o, size_t ncomp, bool terminal,
 /* bsub -I: the words of LSF. `queue`: the one that was named; NULL = none. */
 int lsf_interactive(const struct submit_options *o, size_t ncomp, bool terminal, const char *queue,
                     char *const *command, struct arena *a);
+/* Adds a line about what was asked for that an allocation and a command at this terminal do not
+ * have. */
+void lsf_interactive_note(const struct lsf_request *r, struct arena *a, struct str *warnings);
 
 #endif

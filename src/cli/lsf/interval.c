@@ -1,6 +1,6 @@
 #include "cli/lsf/interval.h"
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "cli/program/localtime.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/vec.h"
 #include "cli/lsf/lsf.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/job/job.h"
 
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/job/job.h"
 #include "script/options/option.h"
 

@@ -3,7 +3,7 @@
 #ifndef REMUDA_CLI_LSF_NAMES_H
 #define REMUDA_CLI_LSF_NAMES_H
 
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/record/node.h"
 #include "script/lsf/lsf.h"
 #include "script/lsf/select.h"

@@ -271,22 +271,22 @@ FIELD_FN(jobs_reserved)
 }
 
 static const struct lsf_field fields[] = {
-    {"queue_name", "qname", 15, queue_name, false},
-    {"description", "desc", 50, description, false},
-    {"priority", "prio", 10, priority, false},
-    {"status", "stat", 12, status, false},
-    {"max", "", 10, unlimited, false},
-    {"jl_u", "jlu", 10, unlimited, false},
-    {"jl_p", "jlp", 10, unlimited, false},
-    {"jl_h", "jlh", 10, unlimited, false},
-    {"njobs", "", 10, jobs_all, false},
-    {"pend", "", 10, jobs_pending, false},
-    {"run", "", 10, jobs_running, false},
-    {"susp", "", 10, jobs_suspended, false},
-    {"rsv", "", 10, jobs_reserved, false},
-    {"ususp", "", 10, jobs_suspended, false},
-    {"ssusp", "", 10, jobs_reserved, false},
-    {"nhosts_cpus", "slots", 10, slots_all, false},
+    {"queue_name", "qname", 15, queue_name, false, false},
+    {"description", "desc", 50, description, false, false},
+    {"priority", "prio", 10, priority, false, false},
+    {"status", "stat", 12, status, false, false},
+    {"max", "", 10, unlimited, false, false},
+    {"jl_u", "jlu", 10, unlimited, false, false},
+    {"jl_p", "jlp", 10, unlimited, false, false},
+    {"jl_h", "jlh", 10, unlimited, false, false},
+    {"njobs", "", 10, jobs_all, false, false},
+    {"pend", "", 10, jobs_pending, false, false},
+    {"run", "", 10, jobs_running, false, false},
+    {"susp", "", 10, jobs_suspended, false, false},
+    {"rsv", "", 10, jobs_reserved, false, false},
+    {"ususp", "", 10, jobs_suspended, false, false},
+    {"ssusp", "", 10, jobs_reserved, false, false},
+    {"nhosts_cpus", "slots", 10, slots_all, false, false},
 };
 static const struct lsf_fields queue_fields = {fields, ARRAY_LEN(fields)};
 

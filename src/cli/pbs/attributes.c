@@ -2,7 +2,7 @@
  * with its groups as objects; dsv all of a thing on a line; XML (Torque) everything on one. */
 #include "cli/pbs/attributes.h"
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "cli/program/localtime.h"
 

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "cli/lsf/jobs.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/job/job.h"
 #include "script/dialect.h"
 

@@ -6,11 +6,14 @@
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
+#include "cli/submit/env.h"
 #include "cli/submit/host.h"
+#include "model/env/later_env.h"
 #include "script/pbs/pbs.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NAME "qalter"
 
@@ -65,7 +68,7 @@ static const struct option_row rows[] = {
     TO("N", "name", "name"),
     TO("P", "project", "project: the account, without -A"),
     TO("R", "o|e|oe", "streams that are not kept"),
-    OPT_REFUSED("S", 0, ARG_REQUIRED, "shell of the script", "the script stays as it is"),
+    TO("S", "path", "shell of the script"),
     TO("W", "attributes", "depend=…, x=advres:NAME"),
     TO("a", "time", "not before [[[[CC]YY]MM]DD]hhmm[.SS]"),
     OPT_NO_EFFECT("c", 0, ARG_REQUIRED, "checkpoints (programs write their own)"),
@@ -91,8 +94,7 @@ static const struct option_row rows[] = {
      .doc = "elements of an array that run at once (Torque)",
      .set = set_slots},
     OPT_REFUSED("u", 0, ARG_REQUIRED, "run as another user", "submit as that user"),
-    OPT_REFUSED("v", 0, ARG_REQUIRED, "variables that go with it",
-                "a job has the environment it was submitted with; qsub it again"),
+    TO("v", "names", "variables that go with it, over those it has: A,B=1"),
     OPT_ACCEPTED("version", 0, ARG_NONE, "show the version"),
 };
 OPTION_TABLE(qalter_options, rows, .usage = "qalter [OPTIONS] job_id …", .words = WORDS_MIXED,
@@ -119,26 +121,66 @@ static const char *file_of(const struct qalter *q, const char *given)
     return kept;
 }
 
-/* Memory of a job is parted among its nodes: as many as it asks for. */
+/* Memory of a job is parted among its nodes: as many as it asks for. `part`: of a job of several
+ * components which one, of itself. */
 static bool spec_make(const struct qalter *q, const struct pbs_request *given, const struct job *j,
-                      struct str *warnings, struct job_spec *ret, struct err *e)
+                      size_t part, struct str *warnings, struct job_spec *ret, struct err *e)
 {
     struct submit_options o = {0};
     struct dialect_out d = {&o, FROM_COMMAND_LINE, &q->env, q->control.a, warnings};
     struct pbs_request r = *given;
     int32_t nodes = j->spec.req.min_nodes;
+    bool sized = r.l.select || r.l.nodes_given;
     r.site = q->control.site;
     r.keep_environment = true;
-    if (!r.l.select && !r.l.nodes_given && nodes > 1) {
+    if (!sized && nodes > 1) {
         r.l.nodes_given = true;
         r.l.nodes = nodes;
         r.l.ppn = j->spec.req.ntasks_per_node;
     }
-    if (!pbs_finish(&r, &d, e))
+    if (!pbs_part_finish(&r, part, &d, e))
         return false;
     *ret = o.spec;
-    ret->req.ntasks_per_node = r.l.select || given->l.nodes_given ? ret->req.ntasks_per_node : 0;
+    ret->req.ntasks_per_node = sized ? ret->req.ntasks_per_node : 0;
     return true;
+}
+
+static void also_add(struct str *also, const char *field)
+{
+    str_addf(also, "%s%s", also->len ? "," : "", field);
+}
+
+/* What select= and nodes= say as a whole: what they leave out is gone. */
+static void size_set(const struct pbs_request *r, struct str *also)
+{
+    if (r->l.select || r->l.nodes_given)
+        also_add(also, "min_nodes,max_nodes,ntasks,cpus_per_task,ntasks_per_node,mem_per_node_mib,"
+                       "mem_per_cpu_mib,gpus,gpus_per_node,gpus_per_task,constraint,nodelist");
+}
+
+/* -v and -S, of the script, which the first component runs. False, with the reason. */
+static bool script_set(const struct qalter *q, const struct job *j, struct job_spec *after,
+                       struct str *also, struct err *e)
+{
+    const struct pbs_request *r = &q->request;
+    struct arena *a = q->control.a;
+    struct str more = STR_INIT;
+    const char *had = j->spec.export_env;
+    bool listed = !text_empty(had) && !text_is_nocase(had, "NONE");
+    if ((r->variables || r->shell) && !j->spec.batch)
+        return dialect_refuse(e, r->shell ? "-S" : "-v", "its shell is that of qsub -I");
+    if (r->shell) {
+        after->shell = arena_strndup(a, r->shell, strcspn(r->shell, "@,"));
+        also_add(also, "shell");
+    }
+    bool ok = !r->variables || submit_env_named(r->variables, environ, &more, e);
+    if (ok && r->variables) {
+        after->later_env = later_env_pack((struct blob){more.data, more.len}, a);
+        after->export_env = listed ? arena_printf(a, "%s,%s", had, r->variables) : r->variables;
+        also_add(also, "later_env,export_env");
+    }
+    str_done(&more);
+    return ok;
 }
 
 static void files_set(const struct qalter *q, const struct job *j, struct job_spec *after,
@@ -147,21 +189,21 @@ static void files_set(const struct qalter *q, const struct job *j, struct job_sp
     const struct pbs_request *r = &q->request;
     if (r->out || r->drop_out) {
         after->std_out = r->drop_out ? "/dev/null" : file_of(q, r->out);
-        str_add(also, also->len ? ",std_out" : "std_out");
+        also_add(also, "std_out");
     }
     if (r->err_file || r->drop_err || (q->join_given && r->join)) {
         after->std_err = r->drop_err               ? "/dev/null"
                          : r->err_file && !r->join ? file_of(q, r->err_file)
                                                    : NULL;
-        str_add(also, also->len ? ",std_err" : "std_err");
+        also_add(also, "std_err");
     }
     if (r->name) {
         after->name = r->name;
-        str_add(also, also->len ? ",name" : "name");
+        also_add(also, "name");
     }
     if (q->rerun_given) {
         after->requeue = r->rerun_no ? NO : YES;
-        str_add(also, also->len ? ",requeue" : "requeue");
+        also_add(also, "requeue");
     }
 }
 
@@ -173,6 +215,29 @@ static const struct job *job_of(const struct qcontrol *k, const char *id, struct
     lsf_jobs_read(k->client, &one, k->a, l, &e);
     lsf_filter_done(&one);
     return l->job.n ? l->job.v[0] : NULL;
+}
+
+/* Of a job of several components -l says all of them again, or what each has alike. */
+static bool parts_check(const struct pbs_request *r, size_t components, struct err *e)
+{
+    static const char *const alike[] = {" walltime ", " qos ", " software "};
+    size_t parts = pbs_parts(r);
+    bool sized = r->l.select || r->l.nodes_given;
+    const char *seen = r->l.seen ? r->l.seen : "";
+    size_t known = 0, n = 0;
+    for (const char *c = seen; *c; c++)
+        n += c[0] != ' ' && c[1] == ' ';
+    for (size_t i = 0; i < ARRAY_LEN(alike); i++)
+        known += strstr(seen, alike[i]) != NULL;
+    if (sized && parts != components)
+        return dialect_refuse(
+            e, r->l.select ? "-l select" : "-l nodes",
+            "the job has %zu parts that differ, and so many stay: qdel it, and qsub it anew",
+            components);
+    return sized || n == known ||
+           dialect_refuse(e, "-l",
+                          "the parts of the job differ: -l select= or nodes= says all of "
+                          "them again");
 }
 
 /* What of -W is settled when a job is submitted. */
@@ -195,25 +260,34 @@ static int hold_set(const struct qcontrol *k, const char *id)
     return k->hold ? qcontrol_ask(k, id, MSG_JOB_CONTROL, &m) : 0;
 }
 
-static int alter_one(const struct qcontrol *k, const char *id)
+/* "12", of a component "12+1" */
+static const char *ref_of(const struct qcontrol *k, const char *id, const struct job *component)
 {
-    const struct qalter *q = (const struct qalter *)k;
-    if (!attributes_check(&q->request))
-        return PBS_REFUSED;
-    struct lsf_job_list l = {0};
-    const struct job *j = job_of(k, id, &l);
+    return component ? arena_printf(k->a, "%llu+%u", (unsigned long long)component->het_job_id,
+                                    component->het_offset)
+                     : lsf_job_ref(pbs_operand(id, k->a), k->a);
+}
+
+/* One job, or one component of it. */
+static int alter_part(const struct qalter *q, const char *id, const struct job *j,
+                      const struct job *component, struct str *warnings)
+{
+    const struct qcontrol *k = &q->control;
     struct pbs_request none = {0};
     struct job_spec before, after;
-    struct str warnings = STR_INIT, also = STR_INIT;
+    struct str also = STR_INIT;
     struct err e = {0};
-    if (!j)
-        return PBS_UNKNOWN_JOB;
+    size_t part = component ? component->het_offset : 0;
+    size_t parts = pbs_parts(&q->request), of = parts > 1 ? part : 0;
     int status = 0;
-    if (spec_make(q, &none, j, &warnings, &before, &e) &&
-        spec_make(q, &q->request, j, &warnings, &after, &e)) {
-        files_set(q, j, &after, &also);
-        const char *ref = lsf_job_ref(pbs_operand(id, k->a), k->a);
-        struct msg_update_job m = {.ids = ref,
+    bool ok = spec_make(q, &none, j, 0, warnings, &before, &e) &&
+              spec_make(q, &q->request, j, of, warnings, &after, &e) &&
+              (part > 0 || script_set(q, j, &after, &also, &e));
+    if (ok) {
+        size_set(&q->request, &also);
+        if (!part)
+            files_set(q, j, &after, &also);
+        struct msg_update_job m = {.ids = ref_of(k, id, component),
                                    .fields = changed_fields(&before, &after, str_text(&also), k->a),
                                    .values = {&after, 1},
                                    .array_limit_plus1 = q->slots_given ? q->slots + 1 : 0};
@@ -225,11 +299,42 @@ static int alter_one(const struct qcontrol *k, const char *id)
         fprintf(stderr, NAME ": %s\n", e.text);
         status = e.code == ERR_UNSUPPORTED ? PBS_REFUSED : 1;
     }
-    if (!status)
-        status = hold_set(k, id);
-    fputs(str_text(&warnings), stderr);
-    str_done(&warnings);
     str_done(&also);
+    return status;
+}
+
+static int alter_parts(const struct qalter *q, const char *id, const struct job *j,
+                       const struct lsf_job_list *l, struct str *warnings)
+{
+    struct err e = {0};
+    int status = 0;
+    if (l->part.n < 2)
+        return alter_part(q, id, j, NULL, warnings);
+    if (!parts_check(&q->request, l->part.n, &e)) {
+        fprintf(stderr, NAME ": %s\n", e.text);
+        return PBS_REFUSED;
+    }
+    for (size_t i = 0; i < l->part.n && !status; i++)
+        status = alter_part(q, id, l->part.v[i], l->part.v[i], warnings);
+    return status;
+}
+
+static int alter_one(const struct qcontrol *k, const char *id)
+{
+    const struct qalter *q = (const struct qalter *)k;
+    if (!attributes_check(&q->request))
+        return PBS_REFUSED;
+    struct lsf_job_list l = {0};
+    const struct job *j = job_of(k, id, &l);
+    struct str warnings = STR_INIT;
+    if (!j)
+        return PBS_UNKNOWN_JOB;
+    int status = alter_parts(q, id, j, &l, &warnings);
+    if (!status) {
+        status = hold_set(k, id);
+        fputs(str_text(&warnings), stderr);
+    }
+    str_done(&warnings);
     lsf_job_list_done(&l);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "cli/pbs/qstat.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
+#include "cli/submit/env.h"
 #include "script/pbs/pbs.h"
 
 #include <stdio.h>
@@ -201,17 +202,20 @@ static void asked_add(const struct qstat *q, struct pbs_attributes *t, const str
 static void variables_add(const struct qstat *q, struct pbs_attributes *t, const struct job *j)
 {
     const char *group = "Variable_List", *list = j->spec.export_env;
-    struct span rest = span_of(list ? list : ""), one;
+    char *const nothing[] = {NULL};
+    struct str named = STR_INIT;
+    struct err e = {0};
     pbs_attribute_joined(t, group, "PBS_O_LOGNAME", j->user_name);
     pbs_attribute_joined(t, group, "PBS_O_HOST", j->spec.alloc_host);
     pbs_attribute_joined(t, group, "PBS_O_QUEUE", job_partition(j));
-    while (span_next(&rest, ',', &one)) {
-        const char *equals = memchr(one.data, '=', one.len);
-        if (equals)
-            pbs_attribute_joined(
-                t, group, arena_strndup(t->a, one.data, (size_t)(equals - one.data)),
-                arena_strndup(t->a, equals + 1, one.len - (size_t)(equals + 1 - one.data)));
+    if (list) /* NONE is no list */
+        submit_env_named(list, nothing, &named, &e);
+    for (size_t at = 0; at < named.len; at += strlen(named.data + at) + 1) {
+        const char *entry = named.data + at, *equals = strchr(entry, '=');
+        pbs_attribute_joined(t, group, arena_strndup(t->a, entry, (size_t)(equals - entry)),
+                             arena_strdup(t->a, equals + 1));
     }
+    str_done(&named);
 }
 
 /* Why it waits, as PBS Pro's scheduler and server write it. */

@@ -54,7 +54,8 @@ static struct queue_counts counts_of(const struct queues_seen *s, const char *qu
     for (size_t i = 0; i < s->job.n; i++) {
         const struct job *j = s->job.v[i];
         char state = pbs_job_state(j)[0];
-        if (queue && !text_is(job_partition(j), queue))
+        bool part = j->het_job_id && j->het_offset; /* of a job that counts once */
+        if (part || (queue && !text_is(job_partition(j), queue)))
             continue;
         n.queued += state == 'Q';
         n.running += state == 'R' || state == 'S';

@@ -3,15 +3,14 @@
  * The command line is read first, and what it gives no line of the script does; of -l each
  * resource. Then the request becomes options of sbatch. The job starts in the home directory, with
  * a login environment and PBS_O_*; its output goes to files in the directory of the submission. */
+#include "cli/pbs/qsub.h"
+
 #include "base/alloc.h"
 #include "cli/lsf/interactive.h"
-#include "cli/pbs/pbs.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
-#include "cli/submit/batch.h"
 #include "cli/submit/host.h"
 #include "cli/submit/lint.h"
-#include "script/pbs/pbs.h"
 #include "script/script.h"
 
 #include <pwd.h>
@@ -24,15 +23,6 @@
 
 #define NAME "qsub"
 
-struct qsub {
-    struct submit_batch b;
-    struct dialect_site site;
-    struct pbs_request request;
-    struct client *client;
-    struct str warnings;
-    const char *home, *login_shell;
-};
-
 static int failed(const struct err *e)
 {
     fprintf(stderr, NAME ": %s\n", e->text);
@@ -41,15 +31,6 @@ static int failed(const struct err *e)
     if (strncmp(e->text, "Unknown resource", 16) == 0)
         return PBS_UNKNOWN_RESOURCE;
     return e->code == ERR_USAGE ? PBS_USAGE : e->code == ERR_UNSUPPORTED ? PBS_REFUSED : 1;
-}
-
-static void warnings_print(struct qsub *s)
-{
-    struct span rest = {str_text(&s->warnings), s->warnings.len}, line;
-    while (span_next(&rest, '\n', &line))
-        if (line.len)
-            fprintf(stderr, NAME ": %.*s\n", (int)line.len, line.data);
-    str_clear(&s->warnings);
 }
 
 #define BAD_VALUE "Illegal attribute or resource value"
@@ -141,81 +122,6 @@ static bool interpreter_add(struct qsub *s, struct err *e)
         script->len = strlen(script->text);
     }
     return script_check(script->text, script->len, script->name, e);
-}
-
-/* ---- files ---- */
-
-/* What stands for itself in the name of a file. */
-static void plain_add(struct str *out, const char *text)
-{
-    for (; *text; text++)
-        if (*text == '%')
-            str_add(out, "%%");
-        else
-            str_addc(out, *text);
-}
-
-/* "[HOST:]PATH"; a path of a host is from the home directory. */
-static const char *path_of(const struct qsub *s, const char *given)
-{
-    const char *colon = strchr(given, ':'), *slash = strchr(given, '/');
-    bool host = colon && (!slash || colon < slash);
-    const char *path = host ? colon + 1 : given;
-    if (*path == '/')
-        return path;
-    return arena_printf(s->b.line.a, "%s/%s", host ? s->home : s->b.line.cwd, path);
-}
-
-static bool is_directory(const char *path)
-{
-    struct stat st;
-    size_t len = strlen(path);
-    return (len && path[len - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
-}
-
-/* Where a stream goes: `letter` 'o' or 'e'. */
-static const char *stream_file(const struct qsub *s, const char *given, char letter)
-{
-    bool array = s->request.array != NULL, torque = s->site.torque;
-    const char *path = given ? path_of(s, given) : s->b.line.cwd;
-    struct str out = STR_INIT;
-    if (text_is(path, "/dev/null"))
-        return path;
-    const char *mark = strstr(path, "^array_index^");
-    if (mark) {
-        plain_add(&out, arena_strndup(s->b.line.a, path, (size_t)(mark - path)));
-        str_add(&out, "%a");
-        plain_add(&out, mark + strlen("^array_index^"));
-    } else {
-        plain_add(&out, path);
-    }
-    if (!given || is_directory(path)) {
-        size_t len = out.len;
-        str_add(&out, len && out.data[len - 1] == '/' ? "" : "/");
-        if (given && !torque) {
-            str_addf(&out, "%%A%s.%s.%s", array ? "[%a]" : "", pbs_server(&s->site),
-                     letter == 'o' ? "OU" : "ER");
-        } else {
-            plain_add(&out, s->b.line.comp[0].spec.name);
-            str_addf(&out, ".%c%%A%s", letter, !array ? "" : torque ? "-%a" : ".%a");
-        }
-    } else if (array && torque) {
-        str_add(&out, "-%a");
-    }
-    const char *kept = arena_strdup(s->b.line.a, str_text(&out));
-    str_done(&out);
-    return kept;
-}
-
-static void files_set(struct qsub *s)
-{
-    const struct pbs_request *r = &s->request;
-    struct job_spec *j = &s->b.line.comp[0].spec;
-    const char *out = r->drop_out ? "/dev/null" : stream_file(s, r->out, 'o');
-    const char *err = r->drop_err ? "/dev/null" : stream_file(s, r->err_file, 'e');
-    j->std_out = r->join == 'e' ? err : out;
-    j->std_err = r->join ? NULL : err;
-    j->open_mode = OPEN_TRUNCATE;
 }
 
 /* ---- the job ---- */
@@ -315,7 +221,7 @@ static bool options_become(struct qsub *s, struct err *e)
             arena_printf(line->a, "%s:%s", s->site.torque ? "torque" : "pro", pbs_server(&s->site));
         part->work_dir = s->request.dir ? s->request.dir : s->home;
     }
-    files_set(s);
+    qsub_files_set(s);
     return true;
 }
 
@@ -372,7 +278,7 @@ static int submit(struct qsub *s, struct job_spec *specs, const struct str *env)
     fflush(stdout); /* first: programs that read both streams as one look for it at the front */
     if (!text_empty(done->warning))
         fprintf(stderr, NAME ": %s\n", done->warning);
-    warnings_print(s);
+    submit_warnings_say(NAME, &s->warnings);
     return s->request.wait ? job_wait(s, done->job_id) : 0;
 }
 
@@ -388,7 +294,6 @@ static int batch_run(struct qsub *s)
         specs && batch_env(&s->b, &env, &e) && submit_become(NULL, s->b.line.comp[0].gid, &e)
             ? submit(s, specs, &env)
             : failed(&e);
-    warnings_print(s);
     str_done(&env);
     return status;
 }
@@ -423,10 +328,9 @@ static int interactive_run(struct qsub *s)
         fputs(NAME ": -I is not taken with an array\n", stderr);
         return PBS_USAGE;
     }
-    warnings_print(s);
+    submit_warnings_say(NAME, &s->warnings);
     environment_add(s);
-    for (size_t i = 0; i < s->b.nenv; i++)
-        putenv(arena_strdup(s->b.line.a, s->b.env[i]));
+    batch_env_export(&s->b);
     struct allocation_told told = {.name = NAME,
                                    .dialect = DIALECT_PBS,
                                    .dialect_site = j->dialect_site,

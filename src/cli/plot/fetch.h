@@ -2,7 +2,7 @@
 #ifndef REMUDA_CLI_PLOT_FETCH_H
 #define REMUDA_CLI_PLOT_FETCH_H
 
-#include "io/client.h"
+#include "io/client/client.h"
 #include "reading/curves.h"
 
 /* Adds what there is of that run (0 = the last) after from_us; asks again until all has come. */

@@ -293,6 +293,7 @@ static void title_write(const struct job *j, int64_t from_ms, int64_t to_ms, con
     civil_format(from_ms * 1000, from_ms * 1000, "%Y-%m-%d", &civil_local, &text);
     str_add(&text, ", ");
     duration_format((to_ms - from_ms) / 1000 * USEC_PER_SEC, &text);
+    str_add(&text, " long");
     label_write(pen, LEFT, 26, PEN_BIG, PEN_START, str_text(&text));
     str_done(&text);
 }

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/job/job.h"
 #include "model/record/node.h"
 

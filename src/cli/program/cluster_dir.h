@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/settings/settings.h"
 
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #include "base/plain.h"
 #include "base/str.h"
 #include "cli/program/tables.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/state.h"
 #include "script/options/options.h"
 

@@ -2,7 +2,7 @@
 #ifndef REMUDA_CLI_PROGRAM_LOCALTIME_H
 #define REMUDA_CLI_PROGRAM_LOCALTIME_H
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 
 extern const struct civil_zone civil_local;
 

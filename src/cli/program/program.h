@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "script/options/option.h"
 
 #include <stdbool.h>
@@ -26,6 +26,7 @@ bool program_information(const struct option_line *l);
 /* Directory of this executable, and the one with the links (bin/ beside it in a source tree, else
  * the same). In the arena. */
 const char *program_dir(struct arena *a);
+/* Where sbatch and its like lie, beside this program or in bin/ there; in the arena. */
 const char *program_bin_dir(struct arena *a);
 /* Path of another program of the release: "remudad", "remuda-shepherd". In the arena. */
 const char *program_sibling(const char *name, struct arena *a);

@@ -1,5 +1,5 @@
 /* Cells of sacct's lines: how they are written, and those that are in a file of their own. Private
- * to columns_acct.c and acct_usage.c. */
+ * to columns_acct.c, acct_usage.c and acct_row.c. */
 #ifndef REMUDA_CLI_RECORD_ACCT_CELLS_H
 #define REMUDA_CLI_RECORD_ACCT_CELLS_H
 
@@ -25,11 +25,15 @@
     X(usage_out_ave) X(usage_out_max) X(usage_out_max_task) X(usage_out_max_node) X(usage_out_tot)            \
     X(ave_cpu) X(min_cpu) X(suspended) X(ave_cpu_freq) X(energy) X(energy_raw)                                                                        \
     X(system_cpu) X(user_cpu) X(total_cpu) X(usage_in_ave) X(usage_in_max) X(usage_in_min) X(usage_in_tot)                                          \
-    X(alloc_cpus) X(elapsed) X(elapsed_raw) X(cpu_time) X(cpu_time_raw) X(planned) X(planned_cpu) X(planned_cpu_raw)
+    X(alloc_cpus) X(alloc_tres) X(req_tres) X(elapsed) X(elapsed_raw) X(cpu_time) X(cpu_time_raw) X(planned) X(planned_cpu) X(planned_cpu_raw)
 // clang-format on
 
 #define X(name) void cell_##name(const struct cell_env *env, const void *record, struct str *out);
 ACCT_USAGE_CELLS(X)
 #undef X
+
+/* When the line's part begins and ends, within --truncate; 0 = it has not, yet. */
+int64_t acct_start_us(const struct cell_env *env, const struct acct_row *row);
+int64_t acct_end_us(const struct cell_env *env, const struct acct_row *row);
 
 #endif

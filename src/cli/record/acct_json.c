@@ -7,6 +7,7 @@
 #include "cli/record/columns_acct.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/json_slurm.h"
+#include "model/job/job_counts.h"
 
 #include <string.h>
 
@@ -55,7 +56,7 @@ static void time_json(struct json_out *o, const struct cell_env *env, const stru
         json_key_limit(o, "limit", job_limit_us(j) ? job_limit_us(j) : TIME_UNLIMITED,
                        USEC_PER_MIN);
     }
-    json_key_i64(o, "suspended", (s ? s->suspended_us : j->suspended_us) / USEC_PER_SEC);
+    json_key_i64(o, "suspended", (s ? s->suspended_us : job_part_suspended_us(j)) / USEC_PER_SEC);
     cpu_json(o, "system", system);
     cpu_json(o, "total", user + system);
     cpu_json(o, "user", user);

@@ -1,9 +1,13 @@
+#include "base/alloc.h"
+#include "base/arena.h"
 #include "base/duration.h"
 #include "base/idset.h"
 #include "cli/record/acct_cells.h"
 #include "cli/record/columns_job.h"
 #include "model/job/alloc.h"
+#include "model/job/job_counts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define CELL(name) ACCT_CELL(, name)
@@ -109,6 +113,56 @@ CELL(alloc_cpus)
     str_add_i64(out, cpus_of(row) || row->step ? cpus_of(row) : job_cpus(row->job));
 }
 
+static int text_compare(const void *pa, const void *pb)
+{
+    return strcmp(*(const char *const *)pa, *(const char *const *)pb);
+}
+
+/* In the order of their names, as accounting has them. */
+static void tres_sorted(const struct str *tres, struct str *out)
+{
+    enum { MOST = 64 };
+    struct arena *a = arena_new();
+    const char *part[MOST];
+    size_t n = 0;
+    struct span rest = {str_text(tres), tres->len}, piece;
+    while (n < MOST && span_next(&rest, ',', &piece))
+        part[n++] = arena_strndup(a, piece.data, piece.len);
+    qsort(part, n, sizeof *part, text_compare);
+    for (size_t i = 0; i < n; i++)
+        str_addf(out, "%s%s", i ? "," : "", part[i]);
+    arena_free(a);
+}
+
+CELL(alloc_tres)
+{
+    struct str tres = STR_INIT;
+    (void)env;
+    if (!row->step && row->job->alloc_nodes) {
+        job_cell_tres(row->job, &tres);
+    } else if (row->step) {
+        const struct step *s = row->step;
+        step_cell_tres(s, s->node_count == row->job->alloc_nodes ? row->job->alloc_mem_mib : 0,
+                       &tres);
+    }
+    tres_sorted(&tres, out);
+    str_done(&tres);
+}
+
+CELL(req_tres)
+{
+    (void)env;
+    if (row->step)
+        return;
+    struct job asked = *row->job; /* what was asked, not what was given */
+    asked.alloc_nodes = asked.alloc_cpus = asked.alloc_tasks = 0;
+    asked.alloc_gres = NULL;
+    struct str tres = STR_INIT;
+    job_cell_tres(&asked, &tres);
+    tres_sorted(&tres, out);
+    str_done(&tres);
+}
+
 CELL(elapsed)
 {
     duration_format(acct_elapsed_us(env, row), out);
@@ -151,7 +205,7 @@ CELL(planned_cpu_raw)
 CELL(suspended)
 {
     (void)env;
-    duration_format(row->step ? row->step->suspended_us : row->job->suspended_us, out);
+    duration_format(row->step ? row->step->suspended_us : job_part_suspended_us(row->job), out);
 }
 
 CELL(system_cpu)

@@ -2,8 +2,6 @@
  * belongs to steps; the job's own line shows what Slurm sums up there. */
 #include "cli/record/columns_acct.h"
 #include "base/amount.h"
-
-#include "base/alloc.h"
 #include "base/duration.h"
 #include "cli/record/acct_cells.h"
 #include "cli/record/columns_job.h"
@@ -11,8 +9,6 @@
 #include "model/job/job_attributes.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define CELL(name) ACCT_CELL(static, name)
 
@@ -49,65 +45,6 @@ static void mib_add(const struct cell_env *env, int64_t mib, struct str *out)
         str_addf(out, "%lldM", (long long)mib);
     else
         size_format_mib(mib, env->unit, out);
-}
-
-static int64_t clip(int64_t us, int64_t low, int64_t high)
-{
-    if (!us)
-        return 0;
-    return low && us < low ? low : high && us > high ? high : us;
-}
-
-static int64_t truncated(const struct cell_env *env, int64_t us)
-{
-    const struct acct_env *more = env->more;
-    return more ? clip(us, more->from_us, more->to_us) : us;
-}
-
-static int64_t start_of(const struct acct_row *row)
-{
-    if (row->step)
-        return row->step->start_us;
-    return row->job->resize_us ? row->job->resize_us : row->job->start_us;
-}
-
-/* 0 while it goes on. */
-static int64_t end_of(const struct acct_row *row)
-{
-    if (row->step)
-        return row->step->end_us;
-    bool over = job_state_over(row->job->state) || row->job->state == JOB_COMPLETING;
-    return over ? row->job->end_us : 0;
-}
-
-int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row)
-{
-    int64_t start = truncated(env, start_of(row)),
-            end = truncated(env, end_of(row) ? end_of(row) : env->now_us);
-    int64_t suspended = row->step ? row->step->suspended_us : row->job->suspended_us;
-    /* Whole seconds, so that Elapsed is the difference of Start and End as they are shown. */
-    int64_t elapsed =
-        start ? end / USEC_PER_SEC - start / USEC_PER_SEC - suspended / USEC_PER_SEC : 0;
-    return elapsed > 0 ? elapsed * USEC_PER_SEC : 0;
-}
-
-bool acct_step_is_of(const struct step *step, const struct job *j)
-{
-    if (step->job_id != j->id || step->attempt != j->attempt)
-        return false;
-    /* One that was queued and never began is of the part that it ended in, or waits in. */
-    int64_t at_us = step->start_us ? step->start_us : step->end_us ? step->end_us : INT64_MAX;
-    if (j->state == JOB_RESIZING)
-        return at_us >= j->start_us && at_us < j->end_us;
-    return at_us >= j->resize_us;
-}
-
-enum job_state acct_state(const struct acct_row *row)
-{
-    if (row->step)
-        return (enum job_state)row->step->state;
-    bool ending = row->job->state == JOB_COMPLETING;
-    return (enum job_state)(ending ? row->job->end_state : row->job->state);
 }
 
 /* ---- cells ---------------------------------------------------------------------------------- */
@@ -166,56 +103,6 @@ CELL(nodes_count)
     str_add_i64(out, row->step ? row->step->node_count : job_nodes(row->job));
 }
 
-static int text_compare(const void *pa, const void *pb)
-{
-    return strcmp(*(const char *const *)pa, *(const char *const *)pb);
-}
-
-/* In the order of their names, as accounting has them. */
-static void tres_sorted(const struct str *tres, struct str *out)
-{
-    enum { MOST = 64 };
-    struct arena *a = arena_new();
-    const char *part[MOST];
-    size_t n = 0;
-    struct span rest = {str_text(tres), tres->len}, piece;
-    while (n < MOST && span_next(&rest, ',', &piece))
-        part[n++] = arena_strndup(a, piece.data, piece.len);
-    qsort(part, n, sizeof *part, text_compare);
-    for (size_t i = 0; i < n; i++)
-        str_addf(out, "%s%s", i ? "," : "", part[i]);
-    arena_free(a);
-}
-
-CELL(alloc_tres)
-{
-    struct str tres = STR_INIT;
-    (void)env;
-    if (!row->step && row->job->alloc_nodes) {
-        job_cell_tres(row->job, &tres);
-    } else if (row->step) {
-        const struct step *s = row->step;
-        step_cell_tres(s, s->node_count == row->job->alloc_nodes ? row->job->alloc_mem_mib : 0,
-                       &tres);
-    }
-    tres_sorted(&tres, out);
-    str_done(&tres);
-}
-
-CELL(req_tres)
-{
-    (void)env;
-    if (row->step)
-        return;
-    struct job asked = *row->job; /* what was asked, not what was given */
-    asked.alloc_nodes = asked.alloc_cpus = asked.alloc_tasks = 0;
-    asked.alloc_gres = NULL;
-    struct str tres = STR_INIT;
-    job_cell_tres(&asked, &tres);
-    tres_sorted(&tres, out);
-    str_done(&tres);
-}
-
 CELL(cluster)
 {
     const struct acct_env *more = env->more;
@@ -227,30 +114,6 @@ CELL(db_index)
     (void)env;
     if (!row->step)
         str_add_u64(out, row->job->id);
-}
-
-int32_t acct_job_exit(const struct job *j)
-{
-    switch ((enum job_state)(j->state == JOB_COMPLETING ? j->end_state : j->state)) {
-    case JOB_CANCELLED:
-    case JOB_TIMEOUT:
-    case JOB_DEADLINE:
-    case JOB_PREEMPTED:
-    case JOB_NODE_FAIL:
-    case JOB_REQUEUED: return 0;
-    case JOB_PENDING:
-    case JOB_RUNNING:
-    case JOB_SUSPENDED:
-    case JOB_COMPLETING:
-    case JOB_RESIZING:
-    case JOB_COMPLETED:
-    case JOB_FAILED:
-    case JOB_SPECIAL_EXIT:
-    case JOB_BOOT_FAIL:
-    case JOB_OUT_OF_MEMORY:
-    case JOB_STATE_COUNT: break;
-    }
-    return j->exit_status;
 }
 
 static void exit_add(int32_t status, struct str *out)
@@ -283,12 +146,12 @@ CELL(submit)
 
 CELL(start)
 {
-    cell_time(env, truncated(env, start_of(row)), "Unknown", out);
+    cell_time(env, acct_start_us(env, row), "Unknown", out);
 }
 
 CELL(end)
 {
-    cell_time(env, truncated(env, end_of(row)), "Unknown", out);
+    cell_time(env, acct_end_us(env, row), "Unknown", out);
 }
 
 CELL(flags)
@@ -570,7 +433,7 @@ static const struct column columns[] = {
     {"User", 0, NULL, 9, "", cell_user},
     {"UserCPU", 0, NULL, 10, "", cell_user_cpu},
 // clang-format off
-#define X(member, name, letter, header, width, json) {name, 0, NULL, width, "", cell_##member},
+#define X(member, name, letter, header, width, json, ...) {name, 0, NULL, width, "", cell_##member},
     JOB_ATTRIBUTES(X)
 #undef X
     // clang-format on

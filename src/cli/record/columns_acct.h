@@ -30,10 +30,13 @@ struct acct_env {
 struct format;
 bool acct_shows_admin_comment(const struct format *f);
 
+/* In whole seconds, without suspended ones; until now where it has not ended. Bounds of sacct -T
+ * cut it. */
 int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row);
 /* As accounting has it: of a job that was ended, 0. How its script then left is the batch
  * step's. */
 int32_t acct_job_exit(const struct job *j);
+/* Of a job that is ending: as which it ends. */
 enum job_state acct_state(const struct acct_row *row);
 /* Did it begin in this run, or in this part of it? */
 bool acct_step_is_of(const struct step *step, const struct job *j);

@@ -513,7 +513,7 @@ static const struct column columns[] = {
     JOB_COLUMNS(X)
 #undef X
 // clang-format off
-#define X(member, name, letter, header, width, json) {name, letter, header, 0, #member, cell_##member},
+#define X(member, name, letter, header, width, json, ...) {name, letter, header, 0, #member, cell_##member},
     JOB_ATTRIBUTES(X)
 #undef X
     // clang-format on

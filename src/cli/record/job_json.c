@@ -329,7 +329,7 @@ static void rest(struct json_out *o, const struct job *j, const char *cluster)
     files(o, j);
     text(o, "submit_line", j->spec.submit_line);
     text(o, "system_comment", j->system_comment);
-#define X(member, name, letter, header, width, json) text(o, json, j->spec.member);
+#define X(member, name, letter, header, width, json, ...) text(o, json, j->spec.member);
     JOB_ATTRIBUTES(X)
 #undef X
     text(o, "current_working_directory", j->spec.work_dir);

@@ -21,6 +21,8 @@ bool node_out(const struct node *n);
 /* -t of sinfo: "idle,mix", "idle&drain", "~down". Checked by node_states_check, then matched by
  * node_states_match. "all" matches every node. */
 bool node_states_check(const char *states, struct err *ret_err);
+/* Alternatives with commas between them, each of states that must hold together:
+ * "idle,mixed&drain,~down". */
 bool node_states_match(const struct node *n, const char *states);
 
 /* "gpu:v100:2(IDX:0-1)", with 0 for kinds of which nothing is used; "gpu:0" if it has none. */

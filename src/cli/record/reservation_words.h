@@ -5,6 +5,7 @@
 #include "cli/table/columns.h"
 #include "model/record/reservation.h"
 
+/* As durations are shown, in the arena. */
 const char *resv_span(int64_t us, struct arena *a);
 /* "cpu=8,gres/gpu:a100=2,license/x=1" */
 const char *resv_tres(const struct reservation *r, struct arena *a);

@@ -52,6 +52,7 @@ bool sinfo_sort_check(const char *sort, struct err *ret_err);
 struct sinfo_rows {
     VEC(struct sinfo_row) row;
 };
+/* Nodes that nothing of the format tells apart share a row; they must outlive the rows. */
 void sinfo_rows_make(const struct partition *const *part, size_t nparts,
                      const struct sinfo_nodes *nodes, const struct sinfo_wish *wish,
                      struct sinfo_rows *ret);

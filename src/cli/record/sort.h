@@ -14,6 +14,7 @@ struct sort {
     VEC(struct sort_key) key;
 };
 
+/* Letters of squeue -S, '-' before one for the other way round; false names what is none. */
 bool sort_parse(const struct column_table *t, const char *text, struct sort *ret,
                 struct err *ret_err);
 void sort_done(struct sort *s);

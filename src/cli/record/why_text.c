@@ -2,9 +2,10 @@
  * they become text with local times. */
 #include "cli/record/why_text.h"
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "cli/program/localtime.h"
+#include "model/job/waits.h"
 
 #include <string.h>
 
@@ -200,25 +201,17 @@ static void add_advice(struct str *out, const struct why *w, int64_t now_us)
         str_add(out, "  (not every change could be tried)\n");
 }
 
-/* "Resources=12,Priority=3" */
 static void add_waited(struct str *out, const struct why *w)
 {
-    struct span rest = span_of(w->waited_for), piece, name;
-    bool first = true;
+    struct span rest = span_of(w->waited_for), cause;
+    int64_t seconds;
+    const char *comma = "";
     if (text_empty(w->waited_for))
         return;
     str_add(out, w->state == JOB_PENDING ? "  waited so far for" : "  waited for");
-    while (span_next(&rest, ',', &piece)) {
-        struct span value = piece;
-        int64_t seconds = 0;
-        char digits[24] = "";
-        if (!span_next(&value, '=', &name) || value.len >= sizeof digits)
-            continue;
-        memcpy(digits, value.data, value.len);
-        text_to_i64(digits, 0, INT64_MAX / USEC_PER_SEC, &seconds);
-        str_addf(out, "%s %.*s ", first ? "" : ",", (int)name.len, name.data);
+    for (; waits_next(&rest, &cause, &seconds); comma = ",") {
+        str_addf(out, "%s %.*s ", comma, (int)cause.len, cause.data);
         add_span(out, seconds * USEC_PER_SEC);
-        first = false;
     }
     str_addc(out, '\n');
 }

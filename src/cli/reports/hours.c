@@ -4,7 +4,7 @@
  * maintenance, what jobs that could not start yet waited for, and what was idle. Each is at most
  * what is left; what jobs waited for beyond that is overcommitted. */
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
 #include "cli/reports/sreport.h"

@@ -4,9 +4,11 @@
 #include "cli/reports/last_lines.h"
 
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "base/duration.h"
 #include "base/plain.h"
 #include "cli/record/columns_job.h"
+#include "model/message.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,7 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CLOCK_SLACK_S 60 /* of a file server */
+#define CLOCK_SLACK_S 60    /* of a file server */
+#define ASK_MS        25000 /* a node has 20 s */
 
 /* ---- what is shown of bytes ---- */
 
@@ -89,42 +92,108 @@ static bool is_his(int fd, const struct job *j, struct stat *ret)
            ret->st_mtime >= j->start_us / USEC_PER_SEC - CLOCK_SLACK_S;
 }
 
-static void file_add(const struct job *j, const char *path, const char *what, struct str *out)
+struct output_end {
+    char *path; /* NULL = there is no such file, or it is the same */
+    char bytes[OUTPUT_END_BYTES];
+    size_t len;
+    bool known;
+};
+
+static void file_read(const struct job *j, struct output_end *e)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = open(e->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return;
-    if (is_his(fd, j, &st) && st.st_size > 0) {
-        char *bytes = xmalloc(LAST_LINES_BYTES);
-        off_t from = st.st_size > (off_t)LAST_LINES_BYTES ? st.st_size - LAST_LINES_BYTES : 0;
-        ssize_t n = pread(fd, bytes, LAST_LINES_BYTES, from);
-        struct str lines = STR_INIT;
-        if (n > 0)
-            last_lines_clean(bytes, (size_t)n, from == 0, &lines);
-        if (lines.len) {
-            str_addf(out, "\nThe end of its %s, ", what);
-            str_add_plain(out, path);
-            str_addf(out, ":\n%s", str_text(&lines));
-        }
-        str_done(&lines);
-        free(bytes);
+    if (is_his(fd, j, &st)) {
+        off_t from = st.st_size > (off_t)sizeof e->bytes ? st.st_size - (off_t)sizeof e->bytes : 0;
+        ssize_t n = pread(fd, e->bytes, sizeof e->bytes, from);
+        e->known = n >= 0;
+        e->len = n > 0 ? (size_t)n : 0;
     }
     close(fd);
 }
 
-void last_lines_add(const struct job *j, struct str *out)
+/* ---- of the node ---- */
+
+static void bytes_take(struct output_end *e, const void *data, size_t len)
 {
-    struct str path = STR_INIT, error = STR_INIT;
+    if (e->known || len > sizeof e->bytes)
+        return;
+    memcpy(e->bytes, data ? data : "", len);
+    e->len = len;
+}
+
+static void node_ask(struct client *c, const struct job *j, struct output_end *o,
+                     struct output_end *e)
+{
+    const struct msg_get_output ask = {
+        .job_id = j->id, .attempt = j->attempt, .out = o->path, .err = e->path};
+    struct arena *a = arena_new();
+    struct err ignored = {0};
+    struct message m;
+    if (client_call(c, MSG_GET_OUTPUT, &ask, ASK_MS, a, &m, &ignored) && m.kind == MSG_OUTPUT) {
+        const struct msg_output *said = m.body;
+        bytes_take(o, said->out.data, said->out.len);
+        bytes_take(e, said->err.data, said->err.len);
+    }
+    arena_free(a);
+}
+
+/* ---- both ---- */
+
+static void end_add(const struct job *j, const struct output_end *e, const char *what,
+                    struct str *out)
+{
+    struct str lines = STR_INIT;
+    if (e->path && e->len)
+        last_lines_clean(e->bytes, e->len, e->len < sizeof e->bytes, &lines);
+    if (lines.len) {
+        str_addf(out, "\nThe end of its %s, ", what);
+        str_add_plain(out, e->path);
+        if (!e->known) {
+            str_add(out, " on ");
+            str_add_plain(out, j->batch_host);
+        }
+        str_addf(out, ":\n%s", str_text(&lines));
+    }
+    str_done(&lines);
+}
+
+static struct output_end *end_new(const struct job *j, const char *pattern)
+{
+    struct output_end *e = xcalloc(1, sizeof *e);
+    struct str path = STR_INIT;
+    job_cell_path(j, pattern, &path);
+    e->path = xstrdup(str_text(&path));
+    str_done(&path);
+    return e;
+}
+
+static void end_free(struct output_end *e)
+{
+    free(e->path);
+    free(e);
+}
+
+void last_lines_add(struct client *c, const struct job *j, struct str *out)
+{
     if (!j->spec.batch || !j->start_us || j->user_id != geteuid())
         return;
-    job_cell_path(j, j->spec.std_out, &path);
-    file_add(j, str_text(&path), "output", out);
-    if (!text_empty(j->spec.std_err)) {
-        job_cell_path(j, j->spec.std_err, &error);
-        if (!text_is(str_text(&error), str_text(&path)))
-            file_add(j, str_text(&error), "error output", out);
+    bool two = !text_empty(j->spec.std_err);
+    struct output_end *o = end_new(j, j->spec.std_out),
+                      *e = end_new(j, two ? j->spec.std_err : j->spec.std_out);
+    if (text_is(o->path, e->path)) {
+        free(e->path);
+        e->path = NULL;
     }
-    str_done(&path);
-    str_done(&error);
+    file_read(j, o);
+    if (e->path)
+        file_read(j, e);
+    if (!o->known || (e->path && !e->known))
+        node_ask(c, j, o, e);
+    end_add(j, o, "output", out);
+    end_add(j, e, "error output", out);
+    end_free(o);
+    end_free(e);
 }

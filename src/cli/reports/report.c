@@ -1,7 +1,7 @@
 /* remuda report: how well jobs used what they had, by person and job, with what to ask for next
  * time. */
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "base/str.h"
 #include "cli/program/cluster_dir.h"
@@ -14,7 +14,6 @@
 #include "cli/reports/report_job.h"
 #include "cli/reports/report_mail.h"
 #include "cli/table/json_form.h"
-#include "model/job/array.h"
 #include "wire/json.h"
 
 #include <langinfo.h>
@@ -56,15 +55,7 @@ struct report_showing {
 
 static bool job_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct report_line *l = to;
-    struct job_ref ref;
-    if (l->job)
-        return err_set(ret_err, ERR_USAGE, "one job is looked at, and \"%s\" is another", word);
-    if (!job_ref_parse(word, &ref, ret_err))
-        return false;
-    job_ref_done(&ref);
-    l->job = arena_strdup(a, word);
-    return true;
+    return report_job_read(&((struct report_line *)to)->job, word, a, ret_err);
 }
 
 static SETTER(mail_set)

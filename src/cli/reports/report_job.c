@@ -1,19 +1,18 @@
 #include "cli/reports/report_job.h"
 
-#include "base/civil.h"
 #include "base/duration.h"
 #include "base/plain.h"
 #include "cli/program/localtime.h"
 #include "cli/program/window.h"
 #include "cli/reports/efficiency.h"
 #include "cli/reports/seen.h"
+#include "model/job/array.h"
 #include "reading/chart_groups.h"
 #include "wire/json.h"
 
 #include <inttypes.h>
 #include <locale.h>
 #include <stdio.h>
-#include <string.h>
 
 #define JOBS_MOST   20u
 #define CHARTS_MOST 9u
@@ -212,4 +211,16 @@ bool report_jobs(struct client *c, const char *job, uint32_t attempt, enum json_
     past_done(&p);
     arena_free(a);
     return ok;
+}
+
+bool report_job_read(const char **job, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct job_ref ref;
+    if (*job)
+        return err_set(ret_err, ERR_USAGE, "one job is looked at, and \"%s\" is another", word);
+    if (!job_ref_parse(word, &ref, ret_err))
+        return false;
+    job_ref_done(&ref);
+    *job = arena_strdup(a, word);
+    return true;
 }

@@ -3,8 +3,11 @@
 #define REMUDA_CLI_REPORTS_REPORT_JOB_H
 
 #include "cli/table/json_form.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "reading/chart.h"
+
+/* The word of a command line that names the job which is looked at; *job NULL: none was named. */
+bool report_job_read(const char **job, const char *word, struct arena *a, struct err *ret_err);
 
 /* Jobs, array elements and components that the reference names; attempt 0: each one's last run.
  * false with ret_err, also where there is none. */

@@ -114,7 +114,7 @@ static void job_add(struct client *c, const struct past_jobs *p, const struct jo
     seen_read(&s, c, j, attempt);
     used_add(p, j, out);
     seen_add(&s, out);
-    last_lines_add(j, out);
+    last_lines_add(c, j, out);
     if (png && s.reading.samples >= READING_SAMPLES)
         picture_add(&s, j, out);
     seen_done(&s);
@@ -153,7 +153,7 @@ static void failed_add(struct client *c, const char *array, uint32_t task, struc
     const struct msg_query q = {.ids = arena_printf(a, "%s_%u", array, task)};
     struct str lines = STR_INIT;
     if (past_read(c, &q, a, &p, &ignored) && p.job.n == 1)
-        last_lines_add(p.job.v[0], &lines);
+        last_lines_add(c, p.job.v[0], &lines);
     if (lines.len)
         str_addf(out, "\nOf element %u, the first that failed:\n%s", task, str_text(&lines));
     str_done(&lines);

@@ -2,7 +2,7 @@
 #ifndef REMUDA_CLI_REPORTS_REPORT_MAIL_H
 #define REMUDA_CLI_REPORTS_REPORT_MAIL_H
 
-#include "io/client.h"
+#include "io/client/client.h"
 
 /* On standard output: a chart of letters, what the job did and what to do about it, the last lines
  * of its output; of a whole array, by its number, a digest. `png`: after a form feed the picture in

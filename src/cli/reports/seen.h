@@ -2,7 +2,7 @@
 #ifndef REMUDA_CLI_REPORTS_SEEN_H
 #define REMUDA_CLI_REPORTS_SEEN_H
 
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/job/job.h"
 #include "reading/reading.h"
 

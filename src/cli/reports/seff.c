@@ -7,11 +7,10 @@
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
 #include "cli/reports/efficiency.h"
+#include "cli/reports/report_job.h"
 #include "cli/reports/seen.h"
-#include "model/job/array.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define FEW 16 /* elements: of more, only those that ran for long are looked at */
 
@@ -21,15 +20,7 @@ struct seff_line {
 
 static bool job_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct seff_line *l = to;
-    struct job_ref ref;
-    if (l->job)
-        return err_set(ret_err, ERR_USAGE, "one job is looked at, and \"%s\" is another", word);
-    if (!job_ref_parse(word, &ref, ret_err))
-        return false;
-    job_ref_done(&ref);
-    l->job = arena_strdup(a, word);
-    return true;
+    return report_job_read(&((struct seff_line *)to)->job, word, a, ret_err);
 }
 
 static const struct option_row rows[] = {

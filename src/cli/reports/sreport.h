@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/message.h"
 #include "model/record/account.h"
 

@@ -8,6 +8,7 @@
 #include "cli/table/columns.h"
 #include "cli/table/listing.h"
 #include "model/record/diag.h"
+#include "model/settings/key.h"
 #include "model/settings/settings.h"
 
 #include <errno.h>
@@ -95,29 +96,31 @@ static const char *yes_as_number(const char *value)
 
 static const char *value_shown(const char *key, const char *value, struct arena *a)
 {
-    static const char *const numbers[] = {"JobRequeue", "KillOnBadExit", "ReturnToService"};
+    static const char *const numbers[] = {SETTING_KEY(JobRequeue), SETTING_KEY(KillOnBadExit),
+                                          SETTING_KEY(ReturnToService)};
     int64_t n;
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         if (text_is(key, numbers[i]))
             return yes_as_number(value);
-    if (text_is(key, "EnforcePartLimits"))
+    if (text_is(key, SETTING_KEY(EnforcePartLimits)))
         return limits_word(value);
-    if (text_is(key, "SelectTypeParameters"))
+    if (text_is(key, SETTING_KEY(SelectTypeParameters)))
         return upper(value, a);
-    if (text_is(key, "JobAcctGatherFrequency"))
+    if (text_is(key, SETTING_KEY(JobAcctGatherFrequency)))
         return arena_strndup(a, value, strcspn(value, " "));
-    if (text_is(key, "MaxArraySize") && text_to_i64(value, 0, INT64_MAX, &n) && n > ARRAY_SIZE_MOST)
+    if (text_is(key, SETTING_KEY(MaxArraySize)) && text_to_i64(value, 0, INT64_MAX, &n) &&
+        n > ARRAY_SIZE_MOST)
         return arena_printf(a, "%d", ARRAY_SIZE_MOST);
     return value;
 }
 
 static const char *unset_shown(const char *key)
 {
-    if (text_is(key, "PriorityFlags"))
+    if (text_is(key, SETTING_KEY(PriorityFlags)))
         return "";
-    if (text_is(key, "SrunPortRange"))
+    if (text_is(key, SETTING_KEY(SrunPortRange)))
         return "0-0";
-    return text_is(key, "TopologyPlugin") ? "topology/flat" : "(null)";
+    return text_is(key, SETTING_KEY(TopologyPlugin)) ? "topology/flat" : "(null)";
 }
 
 /* Slurm shows of the memory rules the one that is set. */
@@ -177,12 +180,12 @@ static void facts_add(struct scontrol *s, struct config_found *f, const struct c
     config_add(f, "SlurmdUser", owner);
     for (size_t i = 0; i < f->meta.n; i++) {
         struct meta *m = (struct meta *)f->meta.v[i];
-        if (text_is(m->key, "SlurmUser"))
+        if (text_is(m->key, SETTING_KEY(SlurmUser)))
             m->value = user_with_id(m->value, owner, s->a);
-        else if (text_is(m->key, "StateSaveLocation") &&
+        else if (text_is(m->key, SETTING_KEY(StateSaveLocation)) &&
                  (text_empty(m->value) || text_is(m->value, "(null)")))
             m->value = dir;
-        else if (text_is(m->key, "PriorityWeightFairshare"))
+        else if (text_is(m->key, SETTING_KEY(PriorityWeightFairshare)))
             m->key = "PriorityWeightFairShare";
     }
 }
@@ -205,7 +208,7 @@ static bool settings_load(struct scontrol *s, struct config_found *f)
 static void setting_print(const struct config_found *f, const struct meta *m, const char *host)
 {
     bool unset = text_empty(m->value) || text_is(m->value, "(null)");
-    if (text_is(m->key, "SlurmctldHost"))
+    if (text_is(m->key, SETTING_KEY(SlurmctldHost)))
         printf("%-23s = %s\n", "SlurmctldHost[0]", unset ? host : m->value);
     else if (!is_left_out(f, m->key))
         printf("%-23s = %s\n", m->key,

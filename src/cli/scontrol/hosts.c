@@ -76,12 +76,13 @@ void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list)
     struct hostlist names = HOSTLIST_INIT;
     struct err err = {0};
     struct str folded = STR_INIT;
+    bool is_given = list != NULL; /* "" has no hosts, and is no mistake */
     if (!list)
         list =
             getenv("SLURM_JOB_NODELIST") ? getenv("SLURM_JOB_NODELIST") : getenv("SLURM_NODELIST");
     if (list && text_starts_nocase(kind, "hostlist"))
         list = list_of_file(s, list);
-    if (text_empty(list)) {
+    if (is_given ? !list : text_empty(list)) {
         if (text_starts_nocase(kind, "hostlist"))
             fputs("invalid encode argument\n", stderr);
         scontrol_fail(s, "host list is empty");

@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/json_slurm.h"
+#include "model/settings/key.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static void setting_note(void *ctx, const void *record)
 {
     struct licenses *l = ctx;
     const struct meta *m = record;
-    if (text_is(m->key, "Licenses") && !text_is(m->value, "(null)"))
+    if (text_is(m->key, SETTING_KEY(Licenses)) && !text_is(m->value, "(null)"))
         l->text = m->value;
 }
 

@@ -1,7 +1,7 @@
 /* scontrol create, update and delete of reservations. += and -= are worked out here, from the
  * reservation as it is. */
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "base/list.h"
 #include "base/vec.h"

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "cli/table/json_slurm.h"
-#include "io/client.h"
+#include "io/client/client.h"
 
 #include <stdbool.h>
 

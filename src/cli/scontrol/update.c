@@ -2,7 +2,7 @@
  * table an entity; unknown keys name the nearest known one. */
 #include "cli/scontrol/update.h"
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "cli/program/localtime.h"
 #include "cli/scontrol/reservation.h"

@@ -1,6 +1,6 @@
 /* scontrol update JobId=…: a row a key. What is more than a field taking its value has a setter. */
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "cli/program/localtime.h"
 #include "cli/scontrol/update.h"

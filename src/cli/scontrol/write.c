@@ -1,6 +1,6 @@
 /* scontrol write config: the configuration in force, changes by scontrol included, as a file that
  * could be remuda.conf: settings that are not the defaults, nodes, partitions. */
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/localtime.h"

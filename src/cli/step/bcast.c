@@ -41,14 +41,15 @@ int bcast_run(struct allocation *al, struct step_ask *step, const struct bcast_a
 {
     struct stat st;
     struct str words = STR_INIT;
-    int fd = open(ask->from, O_RDONLY | O_CLOEXEC);
+    int fd = open(ask->from, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
     if (fd < 0 || fstat(fd, &st) != 0) {
         program_error(al->name, "Can't open `%s`: %s", ask->from, strerror(errno));
         return 255;
     }
-    if (S_ISDIR(st.st_mode)) {
+    if (S_ISDIR(st.st_mode) || S_ISFIFO(st.st_mode)) {
         program_error(al->name, "Can't mmap file `%s`, No such device.", ask->from);
-        program_error(al->name, "it is a directory; a file can be copied");
+        program_error(al->name, "it is a %s; a file can be copied",
+                      S_ISDIR(st.st_mode) ? "directory" : "pipe");
         close(fd);
         return 255;
     }

@@ -31,14 +31,17 @@ struct output_ask {
     struct output_ways to;
 };
 
+/* Lines are kept whole where tasks share a stream, unless it is unbuffered. */
 struct step_output *output_new(const struct output_ask *ask);
 void output_free(struct step_output *o); /* writes what is left; descriptors stay the caller's */
 /* Bytes of a task's stream; with `end` nothing follows. */
 void output_put(struct step_output *o, enum stream_name stream, int32_t task, const void *data,
                 size_t len, bool end);
+/* Bytes that stdout and stderr have not taken. */
 size_t output_unsent(const struct step_output *o);
 /* Up to 2 entries to wait for; then output_serve. Returns how many. */
 size_t output_wait_for(const struct step_output *o, struct pollfd *v);
+/* Writes what they take without waiting. */
 void output_serve(struct step_output *o);
 /* errno of a write that failed: the reader of its standard output is gone (EPIPE), or a file cannot
  * take more; 0 = none. */

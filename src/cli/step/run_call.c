@@ -8,10 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* None of its nodes has spoken. What they are to launch may have been lost with the controller that
+ * made it and with them: who makes the step again by its key gets the same, and they are told. */
+static bool is_unseen(const struct one_step *s)
+{
+    for (size_t i = 0; i < s->nnodes; i++)
+        if (s->node[i].came)
+            return false;
+    return s->phase == STEP_MADE;
+}
+
 static bool ask_send(struct srun_run *r, struct one_step *s)
 {
     struct err e = {0};
-    if (s->phase == STEP_ASKED && !r->follows)
+    if (!r->follows && (s->phase == STEP_ASKED || is_unseen(s)))
         return client_send(r->al->client, MSG_CREATE_STEP, &s->create, &s->call, &e);
     struct msg_attach_step m = {.job_id = s->step.job_id,
                                 .step_id = s->step.step_id,
@@ -189,7 +199,7 @@ static void controller_message(struct srun_run *r, const struct message *m)
 {
     struct one_step *s = step_of_call(r, m->seq);
     if (m->kind == MSG_JOB_ENDED && !s) {
-        allocation_take(r->al, m);
+        allocation_hear(r->al, m);
         return;
     }
     if (!s)

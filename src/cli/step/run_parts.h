@@ -98,6 +98,7 @@ void run_each_node(struct srun_run *r, node_fn fn, void *arg);
 /* step/run_call.c: asks the controller for all steps that are not over, or again after it was away;
  * takes what it says. */
 void run_ask_all(struct srun_run *r);
+/* All that has come; nothing more is known of the controller where the connection is gone. */
 void run_controller_read(struct srun_run *r);
 /* Asks it to end all steps, at once or gently: with SIGTERM before SIGKILL; why (may be NULL) is
  * said. */
@@ -107,6 +108,7 @@ void run_kill(struct srun_run *r, const char *why, bool gently);
 extern const struct hub_ops run_hub_ops;
 /* May input be read now? Then reads some and sends it to the nodes whose tasks read. */
 bool run_input_wanted(struct srun_run *r);
+/* As much as every task that gets input has room for; nothing while one has none. */
 void run_input_read(struct srun_run *r);
 
 /* step/run_mpi.c: says to the tasks of an MPI program where they all are. */
@@ -125,6 +127,8 @@ void run_abort_check(struct srun_run *r);
 bool run_give_up_check(struct srun_run *r);
 /* How long the end may take. */
 void run_aborted_say(struct srun_run *r);
+/* What a signal to this command means for the step: told to its tasks, unless they have heard it
+ * already (model/grammar/signals.h). */
 void run_signal_take(struct srun_run *r, const struct command_signal *got);
 /* How the tasks are. */
 void run_status_say(struct srun_run *r);

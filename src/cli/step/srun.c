@@ -413,7 +413,7 @@ static int launch_run(struct launch *l)
     pty_judge(l);
     run_take(l);
     if ((o->launch.async && !srun_async_check(l, &e)) || !dependency_check(o, &e) ||
-        !relative_check(o, &e) || !submit_cluster_check(&l->line, &e) || !srun_steps_take(l, &e) ||
+        !relative_check(o, &e) || !submit_cluster_check(&l->line, &e) || !srun_steps_fill(l, &e) ||
         !streams_take(l, &e) || !submit_become(o->uid, o->gid, &e))
         return submit_fail(&l->line, &e);
     l->al.signal_fd = command_signals_open();

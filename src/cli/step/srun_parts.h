@@ -25,7 +25,7 @@ struct launch {
 };
 
 /* Fills each step from its component's options, all but the job's id. */
-bool srun_steps_take(struct launch *l, struct err *e);
+bool srun_steps_fill(struct launch *l, struct err *e);
 /* Where in argv the words of component i's program are; false if it has none. */
 bool srun_program_words(const struct launch *l, size_t i, int *ret_from, int *ret_to);
 

@@ -239,7 +239,7 @@ static void exclusive_judge(const struct submit_options *o, struct msg_create_st
         create->exact = counted;
 }
 
-bool srun_steps_take(struct launch *l, struct err *e)
+bool srun_steps_fill(struct launch *l, struct err *e)
 {
     struct job_spec *specs = arena_alloc(l->line.a, l->run.nsteps * sizeof *specs);
     for (size_t i = 0; i < l->run.nsteps; i++) {

@@ -47,6 +47,7 @@ size_t hub_count(const struct stream_hub *h);
 size_t hub_wait_for(struct stream_hub *h, struct pollfd *v, bool paused);
 void hub_serve(struct stream_hub *h, const struct pollfd *v, size_t n);
 
+/* Nothing to one that is gone; what the socket does not take at once is kept. */
 void peer_send(struct stream_peer *p, enum message_kind kind, const void *body);
 size_t peer_unsent(const struct stream_peer *p); /* bytes */
 void peer_close(struct stream_peer *p);          /* after what is unsent; `gone` follows */

@@ -18,6 +18,7 @@ struct step_tasks; /* opaque */
 struct step_tasks *tasks_new(const struct alloc *layout, int32_t ntasks, int32_t first);
 void tasks_free(struct step_tasks *t);
 
+/* "0-3,7" begin to run. */
 void tasks_started(struct step_tasks *t, const char *folded);
 /* Ends of tasks on a node. Appends Slurm's line about a bad one: "n1: tasks 0-1: Exited with exit
  * code 3". */
@@ -26,6 +27,7 @@ void tasks_ended(struct step_tasks *t, const char *node, const char *folded, int
 /* The node is gone: what ran there has ended badly. */
 void tasks_lost(struct step_tasks *t, const char *node);
 
+/* False for a number that is no task's. */
 bool tasks_is_ended(const struct step_tasks *t, int32_t task);
 int32_t tasks_count(const struct step_tasks *t, enum task_at at);
 /* The exit code srun takes: highest code, 128 + signal. */

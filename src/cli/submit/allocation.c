@@ -76,7 +76,7 @@ static void jobs_take(struct allocation *al, const struct msg_allocated *m)
     al->njobs = m->jobs.n;
 }
 
-bool allocation_take(struct allocation *al, const struct message *m)
+bool allocation_hear(struct allocation *al, const struct message *m)
 {
     if (m->kind == MSG_ALLOCATED) {
         jobs_take(al, m->body);
@@ -133,7 +133,7 @@ static bool messages_take(struct allocation *al)
     struct err e = {0};
     enum client_got got;
     while ((got = client_take(al->client, al->a, &m, &e)) == CLIENT_MESSAGE)
-        allocation_take(al, &m);
+        allocation_hear(al, &m);
     return got != CLIENT_LOST;
 }
 

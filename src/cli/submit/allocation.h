@@ -4,7 +4,7 @@
 #define REMUDA_CLI_SUBMIT_ALLOCATION_H
 
 #include "cli/submit/command.h"
-#include "io/client.h"
+#include "io/client/client.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,7 +47,7 @@ bool allocation_make(struct allocation *al, const struct submit_command *c,
  * a heterogeneous job's leader gives all components. */
 bool allocation_find(struct allocation *al, const char *ref, struct err *ret_err);
 /* A message from the controller that is about the allocation as a whole; false if it is none. */
-bool allocation_take(struct allocation *al, const struct message *m);
+bool allocation_hear(struct allocation *al, const struct message *m);
 /* Is the controller there? If not, it is looked for once a second; after it came back the
  * allocation is held again, and true is returned with *ret_again set. */
 bool allocation_connected(struct allocation *al, bool *ret_again);

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -134,4 +136,19 @@ const struct msg_job_ended *batch_wait(struct submit_batch *b, struct client *c,
     }
     client_close(c);
     return answer.kind == MSG_JOB_ENDED ? answer.body : NULL;
+}
+
+void batch_env_export(const struct submit_batch *b)
+{
+    for (size_t i = 0; i < b->nenv; i++)
+        putenv(arena_strdup(b->line.a, b->env[i]));
+}
+
+void submit_warnings_say(const char *command, struct str *warnings)
+{
+    struct span rest = {str_text(warnings), warnings->len}, line;
+    while (span_next(&rest, '\n', &line))
+        if (line.len)
+            fprintf(stderr, "%s: %.*s\n", command, (int)line.len, line.data);
+    str_clear(warnings);
 }

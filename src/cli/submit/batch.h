@@ -5,7 +5,7 @@
 
 #include "cli/submit/command.h"
 #include "cli/submit/script.h"
-#include "io/client.h"
+#include "io/client/client.h"
 
 #include <stdbool.h>
 
@@ -25,11 +25,15 @@ struct submit_batch {
 struct job_spec *batch_specs(struct submit_batch *b, struct err *ret_err);
 /* The environment that goes with them, appended. */
 bool batch_env(struct submit_batch *b, struct str *out, struct err *ret_err);
+/* Gives `env` to this process, for a job that runs at this terminal. */
+void batch_env_export(const struct submit_batch *b);
 /* Sends it over `c`, again while the controller is busy. The answer is SUBMITTED or DONE. */
 bool batch_send(struct submit_batch *b, struct client *c, const struct msg_submit *m,
                 struct message *ret_answer, struct err *ret_err);
 /* Waits for the end of the job, through restarts of the controller; closes `c`. NULL: it cannot be
  * learned. */
 const struct msg_job_ended *batch_wait(struct submit_batch *b, struct client *c, uint64_t job_id);
+/* Lines for the user, each after the name of the command, to standard error; none is left. */
+void submit_warnings_say(const char *command, struct str *warnings);
 
 #endif

@@ -35,6 +35,7 @@ struct submit_command {
     const char *state_dir;
 };
 
+/* Nothing is read yet; argv and the arena must outlive it. */
 void submit_command_init(struct submit_command *c, const char *name, unsigned command, int argc,
                          char **argv, struct arena *a);
 void submit_command_done(struct submit_command *c);

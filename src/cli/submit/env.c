@@ -301,16 +301,35 @@ static bool gather(struct capture *c, const struct env_ask *ask, struct str *mad
     return true;
 }
 
+static void entries_add(const struct capture *c, struct str *out)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        str_addn(out, c->v[i].data, c->v[i].len);
+        str_addc(out, '\0');
+    }
+}
+
+bool submit_env_named(const char *list, char *const *environ, struct str *out, struct err *ret_err)
+{
+    struct capture c = {0};
+    struct str made = STR_INIT;
+    struct env_ask ask = {.environ = environ, .export_env = list};
+    bool ok = take_list(&c, &ask, &made, ret_err);
+    if (ok)
+        entries_add(&c, out);
+    vec_done(&c);
+    str_done(&made);
+    return ok;
+}
+
 bool submit_env_capture(const struct env_ask *ask, struct str *out, struct err *ret_err)
 {
     struct capture c = {.in_job = !ask->keep_job && in_job(ask->environ)};
     struct str made = STR_INIT;
     bool ok = gather(&c, ask, &made, ret_err);
     size_t from = out->len;
-    for (size_t i = 0; ok && i < c.n; i++) {
-        str_addn(out, c.v[i].data, c.v[i].len);
-        str_addc(out, '\0');
-    }
+    if (ok)
+        entries_add(&c, out);
     vec_done(&c);
     str_done(&made);
     if (ok && out->len - from > LIMIT_ENV_BYTES)

@@ -22,6 +22,9 @@ struct env_ask {
  * variables that describe that job's own allocation are left out, so that the new job does not take
  * them for its own. ERR_INVALID: a bad --export; ERR_LIMIT. */
 bool submit_env_capture(const struct env_ask *ask, struct str *out, struct err *ret_err);
+/* Of a list as --export has it only what it names, as NAME=VALUE, each ended by NUL. ERR_INVALID:
+ * a bad list. */
+bool submit_env_named(const char *list, char *const *environ, struct str *out, struct err *ret_err);
 /* This command's nice value, for SLURM_PRIO_PROCESS. */
 int submit_nice(void);
 /* Does the node have to make a login environment underneath (--export=NONE and lists of names)? */

@@ -2,14 +2,14 @@
  * what a job gets that asks for nothing, and whether it would be taken: the job is sent as
  * sbatch --test-only sends it. */
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "base/list.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/localtime.h"
 #include "cli/submit/host.h"
 #include "cli/submit/lint.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/grammar/gres.h"
 #include "model/job/job.h"
 #include "model/record/node.h"

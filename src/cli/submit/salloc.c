@@ -197,7 +197,7 @@ static void controller_read(struct salloc_session *s)
     struct err e = {0};
     enum client_got got = CLIENT_NOTHING;
     while (s->al.client && (got = client_take(s->al.client, s->line.a, &m, &e)) == CLIENT_MESSAGE)
-        if (!allocation_take(&s->al, &m) && m.kind == MSG_STREAM_NOTICE)
+        if (!allocation_hear(&s->al, &m) && m.kind == MSG_STREAM_NOTICE)
             notice_print(s, m.body);
     if (got == CLIENT_LOST)
         allocation_lost(&s->al);

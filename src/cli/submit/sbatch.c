@@ -39,10 +39,11 @@ static bool script_read(struct submit_batch *s, const struct submit_options *fir
     return true;
 }
 
+/* What --wrap gives is a command, and no script: it is not looked at. */
 static bool script_load(struct submit_batch *s, const struct submit_options *first, struct err *e)
 {
     return script_read(s, first, e) &&
-           script_check(s->script.text, s->script.len, s->script.name, e);
+           (first->wrap || script_check(s->script.text, s->script.len, s->script.name, e));
 }
 
 /* ---- options of all components
@@ -53,16 +54,15 @@ static bool options_gather(struct submit_batch *s, const struct submit_options *
 {
     struct str script_warnings = STR_INIT, warnings = STR_INIT;
     struct dialect_site site;
-    if (memmem(s->script.text, s->script.len, "#BSUB", 5) ||
-        memmem(s->script.text, s->script.len, "#PBS", 4)) {
+    size_t len = first->wrap ? 0 : s->script.len; /* a command has no directives, as in Slurm */
+    if (memmem(s->script.text, len, "#BSUB", 5) || memmem(s->script.text, len, "#PBS", 4)) {
         site = submit_site(s->line.state_dir, s->line.a);
         s->line.env.site = &site;
     }
     bool ok =
         ((!s->line.env.site || first->ignore_pbs ||
-          lint_systems_agree(s->script.text, s->script.len, &s->line.env, s->line.a,
-                             &script_warnings, e)) &&
-         script_parse(s->script.text, s->script.len, s->line.comp, COMPONENTS_MAX, &s->line.ncomp,
+          lint_systems_agree(s->script.text, len, &s->line.env, s->line.a, &script_warnings, e)) &&
+         script_parse(s->script.text, len, s->line.comp, COMPONENTS_MAX, &s->line.ncomp,
                       first->ignore_pbs, &s->line.env, s->line.a, &script_warnings, e)) ||
         err_prefix(e, "%s", s->script.name);
     if (ok && s->line.nwords > s->line.ncomp)

@@ -20,7 +20,9 @@ struct submit_script {
  * directory `cwd`, or found through PATH. */
 bool submit_script_file(const char *word, const char *dir, const char *cwd, struct arena *a,
                         struct submit_script *ret, struct err *ret_err);
+/* Reads to the end, LIMIT_SCRIPT_BYTES at most; the text is in the arena. */
 bool submit_script_stdin(struct arena *a, struct submit_script *ret, struct err *ret_err);
+/* A script for /bin/sh with that command in it, as it stands. */
 void submit_script_wrap(const char *command, struct arena *a, struct submit_script *ret);
 /* The whole of a file or descriptor, ended by a NUL that is not counted; at most `max` bytes and
  * one more are read. NULL: ret_err is set. */

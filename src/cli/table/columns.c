@@ -3,7 +3,7 @@
  * its suffix. */
 #include "cli/table/columns.h"
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/list.h"
 #include "cli/program/localtime.h"
 
@@ -30,7 +30,7 @@ static const struct column *column_by_letter(const struct column_table *t, char 
     return NULL;
 }
 
-static const struct column *column_by_name(const struct column_table *t, const char *name)
+const struct column *column_by_name(const struct column_table *t, const char *name)
 {
     for (size_t i = 0; i < t->n; i++)
         if (text_is_nocase(t->column[i].name, name))

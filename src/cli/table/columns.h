@@ -64,6 +64,9 @@ struct format {
 };
 void format_done(struct format *f);
 
+/* In any letter case; NULL = there is none. */
+const struct column *column_by_name(const struct column_table *t, const char *name);
+
 /* "%[[.]size]type[suffix]…", with the rules of spec/clients.md edges 1 and 2. An unknown letter is
  * printed as it stands, as Slurm does, and named in ret->unknown. */
 void format_parse_short(const struct column_table *t, const char *text, struct arena *a,
@@ -81,6 +84,7 @@ bool format_parse_fields(const struct column_table *t, const char *text, struct 
  * for. */
 const char *format_fields(const struct format *f, const char *always, struct arena *a);
 
+/* Appends the line of headers, each as wide as its column. */
 void format_print_header(const struct format *f, struct str *out);
 void format_print_row(const struct format *f, const struct cell_env *env, const void *record,
                       struct str *out);
@@ -89,7 +93,9 @@ void format_cell(const struct format_item *item, const char *text, size_t len, s
 
 /* ---- cells that many columns share ---- */
 
+/* if_empty stands for NULL and "". */
 void cell_text(const char *text, const char *if_empty, struct str *out);
+/* Local time in the form that SLURM_TIME_FORMAT asks for; 0 prints if_zero ("Unknown", "N/A"). */
 void cell_time(const struct cell_env *env, int64_t us, const char *if_zero, struct str *out);
 /* The same as a text in the arena. */
 const char *cell_time_text(const struct cell_env *env, int64_t us, const char *if_zero,

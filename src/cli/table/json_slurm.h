@@ -16,6 +16,7 @@ bool json_form_listed(enum json_form form);
 /* Opens the document and writes `meta` with the command's name; json_slurm_end writes errors and
  * warnings, prints it in that form and frees. */
 void json_slurm_begin(struct json_out *j, struct str *out, const char *command);
+/* Errors, and the end of the document that json_slurm_begin opened, in JSON or YAML. */
 void json_slurm_end(struct json_out *j, enum json_form form);
 /* A whole document of squeue, sinfo or sacct that says that the controller is away: no jobs, and
  * what is wrong in `errors`. */
@@ -27,6 +28,7 @@ void json_key_number(struct json_out *j, const char *key, bool set, int64_t n);
 void json_key_limit(struct json_out *j, const char *key, int64_t us, int64_t unit_us);
 /* Seconds; 0: set with 0, as Slurm. */
 void json_key_time(struct json_out *j, const char *key, int64_t us);
+/* A wait status as Slurm writes it: {"status": …, "return_code": …, "signal": …}. */
 void json_key_exit(struct json_out *j, const char *key, int32_t status);
 /* "a,b" as ["a", "b"]; NULL and "": []. */
 void json_key_list(struct json_out *j, const char *key, const char *list);
@@ -35,6 +37,7 @@ struct json_absent {
     const char *key;
     enum json_kind { ABSENT_TEXT, ABSENT_LIST, ABSENT_OBJECT, ABSENT_ZERO, ABSENT_NUMBER } kind;
 };
+/* Keys that Slurm has and nothing here fills: programs that expect them find them, empty. */
 void json_absent(struct json_out *j, const struct json_absent *keys, size_t n);
 /* ["WORD"(, "MORE")]; NULLs are left out. */
 void json_key_words(struct json_out *j, const char *key, const char *word, const char *more);

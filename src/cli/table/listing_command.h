@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "cli/table/columns.h"
 #include "cli/table/json_slurm.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "script/options/option.h"
 
 #include <stdbool.h>
@@ -120,7 +120,9 @@ void listing_done(struct listing *l);
 void listing_date(struct listing *l);
 /* The table on stdout, between what begins (date, header) and what ends it, a row at a time. */
 void listing_begin(struct listing *l);
+/* Written out now and then; the record may go after the call. */
 void listing_row(struct listing *l, const void *record);
+/* Writes the rest; what is held is freed by listing_done. */
 void listing_end(struct listing *l);
 
 #endif

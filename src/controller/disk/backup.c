@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "controller/disk/given.h"
-#include "io/client.h"
+#include "controller/disk/state_line.h"
 #include "io/files.h"
 #include "io/process/daemon.h"
 #include "model/limits.h"
@@ -26,24 +26,6 @@ struct backup_work {
 static const char *in_dir(const struct backup_work *w, const char *name)
 {
     return arena_printf(w->a, "%s/%s", w->dir, name);
-}
-
-static bool options_read(int argc, char **argv, struct backup_work *w)
-{
-    const char *dir = NULL;
-    for (int i = 1; i < argc; i++) {
-        if (text_is(argv[i], "--state") && i + 1 < argc)
-            dir = argv[++i];
-        else if (text_starts(argv[i], "--state="))
-            dir = argv[i] + strlen("--state=");
-        else if (argv[i][0] != '-' && !w->file)
-            w->file = argv[i];
-        else
-            return err_set(&w->err, ERR_INVALID,
-                           "\"%s\" is not understood; --state DIR and one FILE are", argv[i]);
-    }
-    w->dir = state_dir_find(dir, w->a);
-    return w->file || err_set(&w->err, ERR_INVALID, "name the FILE");
 }
 
 static int finish(struct backup_work *w, const char *name, bool ok)
@@ -97,7 +79,7 @@ static bool files_find(struct backup_work *w)
 int backup_main(int argc, char **argv)
 {
     struct backup_work w = {.a = arena_new()};
-    bool ok = options_read(argc, argv, &w);
+    bool ok = state_line_read(argc, argv, w.a, &w.dir, &w.file, &w.err);
     if (ok && access(in_dir(&w, "remuda.db"), F_OK) != 0)
         ok =
             err_set(&w.err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w.dir, strerror(errno));
@@ -180,14 +162,26 @@ static void programs_say(const struct backup_work *w)
     str_done(&text);
 }
 
+/* Who was shut out since the backup was made is back. */
+static void hosts_say(const struct backup_work *w)
+{
+    struct str text = STR_INIT;
+    backup_hosts(in_dir(w, "remuda.db"), &text);
+    if (text.len)
+        printf("These hosts are let in, also those that were shut out since; `remuda hosts remove "
+               "ID` shuts one out. Tokens were not restored:\n%s",
+               str_text(&text));
+    str_done(&text);
+}
+
 int restore_main(int argc, char **argv)
 {
     struct backup_work w = {.a = arena_new()};
     struct pid_file lock = {.fd = -1};
-    bool ok = options_read(argc, argv, &w);
+    bool ok = state_line_read(argc, argv, w.a, &w.dir, &w.file, &w.err);
     umask(022);
     ok = ok && dir_make(w.dir, geteuid() == 0 ? 0755 : 0700, &w.err) &&
-         (pid_file_take(&lock, in_dir(&w, "controller.pid"), &w.err) ||
+         (pid_file_lock(&lock, in_dir(&w, "controller.pid"), &w.err) ||
           err_prefix(&w.err, "`remuda down` first"));
     ok = ok && restore(&w);
     pid_file_drop(&lock);
@@ -199,6 +193,7 @@ int restore_main(int argc, char **argv)
                "*.before.\n",
                w.dir, w.file);
         programs_say(&w);
+        hosts_say(&w);
     }
     return finish(&w, "remuda restore", ok);
 }

@@ -1,5 +1,7 @@
 #include "controller/disk/given.h"
 
+#include "base/alloc.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,6 +35,7 @@ int given_open(const char *path, struct err *ret_err)
 
 bool given_write(int fd, const struct given *g)
 {
+    ASSERT(fd >= 0);
     char text[64];
     int n = snprintf(text, sizeof text, RECORD, (unsigned long long)g->seq,
                      (unsigned long long)g->next_job_id);
@@ -41,6 +44,7 @@ bool given_write(int fd, const struct given *g)
 
 bool given_raise(const char *path, uint64_t seq, uint64_t next, struct err *ret_err)
 {
+    ASSERT(path[0]);
     struct given g = {0};
     bool known = given_read(path, &g);
     g.seq = g.seq > seq ? g.seq : seq + 1;

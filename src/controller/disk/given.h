@@ -18,6 +18,7 @@ struct given {
 bool given_read(const char *path, struct given *ret);
 /* A descriptor for given_write; -1 with ret_err. */
 int given_open(const char *path, struct err *ret_err);
+/* One write of a fixed length, so that a file is never half. */
 bool given_write(int fd, const struct given *g);
 /* Before a store takes the place of another: the file says more than commit `seq`, so that the
  * controller finds the store older, and that ids go on at `next` or beyond what it said; where it

@@ -92,6 +92,7 @@ static struct payload_entry *entry_new(const struct payload *from)
 
 void payloads_put(struct payloads *p, const struct payload *payload)
 {
+    ASSERT(payload->job_id);
     struct payload_entry *old = map_u64_get(p->by_job, payload->job_id);
     if (old)
         entry_drop(p, old);

@@ -1,5 +1,7 @@
 #include "controller/disk/reader.h"
 
+#include "base/alloc.h"
+
 #include <time.h>
 
 #define TRIES 5 /* the writer may be trying to open it just now */
@@ -17,6 +19,7 @@ static struct store *still_open(const char *path, struct err *ret_err)
 
 struct store *reader_begin(struct reader *r, struct err *ret_err)
 {
+    ASSERT(r->path && r->writer);
     r->still = !writer_is_open(r->writer);
     if (r->still)
         r->store = still_open(r->path, ret_err);

@@ -14,6 +14,8 @@ struct reader {
 
 /* The store, open; NULL with ret_err. */
 struct store *reader_begin(struct reader *r, struct err *ret_err);
+/* After each reading. The store stays open for the next, unless there is none to write to: then it
+ * was opened as it stood. */
 void reader_end(struct reader *r);
 void reader_done(struct reader *r);
 

@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "controller/disk/given.h"
+#include "controller/disk/state_line.h"
 #include "core/core.h"
-#include "io/client.h"
 #include "io/files.h"
 #include "io/process/daemon.h"
 #include "store/file/salvage.h"
@@ -30,22 +30,6 @@ struct repair_work {
 static const char *in_dir(const struct repair_work *w, const char *name)
 {
     return arena_printf(w->a, "%s/%s", w->dir, name);
-}
-
-static bool options_read(int argc, char **argv, struct repair_work *w)
-{
-    const char *dir = NULL;
-    for (int i = 1; i < argc; i++) {
-        if (text_is(argv[i], "--state") && i + 1 < argc)
-            dir = argv[++i];
-        else if (text_starts(argv[i], "--state="))
-            dir = argv[i] + strlen("--state=");
-        else
-            return err_set(&w->err, ERR_INVALID, "\"%s\" is not understood; --state DIR is",
-                           argv[i]);
-    }
-    w->dir = state_dir_find(dir, w->a);
-    return true;
 }
 
 /* ---- in words ---- */
@@ -156,10 +140,10 @@ int repair_main(int argc, char **argv)
     struct repair_work w = {.a = arena_new()};
     struct pid_file lock = {.fd = -1};
     bool ok =
-        options_read(argc, argv, &w) &&
+        state_line_read(argc, argv, w.a, &w.dir, NULL, &w.err) &&
         (access(w.dir, F_OK) == 0 ||
          err_set(&w.err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w.dir, strerror(errno))) &&
-        (pid_file_take(&lock, in_dir(&w, "controller.pid"), &w.err) ||
+        (pid_file_lock(&lock, in_dir(&w, "controller.pid"), &w.err) ||
          err_prefix(&w.err, "`remuda down` first")) &&
         is_damaged(&w) && repair(&w);
     pid_file_drop(&lock);

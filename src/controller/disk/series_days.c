@@ -1,6 +1,6 @@
 #include "controller/disk/series_days.h"
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "io/files.h"
 #include "store/sqlite/series_file.h"

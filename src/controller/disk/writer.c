@@ -70,6 +70,7 @@ static bool open_for(struct writer *w, const struct batch *b, struct err *ret_er
 
 bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err)
 {
+    ASSERT(b);
     if (!w->open && !open_for(w, b, ret_err))
         return false;
     b->epoch = w->epoch;

@@ -7,6 +7,7 @@
 
 struct writer; /* opaque; used by one thread at a time, writer_is_open by any */
 
+/* Not open yet; the path is copied. */
 struct writer *writer_new(const char *path);
 /* Of a store that is open and taken over (tests); becomes the writer's own. */
 struct writer *writer_of(struct store *s, uint64_t epoch);

@@ -20,6 +20,7 @@ void causes_add(struct causes *c, const uint32_t *uid, uint64_t rows)
 
 void causes_charge(struct sessions *s, const struct causes *c, int64_t cost_ns, int64_t took_us)
 {
+    ASSERT(cost_ns >= 0 && took_us >= 0);
     for (size_t i = 0; i < c->v.n; i++) {
         double part = (double)c->v.v[i].rows / (double)c->rows;
         session_caused(s, c->v.v[i].uid, (int64_t)((double)cost_ns * part),

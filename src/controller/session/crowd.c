@@ -58,6 +58,7 @@ bool crowd_may(const struct crowd *c, const struct crowd_place *p)
 
 void crowd_spent(struct crowd *c, struct crowd_place *p, int64_t ns)
 {
+    ASSERT(ns >= 0);
     uint64_t round = loop_rounds(c->loop).n;
     c->ns = c->round == round ? c->ns + ns : ns;
     c->round = round;

@@ -30,6 +30,7 @@ bool crowd_may(const struct crowd *c, const struct crowd_place *p);
 void crowd_spent(struct crowd *c, struct crowd_place *p, int64_t ns);
 /* Waits for a next round: fn(ctx) is called once, those that wait longest first. */
 void crowd_wait(struct crowd *c, struct crowd_place *p, loop_fn fn, void *ctx);
+/* Nothing where it does not stand in line. */
 void crowd_leave(struct crowd_place *p);
 
 #endif

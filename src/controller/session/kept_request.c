@@ -44,6 +44,7 @@ struct event kept_request_event(const struct kept_request *k)
 
 void kept_request_refuse(const struct kept_request *k, enum refusal refusal, const char *why)
 {
+    ASSERT(refusal != REFUSE_NONE);
     struct str frame = STR_INIT;
     struct msg_done done = {.refusal = (int32_t)refusal, .detail = why};
     wire_encode(&(struct message){.kind = MSG_DONE, .seq = k->m.seq, .body = &done}, &frame);
@@ -63,6 +64,7 @@ bool request_line_is_full(const struct request_line *l, uint32_t uid)
 
 void request_line_add(struct request_line *l, struct kept_request *k)
 {
+    ASSERT(!k->next);
     struct kept_request **at = &l->first;
     while (*at)
         at = &(*at)->next;

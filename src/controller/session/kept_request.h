@@ -17,6 +17,7 @@ struct kept_request {
     struct kept_request *next;
 };
 
+/* Copies message and peer; freed by kept_request_free. */
 struct kept_request *kept_request_new(struct controller *c, uint64_t session,
                                       const struct message *m, const struct peer *peer);
 void kept_request_free(struct kept_request *k); /* NULL is fine */
@@ -33,10 +34,12 @@ struct request_line {
 
 /* Has the user as much waiting as may be? 64 requests, 64 MiB. */
 bool request_line_is_full(const struct request_line *l, uint32_t uid);
+/* Behind the others; the line owns it. */
 void request_line_add(struct request_line *l, struct kept_request *k);
 /* The next one, of another user than the last if there is one; those whose session is gone are
  * dropped. NULL: none waits. */
 struct kept_request *request_line_take(struct request_line *l);
+/* Frees all that stand in it; nobody is answered. */
 void request_line_drop(struct request_line *l);
 
 #endif

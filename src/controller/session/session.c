@@ -9,8 +9,8 @@
 #include "base/duration.h"
 #include "controller/query.h"
 #include "controller/series_store.h"
+#include "controller/session/inside.h"
 #include "controller/session/questions.h"
-#include "controller/session/session_inside.h"
 #include "controller/session/submit_filter.h"
 #include "controller/site/config_file.h"
 #include "controller/traffic.h"
@@ -126,7 +126,7 @@ static void message_take(struct session *s, const struct message *m)
         conn_close(s->conn);
     } else if (m->kind == MSG_SERIES) {
         if (s->node)
-            series_store_take(c->series, s->id, s->node, m->body);
+            series_store_add(c->series, s->id, s->node, m->body);
     } else if (m->kind == MSG_GET_SERIES) {
         s->querying = true;
         session_gate(s);
@@ -225,7 +225,7 @@ static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
         conn_close(conn);
         return;
     }
-    if (!s->remote || remote_take(s, &m)) {
+    if (!s->remote || remote_admits(s, &m)) {
         int64_t began = clock_monotonic_us();
         if (session_reads_on(s, &m) && rate_admits(s, &m))
             message_take(s, &m);

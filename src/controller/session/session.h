@@ -17,6 +17,8 @@ void session_accept(void *sessions, int fd);
 
 /* The same for one from another host. */
 struct tls_context;
+/* Takes fd. Who speaks is not known yet: an address that has used up its share waits, or is hung up
+ * on. */
 void session_accept_remote(struct sessions *s, int fd, struct tls_context *tls);
 
 /* Sends a message to that connection, if it is still there. payload_job ≠ 0: LAUNCH and SCRIPT get
@@ -39,6 +41,7 @@ int64_t session_spent(struct sessions *s, uint64_t id, int64_t ns);
 bool session_hurry(const struct sessions *s, uint64_t id);
 /* A commit or a plan that this user's requests made necessary (share.h). */
 void session_caused(struct sessions *s, uint32_t uid, int64_t cost_ns, int64_t took_us);
+/* What it was answered may still leave; an id that is gone is fine. */
 void session_close(struct sessions *s, uint64_t id);
 bool session_is_there(const struct sessions *s, uint64_t id);
 

@@ -2,7 +2,7 @@
  * are not whole yet. */
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "controller/session/session_inside.h"
+#include "controller/session/inside.h"
 #include "controller/site/hosts.h"
 #include "io/clock.h"
 #include "wire/frame.h"
@@ -64,6 +64,18 @@ void session_unsent_note(struct session *s)
     }
 }
 
+/* It holds memory until it is read, or until all parts of it are made. */
+static bool is_large(const struct message *m)
+{
+    if (m->kind == MSG_GET_SCRIPT)
+        return true;
+    if (m->kind != MSG_QUERY)
+        return false;
+    enum query_what what = (enum query_what)((const struct msg_query *)m->body)->what;
+    return what == QUERY_FAIR_SHARES || what == QUERY_SHARES || what == QUERY_IN_USE ||
+           what == QUERY_LIMIT_USE;
+}
+
 bool session_reads_on(struct session *s, const struct message *m)
 {
     if (!s->share || s->trusted)
@@ -75,12 +87,13 @@ bool session_reads_on(struct session *s, const struct message *m)
         conn_close(s->conn);
         return false;
     }
-    if (m->kind != MSG_GET_SCRIPT || s->large)
+    if (!is_large(m) || s->large)
         return true;
     s->large = share_large(s->share);
     if (!s->large)
         session_refuse(s, m->seq, REFUSE_BUSY,
-                       "eight scripts are on their way to you already: read them, then ask again");
+                       "eight scripts, or listings of what was used, are on their way to you "
+                       "already: read them, then ask again");
     return s->large;
 }
 
@@ -169,6 +182,7 @@ static void park(struct sessions *all, int fd, struct user_share *share, bool re
 
 bool session_park(struct sessions *all, int fd, const struct conn_peer *who)
 {
+    ASSERT(fd >= 0);
     int64_t began = clock_thread_ns();
     bool surplus = session_surplus(all, who->uid);
     struct user_share *share = share_join(all->shares, who->uid);
@@ -186,6 +200,7 @@ bool session_park(struct sessions *all, int fd, const struct conn_peer *who)
 
 bool session_park_remote(struct sessions *all, int fd, const char *address)
 {
+    ASSERT(fd >= 0);
     struct user_share *share = share_join_address(all->shares, address);
     bool may = share_may(share), surplus = all->nparked_remote >= PARKED_MAX;
     if (!may && !surplus)

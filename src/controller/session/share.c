@@ -358,6 +358,7 @@ static void strangers_owe(struct user_share *s, int64_t ns, int64_t now_us)
 
 void share_spent(struct user_share *s, int64_t ns)
 {
+    ASSERT(ns >= 0);
     int64_t now = clock_monotonic_us();
     note_asked(s, now);
     owe(s, ns, beyond(s, ns), ns, now);
@@ -367,6 +368,7 @@ void share_spent(struct user_share *s, int64_t ns)
 
 void share_spent_on_half(struct user_share *s, int64_t ns)
 {
+    ASSERT(ns >= 0);
     int64_t now = clock_monotonic_us();
     note_asked(s, now);
     owe(s, ns, ns, ns, now);
@@ -477,6 +479,7 @@ bool share_unread(const struct user_share *s)
 
 bool share_large(struct user_share *s)
 {
+    ASSERT(s->connections > 0);
     if (s->large >= LARGE_MAX)
         return false;
     s->large++;

@@ -27,6 +27,7 @@ struct user_share *share_join_address(struct shares *all, const char *address);
 /* A host of the cluster has shown itself at that address: its users' commands begin there, and are
  * no strangers'. What it owed as one is forgotten. */
 void share_vouch(struct user_share *s);
+/* Open ones of that user. */
 size_t share_connections(const struct shares *all, uid_t uid);
 
 /* May this user be listened to now? */
@@ -62,8 +63,8 @@ bool share_bytes(struct user_share *s, ptrdiff_t more);
  * more is to be asked for. */
 bool share_unsent(struct user_share *s, ptrdiff_t more);
 bool share_unread(const struct user_share *s); /* is it so? */
-/* One large answer more is made, from memory and at once (a script); share_large_sent, when most of
- * it has left. False: as many are under way as a user may have. */
+/* One large answer more is made, for which much is held in memory (a script; the tree of shares);
+ * share_large_sent, when most of it has left. False: as many are under way as a user may have. */
 bool share_large(struct user_share *s);
 void share_large_sent(struct user_share *s);
 

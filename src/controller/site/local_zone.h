@@ -1,4 +1,4 @@
-/* The system's time zone as base/zone.h writes it. */
+/* The system's time zone as base/calendar/zone.h writes it. */
 #ifndef REMUDA_CONTROLLER_SITE_LOCAL_ZONE_H
 #define REMUDA_CONTROLLER_SITE_LOCAL_ZONE_H
 

@@ -1,6 +1,6 @@
 /* An ended job leaves memory; the store keeps its row. */
 #include "core/life/life.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 
 void job_forget(struct core *c, struct jobrec *r)
 {

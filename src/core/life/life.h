@@ -25,6 +25,8 @@ bool hold_of_admin(const struct core *c, const struct jobrec *r);
 void hold_give(struct core *c, struct jobrec *r, bool as_user);
 /* The peer at hand may let it go. */
 enum refusal hold_release_check(const struct core *c, const struct jobrec *r, const char **detail);
+/* Lets it go, whoever held it, without asking who may (hold_release_check). Of a job that does not
+ * wait: the hold it was to come back with. */
 void hold_end(struct core *c, struct jobrec *r);
 /* Of a job that is back in the queue: the hold it was to have then; `why` unless an
  * administrator's. */
@@ -43,7 +45,7 @@ void launch_when_whole(struct core *c, struct jobrec *r);
 
 /* ---- start.c ---- */
 void starts_apply(struct core *c); /* plans and starts */
-void foreseen_take(struct core *c, struct foreseen *f);
+void foreseen_adopt(struct core *c, struct foreseen *f);
 
 /* ---- restored.c: a store that is older than what was said last ------------------------------ */
 void restored_mark(struct core *c); /* when all rows are loaded */
@@ -56,6 +58,8 @@ void held_beyond(struct core *c, const struct noderec *n, const struct held *hel
 /* A running job goes on with these of its nodes, or with its first `count`. */
 enum refusal job_resize(struct core *c, struct jobrec *r, const char *keep, int32_t count,
                         const char **detail);
+/* Tells the node of that hold to end what the job has there; nothing where it is free already or
+ * not connected. */
 void hold_terminate(struct core *c, struct jobrec *r, const struct node_hold *h);
 
 /* ---- suspend.c ---- */
@@ -85,10 +89,21 @@ void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reas
              int64_t kill_wait_us, const char *line);
 /* Of a job that holds nothing. */
 void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why);
+/* The batch script is over, by a node's report; the first report counts, others only say what is
+ * left on the node. */
 void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *report);
+/* Nothing of the run is left on the node. The last of them ends a job that is ending, which may
+ * free it from its holds, and send it back to wait. UINT32_MAX = no node: only looks whether all
+ * are free. */
 void node_released(struct core *c, struct jobrec *r, uint32_t node);
+/* The node is gone, with what the job had there. It goes on without it where it gave the node back
+ * anyway or has --no-kill; otherwise it ends as NODE_FAIL, or is sent back. */
 void job_node_lost(struct core *c, struct jobrec *r, uint32_t node);
+/* The node could not begin the run. It is over, or goes back where another node may do better
+ * (report->retry): held, if the prolog failed or it went back too often. */
 void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report);
+/* To every connected node where the run still has something: end it, with SIGKILL after
+ * kill_wait_us. why: the words of the line in its output; NULL = no line. */
 void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, const char *why);
 
 /* ---- gpu_idle.c ---- */
@@ -97,6 +112,8 @@ void gpu_idle_look(struct core *c, const struct noderec *n); /* it said what its
 /* ---- requeue.c ---- */
 /* From the end of a run, or from being over; `how` is what the former run is remembered as. */
 void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special);
+/* The run that is to be requeued (requeue_pending) holds nothing any more: the job waits again,
+ * with its components. */
 void requeue_finish(struct core *c, struct jobrec *r);
 
 /* ---- closed.c ---- */
@@ -134,7 +151,10 @@ void resv_drop(struct core *c, struct resvrec *v);
 size_t resv_jobs(const struct core *c, const char *name, bool running);
 /* Into core.resv: by the time they were made, so that a restart does not change their order. */
 void resv_insert(struct core *c, struct resvrec *v);
+/* A row of the store; the planner hears of it by resvs_restore, when nodes and partitions are
+ * there. */
 void resv_load(struct core *c, const struct reservation *row);
+/* Tells the planner of all, when all rows are loaded. */
 void resvs_restore(struct core *c);
 void resvs_fire(struct core *c);         /* begins, ends, recurrences, purges that are due */
 int64_t resvs_due(const struct core *c); /* INT64_MAX = never */
@@ -144,6 +164,8 @@ enum refusal resv_check(const struct core *c, const struct job_request *req, con
                         const char *groups, struct str *why);
 /* Says to the user that a job does not outlive its reservation, where its limit is longer. */
 void resv_warn(const struct core *c, const struct job_request *req, struct str *to);
+/* The reservations that q->names lists (NULL = all), each to v->row. PrivateData is the view's to
+ * heed. *ret_shown: how many. */
 void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us,
                const struct view *v, size_t *ret_shown);
 /* Node.reserved, .maint, .reservation. */

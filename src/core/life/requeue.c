@@ -13,7 +13,7 @@ static void run_clear(struct core *c, struct jobrec *r)
     r->j.alloc_nodes = r->j.alloc_cpus = r->j.alloc_tasks = 0;
     r->j.alloc_mem_mib = 0;
     r->j.billing_plus1 = 0;
-    r->j.resize_us = 0;
+    r->j.resize_us = r->j.resize_suspended_us = 0;
     r->j.start_us = r->j.end_us = r->j.suspend_us = r->j.suspended_us = 0;
     r->j.stopped_us = 0;
     preempt_clear(r);

@@ -54,7 +54,7 @@ void resv_insert(struct core *c, struct resvrec *v)
 void resv_load(struct core *c, const struct reservation *row)
 {
     struct resvrec *v = xcalloc(1, sizeof *v);
-    record_take(c, &reservation_fields, &v->r, row);
+    record_intern(c, &reservation_fields, &v->r, row);
     resv_insert(c, v);
 }
 
@@ -327,7 +327,7 @@ static void resv_refit(struct core *c, struct resvrec *v)
         !(text_is(trial.nodes, v->r.nodes) && text_is(trial.holds, v->r.holds))) {
         fx_log(c, LEVEL_INFO, "reservation %s: nodes %s instead of %s", v->r.name, trial.nodes,
                v->r.nodes);
-        record_take(c, &reservation_fields, &taken, &trial);
+        record_intern(c, &reservation_fields, &taken, &trial);
         record_drop(c, &reservation_fields, &v->r);
         v->r = taken;
         resv_save(c, v);

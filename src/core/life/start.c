@@ -46,7 +46,7 @@ static void start_one(struct core *c, const struct plan_start *s)
     r->mailed = 0;
     /* The record first, then the planner's copy of it, which is told until when and where; then
      * what counts what runs. */
-    holds_take(c, r, &s->alloc);
+    holds_add(c, r, &s->alloc);
     job_move(c, r, JOB_RUNNING);
     int64_t end = job_limit_end(c, r);
     cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, s->partition, &s->alloc,
@@ -153,7 +153,7 @@ void core_foresee(const struct core *c, int64_t now_us, struct str *out)
     plan_foresee(c->cluster, now_us, out);
 }
 
-void foreseen_take(struct core *c, struct foreseen *f)
+void foreseen_adopt(struct core *c, struct foreseen *f)
 {
     plan_foreseen(c->plan, c->cluster, f, FORESEEN_PART);
     if (!f->more)

@@ -40,9 +40,9 @@ void part_load(struct core *c, const struct partition *row)
         merged.set_fields = row->set_fields;
         for (size_t i = 0; i < partition_fields.n; i++)
             if (list_has(row->set_fields, partition_fields.field[i].name))
-                field_take(&partition_fields.field[i], &merged, row);
+                field_copy(&partition_fields.field[i], &merged, row);
     }
-    record_take(c, &partition_fields, &taken, &merged);
+    record_intern(c, &partition_fields, &taken, &merged);
     if (!p) {
         p = xcalloc(1, sizeof *p);
         vec_push(&c->part, p);
@@ -70,8 +70,8 @@ static void settings_take(struct core *c, const struct settings *s)
 static struct noderec *node_add(struct core *c, const struct node *conf)
 {
     struct noderec *n = xcalloc(1, sizeof *n);
-    record_take(c, &node_fields, &n->n, conf);
-    record_take(c, &node_fields, &n->conf, conf);
+    record_intern(c, &node_fields, &n->n, conf);
+    record_intern(c, &node_fields, &n->conf, conf);
     n->index = (uint32_t)c->node.n;
     vec_push(&c->node, n);
     map_str_put(c->node_index.by_name, conf->name, n);
@@ -85,7 +85,7 @@ static struct noderec *node_add(struct core *c, const struct node *conf)
 static void node_change(struct core *c, struct noderec *n, const struct node *conf)
 {
     record_drop(c, &node_fields, &n->conf);
-    record_take(c, &node_fields, &n->conf, conf);
+    record_intern(c, &node_fields, &n->conf, conf);
     text_set(c, &n->n.addr, conf->addr);
     text_set(c, &n->n.hostname, conf->hostname);
     text_set(c, &n->n.features, conf->features);
@@ -183,7 +183,7 @@ static void part_take(struct core *c, const struct partition *conf)
     } else {
         record_drop(c, &partition_fields, &p->p);
     }
-    record_take(c, &partition_fields, &p->p, conf);
+    record_intern(c, &partition_fields, &p->p, conf);
     p->p.state = state;
     part_plan_update(c, p);
     if (!was_changed)

@@ -78,6 +78,7 @@ static bool resv_sound(const struct reservation *r, struct err *ret_err)
 
 bool core_row_sound(enum store_table table, const void *record, struct err *ret_err)
 {
+    ASSERT(table < STORE_TABLE_COUNT && record);
     if (!record_check(store_table_rows[table].fields, record, ret_err))
         return false;
     if (table == TABLE_JOB)
@@ -152,6 +153,7 @@ static void row_name(enum store_table table, const void *record, struct str *out
 
 void row_leave_out(struct core *c, enum store_table table, const void *record, const char *why)
 {
+    ASSERT(table < STORE_TABLE_COUNT && why);
     struct str name = STR_INIT, words = STR_INIT;
     if (!c->left_out.arena)
         c->left_out.arena = arena_new();

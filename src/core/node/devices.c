@@ -63,9 +63,10 @@ static void retry_confirm(struct core *c, struct noderec *n, const char *out)
         node_save(c, n);
 }
 
-void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out,
-                       const char *health)
+void node_devices_set(struct core *c, struct noderec *n, uint64_t seq, const char *out,
+                      const char *health)
 {
+    ASSERT(c->node.v[n->index] == n);
     if (!seq || seq <= n->devices_seq)
         return;
     n->devices_seq = seq;
@@ -88,6 +89,7 @@ void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const ch
  * after its clock was set back begins below its predecessor. */
 void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq, const char *out)
 {
+    ASSERT(n->conn && c->node.v[n->index] == n);
     struct arena *a = c->turn.fx->arena;
     struct device_outs known = {0}, said = {0};
     struct str text = STR_INIT;
@@ -126,6 +128,7 @@ const char *node_devices_failed(const struct core *c, const struct noderec *n)
 
 void node_devices_retry(struct core *c, struct noderec *n)
 {
+    ASSERT(c->node.v[n->index] == n);
     struct device_outs known = {0};
     struct str text = STR_INIT;
     bool any = false;

@@ -231,6 +231,7 @@ static bool speaks_our_protocol(struct core *c, const struct noderec *n, const s
 
 void req_node_hello(struct core *c, const struct msg_node_hello *m)
 {
+    ASSERT(c->turn.conn);
     const struct node *said = m->node.n ? m->node.v : NULL;
     struct noderec *n = said ? node_find(c, said->name) : NULL;
     if (!n) {
@@ -267,6 +268,7 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
 
 void req_heartbeat(struct core *c, const struct msg_heartbeat *m)
 {
+    ASSERT(c->turn.conn);
     struct noderec *n = map_u64_get(c->node_index.by_conn, c->turn.conn);
     if (!n)
         return;
@@ -278,8 +280,8 @@ void req_heartbeat(struct core *c, const struct msg_heartbeat *m)
         node_save(c, n);
         node_plan_update(c, n);
     }
-    node_devices_take(c, n, m->devices_seq, m->devices_out, m->device_health);
-    node_gpus_take(c, n, m->gpu_use);
+    node_devices_set(c, n, m->devices_seq, m->devices_out, m->device_health);
+    node_gpus_set(c, n, m->gpu_use);
     gpu_idle_look(c, n);
 }
 
@@ -393,13 +395,14 @@ static void report_act(struct core *c, struct noderec *n, struct jobrec *r,
 
 void req_report(struct core *c, const struct msg_report *m)
 {
+    ASSERT(c->turn.conn);
     struct noderec *n = map_u64_get(c->node_index.by_conn, c->turn.conn);
     struct jobrec *r = job_find(c, m->job_id);
     if (!n)
         return;
     n->n.last_seen_us = c->turn.now_us;
-    node_devices_take(c, n, m->devices_seq, m->devices_out,
-                      m->device_health); /* before what it gives back is free */
+    node_devices_set(c, n, m->devices_seq, m->devices_out,
+                     m->device_health); /* before what it gives back is free */
     bool current = r && r->j.attempt == m->attempt && r->j.state != JOB_PENDING &&
                    r->j.state != JOB_SPECIAL_EXIT && !job_state_over((enum job_state)r->j.state);
     if (m->kind == REPORT_FAILED && m->prolog)

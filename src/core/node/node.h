@@ -18,8 +18,8 @@ void req_report(struct core *c, const struct msg_report *m);
 
 /* ---- devices.c: devices that nobody may be given ---- */
 /* What the node says, if it is news. */
-void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out,
-                       const char *health);
+void node_devices_set(struct core *c, struct noderec *n, uint64_t seq, const char *out,
+                      const char *health);
 /* The same; a new daemon may not know of broken ones. */
 void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq, const char *out);
 /* Of n.devices_out; NULL = none. */

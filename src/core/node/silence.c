@@ -4,6 +4,7 @@
 
 void node_closed(struct core *c, uint64_t conn)
 {
+    ASSERT(conn);
     struct noderec *n = map_u64_del(c->node_index.by_conn, conn);
     if (!n || n->conn != conn)
         return;
@@ -73,6 +74,7 @@ static void silent(struct core *c, struct noderec *n)
  * more. */
 void node_alarm(struct core *c, struct noderec *n)
 {
+    ASSERT(c->node.v[n->index] == n);
     int64_t heard = last_heard(c, n);
     n->alarm_us = 0;
     if (c->store.away)

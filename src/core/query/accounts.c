@@ -154,6 +154,7 @@ enum refusal query_accounts(const struct core *c, const struct msg_query *q,
                             const struct peer *peer, const struct view *v, struct query_at *at,
                             size_t most)
 {
+    ASSERT(most > 0);
     const struct account_book *b = &c->accounts;
     const struct map_str *by_name = q->what == QUERY_ACCOUNTS        ? b->account
                                     : q->what == QUERY_ACCOUNT_USERS ? b->user

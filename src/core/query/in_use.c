@@ -21,7 +21,11 @@ struct walk {
     const struct core *c;
     struct map_str *sum; /* owned */
     VEC(struct in_use_sum *) order;
-    struct arena *a; /* of their names */
+    struct arena *a;          /* of their names */
+    struct map_u64 *promised; /* owned; by use_key */
+    bool jobs_seen, all_seen;
+    struct map_walk used; /* of those who have nothing now */
+    size_t row;           /* the next */
 };
 
 static struct in_use_sum *sum_take(struct walk *k, enum limit_owner owner, uint32_t id,
@@ -128,8 +132,8 @@ static bool is_shown(const struct core *c, const struct peer *peer, const struct
               : may_see_usage(c, peer, s->user, s->account);
 }
 
-static void sum_row(const struct walk *k, const struct in_use_sum *s, struct map_u64 *promised,
-                    struct arena *a, const struct view *v)
+static void sum_row(const struct walk *k, const struct in_use_sum *s, struct arena *a,
+                    const struct view *v)
 {
     const struct userec *used = use_find(k->c, s->owner, s->id);
     bool whole = !s->user && !s->account;
@@ -145,7 +149,7 @@ static void sum_row(const struct walk *k, const struct in_use_sum *s, struct map
         row.usage = use_amount(k->c, used, "billing");
         row.wall_ms = used ? used->wall_ms : 0;
         row.used = use_minutes(k->c, used, a);
-        row.promised = use_minutes(k->c, map_u64_get(promised, use_key(s->owner, s->id)), a);
+        row.promised = use_minutes(k->c, map_u64_get(k->promised, use_key(s->owner, s->id)), a);
     }
     v->row(v->ctx, &row);
 }
@@ -160,6 +164,7 @@ static void walk_drop(void *kept)
     }
     vec_done(&k->order);
     map_str_free(k->sum);
+    use_promised_free(k->promised);
     arena_free(k->a);
     free(k);
 }
@@ -168,35 +173,39 @@ static void walk_drop(void *kept)
 static struct walk *walk_open(const struct core *c, struct query_at *at)
 {
     struct walk *k = xcalloc(1, sizeof *k);
-    *k = (struct walk){.c = c, .sum = map_str_new(), .a = arena_new()};
+    *k = (struct walk){
+        .c = c, .sum = map_str_new(), .a = arena_new(), .promised = use_promised_new()};
     at->kept = k;
     at->drop = walk_drop;
     return k;
 }
 
-/* The jobs a part at a time; then, at once, those who have nothing now, and the rows. */
+/* The jobs; then those who have nothing now; then the rows. */
 enum refusal query_in_use(const struct core *c, const struct peer *peer, int64_t now_us,
                           const struct view *v, struct query_at *at, size_t most)
 {
+    ASSERT(most > 0);
     struct walk *k = at->kept ? at->kept : walk_open(c, at);
-    struct map_walk w = {0};
-    for (at->more = true; at->more && most; most--)
-        if ((at->more = map_u64_next(c->jobs.by_id, &at->walk)))
-            job_look(k, at->walk.value);
-    if (at->more)
-        return REFUSE_NONE;
-    struct map_u64 *promised = use_promised(c, now_us);
-    struct arena *a = arena_new();
-    while (map_u64_next(c->usage.of, &w)) {
-        const struct userec *u = w.value;
+    for (; !k->jobs_seen && most; most--) {
+        if ((k->jobs_seen = !map_u64_next(c->jobs.by_id, &at->walk)))
+            break;
+        job_look(k, at->walk.value);
+        use_promised_add(c, at->walk.value, now_us, k->promised);
+    }
+    for (; k->jobs_seen && !k->all_seen && most; most--) {
+        if ((k->all_seen = !map_u64_next(c->usage.of, &k->used)))
+            break;
+        const struct userec *u = k->used.value;
         (void)sum_take(k, u->owner, u->id, NULL, NULL);
     }
-    for (size_t i = 0; i < k->order.n; i++) {
-        if (is_shown(c, peer, k->order.v[i]))
-            sum_row(k, k->order.v[i], promised, a, v);
+    struct arena *a = arena_new();
+    for (; k->all_seen && k->row < k->order.n && most; most--) {
+        const struct in_use_sum *s = k->order.v[k->row++];
+        if (is_shown(c, peer, s))
+            sum_row(k, s, a, v);
         arena_reset(a);
     }
-    use_promised_free(promised);
     arena_free(a);
+    at->more = !k->all_seen || k->row < k->order.n;
     return REFUSE_NONE;
 }

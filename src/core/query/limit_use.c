@@ -1,8 +1,11 @@
 /* How much of each limit is in use: for everybody whose jobs there are, by the limits that count
  * them. A limit that nobody counts against has no row. */
+#include "base/alloc.h"
 #include "core/query/query.h"
 #include "core/record/accounts/limit_view.h"
 #include "core/record/accounts/private.h"
+
+#include <stdlib.h>
 
 struct use_walk {
     const struct core *c;
@@ -55,15 +58,43 @@ static void subject_show(const struct use_walk *k, const struct limit_subject *a
     arena_free(a);
 }
 
-enum refusal query_limit_use(const struct core *c, const struct peer *peer, const struct view *v)
+struct use_reading {
+    struct map_walk summed, told;
+    bool sums_known;
+    struct live_sums *sums;
+    struct map_str *seen; /* "limit, for whom": told already */
+};
+
+static void use_reading_drop(void *kept)
 {
-    struct live_sums *sums = live_sums_new(c);
-    struct use_walk k = {c, peer, v, map_str_new(), sums};
-    struct map_walk w = {0};
+    struct use_reading *u = kept;
+    live_sums_free(u->sums);
+    map_str_free(u->seen);
+    free(u);
+}
+
+static struct use_reading *use_reading_new(void)
+{
+    struct use_reading *u = xcalloc(1, sizeof *u);
+    u->sums = live_sums_new();
+    u->seen = map_str_new();
+    return u;
+}
+
+enum refusal query_limit_use(const struct core *c, const struct peer *peer, const struct view *v,
+                             struct query_at *at, size_t most)
+{
     struct limit_subject who;
-    while (limits_next_subject(c, &w, &who))
-        subject_show(&k, &who);
-    map_str_free(k.told);
-    live_sums_free(sums);
+    if (!at->kept) {
+        at->kept = use_reading_new();
+        at->drop = use_reading_drop;
+    }
+    struct use_reading *u = at->kept;
+    struct use_walk k = {c, peer, v, u->seen, u->sums};
+    if (!u->sums_known)
+        u->sums_known = live_sums_go(u->sums, c, &u->summed, &most);
+    for (at->more = true; u->sums_known && at->more && most; most--)
+        if ((at->more = limits_next_subject(c, &u->told, &who)))
+            subject_show(&k, &who);
     return REFUSE_NONE;
 }

@@ -196,6 +196,8 @@ void metric_one(const struct metrics *m, struct str *out, const struct metric_ro
 /* The same of microseconds, in seconds. */
 void metric_seconds(const struct metrics *m, struct str *out, const struct metric_row *row,
                     int64_t us);
+/* Appends microseconds as seconds, with six decimals where they are no whole ones; less than 0 is
+ * 0. */
 void seconds_add(struct str *out, int64_t us);
 /* A row of one of several: name{labels} value. */
 struct str *row_begin(struct metrics *m, enum row_metric code, const struct str *labels);
@@ -207,6 +209,7 @@ void row_seconds(struct metrics *m, enum row_metric code, const struct str *labe
 bool metrics_job(struct metrics *m, const struct core *c, const struct jobrec *r, int64_t now_us);
 /* The next node of the running job at hand; false: it was the last. */
 bool metrics_job_node(struct metrics *m, const struct core *c);
+/* Nothing of a job is left to be written; its lists are freed. */
 void job_at_done(struct job_at *j);
 
 /* ---- metrics_nodes.c ---- */
@@ -227,6 +230,7 @@ struct sum_row {
 };
 /* Those of the cluster. */
 void metrics_job_sums(struct metrics *m);
+/* Of all nodes seen so far: after the last of them. */
 void metrics_node_sums(struct metrics *m);
 /* Those of each user, account or partition, as far as `most` lines go; false: they are done. */
 bool metrics_user_sums(struct metrics *m, size_t *most);

@@ -278,6 +278,7 @@ static void gpu_rows(struct metrics *m, const struct core *c, const struct jobre
 
 bool metrics_job_node(struct metrics *m, const struct core *c)
 {
+    ASSERT(m->job.id);
     struct job_at *at = &m->job;
     const struct jobrec *r = job_find(c, at->id);
     bool runs = r && (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);

@@ -40,6 +40,7 @@ void metric_head(const struct metrics *m, struct str *out, const char *prefix,
 /* No control characters, no bytes that are no UTF-8; then what quotes and escapes. */
 void label_add(struct str *out, const char *key, const char *value)
 {
+    ASSERT(out && key[0]);
     struct str plain = STR_INIT;
     if (text_empty(value))
         return;
@@ -104,6 +105,7 @@ void metric_seconds(const struct metrics *m, struct str *out, const struct metri
 
 struct str *row_begin(struct metrics *m, enum row_metric code, const struct str *labels)
 {
+    ASSERT(code < ROW_METRIC_COUNT);
     struct str *out = &m->row[code];
     metric_name(out, "", &row_metrics[code]);
     str_addc(out, '{');

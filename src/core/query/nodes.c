@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "core/query/query.h"
+#include "core/record/asked.h"
 #include "model/grammar/gres.h"
 
 #include <stdlib.h>
@@ -35,7 +36,9 @@ static size_t partition_note(const struct core *c, struct node_view *nv, const s
         const struct noderec *n = node_find(c, names.name[i]);
         if (!n || n->index >= nv->n)
             continue;
-        list_addf(&nv->partitions[n->index], "%s", p->name);
+        if (nv->partitions[n->index].len) /* no printf: of all nodes of all partitions */
+            str_addc(&nv->partitions[n->index], ',');
+        str_add(&nv->partitions[n->index], p->name);
         nv->wanted[n->index] |= chosen;
     }
     size_t looks = 1 + names.n / HOSTS_A_LOOK;
@@ -78,7 +81,9 @@ static enum refusal names_choose(const struct core *c, struct node_view *nv, con
     struct hostlist names = HOSTLIST_INIT;
     struct err err = {0};
     bool *named = xcalloc(nv->n + 1, sizeof *named);
-    enum refusal refusal = hostlist_parse(&names, wanted, &err) ? REFUSE_NONE : REFUSE_INVALID_NODE;
+    enum refusal refusal = names_fit(c, wanted, &err) && hostlist_parse(&names, wanted, &err)
+                               ? REFUSE_NONE
+                               : REFUSE_INVALID_NODE;
     if (refusal)
         str_add(detail, err.text);
     for (size_t i = 0; !refusal && i < names.n; i++) {
@@ -125,6 +130,7 @@ static struct node_view *node_view_open(const struct core *c, const struct msg_q
 enum refusal query_nodes(const struct core *c, const struct msg_query *q, int64_t now_us,
                          const struct view *v, struct str *detail, struct query_at *at, size_t most)
 {
+    ASSERT(most > 0);
     const char *named = q->names ? q->names : q->nodes;
     struct node_view *nv = at->kept ? at->kept : node_view_open(c, q, at);
     enum refusal refusal = REFUSE_NONE;
@@ -181,6 +187,7 @@ struct part_view {
 enum refusal query_partitions(const struct core *c, const struct msg_query *q, const struct view *v,
                               struct str *detail, struct query_at *at, size_t most)
 {
+    ASSERT(most > 0);
     if (!at->kept) {
         at->kept = xcalloc(1, sizeof(struct part_view));
         at->drop = free;
@@ -198,4 +205,23 @@ enum refusal query_partitions(const struct core *c, const struct msg_query *q, c
     str_add(detail, "there is no partition ");
     str_addn(detail, q->names, strnlen(q->names, LIMIT_NAME_BYTES));
     return REFUSE_INVALID_PARTITION;
+}
+
+static bool is_among(const char *nodes, const char *node)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    bool among = hostlist_parse(&names, nodes, NULL) && hostlist_has(&names, node);
+    hostlist_done(&names);
+    return among;
+}
+
+bool core_node_had(const struct core *c, const char *node, uint64_t job_id, uint32_t attempt)
+{
+    const struct noderec *n = node_find(c, node);
+    struct jobrec *r = job_find(c, job_id);
+    if (!n || !attempt || !job_id || job_id >= c->jobs.next_id || (r && attempt > r->j.attempt))
+        return false;
+    /* A job that waits again has no nodes; of one that gave some back those are not known. */
+    return !r || attempt < r->j.attempt || !r->j.nodes || r->j.resize_us ||
+           hold_find(r, n->index) || is_among(r->j.nodes, node);
 }

@@ -42,6 +42,7 @@ static int32_t nodes_for_cpus(const struct job_request *r, int32_t most)
 
 void pending_complete(const struct core *c, struct part_cpus *known, struct job *j)
 {
+    ASSERT(j->state == JOB_PENDING || j->state == JOB_SPECIAL_EXIT);
     struct job_request *r = &j->spec.req;
     const struct partrec *p = part_first(c, r->partition);
     if (!p)

@@ -5,7 +5,7 @@
 #include "base/list.h"
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/private.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 #include "model/grammar/gpu_idle.h"
 #include "model/grammar/gres.h"
 
@@ -38,6 +38,11 @@ static void gpu_idle_fill(const struct core *c, const struct jobrec *r, struct j
         j->gpu_idle_next = str_text(next);
 }
 
+static bool wants_field(const struct msg_query *q, const char *name)
+{
+    return !q->fields || list_has(q->fields, name);
+}
+
 static void job_show(const struct core *c, const struct jobrec *r, const struct msg_query *q,
                      int64_t now_us, struct part_cpus *known, const struct view *v)
 {
@@ -54,9 +59,11 @@ static void job_show(const struct core *c, const struct jobrec *r, const struct 
         /* As in Slurm the begin time stands for the start of a job that is not planned yet. */
         j.planned_us =
             wait.planned_us || j.spec.begin_us <= now_us ? wait.planned_us : j.spec.begin_us;
-        if (!j.planned_us && !r->waiting && (!q->fields || list_has(q->fields, "planned_us")))
+        if (!j.planned_us && !r->waiting && wants_field(q, "planned_us"))
             j.planned_us = minutes_room_us(c, r, (enum job_reason)j.reason);
         j.planned_nodes = wait.planned_nodes;
+        if (!wait.priority && wants_field(q, "priority") && job_is_kept(c, r, now_us))
+            wait.priority = priority_kept(c, r, now_us);
         j.priority = r->j.spec.hold ? 0 : wait.priority ? wait.priority : 1;
         if (r->waiting)
             j.evaluated_us = now_us;
@@ -65,7 +72,7 @@ static void job_show(const struct core *c, const struct jobrec *r, const struct 
         j.end_us = expected_end(&j, now_us);
         if (j.preempt_end_us && (!j.end_us || j.preempt_end_us < j.end_us))
             j.end_us = j.preempt_end_us;
-        if (!q->fields || list_has(q->fields, "gpu_idle_us"))
+        if (wants_field(q, "gpu_idle_us"))
             gpu_idle_fill(c, r, &j, &next);
     }
     v->row(v->ctx, &j);
@@ -179,7 +186,7 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
 {
     enum refusal refusal = REFUSE_NONE;
     if (!at->kept)
-        refusal = filter_open(q, at, detail);
+        refusal = filter_open(c, q, at, detail);
     struct part_cpus known = {0};
     struct query_show x = {.c = c,
                            .peer = peer,
@@ -242,6 +249,7 @@ enum refusal core_query(const struct core *c, const struct msg_query *q, const s
 
 void core_query_end(struct query_at *at)
 {
+    ASSERT(!at->kept || at->drop);
     if (at->kept)
         at->drop(at->kept);
     at->kept = NULL;
@@ -259,6 +267,7 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
                              const struct peer *peer, int64_t now_us, const struct view *v,
                              struct str *detail, struct query_at *at, size_t most)
 {
+    ASSERT(most > 0 && v->row);
     at->more = false;
     if (is_private(c, (enum query_what)q->what, peer)) {
         str_add(detail, "PrivateData: this is for operators");
@@ -272,7 +281,7 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
     case QUERY_PARTITIONS: return query_partitions(c, q, v, detail, at, most);
     case QUERY_RESERVATIONS: return reservations_show(c, q, peer, now_us, v, detail);
     case QUERY_STATUS: query_status(c, peer, v); return REFUSE_NONE;
-    case QUERY_SHARES: return query_shares(c, q, peer, v);
+    case QUERY_SHARES: return query_shares(c, q, peer, v, at, most);
     case QUERY_DIAG: return query_diag(c, now_us, v);
     case QUERY_TOKENS:
         if (!peer || !peer->is_admin) {
@@ -296,8 +305,8 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
     case QUERY_LIMITS:
     case QUERY_WCKEYS:
     case QUERY_TRES: return query_accounts(c, q, peer, v, at, most);
-    case QUERY_LIMIT_USE: return query_limit_use(c, peer, v);
-    case QUERY_FAIR_SHARES: return query_fair_shares(c, peer, now_us, v);
+    case QUERY_LIMIT_USE: return query_limit_use(c, peer, v, at, most);
+    case QUERY_FAIR_SHARES: return query_fair_shares(c, peer, now_us, v, at, most);
     case QUERY_IN_USE: return query_in_use(c, peer, now_us, v, at, most);
     case QUERY_TRANSACTIONS:
     case QUERY_USED:

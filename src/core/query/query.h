@@ -16,12 +16,15 @@ struct part_cpus {
 };
 /* j: the copy shown. */
 void pending_complete(const struct core *c, struct part_cpus *known, struct job *j);
+/* A zeroed one is empty; valid within one query, as partitions may go. */
 void part_cpus_done(struct part_cpus *known);
 
 /* ---- filter.c: which jobs are meant ---- */
 struct filter; /* opaque */
 /* Kept in `at` until core_query_end. */
-enum refusal filter_open(const struct msg_query *q, struct query_at *at, struct str *detail);
+enum refusal filter_open(const struct core *c, const struct msg_query *q, struct query_at *at,
+                         struct str *detail);
+/* The jobs it names, in the order given; empty = it names none, and means all. The filter's. */
 const job_ref_vec *filter_refs(const struct filter *f);
 /* *looks: what it took is added, where it was more than usual. */
 bool filter_fits(const struct filter *f, const struct jobrec *r, size_t *looks);
@@ -40,7 +43,8 @@ void node_complete(const struct core *c, const struct noderec *n, int64_t now_us
 void query_status(const struct core *c, const struct peer *peer, const struct view *v);
 
 /* ---- limit_use.c ---- */
-enum refusal query_limit_use(const struct core *c, const struct peer *peer, const struct view *v);
+enum refusal query_limit_use(const struct core *c, const struct peer *peer, const struct view *v,
+                             struct query_at *at, size_t most);
 enum refusal query_in_use(const struct core *c, const struct peer *peer, int64_t now_us,
                           const struct view *v, struct query_at *at, size_t most);
 
@@ -53,10 +57,14 @@ enum refusal query_accounts(const struct core *c, const struct msg_query *q,
 /* Of a waiting job, in each of its partitions. */
 void priority_show(const struct core *c, const struct jobrec *r, const struct msg_query *q,
                    int64_t now_us, const struct view *v);
+/* Of one that a limit keeps from the planner (job_is_kept), the highest of its partitions; 0: none
+ * of them takes it. */
+uint64_t priority_kept(const struct core *c, const struct jobrec *r, int64_t now_us);
 enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct peer *peer,
-                          const struct view *v);
+                          const struct view *v, struct query_at *at, size_t most);
 enum refusal query_fair_shares(const struct core *c, const struct peer *peer, int64_t now_us,
-                               const struct view *v);
+                               const struct view *v, struct query_at *at, size_t most);
+/* The counters of sdiag, one row. */
 enum refusal query_diag(const struct core *c, int64_t now_us, const struct view *v);
 
 #endif

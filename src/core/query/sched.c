@@ -1,6 +1,8 @@
 /* What sprio, sshare and sdiag show: why jobs stand where they stand, who used how much, what the
  * controller has done. */
+#include "base/alloc.h"
 #include "base/list.h"
+#include "base/merge.h"
 #include "core/query/query.h"
 #include "core/record/accounts/private.h"
 #include "core/record/accounts/use.h"
@@ -40,8 +42,26 @@ void priority_show(const struct core *c, const struct jobrec *r, const struct ms
                    int64_t now_us, const struct view *v)
 {
     struct priority_view p = {c, r, q, v};
-    if (r->waiting)
+    if (r->waiting) {
         sched_priority_rows(c->cluster, r->j.id, now_us, priority_row_add, &p);
+    } else if (job_is_kept(c, r, now_us)) {
+        struct waiting w = planner_would(c, r, 1);
+        sched_priority_of(c->cluster, &w, now_us, priority_row_add, &p);
+    }
+}
+
+static void most_take(void *ctx, const struct priority_row *row)
+{
+    uint64_t *most = ctx;
+    *most = row->priority > *most ? row->priority : *most;
+}
+
+uint64_t priority_kept(const struct core *c, const struct jobrec *r, int64_t now_us)
+{
+    uint64_t most = 0;
+    struct waiting w = planner_would(c, r, 1);
+    sched_priority_of(c->cluster, &w, now_us, most_take, &most);
+    return most;
 }
 
 static int by_who(const void *va, const void *vb)
@@ -53,26 +73,56 @@ static int by_who(const void *va, const void *vb)
                : strcmp(a->user_name ? a->user_name : a->who, b->user_name ? b->user_name : b->who);
 }
 
-enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct peer *peer,
-                          const struct view *v)
+struct share_reading {
+    struct map_walk walk;
+    VEC(const struct usage *) rows; /* of which each stays where it is as long as the machine */
+    bool gathered, sorted;
+    struct merge_sort sort;
+    size_t next;
+};
+
+static void share_reading_drop(void *kept)
 {
-    struct map_walk w = {0};
-    VEC(const struct usage *) rows = {0};
-    while (map_str_next(c->usage.row, &w)) {
-        const struct usage *u = w.value; /* the first member of its record */
+    struct share_reading *s = kept;
+    merge_done(&s->sort);
+    vec_done(&s->rows);
+    free(s);
+}
+
+static bool shares_gather(const struct core *c, const struct msg_query *q, const struct peer *peer,
+                          struct share_reading *s, size_t *looks)
+{
+    for (; *looks; --*looks) {
+        if (!map_str_next(c->usage.row, &s->walk))
+            return true;
+        const struct usage *u = s->walk.value; /* the first member of its record */
         if (uid_wanted(q->uids, u->user_id) &&
             (!q->accounts || (u->account && list_has(q->accounts, u->account))) &&
             may_see_usage(c, peer, u->user_name, u->account))
-            vec_push(&rows, u);
+            vec_push(&s->rows, u);
     }
-    if (rows.n > 1)
-        qsort(rows.v, rows.n, sizeof rows.v[0], by_who);
-    for (size_t i = 0; i < rows.n; i++) {
-        struct usage row = *rows.v[i];
+    return false;
+}
+
+enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct peer *peer,
+                          const struct view *v, struct query_at *at, size_t most)
+{
+    size_t looks = most;
+    if (!at->kept) {
+        at->kept = xcalloc(1, sizeof(struct share_reading));
+        at->drop = share_reading_drop;
+    }
+    struct share_reading *s = at->kept;
+    if (!s->gathered && (s->gathered = shares_gather(c, q, peer, s, &looks)))
+        merge_begin(&s->sort, s->rows.v, s->rows.n, sizeof s->rows.v[0], by_who);
+    if (s->gathered && !s->sorted)
+        s->sorted = merge_go(&s->sort, &looks);
+    for (; s->sorted && looks && s->next < s->rows.n; looks--) {
+        struct usage row = *s->rows.v[s->next++];
         row.run_times = NULL; /* what jobs are expected to need is their owner's: remuda why */
         v->row(v->ctx, &row);
     }
-    vec_done(&rows);
+    at->more = !s->sorted || s->next < s->rows.n;
     return REFUSE_NONE;
 }
 
@@ -103,12 +153,15 @@ static void fair_row(void *ctx, const void *record)
 }
 
 enum refusal query_fair_shares(const struct core *c, const struct peer *peer, int64_t now_us,
-                               const struct view *v)
+                               const struct view *v, struct query_at *at, size_t most)
 {
     struct fair_view f = {c, peer, v};
     struct view through = {fair_row, &f};
-    if (accounts_in_use(c))
-        fairshare_rows(c, now_us, fair_wanted, &through);
+    if (!at->kept && accounts_in_use(c)) {
+        at->kept = fair_reading_new(c);
+        at->drop = fair_reading_free;
+    }
+    at->more = at->kept && fair_reading_go(at->kept, now_us, fair_wanted, &through, most);
     return REFUSE_NONE;
 }
 

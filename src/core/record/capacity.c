@@ -94,6 +94,7 @@ static void gres_take(struct core *c, struct noderec *n, struct str *text)
 
 void node_capacity(struct core *c, struct noderec *n)
 {
+    ASSERT(c->node.v[n->index] == n);
     struct str text = STR_INIT;
     int32_t cpus = n->n.cpus;
     int64_t memory_mib = n->n.memory_mib;

@@ -76,6 +76,7 @@ void cron_join(struct core *c, struct jobrec *r)
 
 void cron_leave(struct core *c, struct jobrec *r)
 {
+    ASSERT(r->j.cron);
     struct crontabrec *table = crontab_find(c, r->j.user_id);
     for (size_t i = 0; table && i < table->job.n; i++)
         if (table->job.v[i] == r->j.id) {

@@ -88,9 +88,21 @@ static bool verdict_of(const struct core *c, uint64_t id, uint32_t task,
     return r || (array && task != NO_TASK && verdict_of_gone(array, task, ret));
 }
 
+/* It was given, and is over for so long that it left memory. Nobody can wait for that any more: a
+ * condition that only waits for its end counts as met, however it ended, as in Slurm. */
+static bool is_forgotten(const struct core *c, const struct dependency *d)
+{
+    bool met = d->kind == DEP_AFTER || d->kind == DEP_AFTERANY || d->kind == DEP_AFTEROK ||
+               d->kind == DEP_AFTERNOTOK || d->kind == DEP_AFTERCORR;
+    return met && !d->negated && !d->each && d->job_id < c->jobs.next_id &&
+           !job_find(c, d->job_id) && !array_of(c, d->job_id);
+}
+
 bool dependee_known(const struct core *c, const struct dependency *d)
 {
     struct dependees_verdict v;
+    if (is_forgotten(c, d))
+        return true;
     return verdict_of(c, d->job_id, d->task_id, &v) && !(v.code_unknown && d->kind == DEP_EXIT);
 }
 
@@ -261,6 +273,8 @@ void dependee_look(const struct core *c, const struct jobrec *r, struct dependen
                   verdict_of(c, d->job_id, r->j.array_task_id, &v);
     if (d->kind == DEP_SINGLETON) {
         t.now = t.final = singleton_free(c, r);
+    } else if (is_forgotten(c, d)) {
+        t.now = t.final = true;
     } else if (d->kind != DEP_ON) { /* which the others count down */
         if (!paired && !verdict_of(c, d->job_id, task, &v))
             return; /* it left memory long after its end; what was known then stands */

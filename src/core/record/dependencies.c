@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define LOOKED_MOST (1u << 20)
+#define LOOKED_MOST (1u << 18) /* conditions, or elements of arrays: some milliseconds */
 #define FEW_NAMES   16
 
 static void text_write(struct core *c, struct jobrec *r)
@@ -97,6 +97,7 @@ static void unlink_one(struct core *c, const struct jobrec *r, uint64_t key)
 
 void dependencies_drop(struct core *c, struct jobrec *r)
 {
+    ASSERT(r->deps.n == 0 || r->deps.v);
     struct names names = names_open(&r->deps);
     for (size_t i = 0; i < r->deps.n; i++)
         if (name_is_new(&names, &r->deps, i))
@@ -125,6 +126,7 @@ void dependencies_inherit(struct core *c, struct jobrec *element, const struct j
 
 void dependencies_restore(struct core *c, struct jobrec *r)
 {
+    ASSERT(r->deps.n == 0 && !r->deps.v);
     struct arena *a = arena_new();
     struct dependency_list list = {0};
     if (r->j.spec.dependency && dependency_parse(r->j.spec.dependency, a, &list, NULL)) {
@@ -157,6 +159,7 @@ static size_t crowd(const struct core *c, const struct dependency_list *list,
 bool dependencies_split_fit(const struct core *c, const struct jobrec *master, size_t more,
                             const char **detail)
 {
+    ASSERT(job_is_array(master));
     struct str why = STR_INIT;
     bool fits = true;
     for (size_t i = 0; fits && i < master->deps.n; i++)
@@ -206,7 +209,8 @@ static bool entry_check(const struct core *c, const struct jobrec *r, const stru
     if (!dependee_known(c, d))
         return err_set(
             ret_err, ERR_NOT_FOUND,
-            "job %llu is not known (any more): it never was, or ended more than MinJobAge ago",
+            "job %llu is not known (any more): it never was, or what is asked of it is forgotten "
+            "MinJobAge after its end",
             (unsigned long long)d->job_id);
     if (!d->each ||
         (own && array_of(c, d->job_id) && elements_of(c, d->job_id) == elements_of(c, own)))
@@ -263,7 +267,7 @@ static bool list_check(const struct core *c, const struct jobrec *r, struct depe
         looks += array ? map_u64_count(array->element) : 0;
         if (looks > LOOKED_MOST && i > 0)
             return err_set(ret_err, ERR_LIMIT,
-                           "exit codes of more than a million elements of arrays would be looked "
+                           "exit codes of more than 262144 elements of arrays would be looked "
                            "at: name each array once, or some of its elements");
         if (d->status == DEP_FAILED)
             return err_set(ret_err, ERR_INVALID,
@@ -320,6 +324,7 @@ int64_t dependencies_due(const struct core *c, const struct jobrec *r)
 
 enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_changed)
 {
+    ASSERT(job_find(c, r->j.id) == r);
     size_t changed = 0;
     for (size_t i = 0; i < r->deps.n; i++) {
         int64_t due;

@@ -3,7 +3,7 @@
  * job (timers.c), and the job is armed anew. Entries of jobs that ended long before their limit
  * would gather for days: when most of the heap is out of date it is made anew. */
 #include "core/record/record.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 
 #define HEAP_SLACK 1024         /* entries that may be out of date in any case */
 #define AGAIN_US   USEC_PER_SEC /* before a job that fired in vain fires again */
@@ -70,6 +70,7 @@ static int64_t least(int64_t a, int64_t b)
 
 int64_t due_kill(const struct core *c, const struct jobrec *r)
 {
+    ASSERT(r->j.start_us);
     int64_t end = job_limit_end(c, r), extra = job_over_time(c, r), with = resv_job_end(c, r);
     if (end == INT64_MAX || extra == TIME_UNLIMITED)
         return with;
@@ -81,6 +82,7 @@ const struct limit_mail limit_mails[LIMIT_MAILS] = {
 
 int64_t due_mail(const struct core *c, const struct jobrec *r, const struct limit_mail *m)
 {
+    ASSERT(m >= limit_mails && m < limit_mails + LIMIT_MAILS);
     int64_t end = job_limit_end(c, r);
     if (end == INT64_MAX || !(r->j.spec.mail_types & m->type) || (r->mailed & m->type))
         return INT64_MAX;
@@ -117,6 +119,7 @@ void deadline_shortest(struct job_spec *spec)
 /* A job that starts later cannot end by its deadline. */
 int64_t due_latest_start(const struct jobrec *r)
 {
+    ASSERT(r->j.spec.deadline_us);
     const struct job_request *req = &r->j.spec.req;
     int64_t shortest = req->time_min_us ? req->time_min_us : req->time_limit_us;
     return r->j.spec.deadline_us - (shortest == TIME_UNLIMITED ? 0 : shortest);
@@ -124,6 +127,7 @@ int64_t due_latest_start(const struct jobrec *r)
 
 int64_t step_limit_end(const struct core *c, const struct jobrec *r, const struct steprec *st)
 {
+    ASSERT(st->s.job_id == r->j.id);
     int64_t extra = job_over_time(c, r);
     if (!st->s.limit_us || st->s.step_id == STEP_BATCH || extra == TIME_UNLIMITED)
         return INT64_MAX;

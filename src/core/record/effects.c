@@ -23,6 +23,7 @@ void effects_done(struct effects *fx)
 
 struct effect *effect_add(struct effects *fx, enum effect_kind kind)
 {
+    ASSERT(fx->n <= fx->cap);
     if (fx->n == fx->cap) {
         fx->cap = fx->cap ? 2 * fx->cap : 32;
         fx->v = xrealloc(fx->v, fx->cap * sizeof fx->v[0]);
@@ -97,6 +98,7 @@ void fx_send_also(struct core *c, uint64_t conn)
 
 void fx_log(struct core *c, enum log_level level, const char *format, ...)
 {
+    ASSERT(c->turn.fx);
     struct str text = STR_INIT;
     va_list args;
     va_start(args, format);

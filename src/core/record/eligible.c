@@ -61,20 +61,18 @@ static const char *magnets_of(const struct core *c, const struct jobrec *r)
 
 /* Whose fair share it has: of several partitions that of the first. 0 = its user's, as where nobody
  * keeps accounts. */
-static uint32_t share_of(struct core *c, const struct jobrec *r)
+static struct assocrec *share_of(const struct core *c, const struct jobrec *r)
 {
     const struct partrec *part = part_first(c, r->j.spec.req.partition);
-    struct assocrec *a = accounts_in_use(c) ? assoc_for(c, r->j.spec.req.account, r->j.user_name,
-                                                        part ? part->p.name : NULL)
-                                            : NULL;
-    if (a)
-        fairshare_watch(c, a);
-    return a ? a->a.id : 0;
+    return accounts_in_use(c)
+               ? assoc_for(c, r->j.spec.req.account, r->j.user_name, part ? part->p.name : NULL)
+               : NULL;
 }
 
-struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t elements)
+struct waiting planner_would(const struct core *c, const struct jobrec *r, uint32_t elements)
 {
     ASSERT(elements > 0);
+    const struct assocrec *a = share_of(c, r);
     struct waiting w = {
         .job_id = r->j.id,
         .req = &r->j.spec.req,
@@ -90,12 +88,26 @@ struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t ele
         .site = r->j.spec.site_factor,
         .priority_asked = r->j.spec.priority_asked,
         .place = place_taken(r),
-        .magnets = magnets_of(c, r),
-        .caps = limits_waiting(c, r),
         .promise_priority = limits_promise_priority(c, r),
+        .assoc = a ? a->a.id : 0,
     };
-    w.assoc = share_of(c, r);
     limits_factors(c, r, &w.qos_factor, &w.assoc_factor);
+    return w;
+}
+
+static void share_watch(struct core *c, const struct jobrec *r)
+{
+    struct assocrec *a = share_of(c, r);
+    if (a)
+        fairshare_watch(c, a);
+}
+
+struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t elements)
+{
+    share_watch(c, r);
+    struct waiting w = planner_would(c, r, elements);
+    w.magnets = magnets_of(c, r);
+    w.caps = limits_waiting(c, r);
     return w;
 }
 
@@ -176,6 +188,8 @@ void eligible_update(struct core *c, struct jobrec *r)
         accrue_begin(c, r);
         job_save(c, r);
     }
+    if (ready)
+        share_watch(c, r); /* it has a priority, though a limit may keep it from the planner */
     ready = ready && minutes_or_limits_bar(c, r, NULL) == REASON_NONE;
     uint32_t elements = ready ? elements_now(c, r) : 0;
     accrue_update(c, r);
@@ -189,9 +203,17 @@ void eligible_update(struct core *c, struct jobrec *r)
     timer_arm(c, r);
 }
 
+bool job_is_kept(const struct core *c, const struct jobrec *r, int64_t now_us)
+{
+    return r->j.state == JOB_PENDING && !r->waiting && !held(r) && r->j.eligible_us &&
+           !(r->deps.n && r->j.spec.dependency) && r->j.spec.begin_us <= now_us &&
+           resv_ready(c, r) && !r->former_runs;
+}
+
 enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
                                struct plan_wait *ret_wait)
 {
+    ASSERT(job_waits(r));
     *ret_wait = (struct plan_wait){0};
     enum job_reason own = own_reason(c, r, now_us);
     if (own != REASON_NONE)

@@ -112,6 +112,7 @@ struct node_hold *hold_find(struct jobrec *r, uint32_t node)
 
 bool hold_leaving(struct jobrec *r, uint32_t node)
 {
+    ASSERT(node != UINT32_MAX);
     const struct node_hold *h = hold_find(r, node);
     return h && h->leaving && !h->released;
 }
@@ -294,6 +295,7 @@ void alloc_gres_text(const struct alloc *al, struct str *out)
 
 int64_t lonely_since(const struct core *c, int64_t stored_us)
 {
+    ASSERT(stored_us >= 0);
     int64_t grace = c->settings.attach_grace_us, least = c->turn.now_us - grace + grace / 4;
     if (!stored_us || stored_us > c->turn.now_us)
         return c->turn.now_us;

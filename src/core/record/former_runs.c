@@ -26,6 +26,7 @@ void former_run_keep(struct core *c, struct noderec *n, uint64_t job_id, uint32_
 
 void former_run_over(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt)
 {
+    ASSERT(c->node.v[n->index] == n);
     for (size_t i = 0; i < n->former.n; i++)
         if (n->former.v[i].job_id == job_id && n->former.v[i].attempt == attempt) {
             vec_remove(&n->former, i);

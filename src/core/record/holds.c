@@ -27,7 +27,7 @@ void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al)
     str_done(&gres);
 }
 
-void holds_take(struct core *c, struct jobrec *r, const struct alloc *al)
+void holds_add(struct core *c, struct jobrec *r, const struct alloc *al)
 {
     vec_clear(&r->hold);
     for (size_t i = 0; i < al->n; i++) {

@@ -4,7 +4,7 @@
 #include "core/record/accounts/accrue.h"
 #include "core/record/accounts/minutes.h"
 #include "core/record/record.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 
 static void counts_add(struct core *c, const struct jobrec *r, int64_t sign)
 {

@@ -14,6 +14,13 @@ void run_keep(struct core *c, const struct jobrec *r, enum job_state how)
     fx_store(c, TABLE_JOB_RUN, &former);
 }
 
+/* Also of a stop that goes on. */
+static int64_t stopped_us(const struct core *c, const struct jobrec *r)
+{
+    int64_t now = r->j.state == JOB_SUSPENDED ? c->turn.now_us - r->j.suspend_us : 0;
+    return r->j.suspended_us + (now > 0 ? now : 0);
+}
+
 void job_part_keep(struct core *c, struct jobrec *r)
 {
     ASSERT(r->j.start_us && r->j.alloc_nodes > 0);
@@ -21,7 +28,8 @@ void job_part_keep(struct core *c, struct jobrec *r)
     part.state = JOB_RESIZING;
     part.end_state = JOB_PENDING;
     part.start_us = r->j.resize_us ? r->j.resize_us : r->j.start_us;
-    part.resize_us = 0;
+    part.suspended_us = stopped_us(c, r) - r->j.resize_suspended_us;
+    part.resize_us = part.resize_suspended_us = 0;
     part.end_us = c->turn.now_us;
     usage_charge(c, r);
     if (part.end_us > part.start_us) {
@@ -29,4 +37,5 @@ void job_part_keep(struct core *c, struct jobrec *r)
         fx_store(c, TABLE_JOB_PART, &part);
     }
     r->j.resize_us = c->turn.now_us;
+    r->j.resize_suspended_us = stopped_us(c, r);
 }

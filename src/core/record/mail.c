@@ -305,6 +305,7 @@ void mail_job(struct core *c, struct jobrec *r, uint32_t type)
 
 void mail_gpu_idle(struct core *c, struct jobrec *r, const char *sentence)
 {
+    ASSERT(sentence && r->j.start_us);
     struct arrayrec *array = r->j.array_job_id ? array_of(c, r->j.array_job_id) : NULL;
     bool per_task = r->j.spec.mail_types & MAIL_ARRAY_TASKS;
     const char *to = r->j.spec.mail_user ? r->j.spec.mail_user : r->j.user_name;

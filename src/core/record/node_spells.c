@@ -22,6 +22,7 @@ void node_spell_end(struct core *c, struct noderec *n)
 
 void node_spell_note(struct core *c, struct noderec *n)
 {
+    ASSERT(!text_empty(n->n.name));
     struct node_spell *s = &n->spell;
     if (is_so(s, &n->n))
         return;
@@ -44,5 +45,5 @@ void node_spell_load(struct core *c, const struct node_spell *row)
     if (!n || row->end_us || row->start_us <= n->spell.start_us)
         return;
     record_drop(c, &node_spell_fields, &n->spell);
-    record_take(c, &node_spell_fields, &n->spell, row);
+    record_intern(c, &node_spell_fields, &n->spell, row);
 }

@@ -1,5 +1,5 @@
 #include "core/record/record.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 
 /* The planner counts on a node only while its daemon answers. What it reported less than configured
  * is not planned with. */
@@ -23,6 +23,7 @@ void node_plan_update(struct core *c, struct noderec *n)
 
 void node_save(struct core *c, struct noderec *n)
 {
+    ASSERT(c->node.v[n->index] == n);
     if (n->withdrawn)
         return;
     fx_store(c, TABLE_NODE, &n->n);
@@ -53,6 +54,7 @@ void node_job_remove(struct core *c, uint32_t node, uint64_t job_id)
 
 void node_reason_set(struct core *c, struct noderec *n, const char *reason)
 {
+    ASSERT(!text_empty(reason));
     text_set(c, &n->n.reason, reason);
     text_set(c, &n->n.reason_user, "remuda");
     n->n.reason_uid = 0;

@@ -35,6 +35,7 @@ struct order_place place_taken(const struct jobrec *r)
 
 void place_give(struct core *c, struct jobrec *r, const struct order_place *place)
 {
+    ASSERT(place->job_id);
     struct str s = STR_INIT;
     str_addf(&s, "%lld:%lld:%lld:%lld:%lld:%d", (long long)place->job_id,
              (long long)place->submit_us, (long long)place->since_us, (long long)place->limit_us,

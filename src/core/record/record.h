@@ -7,22 +7,33 @@
 #include "core/record/state.h"
 
 /* ---- effects.c ---- */
+/* Zeroed but for its kind, last of the list; the pointer holds until the next one is added. */
 struct effect *effect_add(struct effects *fx, enum effect_kind kind);
+/* The row of its key becomes `record`, of the struct whose fields the table has (store_table_rows).
+ * Here and below, what is given is copied with its texts: it may stand on the stack. */
 void fx_store(struct core *c, enum store_table table, const void *record);
+/* The row with the key of `record` goes; its other fields are not looked at. */
 void fx_remove(struct core *c, enum store_table table, const void *record);
+/* The request at hand moves the past to files: the shell does that, and answers it. */
 void fx_archive(struct core *c, const struct msg_archive *m);
 /* Unless there is one of that key. */
 void fx_add(struct core *c, enum store_table table, const void *record);
+/* Answers a request of any connection, once; it leaves when what this turn stores is committed.
+ * `body` is the struct of that kind. */
 void fx_reply(struct core *c, uint64_t conn, uint64_t seq, enum message_kind kind,
               const void *body);
+/* Says something to a connection unasked, a node's or that of a job's command, after the commit.
+ * payload_job: the shell adds the script and environment of that job; 0 = of none. */
 void fx_send(struct core *c, uint64_t conn, enum message_kind kind, const void *body,
              uint64_t payload_job);
 /* The message sent last to one more connection; it is encoded once. */
 void fx_send_also(struct core *c, uint64_t conn);
+/* A line of the controller's log, without a newline. */
 void fx_log(struct core *c, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Answers the request at hand. */
 void reply_done(struct core *c, enum refusal refusal, const char *detail);
+/* Something changed that may let a job start, or start otherwise: the next EV_WAKE plans. */
 void plan_soon(struct core *c);
 
 /* ---- marks.c ---- */
@@ -32,15 +43,20 @@ void steps_retry_soon(struct core *c, struct jobrec *r);
 void job_never_soon(struct core *c, const struct jobrec *r);
 
 /* ---- texts.c ---- */
+/* A field of a record becomes `text`, which is copied and may be what stands there; "" is kept as
+ * NULL. What stood there must be of the pool, too, or NULL. */
 void text_set(struct core *c, const char **to, const char *text);
 /* Copies, interning texts; `to` is overwritten. */
-void record_take(struct core *c, const struct fields *t, void *to, const void *from);
+void record_intern(struct core *c, const struct fields *t, void *to, const void *from);
 /* One field, texts not copied. */
-void field_take(const struct field *f, void *to, const void *from);
+void field_copy(const struct field *f, void *to, const void *from);
 void record_drop(struct core *c, const struct fields *t, void *record); /* gives its texts back */
 
 /* ---- facts.c ---- */
+/* NULL = not in memory: never there, forgotten after MinJobAge, or an element that has no record of
+ * its own yet. */
 struct jobrec *job_find(const struct core *c, uint64_t id);
+/* NULL = no array, or none of its elements has become a record yet. */
 struct arrayrec *array_of(const struct core *c, uint64_t array_id);
 /* The record of an array with indexes left. */
 bool job_is_array(const struct jobrec *r);
@@ -62,27 +78,39 @@ bool peer_directs(const struct core *c, const struct jobrec *r);
 /* Is the peer a coordinator of the account, or of one above it? Not from a host that is not
  * believed to have administrators. */
 bool peer_coordinates(const struct core *c, const struct peer *peer, const char *account);
+/* May it do what operators may; administrate? NULL, a peer from a host that is not believed in this
+ * (peer.is_plain) and one without a known name may not. */
 bool peer_operates(const struct core *c, const struct peer *peer);
 bool peer_administers(const struct core *c, const struct peer *peer);
 /* Past its limit; TIME_UNLIMITED. */
 int64_t job_over_time(const struct core *c, const struct jobrec *r);
 /* INT64_MAX = none; the over-time allowance not counted. */
 int64_t job_limit_end(const struct core *c, const struct jobrec *r);
+/* Appends what the nodes of an allocation have together: "gpu:v100=4,nic=2"; nothing where it has
+ * none. */
 void alloc_gres_text(const struct alloc *al, struct str *out);
 /* Now, as the end of what began at start_us: by a clock that was set back a little nothing ends
  * before it began. */
 int64_t clock_end(const struct core *c, int64_t start_us);
+/* What the job has, or is leaving, of the node; NULL = nothing. Valid until a hold comes or
+ * goes. */
 struct node_hold *hold_find(struct jobrec *r, uint32_t node);
 bool hold_leaving(struct jobrec *r, uint32_t node); /* given back, and not yet free */
 /* By hand, after a loss or to give way: --requeue, --no-requeue, JobRequeue. */
 bool job_may_requeue(const struct core *c, const struct jobrec *r);
+/* NULL = no such node, or no name. Withdrawn nodes are found, too. */
 struct noderec *node_find(const struct core *c, const char *name);
+/* Its number in core.node, which it keeps as long as the controller lives. */
 uint32_t node_index(const struct core *c, const struct noderec *n);
+/* One partition, not a list of them; NULL = none of that name. */
 struct partrec *part_find(const struct core *c, const char *name);
 /* The first of a list that is there; NULL = none is. */
 const struct partrec *part_first(const struct core *c, const char *names);
+/* A step of the run at hand, alive or ended; NULL = not in memory. */
 struct steprec *step_find(const struct jobrec *r, int64_t step_id);
+/* It has not ended; it may be ending. */
 bool step_live(const struct steprec *st);
+/* The step's part on a node, which may be over; NULL = it never had one there. */
 struct steppart *step_part(struct steprec *st, uint32_t node);
 /* Does --acctg-freq ask for rarer samples than JobAcctGatherFrequency, though `memory` asks for
  * memory, which is watched by them? */
@@ -100,9 +128,12 @@ bool job_has_script(const struct jobrec *r);
 int64_t lonely_since(const struct core *c, int64_t stored_us);
 /* When its grace is over; INT64_MAX = none runs. */
 int64_t allocation_due(const struct core *c, const struct jobrec *r);
+/* NULL = none of that name. */
 struct resvrec *resv_find(const struct core *c, const char *name);
 /* When the reservation ends the running job; INT64_MAX = it does not. */
 int64_t resv_job_end(const struct core *c, const struct jobrec *r);
+/* The partition of the first of a list of reservations that is there and has one; NULL = none
+ * has. */
 const char *resv_partition(const struct core *c, const char *names);
 bool resv_there(const struct core *c, const char *names); /* one of them is */
 
@@ -113,7 +144,9 @@ void job_save(struct core *c, struct jobrec *r);
 uint64_t job_id_take(struct core *c);             /* a new number, never given before */
 void job_write(struct core *c, struct jobrec *r); /* its row, now */
 void saves_write(struct core *c);
+/* Made, and kept in core.jobs.array, where there is none. */
 struct arrayrec *array_ensure(struct core *c, uint64_t array_id);
+/* Not the records of its elements; whoever frees it takes it out of the map. */
 void array_free(struct arrayrec *array);
 /* Not there yet, or it is there twice. */
 void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id);
@@ -124,6 +157,8 @@ struct id_list *singleton_list(const struct core *c, const struct jobrec *r);
 void singleton_watch(struct core *c, struct jobrec *r);
 
 /* ---- job_state.c: the only place that writes a job's state ---------------------------------- */
+/* The move must be one that model/state.h allows, or the controller stops. Counts, indexes, due
+ * times and those who depend on the job follow; the row is saved by the caller. */
 void job_move(struct core *c, struct jobrec *r, enum job_state to);
 /* COMPLETING or REQUEUED. */
 void job_move_ending(struct core *c, struct jobrec *r, enum job_state to, enum job_state end_state);
@@ -131,6 +166,7 @@ void job_start_state(struct core *c, struct jobrec *r);   /* a new record: PENDI
 void job_restore_state(struct core *c, struct jobrec *r); /* a loaded record keeps its state */
 
 /* ---- array.c ---- */
+/* After master->pending changed: the text of it that is stored and shown. */
 void array_pending_text(struct core *c, struct jobrec *master);
 /* Keeps the counts of its array right when an element comes (sign +1) or is about to change
  * (-1). */
@@ -142,7 +178,7 @@ void hold_write(struct core *c, struct jobrec *r, bool hold);
 /* Makes index `task` a record of its own; the last index takes the array's own record. */
 struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task);
 /* The same for many at once: each is taken, then the array's record is put in order. */
-struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task);
+struct jobrec *array_split_one(struct core *c, struct jobrec *master, uint32_t task);
 void array_taken(struct core *c, struct jobrec *master);
 
 /* ---- refs.c ---- */
@@ -171,12 +207,19 @@ size_t refs_work_most(const struct core *c);
 void eligible_update(struct core *c, struct jobrec *r);
 /* The job as the planner is told of it while it waits; texts are the record's, or of the event. */
 struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t elements);
+/* The same of one that the planner does not have: without the reservations and limits that it would
+ * be told of. */
+struct waiting planner_would(const struct core *c, const struct jobrec *r, uint32_t elements);
+/* Eligible, and kept from the planner by a limit in minutes, on a job, or of its array. */
+bool job_is_kept(const struct core *c, const struct jobrec *r, int64_t now_us);
 /* Ret_wait->detail … may stay NULL. */
 enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
                                struct plan_wait *ret_wait);
 
 /* ---- crontab.c: users' tables for scrontab, and their jobs ---- */
+/* At the start; its jobs come as all jobs do, and join. */
 void crontab_load(struct core *c, const struct crontab *row);
+/* The tables and their lists; the texts are the pool's. */
 void crontabs_free(struct core *c);
 struct crontabrec *crontab_find(const struct core *c, uint32_t uid); /* NULL = there is none */
 /* In place of the one that there is; NULL = none any more. */
@@ -205,7 +248,8 @@ const char *waited_text(const struct core *c, const struct jobrec *r, struct are
 void planner_leave(struct core *c, struct jobrec *r);
 
 /* ---- dependees.c ---- */
-bool dependee_known(const struct core *c, const struct dependency *d); /* it is in memory */
+/* It is in memory, or it is over and forgotten and that is all that is waited for. */
+bool dependee_known(const struct core *c, const struct dependency *d);
 /* Writes status and `now` of a condition of r that is open. *ret_due_us: when time alone will
  * change it; INT64_MAX = it will not. */
 void dependee_look(const struct core *c, const struct jobrec *r, struct dependency *d,
@@ -215,7 +259,9 @@ void dependee_look(const struct core *c, const struct jobrec *r, struct dependen
 /* Parses, checks ids, indexes. What is said of others (before…) is left to request/before.c. */
 bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct err *ret_err);
 void dependencies_restore(struct core *c, struct jobrec *r); /* of a loaded record, from its text */
+/* An element that becomes a record of its own waits for all that its array waits for. */
 void dependencies_inherit(struct core *c, struct jobrec *element, const struct jobrec *master);
+/* It waits for nothing any more; its text, spec.dependency, stays. */
 void dependencies_drop(struct core *c, struct jobrec *r);
 /* When after:ID+minutes is over; INT64_MAX = none is open. */
 int64_t dependencies_due(const struct core *c, const struct jobrec *r);
@@ -243,6 +289,8 @@ void dependents_wake(struct core *c, const struct jobrec *ended_or_started);
 void dependents_reopen(struct core *c, const struct jobrec *again);
 
 /* ---- due.c ---- */
+/* After whatever this file reads of the job changed; costs little where nothing did. A time that is
+ * later than before leaves an entry that is out of date. */
 void timer_arm(struct core *c, struct jobrec *r);
 /* The shortest limit of a job with a deadline and none of its own. */
 void deadline_shortest(struct job_spec *spec);
@@ -254,6 +302,8 @@ void timer_arm_again(struct core *c, struct jobrec *r);
 void timer_arm_later(struct core *c, struct jobrec *r);
 /* Takes out the next that is due now; false: none is. */
 bool timer_next(struct core *c, struct alarm *ret);
+/* When timer_next may have one, INT64_MAX = never; it may be early, as entries can be out of
+ * date. */
 int64_t timers_due(const struct core *c);
 /* When something happens to a job; INT64_MAX = never. */
 /* Its time limit is over, with what it may run beyond. */
@@ -269,16 +319,19 @@ struct limit_mail {
 };
 #define LIMIT_MAILS 3
 extern const struct limit_mail limit_mails[LIMIT_MAILS];
+/* When that part of the limit is over, unless the mail was sent, or nobody asked for it. */
 int64_t due_mail(const struct core *c, const struct jobrec *r, const struct limit_mail *m);
+/* Of its own time limit (srun --time), over-time and stopped time added. */
 int64_t step_limit_end(const struct core *c, const struct jobrec *r, const struct steprec *st);
 int64_t step_grace_end(const struct core *c, const struct steprec *st); /* its command stays away */
 void timers_anew(struct core *c);                                       /* all times have moved */
+/* The first of its steps that is to end, by its limit or because its command stays away. */
 int64_t steps_due(const struct core *c, const struct jobrec *r);
 
 /* ---- holds.c ---- */
 /* What an allocation sums up to: counts, nodes, batch host, GRES. */
 void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al);
-void holds_take(struct core *c, struct jobrec *r, const struct alloc *al); /* of all its nodes */
+void holds_add(struct core *c, struct jobrec *r, const struct alloc *al); /* of all its nodes */
 /* It goes on without the nodes that are leaving. */
 void alloc_shrink(struct core *c, struct jobrec *r);
 /* After loading: it was given back, a step was still there. */
@@ -290,6 +343,7 @@ void run_keep(struct core *c, const struct jobrec *r, enum job_state how);
 void job_part_keep(struct core *c, struct jobrec *r); /* what it had before it became smaller */
 
 /* ---- usage.c: what users used, for fair share ---- */
+/* A row of the store; the time it stands for is caught up by usage_restore. */
 void usage_load(struct core *c, const struct usage *row);
 void usage_restore(struct core *c); /* when all rows are loaded */
 /* The clock was set: until when use is charged and decayed is told, and stored, in the new time. */
@@ -307,10 +361,14 @@ int64_t usage_billing_milli(const struct core *c, const struct jobrec *r);
 /* Writes into j the billing units of what it asks for, and of what it has unless they stand there:
  * what an allocation costs is settled when it is made or becomes smaller. */
 void usage_billing_note(const struct core *c, struct job *j);
+/* Charges all that runs and lets use decay, where a period is over; nothing before usage_due. */
 void usage_tick(struct core *c);
+/* When usage_tick has something to do; INT64_MAX = nothing is used, nor was. */
 int64_t usage_due(const struct core *c);
+/* Works out everybody's factor anew and tells the planner: after use, shares or users changed. */
 void usage_factors(struct core *c);
 void usage_save(struct core *c); /* rows that changed in this step */
+/* At the end of the controller; the texts are the pool's. */
 void usage_free(struct core *c);
 
 /* ---- preempted.c ---- */
@@ -318,6 +376,7 @@ void usage_free(struct core *c);
 bool preempt_requeues(const struct core *c, const struct jobrec *r);
 /* Within its grace, because it was told to. */
 bool preempt_ended_by_itself(struct core *c, struct jobrec *r, const struct msg_report *report);
+/* Whatever it was told is past: it ended, went back, or goes on. */
 void preempt_clear(struct jobrec *r);
 
 /* ---- capacity.c ---- */
@@ -327,25 +386,32 @@ void node_capacity(struct core *c, struct noderec *n);
  * as broken ones; texts in the arena. */
 void node_missing_plan(const struct noderec *n, struct arena *a, struct node *seen);
 
-/* ---- nodes.c ---- */
-void node_plan_update(struct core *c, struct noderec *n); /* tells the planner */
+/* Tells the planner how the node is now, and looks whether triggers wait for that. A node that is
+ * not connected counts as not there. */
+void node_plan_update(struct core *c, struct noderec *n);
+/* Its row, and its spell if it is otherwise now; nothing of a node that was withdrawn. */
 void node_save(struct core *c, struct noderec *n);
 /* Spells: how a node was from when to when, for reports. Begins a new one if it is otherwise than
  * the last one says. */
 void node_spell_note(struct core *c, struct noderec *n);
 void node_spell_end(struct core *c, struct noderec *n); /* it is no more */
+/* The last open one counts; rows may come in any order. */
 void node_spell_load(struct core *c, const struct node_spell *row);
+/* The job holds something of the node; each pair is added once, and removed once. */
 void node_job_add(struct core *c, uint32_t node, uint64_t job_id);
 void node_job_remove(struct core *c, uint32_t node, uint64_t job_id);
 /* The controller's own, now. */
 void node_reason_set(struct core *c, struct noderec *n, const char *reason);
 enum site_program { SITE_PROLOG, SITE_EPILOG };
+/* Drains the node, with the reason in Slurm's words, unless it is drained already. detail: what it
+ * said; NULL = nothing. */
 void node_program_failed(struct core *c, struct noderec *n, enum site_program which,
                          const char *detail);
 
 /* ---- former_runs.c: runs that a node has of jobs that went on without it -------------------- */
 /* Its job waits. */
 void former_run_keep(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt);
+/* Nothing is left of it: its job, if it still is, may start. Of a run that is not kept: nothing. */
 void former_run_over(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt);
 void former_runs_forget(struct core *c, struct noderec *n); /* the connection is gone */
 
@@ -362,9 +428,11 @@ void alloc_outs_say(const struct core *c, const struct alloc *held, struct arena
 /* ---- gpu_idle.c ---- */
 struct gpu_use;
 struct gpu_idle;
-void node_gpus_take(struct core *c, struct noderec *n, const char *text); /* NULL: not known */
+void node_gpus_set(struct core *c, struct noderec *n, const char *text); /* NULL: not known */
+/* Until it says anew: its daemon is away. */
 void node_gpus_forget(struct noderec *n);
 const struct gpu_use *node_gpu_use(const struct noderec *n, uint32_t index); /* NULL: not known */
+/* Of any type, in the allocation that it has or had last. */
 bool job_has_gpus(const struct jobrec *r);
 /* So long all GPUs of a job (of all its components) have been idle, not counting the grace after
  * its start; 0 = they are not; -1 = that is not known. */
@@ -381,12 +449,13 @@ bool gpu_idle_say(const struct core *c, const struct jobrec *r, struct str *out)
 bool gpu_idle_holds(const struct core *c, const struct jobrec *r, uint32_t requeues);
 
 /* ---- waiters.c ---- */
+/* Answers when the job with all its elements or components is over: at once, where it is. */
 void req_wait_job(struct core *c, const struct msg_wait_job *m);
 /* The peer at hand may have no more. */
 bool waiters_full(const struct core *c, const struct message *m);
 /* The request at hand is answered later. */
 void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t step_id);
-/* If the job, with all its array or components, is over. */
+/* Answers whoever waits for its end, if the job, with all its array or components, is over. */
 void waiters_answer(struct core *c, uint64_t job_id);
 int32_t status_rank(int32_t status);         /* exit code as Slurm counts: 128 and the signal */
 int32_t status_higher(int32_t a, int32_t b); /* the wait status of the higher rank */
@@ -409,17 +478,24 @@ int64_t conditions_bytes(const struct dependency_list *list); /* that count */
 /* The same of what stays on the disk, so many bytes a day: scripts and environments, and long texts
  * once for each row that has them. */
 bool user_room_disk_fits(const struct core *c, uint32_t uid, uint64_t bytes, struct str *why);
+/* Counts what is written; without MaxUserScripts nothing is counted. */
 void user_room_disk(struct core *c, uint32_t uid, uint64_t bytes);
 /* The texts of what is submitted. */
 bool user_room_fits(const struct core *c, const struct msg_submit *m, struct str *why);
+/* Stops the program where what is counted is not what is there: looks at every job, for tests. */
 void user_rooms_check(const struct core *c);
+/* At the end of the controller. */
 void user_rooms_free(struct core *c);
 
 /* ---- diag.c ---- */
+/* All counters from zero, as sdiag --reset; when it started, and what was backfilled ever,
+ * stays. */
 void diag_reset(struct core *c);
 void diag_count_end(struct core *c, const struct jobrec *r); /* of a job that is over */
 
 /* ---- mail.c ---- */
+/* Mails what happened (one bit of enum mail_type), if --mail-type asked for it; elements of an
+ * array say it together unless that says ARRAY_TASKS. */
 void mail_job(struct core *c, struct jobrec *r, uint32_t type);
 /* That its GPUs are idle, in that sentence, whatever its --mail-type: once for an array, unless
  * that says ARRAY_TASKS. */

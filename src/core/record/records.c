@@ -25,6 +25,7 @@ void job_write(struct core *c, struct jobrec *r)
  * as it is when the step ends. */
 void job_save(struct core *c, struct jobrec *r)
 {
+    ASSERT(job_find(c, r->j.id) == r);
     r->j.changed_us = c->turn.now_us;
     if (r->unsaved)
         return;
@@ -58,6 +59,7 @@ void saves_write(struct core *c)
 
 struct arrayrec *array_ensure(struct core *c, uint64_t array_id)
 {
+    ASSERT(array_id);
     struct arrayrec *array = array_of(c, array_id);
     if (!array) {
         array = xcalloc(1, sizeof *array);
@@ -77,6 +79,7 @@ void array_free(struct arrayrec *array)
 
 void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id)
 {
+    ASSERT(key && id);
     struct id_list *list = map_u64_get(lists, key);
     if (!list) {
         list = xcalloc(1, sizeof *list);

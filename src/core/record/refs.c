@@ -85,12 +85,13 @@ size_t ref_split_count(const struct core *c, const struct job_ref *ref, size_t m
 size_t ref_split(struct core *c, const struct job_ref *ref, uint32_t *from, size_t most,
                  jobrec_vec *out)
 {
+    ASSERT(most > 0);
     struct jobrec *master = job_find(c, ref->job_id);
     size_t n = 0;
     uint32_t task;
     while (n < most && splits(c, master, ref) &&
            common_next(&master->pending, &ref->tasks, *from, &task)) {
-        vec_push(out, element_known(c, array_take(c, master, task)));
+        vec_push(out, element_known(c, array_split_one(c, master, task)));
         *from = task + 1;
         n++;
     }
@@ -176,6 +177,7 @@ size_t refs_work_most(const struct core *c)
 /* Cuts a list at commas outside brackets. */
 const char *refs_next(const char **at, struct arena *a)
 {
+    ASSERT(*at);
     int depth = 0;
     const char *start = *at, *end = start;
     for (; *end && (*end != ',' || depth); end++)

@@ -4,7 +4,7 @@
 #include "core/record/accounts/accrue.h"
 #include "core/record/record.h"
 
-struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)
+struct jobrec *array_split_one(struct core *c, struct jobrec *master, uint32_t task)
 {
     ASSERT(job_is_array(master) && job_waits(master) && idset_has(&master->pending, task));
     struct arrayrec *array = array_ensure(c, master->j.array_job_id);
@@ -32,7 +32,7 @@ struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)
     }
     struct jobrec *r = job_new(c, job_id_take(c));
     uint64_t id = r->j.id;
-    record_take(c, &job_fields, &r->j, &master->j);
+    record_intern(c, &job_fields, &r->j, &master->j);
     r->j.id = id;
     r->j.array_task_id = task;
     text_set(c, &r->j.array_pending, NULL);
@@ -48,6 +48,7 @@ struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)
 
 void array_taken(struct core *c, struct jobrec *master)
 {
+    ASSERT(master->j.array_job_id);
     if (!job_is_array(master))
         return; /* the last index took its record */
     array_pending_text(c, master);
@@ -57,7 +58,7 @@ void array_taken(struct core *c, struct jobrec *master)
 
 struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
 {
-    struct jobrec *r = array_take(c, master, task);
+    struct jobrec *r = array_split_one(c, master, task);
     array_taken(c, master);
     return r;
 }

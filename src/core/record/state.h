@@ -203,6 +203,18 @@ struct waiter {
     bool told; /* ALLOCATED went out */
 };
 
+/* A question about the end of an output, which a node answers (request/output.c). */
+struct output_question {
+    uint64_t number, conn, seq;
+    uint64_t node_conn; /* who answers */
+    uint32_t uid;       /* who asks */
+    int64_t at_us;
+};
+struct output_asks {
+    VEC(struct output_question) v;
+    uint64_t last; /* number given last */
+};
+
 struct alarm {
     int64_t at_us;
     uint64_t job_id; /* 0: a node; then `node` */
@@ -285,7 +297,7 @@ enum account_block_of {
     ACCOUNT_BLOCKS
 };
 
-/* Memory of records that came at once (record/accounts/account_memory.c). */
+/* Memory of records that came at once (record/accounts/memory.c). */
 struct account_block {
     void *at;
     size_t bytes;
@@ -391,6 +403,7 @@ struct core {
     VEC(struct partrec *) part;
     VEC(struct resvrec *) resv;
     VEC(struct waiter) waiter;
+    struct output_asks output_asks;
     VEC(struct alarm) heap;
     struct map_u64 *user_room; /* uid, plus 1 → struct user_room (record/user_room.c), owned */
     struct map_u64 *crontab;   /* user, plus 1 → struct crontabrec */

@@ -11,7 +11,7 @@ void text_set(struct core *c, const char **to, const char *text)
     intern_drop(c->pool, former);
 }
 
-void record_take(struct core *c, const struct fields *t, void *to, const void *from)
+void record_intern(struct core *c, const struct fields *t, void *to, const void *from)
 {
     memmove(to, from, t->size);
     for (size_t i = 0; i < t->n; i++)
@@ -31,7 +31,7 @@ void record_drop(struct core *c, const struct fields *t, void *record)
         }
 }
 
-void field_take(const struct field *f, void *to, const void *from)
+void field_copy(const struct field *f, void *to, const void *from)
 {
     size_t size = 0;
     switch (f->type) {

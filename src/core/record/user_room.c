@@ -75,6 +75,7 @@ bool user_room_texts_fit(const struct core *c, uint32_t uid, int64_t more, struc
 
 void user_room_texts(struct core *c, struct jobrec *r)
 {
+    ASSERT(job_find(c, r->j.id) == r);
     bool element = r->j.array_job_id && r->j.array_job_id != r->j.id;
     uint32_t now = element ? 0 : texts_long(&r->j.spec);
     if (now == r->long_texts)
@@ -150,6 +151,7 @@ void user_room_disk(struct core *c, uint32_t uid, uint64_t bytes)
 
 bool user_room_fits(const struct core *c, const struct msg_submit *m, struct str *why)
 {
+    ASSERT(c->turn.peer);
     const struct job_spec *specs = m->specs.v;
     uint32_t uid = c->turn.peer->uid;
     int64_t texts = 0;

@@ -5,26 +5,21 @@
  * from the sum, so that it survives a restart; the time across a restart goes to what is found
  * after it. */
 #include "sched/pass/waited.h"
-#include "base/list.h"
 #include "core/record/record.h"
+#include "model/job/waits.h"
+
+#include <stdio.h>
 
 static void text_read(const char *text, struct waited *ret)
 {
-    struct span rest = span_of(text), piece, name;
-    while (text && span_next(&rest, ',', &piece)) {
-        char word[64], digits[24];
-        int32_t reason;
-        uint64_t seconds;
-        struct span value = piece;
-        if (!span_next(&value, '=', &name) || name.len >= sizeof word || value.len >= sizeof digits)
-            continue;
-        memcpy(word, name.data, name.len);
-        word[name.len] = '\0';
-        memcpy(digits, value.data, value.len);
-        digits[value.len] = '\0';
-        if (enum_value(&job_reason_names, word, &reason) &&
-            text_to_u64(digits, INT64_MAX / USEC_PER_SEC, &seconds))
-            ret->us[reason] += (int64_t)seconds * USEC_PER_SEC;
+    struct span rest = span_of(text), cause;
+    int64_t seconds;
+    char word[64];
+    int32_t reason;
+    while (waits_next(&rest, &cause, &seconds)) {
+        snprintf(word, sizeof word, "%.*s", (int)cause.len, cause.data);
+        if (enum_value(&job_reason_names, word, &reason))
+            ret->us[reason] += seconds * USEC_PER_SEC;
     }
 }
 
@@ -32,8 +27,7 @@ static void text_write(const struct waited *w, struct str *out)
 {
     for (int r = 0; r < REASON_COUNT; r++)
         if (w->us[r] >= USEC_PER_SEC)
-            list_addf(out, "%s=%lld", enum_name(&job_reason_names, r),
-                      (long long)(w->us[r] / USEC_PER_SEC));
+            waits_add(out, enum_name(&job_reason_names, r), w->us[r] / USEC_PER_SEC);
 }
 
 static int64_t total(const struct waited *w)
@@ -83,6 +77,7 @@ static bool waited_now(const struct core *c, const struct jobrec *r, struct wait
 
 void waited_count(struct core *c, struct jobrec *r)
 {
+    ASSERT(job_waits(r));
     struct waited w;
     struct str text = STR_INIT;
     if (r->j.state != JOB_PENDING || !waited_now(c, r, &w))

@@ -91,6 +91,7 @@ bool waiters_full(const struct core *c, const struct message *m)
 
 void req_wait_job(struct core *c, const struct msg_wait_job *m)
 {
+    ASSERT(c->turn.peer);
     struct msg_job_ended answer;
     const struct jobrec *r = job_find(c, m->job_id);
     bool hidden = r && !may_see_job(c, c->turn.peer, r->j.user_id, r->j.spec.req.account);
@@ -104,6 +105,7 @@ void req_wait_job(struct core *c, const struct msg_wait_job *m)
 
 void waiters_answer(struct core *c, uint64_t job_id)
 {
+    ASSERT(job_id);
     struct msg_job_ended answer;
     for (size_t i = 0; i < c->waiter.n;) {
         struct waiter w = c->waiter.v[i];

@@ -19,8 +19,9 @@ void answered_free(struct core *c)
 
 void answered_load(struct core *c, const struct answered *row)
 {
+    ASSERT(!map_u64_get(c->answered, row->id));
     struct answered *kept = xcalloc(1, sizeof *kept);
-    record_take(c, &answered_fields, kept, row);
+    record_intern(c, &answered_fields, kept, row);
     map_u64_put(c->answered, row->id, kept);
 }
 
@@ -80,6 +81,7 @@ static const struct effect *reply_find(const struct core *c, size_t from)
 
 void answered_keep(struct core *c, size_t from)
 {
+    ASSERT(from <= c->turn.fx->n);
     const struct effect *reply = c->turn.request ? reply_find(c, from) : NULL;
     if (reply)
         answered_keep_reply(c, reply);

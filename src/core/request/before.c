@@ -88,6 +88,7 @@ static bool list_check(const struct core *c, const struct jobrec *r,
 
 bool components_fit(const struct core *c, uint64_t first, size_t n, struct err *ret_err)
 {
+    ASSERT(n > 0 && job_find(c, first) && job_find(c, first + n - 1));
     size_t sum = 0;
     for (size_t i = 0; i < n; i++)
         sum += job_find(c, first + i)->deps.n;
@@ -122,6 +123,7 @@ static void one_apply(struct core *c, struct jobrec *other, const struct depende
 
 void before_apply(struct core *c, const struct jobrec *r, const char *text)
 {
+    ASSERT(job_find(c, r->j.id) == r);
     struct arena *a = arena_new();
     struct dependency_list list = {0};
     bool element = r->j.array_job_id && !job_is_array(r);

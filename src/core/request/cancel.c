@@ -1,5 +1,5 @@
 /* cancel: ends or signals jobs, by references, by filters, or both. */
-#include "base/list.h"
+#include "core/record/asked.h"
 #include "core/request/request.h"
 
 #include "model/grammar/signals.h"
@@ -7,77 +7,52 @@
 
 struct cancel {
     const struct msg_cancel *m;
-    struct hostlist nodes;
-    VEC(uint64_t) uid; /* of m->uids */
+    struct map_u64 *uid; /* NULL = anybody's */
+    struct asked_words state, partition, name, account, qos, reservation, wckey, nodes;
 };
 
-static bool uid_in(const struct cancel *x, uint32_t uid)
-{
-    for (size_t i = 0; i < x->uid.n; i++)
-        if (x->uid.v[i] == uid)
-            return true;
-    return false;
-}
-
-static bool cancel_fill(void *ctx, const void *body, struct arena *a, struct err *ret_err)
+static bool cancel_fill(const struct core *c, void *ctx, const void *body, struct err *ret_err)
 {
     const struct msg_cancel *m = body;
     struct cancel *x = ctx;
-    struct span rest = span_of(m->uids ? m->uids : ""), piece;
-    *x = (struct cancel){.m = m};
-    while (m->uids && span_next(&rest, ',', &piece)) {
-        uint64_t uid;
-        if (text_to_u64(arena_strndup(a, piece.data, piece.len), UINT32_MAX, &uid))
-            vec_push(&x->uid, uid);
-    }
-    return !m->nodes || hostlist_parse(&x->nodes, m->nodes, ret_err);
+    *x = (struct cancel){.m = m,
+                         .uid = asked_uids_read(m->uids),
+                         .state = asked_words_read(m->states),
+                         .partition = asked_words_read(m->partitions),
+                         .name = asked_words_read(m->names),
+                         .account = asked_words_read(m->accounts),
+                         .qos = asked_words_read(m->qos),
+                         .reservation = asked_words_read(m->reservations),
+                         .wckey = asked_words_read(m->wckeys)};
+    return asked_nodes_read(c, m->nodes, &x->nodes, ret_err);
 }
 
 static void cancel_done(void *ctx)
 {
     struct cancel *x = ctx;
-    hostlist_done(&x->nodes);
-    vec_done(&x->uid);
+    struct asked_words *const words[] = {&x->state, &x->partition,   &x->name,  &x->account,
+                                         &x->qos,   &x->reservation, &x->wckey, &x->nodes};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        asked_words_done(words[i]);
+    map_u64_free(x->uid);
 }
 
-static bool on_nodes(const struct cancel *x, const struct jobrec *r)
+static bool state_fits(const struct cancel *x, const struct job *j)
 {
-    struct hostlist names = HOSTLIST_INIT;
-    bool found = false;
-    if (r->j.nodes && hostlist_parse(&names, r->j.nodes, NULL))
-        for (size_t i = 0; i < names.n && !found; i++)
-            found = hostlist_has(&x->nodes, names.name[i]);
-    hostlist_done(&names);
-    return found;
+    return asked_words_have(&x->state, enum_name(&job_state_names, j->state)) ||
+           (job_is_stopped(j) && asked_words_have(&x->state, STATE_STOPPED));
 }
 
-static bool state_fits(const char *states, const struct job *j)
-{
-    return !states || list_has(states, enum_name(&job_state_names, j->state)) ||
-           (job_is_stopped(j) && list_has(states, STATE_STOPPED));
-}
-
-static bool fits(const void *ctx, const struct jobrec *r)
+static bool fits(const void *ctx, const struct jobrec *r, size_t *looks)
 {
     const struct cancel *x = ctx;
-    const struct msg_cancel *m = x->m;
     const struct job_spec *s = &r->j.spec;
-    if (m->uids && !uid_in(x, r->j.user_id))
-        return false;
-    if (!state_fits(m->states, &r->j))
-        return false;
-    if (m->partitions &&
-        !list_has(m->partitions, r->j.run_partition ? r->j.run_partition : s->req.partition))
-        return false;
-    if ((m->names && !list_has(m->names, s->name)) ||
-        (m->accounts && !list_has(m->accounts, s->req.account)))
-        return false;
-    if ((m->qos && !list_has(m->qos, s->req.qos)) ||
-        (m->reservations && !list_has(m->reservations, job_reservation(&r->j))))
-        return false;
-    if (m->wckeys && !list_has(m->wckeys, s->wckey))
-        return false;
-    return !m->nodes || on_nodes(x, r);
+    const char *partition = r->j.run_partition ? r->j.run_partition : s->req.partition;
+    return (!x->uid || map_u64_get(x->uid, r->j.user_id)) && state_fits(x, &r->j) &&
+           asked_words_have(&x->partition, partition) && asked_words_have(&x->name, s->name) &&
+           asked_words_have(&x->account, s->req.account) && asked_words_have(&x->qos, s->req.qos) &&
+           asked_words_have(&x->reservation, job_reservation(&r->j)) &&
+           asked_words_have(&x->wckey, s->wckey) && asked_nodes_fit(&x->nodes, r, looks);
 }
 
 /* Without a signal: SIGKILL at once, as Slurm has it for a step. */
@@ -182,7 +157,8 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
                                void *ctx, const char **detail)
 {
     const struct cancel *x = ctx;
-    if (!fits(x, r))
+    size_t looks = 0;
+    if (!fits(x, r, &looks))
         return REFUSE_NONE;
     /* Whatever becomes of the job: the end of a step is not its end. */
     if (ref && ref->has_step && runs(r))

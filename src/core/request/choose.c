@@ -149,6 +149,7 @@ static enum job_reason alone_bar(struct core *c, const struct jobrec *r, struct 
 enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elements,
                           struct str *detail, struct str *warning)
 {
+    ASSERT(c->turn.peer && elements > 0);
     const char *user = c->turn.peer->user;
     const struct partrec *part = part_first(c, spec->req.partition);
     struct limit_subject who = {user, spec->req.account, spec->req.qos, part ? part->p.name : NULL};

@@ -176,6 +176,7 @@ static void change_do(struct core *c, struct crontab_change *x)
 
 void req_set_crontab(struct core *c, const struct msg_set_crontab *m)
 {
+    ASSERT(c->turn.peer);
     const char *detail;
     enum refusal refusal = change_wrong(c, m, &detail);
     if (refusal) {
@@ -203,6 +204,7 @@ void req_set_crontab(struct core *c, const struct msg_set_crontab *m)
 
 void req_get_crontab(struct core *c, const struct msg_get_crontab *m)
 {
+    ASSERT(c->turn.peer);
     uint32_t uid = m->user_plus1 ? m->user_plus1 - 1 : c->turn.peer->uid;
     if (uid != c->turn.peer->uid && !peer_operates(c, c->turn.peer)) {
         reply_done(c, REFUSE_ACCESS_DENIED, "only operators may read the table of another user");

@@ -362,6 +362,7 @@ void req_extend(struct core *c, const struct msg_extend *m)
 
 enum refusal extend_check(struct core *c, struct jobrec *r, int64_t add_us, const char **detail)
 {
+    ASSERT(job_find(c, r->j.id) == r);
     struct extending x = {.c = c, .asked_us = add_us};
     vec_push(&x.job, r);
     enum refusal refusal = jobs_check(&x, detail);

@@ -17,7 +17,7 @@
 void token_load(struct core *c, const struct token *row)
 {
     struct token *t = xcalloc(1, sizeof *t);
-    record_take(c, &token_fields, t, row);
+    record_intern(c, &token_fields, t, row);
     if (t->kind < 0 || t->kind >= HOST_KINDS) /* of a later release: lets nobody in */
         t->kind = HOST_KIND_UNSET;
     map_str_put(c->joined.token, t->id, t);
@@ -26,7 +26,7 @@ void token_load(struct core *c, const struct token *row)
 void host_load(struct core *c, const struct host *row)
 {
     struct host *h = xcalloc(1, sizeof *h);
-    record_take(c, &host_fields, h, row);
+    record_intern(c, &host_fields, h, row);
     h->kind = (int32_t)host_kind_of(h);
     map_str_put(c->joined.host, h->id, h);
 }
@@ -163,6 +163,18 @@ void req_make_token(struct core *c, const struct msg_make_token *m)
            t.created_by ? t.created_by : "?");
 }
 
+/* How long a token is good is counted by a clock that nobody sets. */
+void tokens_move(struct core *c, int64_t by_us)
+{
+    struct map_walk w = {0};
+    while (map_str_next(c->joined.token, &w)) {
+        struct token *t = w.value;
+        t->created_us = time_add(t->created_us, by_us);
+        t->expires_us = time_add(t->expires_us, by_us);
+        fx_store(c, TABLE_TOKEN, t);
+    }
+}
+
 /* Takes the same time whatever the first difference is. */
 static bool hash_is(const char *a, const char *b)
 {
@@ -263,22 +275,36 @@ void req_join(struct core *c, const struct msg_join *m)
 
 /* ---- shutting out ---- */
 
-static struct host *host_named(const struct core *c, const char *name)
+/* *others: ids of all, where several are called so; a host calls itself as it likes, another's name
+ * too. */
+static struct host *host_named(const struct core *c, const char *name, struct str *others)
 {
     struct map_walk w = {0};
     struct host *h = map_str_get(c->joined.host, name);
-    while (!h && map_str_next(c->joined.host, &w)) {
+    size_t n = h != NULL;
+    if (h)
+        return h;
+    while (map_str_next(c->joined.host, &w)) {
         struct host *one = w.value;
-        if (text_is(one->name, name) || text_is(one->nodes, name))
-            h = one;
+        if (!text_is(one->name, name) && !text_is(one->nodes, name))
+            continue;
+        h = one;
+        n++;
+        str_addf(others, "%s%s", others->len ? ", " : "", one->id);
     }
-    return h;
+    if (n == 1)
+        str_clear(others);
+    return n == 1 ? h : NULL;
 }
 
-static bool expel(struct core *c, const char *name)
+/* False: there is none of that name, or (*ret_others) several. */
+static bool expel(struct core *c, const char *name, const char **ret_others)
 {
+    struct str others = STR_INIT;
     struct token *t = map_str_get(c->joined.token, name);
-    struct host *h = t ? NULL : host_named(c, name);
+    struct host *h = t ? NULL : host_named(c, name, &others);
+    *ret_others = others.len ? arena_strdup(c->turn.fx->arena, str_text(&others)) : NULL;
+    str_done(&others);
     if (t) {
         fx_log(c, LEVEL_INFO, "token %s was withdrawn by %s", t->id,
                c->turn.peer->user ? c->turn.peer->user : "?");
@@ -300,14 +326,18 @@ void req_expel(struct core *c, const struct msg_expel *m)
     struct msg_done done = {0};
     while (span_next(&rest, ',', &word)) {
         const char *name = arena_strndup(c->turn.fx->arena, word.data, word.len);
-        if (expel(c, name)) {
+        const char *others;
+        if (expel(c, name, &others)) {
             done.count++;
             continue;
         }
         done.refusal = REFUSE_INVALID_NODE;
-        done.detail =
-            arena_printf(c->turn.fx->arena,
-                         "there is no token and no host \"%s\"; `remuda hosts` lists them", name);
+        done.detail = arena_printf(
+            c->turn.fx->arena,
+            others ? "several hosts call themselves %s: name one by its id (%s), which it cannot "
+                     "choose"
+                   : "there is no token and no host \"%s\"; `remuda hosts` lists them",
+            name, others);
     }
     fx_reply(c, c->turn.conn, c->turn.seq, MSG_DONE, &done);
 }

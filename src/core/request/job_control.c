@@ -188,9 +188,9 @@ static void control_done(void *ctx)
     vec_done(&x->top);
 }
 
-static bool control_fill(void *ctx, const void *body, struct arena *a, struct err *ret_err)
+static bool control_fill(const struct core *c, void *ctx, const void *body, struct err *ret_err)
 {
-    (void)a, (void)ret_err;
+    (void)c, (void)ret_err;
     *(struct control *)ctx = (struct control){.m = body};
     return true;
 }

@@ -309,6 +309,7 @@ static enum refusal asker_check(const struct core *c, const char *user, const ch
 
 void req_may(struct core *c, const struct msg_may *m)
 {
+    ASSERT(c->turn.peer);
     struct may_asked k = {.c = c, .a = c->turn.fx->arena, .user = m->user};
     const char *detail = NULL;
     k.self = text_empty(m->user) || text_is(m->user, c->turn.peer->user);

@@ -82,6 +82,7 @@ static void row_remove(struct core *c, const struct past_key *k)
     case TABLE_LIMIT:
     case TABLE_WCKEY:
     case TABLE_TRES:
+    case TABLE_USED_HOUR:
     case TABLE_CRONTAB:
     case TABLE_TRIGGER:
     case TABLE_ANSWERED:
@@ -141,6 +142,7 @@ static bool others_may_come(const struct core *c, const struct msg_add_past *m, 
     const struct payload *p = m->payloads.v;
     const struct node_spell *n = m->events.v;
     const struct reservation *r = m->reservations.v;
+    const struct used *u = m->sums.v;
     bool ok = true;
     for (size_t i = 0; ok && i < m->steps.n; i++)
         ok = s[i].job_id && core_row_sound(TABLE_STEP, &s[i], NULL);
@@ -150,8 +152,10 @@ static bool others_may_come(const struct core *c, const struct msg_add_past *m, 
         ok = !text_empty(n[i].name) && n[i].end_us && n[i].end_us <= c->turn.now_us;
     for (size_t i = 0; ok && i < m->reservations.n; i++)
         ok = !text_empty(r[i].name) && core_row_sound(TABLE_RESERVATION, &r[i], NULL);
+    for (size_t i = 0; ok && i < m->sums.n; i++)
+        ok = u[i].from_us > 0 && u[i].from_us <= c->turn.now_us && u[i].cpu_s >= 0;
     return ok || err_set(ret_err, ERR_INVALID,
-                         "a step, a script, an event or a reservation that cannot be");
+                         "a step, a script, an event, a reservation or a sum that cannot be");
 }
 
 static void list_add(struct core *c, enum store_table table, const struct record_list *l)
@@ -159,6 +163,17 @@ static void list_add(struct core *c, enum store_table table, const struct record
     size_t size = store_table_rows[table].fields->size;
     for (size_t i = 0; i < l->n; i++)
         fx_add(c, table, (const char *)l->v + i * size);
+}
+
+static void sums_add(struct core *c, const struct record_list *l)
+{
+    const struct used *u = l->v;
+    struct str who = STR_INIT;
+    for (size_t i = 0; i < l->n; i++) {
+        struct used_hour h = used_hour_of(&u[i], &who);
+        fx_add(c, TABLE_USED_HOUR, &h);
+    }
+    str_done(&who);
 }
 
 void req_add_past(struct core *c, const struct msg_add_past *m)
@@ -181,5 +196,6 @@ void req_add_past(struct core *c, const struct msg_add_past *m)
     list_add(c, TABLE_NODE_SPELL, &m->events);
     list_add(c, TABLE_PAST_RESERVATION, &m->reservations);
     list_add(c, TABLE_TRANSACTION, &m->transactions);
+    sums_add(c, &m->sums);
     reply_done(c, REFUSE_NONE, NULL);
 }

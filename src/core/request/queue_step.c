@@ -74,6 +74,7 @@ static void accept(struct core *c, struct jobrec *r, const struct queued_step *q
 void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_step *m,
                     uint64_t key_hash)
 {
+    ASSERT(job_find(c, r->j.id) == r && r->j.id == m->job_id);
     const struct queuedrec *again = queue_find_key(r, key_hash);
     struct str detail = STR_INIT;
     if (again) {

@@ -13,9 +13,10 @@ struct sweep_kind {
     job_act act;
     /* Of what `act` gets, made of the message by `fill`; the message and the arena outlive it. */
     size_t ctx_size;
-    bool (*fill)(void *ctx, const void *body, struct arena *a, struct err *ret_err);
-    void (*done)(void *ctx);                               /* NULL = nothing to be freed */
-    bool (*fits)(const void *ctx, const struct jobrec *r); /* where no jobs are named */
+    bool (*fill)(const struct core *c, void *ctx, const void *body, struct err *ret_err);
+    void (*done)(void *ctx); /* NULL = nothing to be freed */
+    /* Where no jobs are named; *looks: what it took is added, where it was more than usual. */
+    bool (*fits)(const void *ctx, const struct jobrec *r, size_t *looks);
     /* No jobs are named, but whose they are: others' are refused aloud. NULL = never. */
     bool (*of_named_users)(const void *ctx);
 };
@@ -26,7 +27,9 @@ void sweep_begin(struct core *c, const struct sweep_kind *kind, const void *body
 /* The request is asked again while it is worked off: it is answered there. */
 bool sweep_again(struct core *c, const struct message *m);
 struct sweep;
+/* In a wake: one slice of one of them, in turns by user. */
 void sweeps_go(struct core *c);
+/* When sweeps_go has something to do: 0 = now, INT64_MAX = nothing, or the store is away. */
 int64_t sweeps_due(const struct core *c);
 void sweeps_heed(struct core *c, const struct peer *asks); /* somebody else is there */
 void sweeps_free(struct core *c);
@@ -44,15 +47,19 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
 
 /* ---- submit.c ---- */
 void req_submit(struct core *c, const struct msg_submit *m);
-/* --exclude= names nodes that are there; fills why not. */
-enum refusal exclude_check(const struct core *c, const struct job_request *r, struct str *detail);
+/* --exclude= names nodes that are there, and neither it nor --nodelist too many; fills why not. */
+enum refusal node_lists_check(const struct core *c, const struct job_request *r,
+                              struct str *detail);
 /* The job's command, if it stays, is told of it from now on. */
 void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id);
 
 /* A submission in parts, for who makes several jobs in one event: all are checked before one is
  * kept. The message outlives it. */
 struct submission;
+/* Never NULL; freed by submission_close. Nothing is looked at yet. */
 struct submission *submission_open(const struct msg_submit *m);
+/* May it be kept? Changes nothing but the submission. Refused: submission_detail says why, in the
+ * nearest reason's words. */
 enum refusal submission_check(struct core *c, struct submission *s);
 /* The first of its jobs, with what is settled by the check: partition, account, QOS. */
 const struct job_spec *submission_spec(const struct submission *s);
@@ -65,6 +72,7 @@ void submission_close(struct submission *s);
 /* ---- before.c: "before:12" of a dependency's text; NULL or "" has none ---- */
 bool before_check(const struct core *c, const struct jobrec *r, const char *text,
                   struct err *ret_err);
+/* r is there, and before_check allowed the text: those whom it names wait for r from now on. */
 void before_apply(struct core *c, const struct jobrec *r, const char *text);
 /* May so many components, from that job on, wait for all that they wait for? It is looked at for
  * each of them, now and whenever one of the jobs ends. */
@@ -72,10 +80,13 @@ bool components_fit(const struct core *c, uint64_t first, size_t n, struct err *
 
 /* ---- crontab.c ---- */
 void req_set_crontab(struct core *c, const struct msg_set_crontab *m);
+/* The text as its owner wrote it; one's own, or for operators anybody's. */
 void req_get_crontab(struct core *c, const struct msg_get_crontab *m);
 
 /* ---- trigger.c ---- */
 void req_set_trigger(struct core *c, const struct msg_set_trigger *m);
+/* Those of a number, job or user that the peer may remove go, and are counted; a request that says
+ * none of these is refused. */
 void req_clear_trigger(struct core *c, const struct msg_clear_trigger *m);
 /* Why scontrol does not change a job of scrontab. */
 #define CRON_CHANGE_TEXT                                                                           \
@@ -105,6 +116,8 @@ void req_change_accounts(struct core *c, const struct msg_change_accounts *m);
 /* Its step_limit_us, of the steps that its ids name; *detail may be set. */
 enum refusal step_limits_update(struct core *c, const struct msg_update_job *m,
                                 const char **detail);
+/* Changes fields, or the limits of steps; of several jobs each by itself, and who may is asked for
+ * each field. */
 void req_update_job(struct core *c, const struct msg_update_job *m);
 
 /* ---- extend.c: more time for running jobs, where that delays nobody ---- */
@@ -123,6 +136,10 @@ void req_update_reservation(struct core *c, const struct msg_update_reservation 
 
 /* ---- misc.c ---- */
 void req_get_script(struct core *c, const struct msg_get_script *m);
+void req_get_output(struct core *c, const struct msg_get_output *m);
+void req_output_read(struct core *c, const struct msg_output_read *m);
+void outputs_closed(struct core *c, uint64_t conn); /* of a node or of who asked */
+/* Reconfigure, stop, counters: an administrator's, all but the ping. */
 void req_daemon(struct core *c, const struct msg_daemon *m);
 
 /* ---- why.c ---- */
@@ -138,22 +155,34 @@ bool answered_again(struct core *c, const struct message *m);
 void answered_keep(struct core *c, size_t from);
 /* To the request at hand, which changed something. */
 void answered_keep_reply(struct core *c, const struct effect *reply);
+/* A row of the store; rows come in the order of time, which the map keeps. */
 void answered_load(struct core *c, const struct answered *row);
+/* The clock was set by so much: kept answers are as old as before, here and in the store. */
 void answered_move(struct core *c, int64_t by_us);
+/* At the end of the controller. */
 void answered_free(struct core *c);
 
 /* ---- host.c ---- */
 void req_make_token(struct core *c, const struct msg_make_token *m);
+/* A host asks to join with a token's secret; what is wrong with it is told in a sentence. */
 void req_join(struct core *c, const struct msg_join *m);
+/* Shuts out hosts, or takes back tokens, by name; the answer counts them and says which were not
+ * there. */
 void req_expel(struct core *c, const struct msg_expel *m);
+/* Rows of the store. A token of a kind that this release does not know lets nobody in. */
 void token_load(struct core *c, const struct token *row);
+void tokens_move(struct core *c, int64_t by_us); /* the clock was set */
 void host_load(struct core *c, const struct host *row);
+/* Each to v->row, those that have expired among them until the next is made. */
 void tokens_show(const struct core *c, const struct view *v);
 void hosts_show(const struct core *c, const struct view *v);
+/* At the end of the controller. */
 void host_records_free(struct core *c);
 
 /* ---- past.c ---- */
 void req_archive(struct core *c, const struct msg_archive *m);
+/* Rows of what happened elsewhere (an import, an archive): all of them, or none where one may not
+ * come. */
 void req_add_past(struct core *c, const struct msg_add_past *m);
 /* Removes rows of what is over; of a job that is still in memory, or is of an array or a
  * heterogeneous job that is, nothing. */
@@ -161,6 +190,7 @@ void past_remove(struct core *c, const struct past_rows *rows);
 
 /* ---- step.c: making steps ---- */
 void req_create_step(struct core *c, const struct msg_create_step *m);
+/* The caller is told how the step is and, when it is over, how it ended. */
 void req_attach_step(struct core *c, const struct msg_attach_step *m);
 
 /* ---- queue_step.c ---- */
@@ -169,6 +199,7 @@ void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_st
 
 /* ---- alloc.c ---- */
 void req_attach(struct core *c, const struct msg_attach *m);
+/* The command of an allocation, or its owner, says that it is over; a batch job ends by itself. */
 void req_finish_job(struct core *c, const struct msg_finish_job *m);
 
 /* ---- submit_host.c ---- */

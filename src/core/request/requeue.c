@@ -43,6 +43,7 @@ static bool run_fits(struct core *c, const struct jobrec *r, const char **detail
 enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special,
                          const char **detail)
 {
+    ASSERT(job_find(c, r->j.id) == r);
     if (!r->j.spec.batch) {
         *detail =
             "only batch jobs can be requeued: an interactive allocation ends with its command";

@@ -121,7 +121,7 @@ void req_create_step(struct core *c, const struct msg_create_step *m)
         return;
     }
     struct str why = STR_INIT;
-    refusal = exclude_check(c, &((const struct job_spec *)m->spec.v)->req, &why);
+    refusal = node_lists_check(c, &((const struct job_spec *)m->spec.v)->req, &why);
     if (refusal) {
         reply_done(c, refusal, str_text(&why));
         str_done(&why);

@@ -29,6 +29,7 @@ static enum refusal one_update(struct core *c, struct jobrec *r, const struct jo
 
 enum refusal step_limits_update(struct core *c, const struct msg_update_job *m, const char **detail)
 {
+    ASSERT(m->step_limit_us);
     struct job_ref ref = {0};
     jobrec_vec jobs = {0};
     enum refusal refusal = REFUSE_NONE;

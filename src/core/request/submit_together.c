@@ -53,6 +53,7 @@ enum refusal submit_together_check(const struct core *c, const struct jobrec *r,
 enum refusal update_together_check(const struct core *c, const struct jobrec *r,
                                    const struct job_spec *changed, struct str *why)
 {
+    ASSERT(job_find(c, r->j.id) && changed);
     jobrec_vec jobs = {0};
     if (!r->j.het_job_id)
         return REFUSE_NONE;
@@ -69,6 +70,7 @@ enum refusal update_together_check(const struct core *c, const struct jobrec *r,
 
 void components_look(struct core *c, const struct jobrec *r)
 {
+    ASSERT(job_find(c, r->j.id));
     jobrec_vec jobs = {0};
     if (!r->j.het_job_id)
         return;

@@ -17,7 +17,8 @@
 #define SWEEPS_PER_USER   64     /* under way; each holds its request */
 #define REST_US           (5000) /* between two goes while others ask for something */
 #define ALONE_US          USEC_PER_SEC
-#define FULL_TEXT         "64 of your requests about many jobs are still being worked off; wait for one"
+
+#define FULL_TEXT "64 of your requests about many jobs are still being worked off; wait for one"
 
 #define SPLIT_MAX 16384u /* elements that one request may make jobs of their own */
 #define SPLIT_TEXT                                                                                 \
@@ -267,11 +268,12 @@ static void denied_say(const struct core *c, struct sweep *s, const struct jobre
 static bool filter_slice(struct core *c, struct sweep *s, struct sweep_slice left)
 {
     bool more = true;
-    while (left.looks-- > 0 && left.jobs > 0 &&
+    size_t beyond = 0;
+    while (left.looks-- > beyond && left.jobs > 0 &&
            (more = map_u64_next(c->jobs.by_id, &s->at) && s->at.key < s->below)) {
         struct jobrec *r = s->at.value;
         const char *detail = NULL;
-        if (!job_live(r) || !s->kind->fits(s->ctx, r))
+        if (!job_live(r) || !s->kind->fits(s->ctx, r, &beyond))
             continue;
         if (!may_manage(c, r)) {
             denied_say(c, s, r);
@@ -410,9 +412,10 @@ bool sweep_again(struct core *c, const struct message *m)
 
 void sweep_begin(struct core *c, const struct sweep_kind *kind, const void *body, const char *refs)
 {
+    ASSERT(c->turn.peer && kind->act && kind->fill);
     struct err err = {0};
     struct sweep *s = sweep_new(c, kind, body, refs);
-    if (!kind->fill(s->ctx, s->body, s->arena, &err)) {
+    if (!kind->fill(c, s->ctx, s->body, &err)) {
         reply_done(c, REFUSE_INVALID_NODE, err.text);
         sweep_free(s);
         return;

@@ -137,6 +137,7 @@ static enum refusal state_check(const struct jobrec *r, const char **detail)
 
 enum refusal job_top(struct core *c, struct jobrec *r, top_list *before, const char **detail)
 {
+    ASSERT(job_find(c, r->j.id) == r);
     stands s = {0};
     enum refusal refusal = state_check(r, detail);
     if (refusal)

@@ -1,7 +1,7 @@
 /* Triggers are set and removed. Their programs run on the controller's host: so only who may do
  * anything there sets them, as in Slurm. */
 #include "base/plain.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 #include "core/request/request.h"
 #include "model/job/array.h"
 
@@ -171,6 +171,7 @@ static void jobs_tell(struct core *c, const struct trigger *t)
 
 void req_set_trigger(struct core *c, const struct msg_set_trigger *m)
 {
+    ASSERT(c->turn.peer);
     const struct peer *peer = c->turn.peer;
     const char *detail = NULL;
     struct trigger t = {.user_id = peer->uid,
@@ -202,6 +203,7 @@ static bool is_meant(const struct trigger *t, const struct msg_clear_trigger *m,
 
 void req_clear_trigger(struct core *c, const struct msg_clear_trigger *m)
 {
+    ASSERT(c->turn.peer);
     struct job_ref ref = {.task_id = NO_TASK};
     struct err err = {0};
     uint64_t gone = 0, others = 0;

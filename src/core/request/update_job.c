@@ -5,6 +5,7 @@
 #include "core/record/accounts/limits.h"
 #include "core/record/accounts/minutes.h"
 #include "core/request/request.h"
+#include "model/env/later_env.h"
 #include "model/job/job_attributes.h"
 
 #include <string.h>
@@ -218,8 +219,9 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
     struct str why = STR_INIT;
     if (r->j.state != JOB_PENDING || !touches_request(u))
         return REFUSE_NONE;
-    enum refusal refusal =
-        given(u, "exclude") ? exclude_check(c, &u->trial.req, &why) : REFUSE_NONE;
+    enum refusal refusal = given(u, "exclude") || given(u, "nodelist")
+                               ? node_lists_check(c, &u->trial.req, &why)
+                               : REFUSE_NONE;
     if (!refusal && (given(u, "account") || given(u, "qos") || given(u, "partition")))
         refusal = account_choose(c, &u->trial.req, r->j.user_name, &why);
     if (!refusal && given(u, "partition") && !peer_operates(c, c->turn.peer))
@@ -258,14 +260,17 @@ static void tasks_raise(struct update *u)
         t->ntasks = t->min_nodes;
 }
 
-static void trial_make(const struct jobrec *r, struct update *u)
+static void trial_make(const struct core *c, const struct jobrec *r, struct update *u)
 {
     u->trial = r->j.spec;
     for (size_t i = 0; i < job_spec_fields.n; i++) {
         const struct field *f = &job_spec_fields.field[i];
         if (given(u, f->name) && !is_taken_apart(r, f->name))
-            field_take(f, &u->trial, u->values);
+            field_copy(f, &u->trial, u->values);
     }
+    if (given(u, "later_env")) /* adds to what there is */
+        u->trial.later_env =
+            later_env_add(r->j.spec.later_env, u->values->later_env, c->turn.fx->arena);
     memory_choose(u);
     tasks_raise(u);
     deadline_shortest(&u->trial);
@@ -281,7 +286,7 @@ static void spec_take(struct core *c, struct jobrec *r, const struct update *u)
         if (f->type == FIELD_TEXT)
             text_set(c, field_ptr(f, &r->j.spec), *(const char *const *)field_ptr(f, &u->trial));
         else
-            field_take(f, &r->j.spec, &u->trial);
+            field_copy(f, &r->j.spec, &u->trial);
     }
 }
 
@@ -405,7 +410,7 @@ static enum refusal started_check(struct core *c, const struct jobrec *r, struct
     enum refusal refusal = REFUSE_NONE;
     if (r->j.state == JOB_PENDING || (!u->m->reset_accrue && only_any_time(u)))
         return REFUSE_NONE;
-    trial_make(r, u);
+    trial_make(c, r, u);
     if (given(u, "qos") && !given(u, "account") && !peer_operates(c, c->turn.peer))
         refusal = account_choose(c, &u->trial.req, r->j.user_name, &why);
     const char *text = refusal ? arena_strdup(c->turn.fx->arena, str_text(&why))
@@ -432,7 +437,7 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     if (r->waiting)
         waited_count(c, r); /* with another request it is of another class */
     u->extends = 0;
-    trial_make(r, u);
+    trial_make(c, r, u);
     refusal = limit_find(r, u, detail);
     if (!refusal && !peer_operates(c, c->turn.peer))
         refusal =
@@ -465,10 +470,10 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     return REFUSE_NONE;
 }
 
-static bool update_fill(void *ctx, const void *body, struct arena *a, struct err *ret_err)
+static bool update_fill(const struct core *c, void *ctx, const void *body, struct err *ret_err)
 {
     const struct msg_update_job *m = body;
-    (void)a, (void)ret_err;
+    (void)c, (void)ret_err;
     *(struct update *)ctx = (struct update){.m = m, .values = m->values.n ? m->values.v : NULL};
     return true;
 }

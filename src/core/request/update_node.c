@@ -1,7 +1,7 @@
 /* update_node: states with their reasons, and a node's own fields. All nodes named are checked
  * before the first is changed. */
 #include "base/list.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 #include "core/request/request.h"
 
 #include "model/grammar/cpu_bind.h"

@@ -98,7 +98,7 @@ static enum refusal trial_make(struct core *c, const struct msg_update_partition
     for (size_t i = 0; values && i < partition_fields.n; i++) {
         const struct field *f = &partition_fields.field[i];
         if (list_has(m->fields, f->name))
-            field_take(f, trial, values);
+            field_copy(f, trial, values);
     }
     struct gpu_idle idle;
     struct err err = {0};
@@ -138,7 +138,7 @@ static enum refusal partition_change(struct core *c, struct partrec *p,
         *detail = arena_strdup(c->turn.fx->arena, err.text);
         return REFUSE_INVALID_NODE;
     }
-    record_take(c, &partition_fields, &taken, &trial);
+    record_intern(c, &partition_fields, &taken, &trial);
     record_drop(c, &partition_fields, &p->p);
     p->p = taken;
     set_fields_add(c, &p->p.set_fields, m->fields);

@@ -39,7 +39,7 @@ static enum refusal fields_take(struct core *c, const struct msg_update_reservat
                 arena_printf(c->turn.fx->arena, "\"%s\" of a reservation cannot be changed", name);
             return REFUSE_UPDATE;
         }
-        field_take(&reservation_fields.field[i], trial, values);
+        field_copy(&reservation_fields.field[i], trial, values);
     }
     return REFUSE_NONE;
 }
@@ -157,7 +157,7 @@ static enum refusal resv_change(struct core *c, struct resvrec *v,
         refusal = trial_choose(c, &trial, detail);
     if (refusal)
         return refusal;
-    record_take(c, &reservation_fields, &taken, &trial);
+    record_intern(c, &reservation_fields, &taken, &trial);
     record_drop(c, &reservation_fields, &v->r);
     v->r = taken;
     v->look_us = 0;

@@ -35,9 +35,9 @@ static const struct feature_arm *arm_best(const struct core *c, const struct fea
     return best;
 }
 
-enum refusal step_features_take(const struct core *c, const struct job_request *r,
-                                const struct alloc *held, struct arena *a, struct step_want *want,
-                                struct str *detail)
+enum refusal step_features_forbid(const struct core *c, const struct job_request *r,
+                                  const struct alloc *held, struct arena *a, struct step_want *want,
+                                  struct str *detail)
 {
     struct feature_arms arms;
     struct err e = {0};

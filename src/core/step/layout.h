@@ -50,9 +50,9 @@ bool step_want_read(const struct msg_create_step *m, const struct job *job,
                     enum refusal *ret_refusal, struct str *detail);
 /* Forbids the nodes that lack what --constraint asks for. A sentence with the refusal. */
 struct core;
-enum refusal step_features_take(const struct core *c, const struct job_request *r,
-                                const struct alloc *held, struct arena *a, struct step_want *want,
-                                struct str *detail);
+enum refusal step_features_forbid(const struct core *c, const struct job_request *r,
+                                  const struct alloc *held, struct arena *a, struct step_want *want,
+                                  struct str *detail);
 /* Lays the tasks out in these rooms (in the order of the job's nodes). REFUSE_NONE, and *ret is the
  * layout, its texts in the arena; else why not, and a sentence. */
 enum refusal step_layout(const struct step_want *want, const struct step_room *room, size_t n,

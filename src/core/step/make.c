@@ -100,7 +100,7 @@ static struct steprec *step_make(struct core *c, struct jobrec *r, int64_t step_
     st->s.shares = want->shares;
     st->s.no_kill = m->no_kill;
     st->s.key_hash = step_key_hash(m->key);
-    step_layout_take(c, st);
+    step_layout_parse(c, st);
     st->asked = step_asked_settle(c, r, m, st->arena);
     const struct noderec *first = node_find(c, layout->node[0].node);
     text_set(c, &st->s.master_addr, rendezvous_name(c, first));
@@ -163,8 +163,8 @@ static enum refusal place_find(struct core *c, struct jobrec *r, const struct ms
         return REFUSE_UNAVAILABLE;
     }
     if (!step_want_read(m, &r->j, &held, a, want, &refusal, detail) ||
-        (refusal = step_features_take(c, &((const struct job_spec *)m->spec.v)->req, &held, a, want,
-                                      detail)))
+        (refusal = step_features_forbid(c, &((const struct job_spec *)m->spec.v)->req, &held, a,
+                                        want, detail)))
         return refusal;
     refusal = layout_try(c, r, want, &held, ROOM_EVER, a, ret, detail);
     if (refusal == REFUSE_GRES)

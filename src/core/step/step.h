@@ -15,18 +15,23 @@ void step_bind_settle(const struct core *c, const struct jobrec *r, struct job_s
 struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id); /* RUNNING, from now */
 /* The batch script's; made when there is none. */
 struct steprec *batch_step(struct core *c, struct jobrec *r);
+/* With its texts and parts; whoever frees it takes it out of the job's list. */
 void steprec_free(struct core *c, struct steprec *st);
+/* Of a live step: its limit from its start; TIME_UNLIMITED = none of its own. Stored, and its job's
+ * timer is armed. */
 void step_limit_set(struct core *c, struct jobrec *r, struct steprec *st, int64_t limit_us);
 void steps_drop(struct core *c, struct jobrec *r); /* all, with those that wait */
 void steps_trim(struct core *c, struct jobrec *r); /* the oldest ended ones leave memory */
 void step_save(struct core *c, const struct steprec *st);
-void step_layout_take(struct core *c, struct steprec *st); /* parts and layout from its text */
+void step_layout_parse(struct core *c, struct steprec *st); /* parts and layout from its text */
 void step_load(struct core *c, const struct step *row);
 /* After loading: nodes that were told, graces. */
 void steps_restore(struct core *c, struct jobrec *r);
 /* Of its parts; and the job's. */
 void step_usage_sum(struct core *c, struct jobrec *r, struct steprec *st);
+/* Adds what an ended part used, `part->used`, to the step's sum: once a part. */
 void step_usage_end(struct core *c, struct steprec *st, const struct steppart *part);
+/* The fields that say what was used, and no others. */
 void step_usage_copy(struct step *to, const struct step *from);
 
 /* ---- book.c: what steps hold ---- */
@@ -41,25 +46,36 @@ enum room_view {
 /* One a node of `held`. */
 struct step_room *step_rooms(struct core *c, struct jobrec *r, const struct alloc *held,
                              enum room_view view, struct arena *a);
+/* The sets of ids in the rooms; the rooms themselves are the arena's. */
 void step_rooms_done(struct step_room *room, const struct alloc *held);
+/* Stops the program where live steps of the job have more than the job, or one CPU or device twice:
+ * for tests. */
 void step_book_check(const struct core *c, const struct jobrec *r);
 /* Free on that node; 0 = none. */
 int32_t step_port(const struct core *c, uint32_t node, uint64_t salt);
 
 /* ---- tell.c: what nodes and callers are told of a step -------------------------------------- */
 void step_launch_all(struct core *c, struct jobrec *r, struct steprec *st);
+/* Answers create_step or attach_step. warning: a sentence for the user; NULL = none. */
 void step_created_say(struct core *c, const struct step *s, uint64_t conn, uint64_t seq,
                       const char *warning);
+/* Answers the call that waits for the end of a step that has ended. */
 void step_ended_say(struct core *c, struct steprec *st, uint64_t conn, uint64_t seq);
+/* Answers a call that gets no step. */
 void step_refused_say(struct core *c, uint64_t conn, uint64_t seq, enum refusal refusal,
                       const char *detail);
+/* Tells one node to begin its part; nothing where it is not connected, as it is told again when it
+ * comes back (steps_reconcile). */
 void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t node);
 
 /* ---- wishes.c: calls whose step waits for room in its job ----------------------------------- */
 void step_wish_add(struct core *c, struct jobrec *r, const struct msg_create_step *m);
+/* Takes out and frees the i-th of r->wish, with its waiter; it answers nothing. */
 void step_wish_drop(struct core *c, struct jobrec *r, size_t i);
 void step_pending_say(struct core *c, const struct jobrec *r); /* to the call at hand */
 void step_wishes_refuse(struct core *c, struct jobrec *r, enum refusal refusal, const char *detail);
+/* The connection is gone: what it waits for in that job is wished no more. The job may be gone,
+ * too. */
 void step_wish_closed(struct core *c, uint64_t job_id, uint64_t conn);
 
 /* ---- make.c ---- */
@@ -94,6 +110,7 @@ bool step_queue_may_begin(const struct steprec *st);
 bool step_queue_cancel(struct core *c, struct jobrec *r, int64_t step_id);
 /* Those that wait, as they are shown. */
 size_t step_queue_count(const struct jobrec *r);
+/* The i-th of those that wait, i below the count; valid until the queue changes. */
 const struct step *step_queue_at(const struct jobrec *r, size_t i);
 /* NULL = it does not wait. */
 const struct step *step_queue_find(const struct jobrec *r, int64_t step_id);
@@ -104,13 +121,18 @@ struct gone_use {
 };
 const struct gone_use *step_queue_gone_use(const struct jobrec *r); /* NULL: none left */
 void step_queue_free(struct jobrec *r);
+/* A row of the store, after those of its job and steps: it waits, or is what a live step was asked
+ * with. Rows of former runs are left out. */
 void step_queue_load(struct core *c, const struct queued_step *row);
+/* Stops the program where its queue contradicts the job: for tests. */
 void step_queue_check(const struct jobrec *r);
 
 /* ---- gather.c ---- */
 /* A node said something of one of several parts; save: that must be stored. */
 void step_gather(struct core *c, const struct jobrec *r, struct steprec *st, bool save);
+/* In the wake: stores what was gathered, and acknowledges the reports that said it. */
 void steps_gathered(struct core *c);
+/* At the end of the controller. */
 void steps_gathered_done(struct core *c);
 /* Acknowledges a report, once what it says is stored. r: its job, or NULL. */
 void report_ack(struct core *c, const struct jobrec *r, const struct msg_report *m);
@@ -118,6 +140,8 @@ void report_ack(struct core *c, const struct jobrec *r, const struct msg_report 
 /* ---- end.c: what becomes of them ---- */
 /* Of any step but the batch script's. */
 void step_report(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_report *m);
+/* Ends a live step as `how`: its nodes get SIGTERM, and SIGKILL after kill_wait_us. line: what they
+ * write into its output, NULL = nothing. A second call cannot change as what it ends. */
 void step_terminate(struct core *c, struct jobrec *r, struct steprec *st, enum job_state how,
                     int64_t kill_wait_us, const char *line, const char *detail);
 void steps_end_with_job(struct core *c, struct jobrec *r); /* the job ends: they are told with it */
@@ -125,8 +149,13 @@ void steps_end_with_job(struct core *c, struct jobrec *r); /* the job ends: they
 void steps_close(struct core *c, struct jobrec *r, enum job_state how);
 /* Their parts there are over. */
 void steps_node_gone(struct core *c, struct jobrec *r, uint32_t node, bool failed);
+/* The connection is gone: if the step is its, the grace for its command begins. The step may be
+ * over. */
 void step_closed(struct core *c, uint64_t job_id, int64_t step_id, uint64_t conn);
+/* The time of a step of the job is over (steps_due): those for which it is are ended. */
 void steps_fire(struct core *c, struct jobrec *r);
+/* A node that is back says what it has: parts that it lacks are launched again or lost, and what it
+ * has of no live step is ended. */
 void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r,
                      const struct msg_node_hello *m);
 

@@ -289,7 +289,7 @@ void step_save(struct core *c, const struct steprec *st)
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
-void step_layout_take(struct core *c, struct steprec *st)
+void step_layout_parse(struct core *c, struct steprec *st)
 {
     ASSERT(!st->layout.n);
     if (!st->arena)
@@ -342,7 +342,7 @@ void step_load(struct core *c, const struct step *row)
     if (row->state == JOB_PENDING) /* it waits: step_queue_load */
         return;
     struct steprec *st = xcalloc(1, sizeof *st);
-    record_take(c, &step_fields, &st->s, row);
+    record_intern(c, &step_fields, &st->s, row);
     st->suspended_before_us = r->j.suspended_us - row->suspended_us;
     vec_push(&r->step, st);
     if (row->step_id == STEP_BATCH) {
@@ -365,7 +365,7 @@ void steps_restore(struct core *c, struct jobrec *r)
     bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
     for (size_t i = 0; i < r->step.n; i++) {
         struct steprec *st = r->step.v[i];
-        step_layout_take(c, st);
+        step_layout_parse(c, st);
         ended_mark(c, st);
         for (size_t k = 0; k < r->hold.n; k++)
             r->hold.v[k].told |= step_part(st, r->hold.v[k].node) != NULL;

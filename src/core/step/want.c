@@ -3,6 +3,7 @@
  * variables of its environment would for srun. */
 #include "base/alloc.h"
 #include "base/hostlist.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "core/step/layout.h"
 #include "model/grammar/gres.h"
@@ -11,6 +12,8 @@
 
 #include <stdarg.h>
 #include <string.h>
+
+#define FEW_NODES 16
 
 struct want_reading {
     const struct msg_create_step *m;
@@ -22,6 +25,8 @@ struct want_reading {
     enum refusal refusal;
     struct str *detail;
     VEC(struct gres_need) need;
+    /* Places of the job's nodes, plus one: lists may name them many thousand times. */
+    struct map_str *place;
 };
 
 static bool refuse(struct want_reading *x, enum refusal refusal, const char *format, ...)
@@ -38,12 +43,19 @@ static bool refuse(struct want_reading *x, enum refusal refusal, const char *for
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-static ptrdiff_t node_at(const struct want_reading *x, const char *name)
+static ptrdiff_t node_at(struct want_reading *x, const char *name)
 {
-    for (size_t i = 0; i < x->held->n; i++)
+    for (size_t i = 0; !x->place && i < x->held->n && i < FEW_NODES; i++)
         if (text_is(x->held->node[i].node, name))
             return (ptrdiff_t)i;
-    return -1;
+    if (x->held->n <= FEW_NODES)
+        return -1;
+    if (!x->place) {
+        x->place = map_str_new();
+        for (size_t i = x->held->n; i-- > 0;)
+            map_str_put(x->place, x->held->node[i].node, (void *)(uintptr_t)(i + 1));
+    }
+    return (ptrdiff_t)(uintptr_t)map_str_get(x->place, name) - 1;
 }
 
 /* Marks the nodes of a list; those that must be there are of the job. */
@@ -396,6 +408,7 @@ bool step_want_read(const struct msg_create_step *m, const struct job *job,
     if (ok && ret->spread != SPREAD_ARBITRARY)
         nodes_follow(&x);
     vec_done(&x.need);
+    map_str_free(x.place);
     *ret_refusal = x.refusal;
     return ok;
 }

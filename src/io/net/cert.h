@@ -35,6 +35,7 @@ const char *cert_sign(const struct cert_pair *authority, const char *public_key,
 int64_t cert_until(const char *cert, struct err *ret_err);
 /* SHA-256 of the certificate; of any bytes. */
 bool cert_hash(const char *cert, char ret[CERT_HASH_TEXT], struct err *ret_err);
+/* SHA-256 as lower-case hexadecimal digits, with the NUL. */
 void bytes_hash(const void *data, size_t len, char ret[CERT_HASH_TEXT]);
 /* Unpredictable bytes as lower-case hex, 2 × bytes characters. */
 const char *secret_new(size_t bytes, struct arena *a);

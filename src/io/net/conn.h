@@ -97,17 +97,21 @@ void conn_close(struct conn *c);
 void conn_finish(struct conn *c);
 /* Closes at once. `closed` follows in the next round. */
 void conn_abort(struct conn *c);
+/* Nothing more can be sent; it may still be sending what was. */
 bool conn_is_closing(const struct conn *c);
 
+/* As the kernel says now; all zero once the connection is gone. */
 struct conn_peer conn_peer(const struct conn *c);
 /* The same of a socket that is no connection yet. */
 struct conn_peer conn_peer_of(int fd);
 /* Since when part of a frame is there whose rest does not come
  * (clock_monotonic_us); 0 = none is waited for. */
 int64_t conn_half_since(const struct conn *c);
+/* Counted since it was opened, as they were on the wire. */
 uint64_t conn_bytes_in(const struct conn *c);
 uint64_t conn_bytes_out(const struct conn *c);
 uint64_t conn_frames_in(const struct conn *c);
+/* What its callbacks get as their first argument; the caller's. */
 void *conn_ctx(const struct conn *c);
 void conn_set_ctx(struct conn *c, void *ctx);
 

@@ -14,6 +14,7 @@
 #include "base/duration.h"
 #include "base/map.h"
 #include "io/net/conn.h"
+#include "io/net/http_body.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +31,6 @@
 #define PIECE_MAX  (256u << 10) /* copied in one go */
 #define HEADER_MAX 1024         /* of one that is read: more is cut */
 #define BODIES_MAX (256u << 20) /* of all answers that are being taken */
-
-struct http_body {
-    size_t refs, n, bytes;
-    struct str piece[];
-};
 
 enum http_stage { ASKS, WAITS, TAKES };
 
@@ -64,42 +60,6 @@ struct http_server {
     struct map_u64 *by_id; /* in the order in which they came */
     uint64_t last_id;
 };
-
-/* ---- bodies ---- */
-
-struct http_body *http_body_new(struct str *piece, size_t n)
-{
-    struct http_body *b = xcalloc(1, sizeof *b + n * sizeof b->piece[0]);
-    b->refs = 1;
-    b->n = n;
-    for (size_t i = 0; i < n; i++) {
-        b->piece[i] = piece[i];
-        b->bytes += piece[i].len;
-        piece[i] = STR_INIT;
-    }
-    return b;
-}
-
-struct http_body *http_body_of(const char *text)
-{
-    struct str one = STR_INIT;
-    str_add(&one, text);
-    return http_body_new(&one, 1);
-}
-
-void http_body_unref(struct http_body *b)
-{
-    if (!b || --b->refs)
-        return;
-    for (size_t i = 0; i < b->n; i++)
-        str_done(&b->piece[i]);
-    free(b);
-}
-
-size_t http_body_bytes(const struct http_body *b)
-{
-    return b->bytes;
-}
 
 /* ---- answers ---- */
 

@@ -26,6 +26,7 @@ bool link_is_up(const struct link *k);
 /* Sends; what is sent while the link is down is dropped (the caller repeats what matters after
  * `up`). */
 void link_send(struct link *k, const struct message *m);
+/* Bytes that wait to go out; 0 where there is no connection. */
 size_t link_unsent(const struct link *k);
 /* Ends the present connection and connects again (a peer that is silent for too long). */
 void link_reset(struct link *k);

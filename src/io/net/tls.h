@@ -43,6 +43,7 @@ ssize_t tls_read(struct tls *t, void *room, size_t len, struct err *ret_err);
 size_t tls_write(struct tls *t, const void *data, size_t len);
 /* Sealed bytes to be sent. Valid until the next call; tls_sent takes off what the socket took. */
 const char *tls_unsent(const struct tls *t, size_t *ret_len);
+/* So many of the bytes that were to be sent have gone; no more than there were. */
 void tls_sent(struct tls *t, size_t len);
 /* Is the handshake done? */
 bool tls_is_ready(const struct tls *t);

@@ -130,7 +130,7 @@ static bool number_write(int fd)
     return fchmod(fd, 0644) == 0 && pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n) == 0;
 }
 
-bool pid_file_take(struct pid_file *f, const char *path, struct err *ret_err)
+bool pid_file_lock(struct pid_file *f, const char *path, struct err *ret_err)
 {
     f->path = NULL;
     f->fd = lock_take(path, ret_err);

@@ -29,7 +29,7 @@ struct pid_file {
 };
 /* Takes the lock and writes our pid. ERR_EXISTS "… runs already as process N". After daemon_detach,
  * before anything else is touched. */
-bool pid_file_take(struct pid_file *f, const char *path, struct err *ret_err);
+bool pid_file_lock(struct pid_file *f, const char *path, struct err *ret_err);
 void pid_file_drop(struct pid_file *f); /* removes it; nothing if not taken */
 
 #endif

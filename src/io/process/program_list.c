@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "model/settings/key.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -85,7 +86,7 @@ static void filter_check(const char *path, void (*say)(void *ctx, const char *se
 void program_settings_check(const struct settings *s, void (*say)(void *ctx, const char *sentence),
                             void *ctx)
 {
-    setting_check("Prolog", s->prolog, say, ctx);
-    setting_check("Epilog", s->epilog, say, ctx);
+    setting_check(SETTING_KEY(Prolog), s->prolog, say, ctx);
+    setting_check(SETTING_KEY(Epilog), s->epilog, say, ctx);
     filter_check(s->submit_filter, say, ctx);
 }

@@ -50,6 +50,7 @@ struct spawn_result {
 struct spawn *spawn_start(struct loop *l, const struct spawn_options *o,
                           void (*done)(void *ctx, const struct spawn_result *r), void *ctx,
                           struct err *ret_err);
+/* Not after `done`, when the process is reaped. */
 pid_t spawn_pid(const struct spawn *s);
 void spawn_kill(struct spawn *s, int signo); /* to its process group */
 /* Forgets it before it is done: SIGKILL to its group unless detached; `done` is not called. After

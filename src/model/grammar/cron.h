@@ -11,8 +11,8 @@
 #ifndef REMUDA_MODEL_CRON_H
 #define REMUDA_MODEL_CRON_H
 
+#include "base/calendar/zone.h"
 #include "base/err.h"
-#include "base/zone.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -48,6 +48,7 @@ struct gpu_idle {
 /* "warn:30m,notify:1h,cancel:2h,grace:10m,interactive:1h,exempt:astro,exempt:teaching" (units s m h
  * d), or none. Who is ended is told before: that is insisted on. */
 bool gpu_idle_parse(const char *text, struct gpu_idle *ret, struct err *ret_err);
+/* "" beyond the last stage. */
 const char *gpu_idle_word(enum gpu_idle_stage_number stage);
 /* The stage that ends a job; GPU_IDLE_STAGE_COUNT = none does. */
 enum gpu_idle_stage_number gpu_idle_end(const struct gpu_idle *p);

@@ -14,6 +14,7 @@
 #define SIGNAL_STOP 19
 #define SIGNAL_TSTP 20
 
+/* "15", "TERM", "SIGTERM", whatever the letter case; false = none of these, *ret as it was. */
 bool signal_parse(const char *text, int *ret);
 const char *signal_name(int signo); /* "USR1"; NULL if unknown */
 

@@ -9,8 +9,8 @@
 #define REMUDA_MODEL_TIME_WINDOWS_H
 
 #include "base/arena.h"
+#include "base/calendar/zone.h"
 #include "base/err.h"
-#include "base/zone.h"
 
 struct time_window {
     uint32_t days;                        /* bit 0 = Sunday: days on which it opens */

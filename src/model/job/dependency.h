@@ -90,6 +90,7 @@ struct dep_truth {
     bool now;   /* it holds */
     bool final; /* and will for ever, or never will */
 };
+/* Of the whole list, by the status of its parts; an empty one is true. */
 struct dep_truth dependency_truth(const struct dependency_list *d);
 
 bool dep_compares(enum dep_compare how, int64_t a, int64_t b);

@@ -155,7 +155,9 @@ enum mail_type {
     X(ENUM, dialect, &dialect_names, "in whose words it was submitted: slurm, lsf or pbs")                                 \
     X(TEXT, project, 0, "project it was submitted under, as asked (bsub -P)")                                            \
     X(TEXT, dialect_site, 0, "of PBS: flavour and server, \"pro:head\"; NULL = none")                                     \
-    X(TEXT, job_group, 0, "group of jobs it was submitted in, as asked (bsub -g): /a/b")
+    X(TEXT, job_group, 0, "group of jobs it was submitted in, as asked (bsub -g): /a/b") \
+    X(TEXT, later_env, 0, "variables given after the submission, over those of it (model/env/later_env.h)") \
+    X(TEXT, shell, 0, "program that runs the script, instead of the one that its first line names")
 
 /* What became of it. */
 #define JOB_STATE_FIELDS(X)                                                                                              \
@@ -184,6 +186,7 @@ enum mail_type {
     X(TIME, end_us, 0, "ended; while running, when its limit ends; else 0")                                              \
     X(TIME, suspend_us, 0, "suspended or resumed last")                                                                  \
     X(SPAN, suspended_us, 0, "time spent suspended in earlier suspensions of this run")                                  \
+    X(SPAN, resize_suspended_us, 0, "of that, before it gave nodes back last")                                           \
     X(ENUM, suspended_by, &suspender_names, "who suspended it: somebody, preemption, or gang scheduling")                \
     X(TIME, stopped_us, 0, "while RUNNING: since when it is stopped by SIGSTOP or SIGTSTP (STOPPED); 0 = is not")           \
     X(BOOL, stopped_partly, 0, "stopped_us: the script alone was told, or its steps alone")                               \

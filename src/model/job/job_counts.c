@@ -100,6 +100,11 @@ int64_t job_billing(const struct job *j)
     return j->billing_asked_plus1 ? j->billing_asked_plus1 - 1 : job_cpus(j);
 }
 
+int64_t job_part_suspended_us(const struct job *j)
+{
+    return j->suspended_us - j->resize_suspended_us;
+}
+
 int64_t job_accrue_us(const struct job *j)
 {
     if (!j->eligible_us || j->accrue_us == ACCRUES_NOT)

@@ -7,6 +7,7 @@
 
 /* Allocated, or asked for at least; 1 or more. */
 int32_t job_nodes(const struct job *j);
+/* What it has; while it has nothing, what it asks for. */
 int32_t job_tasks(const struct job *j);
 int32_t job_cpus(const struct job *j);
 /* Allocated, or asked for, in MiB; 0 = its partition's default, which is not known here. */
@@ -17,6 +18,9 @@ int64_t job_gpus_asked(const struct job *j);
 int32_t job_gpus_held(const char *gres);
 /* Billing units as its record has them; its CPUs where no weights apply. */
 int64_t job_billing(const struct job *j);
+/* How long it was stopped since it gave nodes back last, in stops that are over; of a run that did
+ * not, at all. */
+int64_t job_part_suspended_us(const struct job *j);
 /* From when on it gains priority by age; 0 = it does not. */
 int64_t job_accrue_us(const struct job *j);
 /* The limit that it asks for, in whole seconds' µs; 0 = it gives none, or is to have none. */

@@ -21,6 +21,8 @@ struct pattern_env {
 struct job;
 struct pattern_env pattern_env_of_job(const struct job *j);
 
+/* Appends the name; what is no known letter stays as it is. A backslash anywhere turns replacement
+ * off. */
 void pattern_expand(const char *pattern, const struct pattern_env *env, struct str *out);
 
 #endif

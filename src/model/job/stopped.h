@@ -8,6 +8,7 @@
 
 #define STATE_STOPPED "STOPPED"
 
+/* It runs, and its processes were stopped by a signal: Slurm shows that as a state. */
 bool job_is_stopped(const struct job *j);
 /* The state that listings show; live as long as the program. */
 const char *job_state_shown(const struct job *j);

@@ -3,6 +3,8 @@
 #ifndef REMUDA_MODEL_DIAG_H
 #define REMUDA_MODEL_DIAG_H
 
+#include "base/arena.h"
+#include "base/str.h"
 #include "model/fields.h"
 
 // clang-format off
@@ -57,5 +59,15 @@ struct diag {
     DIAG_FIELDS(FIELD_MEMBER)
 };
 extern const struct fields diag_fields;
+
+/* One of diag.rpcs or diag.rpc_users: a text, as rows of a query have no lists in them. */
+struct rpc_count {
+    const char *name; /* without blanks */
+    uint64_t number, count, us;
+};
+/* One more at the end of the list. */
+void rpc_counts_add(struct str *list, const struct rpc_count *one);
+/* The next of the list; its name lives in the arena. False: there is none. */
+bool rpc_counts_next(struct span *rest, struct arena *a, struct rpc_count *ret);
 
 #endif

@@ -20,6 +20,7 @@ struct gpu_use {
 
 #define GPU_USE_MAX 64u
 
+/* Appends one GPU, behind a ';' where there are others; gpu_use_read reads it. */
 void gpu_use_format(const struct gpu_use *u, struct str *out);
 /* At most `max` of them; what is no entry, or cannot be, is left out. Returns how many. */
 size_t gpu_use_read(const char *text, struct gpu_use *ret, size_t max);

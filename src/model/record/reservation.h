@@ -3,7 +3,7 @@
 #ifndef REMUDA_MODEL_RESERVATION_H
 #define REMUDA_MODEL_RESERVATION_H
 
-#include "base/zone.h"
+#include "base/calendar/zone.h"
 #include "model/fields.h"
 
 /* X(FLAG, name as in Flags=, sign with which it may be changed later: ' ' set only when it is made,
@@ -89,6 +89,7 @@ extern const struct fields reservation_fields;
 bool resv_flags_parse(const char *text, uint32_t *ret_flags, int64_t *ret_purge_us,
                       struct err *ret_err);
 struct str;
+/* Appends the words with commas between them, as scontrol shows them; nothing where none is set. */
 void resv_flags_format(const struct reservation *r, struct str *out);
 
 /* Start of the next time after that which begins at start_us; INT64_MAX = there is none. */

@@ -85,6 +85,7 @@ extern const struct series_value series_values[];
 extern const size_t series_values_n;
 /* NULL = none of that number (of a later release), or word. */
 const struct series_value *series_value_of(uint32_t id);
+/* By its word, whatever the letter case; NULL = there is none. */
 const struct series_value *series_value_named(struct span word);
 
 /* One value of a sample. */

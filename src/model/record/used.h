@@ -24,7 +24,13 @@
     X(I64, node_s, 0, "nodes")                                                                     \
     X(I64, billing_s, 0, "billing units")                                                          \
     X(I64, planned_cpu_s, 0, "CPUs that jobs which have started since waited for, from when they might start") \
-    X(TEXT, gres, 0, "generic resources: gpu=7200,gpu:v100=7200")
+    X(TEXT, gres, 0, "generic resources: gpu=7200,gpu:v100=7200")                                  \
+    X(U64, there, 0, "of an hour in an archive: runs that ran already as it began")
+/* An hour's sum that an archive had. */
+#define USED_HOUR_FIELDS(X)                                                                        \
+    X(TEXT, who, 0, "by whom and where, in one word: made of the next seven")                      \
+    USED_BY_FIELDS(X)                                                                              \
+    USED_FIELDS(X)
 
 /* A node from when it became so until it was otherwise. */
 #define NODE_SPELL_FIELDS(X)                                                                       \
@@ -44,9 +50,17 @@ struct used {
     USED_BY_FIELDS(FIELD_MEMBER)
     USED_FIELDS(FIELD_MEMBER)
 };
+struct used_hour {
+    USED_HOUR_FIELDS(FIELD_MEMBER)
+};
 struct node_spell {
     NODE_SPELL_FIELDS(FIELD_MEMBER)
 };
-extern const struct fields used_fields, node_spell_fields;
+extern const struct fields used_fields, used_hour_fields, node_spell_fields;
+
+struct str;
+/* The row of the sum of an hour. Texts stay the sum's; `who` is made in the buffer. */
+struct used_hour used_hour_of(const struct used *u, struct str *who);
+struct used used_of_hour(const struct used_hour *h);
 
 #endif

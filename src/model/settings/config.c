@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "model/limits.h"
 #include "model/settings/config_parser.h"
+#include "model/settings/key.h"
 #include "model/settings/settings_value.h"
 
 #include <string.h>
@@ -172,7 +173,7 @@ void config_warn_value(struct parser *p, const char *key, const char *value)
 static bool given_before(struct parser *p, const struct setting *k, const char *value)
 {
     struct place *before = &p->given[k - setting_table];
-    bool again = before->file != NULL, host = text_is(k->key, "SlurmctldHost");
+    bool again = before->file != NULL, host = text_is(k->key, SETTING_KEY(SlurmctldHost));
     if (again && host)
         config_warn(p, WEIGHS_MEANING,
                     "a second SlurmctldHost, %.60s, has no effect in Remuda: there is one "
@@ -183,6 +184,18 @@ static bool given_before(struct parser *p, const struct setting *k, const char *
                     before->file, before->line);
     *before = p->at;
     return again && host;
+}
+
+/* Says no more than a file without the line, so that nothing is missed: UsePAM=0,
+ * JobCompType=jobcomp/none. */
+static bool value_is_off(const char *value)
+{
+    static const char *const off[] = {"", "0", "no", "none", "null", "(null)", "-1"};
+    const char *slash = strrchr(value, '/');
+    for (size_t i = 0; i < ARRAY_LEN(off); i++)
+        if (text_is_nocase(value, off[i]))
+            return true;
+    return slash && text_is_nocase(slash + 1, "none");
 }
 
 static bool setting_take(struct parser *p, const struct word *w, struct err *ret_err)
@@ -197,7 +210,8 @@ static bool setting_take(struct parser *p, const struct word *w, struct err *ret
         warn_kept(p, k);
         config_warn_value(p, k->key, w->value);
     } else if (idle) {
-        config_warn(p, idle->missed ? WEIGHS_MEANING : WEIGHS_NOTHING,
+        bool missed = idle->missed && !value_is_off(w->value);
+        config_warn(p, missed ? WEIGHS_MEANING : WEIGHS_NOTHING,
                     "%s is known to Slurm but has no effect in Remuda: %s", idle->key, idle->why);
     } else {
         warn_unknown_setting(p, w->key);
@@ -238,7 +252,7 @@ static bool include_take(struct parser *p, const char *path, struct err *ret_err
 
 static bool line_take(struct parser *p, const struct line *line, struct err *ret_err)
 {
-    bool taken, ok = config_line_take(p, line, &taken, ret_err);
+    bool taken, ok = config_line_parse(p, line, &taken, ret_err);
     for (size_t i = 0; ok && !taken && i < line->n; i++) {
         const struct word *w = &line->word[i];
         if (text_is_nocase(w->key, "Include"))
@@ -317,7 +331,7 @@ static bool file_parse(struct parser *p, const char *text, const char *file, str
     return ok;
 }
 
-bool config_file_take(struct parser *p, const char *text, const char *file, struct err *ret_err)
+bool config_file_parse(struct parser *p, const char *text, const char *file, struct err *ret_err)
 {
     return file_parse(p, text, file, ret_err);
 }
@@ -351,7 +365,7 @@ static void alone_warn(struct parser *p, const struct setting *s, const char *mi
 static void alone_look(struct parser *p)
 {
     if (!p->settings->word.metrics_on)
-        alone_warn(p, setting_find("MetricsAddress"), "MetricsType=metrics/openmetrics");
+        alone_warn(p, setting_find(SETTING_KEY(MetricsAddress)), "MetricsType=metrics/openmetrics");
 }
 
 static void result_fill(struct parser *p, struct config *ret)

@@ -1,6 +1,6 @@
 /* Slurm's cluster-wide keys that are not there. Of each: is it missed, as who sets it counts on
  * something (who may do what, limits, privacy, health, what happens to a job)? Then it is told of
- * by itself. */
+ * by itself, unless its value says that nothing is wanted. */
 #include "base/alloc.h"
 #include "model/settings/config_keys.h"
 
@@ -102,7 +102,7 @@ const struct idle_key idle_keys[] = {
     {"JobCredentialPublicCertificate", false, "users are known by the kernel, hosts by certificates"},
     {"JobDefaults", true, "what a job gets with its GPUs is said by the partition, DefCpuPerGPU and DefMemPerGPU"},
     {"JobFileAppend", true, "output files of a job that is requeued are as --open-mode says"},
-    {"JobSubmitPlugins", true, "submissions are not passed through programs of the site"},
+    {"JobSubmitPlugins", true, "plugins are not loaded; SubmitFilter=PROGRAM is asked about each submission (docs/submit-filter.md)"},
     {"KeepAliveTime", false, "a job starts or fails; nothing waits for a time"},
     {"LaunchType", false, "of an old release"},
     {"LogTimeFormat", false, "logs are in the state directory; `remuda status` says where it is"},
@@ -154,7 +154,7 @@ const struct idle_key idle_keys[] = {
     {"SlurmctldPrimaryOffProg", true, "there is one controller; it is started again where it fails, and its state moved with `remuda backup`"},
     {"SlurmctldPrimaryOnProg", true, "there is one controller; it is started again where it fails, and its state moved with `remuda backup`"},
     {"SlurmctldSyslogDebug", false, "logs are in the state directory; `remuda status` says where it is"},
-    {"SlurmctldTimeout", true, "there is one controller; it is started again where it fails, and its state moved with `remuda backup`"},
+    {"SlurmctldTimeout", false, "there is one controller; it is started again where it fails, and its state moved with `remuda backup`"},
     {"SlurmdDebug", false, "logs are in the state directory; `remuda status` says where it is"},
     {"SlurmdLogFile", false, "logs are in the state directory; `remuda status` says where it is"},
     {"SlurmdParameters", false, "there are no plugins"},

@@ -267,8 +267,8 @@ static bool frontend_line(struct parser *p, const struct line *line, struct err 
     return true;
 }
 
-bool config_line_take(struct parser *p, const struct line *line, bool *ret_mine,
-                      struct err *ret_err)
+bool config_line_parse(struct parser *p, const struct line *line, bool *ret_mine,
+                       struct err *ret_err)
 {
     static const struct {
         const char *start;

@@ -79,7 +79,7 @@ bool config_error_at(const struct place *at, const char *what, struct err *ret_e
 /* Reads topology.conf if it is there and no line has described switches, and checks the whole. */
 bool config_topology_finish(struct parser *p, struct config *ret, struct err *ret_err);
 /* Takes the lines of a file. */
-bool config_file_take(struct parser *p, const char *text, const char *file, struct err *ret_err);
+bool config_file_parse(struct parser *p, const char *text, const char *file, struct err *ret_err);
 bool config_switch_line(struct parser *p, const struct line *line, struct err *ret_err);
 bool config_block_line(struct parser *p, const struct line *line, struct err *ret_err);
 bool config_block_sizes(struct parser *p, const struct line *line, struct err *ret_err);
@@ -87,8 +87,8 @@ bool config_block_sizes(struct parser *p, const struct line *line, struct err *r
 /* A line that starts with one of NodeName, PartitionName, NodeSet, DownNodes, FrontendName,
  * SwitchName, BlockName and BlockSizes. *ret_mine false: it starts with none of them and nothing
  * was done. */
-bool config_line_take(struct parser *p, const struct line *line, bool *ret_mine,
-                      struct err *ret_err);
+bool config_line_parse(struct parser *p, const struct line *line, bool *ret_mine,
+                       struct err *ret_err);
 /* After the last line: node sets, DownNodes, and the node lists of the partitions. */
 bool config_lines_finish(struct parser *p, struct err *ret_err);
 

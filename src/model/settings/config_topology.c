@@ -66,7 +66,7 @@ static bool file_find(struct parser *p, struct err *ret_err)
     const char *text =
         p->topo.n == 0 && p->reader ? p->reader(p->reader_ctx, "topology.conf", p->a, &err) : NULL;
     if (text)
-        return config_file_take(p, text, "topology.conf", ret_err);
+        return config_file_parse(p, text, "topology.conf", ret_err);
     if (p->topo.n == 0 && p->reader && err.code != ERR_NOT_FOUND)
         return err_set(ret_err, err.code, "%s", err.text);
     return true;

@@ -4,8 +4,8 @@
 #ifndef REMUDA_MODEL_SETTINGS_H
 #define REMUDA_MODEL_SETTINGS_H
 
-#include "base/age.h"
 #include "base/arena.h"
+#include "base/calendar/age.h"
 #include "base/err.h"
 #include "model/fields.h"
 #include "model/record/node.h"
@@ -249,8 +249,8 @@ struct config {
     struct partition *part;
     size_t nparts;
     struct topology topology; /* empty with TopologyPlugin=topology/flat */
-    /* Local time as base/zone.h writes it; NULL = UTC. Not parsed: whoever reads the file fills it
-     * in. */
+    /* Local time as base/calendar/zone.h writes it; NULL = UTC. Not parsed: whoever reads the file
+     * fills it in. */
     const char *zone;
     const char **warning;  /* "remuda.conf:12: unknown key \"NodeNam\"; did you mean NodeName?" */
     const uint8_t *weighs; /* enum config_weight of each */

@@ -8,6 +8,7 @@
 /* The text must outlive the settings (texts are kept, not copied). */
 bool setting_set(const struct setting *k, struct settings *s, const char *text,
                  struct err *ret_err);
+/* YES, NO, TRUE, FALSE, ON, OFF, 1, 0, whatever the letter case. */
 bool setting_parse_bool(const char *text, bool *ret, struct err *ret_err);
 /* UNLIMITED is 0. */
 bool setting_parse_mib(const char *text, int64_t *ret, struct err *ret_err);

@@ -34,6 +34,7 @@ void topology_nodes(const struct topology *t, const struct topo_row *row, struct
 /* "s3.s0.n1" and "switch.switch.node", NULL without a topology. */
 const char *topology_address(const struct topology *t, const char *node, struct arena *a);
 const char *topology_pattern(const struct topology *t, const char *node, struct arena *a);
+/* NULL = no switch or block of that name. */
 const struct topo_row *topology_find(const struct topology *t, const char *name);
 
 #endif

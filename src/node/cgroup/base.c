@@ -12,10 +12,10 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "io/process/groups.h"
+#include "node/cgroup/controllers.h"
 #include "node/cgroup/fs.h"
 #include "node/cgroup/scope.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,13 +41,6 @@ struct cgroup_system cgroup_system_here(void)
 }
 
 /* ---- where controllers are ---- */
-
-struct base_place {
-    char point[PATH_MAX]; /* where the hierarchy is mounted */
-    char own[PATH_MAX];   /* the group of this process in it, "" = the top */
-    char why[512];        /* why it cannot be used */
-    char no_scope[128];   /* why systemd made no scope */
-};
 
 /* `controller` "" = version 2. */
 static bool mount_find(const struct cgroup_system *sys, const char *controller,
@@ -252,12 +245,6 @@ static void controllers_enable(const char *dir)
     }
 }
 
-static bool lists(const char *dir, const char *file, const char *controller)
-{
-    char text[256];
-    return cgroup_get(dir, file, text, sizeof text) && strstr(text, controller);
-}
-
 /* Makes `dir/name` with what controllers can be had there. */
 static bool v2_base_in(struct cgroup_bases *b, const char *dir, const char *name,
                        struct base_place *p)
@@ -303,179 +290,15 @@ static bool v2_base(struct cgroup_bases *b, const struct cgroup_system *sys, con
         return false;
     snprintf(own, sizeof own, "%s%s", p->point, p->own);
     bool machine_root = sys->is_root && *p->own;
-    bool offered = lists(machine_root ? p->point : own, "cgroup.controllers", "memory");
+    bool offered = cgroup_lists(machine_root ? p->point : own, "cgroup.controllers", "memory");
     if (machine_root && wants_memory && offered)
         return v2_machine_base(b, sys, name, p);
-    if (offered && !lists(own, "cgroup.subtree_control", "memory") && !may_hand_down(own)) {
+    if (offered && !cgroup_lists(own, "cgroup.subtree_control", "memory") && !may_hand_down(own)) {
         snprintf(leaf, sizeof leaf, "%s/" DAEMONS_LEAF, own);
         if (cgroup_make(leaf))
             processes_move(own, leaf);
     }
     return v2_base_in(b, own, name, p);
-}
-
-bool cgroup_base_next(struct span *rest, char *controller, size_t controller_size, char *dir,
-                      size_t dir_size)
-{
-    ASSERT(controller_size > 0 && dir_size > 0);
-    struct span line, head;
-    if (!span_next(rest, '\n', &line) || line.len == 0 || !span_next(&line, '=', &head))
-        return false;
-    snprintf(controller, controller_size, "%.*s", (int)head.len, head.data);
-    snprintf(dir, dir_size, "%.*s", (int)line.len, line.data);
-    return true;
-}
-
-bool cgroup_unified_has(const char *controller, const char *which)
-{
-    struct span rest = span_of(text_starts(controller, "unified:") ? controller + strlen("unified:")
-                                                                   : ""),
-                one;
-    while (span_next(&rest, '+', &one))
-        if (span_is(one, which))
-            return true;
-    return false;
-}
-
-/* ---- what can be done with them ---- */
-
-/* The base that has the controller; *ret_v2: in version 2. */
-static bool base_of(const struct cgroup_bases *b, const char *which, char *dir, size_t size,
-                    bool *ret_v2)
-{
-    struct span rest = span_of(str_text(&b->text));
-    char controller[300];
-    while (cgroup_base_next(&rest, controller, sizeof controller, dir, size)) {
-        *ret_v2 = cgroup_unified_has(controller, which);
-        if (*ret_v2 || strcmp(controller, which) == 0)
-            return true;
-    }
-    return false;
-}
-
-struct telling {
-    struct cgroup_bases *b;
-    struct str v1, v2, lacks;
-};
-
-static void has_add(struct telling *t, bool is_v2, const char *what)
-{
-    struct str *to = is_v2 ? &t->v2 : &t->v1;
-    str_addf(to, "%s%s", to->len ? ", " : "", what);
-}
-
-/* "What, in other words (why): what is done instead". */
-static void lacks_add(struct telling *t, const char *what, const char *why, const char *instead)
-{
-    str_addf(&t->lacks, "; %s (%s)%s%s", what, why, *instead ? ": " : "", instead);
-}
-
-static const char *why_of(struct base_place *v1, const struct base_place *v2,
-                          const char *controller)
-{
-    if (!*v1->point && *v2->point && !*v2->why &&
-        lists(v2->point, "cgroup.controllers", controller))
-        snprintf(v1->why, sizeof v1->why, "the %s controller is not delegated to %.400s",
-                 controller, v2->own);
-    return *v1->point && *v1->why ? v1->why : *v2->point && *v2->why ? v2->why : v1->why;
-}
-
-static void cores_tell(struct telling *t, const char *why)
-{
-    char dir[PATH_MAX];
-    bool v2;
-    if (base_of(t->b, "cpuset", dir, sizeof dir, &v2))
-        has_add(t, v2, "cores");
-    else
-        lacks_add(t, "jobs are kept on their cores by affinity only", why,
-                  "programs can change it");
-}
-
-static void memory_tell(struct telling *t, const char *why)
-{
-    char dir[PATH_MAX];
-    bool v2;
-    t->b->limits_memory = base_of(t->b, "memory", dir, sizeof dir, &v2);
-    if (!t->b->limits_memory) {
-        lacks_add(t, "memory is not limited by the kernel", why,
-                  "jobs over their memory are found by sampling and ended");
-        return;
-    }
-    has_add(t, v2, "memory");
-    if (cgroup_has(dir, v2 ? "memory.swap.max" : "memory.memsw.limit_in_bytes"))
-        has_add(t, v2, "swap");
-    else
-        lacks_add(t, "swap is not limited",
-                  "this kernel does not count it; swapaccount=1 at boot may help", "");
-}
-
-static void devices_tell(struct telling *t, const struct cgroup_system *sys, const char *why)
-{
-    char dir[PATH_MAX];
-    bool v2 = false, v1 = base_of(t->b, "devices", dir, sizeof dir, &v2);
-    bool program = !v1 && sys->is_root && strstr(str_text(&t->b->text), "unified:");
-    t->b->hides_devices = sys->is_root && (v1 || program);
-    if (t->b->hides_devices)
-        has_add(t, program, "devices");
-    else
-        lacks_add(t, "devices of other jobs are not hidden", sys->is_root ? why : "that takes root",
-                  "");
-}
-
-/* Can all processes of a group be ended in one go? */
-static bool ends_all(const struct cgroup_bases *b)
-{
-    struct span rest = span_of(str_text(&b->text));
-    char controller[300], dir[PATH_MAX];
-    bool kills = false;
-    while (cgroup_base_next(&rest, controller, sizeof controller, dir, sizeof dir))
-        kills |= cgroup_has(dir, "cgroup.kill");
-    return kills;
-}
-
-static void end_tell(struct telling *t)
-{
-    char dir[PATH_MAX];
-    bool v2;
-    if (ends_all(t->b))
-        has_add(t, true, "the end of all processes");
-    else if (base_of(t->b, "freezer", dir, sizeof dir, &v2))
-        has_add(t, false, "the end of all processes");
-    else
-        lacks_add(t, "processes of a job are found by descent to end them",
-                  "there is no cgroup.kill and no freezer", "");
-}
-
-static void tell(struct cgroup_bases *b, const struct cgroup_system *sys, struct base_place *memory,
-                 struct base_place *cpuset, struct base_place *devices, struct base_place *pids,
-                 const struct base_place *v2)
-{
-    struct telling t = {.b = b, .v1 = STR_INIT, .v2 = STR_INIT, .lacks = STR_INIT};
-    char dir[PATH_MAX];
-    bool is_v2;
-    if (!sys->is_virtual)
-        cores_tell(&t, why_of(cpuset, v2, "cpuset"));
-    memory_tell(&t, why_of(memory, v2, "memory"));
-    if (!sys->is_virtual)
-        devices_tell(&t, sys, why_of(devices, v2, "devices"));
-    if (base_of(b, "pids", dir, sizeof dir, &is_v2))
-        has_add(&t, is_v2, "number of processes");
-    else
-        lacks_add(&t, "the number of processes is not limited", why_of(pids, v2, "pids"), "");
-    end_tell(&t);
-    if (*v2->no_scope)
-        lacks_add(&t, "systemd gave no scope for jobs", v2->no_scope,
-                  "their groups are beside its own");
-    b->complete = t.lacks.len == 0;
-    if (t.v1.len)
-        str_addf(&b->said, "enforced by cgroup v1: %s", str_text(&t.v1));
-    if (t.v2.len)
-        str_addf(&b->said, "%senforced by cgroup v2: %s", b->said.len ? "; " : "", str_text(&t.v2));
-    if (t.lacks.len)
-        str_add(&b->said, str_text(&t.lacks) + (b->said.len ? 0 : 2));
-    str_done(&t.v1);
-    str_done(&t.v2);
-    str_done(&t.lacks);
 }
 
 /* ---- the whole ---- */
@@ -485,26 +308,26 @@ static void pids_limit(const struct cgroup_bases *b, const struct cgroup_system 
 {
     char dir[PATH_MAX];
     bool is_v2;
-    if (sys->pids > 0 && base_of(b, "pids", dir, sizeof dir, &is_v2))
+    if (sys->pids > 0 && cgroup_base_of(b, "pids", dir, sizeof dir, &is_v2))
         cgroup_put_number(dir, "pids.max", sys->pids);
 }
 
 void cgroup_bases_make(struct cgroup_bases *b, const struct cgroup_system *sys, const char *key,
                        const char *former)
 {
-    struct base_place *p = xcalloc(6, sizeof *p);
+    struct base_places *p = xcalloc(1, sizeof *p);
     char name[300];
     *b = (struct cgroup_bases){.text = STR_INIT, .said = STR_INIT, .scope = STR_INIT};
     snprintf(name, sizeof name, CGROUP_NAME_START "%.200s", key);
-    bool memory = v1_base(b, sys, "memory", name, &p[0]);
-    v1_base(b, sys, "cpuset", name, &p[1]);
-    v1_base(b, sys, "devices", name, &p[2]);
-    v1_base(b, sys, "pids", name, &p[3]);
-    v2_base(b, sys, name, !memory, &p[5]);
-    if (!ends_all(b))
-        v1_base(b, sys, "freezer", name, &p[4]);
+    bool memory = v1_base(b, sys, "memory", name, &p->memory);
+    v1_base(b, sys, "cpuset", name, &p->cpuset);
+    v1_base(b, sys, "devices", name, &p->devices);
+    v1_base(b, sys, "pids", name, &p->pids);
+    v2_base(b, sys, name, !memory, &p->v2);
+    if (!cgroup_bases_end_all(b))
+        v1_base(b, sys, "freezer", name, &p->freezer);
     pids_limit(b, sys);
-    tell(b, sys, &p[0], &p[1], &p[2], &p[3], &p[5]);
+    cgroup_bases_tell(b, sys, p);
     free(p);
     if (former)
         former_remove(former);

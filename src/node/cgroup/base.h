@@ -21,6 +21,7 @@ struct cgroup_system {
     /* Processes and threads that all jobs of the node may have together; 0 = no limit. */
     int64_t pids;
 };
+/* This machine's; tests describe others. */
 struct cgroup_system cgroup_system_here(void);
 
 #define CGROUP_BASES_MAX 8

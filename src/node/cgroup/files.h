@@ -29,6 +29,8 @@ struct cgroup_files {
 /* The text of such a file of the open group. False with errno. */
 bool cgroup_file_get(struct cgroup_files *f, enum cgroup_file which, int dir_fd, bool v2,
                      char *buffer, size_t size);
+/* Opened at the first use, below dir_fd; false, with errno, where the file is not there or refuses
+ * the text. */
 bool cgroup_file_put(struct cgroup_files *f, enum cgroup_file which, int dir_fd, bool v2,
                      const char *text);
 /* Opens version 1's `tasks` of group i, which cgroup_files_enter is to write to. */

@@ -62,6 +62,7 @@ bool cgroup_put_at(int dir_fd, const char *file, const char *text)
 
 bool cgroup_put_number(const char *dir, const char *file, int64_t value)
 {
+    ASSERT(dir[0] == '/');
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)value);
     return cgroup_put(dir, file, text);
@@ -81,6 +82,7 @@ bool cgroup_get_at(int dir_fd, const char *file, char *buffer, size_t size)
 
 bool cgroup_has(const char *dir, const char *file)
 {
+    ASSERT(dir[0] == '/');
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", dir, file);
     return access(path, F_OK) == 0;

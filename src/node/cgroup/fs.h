@@ -11,7 +11,9 @@
 /* A control file as a whole. False with errno. A text that does not fit is cut. */
 bool cgroup_put(const char *dir, const char *file, const char *text);
 bool cgroup_put_number(const char *dir, const char *file, int64_t value);
+/* Reads what fits, with a NUL; false, with errno, where it cannot be read. `dir` is absolute. */
 bool cgroup_get(const char *dir, const char *file, char *buffer, size_t size);
+/* Controllers that are off have no such files. */
 bool cgroup_has(const char *dir, const char *file);
 /* The same of a group that is open: its path is not walked again. `file` may be "../FILE", of the
  * group above. */

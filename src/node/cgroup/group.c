@@ -219,6 +219,7 @@ static void known_as(struct step_cgroup *c, const char *bases, const char *name)
 void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name,
                       const struct cgroup_limits *limits)
 {
+    ASSERT(name[0] && !strchr(name, '/'));
     struct span rest = span_of(bases);
     char controller[300], base[PATH_MAX];
     struct group_making m;

@@ -50,6 +50,7 @@ struct cgroup_limits {
     const char *deny;         /* device files to hide, "195:1 195:2"; NULL = none; see `hides` */
 };
 
+/* "g7.2"; and back: false for folders that are not ours. */
 void step_cgroup_name(int64_t group, int64_t part, char name[CGROUP_NAME_BYTES]);
 bool step_cgroup_name_parse(const char *name, int64_t *ret_group, int64_t *ret_part);
 

@@ -10,6 +10,7 @@ struct group_memory {
     int64_t cache_bytes; /* page cache */
     int64_t swap_bytes;
 };
+/* In bytes; -1 = the kernel does not say. */
 void group_memory_read(const struct step_cgroup *c, struct group_memory *ret);
 /* Time in which some of its processes waited, in µs since it was made; `file` is "cpu.pressure",
  * "memory.pressure" or "io.pressure". -1: this kernel or version does not tell. */

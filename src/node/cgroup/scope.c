@@ -154,6 +154,7 @@ bool cgroup_scope_take(const char *point, const char *key, char *dir, size_t siz
 
 void cgroup_scope_end(const char *dir)
 {
+    ASSERT(dir[0] == '/');
     char leaf[PATH_MAX];
     snprintf(leaf, sizeof leaf, "%.4000s/" SLEEPERS_LEAF, dir);
     cgroup_kill_each(leaf);

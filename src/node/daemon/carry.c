@@ -82,14 +82,18 @@ void node_note(struct node_daemon *d, const struct note *n)
 
 /* ---- starting ---- */
 
-static void start_failed(struct node_daemon *d, const struct msg_launch *l, const struct err *err)
+static struct note ids_of(const struct msg_launch *l)
 {
     const struct job *j = l->job.v;
-    struct note n = {.kind = NOTE_FAILED,
-                     .job_id = (int64_t)j->id,
-                     .attempt = j->attempt,
-                     .step_id = l->step_id,
-                     .at_us = clock_now_us()};
+    return (struct note){.job_id = (int64_t)j->id, .attempt = j->attempt, .step_id = l->step_id};
+}
+
+static void start_failed(struct node_daemon *d, const struct msg_launch *l, const struct err *err)
+{
+    struct note n = ids_of(l);
+    herd_gave_up(d->herd, &n);
+    n.kind = NOTE_FAILED;
+    n.at_us = clock_now_us();
     n.retry = err->code != ERR_INVALID;
     snprintf(n.detail, sizeof n.detail, "%.500s", err->text);
     node_note(d, &n);
@@ -134,6 +138,8 @@ static void start(struct node_daemon *d, const struct msg_launch *l)
     w->daemon = d;
     w->arena = arena_new();
     record_copy(message_table[MSG_LAUNCH].fields, &w->launch, l, w->arena);
+    const struct note ids = ids_of(l);
+    herd_expect(d->herd, &ids);
     owners_ask(d->owners, j->user_id, j->group_id, owner_found, w);
 }
 
@@ -234,6 +240,7 @@ static void epilog(struct node_daemon *d, const struct agent_effect *e)
 
 void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
 {
+    ASSERT(d->agent);
     switch (e->kind) {
     case AGENT_SEND: link_send(d->link, &e->msg); break;
     case AGENT_PROLOG: prolog(d, e); break;

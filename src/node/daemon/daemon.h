@@ -12,6 +12,7 @@
 #include "node/cgroup/base.h"
 #include "node/daemon/herd.h"
 #include "node/daemon/launch.h"
+#include "node/daemon/output_ask.h"
 #include "node/daemon/programs.h"
 #include "node/daemon/series_feed.h"
 #include "node/hardware/gpu_watch.h"
@@ -45,6 +46,7 @@ struct node_daemon {
     struct herd_link *herd;
     struct owners *owners;
     struct programs *programs;
+    struct output_asker *outputs;
     struct gpu_watch *gpus;
     struct series_feed *series;
     struct timer *wake;
@@ -67,6 +69,7 @@ struct node_daemon {
 /* daemon/options.c: the command line. --print-config: what this machine is, as a line of the
  * configuration; the exit status. */
 bool node_options_read(int argc, char **argv, struct node_options *o, struct err *ret_err);
+/* `slurmd -C`: this machine as a line of the configuration. Returns the exit code. */
 int node_config_print(const struct node_options *o);
 /* STATE/gres.conf; NULL = there is no state directory. */
 const char *node_gres_conf(const struct node_options *o, struct arena *a);
@@ -103,7 +106,9 @@ void node_gpus_releasable(const struct node_daemon *d);
 /* Steps the agent with one event, carries out the effects, and whatever came of them. May be called
  * while it is at work: the event waits. */
 void node_event(struct node_daemon *d, const struct agent_event *ev);
+/* A shepherd said something: an event of the agent, and what follows. */
 void node_note(struct node_daemon *d, const struct note *n);
+/* One effect of the agent, outside. */
 void node_carry_out(struct node_daemon *d, const struct agent_effect *e);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "io/files.h"
 #include "io/net/conn.h"
 #include "io/process/spawn.h"
@@ -53,6 +54,7 @@ struct herd_link {
     struct timer *restart, *tidy;
     bool tidy_due;
     struct waiting_plan *waiting;
+    VEC(struct note) expected; /* whose plans are still being made */
     struct spare_dirs spares;
     struct group_pool *groups;
 };
@@ -107,11 +109,15 @@ static bool is_waiting(const struct herd_link *h, const struct note *step)
     for (const struct waiting_plan *w = h->waiting; w; w = w->next)
         if (is_same_step(&w->ids, step))
             return true;
+    for (size_t i = 0; i < h->expected.n; i++)
+        if (is_same_step(&h->expected.v[i], step))
+            return true;
     return false;
 }
 
 void herd_look_after(struct herd_link *h, const struct note *step, bool must_have_begun)
 {
+    ASSERT(step->job_id);
     struct str name = STR_INIT;
     name_of(step, &name);
     bool begun = faccessat(h->steps_fd, str_text(&name), F_OK, 0) == 0;
@@ -345,6 +351,7 @@ void herd_free(struct herd_link *h)
     }
     if (h->parent)
         spawn_free(h->parent);
+    vec_done(&h->expected);
     spare_dirs_done(&h->spares, h->steps_fd);
     if (h->steps_fd >= 0)
         close(h->steps_fd);
@@ -392,9 +399,28 @@ void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *
     arena_free(a);
 }
 
+void herd_expect(struct herd_link *h, const struct note *step)
+{
+    vec_push(&h->expected, *step);
+}
+
+void herd_gave_up(struct herd_link *h, const struct note *step)
+{
+    for (size_t i = h->expected.n; i-- > 0;)
+        if (is_same_step(&h->expected.v[i], step))
+            vec_remove(&h->expected, i);
+}
+
+static struct note ids_of(const struct step_plan *p)
+{
+    return (struct note){.job_id = p->job_id, .attempt = p->attempt, .step_id = p->step_id};
+}
+
 void herd_start(struct herd_link *h, const struct step_plan *asked)
 {
     ASSERT(asked->job_id);
+    struct note ids = ids_of(asked);
+    herd_gave_up(h, &ids);
     struct str plan = STR_INIT;
     struct step_plan with = *asked, *p = &with;
     char spare[SPARE_DIRS_NAME_BYTES];
@@ -408,7 +434,7 @@ void herd_start(struct herd_link *h, const struct step_plan *asked)
         return;
     }
     struct waiting_plan *w = xcalloc(1, sizeof *w), **at = &h->waiting;
-    w->ids = (struct note){.job_id = p->job_id, .attempt = p->attempt, .step_id = p->step_id};
+    w->ids = ids;
     w->plan = plan;
     while (*at)
         at = &(*at)->next;
@@ -418,6 +444,7 @@ void herd_start(struct herd_link *h, const struct step_plan *asked)
 bool herd_command(struct herd_link *h, const struct note *step, const struct step_command *c,
                   const char *why_text)
 {
+    ASSERT(step->job_id);
     struct str name = STR_INIT, path = STR_INIT;
     bool told = false;
     name_of(step, &name);
@@ -444,6 +471,7 @@ bool herd_command(struct herd_link *h, const struct note *step, const struct ste
 
 void herd_clear(struct herd_link *h, const struct note *step)
 {
+    ASSERT(step->job_id);
     struct str name = STR_INIT, tag = STR_INIT;
     name_of(step, &name);
     str_addf(&tag, "REMUDA_STEP_DIR=%s/steps/%s", h->dir, str_text(&name));
@@ -462,6 +490,7 @@ void herd_clear(struct herd_link *h, const struct note *step)
 
 void herd_forget(struct herd_link *h, const struct note *step)
 {
+    ASSERT(step->job_id);
     struct str name = STR_INIT;
     name_of(step, &name);
     spare_dirs_put(&h->spares, h->steps_fd, str_text(&name), spare_kind_of(step->step_id));

@@ -40,8 +40,15 @@ void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *
 /* Removes control groups of steps that have no directory any more, and those of jobs without steps:
  * some seconds after a step was forgotten it happens by itself. */
 void herd_groups_tidy(struct herd_link *h);
+/* Begins the parent that forks shepherds; false = it cannot be begun now, which ret_err
+ * explains. */
 bool herd_serve_plans(struct herd_link *h, struct err *ret_err);
 
+/* Its plan is still being made (its owner is looked up): until herd_start or herd_gave_up it is no
+ * step that was asked for and never began. */
+void herd_expect(struct herd_link *h, const struct note *step);
+void herd_gave_up(struct herd_link *h, const struct note *step);
+/* The plan is copied; while there is no parent it waits for the next. */
 void herd_start(struct herd_link *h, const struct step_plan *p);
 /* why_text goes into the step's directory: of WHY_FILE the reason, of COMMAND_FOLLOW address and
  * key. False if its shepherd is not there (any more): its notes, and GONE, were delivered then or
@@ -57,6 +64,7 @@ void herd_clear(struct herd_link *h, const struct note *step);
 void herd_forget(struct herd_link *h, const struct note *step);
 /* What the step kept for its epilog; false if nothing. */
 struct str;
+/* Appends the job as it came with that step; false = it is not kept any more. */
 bool herd_kept(struct herd_link *h, const struct note *step, struct str *out);
 const char *herd_node_dir(const struct herd_link *h);
 

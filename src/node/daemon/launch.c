@@ -1,8 +1,10 @@
 #include "node/daemon/launch.h"
 
+#include "base/alloc.h"
 #include "base/idset.h"
 #include "base/list.h"
 #include "model/env/job_env.h"
+#include "model/env/later_env.h"
 #include "model/env/lsf_report.h"
 #include "model/env/step_env.h"
 #include "model/grammar/script_args.h"
@@ -219,7 +221,7 @@ static struct plan_bytes env_plan(const struct launch_site *site, const struct m
     e.group = o->group ? o->group : j->group_name;
     e.home = o->home;
     e.shell = o->shell;
-    e.exported = l->env;
+    e.exported = later_env_over(l->env, j->spec.later_env, a);
     job_env_parts(&e, l->job.v, l->job.n, a);
     job_env_batch(&e, &out);
     job_env_components(&e, l->job.v, l->job.n, a, &out);
@@ -325,6 +327,19 @@ static void dialect_plan(const struct launch_site *site, const struct msg_launch
     str_done(&report);
 }
 
+/* With another first line, where the job was given another shell since. */
+static struct plan_bytes script_plan(const struct msg_launch *l, struct arena *a)
+{
+    const struct job *j = l->job.v;
+    const char *shell = j->spec.shell;
+    struct str text = STR_INIT;
+    if (text_empty(shell))
+        return (struct plan_bytes){l->script.data, l->script.len};
+    str_addf(&text, "#!%s\n", shell);
+    str_addn(&text, l->script.data, l->script.len);
+    return bytes_keep(a, &text);
+}
+
 static bool batch_plan(const struct launch_site *site, const struct msg_launch *l,
                        const struct owner *owner, const struct alloc *al, struct arena *a,
                        struct step_plan *ret, struct err *ret_err)
@@ -335,7 +350,7 @@ static bool batch_plan(const struct launch_site *site, const struct msg_launch *
     if (!common_plan(site, l, owner, here, here, a, ret, ret_err))
         return false;
     files_plan(site, j, l->step_id, ret->user, a, ret);
-    ret->script = (struct plan_bytes){l->script.data, l->script.len};
+    ret->script = script_plan(l, a);
     script_args_unpack(j->spec.script_args, &args);
     ret->args = bytes_keep(a, &args);
     ret->env = env_plan(site, l, al, owner, ret->dir_name, a);
@@ -428,6 +443,7 @@ bool launch_plan(const struct launch_site *site, const struct msg_launch *l,
                  const struct owner *owner, struct arena *a, struct step_plan *ret,
                  struct err *ret_err)
 {
+    ASSERT(l->job.n > 0);
     const struct job *j = l->job.v;
     struct alloc al = {0};
     memset(ret, 0, sizeof *ret);

@@ -6,7 +6,7 @@
  * agent. Between heartbeats an idle daemon sleeps. */
 #include "base/alloc.h"
 #include "base/str.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/process/daemon.h"
@@ -68,6 +68,7 @@ static void link_down(void *ctx, struct link *k, const struct err *why)
     struct agent_event ev = {.kind = AGENT_DOWN, .now_us = clock_now_us()};
     (void)k;
     series_feed_link(d->series, NULL);
+    output_asker_link_down(d->outputs);
     log_warning(d->log, "no connection to the controller%s%s; trying again",
                 why->text[0] ? ": " : "", why->text);
     node_event(d, &ev);
@@ -83,6 +84,8 @@ static void link_frame(void *ctx, struct link *k, const struct frame *f)
         log_error(d->log, "a message of the controller cannot be read: %s", err.text);
     } else if (m.kind == MSG_SERIES_KEPT) {
         series_feed_kept(d->series, ((const struct msg_series_kept *)m.body)->number);
+    } else if (m.kind == MSG_READ_OUTPUT) {
+        output_asked(d->outputs, k, m.body);
     } else {
         struct agent_event ev = {.kind = AGENT_MESSAGE, .now_us = clock_now_us(), .msg = &m};
         node_event(d, &ev);
@@ -242,9 +245,10 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
     series_feed_devices(d->series, d->machine.devices);
     node_devices_watch(d);
     d->programs = programs_new(d->loop, program_done, d);
+    const char *shepherd = release_program("remuda-shepherd", "node", d->arena);
+    d->outputs = output_asker_new(d->loop, shepherd);
     d->herd =
-        herd_new(d->loop, d->log, node_dir, release_program("remuda-shepherd", "node", d->arena),
-                 d->known_groups, &herd_events, d, ret_err);
+        herd_new(d->loop, d->log, node_dir, shepherd, d->known_groups, &herd_events, d, ret_err);
     if (!d->herd)
         return false;
     herd_scan(d->herd, step_found);
@@ -266,6 +270,7 @@ static void loop_end(struct node_daemon *d)
     link_free(d->link);
     herd_free(d->herd);
     programs_free(d->programs);
+    output_asker_free(d->outputs);
     if (d->find)
         spawn_free(d->find);
     timer_free(d->find_timer);
@@ -327,7 +332,7 @@ static int run(struct node_daemon *d)
     int ready = -1;
     bool ok = d->options.foreground || daemon_detach(&ready, &err);
     ok = ok && dir_make(node_dir, 0755, &err) &&
-         pid_file_take(&pid_file, arena_printf(d->arena, "%s/node.pid", node_dir), &err) &&
+         pid_file_lock(&pid_file, arena_printf(d->arena, "%s/node.pid", node_dir), &err) &&
          begin(d, node_dir, &err);
     if (ok) {
         daemon_ready(ready);

@@ -10,24 +10,17 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "io/clock.h"
-#include "io/files.h"
 #include "model/grammar/gres.h"
+#include "node/daemon/series_queue.h"
 #include "wire/series.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define FLUSH_US    INT64_C(5000000)
-#define KEEP_US     INT64_C(10000000)  /* what is not sent so long is kept in the file */
 #define AGAIN_US    INT64_C(30000000)  /* a frame of which nothing was heard is sent again */
 #define SILENT_US   INT64_C(120000000) /* and several gaps: a source that says nothing is over */
 #define FRAME_BYTES (256u << 10)
-#define FILE_BYTES  (2 * SERIES_FEED_BYTES + (1u << 20))
 
 struct feed_source {
     struct series_grow *grow;
@@ -46,14 +39,6 @@ struct want {
     bool ends; /* a step of it has ended: what was asked for last goes at once */
 };
 
-struct waiting_block {
-    struct str bytes;
-    struct series_head head;
-    int64_t since_us;
-    uint64_t number; /* of the frame that has it; 0 = none yet */
-    bool in_file;
-};
-
 struct device_name {
     int32_t index;
     char name[SERIES_NAME_BYTES];
@@ -62,78 +47,20 @@ struct device_name {
 struct series_feed {
     struct loop *loop;
     struct log *log;
-    char *node, *path;
+    char *node;
     struct gpu_watch *gpus;
     struct link *link;
     struct timer *flush;
     VEC(struct feed_source) source;
     VEC(struct want) want;
-    VEC(struct waiting_block) queue;
+    struct series_queue queue;
     VEC(struct device_name) name;
     struct series_point *point; /* of the sample at hand */
     size_t npoints;
-    size_t bytes, file_bytes;
     uint64_t number, under_way; /* the last given; 0 = none is */
     int64_t sent_us;
-    bool drops;    /* and it was said */
     bool flushing; /* `flush` is set */
 };
-
-/* ---- the queue ---- */
-
-static void block_drop(struct series_feed *f, size_t i)
-{
-    f->bytes -= f->queue.v[i].bytes.len;
-    str_done(&f->queue.v[i].bytes);
-    vec_remove(&f->queue, i);
-}
-
-/* Those that a whole block makes superfluous. */
-static void pieces_drop(struct series_feed *f, const struct series_head *whole)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < f->queue.n; i++) {
-        struct waiting_block *b = &f->queue.v[i];
-        if (!b->head.whole && b->number == 0 && b->head.first_ms >= whole->first_ms &&
-            b->head.last_ms <= whole->last_ms &&
-            series_key_compare(&b->head.key, &whole->key) == 0) {
-            f->bytes -= b->bytes.len;
-            str_done(&b->bytes);
-            continue;
-        }
-        f->queue.v[kept++] = *b;
-    }
-    f->queue.n = kept;
-}
-
-static void queue_bound(struct series_feed *f)
-{
-    size_t gone = 0, at = 0;
-    while (f->bytes > SERIES_FEED_BYTES && at < f->queue.n) {
-        if (f->queue.v[at].number) {
-            at++;
-            continue;
-        }
-        block_drop(f, at);
-        gone++;
-    }
-    if (gone && !f->drops)
-        log_warning(f->log, "samples of jobs wait for the controller, and there is no more room "
-                            "for them: the oldest go");
-    f->drops |= gone > 0;
-}
-
-static void block_queue(struct series_feed *f, const char *bytes, size_t len, bool in_file)
-{
-    struct waiting_block b = {.since_us = clock_monotonic_us(), .in_file = in_file};
-    if (!series_head_read(bytes, len, &b.head, NULL))
-        return;
-    if (b.head.whole)
-        pieces_drop(f, &b.head);
-    str_addn(&b.bytes, bytes, len);
-    f->bytes += len;
-    vec_push(&f->queue, b);
-}
 
 static void samples_queue(struct series_feed *f, struct feed_source *s, bool whole)
 {
@@ -141,7 +68,7 @@ static void samples_queue(struct series_feed *f, struct feed_source *s, bool who
     size_t n = series_grow_count(s->grow), from = whole ? 0 : s->queued;
     if (from < n) {
         series_grow_encode(s->grow, from, whole, &block);
-        block_queue(f, block.data, block.len, false);
+        series_queue_add(&f->queue, block.data, block.len, false);
     }
     s->queued = n;
     if (whole) {
@@ -151,69 +78,6 @@ static void samples_queue(struct series_feed *f, struct feed_source *s, bool who
     str_done(&block);
 }
 
-/* ---- the file ---- */
-
-static void file_append(struct series_feed *f, bool all)
-{
-    int fd = open(f->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (all ? O_TRUNC : O_APPEND),
-                  0600);
-    struct str out = STR_INIT;
-    for (size_t i = 0; i < f->queue.n; i++) {
-        struct waiting_block *b = &f->queue.v[i];
-        if (all || !b->in_file)
-            series_put(&out, &b->bytes);
-        b->in_file = true;
-    }
-    f->file_bytes = out.len + (all ? 0 : f->file_bytes);
-    const char *at = out.data;
-    for (ssize_t n = 1; fd >= 0 && n > 0 && out.len > 0;) {
-        n = write(fd, at, out.len); /* a full disk: they are in memory still */
-        at += n > 0 ? n : 0;
-        out.len -= n > 0 ? (size_t)n : 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    str_done(&out);
-}
-
-/* `now`: also what waits for a moment only. */
-static void file_keep(struct series_feed *f, bool now)
-{
-    int64_t since = now ? INT64_MAX : clock_monotonic_us() - KEEP_US;
-    bool wanted = false;
-    for (size_t i = 0; i < f->queue.n; i++)
-        wanted |= !f->queue.v[i].in_file && f->queue.v[i].since_us <= since;
-    if (wanted)
-        file_append(f, f->file_bytes > FILE_BYTES);
-    if (f->queue.n == 0 && f->file_bytes) {
-        unlink(f->path);
-        f->file_bytes = 0;
-    }
-}
-
-static void unsent_read(struct series_feed *f)
-{
-    struct arena *a = arena_new();
-    struct span block;
-    int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    struct stat st;
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size <= 2 * FILE_BYTES) {
-        char *text = arena_alloc(a, (size_t)st.st_size);
-        ssize_t got = read(fd, text, (size_t)st.st_size);
-        const char *at = text;
-        size_t left = got > 0 ? (size_t)got : 0;
-        while (series_next(&at, &left, &block))
-            block_queue(f, block.data, block.len, true);
-        f->file_bytes = (size_t)st.st_size;
-        queue_bound(f);
-        if (f->queue.n)
-            log_info(f->log, "%zu blocks of samples are to be sent still", f->queue.n);
-    }
-    if (fd >= 0)
-        close(fd);
-    arena_free(a);
-}
-
 /* ---- sending ---- */
 
 static void send_next(struct series_feed *f)
@@ -221,9 +85,10 @@ static void send_next(struct series_feed *f)
     struct str out = STR_INIT;
     if (!f->link || f->under_way)
         return;
-    for (size_t i = 0; i < f->queue.n && out.len + f->queue.v[i].bytes.len < FRAME_BYTES; i++) {
-        f->queue.v[i].number = f->number + 1;
-        series_put(&out, &f->queue.v[i].bytes);
+    for (size_t i = 0;
+         i < f->queue.block.n && out.len + f->queue.block.v[i].bytes.len < FRAME_BYTES; i++) {
+        f->queue.block.v[i].number = f->number + 1;
+        series_put(&out, &f->queue.block.v[i].bytes);
     }
     if (out.len) {
         f->under_way = ++f->number;
@@ -237,8 +102,8 @@ static void send_next(struct series_feed *f)
 
 static void under_way_forget(struct series_feed *f)
 {
-    for (size_t i = 0; i < f->queue.n; i++)
-        f->queue.v[i].number = 0;
+    for (size_t i = 0; i < f->queue.block.n; i++)
+        f->queue.block.v[i].number = 0;
     f->under_way = 0;
 }
 
@@ -246,21 +111,10 @@ void series_feed_kept(struct series_feed *f, uint64_t number)
 {
     if (!f->under_way || number != f->under_way)
         return;
-    size_t kept = 0;
-    for (size_t i = 0; i < f->queue.n; i++) {
-        struct waiting_block *b = &f->queue.v[i];
-        if (b->number == number) {
-            f->bytes -= b->bytes.len;
-            str_done(&b->bytes);
-            continue;
-        }
-        f->queue.v[kept++] = *b;
-    }
-    f->queue.n = kept;
+    series_queue_sent(&f->queue, number);
     f->under_way = 0;
-    f->drops = false;
-    if (f->queue.n == 0)
-        file_keep(f, false);
+    if (f->queue.block.n == 0)
+        series_queue_save(&f->queue, false);
     send_next(f);
 }
 
@@ -301,10 +155,10 @@ static void flush(void *ctx)
     sources_flush(f);
     if (f->under_way && clock_monotonic_us() - f->sent_us > AGAIN_US)
         under_way_forget(f);
-    queue_bound(f);
-    file_keep(f, false);
+    series_queue_bound(&f->queue);
+    series_queue_save(&f->queue, false);
     send_next(f);
-    f->flushing = f->source.n || f->queue.n;
+    f->flushing = f->source.n || f->queue.block.n;
     if (f->flushing)
         timer_set(f->flush, FLUSH_US);
 }
@@ -474,15 +328,16 @@ struct series_feed *series_feed_new(struct loop *l, struct log *log, const char 
                                     const char *node_dir, struct gpu_watch *gpus)
 {
     struct series_feed *f = xcalloc(1, sizeof *f);
-    *f = (struct series_feed){.loop = l,
-                              .log = log,
-                              .node = xstrdup(node),
-                              .path = xasprintf("%s/series.unsent", node_dir),
-                              .gpus = gpus,
-                              .point = xcalloc(SERIES_VALUES_MAX, sizeof *f->point),
-                              .flush = timer_new(l, flush, f)};
-    unsent_read(f);
-    if (f->queue.n)
+    *f =
+        (struct series_feed){.loop = l,
+                             .log = log,
+                             .node = xstrdup(node),
+                             .queue = {.log = log, .path = xasprintf("%s/series.unsent", node_dir)},
+                             .gpus = gpus,
+                             .point = xcalloc(SERIES_VALUES_MAX, sizeof *f->point),
+                             .flush = timer_new(l, flush, f)};
+    series_queue_read(&f->queue);
+    if (f->queue.block.n)
         flush_later(f);
     return f;
 }
@@ -492,18 +347,15 @@ void series_feed_free(struct series_feed *f)
     if (!f)
         return;
     sources_flush(f);
-    file_keep(f, true);
+    series_queue_save(&f->queue, true);
     for (size_t i = 0; i < f->source.n; i++)
         series_grow_free(f->source.v[i].grow);
-    while (f->queue.n)
-        block_drop(f, f->queue.n - 1);
     timer_free(f->flush);
     vec_done(&f->source);
     vec_done(&f->want);
-    vec_done(&f->queue);
+    series_queue_done(&f->queue);
     vec_done(&f->name);
     free(f->point);
     free(f->node);
-    free(f->path);
     free(f);
 }

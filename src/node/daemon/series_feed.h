@@ -1,6 +1,6 @@
 /* Series of what runs here (model/record/series.h): takes samples from shepherds and from the
  * process that watches the GPUs, makes blocks of them, and sends these to the controller until it
- * has them on its disk. What it cannot send it keeps, SERIES_FEED_BYTES of it, after some seconds
+ * has them on its disk. What it cannot send it keeps, SERIES_QUEUE_BYTES of it, after some seconds
  * in NODE_DIR/series.unsent, from where the next daemon takes it; then the oldest goes. */
 #ifndef REMUDA_NODE_DAEMON_SERIES_FEED_H
 #define REMUDA_NODE_DAEMON_SERIES_FEED_H
@@ -10,8 +10,6 @@
 #include "io/loop.h"
 #include "io/net/link.h"
 #include "node/hardware/gpu_watch.h"
-
-#define SERIES_FEED_BYTES (8u << 20)
 
 struct series_feed; /* opaque */
 

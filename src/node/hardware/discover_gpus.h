@@ -45,6 +45,8 @@ void gpus_link(struct gpu_found *f, struct arena *a);
 /* One maker's devices each. `trouble` gets what keeps devices from being used; `search`, if there
  * is none of that and no device either, what was looked for. */
 void discover_nvidia(struct gpu_found *f, struct arena *a, struct str *trouble, struct str *search);
+/* Adds them, holes for places without one. trouble: why some that are there cannot be used; search:
+ * why there are none. */
 void discover_amd(struct gpu_found *f, struct arena *a, struct str *trouble, struct str *search);
 
 /* "NVIDIA A100-SXM4-40GB MIG 1g.5gb" → "a100_1g.5gb", "Aqua Vanjaram [Instinct MI300X]" → "mi300x";

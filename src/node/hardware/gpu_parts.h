@@ -191,6 +191,7 @@ int gpu_nvidia_activity(struct gpu_helper *h, struct nvidia_gpu *g);
 void gpu_nvidia_sample_end(struct gpu_helper *h);
 /* XID events (gpu_nvidia_events.c). */
 void gpu_nvidia_events(struct gpu_helper *h);
+/* Of a whole GPU that can tell of XID errors; others are only asked. Called once a GPU. */
 void gpu_nvidia_events_register(struct gpu_helper *h, struct gpu *g);
 void gpu_nvidia_events_end(struct gpu_helper *h);
 

@@ -1,14 +1,4 @@
-/* Lines of text on a socket pair. To the process, first "device INDEX UUID PCI HANGS FILES" for
- * each device ("-" = not known) and "begin", then for each look "look INDEX USE JOB UID FROM STEPS"
- * for each device (STEPS: "7.1.0+7.1.batch" that may hold it, as their directories are called; "-"
- * = none) and "go"; and "sample INDEX …", answered by "sampled INDEX NUMBER:VALUE …" for each that
- * can be. From it: "at INDEX" when it begins to ask for a device (-1: to open a library),
- * "ready" after the start, "library TEXT", "seen INDEX USE SIGN WHY" for each that was to be looked
- * at and "done"; at any time "sign INDEX SIGN WHY", "note TEXT" for the log, and every second "used
- * STEP PERCENT BYTES MJ" for each step that computes and "gpu …" for each device (gpu_usage.h),
- * then "usage 1" (0: percents are not known).
- *
- * A process that starts may take its time, as long as something is heard of it now and then. A look
+/* A process that starts may take its time, as long as something is heard of it now and then. A look
  * that is not answered in time is answered here, with what is known: that the process still starts,
  * or that the devices do not answer; in the second case the process is killed, and another one
  * tries with the next look. A device that it hung at twice is taken for broken, and is not asked
@@ -22,29 +12,24 @@
 #include "base/vec.h"
 #include "io/process/spawn.h"
 #include "model/grammar/gres.h"
+#include "node/hardware/gpu_lines.h"
 #include "node/hardware/gpu_sentences.h"
 #include "node/hardware/gpu_time.h"
-#include "node/step/dir.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ANSWER_US        INT64_C(15000000)
-#define START_US         INT64_C(120000000)
-#define HANGS_MAX        2 /* suspicion needs more than one */
-#define NOWHERE          INT32_C(-1)
-#define USED_PERCENT_MAX 6400 /* of 64 devices */
-#define USED_MW_MAX      INT64_C(5000000)
-#define USED_BYTES_MAX   (INT64_C(1) << 50)
-#define LINE_MAX_BYTES   (64u << 10)
-#define USED_MAX         4096 /* steps in one answer */
-#define SEEN_MAX         4096
-#define RESTART_US       INT64_C(5000000) /* whoever ended by itself is not started sooner */
+#define ANSWER_US      INT64_C(15000000)
+#define START_US       INT64_C(120000000)
+#define HANGS_MAX      2 /* suspicion needs more than one */
+#define NOWHERE        INT32_C(-1)
+#define LINE_MAX_BYTES (64u << 10)
+#define SEEN_MAX       4096
+#define RESTART_US     INT64_C(5000000) /* whoever ended by itself is not started sooner */
 
 static const char no_answer[] = SAY_NO_ANSWER;
 static const char still_starts[] = SAY_STARTING;
@@ -141,22 +126,11 @@ struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *dev
 
 /* ---- looks ---- */
 
-static void look_say(const struct device_look *look, struct str *out)
-{
-    str_addf(out, "look %d %llu %llu %u %lld ", look->index, (unsigned long long)look->use,
-             (unsigned long long)look->job_id, look->uid, (long long)look->from_us);
-    for (uint32_t i = 0; i < look->nsteps; i++) {
-        str_add(out, i ? "+" : "");
-        step_dir_name(look->step[i].job_id, look->step[i].attempt, look->step[i].step_id, out);
-    }
-    str_add(out, look->nsteps ? "\n" : "-\n");
-}
-
 static void looks_send(struct gpu_watch *w)
 {
     struct str ask = STR_INIT;
     for (size_t i = 0; i < w->asked.n; i++)
-        look_say(&w->asked.v[i], &ask);
+        gpu_look_say(&w->asked.v[i], &ask);
     str_add(&ask, "go\n");
     w->sent = send(w->fd, str_text(&ask), ask.len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)ask.len;
     timer_set(w->timer, w->sent ? w->ops.answer_us : 0);
@@ -209,88 +183,11 @@ static void answered(struct gpu_watch *w, const char *otherwise)
     arena_reset(w->arena);
 }
 
-/* What is no sign says nothing. */
-static enum device_sign sign_of(struct span word)
-{
-    for (int i = 0; i < DEVICE_SIGNS_N; i++)
-        if (span_is(word, device_sign_word((enum device_sign)i)))
-            return (enum device_sign)i;
-    return DEVICE_BLIND;
-}
-
-static int64_t number_of(struct span s)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%.*s", (int)s.len, s.data ? s.data : "");
-    return strtoll(text, NULL, 10);
-}
-
-static int64_t bounded_of(struct span *line, int64_t most)
-{
-    struct span piece = {0};
-    int64_t n = span_next(line, ' ', &piece) && piece.len ? number_of(piece) : -1;
-    return n < 0 || n > most ? -1 : n;
-}
-
-static void used_take(struct gpu_watch *w, struct span line)
-{
-    struct span step, util, bytes;
-    struct gpu_used used = {0};
-    char name[64];
-    if (!span_next(&line, ' ', &step) || !span_next(&line, ' ', &util) ||
-        !span_next(&line, ' ', &bytes))
-        return;
-    used.energy_mj = bounded_of(&line, INT64_C(60) * USED_MW_MAX * USED_MAX);
-    used.energy_mj = used.energy_mj < 0 ? 0 : used.energy_mj;
-    snprintf(name, sizeof name, "%.*s", (int)step.len, step.data);
-    if (!step_dir_name_parse(name, &used.job_id, &used.attempt, &used.step_id))
-        return;
-    /* What a library says may be anything. */
-    int64_t percent = number_of(util), mem = number_of(bytes);
-    used.util = (int32_t)(percent < 0                  ? 0
-                          : percent > USED_PERCENT_MAX ? USED_PERCENT_MAX
-                                                       : percent);
-    used.mem_bytes = mem < 0 || mem > USED_BYTES_MAX ? 0 : mem;
-    if (w->used.n < USED_MAX)
-        vec_push(&w->used, used);
-}
-
-static void gpu_take(struct gpu_watch *w, struct span line)
-{
-    struct gpu_now g = {.index = (int32_t)bounded_of(&line, INT16_MAX)};
-    struct span work = {0};
-    g.util = (int32_t)bounded_of(&line, 100);
-    g.mem_bytes = bounded_of(&line, USED_BYTES_MAX);
-    g.power_mw = bounded_of(&line, USED_MW_MAX);
-    g.energy_mj = bounded_of(&line, INT64_C(60) * USED_MW_MAX);
-    g.energy_mj = g.energy_mj < 0 ? 0 : g.energy_mj;
-    if (!span_next(&line, ' ', &work))
-        return;
-    g.idle = span_is(work, "i");
-    g.explained = bounded_of(&line, 1) == 1;
-    g.own_bytes = bounded_of(&line, USED_BYTES_MAX);
-    g.own_bytes = g.own_bytes < 0 ? 0 : g.own_bytes;
-    if (g.index >= 0 && w->now.n < USED_MAX)
-        vec_push(&w->now, g);
-}
-
-static bool seen_take(struct span line, bool has_use, struct arena *a, struct device_seen *ret)
-{
-    struct span index, use = {0}, sign;
-    if (!span_next(&line, ' ', &index) || (has_use && !span_next(&line, ' ', &use)) ||
-        !span_next(&line, ' ', &sign))
-        return false;
-    *ret = (struct device_seen){
-        .index = (int32_t)number_of(index), .use = (uint64_t)number_of(use), .sign = sign_of(sign)};
-    ret->why = arena_strndup(a, line.data ? line.data : "", line.len);
-    return true;
-}
-
 static void sign_take(struct gpu_watch *w, struct span line)
 {
     struct arena *a = arena_new();
     struct device_seen seen;
-    if (seen_take(line, false, a, &seen))
+    if (gpu_seen_parse(line, false, a, &seen))
         w->ops.sign(w->ctx, &seen);
     arena_free(a);
 }
@@ -309,34 +206,38 @@ static void line_take(struct gpu_watch *w, struct span line)
 {
     struct span word;
     struct device_seen seen;
+    struct gpu_used used;
+    struct gpu_now now;
     if (!span_next(&line, ' ', &word))
         return;
     if (!w->ready)
         timer_set(w->start, w->ops.start_us);
     if (span_is(word, "at")) {
-        w->at = (int32_t)number_of(line);
+        w->at = (int32_t)gpu_number(line);
     } else if (span_is(word, "ready")) {
         ready(w);
     } else if (span_is(word, "done")) {
         w->at = NOWHERE;
         answered(w, no_answer);
     } else if (span_is(word, "used")) {
-        used_take(w, line);
+        if (gpu_used_parse(line, &used) && w->used.n < GPU_USED_MAX)
+            vec_push(&w->used, used);
     } else if (span_is(word, "usage")) {
         w->ops.used(w->ctx, w->used.v, w->used.n, w->now.v, w->now.n, span_is(line, "1"));
         vec_clear(&w->used);
         vec_clear(&w->now);
     } else if (span_is(word, "gpu")) {
-        gpu_take(w, line);
+        if (gpu_now_parse(line, &now) && w->now.n < GPU_USED_MAX)
+            vec_push(&w->now, now);
     } else if (span_is(word, "seen")) {
-        if (w->seen.n < SEEN_MAX && seen_take(line, true, w->arena, &seen))
+        if (w->seen.n < SEEN_MAX && gpu_seen_parse(line, true, w->arena, &seen))
             vec_push(&w->seen, seen);
     } else if (span_is(word, "sign")) {
         sign_take(w, line);
     } else if (span_is(word, "sampled")) {
         struct span index;
         if (span_next(&line, ' ', &index) && w->ops.sampled)
-            w->ops.sampled(w->ctx, (int32_t)number_of(index), line);
+            w->ops.sampled(w->ctx, (int32_t)gpu_number(index), line);
     } else if (span_is(word, "note") || span_is(word, "library")) {
         text_take(w, word, line);
     }
@@ -529,6 +430,7 @@ static void released_say(struct gpu_watch *w)
 
 void gpu_watch_release(struct gpu_watch *w, const char *why)
 {
+    ASSERT(!text_empty(why));
     free(w->released);
     w->released = xstrdup(why);
     if (w->process) {

@@ -46,6 +46,8 @@ void gpu_watch_sample(struct gpu_watch *w, uint64_t devices);
 /* Ends the process, so that nothing here has the devices open, and starts none until
  * gpu_watch_resume; meanwhile `why` is what is said of each. */
 void gpu_watch_release(struct gpu_watch *w, const char *why);
+/* After a release: the process is begun anew, and what hung is tried again. Nothing where it was
+ * not released. */
 void gpu_watch_resume(struct gpu_watch *w);
 bool gpu_watch_is_released(const struct gpu_watch *w);
 /* These are the devices from now on: the process is started anew with them. */

@@ -72,6 +72,7 @@ struct gpu_asked gpu_asked_of(const struct gpu *g)
 void gpu_rate_say(struct gpu_counted *c, unsigned long long value, unsigned per_kib, int id,
                   struct str *out)
 {
+    ASSERT(per_kib > 0);
     int64_t now = gpu_now_ms(), passed = now - c->at_ms;
     if (c->known && value >= c->value && passed > 0)
         str_addf(out, " %d:%lld", id,

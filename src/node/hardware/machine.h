@@ -54,14 +54,20 @@ struct machine_ask {
 /* The rows as lines of text, and read again: lines that are none are passed over, texts live in the
  * arena. */
 void machine_write(const struct machine *m, FILE *to);
+/* What discovery wrote, in lines; what is no line of it is skipped, what is not said stays 0 or
+ * NULL. Texts are in the arena. */
 void machine_parse(const char *text, struct machine *ret, struct arena *a);
 /* Devices as counts of each type, in the order they come: "gpu:v100:2"; NULL = none. */
 const char *machine_gres_of(const struct device_list *devices, struct arena *a);
+/* Asks in a child, which may hang or die in a driver's library: what it had said until then is
+ * taken. Blocks. */
 void machine_discover(struct machine *ret, const struct machine_ask *ask, struct arena *a);
 /* "NodeName=… CPUs=… …", as slurmd -C prints it, appended. */
 void machine_config_line(const struct machine *m, struct str *out);
 
 /* ---- the parts, each in a file of its own; called in the child ------------------------------ */
 
+/* Sockets, cores and threads as hwloc sees them; without it the number of CPUs alone. remarks: what
+ * a person should know. */
 void discover_topology(struct machine *m, struct arena *a, struct str *remarks);
 #endif

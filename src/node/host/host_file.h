@@ -20,6 +20,8 @@ struct host_file {
 /* ERR_NOT_FOUND: this state directory is not one of a host that joined. Texts live in the arena. */
 bool host_file_read(const char *state_dir, struct arena *a, struct host_file *ret,
                     struct err *ret_err);
+/* Writes the key first and the file last: what is there is whole. ERR says which could not be
+ * written. */
 bool host_file_write(const char *state_dir, const struct host_file *h, struct err *ret_err);
 /* The certificate alone, renewed. */
 bool host_cert_write(const char *state_dir, const char *cert, struct err *ret_err);

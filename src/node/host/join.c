@@ -186,7 +186,7 @@ static bool leave_later(const struct join_options *o, struct arena *a, struct er
     struct pid_file pid_file = {.fd = -1};
     int ready = -1;
     if (!daemon_detach(&ready, ret_err) ||
-        !pid_file_take(&pid_file, arena_printf(a, "%s/leave.pid", o->state_dir), ret_err))
+        !pid_file_lock(&pid_file, arena_printf(a, "%s/leave.pid", o->state_dir), ret_err))
         return false;
     daemon_ready(ready);
     for (;;) {

@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "io/build.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/log.h"
@@ -451,7 +451,7 @@ static bool relay_run(struct relay *r, bool foreground, struct err *ret_err)
     bool ok =
         host_file_read(r->state_dir, r->arena, &r->file, ret_err) &&
         (foreground || daemon_detach(&ready, ret_err)) &&
-        pid_file_take(&pid_file, arena_printf(r->arena, "%s/relay.pid", r->state_dir), ret_err) &&
+        pid_file_lock(&pid_file, arena_printf(r->arena, "%s/relay.pid", r->state_dir), ret_err) &&
         begin(r, foreground, ret_err);
     if (ok) {
         /* Who connects may wait for the controller again. */

@@ -35,6 +35,7 @@ struct again {
                     that is needed */
 };
 
+/* Where the system does not let it, there is none, and everything is as without. */
 void again_open(struct again *a);
 /* Those that wait end. */
 void again_close(struct again *a);

@@ -220,7 +220,7 @@ _Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int gr
 
 static _Noreturn void text_write(const struct step_plan *p, const char *path, const char *line)
 {
-    if (!identity_take(p, NULL, 0) ||
+    if (!identity_become(p, NULL, 0) ||
         (chdir(p->work_dir ? p->work_dir : "/") != 0 && path[0] != '/'))
         _exit(1);
     int fd = output_open(path, O_NONBLOCK);

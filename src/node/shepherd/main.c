@@ -8,12 +8,14 @@
  * started; its shepherds go on. */
 #include "base/alloc.h"
 #include "node/shepherd/again.h"
+#include "node/shepherd/output_end.h"
 #include "node/shepherd/plan_intake.h"
 #include "node/shepherd/shepherd.h"
 #include "node/shepherd/text_pages.h"
 #include "node/step/descriptors.h"
 #include "node/step/dir.h"
 #include "node/step/notes_socket.h"
+#include "node/step/output_end.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -225,6 +227,8 @@ static void environment_wipe(void)
 
 int main(int argc, char **argv)
 {
+    if (argc > 2 && !strcmp(argv[1], OUTPUT_END_WORD))
+        return output_end_print(argc, argv);
     if (argc != 2) {
         fputs("Usage: remuda-shepherd NODE_DIR\n  Started by the node daemon, with a socket as "
               "descriptor 3.\n",

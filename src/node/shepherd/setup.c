@@ -120,7 +120,7 @@ void affinity_set(const char *cpus)
     CPU_FREE(set);
 }
 
-bool identity_take(const struct step_plan *p, const int *keep, size_t nkeep)
+bool identity_become(const struct step_plan *p, const int *keep, size_t nkeep)
 {
     ASSERT(p->groups.len % sizeof(gid_t) == 0);
     size_t n = p->groups.len / sizeof(gid_t);
@@ -215,7 +215,7 @@ void owner_become(struct setup *s, const char *rlimits, const int *keep, size_t 
     CHECK(n < ARRAY_LEN(all));
     if (n > 0)
         memcpy(all + 1, keep, n * sizeof *keep);
-    if (!identity_take(p, all, n + 1))
+    if (!identity_become(p, all, n + 1))
         setup_fail(s, "cannot become user %lld: %s", (long long)p->uid, strerror(errno));
     limits_set(rlimits);
 }

@@ -38,10 +38,11 @@ void limits_set(const char *text);
 void affinity_set(const char *cpus); /* "0-3,8" */
 /* Becomes the owner, with nothing open but `keep` (n of them; -1 is none) and the standard three.
  * False with errno. */
-bool identity_take(const struct step_plan *p, const int *keep, size_t n);
+bool identity_become(const struct step_plan *p, const int *keep, size_t n);
 /* The same with the pipe for failures; then the limits of the job, which the owner may not raise
  * above the node's. */
 void owner_become(struct setup *s, const char *rlimits, const int *keep, size_t n);
+/* In a child, before exec: it begins with an empty mask. */
 void signals_unblock(void);
 /* The work directory, or /tmp with a remark, as in Slurm. */
 void work_dir_enter(struct setup *s, const char *dir);
@@ -50,13 +51,16 @@ void work_dir_enter(struct setup *s, const char *dir);
 void file_place_check(struct setup *s, const char *what, const char *path);
 /* Opened for appending, with parents made; -1 with errno. */
 int output_open(const char *path, int flags);
+/* As dup2(2), and fd is closed unless it is `to`. */
 void move_to(int fd, int to);
 
 struct env {
     char **v; /* with room for what is added */
     size_t n;
 };
+/* Is the name before its '=' among the first n? */
 bool env_has(char *const *env, size_t n, const char *assignment);
+/* There must be room: e->v is made for all that is added. */
 void env_add(struct env *e, const char *name, const char *value);
 void env_drop(struct env *e, const char *assignment); /* "NAME=" */
 /* PATH with the commands of this cluster before it. */

@@ -20,6 +20,8 @@ void shepherd_commands_later(struct shepherd *s);
 /* For task_set_ops, with the shepherd as ctx: the command of a step with tasks wants a signal sent;
  * it is gone. */
 void shepherd_owner_signals(void *ctx, int signo);
+/* Who owns the step is gone for good (ctx: struct shepherd): it is ended as if it were told to,
+ * unless it ended. */
 void shepherd_owner_gone(void *ctx);
 
 #endif

@@ -25,6 +25,7 @@
 /* Written out here, not with step_label, so that the shepherd needs nothing of model's code. */
 void step_dir_name(uint64_t job_id, uint32_t attempt, int64_t step_id, struct str *out)
 {
+    ASSERT(job_id);
     str_addf(out, "%llu.%u.", (unsigned long long)job_id, attempt);
     if (step_id == STEP_BATCH)
         str_add(out, "batch");
@@ -148,6 +149,7 @@ static bool state_begin(int fd, const struct note *first)
 
 void step_dir_note(int state_fd, const struct note *n)
 {
+    ASSERT(state_fd >= 0);
     off_t at = lseek(state_fd, 0, SEEK_CUR);
     struct str line = STR_INIT;
     note_format(n, &line);
@@ -210,6 +212,7 @@ enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p,
 
 pid_t step_dir_shepherd(int steps_fd, const char *name)
 {
+    ASSERT(name[0] != '/');
     char path[320];
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     snprintf(path, sizeof path, "%s/state", name);
@@ -250,6 +253,7 @@ static bool signal_by(int pidfd, union sigval value, int32_t tag)
 /* A process that still holds the lock after it was taken hold of is the one that held it before. */
 bool step_dir_signal(int steps_fd, const char *name, union sigval value)
 {
+    ASSERT(name[0] != '/');
     pid_t pid = step_dir_shepherd(steps_fd, name);
     int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
     if (pid > 0 && fd < 0 && errno == ENOSYS) /* kernels before 5.3 */

@@ -26,6 +26,7 @@
 
 /* "42.1.batch", appended. */
 void step_dir_name(uint64_t job_id, uint32_t attempt, int64_t step_id, struct str *out);
+/* "42.1.0": job, attempt, step; false for names that are not ours. */
 bool step_dir_name_parse(const char *name, uint64_t *ret_job_id, uint32_t *ret_attempt,
                          int64_t *ret_step_id);
 
@@ -61,6 +62,7 @@ void step_dir_remove(int steps_fd, const char *name);
 bool step_dir_retire(int steps_fd, const char *name, const char *spare);
 /* Whole of a small file; false if it cannot be read. */
 bool small_file_read(int dir_fd, const char *path, size_t max, struct str *out);
+/* Written anew, links not followed; false, with errno, where it is not whole. */
 bool small_file_write(int dir_fd, const char *path, const void *data, size_t len, int mode);
 
 #endif

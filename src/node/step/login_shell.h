@@ -17,6 +17,8 @@ bool login_shell_words(const char *const *words);
 bool login_shell_script(const char *script, size_t len);
 /* What bash reads in that file; appended. */
 struct str;
+/* A file for BASH_ENV that puts the folder of the commands on the PATH, once, and takes itself
+ * out. */
 void login_path_text(const char *bin_dir, struct str *out);
 
 #endif

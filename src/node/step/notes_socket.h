@@ -15,6 +15,7 @@
  * errno. */
 int notes_listen(int steps_fd); /* in the place of an earlier daemon's; does not block */
 int notes_accept(int listening);
+/* Never blocks afterwards; -1, with errno, where nobody listens. */
 int notes_connect(int steps_fd);
 
 struct notes_sender {

@@ -55,6 +55,7 @@ static void row_add(struct str *out, size_t number, const char *at)
 
 void step_plan_encode(const struct step_plan *p, struct str *out)
 {
+    ASSERT(p->job_id);
     size_t start = out->len;
     uint32_t len = 0;
     str_addn(out, (const char *)&len, sizeof len);

@@ -152,6 +152,7 @@ static int64_t number_after(const char *text, const char *key)
 
 void proc_io(pid_t pid, int64_t *ret_read_bytes, int64_t *ret_write_bytes)
 {
+    ASSERT(pid > 0);
     char buffer[1024], path[40];
     snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
     bool known = text_read(path, buffer, sizeof buffer) > 0;
@@ -194,6 +195,7 @@ bool proc_usage(pid_t pid, struct proc_usage *ret)
 
 int64_t proc_share_bytes(pid_t pid)
 {
+    ASSERT(pid > 0);
     char buffer[2048], path[48];
     snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
     if (text_read(path, buffer, sizeof buffer) <= 0 || !strstr(buffer, "Pss:"))

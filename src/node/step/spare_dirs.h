@@ -21,6 +21,7 @@ struct spare_dirs {
     uint64_t last; /* number given */
 };
 
+/* What a folder for it has to hold. */
 enum spare_kind spare_kind_of(int64_t step_id);
 /* The step `name` is over, and nobody looks for it any more: its directory is kept, or removed when
  * enough are. */

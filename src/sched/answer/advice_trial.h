@@ -31,6 +31,7 @@ int64_t trial_largest(struct trial *t, int64_t least, int64_t most, bool anew, a
 
 /* advice_gpus.c: other types of GPU, fewer of them. */
 void advise_gpu_types(struct trial *t);
+/* Adds the largest number of GPUs, fewer than it asks for, with which it would start earlier. */
 void advise_fewer_gpus(struct trial *t);
 
 #endif

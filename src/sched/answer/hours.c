@@ -48,6 +48,7 @@ static int32_t running(const struct cluster *cl, const struct option *o, uint32_
 const char *hours_bar(const struct cluster *cl, const struct wjob *j, const struct option *o,
                       int64_t now_us, struct arena *a)
 {
+    ASSERT(j->lane && o->part);
     struct time_window limits;
     struct str names = STR_INIT;
     const char *said = NULL, *part = o->part->p.name;

@@ -94,6 +94,7 @@ static void ranks_make(struct plan_private *v, const struct cluster *cl)
 uint32_t rank_of(struct plan_private *v, const struct cluster *cl, const struct wjob *j,
                  int32_t tier, uint64_t priority)
 {
+    ASSERT(j->lane);
     if (cl->queue.lane.n > LANES_FEW) {
         if (!v->ranked)
             ranks_make(v, cl);

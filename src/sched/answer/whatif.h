@@ -27,6 +27,7 @@ struct whatif {
 bool whatif_init(struct whatif *w, struct cluster *cl, uint64_t job_id, int64_t now_us,
                  uint64_t cost_max);
 void whatif_done(struct whatif *w);
+/* No more may be tried: its budget of work is used up. */
 bool whatif_spent(const struct whatif *w);
 
 /* When the job would start with this request: now_us, or when it is planned then; INT64_MAX if it

@@ -238,13 +238,18 @@ static void lane_remove(struct lane *l, struct wjob *j)
 
 /* ---- jobs ---- */
 
+void waiting_know(struct cluster *cl, struct waiting *w, const struct job_request *req)
+{
+    w->share =
+        w->assoc ? cluster_assoc_share(cl, w->assoc) : cluster_share(cl, w->uid, req->account);
+    w->own = cluster_share(cl, w->uid, req->account);
+    w->person = cluster_person(cl, w->uid);
+}
+
 static void wjob_place(struct cluster *cl, struct wjob *j, const struct job_request *req)
 {
     struct sclass *k = class_take(cl, &j->w, req, class_owner(cl, req, j->w.uid));
-    j->w.share = j->w.assoc ? cluster_assoc_share(cl, j->w.assoc)
-                            : cluster_share(cl, j->w.uid, req->account);
-    j->w.own = cluster_share(cl, j->w.uid, req->account);
-    j->w.person = cluster_person(cl, j->w.uid);
+    waiting_know(cl, &j->w, req);
     lane_insert(lane_take(cl, k, &j->w), j);
     j->w.req = &k->req;
     j->w.magnets = k->magnets;

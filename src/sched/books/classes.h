@@ -7,6 +7,8 @@
 /* A job that is new comes into the lane and the class of its request. `w` is copied; its request
  * and magnets into the class. */
 void wjob_enter(struct cluster *cl, struct wjob *j, const struct waiting *w);
+/* Fills in what the planner itself knows of whose it is: share, own, person. */
+void waiting_know(struct cluster *cl, struct waiting *w, const struct job_request *req);
 /* It goes on as `w` says, in whichever lane that is. `w` may point into its present class. */
 void wjob_change(struct cluster *cl, struct wjob *j, const struct waiting *w);
 /* It leaves its lane; lane and class go with the last job. The job itself stays the caller's. */

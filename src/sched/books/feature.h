@@ -41,6 +41,8 @@ struct feature_arms {
 /* ERR_INVALID names the place. An empty text gives one arm that asks nothing. */
 bool feature_parse(const char *text, struct arena *a, struct feature_arms *ret,
                    struct err *ret_err);
+/* features: a node's, with commas; NULL = none. Counts are not looked at here: whether enough nodes
+ * do is the placing's to say. */
 bool feature_holds(const struct feature_expr *e, const char *features);
 /* The part that each node must satisfy. */
 bool feature_arm_holds(const struct feature_arm *arm, const char *features);

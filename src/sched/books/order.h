@@ -42,6 +42,7 @@ uint64_t order_key(enum sched_order order, const struct order_job *j);
 
 /* The name of an order, or of a way to backfill; false if there is none of that name. */
 bool order_named(const char *name, enum sched_order *ret);
+/* False = no such name; *ret is as it was. */
 bool backfill_named(const char *name, enum sched_backfill *ret);
 bool promises_named(const char *name, enum sched_promises *ret);
 

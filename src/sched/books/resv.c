@@ -43,6 +43,7 @@ const struct zone *cluster_zone(const struct cluster *cl)
 
 void cluster_put_reservation(struct cluster *cl, const struct reservation *r)
 {
+    ASSERT(!text_empty(r->name));
     struct sresv *s = cluster_resv(cl, r->name);
     if (!s) {
         s = xcalloc(1, sizeof *s);
@@ -221,6 +222,7 @@ void resv_settle(struct cluster *cl)
 size_t resv_windows(const struct cluster *cl, const struct reservation *r, int64_t now_us,
                     struct window ret[WINDOWS_MAX])
 {
+    ASSERT(r->start_us <= r->end_us);
     int64_t start = r->start_us, length = r->end_us - r->start_us;
     size_t n = 0;
     while (n < WINDOWS_MAX && start < now_us + HORIZON_US) {

@@ -29,6 +29,7 @@ struct window {
 };
 #define WINDOWS_MAX 64 /* times of a recurring reservation that are looked ahead */
 
+/* All of them, after nodes, partitions or times changed. */
 void resv_settle(struct cluster *cl);
 void resvs_free(struct cluster *cl);
 /* The windows that end after now_us, ascending; returns how many. */

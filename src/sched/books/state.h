@@ -5,10 +5,10 @@
 #ifndef REMUDA_SCHED_BOOKS_STATE_H
 #define REMUDA_SCHED_BOOKS_STATE_H
 
+#include "base/calendar/zone.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "base/zone.h"
 #include "model/grammar/time_windows.h"
 #include "model/record/priority.h"
 #include "model/settings/topology.h"
@@ -459,6 +459,7 @@ struct group *group_make(struct cluster *cl, const struct node *n, const char *k
 void group_free(struct group *g);
 /* Load and devices from its holds, and its row of cluster.node.free */
 void node_recount(struct cluster *cl, struct snode *n);
+/* Loads and devices anew from the holds on it, after its group changed. */
 void node_rebuild(struct snode *n);
 /* Aborts if a device of a new hold is taken. */
 void hold_expect_free(const struct snode *n, const struct hold *h);

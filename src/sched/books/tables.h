@@ -9,7 +9,9 @@ struct sresv;
 /* The cluster's own; NULL = there is none of that name. They stay where they are until they are
  * taken out or replaced. */
 struct snode *cluster_node(const struct cluster *cl, const char *name);
+/* NULL = none of that name; one that is gone is not found. */
 struct spart *cluster_part(const struct cluster *cl, const char *name);
+/* NULL = none of that name. */
 struct sresv *cluster_resv(const struct cluster *cl, const char *name);
 /* Its place in cluster.lic; -1 = there is none of that name. */
 ptrdiff_t cluster_licence(const struct cluster *cl, const char *name);

@@ -124,6 +124,7 @@ const struct topology *cluster_topology(const struct cluster *cl)
 
 int64_t topo_insists_until(const struct cluster *cl, const struct waiting *j)
 {
+    ASSERT(j->req);
     int64_t wait = j->req->switches_wait_us;
     if (j->req->switches <= 0 || cl->wiring.given.n == 0)
         return 0;

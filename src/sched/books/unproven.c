@@ -42,6 +42,7 @@ void unproven_fill(struct snode *n, const struct device_outs *out)
 
 void unproven_freed(struct snode *n, const struct hold *h)
 {
+    ASSERT(h->run);
     for (size_t i = 0; i < h->ngres; i++)
         for (size_t k = 0; k < h->gres[i].nindex; k++) {
             struct unproven *u = unproven_find(n, h->gres[i].dim, h->gres[i].index[k]);

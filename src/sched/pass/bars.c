@@ -86,6 +86,7 @@ enum job_reason entry_capped_by(struct pass *p, const struct entry *e)
 
 int64_t entry_limit(const struct entry *e, int64_t limit_us, int64_t start_us)
 {
+    ASSERT(e->job && e->o);
     int64_t room = e->job->w.deadline_us - start_us;
     return e->job->w.deadline_us > 0 && room >= e->o->limit_min_us && room < limit_us ? room
                                                                                       : limit_us;
@@ -106,6 +107,7 @@ static bool reservation_has_room(const struct world *w, const struct option *o)
 
 enum job_reason entry_blocked_by(struct pass *p, const struct entry *e)
 {
+    ASSERT(e->job && e->o);
     enum job_reason capped = entry_capped_by(p, e);
     if (capped != REASON_NONE)
         return capped;

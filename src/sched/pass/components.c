@@ -23,6 +23,7 @@ struct wjob *het_job_here(const struct pass *p, struct wjob *j)
 
 void hets_collect(struct pass *p)
 {
+    ASSERT(p->het.n == 0);
     for (size_t i = 0; i < p->cl->queue.lane.n; i++) {
         struct lane *l = p->cl->queue.lane.v[i];
         for (size_t k = 0; l->het && k < l->n; k++) {

@@ -68,7 +68,7 @@ static void first_take(struct cluster *cl, struct wjob *j, const struct option *
     vec_push(&cl->queue.promised_in, j->w.job_id);
 }
 
-void cluster_firsts_take(struct cluster *cl, const char *firsts)
+void cluster_firsts_set(struct cluster *cl, const char *firsts)
 {
     struct span rest = span_of(firsts), piece, number, second;
     cluster_settle(cl);

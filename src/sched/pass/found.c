@@ -124,6 +124,7 @@ bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c,
 
 bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o)
 {
+    ASSERT(o >= c->option && o < c->option + c->n);
     if (o->up_version == p->cl->derived.up_version)
         return o->reachable;
     o->up_version = p->cl->derived.up_version;

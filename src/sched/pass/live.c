@@ -64,6 +64,7 @@ void lane_advance(struct pass *p, const struct lane *l)
 
 void pass_took_one(struct pass *p, const struct lane *l)
 {
+    ASSERT(l->idx < p->cl->queue.lane.n || l == p->instead);
     if (p->left[l->idx] > 1)
         p->left[l->idx]--;
     else
@@ -176,6 +177,7 @@ static void lane_enter(struct pass *p, struct lane *l)
 
 void live_build(struct pass *p)
 {
+    ASSERT(p->live.n == 0);
     p->ordered = !p->cl->hook.key && p->cl->policy.backfill != BACKFILL_NONE;
     for (size_t i = 0; i < p->cl->queue.lane.n; i++)
         lane_enter(p, p->cl->queue.lane.v[i]);

@@ -193,6 +193,7 @@ enum outcome { STARTED, BLOCKED, NEVER, SKIPPED };
  * cl->queue.lane.n) its one job waits in the place of the job of that id. */
 void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64_t now_us,
                struct lane *instead);
+/* Frees what the pass kept; what it said is the plan's. */
 void pass_close(struct pass *p);
 /* One element of the lane's next job is dealt with */
 void pass_took_one(struct pass *p, const struct lane *l);
@@ -200,9 +201,11 @@ void pass_took_one(struct pass *p, const struct lane *l);
 void pass_step(struct pass *p);
 /* On from there; false: it was broken off, as it cost more than `most`. */
 bool pass_forecast(struct pass *p, uint32_t budget, uint64_t most);
+/* All components of its job at once, or none: whichever comes first in a step decides for all. */
 enum outcome pass_het(struct pass *p, struct entry *e);
 /* waited.c: what a pass has to do with the logs of causes. */
 void waited_pass_begins(struct plan_private *v, const struct cluster *cl, int64_t now_us);
+/* Remembers of each class and head what the pass found it waits for (waited.c). */
 void waited_pass_found(struct plan_private *v, const struct cluster *cl);
 
 /* explain.c: the sentence for a blocked class, of which j is one, and its nodes that are down or

@@ -37,6 +37,7 @@ void victims_collect(const struct asker *a, victims *v);
 
 /* ---- preempt_lift.c ---- */
 void lift(struct pass *p, struct victim *v);
+/* The victim has again what it had: it was lifted only to see whether that helps. */
 void put_back(struct pass *p, struct victim *v);
 void put_back_all(struct pass *p, victims *v);
 /* Could it start now, with devices and sockets looked at? Fills a->at. */

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "model/job/job_counts.h"
+#include "sched/books/classes.h"
 #include "sched/books/limits/people.h"
 #include "sched/books/settle.h"
 #include "sched/books/tables.h"
@@ -351,18 +352,13 @@ static void parts_fill(const struct cluster *cl, const struct option *o, const s
     r->tres_sum = tres_sum(cl, o) / PRIORITY_ONE;
 }
 
-void sched_priority_rows(struct cluster *cl, uint64_t job_id, int64_t now_us, priority_take take,
-                         void *ctx)
+static void rows_take(const struct cluster *cl, const struct compiled *c, const struct waiting *w,
+                      int64_t now_us, priority_take take, void *ctx)
 {
-    cluster_settle(cl);
-    const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
-    if (!j)
-        return;
-    struct compiled *c = demand_of(cl, j->lane->klass);
     for (size_t i = 0; i < c->n; i++) {
-        struct priority_row r = {.job_id = job_id, .user_id = j->w.uid};
+        struct priority_row r = {.job_id = w->job_id, .user_id = w->uid};
         struct str sums = STR_INIT, factors = STR_INIT;
-        parts_fill(cl, &c->option[i], &j->w, now_us, &r);
+        parts_fill(cl, &c->option[i], w, now_us, &r);
         if (!cl->policy.fifo)
             tres_show(cl, &c->option[i], &sums, &factors);
         r.tres = sums.len ? str_text(&sums) : NULL;
@@ -371,4 +367,24 @@ void sched_priority_rows(struct cluster *cl, uint64_t job_id, int64_t now_us, pr
         str_done(&sums);
         str_done(&factors);
     }
+}
+
+void sched_priority_rows(struct cluster *cl, uint64_t job_id, int64_t now_us, priority_take take,
+                         void *ctx)
+{
+    cluster_settle(cl);
+    const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
+    if (j)
+        rows_take(cl, demand_of(cl, j->lane->klass), &j->w, now_us, take, ctx);
+}
+
+void sched_priority_of(struct cluster *cl, const struct waiting *w, int64_t now_us,
+                       priority_take take, void *ctx)
+{
+    struct waiting known = *w;
+    cluster_settle(cl);
+    waiting_know(cl, &known, w->req);
+    struct compiled *c = demand_compile(cl, w->req, NULL);
+    rows_take(cl, c, &known, now_us, take, ctx);
+    demand_free(c);
 }

@@ -245,30 +245,43 @@ static int64_t nodes_that_hold(const struct compiled *c, const struct option *o)
     return most;
 }
 
-/* Another partition that this user's job would fit. */
-static void word_elsewhere(struct demand_checking *k, const struct option *o)
+/* The others that this user's job may go to, with commas between. */
+static const char *others_list(struct demand_checking *k, const struct spart *but)
 {
+    struct str list = STR_INIT, unused = STR_INIT;
     for (size_t i = 0; i < k->cl->part.n; i++) {
         const struct spart *part = k->cl->part.v[i];
         struct job_request req = *k->req;
-        struct str unused = STR_INIT;
         req.partition = part->p.name;
-        bool fits = false;
-        if (part != o->part && !part->gone && !part->p.hidden &&
+        if (part != but && !part->gone && !part->p.hidden &&
             may_use_partition(&part->p, &req,
                               &(struct applicant){.uid = k->uid, .groups = k->groups},
-                              &unused) == REFUSE_NONE) {
-            struct compiled *c = demand_compile(k->cl, &req, NULL);
-            fits = c->n > 0 && c->option[0].never == REASON_NONE &&
-                   demand_possible(k->cl, c, &c->option[0], false);
-            demand_free(c);
-        }
-        str_done(&unused);
-        if (fits) {
-            str_addf(k->detail, "; partition %s could hold it", part->p.name);
-            return;
-        }
+                              &unused) == REFUSE_NONE)
+            list_addf(&list, "%s", part->p.name);
+        str_clear(&unused);
     }
+    const char *text = arena_strdup(k->a, str_text(&list));
+    str_done(&list);
+    str_done(&unused);
+    return text;
+}
+
+/* Another partition that this user's job would fit: all are worked out at once, as what they have
+ * in common (long lists of nodes) is dear. */
+static void word_elsewhere(struct demand_checking *k, const struct option *o)
+{
+    struct job_request req = *k->req;
+    req.partition = others_list(k, o->part);
+    if (text_empty(req.partition))
+        return;
+    struct compiled *c = demand_compile(k->cl, &req, NULL);
+    bool fits = false;
+    for (size_t i = 0; i < c->n && !fits; i++) {
+        fits = c->option[i].never == REASON_NONE && demand_possible(k->cl, c, &c->option[i], false);
+        if (fits)
+            str_addf(k->detail, "; partition %s could hold it", c->option[i].part->p.name);
+    }
+    demand_free(c);
 }
 
 /* What no node of the partition has enough of, for itself; the first in Slurm's order. */
@@ -441,6 +454,7 @@ enum refusal sched_check(struct cluster *cl, struct job_request *req, uint32_t u
 enum refusal sched_check_together(const struct cluster *cl, const char *const *licences, size_t n,
                                   struct str *detail)
 {
+    ASSERT(licences || n == 0);
     struct arena *a = arena_new();
     struct str all = STR_INIT;
     struct licence_list list;

@@ -155,6 +155,7 @@ static size_t by_bundles(struct layout_counts *k, struct layout *ret, struct ver
 size_t demand_layouts(const struct job_request *req, int64_t gpus, int64_t gpus_per_node,
                       int64_t gpus_per_task, struct layout *ret, struct verdict *v)
 {
+    ASSERT(gpus >= 0 && gpus_per_node >= 0 && gpus_per_task >= 0);
     struct layout_counts k = {.nodes = most(req->min_nodes, 0),
                               .max_nodes = most(req->max_nodes, 0),
                               .tasks = most(req->ntasks, 0),

@@ -10,6 +10,7 @@
 
 void word_amount(const struct cluster *cl, uint32_t dim, int64_t amount, struct str *out)
 {
+    ASSERT(dim < cl->dim.n);
     if (dim == DIM_CPU || dim == DIM_SHARE)
         str_addf(out, "%lld CPU%s", (long long)amount, amount == 1 ? "" : "s");
     else if (dim == DIM_MEM)

@@ -13,6 +13,8 @@ size_t counts_screen(struct world *w, int which, const struct compiled *c, const
 size_t counts_enough(const struct world *w, int which, const struct screen *s);
 /* The cell of the joint count that tells about the screen; the same for all of a pass. */
 uint16_t counts_cell(const struct world *w, const struct screen *s);
+/* Makes the table of CPUs, memory and that dimension anew, by a walk over all nodes: where it is
+ * out of date (counts.c says when). */
 void counts_joint_make(struct world *w, int which, uint32_t dim);
 /* Nodes that hold so much of three dimensions together; may tell too many. Only where nodes can be
  * counted so (counts_countable). */

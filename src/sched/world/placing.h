@@ -24,6 +24,7 @@ struct placing {
 void placing_candidates(struct placing *p);
 /* Chooses among world.scratch.key: fills .pick. False if they do not do. */
 bool placing_pick(struct placing *p);
+/* All licences it asks for, during the whole of its time. */
 bool placing_licences_free(struct placing *p);
 /* Candidates, choice, and what each node gets, within what caps allow it there:
  * placing_licences_free asked only about the least. False: there is no such place, or a cap

@@ -196,6 +196,7 @@ struct placement {
     int64_t takes;
 };
 
+/* Of a cluster that is settled (cluster_settle) and does not change while the world is there. */
 struct world *world_new(const struct cluster *cl, int64_t now_us);
 void world_free(struct world *w);
 

@@ -133,6 +133,7 @@ void lint_read(struct lint *l, const char *text, size_t len, int argc, char *con
                const char *name, lint_is_directory is_directory);
 void lint_done(struct lint *l);
 
+/* Adds a finding, a sentence; 0 = of no line, or no other one. */
 void lint_find(struct lint *l, enum lint_rule rule, unsigned line, unsigned other_line,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* Of a script without #SBATCH that sbatch is to read: do lines of two other systems contradict each

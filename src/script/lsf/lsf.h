@@ -84,6 +84,8 @@ bool lsf_finish(const struct lsf_request *r, struct dialect_out *d, struct err *
 /* As lsf_finish refuses a job of several parts: how many components it has, and the request of one
  * of them, for lsf_finish; NULL: the parts are not right. */
 size_t lsf_parts(const struct lsf_request *r);
+/* What that part asks for by itself, in the arena; NULL with ret_err where parts cannot stand
+ * beside what the job asks for. */
 const struct lsf_request *lsf_part(const struct lsf_request *r, size_t part, struct arena *a,
                                    struct err *ret_err);
 
@@ -94,10 +96,16 @@ bool lsf_compound_read(struct lsf_request *r, const char *text, struct arena *a,
                        struct err *ret_err);
 struct writing;
 void lsf_resources_write(struct writing *w, const struct option_row *row);
+/* "num=2:mode=shared", or "-" for the default; false names what is not understood. */
 bool lsf_gpu_read(struct lsf_request *r, const char *text, struct arena *a, struct err *ret_err);
 /* "4000", "4GB", in KiB; `kib` is the unit of a bare number. */
 bool lsf_size_read(struct span text, int64_t kib, int64_t *ret_kib);
+/* A number from 1 to max, blanks around it; false for all else. */
 bool lsf_count_read(struct span text, int64_t max, int32_t *ret);
 void lsf_note(struct lsf_request *r, struct arena *a, const char *what, const char *why);
+/* moment.c: "[[[year:]month:]day:]hour:minute": the next that is so, as far as it is given. False:
+ * it is none. */
+bool lsf_moment_read(const char *value, const struct option_env *env, struct arena *a,
+                     int64_t *ret);
 
 #endif

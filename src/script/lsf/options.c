@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "model/grammar/signals.h"
+#include "script/dialect_rows.h"
 #include "script/lsf/write.h"
 
 #include <string.h>
@@ -112,62 +113,16 @@ LSF_SETTER(set_run_limit)
     return true;
 }
 
-/* The next time of day, day, month that is so, as far as it is given. */
-static int64_t begin_next(const int64_t *f, int n, const struct option_env *env)
-{
-    struct civil now, c;
-    env->zone->sec_to_local(civil_sec(env->now_us), &now);
-    c = now;
-    c.second = 0;
-    c.minute = (int)f[n - 1];
-    c.hour = (int)f[n - 2];
-    c.day = n > 2 ? (int)f[n - 3] : now.day;
-    c.month = n > 3 ? (int)f[n - 4] : now.month;
-    c.year = n > 4 ? (int)f[n - 5] : now.year;
-    int64_t sec = env->zone->local_to_sec(&c);
-    if (sec >= civil_sec(env->now_us) || n > 4)
-        return sec;
-    c.day += n == 2;
-    c.month += n == 3;
-    c.year += n == 4;
-    if (c.month > 12) {
-        c.month = 1;
-        c.year++;
-    }
-    return n == 2 ? sec + 24 * 3600 : env->zone->local_to_sec(&c);
-}
-
-/* [[[Y:]M:]D:]H:M */
-static bool moment_read(const struct option_row *row, const char *value,
-                        const struct option_env *env, struct arena *a, int64_t *ret,
-                        struct err *ret_err)
-{
-    static const int64_t most[] = {9999, 12, 31, 23, 59};
-    struct span rest = span_of(value), one;
-    int64_t f[5];
-    int n = 0;
-    bool ok = true;
-    while (ok && span_next(&rest, ':', &one)) {
-        ok = n < 5 && one.len && one.len <= 4 &&
-             text_to_i64(arena_strndup(a, one.data, one.len), 0, 9999, &f[n]);
-        n += ok;
-    }
-    for (int i = 0; ok && i < n; i++)
-        ok = f[i] <= most[5 - n + i] && (f[i] > 0 || 5 - n + i > 2);
-    if (!ok || n < 2)
-        return refuse(row, value, "[[[year:]month:]day:]hour:minute is needed", ret_err);
-    *ret = begin_next(f, n, env) * USEC_PER_SEC;
-    return true;
-}
+#define MOMENT "[[[year:]month:]day:]hour:minute is needed"
 
 LSF_SETTER(set_begin)
 {
-    return moment_read(row, value, env, a, &r->begin_us, ret_err);
+    return lsf_moment_read(value, env, a, &r->begin_us) || refuse(row, value, MOMENT, ret_err);
 }
 
 LSF_SETTER(set_end)
 {
-    return moment_read(row, value, env, a, &r->end_by_us, ret_err);
+    return lsf_moment_read(value, env, a, &r->end_by_us) || refuse(row, value, MOMENT, ret_err);
 }
 
 LSF_SETTER(set_warn_signal)
@@ -334,25 +289,7 @@ LSF_SETTER(set_interactive)
 /* ---- rows ---- */
 
 #define AT_(member) offsetof(struct lsf_request, member)
-#define FLAG_(name_, doc_, set_, ...)                                                              \
-    {                                                                                              \
-        .name = name_, .doc = doc_, .set = set_, __VA_ARGS__                                       \
-    }
-#define VALUE_(name_, metavar_, doc_, set_, ...)                                                   \
-    {                                                                                              \
-        .name = name_, .arg = ARG_REQUIRED, .metavar = metavar_, .doc = doc_, .set = set_,         \
-        __VA_ARGS__                                                                                \
-    }
-#define IDLE_(name_, arg_, doc_, why_)                                                             \
-    {                                                                                              \
-        .name = name_, .arg = arg_, .support = SUPPORT_NO_EFFECT, .doc = doc_, .why = why_,        \
-        .set = set_nothing                                                                         \
-    }
-#define REFUSED_(name_, arg_, doc_, why_)                                                          \
-    {                                                                                              \
-        .name = name_, .arg = arg_, .support = SUPPORT_REFUSED, .doc = doc_, .why = why_           \
-    }
-#define CSM "it belongs to clusters with CSM"
+#define CSM         "it belongs to clusters with CSM"
 
 static const struct option_row rows[] = {
     FLAG_("B", "mail when it begins", set_flag, .at = AT_(mail_begin), .becomes = "mail-type",

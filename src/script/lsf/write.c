@@ -1,7 +1,7 @@
 #include "script/lsf/write.h"
 
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "model/grammar/signals.h"
 #include "model/job/dependency.h"

@@ -1,6 +1,6 @@
 /* Options for services that a cluster of Remuda does not have: burst buffers, federations,
  * container plug-ins, power management. */
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include "base/alloc.h"
 

@@ -1,5 +1,5 @@
 /* Options about binding, sampling, clock frequencies and networks. */
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include "base/alloc.h"
 

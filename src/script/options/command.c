@@ -1,5 +1,5 @@
 /* Options that concern the command, not the job. */
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include "base/alloc.h"
 

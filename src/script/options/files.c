@@ -1,5 +1,5 @@
 /* Options about files, the work directory and the environment. */
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include "base/alloc.h"
 

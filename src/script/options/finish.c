@@ -10,7 +10,7 @@
 #include "base/hostlist.h"
 #include "model/grammar/gres.h"
 #include "model/limits.h"
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Options for GPUs and other generic resources. */
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include "base/alloc.h"
 #include "base/list.h"

@@ -1,8 +1,9 @@
 /* Options that say what the job is: its name, who pays, how it is queued. */
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include "base/alloc.h"
 #include "model/job/array.h"
+#include "model/job/job_attributes.h"
 #include "model/job/mail_type.h"
 #include "model/limits.h"
 
@@ -217,13 +218,16 @@ const struct option_row options_job[] = {
      .doc = "run in this reservation",
      .set = set_text,
      .at = AT(spec.req.reservation)},
-    {.name = "wckey",
-     .arg = ARG_REQUIRED,
-     .commands = CMD_ALL,
-     .env = ENV3("WCKEY"),
-     .metavar = "key",
-     .doc = "workload characterisation key kept with the job",
-     .set = set_text,
-     .at = AT(spec.wckey)},
+#define X(member, name_, letter_, header_, width_, json_, metavar_, doc_)                          \
+    {.name = json_,                                                                                \
+     .arg = ARG_REQUIRED,                                                                          \
+     .commands = CMD_ALL,                                                                          \
+     .env = ENV3(header_),                                                                         \
+     .metavar = metavar_,                                                                          \
+     .doc = doc_,                                                                                  \
+     .set = set_text,                                                                              \
+     .at = AT(spec.member)},
+    JOB_ATTRIBUTES(X)
+#undef X
 };
 const size_t options_job_n = ARRAY_LEN(options_job);

@@ -1,15 +1,15 @@
 /* One description of an option, of whatever command: a row says how it is spelt, what it takes,
  * which variables stand in for it, what Remuda does with it, and what it sets. Command lines and
- * variables of all commands are read by option_read.c; --help, --usage, refusals and
+ * variables of all commands are read by read.c; --help, --usage, refusals and
  * docs/options.md walk over the same rows.
  *
- * Spellings are looked up in option_read.c alone (spelling_next): another dialect is one more
+ * Spellings are looked up in read.c alone (spelling_next): another dialect is one more
  * member there. */
 #ifndef REMUDA_SCRIPT_OPTION_H
 #define REMUDA_SCRIPT_OPTION_H
 
 #include "base/arena.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -196,10 +196,12 @@ SETTER(set_yes_no);   /* enum tristate from yes and no */
 
 /* The row of that index; NULL past the last. Indexes run over all themes and all commands. */
 const struct option_row *option_row_at(const struct option_table *t, size_t index);
+/* The row must be one of the table. */
 size_t option_row_index(const struct option_table *t, const struct option_row *row);
 bool option_row_is_of(const struct option_table *t, const struct option_row *row);
 /* The row of exactly that name or letter; NULL if the command has none. */
 const struct option_row *option_row_named(const struct option_table *t, const char *name);
+/* NULL = no option of that command has the letter. */
 const struct option_row *option_row_letter(const struct option_table *t, char letter);
 
 /* ---- reading ---- */
@@ -240,6 +242,8 @@ struct option_line {
     const char *given[OPTION_MAX];
 };
 
+/* Words and options of argv into the struct that the rows name, until the first that cannot be
+ * read. */
 bool option_line_read(struct option_line *l, int argc, char *const argv[], struct err *ret_err);
 /* Variables, where the command line has nothing to say. */
 bool option_line_read_variables(struct option_line *l, char *(*get)(const char *name),

@@ -7,7 +7,7 @@
 #include "script/options/options.h"
 
 #include "base/alloc.h"
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Options that choose among nodes and say how they are shared. */
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"

@@ -1,5 +1,5 @@
 /* Options that count: nodes, tasks, CPUs, memory, disk. */
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include "base/alloc.h"
 #include "model/limits.h"

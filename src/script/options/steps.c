@@ -1,5 +1,5 @@
 /* Options of salloc and srun alone: they start and steer job steps and interactive allocations. */
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include "base/alloc.h"
 #include "model/grammar/signals.h"

@@ -1,5 +1,5 @@
 /* Options about when: limits, start, end, order, signals. */
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"

@@ -229,6 +229,7 @@ static bool each_finish(const struct pbs_request *r, struct dialect_out *d, stru
     return size_finish(r, d, e) && dialect_give(d, "-q", "partition", r->queue, e) &&
            dialect_give(d, "-A", "account", account, e) &&
            dialect_give(d, "-W x=advres", "reservation", r->reservation, e) &&
+           dialect_give_flag(d, "-f", "no-kill", r->fault_tolerant && r->site->torque, e) &&
            dialect_give_flag(d, "-r", r->rerun_no ? "no-requeue" : "requeue", true, e);
 }
 

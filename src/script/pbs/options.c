@@ -2,6 +2,7 @@
 #include "script/pbs/pbs.h"
 
 #include "base/alloc.h"
+#include "script/dialect_rows.h"
 #include "script/pbs/write.h"
 
 #include <string.h>
@@ -48,6 +49,8 @@ PBS_SETTER(set_name)
         len -= 2;
     }
     r->name = arena_strndup(a, value, len);
+    if (strpbrk(r->name, " \t\n\v\f\r"))
+        return refuse(row, r->name, "a name of PBS has no blanks", ret_err);
     return len > 0 || refuse(row, value, "a name is needed", ret_err);
 }
 
@@ -276,24 +279,6 @@ PBS_SETTER(set_attributes)
 }
 
 #define AT_(member) offsetof(struct pbs_request, member)
-#define FLAG_(name_, doc_, set_, ...)                                                              \
-    {                                                                                              \
-        .name = name_, .doc = doc_, .set = set_, __VA_ARGS__                                       \
-    }
-#define VALUE_(name_, metavar_, doc_, set_, ...)                                                   \
-    {                                                                                              \
-        .name = name_, .arg = ARG_REQUIRED, .metavar = metavar_, .doc = doc_, .set = set_,         \
-        __VA_ARGS__                                                                                \
-    }
-#define IDLE_(name_, arg_, doc_, why_)                                                             \
-    {                                                                                              \
-        .name = name_, .arg = arg_, .support = SUPPORT_NO_EFFECT, .doc = doc_, .why = why_,        \
-        .set = set_nothing                                                                         \
-    }
-#define REFUSED_(name_, arg_, doc_, why_)                                                          \
-    {                                                                                              \
-        .name = name_, .arg = arg_, .support = SUPPORT_REFUSED, .doc = doc_, .why = why_           \
-    }
 
 /* Words of Grid Engine's qsub: letter by letter they would be options of PBS, and mean another job.
  */
@@ -341,7 +326,8 @@ static const struct option_row rows[] = {
     GRID_("dl", ARG_REQUIRED, "-l walltime= bounds how long it runs"),
     VALUE_("e", "path", "standard error; default NAME.eID", set_text, .at = AT_(err_file),
            .write = pbs_write_error, .becomes = "error"),
-    REFUSED_("f", ARG_NONE, "without a daemon; fault tolerant", "leave it out"),
+    FLAG_("f", "goes on when one of its nodes fails (Torque; of Pro: no daemon, there is none)",
+          set_flag, .at = AT_(fault_tolerant), .becomes = "no-kill", .write = pbs_write_tolerant),
     FLAG_("h", "submit held; qrls lets it go", set_flag, .at = AT_(hold), .becomes = "hold",
           .write = pbs_write_hold),
     GRID_("hard", ARG_NONE, "all of -l is hard"),

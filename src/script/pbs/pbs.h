@@ -39,7 +39,8 @@ struct pbs_request {
     bool drop_out, drop_err;
     bool hold, whole_environment, interactive, wait, quiet, help, version, lint;
     bool rerun_no;
-    bool array_torque; /* of -t */
+    bool array_torque;   /* of -t */
+    bool fault_tolerant; /* -f: of Torque alone */
     int32_t priority;
     /* By index of the row: the command line gave it, and so no line of the script does. */
     bool given[96];
@@ -81,6 +82,7 @@ void pbs_resources_write(struct writing *w, const struct option_row *row);
 const char *pbs_depend_read(const char *text, struct arena *a, struct err *ret_err);
 /* And back, "afterok:12.head@head,on:1"; as it is where PBS has no words for it. */
 const char *pbs_depend_of(const char *dependency, const char *server, struct arena *a);
+/* What is asked for and has no effect here, once each. */
 void pbs_note(struct pbs_request *r, struct arena *a, const char *what, const char *why);
 
 #endif

@@ -1,7 +1,7 @@
 #include "script/pbs/write.h"
 
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "model/job/dependency.h"
 #include "script/pbs/pbs.h"
 
@@ -9,9 +9,18 @@
 
 #define WRITER(name) void pbs_write_##name(struct writing *w, const struct option_row *row)
 
+/* Blanks become '_': PBS takes none. */
 WRITER(name)
 {
-    writing_text(w, "job-name", row->name, w->j->name);
+    char *name = w->j->name ? arena_strdup(w->a, w->j->name) : NULL;
+    if (!name || !strpbrk(name, " \t\n")) {
+        writing_text(w, "job-name", row->name, name);
+        return;
+    }
+    writing_lost(w, "job-name", "a name of PBS has no blanks: %s", w->j->name);
+    for (char *c = name; (c = strpbrk(c, " \t\n"));)
+        *c = '_';
+    writing_line(w, row->name, name);
 }
 
 WRITER(account)
@@ -95,6 +104,14 @@ WRITER(priority)
         return writing_lost(w, "nice", "-p lowers by 1024 at most");
     if (nice)
         writing_line(w, row->name, arena_printf(w->a, "%d", -nice));
+}
+
+WRITER(tolerant)
+{
+    if (!w->j->no_kill || !w->site->torque)
+        return;
+    writing_said(w, "no-kill");
+    writing_line(w, row->name, NULL);
 }
 
 WRITER(rerun)

@@ -10,7 +10,8 @@
     X(array)                                                                                       \
     X(attributes)                                                                                  \
     X(begin) X(directory) X(environment) X(error) X(hold) X(join) X(mail_points) X(mail_to)        \
-        X(name) X(output) X(priority) X(project) X(queue) X(rerun) X(torque_array) X(variables)
+        X(name) X(output) X(priority) X(project) X(queue) X(rerun) X(tolerant) X(torque_array)     \
+        X(variables)
 // clang-format on
 #define X(name) void pbs_write_##name(struct writing *w, const struct option_row *row);
 PBS_WRITERS(X)

@@ -9,7 +9,7 @@
 #include "sim/replay/replay.h"
 
 #include "base/alloc.h"
-#include "sim/replay/replay_inside.h"
+#include "sim/replay/inside.h"
 
 #include <stdlib.h>
 

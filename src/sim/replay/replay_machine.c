@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "model/grammar/signals.h"
 #include "model/protocol.h"
-#include "sim/replay/replay_inside.h"
+#include "sim/replay/inside.h"
 #include "sim/replay/site.h"
 
 #include <stdio.h>

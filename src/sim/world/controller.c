@@ -139,6 +139,12 @@ static void wake_plan(struct sim_world *w)
                    (struct happening){.what = H_CORE_WAKE});
 }
 
+/* Of what goes because it is old a row has the key alone. */
+static bool is_of_past(enum store_table table)
+{
+    return table == TABLE_JOB || table == TABLE_STEP;
+}
+
 /* Commits what the turn wants stored, then lets the other effects out; a crash may come between any
  * two of them. */
 void controller_turn_end(struct sim_world *w)
@@ -163,6 +169,8 @@ void controller_turn_end(struct sim_world *w)
         w->hash = record_hash(store_table_rows[b->row[i].table].fields, b->row[i].record, w->hash);
         if (b->row[i].op == ROW_PUT)
             world_rows_learn(w, (enum store_table)b->row[i].table, b->row[i].record);
+        else if (is_of_past(b->row[i].table))
+            continue;
         if (b->row[i].table == TABLE_JOB) {
             world_cron_check(w, b->row[i].record);
             world_depend_learn(w, b->row[i].record);

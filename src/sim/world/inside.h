@@ -205,11 +205,13 @@ void world_cron_free(struct sim_world *w);
 /* ---- trace.c: what was committed, as text ---- */
 /* As the next row of the job is compared with */
 void world_state_seen(struct sim_world *w, const struct job *j);
+/* A line where its state, or its run, is another than at the last row. */
 void world_trace_job(struct sim_world *w, const struct job *j);
 void world_trace_step(struct sim_world *w, const struct step *s);
 /* Its devices that nobody may be given, if they changed */
 void world_trace_node(struct sim_world *w, const struct node *row);
 void world_trace_reservation(struct sim_world *w, const struct reservation *r, bool removed);
+/* Hash of a step on a node; node 0 = of all of it. */
 uint64_t world_step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint64_t node);
 
 /* ---- steps.c: what must hold of steps after each commit ------------------------------- */
@@ -249,13 +251,20 @@ void world_use_forgot(struct sim_world *w);
 void world_use_lose(struct sim_world *w); /* the controller died */
 struct simuse *world_use_copy(const struct simuse *from);
 void world_use_free(struct simuse *u);
+/* Is use counted here at all: limits are in force, and nothing fades? */
+bool world_use_is_kept(const struct sim_world *w);
+/* Each association of the store, those that always are among them. */
+void world_use_assocs(struct sim_world *w, void (*row)(void *ctx, const void *record), void *ctx);
 
 /* ---- controller.c: the controller's shell ---- */
 void controller_start(struct sim_world *w);
+/* At once, with all that was not committed; who waits for an answer loses it. */
 void controller_die(struct sim_world *w);
+/* Steps the event at the world's time, and checks every invariant of the core. */
 void controller_event(struct sim_world *w, struct event ev);
 void controller_turn_end(struct sim_world *w); /* plans if that is due, commits, lets effects out */
 void controller_store_retry(struct sim_world *w);
+/* The agent hears of it, the controller by its caller; nothing where there is none. */
 void node_link_drop(struct sim_world *w, size_t i);
 
 /* ---- restore.c ---- */
@@ -279,22 +288,29 @@ void world_call_once(struct sim_world *w, enum message_kind kind, const void *bo
 /* ---- scripts.c: scripts that run srun ---- */
 /* False: it has no srun. */
 bool simscript_begins(struct sim_world *w, size_t i, struct simstep *s, const struct job *j);
+/* A script's next srun, if it still runs. */
 void simscript_goes(struct sim_world *w, const struct happening *h);
 void simscript_requeues(struct sim_world *w, const struct happening *h);
+/* An answer to an srun of a script, if it is one's. */
 void simscripts_hear(struct sim_world *w, uint64_t conn, const struct message *m);
 void simscripts_lose(struct sim_world *w); /* the controller died */
 void simscript_terminated(struct sim_world *w, size_t i, struct simstep *s);
 void simsrun_cancels(struct sim_world *w, const struct happening *h);
 void simscript_dies(struct sim_world *w, struct simstep *s);
+/* It is gone, however it was: the controller sees its connection close. */
 void simsrun_hangs_up(struct sim_world *w, uint64_t conn);
 
 /* ---- nodes.c: the nodes' shells ---- */
 void simnode_start(struct sim_world *w, size_t i);
+/* If its daemon and the controller are up; otherwise it tries again. */
 void simnode_connect(struct sim_world *w, size_t i);
+/* Steps its agent, and does what that says; nothing where its daemon is down. */
 void simnode_event(struct sim_world *w, size_t i, struct agent_event ev);
 void simnode_looked(struct sim_world *w, const struct happening *h);
+/* By itself, if it still runs as it did when that was planned. */
 void simstep_ends(struct sim_world *w, const struct happening *h);
 void simnode_gpus_say(struct sim_world *w, size_t i);
+/* Whatever ended it: its processes are gone, its GPUs free in time. */
 void simstep_dies(struct sim_world *w, struct simnode *n, struct simstep *s);
 
 /* ---- simstep.c: steps on a node ---- */

@@ -120,7 +120,7 @@ static void row_pass(void *ctx, const void *record)
 }
 
 /* A store that never had accounts has no rows of those that always are. */
-static void assocs_load(struct sim_world *w, void (*row)(void *ctx, const void *record), void *ctx)
+void world_use_assocs(struct sim_world *w, void (*row)(void *ctx, const void *record), void *ctx)
 {
     struct use_rows r = {row, ctx, false};
     static const struct assoc first[] = {{.id = 1, .account = "root"},
@@ -167,7 +167,7 @@ static void payer_qos(void *ctx, const void *record)
 static struct payers payers_of(struct sim_world *w, const struct job *j)
 {
     struct payers p = {.j = j, .factor_e6 = 1000000};
-    assocs_load(w, payer_assoc, &p);
+    world_use_assocs(w, payer_assoc, &p);
     qos_load(w, payer_qos, &p);
     return p;
 }
@@ -403,7 +403,7 @@ static void all_compare(struct sim_world *w)
     map_str_free(c.seen);
 }
 
-static bool is_kept(const struct sim_world *w)
+bool world_use_is_kept(const struct sim_world *w)
 {
     return w->core && core_settings(w->core)->priority_decay_half_life_us == 0 &&
            w->config.settings.word.enforce_limits;
@@ -412,7 +412,7 @@ static bool is_kept(const struct sim_world *w)
 void world_use_learn(struct sim_world *w, const struct batch *batch)
 {
     struct map_walk walk = {0};
-    if (!is_kept(w))
+    if (!world_use_is_kept(w))
         return;
     struct simuse *u = use_of(w);
     while (map_str_next(u->used, &walk)) {
@@ -422,7 +422,8 @@ void world_use_learn(struct sim_world *w, const struct batch *batch)
     for (walk = (struct map_walk){0}; map_u64_next(u->run, &walk);)
         ((struct simrun *)walk.value)->fresh = false;
     if (u->forget)
-        (u->forget_qos ? qos_load : assocs_load)(w, u->forget_qos ? forget_qos : forget_assoc, w);
+        (u->forget_qos ? qos_load : world_use_assocs)(w, u->forget_qos ? forget_qos : forget_assoc,
+                                                      w);
     u->forget = NULL;
     for (size_t i = 0; i < batch->n; i++) {
         if (batch->row[i].op != ROW_PUT)
@@ -458,47 +459,4 @@ int64_t world_use_charged(const struct sim_world *w, uint64_t job_id)
 {
     const struct simrun *r = w->use ? map_u64_get(w->use->run, job_id) : NULL;
     return r ? r->charged : 0;
-}
-
-/* ---- the tree, as it is shown --------------------------------------------------------------- */
-
-struct use_showing {
-    struct sim_world *w;
-    const struct fair_share *of;
-    int64_t sum;
-};
-
-static void billing_add(void *ctx, const void *record)
-{
-    struct use_showing *s = ctx;
-    const struct assoc *a = record;
-    struct simused n;
-    if (!a->user || (s->of->user && !text_is(a->user, s->of->user)) ||
-        (s->of->user ? !text_is(a->account, s->of->account)
-                     : !world_account_is_below(s->w, a->account, s->of->account)))
-        return;
-    if (world_use_get(s->w, "assoc", a->id, "billing", &n))
-        s->sum += n.now;
-}
-
-static void share_compare(void *ctx, const void *record)
-{
-    const struct fair_share *row = record;
-    struct use_showing s = {.w = ctx, .of = row};
-    assocs_load(s.w, billing_add, &s);
-    if (s.sum != row->usage)
-        world_broke(s.w, "of %s%s%s %lld is shown as used, and the rows of jobs say %lld",
-                    row->account, row->user ? "/" : "", row->user ? row->user : "",
-                    (long long)row->usage, (long long)s.sum);
-}
-
-void world_use_audit(struct sim_world *w)
-{
-    struct msg_query q = {.what = QUERY_FAIR_SHARES};
-    struct view view = {share_compare, w};
-    struct str detail = STR_INIT;
-    if (!is_kept(w) || !w->use)
-        return;
-    core_query(w->core, &q, &world_daemon, world_wall(w), &view, &detail);
-    str_done(&detail);
 }

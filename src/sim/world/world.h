@@ -69,11 +69,13 @@ bool world_request(struct sim_world *w, enum message_kind kind, const void *body
 /* ---- faults ---- */
 enum crash_point { CRASH_NOW, CRASH_BEFORE_COMMIT, CRASH_AFTER_COMMIT, CRASH_BETWEEN_EFFECTS };
 void world_crash_controller(struct sim_world *w, enum crash_point point, int64_t back_after_us);
+/* A node's daemon dies; its steps go on. Nothing where it is down. */
 void world_crash_agent(struct sim_world *w, size_t node, int64_t back_after_us);
 /* Its jobs die with it */
 void world_lose_machine(struct sim_world *w, size_t node, int64_t back_after_us);
 /* The shepherds of a job are killed, with all processes that they stand over. */
 void world_kill_shepherds(struct sim_world *w, uint64_t job_id);
+/* The connection of that node is lost; it comes back after so long. */
 void world_cut_link(struct sim_world *w, size_t node, int64_t back_after_us);
 /* A GPU breaks, which its node's daemon sees if it lives, or is well again, which nobody
  * notices. */
@@ -81,10 +83,13 @@ void world_break_gpu(struct sim_world *w, size_t node, int32_t index, bool broke
 /* From now on every GPU is at work: a policy that requeues who leaves them idle would do so without
  * end. */
 void world_gpus_work(struct sim_world *w);
+/* So many commits from now on fail, as on a full disk. */
 void world_fail_store(struct sim_world *w, unsigned commits);
 /* The store is backed up; the last backup, or an empty store if there is none, is put in its
  * place. */
 void world_backup(struct sim_world *w);
+/* The controller dies, and comes back with the store of the last backup. given_is_gone: without the
+ * file that says what was given out since. */
 void world_restore(struct sim_world *w, bool given_is_gone, int64_t back_after_us);
 /* Somebody sets the wall clock, of all machines at once. */
 void world_set_clock(struct sim_world *w, int64_t by_us);
@@ -124,6 +129,10 @@ void world_cron_end(struct sim_world *w);
 /* ---- triggers (triggers.c) ---- */
 void world_triggers_change(struct sim_world *w, struct rng *rng);
 void world_triggers_end(struct sim_world *w);
+
+/* ---- the past (past.c) ---- */
+/* Some of what is over is removed from the store, as PurgeJobAfter= and its kin have it done. */
+void world_past_goes(struct sim_world *w, struct rng *rng);
 
 /* ---- the oracle ---- */
 /* What must always hold was broken: the first sentence, or NULL. */

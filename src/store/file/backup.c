@@ -195,6 +195,15 @@ static bool files_get(sqlite3 *db, bool (*file)(void *ctx, const struct backup_f
     return ok && (rc == SQLITE_OK || sql_failed(db, rc, "reading its files", ret_err));
 }
 
+/* One that was used up since would let in once more whoever has it. */
+static bool tokens_drop(sqlite3 *db, struct err *ret_err)
+{
+    char name[8];
+    return !value_read(db, "SELECT name FROM sqlite_master WHERE name='token'", name,
+                       sizeof name) ||
+           sql_exec(db, "DELETE FROM token", ret_err);
+}
+
 /* Looked at once more: what was copied need not be what was looked at by that name. */
 static bool copy_finish(const char *path, const char *from, uint64_t *ret_seq, uint64_t *ret_next,
                         struct err *ret_err)
@@ -203,7 +212,8 @@ static bool copy_finish(const char *path, const char *from, uint64_t *ret_seq, u
     if (!db_open(path, SQLITE_OPEN_READWRITE, &db, ret_err))
         return false;
     bool ok = backup_check(db, from, ret_seq, ret_next, ret_err) &&
-              sql_exec(db, "DROP TABLE file", ret_err) && sql_packed_drop(db, ret_err);
+              sql_exec(db, "DROP TABLE file", ret_err) && tokens_drop(db, ret_err) &&
+              sql_packed_drop(db, ret_err);
     sqlite3_close(db);
     return ok;
 }
@@ -213,8 +223,11 @@ bool backup_read(const char *from, const char *db,
                  uint64_t *ret_next_job_id, struct err *ret_err)
 {
     sqlite3 *source;
-    if (access(from, R_OK) != 0)
+    struct stat st;
+    if (access(from, R_OK) != 0 || stat(from, &st) != 0)
         return err_set(ret_err, ERR_NOT_FOUND, "%s: %s", from, strerrordesc_np(errno));
+    if (!S_ISREG(st.st_mode)) /* SQLite would wait for the other end of a pipe */
+        return err_set(ret_err, ERR_INVALID, "%s is no ordinary file, as a backup is", from);
     if (!db_open(from, SQLITE_OPEN_READONLY, &source, ret_err))
         return false;
     bool ok = backup_check(source, from, ret_seq, ret_next_job_id, ret_err) &&
@@ -225,34 +238,66 @@ bool backup_read(const char *from, const char *db,
     return ok;
 }
 
-#define PROGRAMS_TOLD 20
+#define LINES_TOLD 20
 
-void backup_programs(const char *path, struct str *out)
+/* A line for each row, of columns that are texts, by line(). */
+static void rows_tell(const char *path, const char *sql,
+                      void (*line)(sqlite3_stmt *st, struct str *out), struct str *out)
 {
     sqlite3 *db;
     sqlite3_stmt *st = NULL;
     int told = 0;
     if (!db_open(path, SQLITE_OPEN_READONLY, &db, NULL))
         return;
-    if (sqlite3_prepare_v2(db, "SELECT id,user_name,user_id,program FROM trigger_set ORDER BY id",
-                           -1, &st, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
         st = NULL; /* of a release without */
     while (st && sqlite3_step(st) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(st, 1),
-                   *program = (const char *)sqlite3_column_text(st, 3);
-        if (told++ == PROGRAMS_TOLD) {
+        if (told++ == LINES_TOLD) {
             str_add(out, "  and others\n");
             break;
         }
-        str_addf(out, "  trigger %lld runs as ", (long long)sqlite3_column_int64(st, 0));
-        if (name)
-            str_add_plain(out, name);
-        else
-            str_addf(out, "uid %lld", (long long)sqlite3_column_int64(st, 2));
-        str_add(out, ": ");
-        str_add_plain(out, program ? program : "");
+        line(st, out);
         str_addc(out, '\n');
     }
     sqlite3_finalize(st);
     sqlite3_close(db);
+}
+
+static void plain_column(sqlite3_stmt *st, int i, struct str *out)
+{
+    const char *text = (const char *)sqlite3_column_text(st, i);
+    str_add_plain(out, text ? text : "");
+}
+
+static void program_line(sqlite3_stmt *st, struct str *out)
+{
+    str_addf(out, "  trigger %lld runs as ", (long long)sqlite3_column_int64(st, 0));
+    if (sqlite3_column_type(st, 1) != SQLITE_NULL)
+        plain_column(st, 1, out);
+    else
+        str_addf(out, "uid %lld", (long long)sqlite3_column_int64(st, 2));
+    str_add(out, ": ");
+    plain_column(st, 3, out);
+}
+
+void backup_programs(const char *path, struct str *out)
+{
+    rows_tell(path, "SELECT id,user_name,user_id,program FROM trigger_set ORDER BY id",
+              program_line, out);
+}
+
+static void host_line(sqlite3_stmt *st, struct str *out)
+{
+    str_add(out, "  ");
+    plain_column(st, 0, out);
+    str_add(out, " (");
+    plain_column(st, 1, out);
+    str_add(out, "), ");
+    plain_column(st, 2, out);
+}
+
+void backup_hosts(const char *path, struct str *out)
+{
+    rows_tell(path, "SELECT name,id,lower(coalesce(kind,'')) FROM host ORDER BY joined_us",
+              host_line, out);
 }

@@ -22,8 +22,8 @@ struct backup_file {
 bool backup_write(const char *db, const char *to, const struct backup_file *files, size_t n,
                   struct err *ret_err);
 /* Checks that `from` is a whole backup, writes its store to `db`, which must not be there, and
- * calls file(ctx, …) for each of its files, until that returns false. *ret_seq is the number of its
- * last commit, *ret_next_job_id what it would give next. */
+ * calls file(ctx, …) for each of its files, until that returns false. Tokens stay behind. *ret_seq
+ * is the number of its last commit, *ret_next_job_id what it would give next. */
 bool backup_read(const char *from, const char *db,
                  bool (*file)(void *ctx, const struct backup_file *f), void *ctx, uint64_t *ret_seq,
                  uint64_t *ret_next_job_id, struct err *ret_err);
@@ -31,6 +31,9 @@ bool backup_read(const char *from, const char *db,
 /* Appends a line for each program that a trigger of the store at `db` starts, and as whom: whoever
  * has a backup restored has these run. Plain; the first twenty. */
 struct str;
+/* Appends what the triggers of a copy would run, for a warning; nothing where it cannot be read. */
 void backup_programs(const char *db, struct str *out);
+/* The same of each host that joined: those that were shut out since are let in again. */
+void backup_hosts(const char *db, struct str *out);
 
 #endif

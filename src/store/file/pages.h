@@ -39,6 +39,7 @@ struct tree_page {
     size_t head;         /* where its header begins */
     unsigned cells;
 };
+/* Foreign bytes: false = it is no page of a table or index, or damaged. */
 bool tree_page_parse(const struct pages *p, uint32_t number, const uint8_t *data,
                      struct tree_page *ret);
 /* The page below cell i, for i = cells the last one; 0: none, or not believable. */

@@ -76,6 +76,7 @@ static bool rows_stay(enum store_table table)
     case TABLE_TRANSACTION:
     case TABLE_NODE_SPELL:
     case TABLE_PAST_RESERVATION:
+    case TABLE_USED_HOUR:
     case TABLE_CRONTAB:
     case TABLE_TRIGGER:
     case TABLE_ANSWERED:

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "store/sqlite/used.h"
+#include "store/sqlite/used_loaded.h"
 #include "store/used/slots.h"
 
 #include <stdio.h>
@@ -144,11 +145,11 @@ static bool runs_give(const struct past_reading *r, struct past_query *q)
 /* "gpu=7200,gpu:v100=7200" of one hour. */
 static void gres_read(sqlite3_stmt *st, struct str *out)
 {
-    sqlite3_reset(st);
     str_clear(out);
     while (sqlite3_step(st) == SQLITE_ROW)
         str_addf(out, "%s%s=%lld", out->len ? "," : "", sqlite3_column_text(st, 0),
                  (long long)sqlite3_column_int64(st, 1));
+    sqlite3_reset(st); /* a statement that was stepped takes no other hour */
 }
 
 static const char *column_text(sqlite3_stmt *st, int i)
@@ -173,7 +174,8 @@ static void hour_give(const struct past_reading *r, sqlite3_stmt *st, sqlite3_st
                      .qos = column_text(st, 11),
                      .wckey = column_text(st, 12),
                      .reservation = column_text(st, 13),
-                     .job_cpus = sqlite3_column_int(st, 14)};
+                     .job_cpus = sqlite3_column_int(st, 14),
+                     .there = (uint64_t)sqlite3_column_int64(st, 15)};
     sqlite3_bind_int64(gres, 1, sqlite3_column_int64(st, 0));
     sqlite3_bind_int64(gres, 2, sqlite3_column_int64(st, 1));
     gres_read(gres, &text);
@@ -188,8 +190,8 @@ static bool hours_give(const struct past_reading *r, const struct past_query *q,
     int rc = sqlite3_prepare_v2(
         r->db,
         "SELECT slot, who, began, cpu_s, mem_mib_s, node_s, billing_s, planned_cpu_s, account, "
-        "user_name, partition, qos, wckey, reservation, job_cpus FROM used JOIN used_by ON id=who "
-        "WHERE level=?1 AND slot<?2 ORDER BY slot, who",
+        "user_name, partition, qos, wckey, reservation, job_cpus, there FROM used JOIN used_by ON "
+        "id=who WHERE level=?1 AND slot<?2 ORDER BY slot, who",
         -1, &st, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v2(
@@ -212,6 +214,23 @@ static bool hours_give(const struct past_reading *r, const struct past_query *q,
     return rc == SQLITE_DONE;
 }
 
+static void loaded_give(void *ctx, enum store_table table, const void *record)
+{
+    const struct past_reading *r = ctx;
+    struct used u = used_of_hour(record);
+    CHECK(table == TABLE_USED_HOUR);
+    r->fn(r->ctx, STORE_TABLE_COUNT, &u);
+}
+
+/* Those of the store's own, then those that came from archives. */
+static bool sums_give(struct past_reading *r, const struct past_query *q, int64_t ahead_s)
+{
+    const struct past_reading loaded = {r->db, r->table, loaded_give, r, r->err};
+    int64_t cut_s = used_slot_of(USED_LEVEL_HOUR, q->before_us / USEC_PER_SEC, ahead_s);
+    return hours_give(r, q, ahead_s) &&
+           rows_give(&loaded, TABLE_USED_HOUR, "from_us<?1", cut_s * USEC_PER_SEC);
+}
+
 bool sql_past_read(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT],
                    struct past_query *q, store_past_fn fn, void *ctx, struct err *ret_err)
 {
@@ -227,36 +246,55 @@ bool sql_past_read(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT],
     case PAST_EVENTS: return rows_give(&r, TABLE_NODE_SPELL, "end_us<?1", q->before_us);
     case PAST_RESVS: return rows_give(&r, TABLE_PAST_RESERVATION, "end_us<?1", q->before_us);
     case PAST_TXN: return rows_give(&r, TABLE_TRANSACTION, "at_us<?1", q->before_us);
-    case PAST_USAGE: return !fact.known || hours_give(&r, q, fact.ahead_s);
+    case PAST_USAGE: return !fact.known || sums_give(&r, q, fact.ahead_s);
     case PAST_COUNT: break;
     }
     return true;
 }
 
-bool sql_used_forget_slots(sqlite3 *db, const struct used_facts *fact, const struct meta *row,
-                           struct err *ret_err)
+/* The oldest of a level that begin before the cut. */
+static bool level_forget(sqlite3 *db, enum used_level level, int64_t cut_s, struct err *ret_err)
 {
     static const char *const from[] = {"used", "used_gres"};
     struct str sql = STR_INIT;
+    bool ok = true;
+    for (size_t i = 0; ok && i < ARRAY_LEN(from); i++) {
+        const char *key = i ? "level, slot, who, name" : "level, slot, who";
+        str_clear(&sql);
+        str_addf(&sql,
+                 "DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE level=%d AND slot<%lld "
+                 "ORDER BY slot LIMIT %d)",
+                 from[i], key, key, from[i], (int)level, (long long)cut_s, PAST_SLOTS_AT_ONCE);
+        ok = sql_exec(db, str_text(&sql), ret_err);
+    }
+    str_done(&sql);
+    return ok && sql_used_gone_note(db, level, cut_s, ret_err);
+}
+
+static bool loaded_forget(sqlite3 *db, int64_t cut_s, struct err *ret_err)
+{
+    struct str sql = STR_INIT;
+    str_addf(&sql,
+             "DELETE FROM used_hour WHERE (from_us, who) IN (SELECT from_us, who FROM used_hour "
+             "WHERE from_us<%lld ORDER BY from_us LIMIT %d)",
+             (long long)(cut_s * USEC_PER_SEC), PAST_SLOTS_AT_ONCE);
+    bool ok = sql_exec(db, str_text(&sql), ret_err);
+    str_done(&sql);
+    return ok;
+}
+
+bool sql_used_forget_slots(sqlite3 *db, const struct used_facts *fact, const struct meta *row,
+                           struct err *ret_err)
+{
     int64_t until_us;
     bool ok = true;
     if (!text_is(row->key, META_USED_SINCE) ||
         !text_to_i64(row->value ? row->value : "", 0, INT64_MAX, &until_us))
         return true;
-    for (enum used_level level = USED_LEVEL_HOUR; level < USED_LEVEL_COUNT; level++)
-        for (size_t i = 0; ok && i < ARRAY_LEN(from); i++) {
-            const char *key = i ? "level, slot, who, name" : "level, slot, who";
-            str_clear(&sql);
-            str_addf(&sql,
-                     "DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE level=%d AND slot<%lld "
-                     "ORDER BY slot LIMIT %d)",
-                     from[i], key, key, from[i], (int)level,
-                     (long long)used_slot_of(level, until_us / USEC_PER_SEC, fact->ahead_s),
-                     PAST_SLOTS_AT_ONCE);
-            ok = sql_exec(db, str_text(&sql), ret_err);
-        }
-    str_done(&sql);
-    return ok;
+    int64_t until_s = until_us / USEC_PER_SEC;
+    for (enum used_level level = USED_LEVEL_HOUR; ok && level < USED_LEVEL_COUNT; level++)
+        ok = level_forget(db, level, used_slot_of(level, until_s, fact->ahead_s), ret_err);
+    return ok && loaded_forget(db, used_slot_of(USED_LEVEL_HOUR, until_s, fact->ahead_s), ret_err);
 }
 
 static bool pragma_read(sqlite3 *db, const char *sql, int64_t *ret, struct err *ret_err)

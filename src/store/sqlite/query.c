@@ -209,6 +209,7 @@ static void add_where(struct str *sql, const struct scan *scan)
     case TABLE_TRES:
     case TABLE_TRANSACTION:
     case TABLE_PAST_RESERVATION:
+    case TABLE_USED_HOUR:
     case TABLE_CRONTAB:
     case TABLE_TRIGGER:
     case TABLE_ANSWERED:

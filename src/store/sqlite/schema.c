@@ -394,6 +394,7 @@ static int bind_field(const struct db_column *c, sqlite3_stmt *st, int i, const 
 
 int sql_bind_record(const struct sql_table *t, sqlite3_stmt *st, const void *record)
 {
+    ASSERT(record);
     int rc = SQLITE_OK;
     for (size_t i = 0; i < t->row->fields->n && rc == SQLITE_OK; i++)
         rc = bind_field(&t->column[i], st, (int)i + 1, record);
@@ -448,6 +449,7 @@ static void read_field(const struct db_column *c, sqlite3_stmt *st, int i, void 
 
 void sql_read_record(const struct sql_table *t, sqlite3_stmt *st, void *record)
 {
+    ASSERT(record);
     for (size_t i = 0; i < t->row->fields->n; i++)
         if (sqlite3_column_type(st, (int)i) != SQLITE_NULL)
             read_field(&t->column[i], st, (int)i, record);

@@ -31,8 +31,10 @@ struct sql_table {
 
 /* SQL of the states of jobs that are not over, and of those that are. */
 void sql_job_live(struct str *out);
+/* Appends a condition: the state of the row is one of those in which a job is over. */
 void sql_job_over(struct str *out);
 
+/* Statements are made when they are first used, and freed by sql_table_done. */
 void sql_table_init(struct sql_table *t, enum store_table table);
 void sql_table_done(struct sql_table *t);
 /* Makes tables and indexes, adds missing columns (unless read_only), and notes which columns there
@@ -47,6 +49,8 @@ bool sql_tables_check(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUN
 /* Writes down which there are. */
 bool sql_tables_note(sqlite3 *db, struct err *ret_err);
 
+/* Appends the statement; parameters are numbered as fields are in their table. Of the others as the
+ * key is. */
 void sql_put_text(const struct sql_table *t, struct str *out);
 void sql_delete_text(const struct sql_table *t, struct str *out);
 void sql_find_text(const struct sql_table *t, struct str *out);
@@ -57,6 +61,7 @@ void sql_order_text(const struct sql_table *t, struct str *out);
 /* Binds the non-zero fields; others must be NULL (sqlite3_clear_bindings). Texts and blobs must
  * live until the statement is reset. */
 int sql_bind_record(const struct sql_table *t, sqlite3_stmt *st, const void *record);
+/* From parameter 1 on; SQLite's result code. The record must outlive the step. */
 int sql_bind_key(const struct sql_table *t, sqlite3_stmt *st, const void *record);
 /* Fills a zeroed record from the row; texts and blobs point into the statement. A name that its
  * enumeration does not have becomes -1. */

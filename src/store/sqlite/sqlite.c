@@ -319,7 +319,8 @@ static struct cursor *sqlite_open(struct store *store, const struct scan *scan, 
 static bool sqlite_used(struct store *store, struct used_query *q, struct used_tally **ret_tally,
                         bool *ret_kept, struct err *ret_err)
 {
-    return sql_used_read(sqlite_of(store)->db, q, ret_tally, ret_kept, ret_err);
+    const struct sqlite *s = sqlite_of(store);
+    return sql_used_read(s->db, s->table, q, ret_tally, ret_kept, ret_err);
 }
 
 static bool sqlite_packed_get(struct store *store, packed_bytes_fn fn, void *ctx,

@@ -2,6 +2,7 @@
  * system said with it, and how the file system is, tell them apart. */
 #include "store/sqlite/trouble.h"
 
+#include "base/alloc.h"
 #include "base/room.h"
 #include "base/str.h"
 
@@ -151,6 +152,7 @@ bool sql_trouble(enum store_trouble t, const char *path, const char *detail, str
 
 bool sql_failed(sqlite3 *db, int rc, const char *doing, struct err *ret_err)
 {
+    ASSERT(rc != SQLITE_OK);
     const char *why = db ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
     const char *path = db ? sqlite3_db_filename(db, "main") : NULL;
     int error = db ? sqlite3_system_errno(db) : errno;

@@ -28,6 +28,7 @@ struct used_facts {
     int64_t counted_to; /* job id; USED_ALL = all are counted */
 };
 #define USED_ALL INT64_MAX
+/* ret->known is false where no sums are kept yet, or the store is of an older release. */
 void used_facts_read(sqlite3 *db, struct used_facts *ret);
 
 /* The row may be META_USED_SINCE: the oldest slots of each level go, so many at once. */
@@ -35,7 +36,8 @@ bool sql_used_forget_slots(sqlite3 *db, const struct used_facts *fact, const str
                            struct err *ret_err);
 
 /* As store_ops.used. *ret_tally is the caller's if it returns true. */
-bool sql_used_read(sqlite3 *db, struct used_query *q, struct used_tally **ret_tally, bool *ret_kept,
+bool sql_used_read(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT],
+                   struct used_query *q, struct used_tally **ret_tally, bool *ret_kept,
                    struct err *ret_err);
 
 #endif

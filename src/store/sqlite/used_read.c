@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "store/sqlite/used.h"
+#include "store/sqlite/used_loaded.h"
 #include "store/used/slots.h"
 
 #include <stdlib.h>
@@ -177,7 +178,8 @@ static void cut(struct used_query *q, int64_t ahead_s)
     q->to_us = used_slot_of(USED_LEVEL_HOUR, q->to_us / USEC_PER_SEC, ahead_s) * USEC_PER_SEC;
 }
 
-bool sql_used_read(sqlite3 *db, struct used_query *q, struct used_tally **ret_tally, bool *ret_kept,
+bool sql_used_read(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT],
+                   struct used_query *q, struct used_tally **ret_tally, bool *ret_kept,
                    struct err *ret_err)
 {
     struct used_facts fact;
@@ -194,7 +196,9 @@ bool sql_used_read(sqlite3 *db, struct used_query *q, struct used_tally **ret_ta
     }
     bool ok = true;
     for (size_t i = 0; *ret_kept && ok && i < n; i++)
-        ok = sums_read(&r, &piece[i], i == 0, ret_err) && gres_read(&r, &piece[i], ret_err);
+        ok = sums_read(&r, &piece[i], i == 0, ret_err) && gres_read(&r, &piece[i], ret_err) &&
+             sql_used_loaded_add(db, &table[TABLE_USED_HOUR], q, fact.ahead_s, &piece[i], i == 0,
+                                 r.tally, ret_err);
     ok = ok && (!*ret_kept || q->each_hour || by_read(&r, ret_err));
     vec_done(&r.by_who);
     *ret_tally = r.tally;

@@ -38,7 +38,8 @@ bool used_job_init(struct used_job *u, const struct job *j, bool part, int64_t n
         u->start_s = u->to_s - SPAN_MAX_S;
     if (u->from_s < u->start_s || u->from_s > u->to_s)
         u->from_s = u->from_s < u->start_s ? u->start_s : u->to_s;
-    u->suspended_s = j->suspended_us > 0 ? j->suspended_us / USEC_PER_SEC : 0;
+    int64_t suspended_us = job_part_suspended_us(j);
+    u->suspended_s = suspended_us > 0 ? suspended_us / USEC_PER_SEC : 0;
     if (u->suspended_s > u->to_s - u->from_s)
         u->suspended_s = u->to_s - u->from_s;
     u->planned_s = u->start_s;

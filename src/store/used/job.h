@@ -31,6 +31,7 @@ bool used_job_share(const struct used_job *u, int64_t from_s, int64_t to_s, stru
 
 /* The generic resources it has: fn(ctx, "gpu:v100", 4) for each, types and their sums. */
 typedef void (*used_gres_fn)(void *ctx, const char *name, int64_t count);
+/* fn for each kind of device that the job had, and how many. */
 void used_job_gres(const struct job *j, used_gres_fn fn, void *ctx);
 
 #endif

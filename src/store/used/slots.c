@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 
 #define HOUR_S 3600
 #define DAY_S  86400

@@ -17,6 +17,7 @@ enum used_level {
 
 /* The slot that the time is in, named by its begin; where the slot ends. */
 int64_t used_slot_of(enum used_level level, int64_t at_s, int64_t ahead_s);
+/* In seconds; ahead_s is by how much local time is ahead of UTC, for months. */
 int64_t used_slot_end(enum used_level level, int64_t slot_s, int64_t ahead_s);
 
 /* Neighbouring slots of one level: [from_s, to_s). */

@@ -5,9 +5,9 @@
  * What is removed keeps its number and its row (`deleted`), and is found by nobody. */
 #include "core/record/accounts/accounts.h"
 
-#include "core/record/accounts/account_memory.h"
 #include "core/record/accounts/assoc_index.h"
 #include "core/record/accounts/limit_book.h"
+#include "core/record/accounts/memory.h"
 #include "core/record/record.h"
 #include "model/grammar/gres.h"
 
@@ -163,14 +163,14 @@ static void record_put(struct core *c, enum store_table table, const void *recor
     c->accounts.prioritized -= has_priority(table, p);
     if (is_new) {
         p = xcalloc(1, size_at(table));
-        record_take(c, table_of(table), p, record);
+        record_intern(c, table_of(table), p, record);
         index_new(c, table, p);
     } else {
         void *former = xcalloc(1, table_of(table)->size);
         if (table == TABLE_ASSOC)
             assoc_unindex(c, p);
         memcpy(former, p, table_of(table)->size);
-        record_take(c, table_of(table), p, record);
+        record_intern(c, table_of(table), p, record);
         record_drop(c, table_of(table), former);
         free(former);
     }
@@ -307,6 +307,7 @@ void accounts_undo(struct core *c)
 
 void accounts_init(struct core *c)
 {
+    ASSERT(!c->accounts.account);
     struct account_book *b = &c->accounts;
     b->account = map_str_new();
     b->user = map_str_new();

@@ -27,6 +27,7 @@ struct qosrec {
 #define ROOT_ACCOUNT "root"
 #define NORMAL_QOS   "normal"
 
+/* Empty books; nothing is stored yet. Freed with accounts_free, whose texts the pool frees. */
 void accounts_init(struct core *c);
 void accounts_free(struct core *c);
 /* A stored row; of what carries limits before the limits. */
@@ -39,6 +40,7 @@ void accounts_tres_note(struct core *c);
 
 /* ---- facts: what was removed is not found --------------------------------------------------- */
 struct account *account_find(const struct core *c, const char *name);
+/* NULL = not known to accounting, or no name. */
 struct account_user *account_user_find(const struct core *c, const char *name);
 /* Exactly this one; user and partition may be NULL. */
 struct assocrec *assoc_find(const struct core *c, const char *account, const char *user,
@@ -50,6 +52,7 @@ struct assocrec *assoc_ever(const struct core *c, const char *account, const cha
  * general. */
 struct assocrec *assoc_for(const struct core *c, const char *account, const char *user,
                            const char *partition);
+/* One QOS, not a list of them. */
 struct qosrec *qos_find(const struct core *c, const char *name);
 /* Has anybody made accounts of his own? Until then everybody may everything, as before. */
 bool accounts_in_use(const struct core *c);
@@ -57,6 +60,8 @@ bool accounts_in_use(const struct core *c);
 const char *account_default(const struct core *c, const char *user);
 /* Its QOS, comma-separated, in the order of their numbers (in the arena); all that it inherits. */
 const char *assoc_qos_list(const struct core *c, const struct assocrec *r, struct arena *a);
+/* May jobs under it run in that QOS? By what it and those above it list, add and take away; r NULL
+ * may in none. */
 bool assoc_has_qos(const struct core *c, const struct assocrec *r, const char *qos);
 /* NULL = none is set on it or above it. */
 const char *assoc_default_qos(const struct assocrec *r);
@@ -66,7 +71,9 @@ const struct limit *assoc_limit(const struct assocrec *r, enum resource_limit wh
 bool assoc_is_under(const struct assocrec *r, const struct assocrec *above); /* or is it */
 /* Does the user manage this account: coordinator of it or of one above? */
 bool account_coordinates(const struct core *c, const char *user, const char *account);
+/* ADMIN_NONE for whoever is not known. */
 enum admin_level account_level(const struct core *c, const char *user);
+/* Hash of all records, whatever the order in which they came: for core_hash. */
 uint64_t accounts_hash(const struct core *c, uint64_t hash);
 
 /* ---- changing ------------------------------------------------------------------------------- */
@@ -75,6 +82,7 @@ uint64_t accounts_hash(const struct core *c, uint64_t hash);
 void accounts_put(struct core *c, enum store_table table, const void *record);
 /* Takes the limit with the key of `l` out. */
 void limit_drop(struct core *c, const struct limit *l);
+/* The number that the next new record of the table gets; it is given away only by accounts_put. */
 uint32_t accounts_next_id(struct core *c, enum store_table table);
 /* Stores it under a number and time of now. */
 void transaction_put(struct core *c, struct transaction *t);

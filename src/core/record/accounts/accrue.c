@@ -289,6 +289,7 @@ static void wish(struct core *c, struct accruer *a, struct jobrec *r)
 
 void accrue_begin(struct core *c, struct jobrec *r)
 {
+    ASSERT(r->j.state == JOB_PENDING);
     const struct accruing *all = c->accounts.accruing;
     text_set(c, &r->j.accruing, NULL);
     r->j.accrue_us = all && all->any ? ACCRUES_NOT : 0;

@@ -23,6 +23,7 @@ struct jobrec *accrue_next(struct core *c);
 int64_t accrue_count(const struct core *c, const char *key);
 /* Asserts that places are counted as jobs have them. */
 void accrue_check(const struct core *c);
+/* At the end of the controller. */
 void accrue_free(struct core *c);
 
 #endif

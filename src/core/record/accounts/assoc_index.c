@@ -41,6 +41,7 @@ struct assocrec *assoc_ever(const struct core *c, const char *account, const cha
 
 void assoc_index(struct core *c, struct assocrec *r)
 {
+    ASSERT(r->a.id);
     uint64_t key = assoc_key(r->a.account, r->a.user, r->a.partition);
     void **first = map_u64_slot(c->accounts.assoc_of, key);
     r->same = *first;
@@ -65,6 +66,7 @@ void assoc_unindex(struct core *c, const struct assocrec *r)
 
 void assoc_hang(const struct core *c, struct assocrec *r)
 {
+    ASSERT(r->a.id);
     r->up = r->a.user     ? assoc_in(c, r->a.account, NULL, NULL)
             : r->a.parent ? assoc_in(c, r->a.parent, NULL, NULL)
                           : NULL;

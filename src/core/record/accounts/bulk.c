@@ -3,9 +3,9 @@
  * is removed later stays in its block until the end. */
 #include "core/record/accounts/bulk.h"
 
-#include "core/record/accounts/account_memory.h"
 #include "core/record/accounts/assoc_index.h"
 #include "core/record/accounts/limit_book.h"
+#include "core/record/accounts/memory.h"
 #include "core/record/record.h"
 
 #include <stdlib.h>

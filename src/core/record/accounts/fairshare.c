@@ -9,143 +9,17 @@
  * With NO_FAIR_TREE a factor is 2^−(use/shares), where use is one's own and a part of what all of
  * the account used.
  *
- * All is worked out anew from what the tree and its use are, in integers. */
+ * All is worked out anew from what the tree and its use are, in integers; for somebody who looks, a
+ * part at a time. */
+#include "core/record/accounts/fairshare.h"
+
 #include "core/record/accounts/use.h"
 #include "core/record/record.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-__extension__ typedef __int128 wide;
 
 #define LEVEL_MOST ((wide)1 << 126)
 #define LEVEL_BITS 32
-
-struct fs_node {
-    struct assocrec *r;
-    uint32_t parent; /* place in the table */
-    uint32_t above;  /* the nearest one with shares of its own: whose shares it gets a part of */
-    uint32_t child, nchildren; /* places in the list of children */
-    uint32_t depth;
-    int64_t shares; /* SHARES_PARENT = those of the parent */
-    int64_t use;
-    int64_t level_shares; /* of those that get a part of its shares, together */
-    wide level;           /* in 2^32nds */
-    int64_t norm_shares, norm_usage, effective, level_e6, factor;
-};
-
-struct fs_table {
-    struct fs_node *v; /* parents first, in the order in which they are shown */
-    size_t n, users;
-    uint32_t *child;
-    bool tree;
-};
-
-/* ---- the table ------------------------------------------------------------------------------ */
-
-static int text_order(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "");
-}
-
-/* Below their parents users come before accounts, each by name. */
-static int sibling_order(const void *va, const void *vb)
-{
-    const struct assocrec *a = *(struct assocrec *const *)va, *b = *(struct assocrec *const *)vb;
-    if (a->up != b->up)
-        return (a->up ? a->up->a.id : 0) < (b->up ? b->up->a.id : 0) ? -1 : 1;
-    if (!a->a.user != !b->a.user)
-        return a->a.user ? -1 : 1;
-    int order =
-        a->a.user ? text_order(a->a.user, b->a.user) : text_order(a->a.account, b->a.account);
-    return order ? order : text_order(a->a.partition, b->a.partition);
-}
-
-typedef VEC(struct assocrec *) assoc_vec;
-struct opened {
-    struct assocrec *r;
-    uint32_t parent;
-};
-
-/* Where the children of that one begin in the sorted list. */
-static size_t children_at(const assoc_vec *all, uint32_t id)
-{
-    size_t low = 0, high = all->n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const struct assocrec *up = all->v[middle]->up;
-        if ((up ? up->a.id : 0) < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static void node_put(const struct core *c, struct fs_table *t, struct assocrec *r, uint32_t parent)
-{
-    uint32_t place = (uint32_t)t->n++;
-    struct fs_node *n = &t->v[place];
-    const struct fs_node *p = &t->v[parent];
-    *n = (struct fs_node){.r = r, .parent = parent, .factor = -1};
-    n->depth = place ? p->depth + 1 : 0;
-    n->shares = assoc_shares(&r->a);
-    n->above = !place || p->shares != SHARES_PARENT || !parent ? parent : p->above;
-    n->use = use_of(c, OWNER_ASSOC, r->a.id, "billing");
-    t->users += r->a.user != NULL;
-    if (place && n->shares > 0)
-        t->v[n->above].level_shares += n->shares;
-}
-
-/* Places are given as in a walk down the tree; then the children of each stand in a list. */
-static void table_make(const struct core *c, struct fs_table *t)
-{
-    assoc_vec all = {0};
-    struct map_walk w = {0};
-    VEC(struct opened) open = {0};
-    while (map_u64_next(c->accounts.assoc, &w))
-        if (!((struct assocrec *)w.value)->a.deleted)
-            vec_push(&all, w.value);
-    if (all.n > 1)
-        qsort(all.v, all.n, sizeof all.v[0], sibling_order);
-    *t = (struct fs_table){.v = xcalloc(all.n + 1, sizeof t->v[0]),
-                           .child = xcalloc(all.n + 1, sizeof t->child[0])};
-    t->tree = !c->settings.word.no_fair_tree && !c->settings.word.depth_oblivious;
-    if (all.n && !all.v[0]->up) {
-        vec_push(&open, ((struct opened){all.v[0], 0}));
-    }
-    while (open.n) {
-        struct assocrec *r = open.v[open.n - 1].r;
-        uint32_t parent = open.v[open.n - 1].parent, place = (uint32_t)t->n;
-        open.n--;
-        node_put(c, t, r, parent);
-        size_t at = children_at(&all, r->a.id), end = at;
-        while (!r->a.user && end < all.n && all.v[end]->up == r)
-            end++;
-        for (size_t i = end; i > at; i--) /* the last first: it is taken last */
-            vec_push(&open, ((struct opened){all.v[i - 1], place}));
-    }
-    uint32_t next = 0;
-    for (size_t i = 1; i < t->n; i++)
-        t->v[t->v[i].parent].nchildren++;
-    for (size_t i = 0; i < t->n; i++) {
-        t->v[i].child = next;
-        next += t->v[i].nchildren;
-        t->v[i].nchildren = 0;
-    }
-    for (size_t i = 1; i < t->n; i++) {
-        struct fs_node *p = &t->v[t->v[i].parent];
-        t->child[p->child + p->nchildren++] = (uint32_t)i;
-    }
-    vec_done(&all);
-    vec_done(&open);
-}
-
-static void table_done(struct fs_table *t)
-{
-    free(t->v);
-    free(t->child);
-}
 
 /* ---- fair tree ------------------------------------------------------------------------------ */
 
@@ -172,24 +46,13 @@ static void level_set(struct fs_node *n, const struct fs_node *above)
     }
 }
 
-static void levels_set(struct fs_table *t)
+static void levels_set(struct fs_node *n, const struct fs_node *above)
 {
-    for (size_t i = 1; i < t->n; i++) {
-        struct fs_node *n = &t->v[i];
-        const struct fs_node *above = &t->v[n->above];
-        n->norm_shares = n->shares == SHARES_PARENT ? above->norm_shares
-                                                    : part_of(n->shares, above->level_shares);
-        n->effective = part_of(n->use, above->use);
-        level_set(n, above);
-    }
+    n->norm_shares =
+        n->shares == SHARES_PARENT ? above->norm_shares : part_of(n->shares, above->level_shares);
+    n->effective = part_of(n->use, above->use);
+    level_set(n, above);
 }
-
-struct rank_key {
-    wide level;
-    bool is_account;
-    uint32_t place;
-};
-typedef VEC(struct rank_key) rank_list;
 
 static int rank_order(const void *va, const void *vb)
 {
@@ -215,26 +78,53 @@ static void group_of(const struct fs_table *t, uint32_t place, rank_list *out)
     }
 }
 
-/* `left`: users without a rank; `shared`: the rank of the last one. */
-static void rank_below(struct fs_table *t, uint32_t place, size_t *left, size_t *shared, bool equal)
+/* The children of that place are ranked next; `equal`: the first of them as the last one. */
+static void frame_push(struct fs_work *w, uint32_t place, bool equal)
 {
-    rank_list group = {0};
-    group_of(t, place, &group);
-    if (group.n > 1)
-        qsort(group.v, group.n, sizeof group.v[0], rank_order);
-    for (size_t i = 0; i < group.n; i++) {
-        struct fs_node *n = &t->v[group.v[i].place];
-        if (i > 0)
-            equal = group.v[i].level == group.v[i - 1].level;
-        if (!n->r->a.user) {
-            rank_below(t, group.v[i].place, left, shared, equal);
-            continue;
-        }
-        *shared = equal ? *shared : *left;
-        n->factor = part_of((int64_t)*shared, (int64_t)t->users);
-        --*left;
+    struct fs_frame f = {.equal = equal};
+    group_of(&w->t, place, &f.group);
+    merge_begin(&f.sort, f.group.v, f.group.n, sizeof f.group.v[0], rank_order);
+    vec_push(&w->frames, f);
+}
+
+static void frame_pop(struct fs_work *w)
+{
+    struct fs_frame *f = &w->frames.v[--w->frames.n];
+    merge_done(&f->sort);
+    vec_done(&f->group);
+}
+
+/* The next of the group at hand; w->left: users without a rank, w->shared: the rank of the last. */
+static void rank_next(struct fs_work *w)
+{
+    struct fs_frame *f = &w->frames.v[w->frames.n - 1];
+    const struct rank_key *k = &f->group.v[f->at];
+    struct fs_node *n = &w->t.v[k->place];
+    if (f->at > 0)
+        f->equal = k->level == k[-1].level;
+    f->at++;
+    if (!n->r->a.user) {
+        frame_push(w, k->place, f->equal);
+        return;
     }
-    vec_done(&group);
+    w->shared = f->equal ? w->shared : w->left;
+    n->factor = part_of((int64_t)w->shared, (int64_t)w->t.users);
+    w->left--;
+}
+
+static bool ranks_go(struct fs_work *w, size_t *most)
+{
+    while (w->frames.n) {
+        struct fs_frame *f = &w->frames.v[w->frames.n - 1];
+        if (!merge_go(&f->sort, most) || !*most)
+            return false;
+        --*most;
+        if (f->at < f->group.n)
+            rank_next(w);
+        else
+            frame_pop(w);
+    }
+    return true;
 }
 
 /* ---- the older formulas --------------------------------------------------------------------- */
@@ -319,38 +209,64 @@ static int64_t classic_use(const struct core *c, const struct fs_node *n,
                : n->norm_usage + times(above->effective - n->norm_usage, part);
 }
 
-static void classic_set(const struct core *c, struct fs_table *t)
+static void classic_set(const struct core *c, struct fs_node *n, const struct fs_node *above)
 {
-    for (size_t i = 0; i < t->n; i++) {
-        struct fs_node *n = &t->v[i];
-        const struct fs_node *above = &t->v[n->above];
-        int64_t part = part_of(n->shares, above->level_shares);
-        n->norm_shares = i == 0                       ? SHARE_ONE
-                         : n->shares == SHARES_PARENT ? above->norm_shares
-                                                      : times(part, above->norm_shares);
-        n->effective = i == 0 ? SHARE_ONE : classic_use(c, n, above, part);
-        n->factor = classic_factor(c, n);
-    }
+    bool root = n == above;
+    int64_t part = part_of(n->shares, above->level_shares);
+    n->norm_shares = root                         ? SHARE_ONE
+                     : n->shares == SHARES_PARENT ? above->norm_shares
+                                                  : times(part, above->norm_shares);
+    n->effective = root ? SHARE_ONE : classic_use(c, n, above, part);
+    n->factor = classic_factor(c, n);
 }
 
-/* ---- for the planner and for people --------------------------------------------------------- */
+/* ---- a part at a time ----------------------------------------------------------------------- */
 
-static void table_fill(const struct core *c, struct fs_table *t)
+static void one_set(struct fs_work *w, struct fs_node *n)
 {
-    table_make(c, t);
-    size_t left = t->users, shared = t->users;
-    for (size_t i = 0; i < t->n; i++)
-        t->v[i].norm_usage = part_of(t->v[i].use, t->v[0].use);
-    if (t->n)
-        t->v[0].effective = SHARE_ONE;
-    if (t->tree) {
-        levels_set(t);
-        if (t->n)
-            rank_below(t, 0, &left, &shared, false);
-    } else {
-        classic_set(c, t);
-    }
+    const struct fs_node *above = &w->t.v[n->above];
+    n->norm_usage = part_of(n->use, w->t.v[0].use);
+    if (!w->t.tree)
+        classic_set(w->c, n, above);
+    else if (n != above)
+        levels_set(n, above);
+    else
+        n->effective = SHARE_ONE;
 }
+
+void shares_begin(struct fs_work *w, const struct core *c)
+{
+    *w = (struct fs_work){.c = c};
+}
+
+bool shares_go(struct fs_work *w, size_t *most)
+{
+    if (w->stage == FS_TREE && shares_tree_go(w, most)) {
+        w->stage = FS_LEVELS;
+        w->left = w->shared = w->t.users;
+    }
+    while (w->stage == FS_LEVELS && *most) {
+        if (w->at < w->t.n) {
+            one_set(w, &w->t.v[w->at++]);
+            --*most;
+            continue;
+        }
+        w->stage = FS_RANKS;
+        if (w->t.tree && w->t.n)
+            frame_push(w, 0, false);
+    }
+    return w->stage == FS_RANKS && ranks_go(w, most);
+}
+
+void shares_done(struct fs_work *w)
+{
+    while (w->frames.n)
+        frame_pop(w);
+    vec_done(&w->frames);
+    shares_tree_done(w);
+}
+
+/* ---- for the planner ------------------------------------------------------------------------ */
 
 static void tell(struct core *c, const struct assocrec *r)
 {
@@ -361,19 +277,21 @@ static void tell(struct core *c, const struct assocrec *r)
 /* Of 100,000 associations it takes a tenth of a second, and nobody asks before there are jobs. */
 void fairshare_update(struct core *c)
 {
-    struct fs_table t;
+    struct fs_work w;
+    size_t all = SIZE_MAX;
     c->accounts.shares_stale = !c->accounts.shares_watched;
     if (c->accounts.shares_stale)
         return;
-    table_fill(c, &t);
-    for (size_t i = 0; i < t.n; i++) {
-        struct assocrec *r = t.v[i].r;
+    shares_begin(&w, c);
+    CHECK(shares_go(&w, &all));
+    for (size_t i = 0; i < w.t.n; i++) {
+        struct assocrec *r = w.t.v[i].r;
         int64_t former = r->factor;
-        r->factor = t.v[i].factor > 0 ? t.v[i].factor : 0;
+        r->factor = w.t.v[i].factor > 0 ? w.t.v[i].factor : 0;
         if (r->watched && r->factor != former)
             tell(c, r);
     }
-    table_done(&t);
+    shares_done(&w);
 }
 
 void fairshare_watch(struct core *c, struct assocrec *r)
@@ -396,40 +314,4 @@ void fairshare_watch_all(struct core *c)
 int64_t fairshare_of(const struct assocrec *r)
 {
     return r->factor;
-}
-
-void fairshare_rows(const struct core *c, int64_t now_us,
-                    bool (*wanted)(void *ctx, const struct assoc *a), const struct view *v)
-{
-    struct fs_table t;
-    struct arena *a = arena_new();
-    struct map_u64 *promised = use_promised(c, now_us);
-    table_fill(c, &t);
-    for (size_t i = 0; i < t.n; i++) {
-        const struct fs_node *n = &t.v[i];
-        const struct assoc *of = &n->r->a;
-        if (n->depth > 0 && !wanted(v->ctx, of))
-            continue;
-        struct fair_share row = {.assoc_id = of->id,
-                                 .account = of->account,
-                                 .user = of->user,
-                                 .partition = of->partition,
-                                 .parent = of->parent,
-                                 .depth = n->depth,
-                                 .shares = n->shares,
-                                 .norm_shares = n->norm_shares,
-                                 .usage = n->use,
-                                 .norm_usage = n->norm_usage,
-                                 .effective = n->effective,
-                                 .level_e6 = n->level_e6,
-                                 .factor = n->factor};
-        row.used = use_minutes(c, use_find(c, OWNER_ASSOC, of->id), a);
-        row.promised = use_minutes(c, map_u64_get(promised, use_key(OWNER_ASSOC, of->id)), a);
-        row.limits = use_limits(&n->r->limit, LIMIT_GRP_TRES_MINS, a);
-        v->row(v->ctx, &row);
-        arena_reset(a);
-    }
-    use_promised_free(promised);
-    arena_free(a);
-    table_done(&t);
 }

@@ -26,7 +26,7 @@ void node_gpus_forget(struct noderec *n)
     n->gpus.said_us = 0;
 }
 
-void node_gpus_take(struct core *c, struct noderec *n, const char *text)
+void node_gpus_set(struct core *c, struct noderec *n, const char *text)
 {
     ASSERT(c->node.v[n->index] == n);
     struct gpu_use use[GPU_USE_MAX];

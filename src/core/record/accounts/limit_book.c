@@ -1,6 +1,6 @@
 #include "core/record/accounts/limit_book.h"
 
-#include "core/record/accounts/account_memory.h"
+#include "core/record/accounts/memory.h"
 #include "core/record/record.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ void limit_keep(struct core *c, const struct limit *l)
         vec_push(of, at);
     }
     former = *at;
-    record_take(c, &limit_fields, at, &kept);
+    record_intern(c, &limit_fields, at, &kept);
     record_drop(c, &limit_fields, &former);
 }
 

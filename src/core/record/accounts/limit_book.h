@@ -12,7 +12,9 @@ struct limit *limit_find(const struct core *c, const struct limit *l);
 /* In the place of the one of its key, or beside the others; its texts are interned. Of an owner
  * that is not there: nothing. */
 void limit_keep(struct core *c, const struct limit *l);
+/* Takes out, and frees, the limit of that key; nothing where there is none. */
 void limit_remove(struct core *c, const struct limit *l);
+/* With its limits, whose texts are given back; the list is empty then. */
 void limit_list_free(struct core *c, limit_list *list);
 /* Is any set that is counted so? */
 bool limits_any(const struct core *c, enum limit_counts counts);

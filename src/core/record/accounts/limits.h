@@ -14,6 +14,8 @@ bool enforces_qos(const struct core *c);
 struct limit_subject {
     const char *user, *account, *qos, *partition;
 };
+/* `partition` is where it would run, one of its own; NULL = that does not matter. The texts are the
+ * record's. */
 struct limit_subject limits_subject(const struct jobrec *r, const char *partition);
 
 /* A limit of a subject, and who carries it: one of the two. */
@@ -96,7 +98,11 @@ struct live_count {
 
 /* Jobs that are there, counted once for all that may be asked: who asks of many limits. */
 struct live_sums; /* opaque */
-struct live_sums *live_sums_new(const struct core *c);
+struct live_sums *live_sums_new(void);
+/* Adds at most *most kinds of jobs from `w` on, which is zeroed before the first call, and takes
+ * them off it; true: all are in. */
+bool live_sums_go(struct live_sums *s, const struct core *c, struct map_walk *w, size_t *most);
+/* Not NULL. */
 void live_sums_free(struct live_sums *s);
 /* Those that the limit counts for `who`. */
 uint64_t live_sums_of(const struct live_sums *s, const struct limit_subject *who,
@@ -111,6 +117,7 @@ int64_t limit_capped(const struct core *c, const struct limit_subject *who,
 /* Whose jobs there are: the next of them, in any order that stays. `partition` may be several, with
  * commas between. */
 bool limits_next_subject(const struct core *c, struct map_walk *w, struct limit_subject *ret);
+/* At the end of the controller: counts and caps; limits go with who carries them. */
 void limits_free(struct core *c);
 
 #endif

@@ -83,15 +83,22 @@ static void live_add(struct live_sums *s, const struct core *c, const struct lim
         qos_add(s, part_qos, who, n);
 }
 
-struct live_sums *live_sums_new(const struct core *c)
+struct live_sums *live_sums_new(void)
 {
     struct live_sums *s = xcalloc(1, sizeof *s);
-    struct map_walk w = {0};
-    struct limit_subject who;
     s->sum = map_str_new();
-    while (limits_next_subject(c, &w, &who))
-        live_add(s, c, &who, ((const struct live_count *)w.value)->jobs);
     return s;
+}
+
+bool live_sums_go(struct live_sums *s, const struct core *c, struct map_walk *w, size_t *most)
+{
+    struct limit_subject who;
+    for (; *most; --*most) {
+        if (!limits_next_subject(c, w, &who))
+            return true;
+        live_add(s, c, &who, ((const struct live_count *)w->value)->jobs);
+    }
+    return false;
 }
 
 void live_sums_free(struct live_sums *s)

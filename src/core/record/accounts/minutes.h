@@ -44,13 +44,16 @@ void minutes_changed(struct core *c);
 void minutes_kept(struct core *c);
 /* Those who wait for a limit in minutes are to be looked at. */
 bool minutes_due(const struct core *c);
+/* They were: nothing is due until something changes again. */
 void minutes_looked(struct core *c);
 /* Limits changed: are there any of these? */
 void minutes_know(struct core *c);
+/* Is it a limit in minutes of a resource that is counted? Others are kept and hold nobody. */
 bool minutes_hold(const struct limit *l);
 /* So many of its minutes are used, or promised to running jobs. */
 int64_t minutes_in_use(const struct core *c, const struct limit_subject *who,
                        const struct limit_hit *h);
+/* At the end of the controller. */
 void minutes_free(struct core *c);
 
 #endif

@@ -22,6 +22,8 @@ struct minutes_ask minutes_ask_of(const struct core *c, const struct limit_subje
 int64_t minutes_need(const struct minutes_ask *q, const struct jobrec *t, int64_t us);
 /* Do limits hold beforehand, what running jobs may use included (AccountingStorageEnforce=safe)? */
 bool minutes_safe(const struct core *c);
+/* Is there room for so much more, in the units of use.h? Of what is only counted as used, a job
+ * that begins below the limit may (unless AccountingStorageEnforce=safe). */
 bool minutes_fit(const struct minutes_ask *q, int64_t need);
 /* "GrpTRESMins=cpu=100 of account physics: 80 of 100 minutes are used …" */
 void minutes_say(const struct minutes_ask *q, int64_t need, struct str *out);

@@ -15,6 +15,7 @@ struct resv_sight {
     bool all;
     VEC(const char *) account; /* that the user is in */
 };
+/* Freed by resv_sight_close. Where they are private, a peer that is not known (NULL) sees none. */
 struct resv_sight resv_sight_open(const struct core *c, const struct peer *peer);
 void resv_sight_close(struct resv_sight *s);
 bool may_see_reservation(const struct resv_sight *s, const struct reservation *r);
@@ -22,6 +23,7 @@ bool may_see_reservation(const struct resv_sight *s, const struct reservation *r
  * any. */
 bool may_see_user(const struct core *c, const struct peer *peer, const char *user,
                   const char *account);
+/* Its row in listings: for members of it or of one below it, its coordinators and operators. */
 bool may_see_account(const struct core *c, const struct peer *peer, const char *account);
 /* How much was used by a user in an account; user NULL: by the whole account. */
 bool may_see_usage(const struct core *c, const struct peer *peer, const char *user,

@@ -172,8 +172,10 @@ void usage_learn(struct core *c, const struct jobrec *r, enum job_state how)
 
 void usage_refund(struct core *c, const struct jobrec *r)
 {
-    int64_t from_us = r->j.resize_us > r->j.start_us ? r->j.resize_us : r->j.start_us,
-            seconds = (r->charged_us - (from_us - r->j.start_us)) / USEC_PER_SEC;
+    int64_t before = r->j.resize_us > r->j.start_us
+                         ? r->j.resize_us - r->j.start_us - r->j.resize_suspended_us
+                         : 0,
+            seconds = r->charged_us / USEC_PER_SEC - before / USEC_PER_SEC;
     if (!c->settings.refund_node_fail || seconds <= 0)
         return;
     struct str target = STR_INIT, info = STR_INIT;

@@ -35,11 +35,14 @@ void uses_move(struct core *c, int64_t by_us); /* the clock was set */
 uint64_t use_key(enum limit_owner owner, uint32_t id);
 /* NULL = nothing was used. */
 const struct userec *use_find(const struct core *c, enum limit_owner owner, uint32_t id);
+/* As use_of, of a record at hand; u NULL = nothing was used. */
 int64_t use_amount(const struct core *c, const struct userec *u, const char *tres);
 /* The number of a resource; -1 = it was never counted. */
 ptrdiff_t use_tres_find(const struct core *c, const char *tres);
 /* The number of a resource that is counted from now on. */
 uint32_t use_tres_number(struct core *c, const char *tres);
+/* Adds, in the unit above; a sum stays within 0 … USE_MOST. Those above it are not added to
+ * (uses_sum). */
 void use_add(struct userec *u, uint32_t tres, int64_t more);
 /* In the unit above; 0 where nothing was used. "cpu", "gres/gpu:v100" */
 int64_t use_of(const struct core *c, enum limit_owner owner, uint32_t id, const char *tres);
@@ -49,6 +52,7 @@ int64_t use_scale(const char *tres);
 int64_t use_product(int64_t rate, int64_t time, int64_t per);
 /* What a run uses of each resource in a second. */
 typedef void (*rate_row)(void *ctx, const char *tres, int64_t rate);
+/* By what it has: each resource to row once, `rate` in the unit above a second. */
 void use_rates(const struct core *c, const struct jobrec *r, rate_row row, void *ctx);
 /* The run used what it has for so long. */
 void uses_charge(struct core *c, const struct jobrec *r, int64_t seconds);
@@ -72,8 +76,15 @@ size_t use_qos(const struct core *c, const struct jobrec *r, const char *partiti
 
 /* ---- use_view.c ----------------------------------------------------------------------------- */
 /* What running jobs may still use by their limits, of each association and QOS: a map of struct
- * userec by use_key, freed with use_promised_free. */
-struct map_u64 *use_promised(const struct core *c, int64_t now_us);
+ * userec by use_key, freed with use_promised_free. Of at most *most jobs from `w` on, which is
+ * zeroed before the first call, a part at a time; true: of all. */
+struct map_u64 *use_promised_new(void);
+bool use_promised_go(const struct core *c, int64_t now_us, struct map_u64 *m, struct map_walk *w,
+                     size_t *most);
+/* Of one job more; of what does not run nothing. */
+void use_promised_add(const struct core *c, const struct jobrec *r, int64_t now_us,
+                      struct map_u64 *m);
+/* With its records. */
 void use_promised_free(struct map_u64 *m);
 /* "cpu=12,mem=300,…" in resource × minutes, every resource that is counted; in the arena. `u` NULL
  * = nothing. */
@@ -94,9 +105,16 @@ void fairshare_watch(struct core *c, struct assocrec *r);
 void fairshare_watch_all(struct core *c);
 /* The factor of the association in SHARE_ONE-ths. */
 int64_t fairshare_of(const struct assocrec *r);
+
+/* ---- fairshare_view.c ----------------------------------------------------------------------- */
+struct fair_reading; /* opaque */
+struct fair_reading *fair_reading_new(const struct core *c);
 /* All associations that are not removed and that are wanted (ctx: the view's), parents first; the
- * root always. */
-void fairshare_rows(const struct core *c, int64_t now_us,
-                    bool (*wanted)(void *ctx, const struct assoc *a), const struct view *v);
+ * root always. So much of it as `most` rows cost; true: there is more. Each row is as it was when
+ * the tree was looked at. */
+bool fair_reading_go(struct fair_reading *f, int64_t now_us,
+                     bool (*wanted)(void *ctx, const struct assoc *a), const struct view *v,
+                     size_t most);
+void fair_reading_free(void *reading);
 
 #endif

@@ -30,9 +30,11 @@ static struct userec *promised_to(struct map_u64 *m, enum limit_owner owner, uin
     return u;
 }
 
-static void promise_add(const struct core *c, const struct jobrec *r, int64_t now_us,
-                        struct map_u64 *m)
+void use_promised_add(const struct core *c, const struct jobrec *r, int64_t now_us,
+                      struct map_u64 *m)
 {
+    if (r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED)
+        return;
     const struct qosrec *q[2];
     int64_t left_us = use_left_us(r, now_us);
     struct promising p = {.c = c};
@@ -52,16 +54,20 @@ static void promise_add(const struct core *c, const struct jobrec *r, int64_t no
     use_rates(c, r, promise_rate, &p);
 }
 
-struct map_u64 *use_promised(const struct core *c, int64_t now_us)
+struct map_u64 *use_promised_new(void)
 {
-    struct map_walk w = {0};
-    struct map_u64 *m = map_u64_new();
-    while (map_u64_next(c->jobs.by_id, &w)) {
-        const struct jobrec *r = w.value;
-        if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED)
-            promise_add(c, r, now_us, m);
+    return map_u64_new();
+}
+
+bool use_promised_go(const struct core *c, int64_t now_us, struct map_u64 *m, struct map_walk *w,
+                     size_t *most)
+{
+    for (; *most; --*most) {
+        if (!map_u64_next(c->jobs.by_id, w))
+            return true;
+        use_promised_add(c, w->value, now_us, m);
     }
-    return m;
+    return false;
 }
 
 void use_promised_free(struct map_u64 *m)

@@ -43,6 +43,7 @@ static enum refusal preempt_loop_check(struct account_step *g, const char *name)
 
 enum refusal change_qos_add(struct account_step *g, const struct qos *asked)
 {
+    ASSERT(g->ch && g->ch->noun == NOUN_QOS);
     struct qos q = *asked;
     bool any = false;
     enum refusal refusal = change_name_check(g, "a QOS", q.name);
@@ -69,6 +70,7 @@ enum refusal change_qos_add(struct account_step *g, const struct qos *asked)
 
 enum refusal change_qos_modify(struct account_step *g, const struct qos *asked)
 {
+    ASSERT(g->ch && g->ch->noun == NOUN_QOS);
     struct qosrec *there = qos_find(g->c, asked->name);
     bool any = false;
     if (!there)
@@ -120,6 +122,7 @@ static void qos_withdraw(struct account_step *g, const char *name)
 
 enum refusal change_qos_remove(struct account_step *g, const struct qos *asked)
 {
+    ASSERT(g->ch && g->ch->noun == NOUN_QOS);
     struct qosrec *there = qos_find(g->c, asked->name);
     if (!there)
         return change_refuse(g, REFUSE_QOS, "there is no QOS %s", asked->name);
@@ -150,6 +153,7 @@ static struct wckey *wckey_find(const struct core *c, const char *name, const ch
 
 enum refusal change_wckey_change(struct account_step *g, const struct wckey *asked)
 {
+    ASSERT(g->ch && g->ch->noun == NOUN_WCKEY);
     struct wckey k = *asked;
     const struct wckey *there;
     enum refusal refusal = change_name_check(g, "a workload key", k.name);

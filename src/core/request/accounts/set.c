@@ -13,6 +13,7 @@
 
 enum refusal change_refuse(struct account_step *g, enum refusal refusal, const char *format, ...)
 {
+    ASSERT(refusal != REFUSE_NONE && refusal < REFUSAL_COUNT);
     struct str text = STR_INIT;
     va_list args;
     va_start(args, format);
@@ -113,6 +114,7 @@ static const char *const fixed[] = {"name",    "id",      "account",    "user", 
 enum refusal change_fields(struct account_step *g, const struct fields *t, void *record,
                            const void *values)
 {
+    ASSERT(record != values);
     struct span rest = span_of(g->ch->fields ? g->ch->fields : ""), piece;
     while (span_next(&rest, ',', &piece)) {
         if (!piece.len)
@@ -134,7 +136,7 @@ enum refusal change_fields(struct account_step *g, const struct fields *t, void 
             uint32_t *bits = field_ptr(f, record), some = *(const uint32_t *)field_ptr(f, values);
             *bits = g->ch->list == LIST_MORE ? *bits | some : *bits & ~some;
         } else {
-            field_take(f, record, values);
+            field_copy(f, record, values);
         }
     }
     return REFUSE_NONE;
@@ -216,6 +218,7 @@ static void limits_of_hours_drop(struct account_step *g, enum limit_owner owner,
 enum refusal change_limits(struct account_step *g, enum limit_owner owner, uint32_t id,
                            bool *ret_any)
 {
+    ASSERT(id > 0);
     const struct limit *v = g->ch->limits.v;
     for (size_t i = 0; i < g->ch->limits.n; i++) {
         struct limit l = v[i];

@@ -8,6 +8,7 @@
 
 enum refusal change_account_add(struct account_step *g, const struct account *asked)
 {
+    ASSERT(g->ch && g->ch->noun == NOUN_ACCOUNT);
     struct account a = *asked;
     enum refusal refusal = change_name_check(g, "an account", a.name);
     if (!refusal)
@@ -26,6 +27,7 @@ enum refusal change_account_add(struct account_step *g, const struct account *as
 
 enum refusal change_account_modify(struct account_step *g, const struct account *asked)
 {
+    ASSERT(g->ch && g->ch->noun == NOUN_ACCOUNT);
     struct account *there = account_find(g->c, asked->name);
     if (!there)
         return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no account %s", asked->name);
@@ -87,6 +89,7 @@ static void default_forget(struct account_step *g, const char *user)
 /* It and all below it. */
 enum refusal change_assoc_remove(struct account_step *g, struct assocrec *top, bool check_default)
 {
+    ASSERT(!top->a.deleted);
     struct map_walk w = {0};
     enum refusal refusal = check_default ? default_check(g, &top->a) : REFUSE_NONE;
     VEC(struct assocrec *) under = {0};
@@ -120,6 +123,7 @@ enum refusal change_assoc_remove(struct account_step *g, struct assocrec *top, b
 
 enum refusal change_account_remove(struct account_step *g, const struct account *asked)
 {
+    ASSERT(g->ch && g->ch->noun == NOUN_ACCOUNT);
     struct assocrec *r = assoc_find(g->c, asked->name, NULL, NULL);
     if (text_is(asked->name, ROOT_ACCOUNT))
         return change_refuse(g, REFUSE_UPDATE,
@@ -139,6 +143,7 @@ enum refusal change_account_remove(struct account_step *g, const struct account 
 
 enum refusal change_user_add(struct account_step *g, const struct account_user *asked)
 {
+    ASSERT(g->ch && g->ch->noun == NOUN_USER);
     struct account_user u = *asked;
     enum refusal refusal = change_name_check(g, "a user", u.name);
     if (!refusal)
@@ -158,6 +163,7 @@ enum refusal change_user_add(struct account_step *g, const struct account_user *
 
 enum refusal change_user_modify(struct account_step *g, const struct account_user *asked)
 {
+    ASSERT(g->ch && g->ch->noun == NOUN_USER);
     struct account_user *there = account_user_find(g->c, asked->name);
     if (!there)
         return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no user %s", asked->name);
@@ -192,6 +198,7 @@ static void coordinator_forget(struct account_step *g, const char *user)
 
 enum refusal change_user_remove(struct account_step *g, const struct account_user *asked)
 {
+    ASSERT(g->ch && g->ch->noun == NOUN_USER);
     struct map_walk w = {0};
     struct account_user *there = account_user_find(g->c, asked->name);
     if (!there)

@@ -106,6 +106,7 @@ bool amd_close(struct amd *a)
 
 uint32_t amd_find(const struct amd *a, const char *uuid, uint32_t render)
 {
+    ASSERT(a->n <= AMD_DEVICES_MAX);
     for (uint32_t i = 0; i < a->n; i++)
         if (a->device[i].uuid[0] && text_is(a->device[i].uuid, uuid))
             return i;
@@ -186,6 +187,7 @@ static void device_take(struct amd_asked *asked, bool began, int64_t until_ms)
 
 void amd_look(struct amd *a, uint64_t devices, bool errors_too)
 {
+    ASSERT(a->n <= AMD_DEVICES_MAX);
     bool began[AMD_DEVICES_MAX] = {false};
     for (uint32_t i = 0; i < a->n; i++) {
         if (!(devices >> i & 1))

@@ -1,4 +1,4 @@
-/* AMD's GPUs: what there is, how they are, who is on them. Told by the kernel's files (amd_kfd.c);
+/* AMD's GPUs: what there is, how they are, who is on them. Told by the kernel's files (kfd.c);
  * only where those name no GPU by ROCm SMI (amd_rsmi.c), which reads the same files, but takes
  * locks that any user can hold. No call here waits longer than AMD_WAIT_MS for a driver or a
  * library: what does not answer by then is blind. Used by one thread. */
@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "base/vec.h"
-#include "node/hardware/amd/amd_answer.h"
+#include "node/hardware/amd/answer.h"
 #include "node/hardware/amd/bounded.h"
 #include "node/hardware/amd/rsmi.h"
 

@@ -1,5 +1,5 @@
 /* AMD's GPUs as ROCm SMI tells of them, for machines whose kernel shows no list of them. Which of
- * its codes is what: amd_answer.c. What it fills is set before, for it leaves alone what it does
+ * its codes is what: answer.c. What it fills is set before, for it leaves alone what it does
  * not know. */
 #include "model/record/series.h"
 #include "node/hardware/amd/amd.h"

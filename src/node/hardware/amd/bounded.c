@@ -77,6 +77,7 @@ void bounded_free(struct bounded *b)
 
 bool bounded_begin(struct bounded *b, void (*fn)(void *ctx), void *ctx)
 {
+    ASSERT(fn);
     pthread_mutex_lock(&b->lock);
     if (!b->has_thread)
         b->has_thread = pthread_create(&b->thread, NULL, thread_run, b) == 0;

@@ -17,6 +17,7 @@ void bounded_free(struct bounded *b);
 bool bounded_begin(struct bounded *b, void (*fn)(void *ctx), void *ctx);
 /* True once it has come back, at the latest at until_ms of bounded_now_ms. */
 bool bounded_wait(struct bounded *b, int64_t until_ms);
+/* A clock that is never set. */
 int64_t bounded_now_ms(void);
 
 #endif

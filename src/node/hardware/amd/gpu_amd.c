@@ -1,5 +1,5 @@
 /* AMD's devices, as the kernel tells of them, or ROCm SMI (amd.h). Which answer means what for a
- * device is said in amd_answer.c; here, which sign each is. */
+ * device is said in answer.c; here, which sign each is. */
 #include "model/record/series.h"
 #include "node/hardware/gpu_parts.h"
 #include "node/hardware/gpu_time.h"

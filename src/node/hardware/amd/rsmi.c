@@ -1,5 +1,5 @@
 #include "node/hardware/amd/rsmi.h"
-#include "node/hardware/amd/amd_answer.h"
+#include "node/hardware/amd/answer.h"
 #include "node/hardware/gpu_sentences.h"
 
 #include <dlfcn.h>

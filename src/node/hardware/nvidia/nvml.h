@@ -173,6 +173,7 @@ enum nvml_opened {
 };
 /* `why`, if it is not NULL, gets a sentence that says what is wrong and what helps. */
 enum nvml_opened nvml_open(struct nvml *n, struct str *why);
+/* The library stays loaded, as it is opened once a process. */
 void nvml_close(struct nvml *n);
 /* "NVML 12.560.35.03, driver 560.35.03", appended. */
 void nvml_version_say(const struct nvml *n, struct str *out);

@@ -14,10 +14,13 @@ char *task_path(const struct task_set *t, const struct task *task, const char *p
 /* Finds who opens what; of --label it starts their writers. task_files_begun when the tasks have
  * been forked. */
 void task_files_open(struct task_set *t);
+/* All tasks have their files: what they took turns by is closed. */
 void task_files_begun(struct task_set *t);
 /* In the task's process: the descriptor to keep until its file is open (-1: none), and the opening,
  * which waits for the file's first task. -1 with errno. */
 int task_file_turn_fd(const struct task_file *f);
+/* In the task's own process, as its user; waits for its turn where several tasks have one file. -1,
+ * with errno. */
 int task_file_open_own(const struct task_file *f, const char *path, bool append);
 /* Of --label: waits until the writer has it open; its_pipe, or -1 with errno. */
 int task_file_opened(const struct task_file *f, int its_pipe);
@@ -34,7 +37,9 @@ void task_file_write(struct task_set *t, struct task *task, enum stream_name str
 size_t task_file_piece(const char *bytes, size_t len);
 /* Nothing is added any more: the writer may end when it has all. */
 void task_file_end(struct task_set *t, struct task_file *f);
+/* Something waits to be written, as the file could take no more. */
 bool task_file_is_late(const struct task_file *f);
+/* Writes what waits, as far as it goes; a file that is over is closed when nothing does. */
 void task_file_flush(struct task_set *t, struct task_file *f);
 
 #endif

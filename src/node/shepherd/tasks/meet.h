@@ -27,6 +27,7 @@ void meet_take(struct task_set *t, const struct msg_stream_mpi *m);
 
 /* Entries to wait for, one for each task; all of them -1 where nothing was asked for. */
 void meet_wait_for(const struct task_set *t, struct pollfd *v);
+/* After poll(2): v as meet_wait_for filled it. */
 void meet_serve(struct task_set *t, const struct pollfd *v);
 
 #endif

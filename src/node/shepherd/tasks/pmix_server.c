@@ -78,7 +78,7 @@ static _Noreturn void program_exec(const struct pmix_server *s, int fd, const ch
     setsid();
     for (int i = 0; i <= STDERR_FILENO; i++)
         dup2(null, i);
-    if (!identity_take(s->t->plan, &fd, 1))
+    if (!identity_become(s->t->plan, &fd, 1))
         _exit(1);
     if (fd >= 0) {
         dup2(fd, SERVER_FD);

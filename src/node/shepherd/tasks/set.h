@@ -106,6 +106,8 @@ void task_set_let_go(struct task_set *t);
  * and again at tell_at_us (unless 0): tasks that end at about the same time are told of
  * together. */
 bool task_set_reaped(struct task_set *t, pid_t pid, int status);
+/* Tells who follows which tasks ended: at once when all have, else those of a short while together.
+ * oom: memory ran out in the step. */
 void task_set_tell_ends(struct task_set *t, bool oom, int64_t now_us);
 /* Is it a process that writes a file for us (file_writer.h)? Was it one, which has ended now? Does
  * any still run? Did one take something since that was asked? */

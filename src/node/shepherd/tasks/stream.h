@@ -32,11 +32,14 @@ struct stream {
  * socket the other end must be the job's owner or root. */
 bool stream_connect(struct stream *s, const struct step_plan *p, const char *addresses,
                     const char *key, int64_t pid, int64_t within_us);
+/* What was not sent is lost; nothing where it is closed. */
 void stream_close(struct stream *s);
 
 /* Appends one message and, unless it is held and little, writes what goes. */
 void stream_send(struct stream *s, enum message_kind kind, const void *body);
+/* Bytes, those that are sealed already among them; 0 where it is closed. */
 size_t stream_unsent(const struct stream *s);
+/* As far as the socket takes it, without waiting. */
 void stream_flush(struct stream *s);
 /* Writes all that is unsent, as long as the other end takes some within wait_ms (-1 = however
  * long), and closes when another host has it all. */

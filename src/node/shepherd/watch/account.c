@@ -36,7 +36,6 @@ void account_begin(struct proc_account *a)
 void account_add(struct proc_account *a, size_t task, const struct proc_usage *u)
 {
     ASSERT(task < a->n);
-    ASSERT(task < a->n);
     struct task_use *t = &a->use[task];
     t->live.cpu_us += u->cpu_user_us + u->cpu_system_us;
     t->live.pages += u->major_faults;

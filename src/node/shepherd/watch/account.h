@@ -41,12 +41,15 @@ void account_close(struct proc_account *a);
 
 /* A sample: begin, each process, end. */
 void account_begin(struct proc_account *a);
+/* One process of the task, as measured now; after account_begin, before account_end. */
 void account_add(struct proc_account *a, size_t task, const struct proc_usage *u);
+/* All were added: highest values are taken. */
 void account_end(struct proc_account *a);
 
 /* The task that a child of ours, which is none itself, belongs to: as it was last time, else the
  * first. */
 size_t account_task_of(const struct proc_account *a, pid_t child);
+/* Copied: who was there, to find who is gone at the next measure. */
 void account_remember(struct proc_account *a, const struct account_child *child, size_t n);
 
 /* A child that is waited for: r counts its own and its children's, io is what it was seen with as a

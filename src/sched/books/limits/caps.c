@@ -64,6 +64,7 @@ static int64_t weighed(const struct cluster *cl, const struct tres_weight *t,
 /* The same as job_billing_milli makes of what a job has. */
 int64_t cap_billing(const struct cluster *cl, const struct spart *part, const struct cap_sums *sums)
 {
+    ASSERT(sums->cpus >= 0 && sums->mem_mib >= 0);
     int64_t sum = 0, most = 0;
     if (!part || !part->is_billed)
         return sums->cpus;
@@ -327,6 +328,7 @@ static int64_t run_amount(const struct cluster *cl, const struct licence *cap, c
 
 void caps_recount(struct cluster *cl, struct run *r)
 {
+    ASSERT(r->ncap == 0 || r->cap);
     for (size_t i = 0; i < r->ncap; i++) {
         struct licence *l = &cl->lic.v[r->cap[i].lic];
         l->used -= r->cap[i].count;

@@ -15,6 +15,7 @@ struct applicant {
  * not held to the lists that deny some, and is kept out by lists that allow some. `req` NULL:
  * whatever job it is. */
 struct str;
+/* req NULL = only who and the partition's state matter. detail gets the sentence of the refusal. */
 enum refusal may_use_partition(const struct partition *p, const struct job_request *req,
                                const struct applicant *who, struct str *detail);
 #endif

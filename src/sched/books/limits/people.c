@@ -75,6 +75,7 @@ int64_t share_expected(const struct share *s, int64_t limit_us)
 void cluster_set_expected(struct cluster *cl, uint32_t uid, const char *account, int64_t limit_us,
                           int64_t run_us)
 {
+    ASSERT(limit_us >= 0 && run_us >= 0);
     struct share *s = cluster_share(cl, uid, account);
     size_t i = 0;
     while (i < s->expected.n && s->expected.v[i].limit_us != limit_us)

@@ -42,6 +42,7 @@ static void runs_find(struct cluster *cl, const struct sqos *q)
 
 void cluster_put_qos(struct cluster *cl, const struct sched_qos *to)
 {
+    ASSERT(!text_empty(to->name));
     struct sqos *q = qos_take(cl, to->name);
     bool same = q->known && text_is(q->preempt ? q->preempt : "", to->preempt ? to->preempt : "") &&
                 q->preempt_mode == to->preempt_mode && q->exempt_us == to->exempt_us &&

@@ -1,0 +1,29 @@
+/* A change that sacctmgr is to make of what its conditions name: between modify.c and remove.c. */
+#ifndef REMUDA_CLI_ACCOUNTS_CHANGING_H
+#define REMUDA_CLI_ACCOUNTS_CHANGING_H
+
+#include "cli/accounts/accounts.h"
+
+struct changing {
+    struct sacctmgr *s;
+    const struct specs *sp;
+    struct book b;
+    struct sacctmgr_given st;
+    struct changes c;
+    const char *names;      /* of what the entity is */
+    VEC(const char *) user; /* who is modified */
+    bool wrong;
+};
+
+/* The names that say which entities are meant, whatever their key; NULL = none do. */
+const char *changing_names(const struct specs *sp, struct arena *a);
+/* Without conditions everything is meant: is it? Asks. */
+bool changing_has_conditions(struct changing *g);
+/* Does each condition choose something here? Says which does not, after `none`. */
+bool changing_conditions_choose(struct changing *g, const char *none);
+/* Is this cluster meant? */
+bool changing_is_here(struct changing *g);
+/* As assoc_is_meant, of a QOS. */
+bool qos_is_meant(const struct changing *g, const struct qos *q);
+
+#endif

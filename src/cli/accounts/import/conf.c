@@ -1,0 +1,495 @@
+/* A directory of Slurm's configuration, read with the parser that the controller reads its own with
+ * (model/settings/config.c): what that does not know, or finds without effect, is said by line;
+ * what it refuses is left out and it is asked again, so that all of it is said at once. The files
+ * are a stranger's: bounded, and never more than text. */
+#include "cli/accounts/import/import.h"
+
+#include "base/alloc.h"
+#include "cli/program/program.h"
+#include "io/client/client.h"
+#include "io/files.h"
+#include "io/together.h"
+#include "model/limits.h"
+#include "model/settings/gres_conf.h"
+#include "model/settings/key.h"
+#include "model/settings/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define NAME           "remuda import"
+#define MAIN_FILE      "slurm.conf"
+#define REMARKS_LOOKED 100  /* the same is said once, where it is said close by */
+#define REFUSED_MOST   1000 /* lines that cannot be read; then it is no such file */
+
+/* Keys that mean the machine Slurm runs on, or a secret. */
+static const struct {
+    const char *key, *why;
+} not_taken[] = {
+    {SETTING_KEY(StateSaveLocation),
+     "the state lies where `remuda up --state DIR` starts the cluster"},
+    {SETTING_KEY(SlurmctldHost), "the controller is where `remuda up` is run"},
+    {SETTING_KEY(SlurmctldAddr), "the controller is where `remuda up` is run"},
+    {"ControlMachine", "the controller is where `remuda up` is run"},
+    {SETTING_KEY(SlurmUser),
+     "the controller runs as who starts it; set it when the state directory is that "
+     "user's"},
+    {"AccountingStoragePass", "a secret; there is no slurmdbd"},
+    {"JobCompPass", "a secret"},
+    {"DefaultStoragePass", "a secret"},
+};
+
+/* Files beside slurm.conf that nothing is read of. */
+static const struct {
+    const char *name, *why;
+} no_files[] = {
+    {"acct_gather.conf", "energy, bytes and profiles are gathered without it (`remuda plot`); not "
+                         "from BMCs, nor into HDF5 or InfluxDB"},
+    {"burst_buffer.conf", "there are no burst buffers"},
+    {"helpers.conf", "features of nodes are not changed by programs"},
+    {"job_container.conf", "jobs have no /tmp of their own"},
+    {"mpi.conf", "--mpi=pmi2 and pmix need no settings"},
+    {"oci.conf", "containers are run by the job"},
+    {"plugstack.conf", "there are no SPANK plugins"},
+    {"slurmdbd.conf", "accounting is in the controller's store"},
+};
+
+static void remark_add(struct import *m, enum remark kind, const char *text)
+{
+    for (size_t i = m->remark.n > REMARKS_LOOKED ? m->remark.n - REMARKS_LOOKED : 0;
+         i < m->remark.n; i++)
+        if (m->remark.v[i].kind == kind && text_is(m->remark.v[i].text, text))
+            return;
+    vec_push(&m->remark, ((struct remark_line){kind, text}));
+}
+
+/* ---- taking files in ------------------------------------------------------------------------ */
+
+/* Below the directory. An absolute path that is not there was one on the machine it comes from: the
+ * file of that name beside slurm.conf. */
+static const char *file_text(struct import *m, const char *path, struct err *ret_err)
+{
+    const char *slash = strrchr(path, '/');
+    const char *beside = arena_printf(m->a, "%s/%s", m->conf, slash ? slash + 1 : path),
+               *first = path[0] == '/' ? path : arena_printf(m->a, "%s/%s", m->conf, path);
+    struct str text = STR_INIT;
+    bool ok = file_read(access(beside, R_OK) == 0 && path[0] == '/' ? beside : first,
+                        LIMIT_CONFIG_BYTES, &text, ret_err);
+    if (ok && memchr(str_text(&text), '\0', text.len))
+        ok = err_set(ret_err, ERR_INVALID, "%s: a zero byte: this is no text", path);
+    const char *kept = ok ? arena_strdup(m->a, str_text(&text)) : NULL;
+    str_done(&text);
+    return kept;
+}
+
+static bool is_include(struct span line, const char **ret_path, struct arena *a)
+{
+    const char *text = arena_strndup(a, line.data, line.len);
+    text += strspn(text, " \t");
+    if (strlen(text) < 8 || !text_is_nocase(arena_strndup(a, text, 7), "Include") ||
+        !strchr(" \t=", text[7]))
+        return false;
+    text += 7 + strspn(text + 7, " \t=");
+    *ret_path = arena_strndup(a, text, strcspn(text, " \t\r#"));
+    return true;
+}
+
+/* Where each line begins; none is to go. */
+static void lines_find(struct taken *t)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < t->origin.n; i++) {
+        const char *end = memchr(t->text.data + at, '\n', t->text.len - at);
+        t->origin.v[i].at = at;
+        t->origin.v[i].out = false;
+        at = (size_t)(end - t->text.data) + 1;
+    }
+}
+
+/* Files that include files are worked off by a list: who knows how deep they are. */
+static bool taken_fill(struct import *m, struct taken *t, struct err *ret_err)
+{
+    struct open_file {
+        struct span rest;
+        const char *name;
+        int line;
+    };
+    VEC(struct open_file) open = {0};
+    const char *text = file_text(m, t->name, ret_err);
+    bool ok = text != NULL;
+    if (ok)
+        vec_push(&open, ((struct open_file){span_of(text), t->name, 0}));
+    while (ok && open.n) {
+        struct open_file *top = &open.v[open.n - 1];
+        struct span line;
+        const char *path;
+        if (!span_next(&top->rest, '\n', &line)) {
+            open.n--;
+            continue;
+        }
+        top->line++;
+        if (line.len && line.data[line.len - 1] == '\r')
+            line.len--;
+        if (is_include(line, &path, m->a)) {
+            struct err err = {0};
+            const char *inner = file_text(m, path, &err);
+            if (!inner || open.n > LIMIT_CONFIG_INCLUDE_DEPTH)
+                ok = err_set(ret_err, ERR_INVALID, "%s:%d: Include %s: %s", top->name, top->line,
+                             path, inner ? "files include each other too deep" : err.text);
+            else
+                vec_push(&open, ((struct open_file){span_of(inner), path, 0}));
+            continue;
+        }
+        vec_push(&t->origin, ((struct origin){top->name, top->line, 0, false}));
+        str_addn(&t->text, line.data, line.len);
+        str_addc(&t->text, '\n');
+        if (t->text.len > LIMIT_CONFIG_BYTES)
+            ok = err_set(ret_err, ERR_LIMIT, "%s: with what it includes it is larger than %u bytes",
+                         t->name, LIMIT_CONFIG_BYTES);
+    }
+    vec_done(&open);
+    lines_find(t);
+    return ok;
+}
+
+static struct taken *taken_find(const struct import *m, const char *name)
+{
+    for (size_t i = 0; i < m->file.n; i++)
+        if (text_is(m->file.v[i]->name, name))
+            return m->file.v[i];
+    return NULL;
+}
+
+static bool taken_add(struct import *m, const char *name, bool needed, struct err *ret_err)
+{
+    const char *path = arena_printf(m->a, "%s/%s", m->conf, name);
+    struct taken *t;
+    if (!needed && access(path, F_OK) != 0)
+        return true;
+    t = xcalloc(1, sizeof *t);
+    t->name = name;
+    vec_push(&m->file, t);
+    return taken_fill(m, t, ret_err);
+}
+
+static const char *taken_read(void *ctx, const char *path, struct arena *a, struct err *ret_err)
+{
+    const struct taken *t = taken_find(ctx, path);
+    if (t)
+        return arena_strdup(a, str_text(&t->text));
+    err_set(ret_err, ERR_NOT_FOUND, "%s is not there", path);
+    return NULL;
+}
+
+/* ---- lines ---------------------------------------------------------------------------------- */
+
+/* "slurm.conf:12: …": the file and the line, and where the rest begins; false: it begins
+ * otherwise. */
+static bool placed(const struct import *m, const char *text, struct taken **ret, size_t *ret_line,
+                   const char **ret_rest)
+{
+    for (size_t i = 0; i < m->file.n; i++) {
+        struct taken *t = m->file.v[i];
+        size_t len = strlen(t->name);
+        char *end;
+        if (strncmp(text, t->name, len) != 0 || text[len] != ':')
+            continue;
+        unsigned long line = strtoul(text + len + 1, &end, 10);
+        if (*end != ':' || line < 1 || line > t->origin.n)
+            continue;
+        *ret = t;
+        *ret_line = line;
+        *ret_rest = end + 1 + strspn(end + 1, " ");
+        return true;
+    }
+    return false;
+}
+
+static const char *said_at(const struct import *m, const struct taken *t, size_t line,
+                           const char *rest)
+{
+    const struct origin *o = &t->origin.v[line - 1];
+    return arena_printf(m->a, "%s:%d: %s", o->file, o->line, rest);
+}
+
+static const char *line_at(const struct taken *t, size_t line)
+{
+    return str_text(&t->text) + t->origin.v[line - 1].at;
+}
+
+static size_t line_length(const struct taken *t, size_t line)
+{
+    size_t end = line < t->origin.n ? t->origin.v[line].at : t->text.len;
+    return end - t->origin.v[line - 1].at - 1;
+}
+
+/* Does the line go on in the next? */
+static bool goes_on(const struct taken *t, size_t line)
+{
+    size_t len = line_length(t, line);
+    while (len && strchr(" \t", line_at(t, line)[len - 1]))
+        len--;
+    return len && line_at(t, line)[len - 1] == '\\' && line < t->origin.n;
+}
+
+/* The line, and those it goes on in, are to become comments. */
+static void line_mark(struct taken *t, size_t line)
+{
+    while (goes_on(t, line))
+        t->origin.v[line++ - 1].out = true;
+    t->origin.v[line - 1].out = true;
+}
+
+/* Those that are marked do. A comment goes on in no line: its backslash goes. */
+static void marked_out(struct taken *t)
+{
+    struct str text = STR_INIT;
+    for (size_t line = 1; line <= t->origin.n; line++) {
+        struct origin *o = &t->origin.v[line - 1];
+        size_t len = line_length(t, line);
+        bool more = o->out && goes_on(t, line);
+        const char *from = line_at(t, line);
+        if (o->out)
+            str_addc(&text, '#');
+        while (more && from[len - 1] != '\\')
+            len--;
+        str_addn(&text, from, more ? len - 1 : len);
+        str_addc(&text, '\n');
+    }
+    str_done(&t->text);
+    t->text = text;
+    lines_find(t);
+}
+
+/* Has the line one Key=Value alone? Then all of it can be left out. */
+static bool has_one_pair(const struct taken *t, size_t line)
+{
+    const char *at = line_at(t, line);
+    size_t pairs = 0;
+    bool quoted = false, start = true;
+    for (; *at && *at != '\n' && (quoted || *at != '#'); at++) {
+        size_t word =
+            start ? strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
+        pairs += word && at[word] == '=';
+        quoted ^= *at == '"';
+        start = *at == ' ' || *at == '\t';
+    }
+    return pairs == 1;
+}
+
+static bool key_is(const struct taken *t, size_t line, const char *key)
+{
+    const char *at = line_at(t, line);
+    at += strspn(at, " \t");
+    size_t len = strlen(key);
+    return strncasecmp(at, key, len) == 0 && at[len] && strchr(" \t=", at[len]);
+}
+
+static void not_taken_find(struct import *m, struct taken *t)
+{
+    for (size_t line = 1; line <= t->origin.n; line++)
+        for (size_t k = 0; k < ARRAY_LEN(not_taken); k++)
+            if (key_is(t, line, not_taken[k].key)) {
+                remark_add(
+                    m, NOT_TAKEN,
+                    said_at(m, t, line,
+                            arena_printf(m->a, "%s: %s", not_taken[k].key, not_taken[k].why)));
+                line_mark(t, line);
+            }
+    marked_out(t);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static bool parse(struct import *m, struct config *ret)
+{
+    struct taken *main_file = m->file.v[0], *t;
+    for (size_t refused = 0;; refused++) {
+        struct err err = {0};
+        size_t line;
+        const char *rest;
+        if (config_parse(str_text(&main_file->text), MAIN_FILE, taken_read, m, ret, &err))
+            return true;
+        if (refused == REFUSED_MOST || !placed(m, err.text, &t, &line, &rest)) {
+            program_error(NAME, "%s", err.text);
+            return false;
+        }
+        remark_add(m, NOT_READ, said_at(m, t, line, rest));
+        line_mark(t, line);
+        marked_out(t);
+    }
+}
+
+static void warnings_sort(struct import *m, const struct config *c)
+{
+    struct taken *t;
+    size_t line;
+    const char *rest;
+    for (size_t i = 0; i < c->nwarnings; i++) {
+        const char *text = c->warning[i];
+        bool unknown = c->weighs[i] == WEIGHS_UNKNOWN;
+        if (!placed(m, text, &t, &line, &rest)) {
+            remark_add(m, unknown ? NO_EQUIVALENT : NO_EFFECT, arena_strdup(m->a, text));
+            continue;
+        }
+        remark_add(m, unknown ? NO_EQUIVALENT : NO_EFFECT, said_at(m, t, line, rest));
+        bool whole = unknown || strstr(rest, "is known to Slurm but has no effect") ||
+                     strstr(rest, "it is kept for compatibility");
+        if (whole && has_one_pair(t, line))
+            line_mark(t, line);
+    }
+    for (size_t i = 0; i < m->file.n; i++)
+        marked_out(m->file.v[i]);
+}
+
+static void understood_say(struct import *m, const struct config *c)
+{
+    const char *first = NULL;
+    for (size_t i = 0; i < c->nparts; i++)
+        if (c->part[i].is_default)
+            first = c->part[i].name;
+    str_addf(&m->understood, "  cluster %s: %zu nodes, %zu partitions%s%s\n",
+             c->settings.cluster_name, c->nnodes, c->nparts, first ? ", default " : "",
+             first ? first : "");
+    for (size_t i = 0; i < c->nparts; i++)
+        str_addf(&m->understood, "  partition %s: %s\n", c->part[i].name,
+                 c->part[i].nodes ? c->part[i].nodes : "no nodes");
+    for (size_t i = 0; i < m->file.n; i++)
+        str_addf(&m->understood, "  %s: %zu lines\n", m->file.v[i]->name, m->file.v[i]->origin.n);
+}
+
+/* gres.conf is read by each node for itself; what the first of them makes of it stands for all. */
+static bool gres_check(struct import *m, const struct config *c, struct err *ret_err)
+{
+    struct taken *t = taken_find(m, "gres.conf"), *at;
+    struct gres_conf out;
+    struct err err = {0};
+    size_t line;
+    const char *rest;
+    for (size_t refused = 0; t && refused < REFUSED_MOST; refused++) {
+        if (gres_conf_parse(str_text(&t->text), t->name, c->nnodes ? c->node[0].name : "", m->a,
+                            &out, &err)) {
+            if (out.remarks)
+                remark_add(m, NO_EFFECT, arena_printf(m->a, "%s: %s", t->name, out.remarks));
+            return true;
+        }
+        if (!placed(m, err.text, &at, &line, &rest))
+            return err_set(ret_err, err.code, "%s", err.text);
+        remark_add(m, NOT_READ, said_at(m, at, line, rest));
+        line_mark(at, line);
+        marked_out(at);
+        err = (struct err){0};
+    }
+    return true;
+}
+
+static void files_without(struct import *m)
+{
+    for (size_t i = 0; i < ARRAY_LEN(no_files); i++)
+        if (access(arena_printf(m->a, "%s/%s", m->conf, no_files[i].name), F_OK) == 0)
+            remark_add(m, NO_EQUIVALENT,
+                       arena_printf(m->a, "%s: %s", no_files[i].name, no_files[i].why));
+}
+
+bool import_conf_read(struct import *m)
+{
+    static const char *const others[] = {"cgroup.conf", "topology.conf", "gres.conf"};
+    struct config c = {0};
+    struct err err = {0};
+    bool ok = taken_add(m, MAIN_FILE, true, &err);
+    for (size_t i = 0; ok && i < ARRAY_LEN(others); i++)
+        ok = taken_add(m, others[i], false, &err);
+    if (!ok) {
+        program_error(NAME, "%s", err.text);
+        return false;
+    }
+    not_taken_find(m, m->file.v[0]);
+    if (!parse(m, &c))
+        return false;
+    ok = gres_check(m, &c, &err);
+    if (!ok)
+        program_error(NAME, "%s", err.text);
+    warnings_sort(m, &c);
+    files_without(m);
+    understood_say(m, &c);
+    config_done(&c);
+    return ok;
+}
+
+void import_conf_done(struct import *m)
+{
+    for (size_t i = 0; i < m->file.n; i++) {
+        str_done(&m->file.v[i]->text);
+        vec_done(&m->file.v[i]->origin);
+        free(m->file.v[i]);
+    }
+    vec_done(&m->file);
+    vec_done(&m->remark);
+    str_done(&m->understood);
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static const char *target_of(const struct taken *t)
+{
+    return text_is(t->name, MAIN_FILE) ? "remuda.conf" : t->name;
+}
+
+struct conf_writing {
+    struct import *m;
+    const char *dir;
+    VEC(struct together_file) file;
+    struct str said;
+};
+
+static void file_add(struct conf_writing *w, const char *name, const struct str *text)
+{
+    struct together_file f = {.name = name,
+                              .data = arena_dup(w->m->a, text->data, text->len),
+                              .len = text->len,
+                              .mode = 0644};
+    vec_push(&w->file, f);
+}
+
+/* What is there and says something else is kept beside. */
+static bool taken_write(struct conf_writing *w, const struct taken *t, struct err *ret_err)
+{
+    const char *name = target_of(t), *path = arena_printf(w->m->a, "%s/%s", w->dir, name);
+    struct str text = STR_INIT, former = STR_INIT;
+    struct err err = {0};
+    str_addf(&text, "# remuda import slurm: %s/%s\n%s", w->m->conf, t->name, str_text(&t->text));
+    bool there = file_read(path, LIMIT_CONFIG_BYTES, &former, &err);
+    bool ok = there || err.code == ERR_NOT_FOUND || err_set(ret_err, err.code, "%s", err.text);
+    bool same = there && text_is(str_text(&former), str_text(&text));
+    if (ok && there && !same) {
+        file_add(w, arena_printf(w->m->a, "%s.before-import", name), &former);
+        str_addf(&w->said, "%s was there: it is %s.before-import now\n", path, path);
+    }
+    if (ok && !same)
+        file_add(w, name, &text);
+    str_addf(&w->said, "%s: %s\n", same ? "as it was" : "written", path);
+    str_done(&former);
+    str_done(&text);
+    return ok;
+}
+
+/* All of them, or none: whatever happens in between. */
+bool import_conf_write(struct import *m)
+{
+    struct conf_writing w = {.m = m, .dir = state_dir_own(m->state_dir, m->a)};
+    struct err err = {0};
+    bool ok = dir_make(w.dir, 0755, &err) && together_finish(w.dir, &err);
+    for (size_t i = m->file.n; ok && i-- > 0;)
+        ok = taken_write(&w, m->file.v[i], &err);
+    ok = ok && (!w.file.n || together_write(w.dir, w.file.v, w.file.n, &err));
+    if (ok)
+        fputs(str_text(&w.said), stdout);
+    else
+        program_error(NAME, "%s", err.text);
+    vec_done(&w.file);
+    str_done(&w.said);
+    return ok;
+}

@@ -1,0 +1,58 @@
+/* remuda import slurm: what its files share. */
+#ifndef REMUDA_CLI_ACCOUNTS_IMPORT_IMPORT_H
+#define REMUDA_CLI_ACCOUNTS_IMPORT_IMPORT_H
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+
+/* A line of a text: where it came from, and where it begins. */
+struct origin {
+    const char *file;
+    int line;
+    size_t at;
+    bool out; /* becomes a comment */
+};
+
+/* A file of Slurm's as it is taken over: Include lines are replaced by what they include. */
+struct taken {
+    const char *name; /* "slurm.conf" */
+    struct str text;
+    VEC(struct origin) origin; /* each line */
+};
+
+/* What is told of a line. */
+enum remark {
+    NO_EFFECT,     /* Slurm's, and without effect here */
+    NO_EQUIVALENT, /* not known here */
+    NOT_TAKEN,     /* would act, but not as it should on the machine it is taken to */
+    NOT_READ,      /* cannot be read: nothing is written unless such lines are left out */
+    REMARK_COUNT
+};
+struct remark_line {
+    enum remark kind;
+    const char *text; /* "slurm.conf:12: …" */
+};
+
+struct import {
+    struct arena *a;
+    const char *state_dir, *conf, *accounts, *qos, *jobs;
+    bool dry_run, leave_out;
+    VEC(struct taken *) file; /* slurm.conf first */
+    VEC(struct remark_line) remark;
+    struct str understood; /* lines */
+    int rc;
+};
+
+/* Reads the directory, and says what it is: fills file, remark and understood. False after an error
+ * was printed. */
+bool import_conf_read(struct import *m);
+/* Writes it where `remuda up` looks. False after an error was printed. */
+bool import_conf_write(struct import *m);
+void import_conf_done(struct import *m);
+/* Past jobs: looked at as a whole and told, or sent. False after an error was printed. */
+bool import_jobs_run(struct import *m, bool trial);
+
+#endif

@@ -1,0 +1,222 @@
+/* sacctmgr delete: what the conditions name goes, and what hangs on it. */
+#include "cli/accounts/changing.h"
+
+#include <stdio.h>
+
+static void users_remove(struct changing *g)
+{
+    struct str said = STR_INIT;
+    const char *account = specs_where(g->sp, KEY_DEFAULT_ACCOUNT, g->s->a);
+    for (size_t i = 0; i < g->b.user.n; i++) {
+        const struct account_user *u = g->b.user.v[i];
+        if (u->deleted || !specs_match(g->names, u->name) ||
+            (account && !specs_match(account, u->default_account)))
+            continue;
+        const struct account_user key = {.name = u->name};
+        change_user(&g->c, VERB_REMOVE, NULL, &key);
+        str_addf(&said, "  %s\n", u->name);
+    }
+    if (said.len)
+        str_addf(&g->c.said, " Deleting users...\n%s", str_text(&said));
+    str_done(&said);
+}
+
+/* Users who have no association any more go. */
+static void users_left(struct changing *g, const struct str *removed)
+{
+    struct str said = STR_INIT;
+    for (size_t i = 0; i < g->b.user.n; i++) {
+        const struct account_user *u = g->b.user.v[i];
+        bool had = false, has = false;
+        if (u->deleted || text_is(u->name, "root"))
+            continue;
+        for (size_t k = 0; k < g->b.assoc.n; k++) {
+            const struct assoc *a = g->b.assoc.v[k]->a;
+            if (a->deleted || !text_is(a->user, u->name))
+                continue;
+            bool goes = specs_match(str_text(removed), arena_printf(g->s->a, "%u", a->id));
+            had |= goes;
+            has |= !goes;
+        }
+        if (!had || has)
+            continue;
+        const struct account_user key = {.name = u->name};
+        change_user(&g->c, VERB_REMOVE, NULL, &key);
+        str_addf(&said, "  %s\n", u->name);
+    }
+    if (said.len)
+        str_addf(&g->c.said, " Deleting users (No Associations)...\n%s", str_text(&said));
+    str_done(&said);
+}
+
+static void user_assocs_remove(struct changing *g)
+{
+    struct str said = STR_INIT, removed = STR_INIT;
+    for (size_t i = 0; i < g->b.assoc.n; i++) {
+        const struct assoc_view *v = g->b.assoc.v[i];
+        if (!assoc_is_meant(g->sp, v, g->s->a))
+            continue;
+        const struct assoc key = {
+            .account = v->a->account, .user = v->a->user, .partition = v->a->partition};
+        change_assoc(&g->c, NOUN_ASSOC, VERB_REMOVE, NULL, &key);
+        assoc_line(g->s, v, false, &said);
+        str_addf(&removed, "%s%u", removed.len ? "," : "", v->a->id);
+    }
+    if (said.len) {
+        str_addf(&g->c.said, " Deleting user associations...\n%s", str_text(&said));
+        users_left(g, &removed);
+    }
+    str_done(&said);
+    str_done(&removed);
+}
+
+static void accounts_take_away(struct changing *g)
+{
+    struct str said = STR_INIT;
+    const char *parents = specs_where(g->sp, KEY_PARENT, g->s->a);
+    if (g->names && specs_match(g->names, "root")) {
+        sacctmgr_refuse(g->s, " You are not allowed to remove the root account.");
+        sacctmgr_refuse(g->s, " Use remove cluster instead.");
+        g->wrong = true;
+    }
+    for (size_t i = 0; i < g->b.account.n; i++) {
+        const struct account *a = g->b.account.v[i];
+        const struct assoc_view *v = book_assoc(&g->b, a->name, NULL, NULL);
+        bool below = false; /* goes with the one above it */
+        if (a->deleted || text_is(a->name, "root") || !specs_match(g->names, a->name) ||
+            (parents && !(v && specs_match(parents, v->a->parent))))
+            continue;
+        for (v = v ? v->up : NULL; v && g->names; v = v->up)
+            below |= specs_match(g->names, v->a->account);
+        const struct account key = {.name = a->name};
+        if (!below)
+            change_account(&g->c, VERB_REMOVE, NULL, &key);
+        str_addf(&said, "  %s\n", a->name);
+    }
+    if (said.len)
+        str_addf(&g->c.said, " Deleting accounts...\n%s", str_text(&said));
+    str_done(&said);
+}
+
+/* A QOS that is somebody's default stays. */
+static void default_qos_check(struct changing *g)
+{
+    struct str of = STR_INIT;
+    for (size_t i = 0; i < g->b.assoc.n; i++) {
+        const struct assoc *a = g->b.assoc.v[i]->a;
+        if (a->deleted || !a->default_qos || !specs_match(g->names, a->default_qos))
+            continue;
+        str_addf(&of, "\n  DefQOS = %-10.10s C = %-10.10s A = %-20.20s", a->default_qos,
+                 g->s->cluster, a->account);
+        if (a->user)
+            str_addf(&of, " U = %-9.9s", a->user);
+        if (a->partition)
+            str_addf(&of, " P = %s", a->partition);
+    }
+    if (of.len) {
+        sacctmgr_refuse(g->s, " Associations listed below have these as their Default QOS.%s",
+                        str_text(&of));
+        sacctmgr_refuse(g->s,
+                        " Please either remove the qos' listed above from list and resubmit,\n"
+                        " or change the default qos to remove the qos.\n Changes Discarded");
+        g->wrong = true;
+    }
+    str_done(&of);
+}
+
+static void qos_remove(struct changing *g)
+{
+    struct str said = STR_INIT;
+    default_qos_check(g);
+    for (size_t i = 0; i < g->b.qos.n; i++) {
+        const struct qos *q = g->b.qos.v[i]->q;
+        if (!qos_is_meant(g, q))
+            continue;
+        const struct qos key = {.name = q->name};
+        change_qos(&g->c, VERB_REMOVE, NULL, &key);
+        str_addf(&said, "  %s\n", q->name);
+    }
+    if (said.len)
+        str_addf(&g->c.said, " Deleting QOS(s)...\n%s", str_text(&said));
+    str_done(&said);
+}
+
+static void coordinators_remove(struct changing *g)
+{
+    const char *accounts = specs_where(g->sp, KEY_ACCOUNTS, g->s->a),
+               *users = specs_where(g->sp, KEY_USERS, g->s->a);
+    struct str said = STR_INIT, names = STR_INIT, from = STR_INIT;
+    users = g->names ? g->names : users;
+    for (size_t i = 0; i < g->b.account.n; i++) {
+        const struct account *a = g->b.account.v[i];
+        struct span rest = span_of(a->coordinators ? a->coordinators : ""), piece;
+        if (a->deleted || !specs_match(accounts, a->name))
+            continue;
+        while (span_next(&rest, ',', &piece)) {
+            const struct assoc key = {.account = a->name,
+                                      .user = arena_strndup(g->s->a, piece.data, piece.len)};
+            if (!*key.user || !specs_match(users, key.user))
+                continue;
+            change_assoc(&g->c, NOUN_COORDINATOR, VERB_REMOVE, NULL, &key);
+            str_addf(&said, "  U = %-9.9s A = %-10.10s\n", key.user, a->name);
+            str_addf(&names, "  %s\n", key.user);
+            str_addf(&from, "  %s\n", a->name);
+        }
+    }
+    str_addf(&g->c.said,
+             " Removing Coordinators with user name\n%s From Account(s)\n%s Removed Coordinators "
+             "(sub accounts not listed)...\n%s",
+             str_text(&names), str_text(&from), str_text(&said));
+    str_done(&said);
+    str_done(&names);
+    str_done(&from);
+}
+
+static void wckeys_remove(struct changing *g)
+{
+    const char *users = specs_where(g->sp, KEY_USERS, g->s->a);
+    for (size_t i = 0; i < g->b.wckey.n; i++) {
+        const struct wckey *k = g->b.wckey.v[i];
+        if (k->deleted || !specs_match(g->names, k->name) ||
+            (users && !specs_match(users, k->user)))
+            continue;
+        change_wckey(&g->c, VERB_REMOVE, k);
+        str_addf(&g->c.said, "  U = %-9.9s W = %-10.10s\n", k->user, k->name);
+    }
+}
+
+/* Conditions on the user's associations, not on the user. */
+static bool of_associations(const struct specs *sp)
+{
+    return specs_flag(sp, KEY_ACCOUNTS) || specs_flag(sp, KEY_PARTITIONS) ||
+           specs_flag(sp, KEY_CLUSTERS);
+}
+
+void accounts_remove(struct sacctmgr *s, const struct specs *sp)
+{
+    struct changing g = {.s = s, .sp = sp, .c = {.s = s}, .names = changing_names(sp, s->a)};
+    if (!sp->where.n) {
+        sacctmgr_refuse(s, " No conditions given to remove, not executing.");
+        return;
+    }
+    if (!changing_conditions_choose(&g, " Nothing deleted") || !book_read(s, &g.b))
+        g.wrong = true;
+    else if (changing_is_here(&g)) {
+        switch ((int)sp->entity) {
+        case ENTITY_ACCOUNT: accounts_take_away(&g); break;
+        case ENTITY_QOS: qos_remove(&g); break;
+        case ENTITY_COORDINATOR: coordinators_remove(&g); break;
+        case ENTITY_WCKEY: wckeys_remove(&g); break;
+        default:
+            if (of_associations(sp) || sp->entity == ENTITY_ASSOC)
+                user_assocs_remove(&g);
+            else
+                users_remove(&g);
+            break;
+        }
+    }
+    if (!g.wrong)
+        changes_commit(&g.c, " Nothing deleted");
+    changes_done(&g.c);
+    book_done(&g.b);
+}

@@ -1,0 +1,97 @@
+/* When a line of sacct began and ended, and how. */
+#include "base/duration.h"
+#include "cli/record/acct_cells.h"
+#include "model/job/job_counts.h"
+
+static int64_t clip(int64_t us, int64_t low, int64_t high)
+{
+    if (!us)
+        return 0;
+    return low && us < low ? low : high && us > high ? high : us;
+}
+
+static int64_t truncated(const struct cell_env *env, int64_t us)
+{
+    const struct acct_env *more = env->more;
+    return more ? clip(us, more->from_us, more->to_us) : us;
+}
+
+static int64_t start_of(const struct acct_row *row)
+{
+    if (row->step)
+        return row->step->start_us;
+    return row->job->resize_us ? row->job->resize_us : row->job->start_us;
+}
+
+/* 0 while it goes on. */
+static int64_t end_of(const struct acct_row *row)
+{
+    if (row->step)
+        return row->step->end_us;
+    bool over = job_state_over(row->job->state) || row->job->state == JOB_COMPLETING;
+    return over ? row->job->end_us : 0;
+}
+
+int64_t acct_start_us(const struct cell_env *env, const struct acct_row *row)
+{
+    return truncated(env, start_of(row));
+}
+
+int64_t acct_end_us(const struct cell_env *env, const struct acct_row *row)
+{
+    return truncated(env, end_of(row));
+}
+
+int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row)
+{
+    int64_t start = acct_start_us(env, row),
+            end = truncated(env, end_of(row) ? end_of(row) : env->now_us);
+    int64_t suspended = row->step ? row->step->suspended_us : job_part_suspended_us(row->job);
+    /* Whole seconds, so that Elapsed is the difference of Start and End as they are shown. */
+    int64_t elapsed =
+        start ? end / USEC_PER_SEC - start / USEC_PER_SEC - suspended / USEC_PER_SEC : 0;
+    return elapsed > 0 ? elapsed * USEC_PER_SEC : 0;
+}
+
+bool acct_step_is_of(const struct step *step, const struct job *j)
+{
+    if (step->job_id != j->id || step->attempt != j->attempt)
+        return false;
+    /* One that was queued and never began is of the part that it ended in, or waits in. */
+    int64_t at_us = step->start_us ? step->start_us : step->end_us ? step->end_us : INT64_MAX;
+    if (j->state == JOB_RESIZING)
+        return at_us >= j->start_us && at_us < j->end_us;
+    return at_us >= j->resize_us;
+}
+
+enum job_state acct_state(const struct acct_row *row)
+{
+    if (row->step)
+        return (enum job_state)row->step->state;
+    bool ending = row->job->state == JOB_COMPLETING;
+    return (enum job_state)(ending ? row->job->end_state : row->job->state);
+}
+
+int32_t acct_job_exit(const struct job *j)
+{
+    switch ((enum job_state)(j->state == JOB_COMPLETING ? j->end_state : j->state)) {
+    case JOB_CANCELLED:
+    case JOB_TIMEOUT:
+    case JOB_DEADLINE:
+    case JOB_PREEMPTED:
+    case JOB_NODE_FAIL:
+    case JOB_REQUEUED: return 0;
+    case JOB_PENDING:
+    case JOB_RUNNING:
+    case JOB_SUSPENDED:
+    case JOB_COMPLETING:
+    case JOB_RESIZING:
+    case JOB_COMPLETED:
+    case JOB_FAILED:
+    case JOB_SPECIAL_EXIT:
+    case JOB_BOOT_FAIL:
+    case JOB_OUT_OF_MEMORY:
+    case JOB_STATE_COUNT: break;
+    }
+    return j->exit_status;
+}

@@ -1,0 +1,165 @@
+/* For session*.c: the inside of sessions. */
+#ifndef REMUDA_CONTROLLER_SESSION_INSIDE_H
+#define REMUDA_CONTROLLER_SESSION_INSIDE_H
+
+#include "base/map.h"
+#include "controller/session/crowd.h"
+#include "controller/session/rate.h"
+#include "controller/session/session.h"
+#include "controller/session/share.h"
+#include "io/net/conn.h"
+
+#define FRAME_MAX_BYTES (20u << 20) /* script + environment + specs */
+
+struct queued {
+    struct session *session; /* NULL when it is gone */
+    struct str bytes;        /* the frame, when ready */
+    bool ready;
+    struct arena *arena; /* of the message that waits for its payload */
+    struct message msg;
+    uint64_t payload_job;
+    struct queued *next;
+};
+
+/* Of a connection from another host. */
+struct remote {
+    struct arena *arena;
+    const char *address;
+    bool vouched;           /* it is known who speaks */
+    bool guest;             /* an administrator on a host that does not speak for such */
+    gid_t gid;              /* the group it says */
+    const char *cert;       /* made for a host that joins, until it is let in */
+    const char *config;     /* its node's line */
+    struct timer *patience; /* until it is known */
+    struct session *next_unknown, **unknown_link; /* link: NULL = it is known */
+};
+
+struct session {
+    struct sessions *owner;
+    uint64_t id;
+    struct conn *conn;
+    struct remote *remote; /* NULL: of this host */
+    struct conn_peer who;
+    bool trusted; /* may speak as a node daemon */
+    /* Of the user's time and connections; NULL: it is not known who speaks, or a node daemon
+     * does. */
+    struct user_share *share;
+    struct share_wait waiting; /* for the user's next slice */
+    struct crowd_place place;  /* of who has no share to keep within */
+    size_t kept;               /* bytes of a message that is not whole yet */
+    size_t unsent;             /* bytes on their way, as the share was told */
+    bool large;                /* a script is on its way, as the share was told */
+    uint64_t bytes, frames;    /* that had come when the user was last charged */
+    bool surplus;              /* above a limit: welcome only if it turns out to be a node daemon */
+    bool is_node;              /* it has */
+    char *node;                /* which it said it is, and may; NULL = none */
+    bool spoke;                /* the core knows of it */
+    bool user_known, querying, held, resting; /* resting: waits for the user's next slice */
+    unsigned asked;                           /* requests since turn `asked_turn` */
+    uint64_t asked_turn;
+    struct answer *answer;
+    struct long_read *reading; /* an answer that is being made */
+    struct queued *first, **last;
+    struct session *next_held;
+};
+
+struct sessions {
+    struct controller *c;
+    struct map_u64 *by_id;
+    struct shares *shares;
+    struct crowd *crowd;
+    struct rates *rates;
+    bool sweeping;
+    struct timer *sweep; /* looks for halves of messages whose rest does not come */
+    size_t nodes;        /* connections of node daemons: as many as there are nodes */
+    struct session *unknown,
+        **unknown_last; /* from other hosts, who have not said who they are: the oldest first */
+    size_t unknown_count;
+    struct parked *parked;          /* connections kept aside, of users whose turn it is not */
+    size_t nparked, nparked_remote; /* of this host, from others */
+    uint64_t last_id;
+    struct session *held;
+    /* Of the message encoded last, while a turn is let out; many nodes may get the same. */
+    const void *same_body;
+    struct str same;
+    /* Hosts and tokens when connections of those shut out were last looked for. */
+    uint64_t hosts_shut_out; /* as many as the core knew of at the last look */
+    struct arena *arena;     /* of the frame being decoded */
+    bool draining;           /* the daemon ends: nothing more is taken in */
+};
+
+/* ---- facts.c ---- */
+/* Input flows unless something holds it. */
+void session_gate(struct session *s);
+/* Who speaks, as the core is told; texts live until the loop goes round. */
+struct peer session_peer(const struct session *s);
+/* Answers request `seq` (0 = none in particular) with the refusal, at once. */
+void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const char *detail);
+/* The same of one that may be asked again after so long. */
+void session_refuse_now(struct session *s, uint64_t seq, int64_t again_us, const char *detail);
+/* Are there as many connections, of all or of that user, as may be? And the sentence about it, in
+ * the arena. */
+bool session_surplus(const struct sessions *s, uid_t uid);
+/* Why no more connections are taken, of all or of that user; in the arena. */
+const char *session_surplus_text(const struct sessions *s, uid_t uid, struct arena *a);
+/* The host that a connection from another one comes from; NULL: shut out, or none yet. */
+const struct host *remote_host(const struct session *s);
+
+/* ---- step.c ---- */
+/* Steps a message of this session, or one in its name, into the open turn. */
+void session_step(struct session *s, const struct message *m, const struct peer *peer);
+/* Does the request leave everything as it is? Such are served while the store is away. */
+bool session_reads(const struct message *m);
+/* It no longer counts among its user's connections, and waits no more for that user's turn. */
+void session_uncount(struct session *s);
+
+/* ---- session.c ---- */
+/* It is known who speaks: looks whether they are welcome, and their names up. */
+void session_admit(struct session *s);
+/* Takes in a connection of this host, or from another. */
+void session_begin(struct sessions *s, int fd);
+/* Takes fd; who speaks is known by the certificate, later. */
+void session_begin_remote(struct sessions *s, int fd, struct tls_context *tls);
+/* ---- session_share.c: for conn_ops, and a timer's ---- */
+bool session_ready(void *session, struct conn *conn);
+/* The connection took so much processor time: it counts for its user, or for the crowd of those
+ * whom nobody knows. */
+void session_worked(void *session, struct conn *conn, int64_t ns);
+/* The connection keeps so many bytes more (less than 0: fewer) of what is not whole; too many close
+ * it. */
+void session_kept(void *session, struct conn *conn, ptrdiff_t more);
+/* Closes those that have begun something and do not go on. */
+void halves_sweep(void *sessions);
+/* Does the user read what he asks for? Else this is refused, and the connection closed. */
+bool session_reads_on(struct session *s, const struct message *m);
+/* What is on its way to the user has changed. */
+void session_unsent_note(struct session *s);
+/* A new connection of this host, of a user whose turn it is not, is kept aside until it is: true.
+ * One too many is sent away: true. */
+bool session_park(struct sessions *s, int fd, const struct conn_peer *who);
+/* The same of one from another host, by its address. */
+bool session_park_remote(struct sessions *s, int fd, const char *address);
+/* Ends those kept aside. */
+void sessions_unpark(struct sessions *s);
+
+/* ---- remote.c ---- */
+/* It gets one of the few places of those who have not said who they are. */
+void remote_begin(struct session *s, int fd);
+/* Nothing where it is not a remote one. */
+void remote_end(struct session *s);
+/* True when the message is to be taken as from a local connection; else it was dealt with. */
+bool remote_admits(struct session *s, const struct message *m);
+/* May this host say that it is that node? If not, it is told so. */
+bool remote_speaks_for(struct session *s, const struct msg_node_hello *hello, const struct host *h);
+/* Makes the secret of a token asked for, and opens the port. False: it was refused. */
+bool token_prepare(struct session *s, const struct message *m, struct msg_make_token *ret,
+                   struct token *token);
+/* After a turn: connections of hosts that were shut out are ended. */
+void remote_sweep(struct sessions *all);
+
+/* Goes on with the answer that is being sent. */
+void session_pump(struct session *s);
+/* Drops what waits to be sent. */
+void session_out_done(struct session *s);
+
+#endif

@@ -1,0 +1,49 @@
+/* The turns, between turn.c, which steps and wakes, and turn_commit.c, which commits and lets
+ * out. */
+#ifndef REMUDA_CONTROLLER_TURN_INSIDE_H
+#define REMUDA_CONTROLLER_TURN_INSIDE_H
+
+#include "controller/disk/given.h"
+#include "controller/session/causes.h"
+#include "controller/turn.h"
+#include "io/work.h"
+
+struct controller_turn {
+    struct effects fx;
+    struct batch *batch; /* NULL = nothing to store */
+    struct err err;      /* of the commit */
+    bool ok;
+    struct causes causes;
+    int64_t cost_ns, took_us; /* of the commit: processor time, and until it was there */
+};
+
+struct turns {
+    struct controller *c;
+    const struct turn_ops *ops;
+    struct writer *store;
+    struct worker *writer;
+    int given_fd; /* -1 = what was given out is not written down */
+    struct given given;
+    struct controller_turn a, b;
+    struct controller_turn *open,
+        *sent; /* sent: at the writer, or being retried; NULL = the writer is free */
+    bool woke; /* the core was woken since the last hand-over, and that is enough until the next */
+    uint64_t seq, count;
+    struct timer *wake, *retry, *rested, *trim;
+    bool away;
+    struct err away_why;
+    struct timer *grace;
+    struct plan_times times;
+    bool refusing;         /* away for longer than the grace */
+    struct causes to_plan; /* of what was stored since the core was woken last */
+    int64_t rest_until_us; /* the planner rests (monotonic clock); 0 = it does not */
+    int64_t clock_us;      /* the wall clock less the monotonic one, as the core saw it last */
+};
+
+/* Hands the open turn to the writer, if there is something in it and the writer is free. */
+void turns_close(struct turns *t);
+/* Timers of struct turns: the store is tried again; it has been away for longer than is waited. */
+void turns_retry_due(void *ctx);
+void turns_grace_over(void *ctx);
+
+#endif

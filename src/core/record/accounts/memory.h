@@ -1,0 +1,16 @@
+/* Memory of accounts and their like: a block of those that came at once, or each its own. */
+#ifndef REMUDA_CORE_RECORD_ACCOUNTS_MEMORY_H
+#define REMUDA_CORE_RECORD_ACCOUNTS_MEMORY_H
+
+#include "core/record/accounts/accounts.h"
+
+/* For n records of that size, zero; there is at most one of each kind. */
+void *account_block_new(struct core *c, enum account_block_of of, size_t n, size_t size);
+/* Frees a record or limit, unless it lies among others that came at once. */
+void account_memory_free(struct core *c, void *p);
+bool limit_list_is_own(const struct core *c, const limit_list *list);
+/* Before something is put into it: a list that lies among others gets memory of its own. */
+void limit_list_own(struct core *c, limit_list *list);
+void accounts_blocks_free(struct core *c);
+
+#endif
