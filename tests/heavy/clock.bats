@@ -148,6 +148,7 @@ on_far() { by_clock srun -w far -n1 sh -c 'echo $SLURMD_NODENAME'; }
     [[ "$output" =~ expired|"not known" ]]
     clock +2h # half an hour has not passed
     by_clock env REMUDA_STATE="$BATS_TEST_TMPDIR/other" remuda join --name other 127.0.0.1 <token
+    by_clock env REMUDA_STATE="$BATS_TEST_TMPDIR/other" remuda down
     clock +0
     by_clock remuda hosts remove other
     by_clock remuda token --host trusted >token
