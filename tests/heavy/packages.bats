@@ -46,6 +46,9 @@ inside() {
     unshare -m sh -c 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" && exec chroot "$0" /bin/sh -c "$1"' "$ROOT_DIR" "$1" 3>&-
 }
 
+# Debian's rpm has its database at home.
+rpm() { HOME="$TOP" command rpm "$@"; }
+
 # A cluster of the package's programs runs a job.
 works() {
     run -0 inside "export PATH=$1:/bin HOME=/root; remuda version && remuda up --nodes 1 --cpus 1 --mem 500 && id=\$(sbatch --parsable -W -D /tmp --wrap 'echo it works'); cat /tmp/slurm-\$id.out; sacct -n -X -P -o State; remuda down"
