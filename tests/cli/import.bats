@@ -86,6 +86,53 @@ has() { [[ "$output" == *"$1"* ]] || { echo "not said: $1"; echo "$output"; retu
     run -2 remuda import slurm
 }
 
+@test "what slurmdbd.conf says of the past is taken over; the rest of it is named, and no secret is told" {
+    cp -r "$SITES/university" site
+    printf 'KillWait=31 \\' >>site/slurm.conf
+    cat >site/slurmdbd.conf <<'EOF'
+# of the database
+DbdHost=db1
+StoragePass=hush StorageUser=slurm
+PurgeJobAfter=24months ArchiveJobs=yes # two of one line
+PurgeEventAfter = \
+  30days
+ArchiveDir="/srv/kept past"
+Include more.conf
+PrivateData=jobs
+EOF
+    echo 'PurgeSuspendAfter=12' >site/more.conf
+    run -0 remuda import slurm --conf site --dry-run
+    has "slurmdbd.conf: 5 settings, at the end of remuda.conf"
+    has "slurmdbd.conf:2: DbdHost: accounting is in the controller's store"
+    has "slurmdbd.conf:3: StoragePass: a secret"
+    has "slurmdbd.conf:3: StorageUser: "
+    has "slurmdbd.conf:9: PrivateData: it stands in remuda.conf"
+    has "more.conf:1: PurgeSuspendAfter"
+    [[ "$output" != *hush* ]]
+    for _ in 1 2; do run -0 remuda import slurm --conf site; done
+    has "as it was: $REMUDA_STATE/remuda.conf"
+    [[ "$(cat "$REMUDA_STATE/remuda.conf")" != *hush* ]]
+    remuda up -q 3>&-
+    run -0 scontrol show config
+    has "KillWait                = 31 sec"
+    [[ "$output" =~ PurgeJobAfter[\ =]+24months ]]
+    [[ "$output" =~ ArchiveJobs[\ =]+[Yy] ]]
+    [[ "$output" =~ PurgeEventAfter[\ =]+30days ]]
+    [[ "$output" =~ ArchiveDir[\ =]+/srv/kept\ past ]]
+}
+
+@test "a line of slurmdbd.conf that makes no sense keeps everything from being written" {
+    cp -r "$SITES/university" site
+    printf 'PurgeJobAfter=3fortnights\nPurgeJobAfter\n=\n' >site/slurmdbd.conf
+    run -1 remuda import slurm --conf site
+    has "slurmdbd.conf:1: PurgeJobAfter"
+    has "slurmdbd.conf:2: Key=Value is expected"
+    has "slurmdbd.conf:3: Key=Value is expected"
+    [ ! -e "$REMUDA_STATE" ]
+    run -0 remuda import slurm --conf site --leave-out
+    grep -q '^#PurgeJobAfter=3fortnights' "$REMUDA_STATE/remuda.conf"
+}
+
 @test "accounts are loaded as a whole, and again without doubling anything" {
     mkdir -p "$REMUDA_STATE"
     printf 'ClusterName=perl\nNodeName=v1 CPUs=4 RealMemory=2000 Gres=gpu:2 Virtual=YES\nPartitionName=main Nodes=v1 Default=YES\n' >"$REMUDA_STATE/remuda.conf"

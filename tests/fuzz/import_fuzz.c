@@ -1,15 +1,20 @@
-/* `remuda import slurm`: a slurm.conf of anybody's. Any bytes are read, or refused with a sentence;
- * what is left to be written is read by the parser without a complaint, and says nothing that the
- * file did not say. */
+/* `remuda import slurm`: a slurm.conf of anybody's, and the same bytes as slurmdbd.conf. Any bytes
+ * are read, or refused with a sentence; what is left to be written is read by the parser without a
+ * complaint, and says nothing that the file did not say. */
 #include "fuzz.h"
 
 #include "io/files.h"
 
+#include <unistd.h>
+
 static const char *fuzz_text;
 static size_t fuzz_len;
 static bool fuzz_file_read(const char *path, size_t max, struct str *out, struct err *ret_err);
+static int fuzz_access(const char *path, int mode);
 #define file_read fuzz_file_read
+#define access    fuzz_access
 #include "cli/accounts/import/conf.c"
+#undef access
 #undef file_read
 
 const char *const fuzz_words[] = {
@@ -26,6 +31,9 @@ const char *const fuzz_words[] = {
     "include\tother.conf\n",
     "KillWait=soon\n",
     "SchedulerParameters=bf_continue,",
+    "StoragePass=x",
+    "PurgeJobAfter=12months ",
+    "ArchiveDir = \"a b\" ",
     "SlurmctldParameters=rl_enable\n",
     "Nonsense=1\n",
     "ProctrackType=proctrack/cgroup\n",
@@ -39,12 +47,18 @@ const char *const fuzz_words[] = {
 
 static bool fuzz_file_read(const char *path, size_t max, struct str *out, struct err *ret_err)
 {
-    if (!strstr(path, MAIN_FILE))
+    if (!strstr(path, MAIN_FILE) && !strstr(path, DBD_FILE))
         return err_set(ret_err, ERR_NOT_FOUND, "%s is not there", path);
     if (fuzz_len > max)
         return err_set(ret_err, ERR_LIMIT, "%s is too large", path);
     str_addn(out, fuzz_text, fuzz_len);
     return true;
+}
+
+static int fuzz_access(const char *path, int mode)
+{
+    (void)mode;
+    return strstr(path, MAIN_FILE) || strstr(path, DBD_FILE) ? 0 : -1;
 }
 
 void program_error(const char *name, const char *format, ...)

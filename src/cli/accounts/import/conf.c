@@ -22,6 +22,7 @@
 
 #define NAME           "remuda import"
 #define MAIN_FILE      "slurm.conf"
+#define DBD_FILE       "slurmdbd.conf"
 #define REMARKS_LOOKED 100  /* the same is said once, where it is said close by */
 #define REFUSED_MOST   1000 /* lines that cannot be read; then it is no such file */
 
@@ -42,6 +43,17 @@ static const struct {
     {"DefaultStoragePass", "a secret"},
 };
 
+/* Of slurmdbd.conf; of any other key it is that accounting is in the controller's store. */
+static const struct {
+    const char *key, *why;
+} dbd_without[] = {
+    {"AuthInfo", "hosts are known by their certificates"},
+    {"AuthType", "hosts are known by their certificates"},
+    {"PrivateData", "it stands in remuda.conf, and holds for accounting, too"},
+    {"StoragePass", "a secret; accounting is in the controller's store"},
+    {"TrackWCKey", "it stands in remuda.conf"},
+};
+
 /* Files beside slurm.conf that nothing is read of. */
 static const struct {
     const char *name, *why;
@@ -54,7 +66,6 @@ static const struct {
     {"mpi.conf", "--mpi=pmi2 and pmix need no settings"},
     {"oci.conf", "containers are run by the job"},
     {"plugstack.conf", "there are no SPANK plugins"},
-    {"slurmdbd.conf", "accounting is in the controller's store"},
 };
 
 static void remark_add(struct import *m, enum remark kind, const char *text)
@@ -302,6 +313,83 @@ static void not_taken_find(struct import *m, struct taken *t)
     marked_out(t);
 }
 
+/* ---- slurmdbd.conf -------------------------------------------------------------------------- */
+
+static void taken_line_add(struct taken *t, struct origin from, const char *text)
+{
+    vec_push(&t->origin, from);
+    str_addf(&t->text, "%s\n", text);
+}
+
+/* How long the past is kept is a setting of the controller here. True: it became a line of the main
+ * file. */
+static bool dbd_pair(struct import *m, struct origin from, const char *key, const char *value)
+{
+    const char *why = "accounting is in the controller's store";
+    if ((strncasecmp(key, "Purge", 5) == 0 || strncasecmp(key, "Archive", 7) == 0) &&
+        setting_find(key)) {
+        taken_line_add(m->file.v[0], from, arena_printf(m->a, "%s=%s", key, value));
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(dbd_without); i++)
+        if (text_is_nocase(key, dbd_without[i].key))
+            why = dbd_without[i].why;
+    remark_add(m, NO_EQUIVALENT,
+               arena_printf(m->a, "%s:%d: %s: %s", from.file, from.line, key, why));
+    return false;
+}
+
+/* How many settings of the line were taken. */
+static size_t dbd_line(struct import *m, struct origin from, const char *at)
+{
+    size_t taken = 0;
+    for (at += strspn(at, " \t"); *at && *at != '#'; at += strspn(at, " \t")) {
+        size_t word = strcspn(at, " \t=#");
+        const char *key = arena_strndup(m->a, at, word);
+        at += word + strspn(at + word, " \t");
+        if (!word || *at != '=') {
+            remark_add(m, NOT_READ,
+                       arena_printf(m->a, "%s:%d: Key=Value is expected", from.file, from.line));
+            return taken;
+        }
+        at += 1 + strspn(at + 1, " \t");
+        size_t len = *at == '"' ? 1 + strcspn(at + 1, "\"") : strcspn(at, " \t#");
+        len += *at == '"' && at[len] == '"';
+        taken += dbd_pair(m, from, key, arena_strndup(m->a, at, len));
+        at += len;
+    }
+    return taken;
+}
+
+/* Its settings go to the end of the main file, after a line that nothing can go on in. */
+static bool dbd_take(struct import *m, size_t *ret_taken, struct err *ret_err)
+{
+    struct taken dbd = {.name = DBD_FILE};
+    *ret_taken = 0;
+    if (access(arena_printf(m->a, "%s/" DBD_FILE, m->conf), F_OK) != 0)
+        return true;
+    bool ok = taken_fill(m, &dbd, ret_err);
+    if (ok && dbd.origin.n)
+        taken_line_add(m->file.v[0], dbd.origin.v[0], "");
+    for (size_t line = 1; ok && line <= dbd.origin.n; line++) {
+        struct str whole = STR_INIT;
+        struct origin from = dbd.origin.v[line - 1];
+        for (; goes_on(&dbd, line); line++) {
+            size_t len = line_length(&dbd, line);
+            while (line_at(&dbd, line)[len - 1] != '\\')
+                len--;
+            str_addn(&whole, line_at(&dbd, line), len - 1);
+        }
+        str_addn(&whole, line_at(&dbd, line), line_length(&dbd, line));
+        *ret_taken += dbd_line(m, from, str_text(&whole));
+        str_done(&whole);
+    }
+    lines_find(m->file.v[0]);
+    str_done(&dbd.text);
+    vec_done(&dbd.origin);
+    return ok;
+}
+
 /* ---- reading -------------------------------------------------------------------------------- */
 
 static bool parse(struct import *m, struct config *ret)
@@ -345,7 +433,7 @@ static void warnings_sort(struct import *m, const struct config *c)
         marked_out(m->file.v[i]);
 }
 
-static void understood_say(struct import *m, const struct config *c)
+static void understood_say(struct import *m, const struct config *c, size_t dbd)
 {
     const char *first = NULL;
     for (size_t i = 0; i < c->nparts; i++)
@@ -359,6 +447,8 @@ static void understood_say(struct import *m, const struct config *c)
                  c->part[i].nodes ? c->part[i].nodes : "no nodes");
     for (size_t i = 0; i < m->file.n; i++)
         str_addf(&m->understood, "  %s: %zu lines\n", m->file.v[i]->name, m->file.v[i]->origin.n);
+    if (dbd)
+        str_addf(&m->understood, "  " DBD_FILE ": %zu settings, at the end of remuda.conf\n", dbd);
 }
 
 /* gres.conf is read by each node for itself; what the first of them makes of it stands for all. */
@@ -399,6 +489,7 @@ bool import_conf_read(struct import *m)
     static const char *const others[] = {"cgroup.conf", "topology.conf", "gres.conf"};
     struct config c = {0};
     struct err err = {0};
+    size_t dbd;
     bool ok = taken_add(m, MAIN_FILE, true, &err);
     for (size_t i = 0; ok && i < ARRAY_LEN(others); i++)
         ok = taken_add(m, others[i], false, &err);
@@ -407,6 +498,10 @@ bool import_conf_read(struct import *m)
         return false;
     }
     not_taken_find(m, m->file.v[0]);
+    if (!dbd_take(m, &dbd, &err)) {
+        program_error(NAME, "%s", err.text);
+        return false;
+    }
     if (!parse(m, &c))
         return false;
     ok = gres_check(m, &c, &err);
@@ -414,7 +509,7 @@ bool import_conf_read(struct import *m)
         program_error(NAME, "%s", err.text);
     warnings_sort(m, &c);
     files_without(m);
-    understood_say(m, &c);
+    understood_say(m, &c, dbd);
     config_done(&c);
     return ok;
 }
