@@ -4,9 +4,11 @@
 #include "base/list.h"
 
 #include <ctype.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct changing {
     struct sacctmgr *s;
@@ -94,6 +96,22 @@ static bool is_here(struct changing *g)
 {
     const char *clusters = specs_where(g->sp, KEY_CLUSTERS, g->s->a);
     return specs_match(clusters, g->s->cluster);
+}
+
+/* Slurm refuses who may change none of the kind before it looks for what is meant. Coordinators may
+ * look for accounts and users, but remove no account; everybody for oneself. */
+static bool is_guarded(const struct changing *g, bool removes)
+{
+    const struct passwd *own = getpwuid(geteuid());
+    enum entity e = g->sp->entity;
+    bool coordinates = false;
+    for (size_t i = 0; own && i < g->b.account.n && !coordinates; i++)
+        coordinates = !g->b.account.v[i]->deleted &&
+                      book_coordinates(&g->b, own->pw_name, g->b.account.v[i]->name);
+    if (e == ENTITY_QOS || (e == ENTITY_ACCOUNT && removes))
+        return true;
+    return (e == ENTITY_ACCOUNT || e == ENTITY_USER || e == ENTITY_ASSOC) && !coordinates &&
+           !(own && text_is(g->names, own->pw_name));
 }
 
 /* ---- modify --------------------------------------------------------------------------------- */
@@ -435,6 +453,7 @@ void accounts_modify(struct sacctmgr *s, const struct specs *sp)
     if (conditions_given(&g) && conditions_choose(&g, " Nothing modified") && book_read(s, &g.b) &&
         settings_read(s, &g.b, sp, &g.st)) {
         entity_modify(&g);
+        g.c.guarded = is_guarded(&g, false);
         if (!g.wrong)
             changes_commit(&g.c, " Nothing modified");
     }
@@ -658,6 +677,7 @@ void accounts_remove(struct sacctmgr *s, const struct specs *sp)
             break;
         }
     }
+    g.c.guarded = is_guarded(&g, true);
     if (!g.wrong)
         changes_commit(&g.c, " Nothing deleted");
     changes_done(&g.c);
