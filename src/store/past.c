@@ -71,15 +71,17 @@ static void run_look(void *ctx, const void *record)
 static void row_give(void *ctx, const void *record)
 {
     struct past_scan *s = ctx;
-    const struct job *j = record;
-    uint64_t id = j->id;
-    uint32_t attempt = j->attempt;
+    uint64_t id;
+    uint32_t attempt;
     if (s->table == TABLE_STEP) {
         id = ((const struct step *)record)->job_id;
         attempt = ((const struct step *)record)->attempt;
     } else if (s->table == TABLE_PAYLOAD) {
         id = ((const struct payload *)record)->job_id;
         attempt = s->of->attempt;
+    } else {
+        id = ((const struct job *)record)->id;
+        attempt = ((const struct job *)record)->attempt;
     }
     if (id == s->of->id && (!s->of_run || attempt == s->of->attempt))
         s->fn(s->ctx, s->table, record);

@@ -309,6 +309,7 @@ struct changes {
     VEC(struct account_change) change;
     struct str said;    /* what will be done, in Slurm's words; printed before the question */
     const char *warned; /* what the controller said of a part last: it is said once */
+    bool guarded;       /* whoever may change none of the kind is not told that there is none */
 };
 /* What the changes are made of is the arena's. */
 void changes_done(struct changes *c);

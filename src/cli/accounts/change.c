@@ -79,6 +79,8 @@ static bool refused(struct sacctmgr *s, const struct account_change *ch,
 {
     const char *added = added_word(ch);
     const char *text = refusal_text((enum refusal)done->refusal);
+    if (!added && done->refusal == REFUSE_ACCESS_DENIED)
+        sacctmgr_fail(s, "Your user doesn't have privilege to perform this action");
     if (added)
         sacctmgr_refuse(s, " Problem adding %s: %s", added, text);
     else
@@ -139,12 +141,25 @@ static bool send(struct changes *c, bool test_only)
     return true;
 }
 
+/* Tried with what only operators may: a change of a QOS that changes nothing. False after it was
+ * said. */
+static bool may_look(struct changes *c)
+{
+    const struct qos normal = {.name = "normal"};
+    change_qos(c, VERB_MODIFY, "", &normal);
+    bool may = send_some(c, 0, 1, true);
+    c->change.n = 0;
+    return may;
+}
+
 void changes_commit(struct changes *c, const char *none)
 {
     struct sacctmgr *s = c->s;
     if (s->rc)
         return;
     if (!c->change.n) {
+        if (c->guarded && !may_look(c))
+            return;
         puts(none);
         s->rc = 1;
         return;

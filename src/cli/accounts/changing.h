@@ -23,6 +23,9 @@ bool changing_has_conditions(struct changing *g);
 bool changing_conditions_choose(struct changing *g, const char *none);
 /* Is this cluster meant? */
 bool changing_is_here(struct changing *g);
+/* Slurm refuses who may change none of the kind before it looks for what is meant. Coordinators may
+ * look for accounts and users, but remove no account; everybody for oneself. */
+bool changing_is_guarded(const struct changing *g, bool removes);
 /* As assoc_is_meant, of a QOS. */
 bool qos_is_meant(const struct changing *g, const struct qos *q);
 

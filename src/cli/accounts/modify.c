@@ -3,9 +3,11 @@
 
 #include "base/list.h"
 
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- what is meant -------------------------------------------------------------------------- */
 
@@ -81,6 +83,20 @@ bool changing_is_here(struct changing *g)
 {
     const char *clusters = specs_where(g->sp, KEY_CLUSTERS, g->s->a);
     return specs_match(clusters, g->s->cluster);
+}
+
+bool changing_is_guarded(const struct changing *g, bool removes)
+{
+    const struct passwd *own = getpwuid(geteuid());
+    enum entity e = g->sp->entity;
+    bool coordinates = false;
+    for (size_t i = 0; own && i < g->b.account.n && !coordinates; i++)
+        coordinates = !g->b.account.v[i]->deleted &&
+                      book_coordinates(&g->b, own->pw_name, g->b.account.v[i]->name);
+    if (e == ENTITY_QOS || (e == ENTITY_ACCOUNT && removes))
+        return true;
+    return (e == ENTITY_ACCOUNT || e == ENTITY_USER || e == ENTITY_ASSOC) && !coordinates &&
+           !(own && text_is(g->names, own->pw_name));
 }
 
 /* ---- modify --------------------------------------------------------------------------------- */
@@ -414,6 +430,7 @@ void accounts_modify(struct sacctmgr *s, const struct specs *sp)
     if (changing_has_conditions(&g) && changing_conditions_choose(&g, " Nothing modified") &&
         book_read(s, &g.b) && settings_read(s, &g.b, sp, &g.st)) {
         entity_modify(&g);
+        g.c.guarded = changing_is_guarded(&g, false);
         if (!g.wrong)
             changes_commit(&g.c, " Nothing modified");
     }

@@ -215,6 +215,7 @@ void accounts_remove(struct sacctmgr *s, const struct specs *sp)
             break;
         }
     }
+    g.c.guarded = changing_is_guarded(&g, true);
     if (!g.wrong)
         changes_commit(&g.c, " Nothing deleted");
     changes_done(&g.c);
