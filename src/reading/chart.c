@@ -64,7 +64,8 @@ double chart_top(const struct series_value *v, double most)
     return 10 * ten;
 }
 
-const char *chart_number(const struct series_value *v, double n, char text[CHART_NUMBER_BYTES])
+/* Its unit, or the first multiple of it of which there are fewer than `fewer`. */
+static const char *unit_for(const struct series_value *v, double n, double fewer, double *ret_one)
 {
     static const char *const mib[] = {"MiB", "GiB", "TiB", "PiB"};
     static const char *const kib[] = {"KiB/s", "MiB/s", "GiB/s", "TiB/s"};
@@ -72,15 +73,34 @@ const char *chart_number(const struct series_value *v, double n, char text[CHART
                               : strcmp(v->unit, "KiB/s") == 0 ? kib
                                                               : NULL;
     size_t at = 0;
-    while (unit && n >= 1000 && at < 3) {
-        n /= 1024;
+    *ret_one = 1;
+    while (unit && n / *ret_one >= fewer && at < 3) {
+        *ret_one *= 1024;
         at++;
     }
-    const char *shown = unit ? unit[at] : v->unit;
-    double part = n < 100 && n >= 0 ? n - (double)(int)n : 0;
-    bool half = part > 0.499 && part < 0.501; /* the middle of an axis */
-    int digits = (n < 10 && n >= 0.05 && part > 0) || half ? 1 : 0;
-    snprintf(text, CHART_NUMBER_BYTES, "%.*f%s%s", digits, n, *shown ? " " : "", shown);
+    return unit ? unit[at] : v->unit;
+}
+
+const char *chart_number(const struct series_value *v, double n, char text[CHART_NUMBER_BYTES])
+{
+    double one;
+    const char *unit = unit_for(v, n, 1000, &one);
+    n /= one;
+    int digits = n < 10 && n >= 0.05 && n > (double)(int)n ? 1 : 0;
+    snprintf(text, CHART_NUMBER_BYTES, "%.*f%s%s", digits, n, *unit ? " " : "", unit);
+    return text;
+}
+
+const char *chart_axis_number(const struct series_value *v, double n, double top,
+                              char text[CHART_NUMBER_BYTES])
+{
+    double one;
+    const char *unit = unit_for(v, top, 1024, &one);
+    int len = snprintf(text, CHART_NUMBER_BYTES, "%.2f", n / one);
+    while (text[len - 1] == '0')
+        len--;
+    len -= text[len - 1] == '.';
+    snprintf(text + len, (size_t)(CHART_NUMBER_BYTES - len), "%s%s", *unit ? " " : "", unit);
     return text;
 }
 
@@ -148,20 +168,20 @@ static void dots_set(unsigned char *cell, int cells, int rows, const struct char
     }
 }
 
-static void label_write(const struct chart *c, double v, struct str *out)
+static void label_write(const struct chart *c, double v, double top, struct str *out)
 {
     char text[CHART_NUMBER_BYTES];
-    str_addf(out, "%*s ", LABEL - 1, chart_number(c->value, v, text));
+    str_addf(out, "%*s ", LABEL - 1, chart_axis_number(c->value, v, top, text));
 }
 
 static void rows_label(const struct chart *c, int row, int rows, double top, struct str *out)
 {
     if (row == 0)
-        label_write(c, top, out);
+        label_write(c, top, top, out);
     else if (row == rows - 1)
-        label_write(c, 0, out);
+        label_write(c, 0, top, out);
     else if (rows >= 5 && rows % 2 && row == rows / 2)
-        label_write(c, top / 2, out);
+        label_write(c, top / 2, top, out);
     else
         str_addf(out, "%*s", LABEL, "");
 }

@@ -49,6 +49,9 @@ double chart_top(const struct series_value *v, double most);
 /* In the unit that makes it short, written into text, which is returned. */
 const char *chart_number(const struct series_value *v, double number,
                          char text[CHART_NUMBER_BYTES]);
+/* One on an axis that ends at `top`, in the unit of that, exact for halves of chart_top(). */
+const char *chart_axis_number(const struct series_value *v, double number, double top,
+                              char text[CHART_NUMBER_BYTES]);
 /* "12:04:10", or with the date where the span is longer than a day. */
 void chart_time(int64_t ms, int64_t span_ms, const struct civil_zone *zone, struct str *out);
 

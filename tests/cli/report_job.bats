@@ -118,6 +118,26 @@ P
     grep -q "GPU 3 was busy 56 % in the mean, the others 94 %" said
 }
 
+@test "a job that was sent back to the queue and waits: its runs have ended, and can be read" {
+    id=$(sbatch --parsable -c1 --requeue -o /dev/null --wrap 'sleep 60')
+    wait_state "$id" RUNNING
+    scontrol requeuehold "$id"
+    wait_state "$id" PENDING
+    samples flat "$id" 1
+    sacct -n -X -D -P -j "$id" -o State,Start,End,ElapsedRaw,CPUTimeRAW | grep '^REQUEUED' >ended
+    IFS='|' read -r _ start end elapsed cpu <ended
+    [[ "$end" == 20* ]]
+    [ "$((start = $(date -d "$start" +%s), $(date -d "$end" +%s) - start))" = "$elapsed" ]
+    [ "$cpu" = "$elapsed" ]
+    sleep 2
+    sacct -n -X -D -P -j "$id" -o State,Start,End,ElapsedRaw,CPUTimeRAW | grep '^REQUEUED' | diff ended -
+    sacct -X -D -j "$id" --json | jq -e '.jobs[0].time | .end > 0 and .end - .start == .elapsed'
+    remuda report "$id" | grep -q "^Job $id "
+    remuda report "$id" --run 1 | grep -q "util"
+    run ! remuda report "$id" --run 2
+    scancel "$id"
+}
+
 @test "a job that ran twice: its last run, or the one that is asked for" {
     # The second run is another node's or the same one's, as the planner likes.
     id=$(sbatch --parsable -c1 --requeue --wrap 'test "${SLURM_RESTART_COUNT:-0}" -gt 0 || sleep 60')

@@ -14,6 +14,7 @@ setup_file() {
     cluster <<< "JobAcctGatherFrequency=1
 NodeName=$(hostname -s) CPUs=4 RealMemory=2000 Gres=gpu:4
 NodeName=away[1-1000] CPUs=8 RealMemory=2000
+NodeName=gone CPUs=8 RealMemory=2000 Gres=gpu:4
 PartitionName=main Nodes=ALL Default=YES"
     cd "$WORK"
     # Keys for a command on a terminal, and what it drew: a list of screens. terminal.py ROWS COLUMNS KEYS COMMAND…; of KEYS each letter, after the
@@ -69,10 +70,13 @@ is_busy() { remuda top | grep "^ $(hostname -s) " | grep -q "96% $1 "; }
 @test "printed once: each node, its GPUs and how busy they are, its jobs" {
     node=$(hostname -s)
     remuda top >empty
-    head -1 empty | grep -qE "^[0-9:]{8}  nodes 1/1001  GPUs 0/4  CPUs 0/[0-9]+  jobs 0"
-    [ "$(wc -l <empty)" = 1003 ]
+    head -1 empty | grep -qE "^[0-9:]{8}  nodes 1/1002  GPUs 0/8  CPUs 0/[0-9]+  jobs 0"
+    [ "$(wc -l <empty)" = 1004 ]
     grep -qE "^ $node +.* \.\.\.\. " empty
     grep -qE "^ away999 .*(unk|down)" empty
+    # GPUs of a node that takes no jobs are not free.
+    grep -qE "^ gone +.* ---- .*(unk|down)" empty
+    remuda top --sort free | sed -n 3p | grep -qE "^ $node "
     # In their order as people count.
     [ "$(grep -n "^ away2 " empty | cut -d: -f1)" -lt "$(grep -n "^ away10 " empty | cut -d: -f1)" ]
     id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:2 -J 'two' -o /dev/null --wrap 'sleep 300')
@@ -80,7 +84,7 @@ is_busy() { remuda top | grep "^ $(hostname -s) " | grep -q "96% $1 "; }
     play gpus.busy
     eventually is_busy "$id"
     remuda top >busy
-    head -1 busy | grep -q "GPUs 2/4 96% busy"
+    head -1 busy | grep -q "GPUs 2/8 96% busy"
     LC_ALL=C remuda top --sort busy >ascii
     ! LC_ALL=C grep -q '[^ -~]' ascii
     sed -n 3p ascii | grep -qE "^ $node +.* (99\.\.|9\.\.9|\.99\.|\.\.99|9\.9\.|\.9\.9) +96% $id $(id -un)"
@@ -101,8 +105,8 @@ screens = open("screen", "rb").read().decode().split("\x1b[H")[1:]
 plain = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", s).replace("\r", "").split("\n") for s in screens]
 assert all(len(p) == 13 for p in plain), [len(p) for p in plain]
 assert all(len(line) <= 80 for p in plain for line in p), max((l for p in plain for l in p), key=len)
-assert "1-10/1001" in plain[0][-1], plain[0][-1]
-assert any("992-1001/1001" in p[-1] and any(l.startswith(">") for l in p) for p in plain), "G"
+assert "1-10/1002" in plain[0][-1], plain[0][-1]
+assert any("993-1002/1002" in p[-1] and any(l.startswith(">") for l in p) for p in plain), "G"
 assert any(p[1].startswith(" JOB ") for p in plain), "Tab"
 assert "\x1b[32m" in screens[0] or "\x1b[1m" in screens[0]
 P
@@ -140,7 +144,7 @@ P
     nobody remuda top >seen
     ! grep -q "$id root" seen
     grep "^ $(hostname -s) " seen | grep -qE '\?' 
-    head -1 seen | grep -q "GPUs 2/4 "
+    head -1 seen | grep -q "GPUs 2/8 "
 }
 
 @test "without a controller, and what is no option" {

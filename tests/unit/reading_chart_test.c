@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- profiles ---- */
@@ -167,7 +168,6 @@ static void numbers_are_short_and_axes_round(void **state)
     (void)state;
     assert_string_equal(chart_number(mib, 40960, text), "40 GiB");
     assert_string_equal(chart_number(mib, 512, text), "512 MiB");
-    assert_string_equal(chart_number(mib, 12800, text), "12.5 GiB"); /* the middle of 25 */
     assert_string_equal(chart_number(mib, 12900, text), "13 GiB");
     assert_string_equal(chart_number(kib, 1536, text), "1.5 MiB/s");
     assert_string_equal(chart_number(percent, 47, text), "47 %");
@@ -176,6 +176,34 @@ static void numbers_are_short_and_axes_round(void **state)
     assert_true(chart_top(watts, 210) > 249 && chart_top(watts, 210) < 251);
     assert_true(chart_top(mib, 40000) > 40 * 1024 - 1 && chart_top(mib, 40000) < 40 * 1024 + 1);
     assert_true(chart_top(watts, 0) > 0);
+}
+
+/* Its ends and its middle are in one unit, exact, and no wider than the column beside a chart. */
+static void numbers_of_an_axis_have_one_unit(void **state)
+{
+    const struct series_value *mib = series_value_of(SERIES_GPU_MEM),
+                              *kib = series_value_of(SERIES_NET_RX),
+                              *percent = series_value_of(SERIES_GPU_UTIL);
+    char text[CHART_NUMBER_BYTES];
+    (void)state;
+    assert_string_equal(chart_axis_number(mib, 0, 6144, text), "0 GiB");
+    assert_string_equal(chart_axis_number(mib, 12800, 25600, text), "12.5 GiB");
+    assert_string_equal(chart_axis_number(mib, 768, 1536, text), "0.75 GiB");
+    assert_string_equal(chart_axis_number(mib, 1280, 2560, text), "1.25 GiB");
+    assert_string_equal(chart_axis_number(mib, 1000, 1000, text), "1000 MiB");
+    assert_string_equal(chart_axis_number(mib, 50, 100, text), "50 MiB");
+    assert_string_equal(chart_axis_number(kib, 0, 2048, text), "0 MiB/s");
+    assert_string_equal(chart_axis_number(percent, 100, 100, text), "100 %");
+    for (double most = 0.7; most < 1e9; most *= 1.07) {
+        double top = chart_top(kib, most);
+        char of_top[CHART_NUMBER_BYTES], of_half[CHART_NUMBER_BYTES];
+        chart_axis_number(kib, top, top, of_top);
+        chart_axis_number(kib, top / 2, top, of_half);
+        assert_string_equal(strchr(of_top, ' '), strchr(of_half, ' '));
+        assert_true(strtod(of_half, NULL) * 2 - strtod(of_top, NULL) < 1e-9 &&
+                    strtod(of_top, NULL) - strtod(of_half, NULL) * 2 < 1e-9);
+        assert_true(strlen(of_top) <= 10 && strlen(of_half) <= 10);
+    }
 }
 
 /* ---- several as one ---- */
@@ -322,6 +350,7 @@ int main(void)
         cmocka_unit_test(steps_that_run_at_once_are_added_up_to_the_end),
         cmocka_unit_test(a_dip_of_one_sample_is_seen_and_a_gap_is_a_gap),
         cmocka_unit_test(numbers_are_short_and_axes_round),
+        cmocka_unit_test(numbers_of_an_axis_have_one_unit),
         cmocka_unit_test(too_many_curves_are_one_by_node_then_of_all),
         cmocka_unit_test(one_of_many_that_does_less_is_named),
         cmocka_unit_test(charts_of_one_value_have_one_axis),

@@ -72,7 +72,8 @@ static void axis_write(const struct panel *p, const struct pen *pen)
         double v = p->top * i / 4, y = y_of(p, v);
         pen->rule(pen->ctx, LEFT, y, WIDTH - RIGHT, y);
         if (i % 2 == 0)
-            label_write(pen, LEFT - 8, y + 5, PEN_INK, PEN_END, chart_number(p->value, v, number));
+            label_write(pen, LEFT - 8, y + 5, PEN_INK, PEN_END,
+                        chart_axis_number(p->value, v, p->top, number));
     }
 }
 
@@ -141,11 +142,25 @@ static size_t title_len(const struct series_value *v)
     return unit ? (size_t)(unit - v->title) : strlen(v->title);
 }
 
+/* How wide a text is at most in the fonts that are asked for, in points: the viewer's is not known.
+ * Bold ones are a tenth wider. */
+static double width_of(const char *text, size_t len, bool bold)
+{
+    double width = 0;
+    for (size_t i = 0; i < len; i++)
+        width += strchr("ijlI.,:;'|! ", text[i])    ? 4.6
+                 : strchr("frt()[]-/", text[i])     ? 5.8
+                 : strchr("mwMW%@", text[i])        ? 13.4
+                 : text[i] >= 'A' && text[i] <= 'Z' ? 10.2
+                                                    : 9;
+    return bold ? width * 1.1 : width;
+}
+
 /* Where the next one begins; 0: there was no room for it. */
 static double key_write(const struct panel *p, double x, double right, size_t colour,
                         const char *name, const struct pen *pen)
 {
-    double needs = 26 + 8.4 * (double)strlen(name) + 14;
+    double needs = 24 + width_of(name, strlen(name), false) + 16;
     if (x + needs > right)
         return 0;
     pen->key(pen->ctx, x, p->y - 21, 18, 5, colour);
@@ -158,7 +173,7 @@ static double title_of(const struct panel *p, const struct pen *pen)
     struct str name = STR_INIT;
     str_addn(&name, p->value->title, title_len(p->value));
     label_write(pen, LEFT, p->y - 14, PEN_NAME, PEN_START, str_text(&name));
-    double x = LEFT + 10.0 * (double)name.len + 20;
+    double x = LEFT + width_of(str_text(&name), name.len, true) + 16;
     str_done(&name);
     return x;
 }

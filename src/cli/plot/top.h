@@ -15,6 +15,7 @@ struct top_gpu {
     int32_t index;
     bool out;              /* nobody may be given it */
     bool taken;            /* somebody has it */
+    bool away;             /* nobody has it, and its node takes no jobs */
     const struct job *job; /* whose it is; NULL = nobody's, or of somebody who is not shown */
     double busy;           /* percent, or TOP_NOT_KNOWN */
 };
@@ -23,7 +24,7 @@ struct top_job;
 struct top_node {
     const struct node *n;
     struct top_gpu *gpu;
-    size_t ngpus, taken;
+    size_t ngpus, taken, free;
     double busy, known; /* sum of those of which it is known, and how many these are */
     VEC(struct top_job *) job;
 };
@@ -43,6 +44,9 @@ struct top {
     struct map_str *busy; /* "node/GPU" → when, and how busy; kept from look to look */
     size_t next;          /* job whose samples are asked for next */
 };
+
+/* It can be given new jobs. */
+bool top_takes_jobs(const struct node *n);
 
 void top_done(struct top *t);
 /* Looks anew. Samples are asked for of at most `most` jobs: those that choose(ctx, t) marks as

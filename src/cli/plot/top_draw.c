@@ -40,7 +40,7 @@ static int node_order(const void *va, const void *vb, void *ctx)
     case TOP_BY_NAME: break;
     case TOP_BY_BUSY: order = down(share(a->busy, a->known), share(b->busy, b->known)); break;
     case TOP_BY_FREE:
-        order = down((double)(a->ngpus - a->taken), (double)(b->ngpus - b->taken));
+        order = down((double)a->free, (double)b->free);
         order = order ? order : down(a->n->cpus - a->n->alloc_cpus, b->n->cpus - b->n->alloc_cpus);
         break;
     case TOP_BY_LOAD: order = down(a->n->load_centi, b->n->load_centi); break;
@@ -121,7 +121,7 @@ static void gpu_add(const struct top_view *v, const struct top_gpu *g, struct st
         return;
     } else {
         colour(v, "2", out);
-        str_addc(out, '.');
+        str_addc(out, g->away ? '-' : '.');
     }
     colour(v, "0", out);
 }
@@ -141,7 +141,7 @@ static void bar_add(const struct top_view *v, int width, double given, double us
 
 static void state_add(const struct top_node *n, struct str *out)
 {
-    if (n->n->state == NODE_UP && n->n->responding && !n->n->drain && !n->n->fail)
+    if (top_takes_jobs(n->n))
         return;
     node_state_word(n->n, NODE_WORD_COMPACT, out);
     str_addc(out, ' ');
@@ -342,8 +342,8 @@ static void keys_add(const struct top_view *v, size_t n, struct str *line)
 {
     static const char *const nodes[TOP_SORTS] = {"s:name", "s:busy", "s:free", "s:load"},
                              *const jobs[TOP_SORTS] = {"s:number", "s:busy", "s:GPUs", "s:CPUs"},
-                             *const wide[] = {"GPUs: . free", "? unknown", "x out"},
-                             *const narrow[] = {".free", "?unknown", "xout"};
+                             *const wide[] = {"GPUs: . free", "? unknown", "x out", "- away"},
+                             *const narrow[] = {".free", "?unknown", "xout", "-away"};
     size_t fit = top_rows(v);
     const char *order = (v->jobs ? jobs : nodes)[v->sort];
     str_addf(line, "%zu-%zu/%zu", n ? v->first + 1 : 0, v->first + fit < n ? v->first + fit : n, n);

@@ -41,6 +41,11 @@ static void look_end(struct top *t)
     t->a = NULL;
 }
 
+bool top_takes_jobs(const struct node *n)
+{
+    return n->state == NODE_UP && n->responding && !n->drain && !n->fail;
+}
+
 void top_done(struct top *t)
 {
     look_end(t);
@@ -197,8 +202,12 @@ static void placed(struct top *t)
     for (size_t i = 0; i < t->node.n; i++) {
         struct top_node *n = t->node.v[i];
         taken_of(n);
-        for (size_t k = 0; k < n->ngpus; k++)
-            n->taken += n->gpu[k].taken;
+        for (size_t k = 0; k < n->ngpus; k++) {
+            struct top_gpu *g = &n->gpu[k];
+            g->away = !g->taken && !top_takes_jobs(n->n);
+            n->taken += g->taken;
+            n->free += !g->taken && !g->away && !g->out;
+        }
     }
     map_str_free(by_name);
 }

@@ -48,7 +48,9 @@ static void time_json(struct json_out *o, const struct cell_env *env, const stru
         json_key_time(o, "start", s->start_us);
     } else {
         json_key_i64(o, "eligible", j->eligible_us / USEC_PER_SEC);
-        json_key_i64(o, "end", job_state_over(j->state) ? j->end_us / USEC_PER_SEC : 0);
+        json_key_i64(o, "end",
+                     job_state_over(j->state) || j->state == JOB_REQUEUED ? j->end_us / USEC_PER_SEC
+                                                                          : 0);
         json_key_i64(o, "start", (j->resize_us ? j->resize_us : j->start_us) / USEC_PER_SEC);
         json_key_i64(o, "submission", j->submit_us / USEC_PER_SEC);
         json_key_number(o, "planned", j->start_us && j->eligible_us,

@@ -28,7 +28,8 @@ static int64_t end_of(const struct acct_row *row)
 {
     if (row->step)
         return row->step->end_us;
-    bool over = job_state_over(row->job->state) || row->job->state == JOB_COMPLETING;
+    enum job_state state = row->job->state;
+    bool over = job_state_over(state) || state == JOB_COMPLETING || state == JOB_REQUEUED;
     return over ? row->job->end_us : 0;
 }
 

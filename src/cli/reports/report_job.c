@@ -145,9 +145,10 @@ static void job_json(const struct job *j, const struct seen *s, struct json_out 
 
 /* ---- all that are named ---- */
 
-static bool has_run(const struct job *j)
+/* One that was sent back to the queue has had its runs; `attempt`: that run; 0 = the last. */
+static bool has_run(const struct job *j, uint32_t attempt)
 {
-    return j->start_us && j->state != JOB_PENDING;
+    return (j->start_us && j->state != JOB_PENDING) || (j->attempt && attempt <= j->attempt);
 }
 
 static void jobs_json(struct client *c, const struct past_jobs *p, uint32_t attempt,
@@ -161,7 +162,7 @@ static void jobs_json(struct client *c, const struct past_jobs *p, uint32_t atte
     json_array(&o);
     for (size_t i = 0; i < p->job.n; i++) {
         struct seen s;
-        if (!has_run(p->job.v[i]))
+        if (!has_run(p->job.v[i], attempt))
             continue;
         seen_read(&s, c, p->job.v[i], attempt);
         job_json(p->job.v[i], &s, &o);
@@ -179,7 +180,7 @@ static size_t jobs_print(struct client *c, const struct past_jobs *p, uint32_t a
     for (size_t i = 0; i < p->job.n; i++) {
         const struct job *j = p->job.v[i];
         struct seen s;
-        if (!has_run(j) || n++ >= JOBS_MOST)
+        if (!has_run(j, attempt) || n++ >= JOBS_MOST)
             continue;
         if (shown++)
             putchar('\n');

@@ -35,8 +35,8 @@ static bool promised_nothing(const struct pass *p, const struct entry *e)
            (!p->future && e->priority / PRIORITY_ONE < e->lane->promise_priority);
 }
 
-/* Who was promised a start can mostly have that, or an earlier one: later ones are looked at only if
- * not. */
+/* Who was promised a start can mostly have that, or an earlier one: later ones are looked at only
+ * if not. */
 static bool earliest(struct pass *p, const struct entry *e, struct to_place *what, int64_t limit_us,
                      int64_t *ret_us)
 {
