@@ -186,14 +186,15 @@ static size_t cut(const struct world *w, struct outlook *p, int64_t at_us)
     return i + 1;
 }
 
-static void lower(const struct world *w, struct outlook *p, const struct use *u, size_t from,
-                  size_t to)
+/* So much more of it is free there, or less. */
+static void stretches_add(const struct world *w, struct outlook *p, uint32_t dim, int64_t more,
+                          size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
-        int64_t *amount = &p->row.v[i * w->dims + u->dim];
-        *amount -= u->amount;
-        if (*amount < p->least.v[u->dim])
-            p->least.v[u->dim] = *amount;
+        int64_t *amount = &p->row.v[i * w->dims + dim];
+        *amount += more;
+        if (*amount < p->least.v[dim])
+            p->least.v[dim] = *amount;
     }
 }
 
@@ -220,57 +221,42 @@ static bool as_added_up(const struct world *w, const struct outlook *p, uint32_t
     return true;
 }
 
-/* The stretches from from_us until the take ends; none where that is over. */
-static bool stretches_of(const struct world *w, struct outlook *p, uint32_t take, int64_t from_us,
-                         size_t *ret_from, size_t *ret_to)
+/* From from_us until it ends the take is free (sign 1), or no longer (-1). Of nothing known nothing
+ * is told. */
+static void told(const struct world *w, struct outlook *known, uint32_t take, int64_t from_us,
+                 int sign)
 {
+    ASSERT(take < w->agenda.take.n && from_us >= w->now_us && (sign == 1 || sign == -1));
+    if (!known)
+        return;
+    const struct wtake *t = &w->agenda.take.v[take];
     int64_t to_us = agenda_job(&w->agenda, take)->end_us;
+    known->changes = w->agenda.changes[t->node];
     if (from_us >= to_us)
-        return false;
-    *ret_from = cut(w, p, from_us);
-    *ret_to = to_us == INT64_MAX ? p->at.n : cut(w, p, to_us);
-    return true;
+        return;
+    size_t from = cut(w, known, from_us),
+           to = to_us == INT64_MAX ? known->at.n : cut(w, known, to_us);
+    known->how.v[from] |= sign > 0 ? RISES : DROPS;
+    if (to < known->at.n)
+        known->how.v[to] |= sign > 0 ? DROPS : RISES;
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct use *u = &w->agenda.use.v[t->first + i];
+        stretches_add(w, known, u->dim, sign * u->amount, from, to);
+    }
+    if (sign > 0)
+        least_find(w, known);
+    ASSERT(as_added_up(w, known, t->node));
 }
 
 void outlook_taken(const struct world *w, struct outlook *known, uint32_t take, int64_t from_us)
 {
-    ASSERT(take < w->agenda.take.n && from_us >= w->now_us);
-    size_t from, to;
-    if (!known)
-        return;
-    const struct wtake *t = &w->agenda.take.v[take];
-    known->changes = w->agenda.changes[t->node];
-    if (!stretches_of(w, known, take, from_us, &from, &to))
-        return;
-    known->how.v[from] |= DROPS;
-    if (to < known->at.n)
-        known->how.v[to] |= RISES;
-    for (uint32_t i = 0; i < t->n; i++)
-        lower(w, known, &w->agenda.use.v[t->first + i], from, to);
-    ASSERT(as_added_up(w, known, t->node));
+    told(w, known, take, from_us, -1);
 }
 
 /* Times at which it began and ended stay cuts between stretches that may be alike now. */
 void outlook_given(const struct world *w, struct outlook *known, uint32_t take, int64_t from_us)
 {
-    ASSERT(take < w->agenda.take.n && from_us >= w->now_us);
-    size_t from, to;
-    if (!known)
-        return;
-    const struct wtake *t = &w->agenda.take.v[take];
-    known->changes = w->agenda.changes[t->node];
-    if (!stretches_of(w, known, take, from_us, &from, &to))
-        return;
-    known->how.v[from] |= RISES;
-    if (to < known->at.n)
-        known->how.v[to] |= DROPS;
-    for (uint32_t i = 0; i < t->n; i++) {
-        const struct use *u = &w->agenda.use.v[t->first + i];
-        for (size_t k = from; k < to; k++)
-            known->row.v[k * w->dims + u->dim] += u->amount;
-    }
-    least_find(w, known);
-    ASSERT(as_added_up(w, known, t->node));
+    told(w, known, take, from_us, 1);
 }
 
 /* ---- questions ---- */
