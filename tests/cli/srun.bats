@@ -94,8 +94,13 @@ none_left() {
 
 @test "a hundred megabytes arrive whole; a reader that stops early ends the step" {
     [ "$(srun head -c 100000000 /dev/zero | wc -c)" = 100000000 ]
-    run --separate-stderr bash -c 'srun yes | head -n 1'
+    run --separate-stderr bash -c 'set -o pipefail; srun yes | head -n 1'
     [ "$output" = y ]
+    [ "$status" = 0 ]
+    [ -z "$stderr" ]
+    run --separate-stderr bash -c 'set -o pipefail; srun -n2 sh -c "[ \$SLURM_PROCID = 0 ] && exit 4; sleep 1; exec yes" | head -n 1'
+    [ "$output" = y ]
+    [ "$status" = 4 ]
     none_left
 }
 

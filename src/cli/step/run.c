@@ -107,7 +107,18 @@ static void round_of(struct srun_run *r)
         run_input_read(r);
 }
 
-/* A reader that went away knows it; a full disk must be said. */
+static int tasks_worst_so_far(const struct srun_run *r)
+{
+    int worst = 0;
+    for (size_t i = 0; i < r->nsteps; i++) {
+        int own = tasks_worst(r->step[i].tasks);
+        worst = own > worst ? own : worst;
+    }
+    return worst;
+}
+
+/* A reader that went away (`srun … | head`) knows it, and the step ends without a word, with the
+ * status its tasks had until then; a full disk must be said. */
 static void broken_check(struct srun_run *r)
 {
     int err = 0;
@@ -115,12 +126,13 @@ static void broken_check(struct srun_run *r)
         err = output_broken(r->output[i]);
     if (!err || r->killed || r->follows)
         return;
+    r->reader_gone = err == EPIPE;
+    r->output_lost = true;
+    r->status = err == EPIPE ? tasks_worst_so_far(r) : 1;
     if (err != EPIPE)
         program_error(r->al->name, "cannot write the tasks' output: %s; ending the step",
                       strerror(err));
     run_kill(r, NULL, false);
-    r->status = err == EPIPE ? 0 : 1;
-    r->output_lost = err != EPIPE;
 }
 
 static void loop(struct srun_run *r)

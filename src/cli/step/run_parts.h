@@ -57,7 +57,8 @@ struct srun_run {
     bool follows; /* sattach */
     bool refused, input_over, killed, pending_said, noticed, aborted_said;
     bool end_asked, end_gently; /* the controller was, or is to be, told to end the steps */
-    bool output_lost;           /* a full disk: what becomes of the tasks then is its doing */
+    /* A full disk, or a reader that went away: what becomes of the tasks then is its doing. */
+    bool output_lost, reader_gone;
     int32_t ntasks;
     int64_t interrupted_ms, first_end_ms;
     /* The tasks have had SIGINT: from then on the step is ended; 0 = they have not. */

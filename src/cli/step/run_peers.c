@@ -53,7 +53,7 @@ static bool is_repeated(struct srun_run *r, int32_t status)
 
 static void task_line(struct srun_run *r, const struct str *line, int32_t status)
 {
-    if (line->len && !r->ask->tasks_tell && !is_repeated(r, status))
+    if (line->len && !r->ask->tasks_tell && !r->reader_gone && !is_repeated(r, status))
         program_error(r->al->name, "%s%s", str_text(line), r->ask->pty ? "\r" : "");
 }
 
@@ -105,6 +105,8 @@ static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p,
     case MSG_STREAM_EXIT: exit_take(r, n, m->body); break;
     case MSG_STREAM_NOTICE:
         r->noticed = true;
+        if (r->reader_gone) /* it is srun's own doing */
+            break;
         if (((const struct msg_stream_notice *)m->body)->ends && !r->follows)
             run_aborted_say(r);
         fprintf(stderr, "%s%s", ((const struct msg_stream_notice *)m->body)->text,

@@ -43,7 +43,7 @@ void run_status_say(struct srun_run *r)
 
 void run_aborted_say(struct srun_run *r)
 {
-    if (r->aborted_said)
+    if (r->aborted_said || r->reader_gone)
         return;
     r->aborted_said = true;
     run_say(r, "Job step aborted: Waiting up to %d seconds for job step to finish.",
