@@ -490,10 +490,10 @@ static struct priority_row priority_row_of(uint64_t id)
 /* Who is held by minutes has the priority that the planner will see once it is not. */
 static void held_jobs_have_a_priority(void **unused)
 {
-    static const char *const settings[] = {
+    static const char multifactor[] =
         "PriorityType=priority/multifactor\nPriorityWeightQOS=1000\nPriorityWeightAge=0\n"
-        "PriorityWeightFairshare=5000\nPriorityWeightJobSize=700\n",
-        "PriorityType=priority/basic\n", ""};
+        "PriorityWeightFairshare=5000\nPriorityWeightJobSize=700\n";
+    static const char *const settings[] = {multifactor, "PriorityType=priority/basic\n", ""};
     for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
         minutes_open(MINUTES_OF("safe,qos", ""));
         char *conf = xasprintf("%s%s", MINUTES_OF("safe,qos", ""), settings[i]);
