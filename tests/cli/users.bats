@@ -113,3 +113,13 @@ wait_over() {
     scancel "$id"
     wait $pid || true
 }
+
+@test "PBS's qmgr and qstop by a user: Unauthorized, and nothing happens" {
+    run -2 as_nobody qmgr -c "set queue main enabled=False"
+    [[ "$output" == "qmgr: Unauthorized Request"* ]]
+    run -2 as_nobody qmgr -c "set node node1 state=offline"
+    run -159 as_nobody qstop main
+    [ "$(scontrol show partition main | grep -o 'State=[A-Z]*')" = State=UP ]
+    [ -z "$(pbsnodes -l)" ]
+    [ "$(as_nobody qmgr -c 'list queue main enabled' | tail -n 1)" = "    enabled = True" ]
+}

@@ -10,32 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SELECT_KIB 1024 /* sizes without a unit are MB, as bhosts shows them */
-
-/* What else stands in a text of -R does not choose among hosts. */
-static SETTER(set_select)
-{
-    struct lsf_overview *o = to;
-    struct str text = STR_INIT;
-    bool ok = lsf_select_part(span_of(value), &text);
-    o->select = text.len ? arena_strdup(a, str_text(&text)) : NULL;
-    str_done(&text);
-    if (!ok)
-        return err_set(ret_err, ERR_VALUE, "-R %.200s: a bracket is not closed", value);
-    return !o->select || lsf_select_check(span_of(o->select), SELECT_KIB, ret_err) ||
-           err_prefix(ret_err, "-R %.200s", value);
-}
-
-#define SELECT_OPTION                                                                              \
-    {                                                                                              \
-        .name = "R", .arg = ARG_REQUIRED, .metavar = "select",                                     \
-        .doc = "hosts that are so: \"select[mem>4GB && gpu32gb]\"", .set = set_select              \
-    }
-
 static const struct option_row host_rows[] = {
     LSF_OVERVIEW_OPTIONS,
     LSF_FORMAT_OPTIONS,
-    SELECT_OPTION,
+    LSF_SELECT_OPTION,
     OPT_REFUSED("a", 0, ARG_NONE, "hosts of other clusters", "there is one cluster"),
     {.name = "gpu", .doc = "each GPU; with -l its state, too", .set = set_flag, .at = LSF_AT(gpus)},
     OPT_REFUSED("s", 0, ARG_REQUIRED, "shared resources", "scontrol show licenses has them"),
@@ -44,7 +22,7 @@ static const struct option_row load_rows[] = {
     LSF_OVERVIEW_OPTIONS,
     OPT_ACCEPTED("E", 0, ARG_NONE, "load as it counts (always so)"),
     OPT_ACCEPTED("N", 0, ARG_NONE, "the same, by speed (all are equally fast)"),
-    SELECT_OPTION,
+    LSF_SELECT_OPTION,
     {.name = "gpu", .doc = "GPUs of each", .set = set_flag, .at = LSF_AT(gpus)},
     {.name = "noheader", .doc = "no headings", .set = set_flag, .at = LSF_AT(noheader)},
 };
@@ -64,21 +42,6 @@ OPTION_TABLE(nodestat_options, node_rows, .usage = "nodestat [OPTIONS] [queue â€
              .letters_attach = true);
 
 /* ---- a host ---- */
-
-static bool none_is_so(const struct lsf_overview *o, struct err *e)
-{
-    if (o->select)
-        return err_set(e, ERR_NOT_FOUND, "No host is so: select[%s]", o->select);
-    return err_set(e, ERR_NOT_FOUND, "%s: Bad host name", o->words ? o->words : "none");
-}
-
-/* Named, or none is, and so as -R says. */
-static bool is_asked(const struct lsf_overview *o, const struct node *n)
-{
-    struct lsf_host_facts facts = lsf_facts_of(n);
-    return lsf_overview_asked(o, n->name) &&
-           (!o->select || lsf_select_holds(span_of(o->select), SELECT_KIB, &facts));
-}
 
 struct host_row {
     const struct node *n;
@@ -112,22 +75,6 @@ static struct host_row row_of(const struct lsf_overview *o, const struct node *n
         }
     }
     return row;
-}
-
-/* "XeonGold6226R": the first of its features; users select by it. */
-static const char *node_model(const struct node *n, struct arena *a)
-{
-    return text_empty(n->features) ? NULL
-                                   : arena_strndup(a, n->features, strcspn(n->features, ","));
-}
-
-/* "384.0G", "900M" */
-static const char *size_of(int64_t mib, struct arena *a)
-{
-    if (mib <= 0)
-        return NULL;
-    return mib >= 1024 ? arena_printf(a, "%.1fG", (double)mib / 1024)
-                       : arena_printf(a, "%lldM", (long long)mib);
 }
 
 /* ---- its GPUs ---- */
@@ -263,7 +210,7 @@ FIELD_FN(slots_free)
 
 FIELD_FN(model)
 {
-    return node_model(h->n, a);
+    return lsf_host_model(h->n, a);
 }
 
 FIELD_FN(type)
@@ -273,12 +220,12 @@ FIELD_FN(type)
 
 FIELD_FN(memory_all)
 {
-    return size_of(h->n->memory_mib, a);
+    return lsf_host_size(h->n->memory_mib, a);
 }
 
 FIELD_FN(memory_free)
 {
-    return size_of(h->n->memory_mib - h->n->alloc_mem_mib, a);
+    return lsf_host_size(h->n->memory_mib - h->n->alloc_mem_mib, a);
 }
 
 FIELD_FN(gpu_count)
@@ -350,8 +297,8 @@ static void host_line(struct lsf_overview *o, const struct host_row *h)
 static void host_long(struct lsf_overview *o, const struct host_row *h)
 {
     const struct node *n = h->n;
-    const char *mem = size_of(n->memory_mib - n->alloc_mem_mib, o->a);
-    const char *held = size_of(n->alloc_mem_mib, o->a);
+    const char *mem = lsf_host_size(n->memory_mib - n->alloc_mem_mib, o->a);
+    const char *held = lsf_host_size(n->alloc_mem_mib, o->a);
     str_addf(&o->out,
              "HOST  %s\n"
              "STATUS           CPUF  JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV "
@@ -408,13 +355,13 @@ static bool hosts_show(struct lsf_overview *o, struct err *e)
         return false;
     for (size_t i = 0; i < o->node.n; i++) {
         struct host_row h = row_of(o, o->node.v[i]);
-        if (is_asked(o, h.n))
+        if (lsf_host_asked(o, h.n))
             vec_push(&row, arena_dup(o->a, &h, sizeof h));
     }
     size_t shown = row.n;
     hosts_print(o, row.v, row.n);
     vec_done(&row);
-    return shown || none_is_so(o, e);
+    return shown || lsf_no_host(o, e);
 }
 
 /* ---- lsload ---- */
@@ -422,7 +369,8 @@ static bool hosts_show(struct lsf_overview *o, struct err *e)
 static void load_line(struct lsf_overview *o, const struct node *n)
 {
     const char *status = n->state != NODE_UP ? "unavail" : n->drain || n->fail ? "lockU" : "ok";
-    const char *mem = size_of(n->free_mem_mib, o->a), *tmp = size_of(n->tmp_disk_mib, o->a);
+    const char *mem = lsf_host_size(n->free_mem_mib, o->a),
+               *tmp = lsf_host_size(n->tmp_disk_mib, o->a);
     bool up = n->state == NODE_UP;
     str_addf(&o->out, o->wide ? "%-24s %8s" : "%-15.15s %6s", n->name, status);
     if (o->gpus)
@@ -439,7 +387,7 @@ static bool loads_show(struct lsf_overview *o, struct err *e)
     if (!lsf_nodes_read(o, e))
         return false;
     for (size_t i = 0; i < o->node.n; i++) {
-        if (!is_asked(o, o->node.v[i]))
+        if (!lsf_host_asked(o, o->node.v[i]))
             continue;
         if (shown++ == 0 && !o->noheader)
             str_addf(&o->out, "%s %s\n",
@@ -448,7 +396,7 @@ static bool loads_show(struct lsf_overview *o, struct err *e)
                              : " r15s   r1m  r15m   ut    pg  ls    it   tmp   swp   mem");
         load_line(o, o->node.v[i]);
     }
-    return shown || none_is_so(o, e);
+    return shown || lsf_no_host(o, e);
 }
 
 /* ---- nodestat ---- */
@@ -469,7 +417,7 @@ static const char *state_of(const struct node *n)
 
 static void node_line(struct lsf_overview *o, const struct node *n)
 {
-    const char *mem = size_of(n->memory_mib, o->a), *model = node_model(n, o->a);
+    const char *mem = lsf_host_size(n->memory_mib, o->a), *model = lsf_host_model(n, o->a);
     struct host_row h = {.n = n};
     str_addf(&o->out, "%-18s %-8s %4d:%-4d %6.2f", n->name, state_of(n), n->cpus - n->alloc_cpus,
              n->cpus, n->load_centi / 100.0);

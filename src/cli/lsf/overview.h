@@ -32,6 +32,14 @@ bool lsf_running_read(struct lsf_overview *o, struct err *ret_err);
 bool lsf_overview_asked(const struct lsf_overview *o, const char *name);
 /* For option_table.word. */
 bool lsf_overview_word(void *to, const char *word, struct arena *a, struct err *ret_err);
+/* Is the host named, or is none, and is it so as -R says? */
+bool lsf_host_asked(const struct lsf_overview *o, const struct node *n);
+/* Always false: no host was asked for that is there. */
+bool lsf_no_host(const struct lsf_overview *o, struct err *ret_err);
+/* "XeonGold6226R": the first of its features; users select by it. NULL = it has none. */
+const char *lsf_host_model(const struct node *n, struct arena *a);
+/* "384.0G", "900M"; NULL = not known. */
+const char *lsf_host_size(int64_t mib, struct arena *a);
 /* The rows as -o asks for them, or with -json. */
 void lsf_overview_format(struct lsf_overview *o, const char *counted, const void *const *row,
                          size_t n);
@@ -48,6 +56,12 @@ int lsf_overview_run(const char *name, const struct option_table *t, const struc
         {.name = "l", .doc = "everything about each", .set = set_flag, .at = LSF_AT(longer)},      \
     {                                                                                              \
         .name = "w", .doc = "nothing cut", .set = set_flag, .at = LSF_AT(wide)                     \
+    }
+SETTER(lsf_set_select);
+#define LSF_SELECT_OPTION                                                                          \
+    {                                                                                              \
+        .name = "R", .arg = ARG_REQUIRED, .metavar = "select",                                     \
+        .doc = "hosts that are so: \"select[mem>4GB && gpu32gb]\"", .set = lsf_set_select          \
     }
 #define LSF_FORMAT_OPTIONS                                                                         \
     {.name = "json", .doc = "as JSON, with -o", .set = set_flag, .at = LSF_AT(json)},              \

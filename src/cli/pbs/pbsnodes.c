@@ -1,15 +1,11 @@
 /* pbsnodes: nodes as PBS lists them, and operators take them out and back. */
 #include "base/alloc.h"
-#include "base/list.h"
-#include "cli/pbs/attributes.h"
-#include "cli/pbs/pbs.h"
+#include "cli/pbs/nodes.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/give_out.h"
 #include "cli/program/localtime.h"
 #include "cli/table/listing.h"
-#include "model/grammar/gres.h"
-#include "model/record/node.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,9 +17,8 @@ struct pbsnodes {
     const char *comment, *delimiter;
     enum pbs_form form;
     VEC(const char *) word; /* names, as they were given */
-    struct dialect_site site;
-    VEC(const struct node *) node;
-    VEC(const struct job *) job;
+    struct pbs_nodes seen;
+    VEC(const struct node *) node; /* those that are meant */
     struct arena *a;
     struct str out;
 };
@@ -90,138 +85,6 @@ static bool is_meant(const struct pbsnodes *p, const struct node *n)
     return p->word.n == 0;
 }
 
-static const char *state_of(const struct pbsnodes *p, const struct node *n)
-{
-    const char *away = n->drain || n->fail ? "offline" : NULL;
-    const char *is = n->state == NODE_DOWN     ? "down"
-                     : n->state != NODE_UP     ? "state-unknown"
-                     : n->alloc_cpus <= 0      ? "free"
-                     : n->alloc_cpus < n->cpus ? "free"
-                     : p->site.torque          ? "job-exclusive"
-                                               : "job-busy";
-    if (!away)
-        return is;
-    return text_is(is, "free") ? away : arena_printf(p->a, "%s,%s", is, away);
-}
-
-static int64_t gpus_of(const char *gres, struct arena *a)
-{
-    struct gres_list list;
-    return gres && gres_parse(gres, a, &list, NULL) ? gres_count(&list, "gpu") : 0;
-}
-
-/* Of "gpu:v100:2(IDX:0-1),nic:1" without what stands in brackets. */
-static int64_t gpus_held(const struct node *n, struct arena *a)
-{
-    struct str plain = STR_INIT;
-    unsigned depth = 0;
-    for (const char *c = n->alloc_gres ? n->alloc_gres : ""; *c; c++) {
-        depth += *c == '(';
-        if (!depth)
-            str_addc(&plain, *c);
-        depth -= *c == ')' && depth;
-    }
-    int64_t held = plain.len ? gpus_of(str_text(&plain), a) : 0;
-    str_done(&plain);
-    return held;
-}
-
-struct on_node {
-    unsigned jobs, running, suspended;
-    const char *list; /* "12.s/0, 12.s/1"; of Torque "0-3/12.s"; NULL = none */
-};
-
-static struct on_node jobs_on(const struct pbsnodes *p, const struct node *n, bool each_cpu)
-{
-    struct on_node on = {0};
-    struct lsf_host *host;
-    struct str list = STR_INIT;
-    for (size_t i = 0; i < p->job.n; i++) {
-        const struct job *j = p->job.v[i];
-        const char *id = pbs_job_id(j, false, &p->site, p->a);
-        size_t hosts = lsf_job_hosts(j, p->a, &host);
-        for (size_t k = 0; k < hosts; k++) {
-            if (!text_is(host[k].name, n->name))
-                continue;
-            on.jobs++;
-            bool stopped = pbs_job_state(j)[0] == 'S';
-            on.suspended += stopped;
-            on.running += !stopped;
-            if (p->site.torque && host[k].cpus > 1)
-                str_addf(&list, "%s0-%d/%s", list.len ? "," : "", host[k].cpus - 1, id);
-            else if (p->site.torque)
-                str_addf(&list, "%s0/%s", list.len ? "," : "", id);
-            else if (!each_cpu)
-                str_addf(&list, "%s%s", list.len ? "," : "", id);
-            for (int32_t c = 0; !p->site.torque && each_cpu && c < host[k].cpus; c++)
-                str_addf(&list, "%s%s/%d", list.len ? ", " : "", id, c);
-        }
-    }
-    on.list = list.len ? arena_strdup(p->a, str_text(&list)) : NULL;
-    str_done(&list);
-    return on;
-}
-
-/* ---- everything ---- */
-
-static void memory_add(struct pbs_attributes *t, const char *group, int64_t mib)
-{
-    pbs_attribute_add(t, group, "mem", arena_printf(t->a, "%lldkb", (long long)mib * 1024));
-}
-
-static void pro_attributes(const struct pbsnodes *p, const struct node *n, struct pbs_attributes *t)
-{
-    const char *has = "resources_available", *held = "resources_assigned";
-    pbs_attribute_add(t, NULL, "Mom", n->name);
-    pbs_attribute_add(t, NULL, "ntype", "PBS");
-    pbs_attribute_add(t, NULL, "state", state_of(p, n));
-    pbs_attribute_number(t, NULL, "pcpus", n->cpus);
-    pbs_attribute_list(t, NULL, "jobs", jobs_on(p, n, true).list);
-    pbs_attribute_add(t, has, "arch", n->arch);
-    pbs_attribute_add(t, has, "host", n->name);
-    memory_add(t, has, n->memory_mib);
-    pbs_attribute_number(t, has, "ncpus", n->cpus);
-    if (gpus_of(n->gres, p->a))
-        pbs_attribute_number(t, has, "ngpus", gpus_of(n->gres, p->a));
-    struct span rest = span_of(n->features ? n->features : ""), one;
-    while (span_next(&rest, ',', &one))
-        if (one.len)
-            pbs_attribute_add(t, has, arena_strndup(p->a, one.data, one.len), "True");
-    pbs_attribute_add(t, has, "vnode", n->name);
-    memory_add(t, held, n->alloc_mem_mib);
-    pbs_attribute_number(t, held, "ncpus", n->alloc_cpus);
-    if (gpus_of(n->gres, p->a))
-        pbs_attribute_number(t, held, "ngpus", gpus_held(n, p->a));
-    pbs_attribute_add(t, NULL, "comment", n->reason ? n->reason : n->comment);
-    pbs_attribute_add(t, NULL, "resv_enable", "True");
-    pbs_attribute_add(t, NULL, "sharing", "default_shared");
-    pbs_attribute_add(t, NULL, "queue",
-                      n->partitions && !strchr(n->partitions, ',') ? n->partitions : NULL);
-    pbs_attribute_add(t, NULL, "last_used_time", pbs_date(n->last_busy_us, p->a));
-}
-
-static void torque_attributes(const struct pbsnodes *p, const struct node *n,
-                              struct pbs_attributes *t)
-{
-    long long kb = (long long)n->memory_mib * 1024;
-    pbs_attribute_add(t, NULL, "state", state_of(p, n));
-    pbs_attribute_add(t, NULL, "power_state", "Running");
-    pbs_attribute_number(t, NULL, "np", n->cpus);
-    pbs_attribute_add(t, NULL, "properties", n->features);
-    pbs_attribute_add(t, NULL, "ntype", "cluster");
-    pbs_attribute_add(t, NULL, "jobs", jobs_on(p, n, false).list);
-    pbs_attribute_add(
-        t, NULL, "status",
-        arena_printf(p->a,
-                     "opsys=linux,ncpus=%d,physmem=%lldkb,availmem=%lldkb,loadave=%.2f,"
-                     "state=%s,rectime=%lld",
-                     n->cpus, kb, (long long)(n->memory_mib - n->alloc_mem_mib) * 1024,
-                     n->load_centi / 100.0, state_of(p, n),
-                     (long long)(n->last_seen_us / USEC_PER_SEC)));
-    pbs_attribute_add(t, NULL, "note", n->reason ? n->reason : n->comment);
-    pbs_attribute_number(t, NULL, "gpus", gpus_of(n->gres, p->a));
-}
-
 static const char *share(const struct pbsnodes *p, int64_t free, int64_t total, const char *unit)
 {
     return arena_printf(p->a, "%lld%s/%lld%s", (long long)(free > 0 ? free : 0), unit,
@@ -231,9 +94,9 @@ static const char *share(const struct pbsnodes *p, int64_t free, int64_t total, 
 /* As a form: what a line of -Sj has. */
 static void sum_attributes(const struct pbsnodes *p, const struct node *n, struct pbs_attributes *t)
 {
-    struct on_node on = jobs_on(p, n, false);
-    int64_t gpus = gpus_of(n->gres, p->a);
-    pbs_attribute_add(t, NULL, "state", state_of(p, n));
+    struct pbs_on_node on = pbs_node_jobs(&p->seen, n, false);
+    int64_t gpus = pbs_node_gpus(n, p->a);
+    pbs_attribute_add(t, NULL, "state", pbs_node_state(&p->seen, n));
     pbs_attribute_number(t, NULL, "njobs", on.jobs);
     pbs_attribute_number(t, NULL, "run", on.running);
     pbs_attribute_number(t, NULL, "susp", on.suspended);
@@ -242,7 +105,7 @@ static void sum_attributes(const struct pbsnodes *p, const struct node *n, struc
         share(p, (n->memory_mib - n->alloc_mem_mib) / 1024, n->memory_mib / 1024, "gb"));
     pbs_attribute_add(t, NULL, "ncpus f/t", share(p, n->cpus - n->alloc_cpus, n->cpus, ""));
     pbs_attribute_add(t, NULL, "nmics f/t", "0/0");
-    pbs_attribute_add(t, NULL, "ngpus f/t", share(p, gpus - gpus_held(n, p->a), gpus, ""));
+    pbs_attribute_add(t, NULL, "ngpus f/t", share(p, gpus - pbs_node_gpus_held(n, p->a), gpus, ""));
     pbs_attribute_list(t, NULL, "jobs", on.list ? on.list : "--");
 }
 
@@ -262,7 +125,7 @@ static void sum_line(struct pbsnodes *p, const struct node *n)
         str_addf(&p->out, "%-*.*s %-15s %-8.8s %-8.8s %-15.15s %-10.10s %6lldgb %7d %7d %7lld %s\n",
                  w, w, n->name, v[0].value, n->os ? n->os : "--", n->arch ? n->arch : "--", n->name,
                  n->partitions && !strchr(n->partitions, ',') ? n->partitions : "--",
-                 (long long)(n->memory_mib / 1024), n->cpus, 0, (long long)gpus_of(n->gres, p->a),
+                 (long long)(n->memory_mib / 1024), n->cpus, 0, (long long)pbs_node_gpus(n, p->a),
                  n->reason ? n->reason : "--");
     pbs_attributes_done(&t);
 }
@@ -289,7 +152,7 @@ static void sum_head(struct pbsnodes *p)
 /* -l: nodes that take no jobs, with the reason. */
 static void away_line(struct pbsnodes *p, const struct node *n)
 {
-    const char *state = state_of(p, n);
+    const char *state = pbs_node_state(&p->seen, n);
     if (text_is(state, "free") || text_is(state, "job-busy") || text_is(state, "job-exclusive"))
         return;
     str_addf(&p->out, "%-20s %-20s %s\n", n->name, state, n->reason ? n->reason : "");
@@ -308,7 +171,7 @@ static void show(struct pbsnodes *p)
                            .out = &p->out};
     bool lines = p->form == PBS_TEXT && (p->sums || p->away);
     if (!lines)
-        pbs_report_begin(&r, pbs_server(&p->site), time_now_us());
+        pbs_report_begin(&r, pbs_server(&p->seen.site), time_now_us());
     else if (p->sums && p->node.n)
         sum_head(p);
     for (size_t i = 0; i < p->node.n; i++) {
@@ -322,10 +185,8 @@ static void show(struct pbsnodes *p)
             continue;
         if (p->sums)
             sum_attributes(p, n, &t);
-        else if (p->site.torque)
-            torque_attributes(p, n, &t);
         else
-            pro_attributes(p, n, &t);
+            pbs_node_attributes(&p->seen, n, &t);
         pbs_report_add(&r, n->name, &t);
         pbs_attributes_done(&t);
     }
@@ -336,39 +197,22 @@ static void show(struct pbsnodes *p)
 
 /* ---- the command ---- */
 
-static void node_keep(void *ctx, const void *record)
-{
-    struct pbsnodes *p = ctx;
-    if (is_meant(p, record))
-        vec_push(&p->node, (const struct node *)arena_dup(p->a, record, sizeof(struct node)));
-}
-
-static void job_keep(void *ctx, const void *record)
-{
-    struct pbsnodes *p = ctx;
-    if (!lsf_job_is_pending(record))
-        vec_push(&p->job, (const struct job *)arena_dup(p->a, record, sizeof(struct job)));
-}
-
 static bool read_all(struct pbsnodes *p, struct client *c, struct err *e)
 {
-    struct msg_query nodes = {.what = QUERY_NODES},
-                     jobs = {.what = QUERY_JOBS,
-                             .fields = "id,array_job_id,array_task_id,state,priority,alloc,nodes,"
-                                       "suspended_by,stopped_us"};
-    struct msg_done done;
-    return client_query(c, &nodes, &node_fields, p->a, node_keep, p, &done, e) &&
-           client_query(c, &jobs, &job_fields, p->a, job_keep, p, &done, e);
+    p->seen.a = p->a;
+    if (!pbs_nodes_read(c, &p->seen, e))
+        return false;
+    for (size_t i = 0; i < p->seen.node.n; i++)
+        if (is_meant(p, p->seen.node.v[i]))
+            vec_push(&p->node, p->seen.node.v[i]);
+    return true;
 }
 
 static int names_check(const struct pbsnodes *p)
 {
     int status = 0;
     for (size_t i = 0; i < p->word.n; i++) {
-        bool found = false;
-        for (size_t k = 0; k < p->node.n; k++)
-            found = found || text_is(p->node.v[k]->name, p->word.v[i]);
-        if (!found) {
+        if (!pbs_node_named(&p->seen, p->word.v[i])) {
             plain_line(NAME ": Unknown node %s", p->word.v[i]);
             status = 1;
         }
@@ -409,13 +253,13 @@ static int run(struct pbsnodes *p)
 {
     const char *dir = state_dir_find(NULL, p->a);
     struct err e = {0};
-    p->site = pbs_site(dir, p->a);
+    p->seen.site = pbs_site(dir, p->a);
     p->sums = p->sums || p->jobs;
     if ((p->offline || p->clear) && !p->word.n) {
         fputs(NAME ": -o and -r need names of nodes\n", stderr);
         return PBS_USAGE;
     }
-    if (!p->word.n && !p->all && !p->away && !p->sums && !p->site.torque) {
+    if (!p->word.n && !p->all && !p->away && !p->sums && !p->seen.site.torque) {
         fprintf(stderr, "usage: %s\n", pbsnodes_options.usage);
         return PBS_USAGE;
     }
@@ -443,7 +287,7 @@ int cmd_pbsnodes(int argc, char **argv)
         status = run(&p);
     vec_done(&p.word);
     vec_done(&p.node);
-    vec_done(&p.job);
+    pbs_nodes_done(&p.seen);
     str_done(&p.out);
     arena_free(p.a);
     return status;

@@ -24,7 +24,6 @@
     X("bhpart", LSF, "list fair share of host partitions", "sshare")                                         \
     X("bjdepinfo", LSF, "which jobs a job waits for", "bjobs -o \"jobid dependency\" 12; remuda why 12")     \
     X("bjgroup", LSF, "list job groups", "bjobs -u all -o \"job_group jobid stat\"")                                          \
-    X("blaunch", LSF, "start a task on a host of the job", "srun -w HOST -n 1 COMMAND in the job")           \
     X("blimits", LSF, "list limits", "remuda may; sacctmgr show qos")                                        \
     X("bmgroup", LSF, "list groups of hosts", "sinfo")                                                       \
     X("bmig", LSF, "move a job to another host", "brequeue 12")                                              \
@@ -46,7 +45,6 @@
     X("jsrun", LSF, "start tasks on resource sets (CSM)", "srun --ntasks=N --cpus-per-task=C --gpus-per-task=G in the job") \
     X("lseligible", LSF, "hosts that could run a task", "bhosts; sinfo -N")                                  \
     X("lsgrun", LSF, "run a command on several hosts", "srun -w HOSTS COMMAND")                              \
-    X("lshosts", LSF, "list what hosts have", "bhosts -o \"name model max maxmem ng\"; nodestat -F")         \
     X("lsinfo", LSF, "list names of resources", "nodestat -F shows the features of hosts")                   \
     X("lsmon", LSF, "watch the load of hosts", "watch lsload")                                               \
     X("lsplace", LSF, "hosts that are fit for a task", "bhosts; sinfo -N")                                   \
@@ -64,15 +62,9 @@
     X("pbs_release_nodes", PBS, "give up nodes of a running job", "scontrol update JobId=12 NumNodes=…")     \
     X("pbs_rstat", PBS, "list reservations", "scontrol show reservation")                                    \
     X("pbs_rsub", PBS, "make a reservation", "scontrol create reservation …")                                \
-    X("pbs_tmrsh", PBS, "run a command on a node of the job", "pbsdsh -h NODE COMMAND")                      \
     X("qchkpt", PBS, "checkpoint a job", "the program writes its own; qsig tells it when")                   \
-    X("qdisable", PBS, "a queue takes no jobs", "scontrol update PartitionName=… State=DRAIN")               \
-    X("qenable", PBS, "a queue takes jobs", "scontrol update PartitionName=… State=UP")                      \
-    X("qmgr", PBS, "settings of server and queues", "remuda.conf, scontrol reconfigure; scontrol show config") \
     X("qorder", PBS, "two jobs change places", "btop and scontrol top move a job")                           \
     X("qrun", PBS, "start a job at once", "scontrol update JobId=12 Priority=…, by operators")               \
-    X("qstart", PBS, "a queue starts jobs", "scontrol update PartitionName=… State=UP")                      \
-    X("qstop", PBS, "a queue starts no jobs", "scontrol update PartitionName=… State=DOWN")                  \
     X("qterm", PBS, "end the server", "remuda down")
 // clang-format on
 

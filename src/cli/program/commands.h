@@ -82,6 +82,8 @@ const char *command_link_at(enum command_family f, size_t i);
     X("bqueues", cmd_bqueues, LSF, "LSF: list queues")                                                       \
     X("bhosts", cmd_bhosts, LSF, "LSF: list hosts")                                                          \
     X("lsload", cmd_lsload, LSF, "LSF: load of hosts")                                                       \
+    X("lshosts", cmd_lshosts, LSF, "LSF: what hosts are and have")                                           \
+    X("blaunch", cmd_blaunch, LSF, "LSF: a command on hosts of the job, in the place of rsh")                \
     X("lsclusters", cmd_lsclusters, LSF, "LSF: name and state of the cluster")                               \
     X("badmin", cmd_badmin, LSF, "LSF: settings of the site (showconf)")                                     \
     X("lsadmin", cmd_lsadmin, LSF, "LSF: settings of the site (showconf)")                                   \
@@ -105,6 +107,12 @@ const char *command_link_at(enum command_family f, size_t i);
     X("qselect", cmd_qselect, PBS, "PBS: ids of jobs that are so")                                           \
     X("pbsnodes", cmd_pbsnodes, PBS, "PBS: list nodes, take them out and back")                              \
     X("pbsdsh", cmd_pbsdsh, PBS, "PBS: a command for each line of PBS_NODEFILE")                             \
+    X("qenable", cmd_qenable, PBS, "PBS: queues take jobs")                                                  \
+    X("qdisable", cmd_qdisable, PBS, "PBS: queues take no jobs")                                             \
+    X("qstart", cmd_qstart, PBS, "PBS: queues start jobs")                                                   \
+    X("qstop", cmd_qstop, PBS, "PBS: queues start no jobs")                                                  \
+    X("qmgr", cmd_qmgr, PBS, "PBS: list server, queues and nodes; open and close them")                      \
+    X("pbs_tmrsh", cmd_pbs_tmrsh, PBS, "PBS: a command on a node of the job, in the place of rsh")           \
     X("tracejob", cmd_tracejob, PBS, "PBS: what has happened to a job")
 // clang-format on
 
@@ -120,9 +128,10 @@ COMMANDS(X)
     X(scontrol) X(scrontab) X(strigger) X(sacctmgr) X(sreport) X(seff) X(bsub) X(bjobs)       \
     X(bkill) X(bstop) X(bresume) X(brequeue) X(bswitch) X(btop) X(bqueues) X(bhosts) X(lsid) X(bpeek) X(bstat) X(classstat) \
     X(bmod) X(bhist) X(bacct) X(lsload) X(nodestat) X(showstart) X(lsclusters) X(badmin) X(bbot) \
-    X(lsadmin) X(bparams) \
+    X(lsadmin) X(bparams) X(lshosts) X(blaunch) \
     X(qsub) X(qstat) X(qdel) X(qhold) X(qrls) X(qsig) X(qrerun) X(qmove) X(qmsg) \
-    X(qalter) X(qselect) X(pbsnodes) X(pbsdsh) X(tracejob)
+    X(qalter) X(qselect) X(pbsnodes) X(pbsdsh) X(tracejob) \
+    X(qenable) X(qdisable) X(qstart) X(qstop) X(qmgr) X(pbs_tmrsh)
 /* The same of those that are remuda's own: "remuda NAME". */
 #define OWN_OPTION_TABLES(X)                                                                                 \
     X(up) X(down) X(status) X(why) X(extend) X(plot) X(top) X(report) X(may) X(accounts) X(config) X(lint) X(translate) X(import) X(gpus) X(token) X(join) X(leave)  \

@@ -125,6 +125,7 @@ static const struct {
     {"classstat", "", WANTED_PARTITIONS},
     {"bhosts", "", WANTED_NODES},
     {"lsload", "", WANTED_NODES},
+    {"lshosts", "", WANTED_NODES},
     {"qsub", "", WANTED_FILE},
     {"qdel", "", WANTED_NUMBERS},
     {"qstat", "", WANTED_NUMBERS},
@@ -136,6 +137,10 @@ static const struct {
     {"tracejob", "", WANTED_NUMBERS},
     {"qmove", "", WANTED_QUEUE_FIRST},
     {"pbsnodes", "", WANTED_NODES},
+    {"qenable", "", WANTED_PARTITIONS},
+    {"qdisable", "", WANTED_PARTITIONS},
+    {"qstart", "", WANTED_PARTITIONS},
+    {"qstop", "", WANTED_PARTITIONS},
 };
 
 /* KEY=VALUE words of `scontrol update` and its kin: what is named by them. */
