@@ -121,5 +121,5 @@ wait_over() {
     run -159 as_nobody qstop main
     [ "$(scontrol show partition main | grep -o 'State=[A-Z]*')" = State=UP ]
     [ -z "$(pbsnodes -l)" ]
-    [ "$(as_nobody qmgr -c 'list queue main enabled' | tail -n 1)" = "    enabled = True" ]
+    as_nobody qmgr -c 'list queue main enabled' | grep -qx '    enabled = True'
 }
