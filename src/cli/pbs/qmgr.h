@@ -34,8 +34,8 @@ int qmgr_unknown_said(const struct qmgr *q, enum qmgr_object object, struct span
 
 /* Reads q->seen and q->nodes anew; 0, or what to end with. */
 int qmgr_look(struct qmgr *q);
-/* "set", of what q->seen and q->nodes have: each "name = value" of `settings` for each of the names.
- * Returns 0, or what to end with; what was wrong is said. */
+/* "set", of what q->seen and q->nodes have: each "name = value" of `settings` for each of the
+ * names. Returns 0, or what to end with; what was wrong is said. */
 int qmgr_set(struct qmgr *q, enum qmgr_object object, struct span names, struct span settings);
 
 #endif

@@ -1,5 +1,5 @@
-/* blaunch and pbs_tmrsh: what launchers of MPI call in the place of rsh. A command once on a host of
- * the job, or on several, as steps of srun beside whatever else runs there. */
+/* blaunch and pbs_tmrsh: what launchers of MPI call in the place of rsh. A command once on a host
+ * of the job, or on several, as steps of srun beside whatever else runs there. */
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "base/list.h"
