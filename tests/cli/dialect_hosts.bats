@@ -175,3 +175,46 @@ SH
     run -255 blaunch n1
     run -2 pbs_tmrsh n1
 }
+
+@test "jsrun: resource sets become tasks, with JSM's names" {
+    cat > js.sh <<'SH'
+#BSUB -n 8 -R "span[ptile=4]" -W 5
+#BSUB -J js -o js.out
+jsrun -n2 -a1 -c2 -r1 sh -c 'echo set $JSM_NAMESPACE_RANK of $JSM_NAMESPACE_SIZE at $JSM_NAMESPACE_LOCAL_RANK on $SLURMD_NODENAME with $SLURM_CPUS_PER_TASK' | sort
+jsrun --nrs 2 --tasks_per_rs 2 --cpu_per_rs 4 -r 1 -d cyclic sh -c 'echo two $JSM_NAMESPACE_RANK $SLURM_CPUS_PER_TASK' | sort
+jsrun -n ALL_HOSTS -E WORD=given sh -c 'echo all $WORD' | sort
+jsrun -p3 -e prepended true
+jsrun -n2 -e individual -o each echo mine
+jsrun -n1 -h / pwd
+jsrun -n1 false
+echo status $?
+jsrun -n3 -a2 -g1 true
+echo shared $?
+jsrun -p 2 -a 2 true
+jsrun -n zero true
+jsrun -f app
+jsrun -n 1
+SH
+    id=$(bsub < js.sh | tr -dc '0-9\n' | head -n 1)
+    eventually sh -c '[ -z "$(squeue -h)" ]'
+    cat js.out
+    [ "$(sed '/^$/,$d' js.out | grep -v '^srun')" = "set 0 of 2 at 0 on n1 with 2
+set 1 of 2 at 0 on n2 with 2
+two 0 2
+two 1 2
+two 2 2
+two 3 2
+all given
+all given
+/
+status 1
+jsrun: 2 tasks that share 1 GPU, several such sets on a host: here GPUs are one task's (-a 1) or of all tasks of a host (-r 1)
+shared 255
+jsrun: -p is sets of one task; -n and -a say other ones
+jsrun: -n takes a number of resource sets or ALL_HOSTS, not zero
+jsrun: --appfile: srun --multi-prog
+jsrun: which command? usage: jsrun -n SETS -a TASKS -c CPUS -g GPUS command" ]
+    [ "$(cat each.0 each.1)" = "$(printf 'mine\nmine')" ]
+    run -255 jsrun -n1 true
+    [ "$output" = "jsrun: this is no job: it runs inside one, on its hosts" ]
+}

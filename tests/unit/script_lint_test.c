@@ -43,7 +43,7 @@ static const struct lint_case cases[] = {
     S("ls\n#SBATCH -n 1\n", "late-directive:3")
     P("ls\n#PBS -n\n", "late-directive:3")
     S("./a > x 2>&1 &\n", "left-running:2") S("./a &\n./b &\nwait\n", "") S("./a &\n./b\n", "") S("cd x &&\n./a && ./b\n", "")
-    S("jsrun -n 4 ./a\n", "foreign-command:2") L("  aprun ./a\nblaunch h hostname\n", "foreign-command:2 foreign-command:3") S("echo jsrun\n", "")
+    S("ibrun -n 4 ./a\n", "foreign-command:2") L("  aprun ./a\nblaunch h hostname\njsrun -n1 ./a\n", "foreign-command:2") S("echo ibrun\n", "")
     S("# SBATCH -n 1\n#SBTACH -n 1\n#sbatch -n 1\n #SBATCH -n 1\n#SBATCH: -n 1\n#BATCH --n 1\n",
       "misspelt-directive:2 misspelt-directive:3 misspelt-directive:4 misspelt-directive:5 bad-option:6 misspelt-directive:7")
     L("# BSUB -n 1\n#BUSB -n 1\n #BSUB -n 1\n", "misspelt-directive:2 misspelt-directive:3 misspelt-directive:4")

@@ -42,7 +42,6 @@
     X("bugroup", LSF, "list groups of users", "sacctmgr show account")                                       \
     X("busers", LSF, "list users", "sacctmgr show user; sshare")                                             \
     X("bwait", LSF, "wait for jobs", "bsub -K waits for its own; bsub -w makes a job wait")                  \
-    X("jsrun", LSF, "start tasks on resource sets (CSM)", "srun --ntasks=N --cpus-per-task=C --gpus-per-task=G in the job") \
     X("lseligible", LSF, "hosts that could run a task", "bhosts; sinfo -N")                                  \
     X("lsgrun", LSF, "run a command on several hosts", "srun -w HOSTS COMMAND")                              \
     X("lsinfo", LSF, "list names of resources", "nodestat -F shows the features of hosts")                   \

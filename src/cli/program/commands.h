@@ -83,6 +83,7 @@ const char *command_link_at(enum command_family f, size_t i);
     X("bhosts", cmd_bhosts, LSF, "LSF: list hosts")                                                          \
     X("lsload", cmd_lsload, LSF, "LSF: load of hosts")                                                       \
     X("lshosts", cmd_lshosts, LSF, "LSF: what hosts are and have")                                           \
+    X("jsrun", cmd_jsrun, LSF, "LSF: tasks on resource sets (CSM)")                                          \
     X("blaunch", cmd_blaunch, LSF, "LSF: a command on hosts of the job, in the place of rsh")                \
     X("lsclusters", cmd_lsclusters, LSF, "LSF: name and state of the cluster")                               \
     X("badmin", cmd_badmin, LSF, "LSF: settings of the site (showconf)")                                     \
@@ -128,7 +129,7 @@ COMMANDS(X)
     X(scontrol) X(scrontab) X(strigger) X(sacctmgr) X(sreport) X(seff) X(bsub) X(bjobs)       \
     X(bkill) X(bstop) X(bresume) X(brequeue) X(bswitch) X(btop) X(bqueues) X(bhosts) X(lsid) X(bpeek) X(bstat) X(classstat) \
     X(bmod) X(bhist) X(bacct) X(lsload) X(nodestat) X(showstart) X(lsclusters) X(badmin) X(bbot) \
-    X(lsadmin) X(bparams) X(lshosts) X(blaunch) \
+    X(lsadmin) X(bparams) X(lshosts) X(blaunch) X(jsrun) \
     X(qsub) X(qstat) X(qdel) X(qhold) X(qrls) X(qsig) X(qrerun) X(qmove) X(qmsg) \
     X(qalter) X(qselect) X(pbsnodes) X(pbsdsh) X(tracejob) \
     X(qenable) X(qdisable) X(qstart) X(qstop) X(qmgr) X(pbs_tmrsh)

@@ -291,8 +291,6 @@ static void launcher_look(struct lint_looking *k)
     static const struct {
         const char *name, *here;
     } launchers[] = {
-        {"jsrun", "srun -n TASKS -c CPUS --gpus-per-task=GPUS"},
-        {"blaunch", "srun -w HOST -n 1"},
         {"aprun", "srun -n TASKS -N NODES"},
         {"ibrun", "srun"},
     };

@@ -53,7 +53,7 @@ extern const char *const lint_level_names[];
     X(LOGIN_SHELL, "login-shell", WARNING, "-L of LSF in a script without #!: it does not name the interpreter") \
     X(RUN_AS_COMMAND, "run-as-command", WARNING, "bsub FILE, which runs FILE and reads none of its #BSUB lines")   \
     X(FOREIGN_VARIABLE, "foreign-variable", WARNING, "a variable of another system in the commands: it is not set in this job") \
-    X(FOREIGN_COMMAND, "foreign-command", WARNING, "a launcher of another system that is not here: jsrun, blaunch, aprun, ibrun") \
+    X(FOREIGN_COMMAND, "foreign-command", WARNING, "a launcher of another system that is not here: aprun, ibrun") \
     X(LEFT_RUNNING, "left-running", WARNING, "the last command runs in the background, and nothing waits for it") \
     X(NO_CLUSTER, "no-cluster", NOTE, "no cluster was asked, so partitions, limits and GPUs are not checked")  \
     X(PARTITION, "partition", ERROR, "a partition that there is not")                                         \

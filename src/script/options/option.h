@@ -240,6 +240,7 @@ struct option_line {
     /* By index of the row: who set it, and the text that did ("" for a flag). */
     enum option_source source[OPTION_MAX];
     const char *given[OPTION_MAX];
+    int rest_at; /* WORDS_END: index of the word that ended the options; argc where none did */
 };
 
 /* Words and options of argv into the struct that the rows name, until the first that cannot be

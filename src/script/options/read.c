@@ -425,7 +425,7 @@ static bool word_take(void *ctx, const char *word, struct err *ret_err)
 
 bool option_line_read(struct option_line *l, int argc, char *const argv[], struct err *ret_err)
 {
-    return options_walk(l->table, argc, argv, option_take, word_take, l, NULL, ret_err);
+    return options_walk(l->table, argc, argv, option_take, word_take, l, &l->rest_at, ret_err);
 }
 
 static bool variable_counts(const struct option_line *l, const struct option_row *row,
