@@ -44,6 +44,7 @@ ROOMS = {
         "grammar": set(),
         "record": {"grammar"},
         "job": {"grammar", "record"},
+        "message": {"grammar", "record", "job"},
         "env": {"grammar", "record", "job"},
         "settings": {"grammar", "record"},
     },
