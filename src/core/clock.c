@@ -10,6 +10,7 @@
  * boot: so a clock that was set while the controller was down is noticed, too. After a boot nothing
  * is known of the time between: the wall clock is believed. */
 #include "core/record/accounts/minutes.h"
+#include "core/record/accounts/usage.h"
 #include "core/record/triggers/triggers.h"
 #include "core/turn.h"
 

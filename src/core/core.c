@@ -2,6 +2,7 @@
  * due and plans. */
 #include "core/record/accounts/accrue.h"
 #include "core/record/accounts/minutes.h"
+#include "core/record/accounts/usage.h"
 #include "core/record/accounts/use.h"
 #include "core/record/triggers/triggers.h"
 #include "core/turn.h"
