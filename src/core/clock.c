@@ -121,7 +121,7 @@ void clock_look(struct core *c, const struct event *ev)
     answered_move(c, by_us);
     tokens_move(c, by_us);
     moved(&c->store.back_us, by_us);
-    moved(&c->gang_due_us, by_us);
+    moved(&c->timers.gang_due_us, by_us);
     usage_move(c, by_us);
     triggers_move(c, by_us);
     waiting_look(c);
