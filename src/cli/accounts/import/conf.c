@@ -48,7 +48,7 @@ static const struct {
 } dbd_without[] = {
     {"AuthInfo", "hosts are known by their certificates"},
     {"AuthType", "hosts are known by their certificates"},
-    {"PrivateData", "it stands in remuda.conf, and holds for accounting, too"},
+    {SETTING_KEY(PrivateData), "it stands in remuda.conf, and holds for accounting, too"},
     {"StoragePass", "a secret; accounting is in the controller's store"},
     {"TrackWCKey", "it stands in remuda.conf"},
 };
