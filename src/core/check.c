@@ -140,7 +140,7 @@ static void array_check(const struct core *c, const struct jobrec *r)
 static void crontabs_check(const struct core *c)
 {
     struct map_walk w = {0};
-    while (map_u64_next(c->crontab, &w)) {
+    while (map_u64_next(c->users.crontab, &w)) {
         const struct crontabrec *table = w.value;
         CHECK(w.key == (uint64_t)table->t.user_id + 1 && (table->t.text || table->job.n));
         for (size_t i = 0; i < table->job.n; i++) {
@@ -308,10 +308,10 @@ static void timers_check(const struct core *c)
 {
     struct map_u64 *armed = map_u64_new();
     struct map_walk w = {0};
-    for (size_t i = 0; i < c->heap.n; i++) {
-        const struct alarm *a = &c->heap.v[i];
+    for (size_t i = 0; i < c->timers.heap.n; i++) {
+        const struct alarm *a = &c->timers.heap.v[i];
         struct jobrec *r = a->job_id ? job_find(c, a->job_id) : NULL;
-        CHECK(i == 0 || c->heap.v[(i - 1) / 2].at_us <= a->at_us);
+        CHECK(i == 0 || c->timers.heap.v[(i - 1) / 2].at_us <= a->at_us);
         if (r && r->timer_us == a->at_us)
             map_u64_put(armed, a->job_id, r);
     }
@@ -422,7 +422,7 @@ uint64_t core_hash(const struct core *c)
     hash = hash_bytes(hash, &resvs, sizeof resvs);
     uint64_t tables = 0;
     w = (struct map_walk){0};
-    while (map_u64_next(c->crontab, &w))
+    while (map_u64_next(c->users.crontab, &w))
         tables += record_hash(&crontab_fields, &((const struct crontabrec *)w.value)->t, HASH_INIT);
     hash = hash_bytes(hash, &tables, sizeof tables);
     for (size_t i = 0; i < c->triggers.of.n; i++)

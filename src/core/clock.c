@@ -10,6 +10,7 @@
  * boot: so a clock that was set while the controller was down is noticed, too. After a boot nothing
  * is known of the time between: the wall clock is believed. */
 #include "core/record/accounts/minutes.h"
+#include "core/record/accounts/usage.h"
 #include "core/record/triggers/triggers.h"
 #include "core/turn.h"
 
@@ -120,7 +121,7 @@ void clock_look(struct core *c, const struct event *ev)
     answered_move(c, by_us);
     tokens_move(c, by_us);
     moved(&c->store.back_us, by_us);
-    moved(&c->gang_due_us, by_us);
+    moved(&c->timers.gang_due_us, by_us);
     usage_move(c, by_us);
     triggers_move(c, by_us);
     waiting_look(c);

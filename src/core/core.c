@@ -2,6 +2,7 @@
  * due and plans. */
 #include "core/record/accounts/accrue.h"
 #include "core/record/accounts/minutes.h"
+#include "core/record/accounts/usage.h"
 #include "core/record/accounts/use.h"
 #include "core/record/triggers/triggers.h"
 #include "core/turn.h"
@@ -15,7 +16,7 @@ struct core *core_new(uint64_t seed, const char *host)
     c->host = xstrdup(host);
     c->pool = intern_new();
     settings_default(&c->settings);
-    c->settings_arena = arena_new();
+    c->settings_made.arena = arena_new();
     c->cluster = cluster_new();
     c->plan = plan_new();
     c->jobs.by_id = map_u64_new();
@@ -28,9 +29,9 @@ struct core *core_new(uint64_t seed, const char *host)
     c->node_index.by_conn = map_u64_new();
     c->joined.token = map_str_new();
     c->joined.host = map_str_new();
-    c->answered = map_u64_new();
-    c->crontab = map_u64_new();
-    c->user_room = map_u64_new();
+    c->calls.answered = map_u64_new();
+    c->users.crontab = map_u64_new();
+    c->users.room = map_u64_new();
     accounts_init(c);
     c->jobs.next_id = 1;
     return c;
@@ -96,9 +97,9 @@ void core_free(struct core *c)
     for (size_t i = 0; i < c->resv.n; i++)
         free(c->resv.v[i]);
     vec_done(&c->resv);
-    vec_done(&c->waiter);
-    vec_done(&c->output_asks.v);
-    vec_done(&c->heap);
+    vec_done(&c->calls.waiter);
+    vec_done(&c->calls.output.v);
+    vec_done(&c->timers.heap);
     vec_done(&c->marks.woken);
     vec_done(&c->marks.never);
     vec_done(&c->marks.steps);
@@ -122,7 +123,7 @@ void core_free(struct core *c)
     triggers_free(c);
     plan_free(c->plan);
     cluster_free(c->cluster);
-    arena_free(c->settings_arena);
+    arena_free(c->settings_made.arena);
     intern_free(c->pool);
     free(c->host);
     free(c->jobs.firsts);
@@ -264,14 +265,14 @@ static void message_take(struct core *c, const struct message *m)
 static bool plan_held(const struct core *c)
 {
     int64_t since = c->turn.now_us - c->planning.made_us;
-    return c->planning.rests || c->anew.on ||
-           (c->sweeps.list.n && since >= 0 && since < PLAN_HELD_US);
+    return c->planning.rests || c->slices.anew.on ||
+           (c->slices.sweeps.list.n && since >= 0 && since < PLAN_HELD_US);
 }
 
 static void wake(struct core *c)
 {
     steps_gathered(c);
-    if (c->anew.on)
+    if (c->slices.anew.on)
         limits_look_on(c);
     sweeps_go(c);
     timers_fire(c);
@@ -281,7 +282,7 @@ static void wake(struct core *c)
         usage_tick(c);
     if (minutes_due(c) && !c->store.away)
         minutes_look(c);
-    if (c->gang_due_us && c->gang_due_us <= c->turn.now_us && !c->store.away)
+    if (c->timers.gang_due_us && c->timers.gang_due_us <= c->turn.now_us && !c->store.away)
         gang_turn(c, true);
     resvs_fire(c);
     if (!plan_held(c) &&
@@ -332,7 +333,8 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         config_apply(c, ev->config);
         if (c->store.loaded)
             triggers_site(c, TRIGGER_BIT(RECONFIG));
-        c->mail_fault = ev->mail_fault ? arena_strdup(c->settings_arena, ev->mail_fault) : NULL;
+        c->settings_made.mail_fault =
+            ev->mail_fault ? arena_strdup(c->settings_made.arena, ev->mail_fault) : NULL;
         break;
     case EV_STORE_AWAY:
         c->store.away = true;
@@ -359,14 +361,14 @@ int64_t core_wake_due(const struct core *c)
 {
     bool held = plan_held(c);
     if (((c->planning.needed && !held) || c->gather.step.n || c->gather.ack.n || minutes_due(c) ||
-         c->anew.on) &&
+         c->slices.anew.on) &&
         !c->store.away)
         return 0;
     int64_t due = timers_due(c), turn = resvs_due(c);
     due = turn < due ? turn : due;
     due = sweeps_due(c) < due ? sweeps_due(c) : due;
-    if (c->gang_due_us && c->gang_due_us < due && !c->store.away)
-        due = c->gang_due_us;
+    if (c->timers.gang_due_us && c->timers.gang_due_us < due && !c->store.away)
+        due = c->timers.gang_due_us;
     if (usage_due(c) < due && !c->store.away)
         due = usage_due(c);
     if (triggers_due(c) < due && !c->store.away)

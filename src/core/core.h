@@ -13,6 +13,7 @@
 #include "model/message.h"
 #include "model/past.h"
 #include "model/settings/settings.h"
+#include "model/stored.h"
 
 #include <stdbool.h>
 #include <stddef.h>

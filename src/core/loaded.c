@@ -6,6 +6,7 @@
 #include "core/record/accounts/accrue.h"
 #include "core/record/accounts/bulk.h"
 #include "core/record/accounts/minutes.h"
+#include "core/record/accounts/usage.h"
 #include "core/record/accounts/use.h"
 #include "core/record/triggers/triggers.h"
 #include "core/turn.h"

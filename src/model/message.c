@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "model/stored.h"
 
 #define NAMES(list, ...)                                                                           \
     static const char *const list##_text[] = {__VA_ARGS__};                                        \
@@ -49,44 +50,20 @@ TABLE(status, struct daemon_status, STATUS_FIELDS)
 #define STRUCTURE struct held
 TABLE(held, struct held, HELD_FIELDS)
 #undef STRUCTURE
-#define STRUCTURE struct payload
-TABLE(payload, struct payload, PAYLOAD_FIELDS)
-#undef STRUCTURE
 #define STRUCTURE struct token
 TABLE(token, struct token, TOKEN_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct host
 TABLE(host, struct host, HOST_FIELDS)
 #undef STRUCTURE
-#define STRUCTURE struct answered
-TABLE(answered, struct answered, ANSWERED_FIELDS)
-#undef STRUCTURE
 #define STRUCTURE struct cron_entry
 TABLE(cron_entry, struct cron_entry, CRON_ENTRY_FIELDS)
-#undef STRUCTURE
-#define STRUCTURE struct crontab
-TABLE(crontab, struct crontab, CRONTAB_FIELDS)
-#undef STRUCTURE
-#define STRUCTURE struct meta
-TABLE(meta, struct meta, META_FIELDS)
-#undef STRUCTURE
-#define STRUCTURE struct left_out
-TABLE(left_out, struct left_out, LEFT_OUT_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct limit_use
 TABLE(limit_use, struct limit_use, LIMIT_USE_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct in_use
 TABLE(in_use, struct in_use, IN_USE_FIELDS)
-#undef STRUCTURE
-#define STRUCTURE struct queued_step
-#define QUEUED_REQ_ROW(type, name, aux, doc)                                                       \
-    FIELD_ROW_AT(STRUCTURE, spec.req., type, name, aux, doc)
-#define QUEUED_SPEC_ROW(type, name, aux, doc) FIELD_ROW_AT(STRUCTURE, spec., type, name, aux, doc)
-static const struct field queued_step_rows[] = {
-    JOB_REQUEST_FIELDS(QUEUED_REQ_ROW) JOB_SPEC_FIELDS(QUEUED_SPEC_ROW) QUEUED_STEP_FIELDS(ROW)};
-const struct fields queued_step_fields = {"queued_step", sizeof(struct queued_step),
-                                          queued_step_rows, ARRAY_LEN(queued_step_rows)};
 #undef STRUCTURE
 #undef TABLE
 #undef ROW
@@ -349,9 +326,3 @@ bool message_kind_parse(const char *name, enum message_kind *ret)
         }
     return false;
 }
-
-const struct store_table_row store_table_rows[STORE_TABLE_COUNT] = {
-#define X(table, name, fields, key, doc) [TABLE_##table] = {name, &fields, key, doc},
-    STORE_TABLES(X)
-#undef X
-};

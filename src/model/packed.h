@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "model/message.h"
+#include "model/stored.h"
 
 #define PACKED_FIELDS_MAX 32u
 #define PACKED_TABLES_MAX 8u

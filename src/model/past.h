@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "model/message.h"
 #include "model/settings/settings.h"
+#include "model/stored.h"
 
 #include <stdbool.h>
 #include <stdint.h>

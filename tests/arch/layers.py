@@ -35,7 +35,7 @@ ONE_FILE = {"http_parser.h": "io/net/http.c"}
 # Rooms: folder: {room: rooms of the same folder that it may include}. What lies in the folder itself is for all of its rooms.
 ROOMS = {
     "base": {"calendar": set()},
-    "controller": {"disk": set(), "site": set(), "session": {"disk", "site"}},
+    "controller": {"disk": set(), "site": set(), "series": set(), "session": {"disk", "site"}},
     "store": {"used": set(), "sqlite": {"used"}, "file": {"sqlite"}},
     "io": {"process": set(), "net": set(), "client": {"net"}},
     "script": {"options": set(), "lsf": {"options"}, "pbs": {"options"}, "lint": {"options", "lsf", "pbs"}},
@@ -44,6 +44,7 @@ ROOMS = {
         "grammar": set(),
         "record": {"grammar"},
         "job": {"grammar", "record"},
+        "message": {"grammar", "record", "job"},
         "env": {"grammar", "record", "job"},
         "settings": {"grammar", "record"},
     },

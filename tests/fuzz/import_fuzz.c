@@ -14,6 +14,7 @@ static int fuzz_access(const char *path, int mode);
 #define file_read fuzz_file_read
 #define access    fuzz_access
 #include "cli/accounts/import/conf.c"
+#include "cli/accounts/import/lines.c"
 #undef access
 #undef file_read
 
@@ -77,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CHECK(config_parse(str_text(&m.file.v[0]->text), MAIN_FILE, taken_read, &m, &c, &err));
         config_done(&c);
         for (size_t i = 0; i < m.file.v[0]->origin.n; i++)
-            CHECK(!key_is(m.file.v[0], i + 1, "AccountingStoragePass"));
+            CHECK(!line_key_is(m.file.v[0], i + 1, "AccountingStoragePass"));
     }
     import_conf_done(&m);
     arena_free(m.a);

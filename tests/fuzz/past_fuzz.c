@@ -6,6 +6,7 @@
 #include "cli/accounts/import/sacct_cells.c"
 #include "cli/accounts/import/sacct_in.c"
 #include "cli/accounts/import/sacct_line.c"
+#include "model/stored.h"
 
 const char *const fuzz_words[] = {
     "{\"remuda_archive\":1}\n",

@@ -3,6 +3,7 @@
 
 #include "cli/accounts/import/sacct_in.h"
 #include "model/limits.h"
+#include "model/stored.h"
 
 #include <string.h>
 

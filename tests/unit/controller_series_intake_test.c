@@ -1,7 +1,7 @@
 /* What is kept of the samples that a node sends. */
 #include "unit.h"
 
-#include "controller/series_intake.h"
+#include "controller/series/intake.h"
 #include "wire/series.h"
 
 #include <string.h>

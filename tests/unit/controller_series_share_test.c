@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/duration.h"
-#include "controller/series_share.h"
+#include "controller/series/share.h"
 
 #define FRAME ((size_t)1 << 20)
 

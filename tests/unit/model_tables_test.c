@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "model/job/job.h"
 #include "model/message.h"
+#include "model/stored.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "model/message.h"
+#include "model/stored.h"
 #include "wire/json.h"
 #include "wire/json_in.h"
 

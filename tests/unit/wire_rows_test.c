@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "model/stored.h"
 #include "wire/frame.h"
 
 #include <string.h>

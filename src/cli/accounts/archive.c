@@ -7,6 +7,7 @@
 #include "io/files.h"
 #include "io/lines.h"
 #include "model/limits.h"
+#include "model/stored.h"
 #include "wire/json.h"
 #include "wire/json_in.h"
 

@@ -5,6 +5,7 @@
 
 #include "cli/accounts/accounts.h"
 #include "model/message.h"
+#include "model/stored.h"
 
 #include <stdbool.h>
 #include <stdint.h>

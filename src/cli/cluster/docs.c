@@ -12,6 +12,7 @@
 #include "model/settings/config_keys.h"
 #include "model/settings/settings.h"
 #include "model/state.h"
+#include "model/stored.h"
 #include "script/options/options.h"
 
 #include <errno.h>

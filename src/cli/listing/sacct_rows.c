@@ -13,6 +13,7 @@
 #include "cli/table/listing_command.h"
 #include "model/job/array.h"
 #include "model/settings/key.h"
+#include "model/stored.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "cli/table/listing.h"
 #include "cli/table/listing_command.h"
 #include "model/settings/key.h"
+#include "model/stored.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -44,6 +44,14 @@ const char *lsf_host_size(int64_t mib, struct arena *a);
 void lsf_overview_format(struct lsf_overview *o, const char *counted, const void *const *row,
                          size_t n);
 
+/* ---- host_gpus.c ---- */
+struct idset;
+int64_t lsf_gpus_of(const struct node *n, struct arena *a);   /* how many it has */
+void lsf_gpus_used(const struct node *n, struct idset *used); /* adds the indexes in use */
+/* Lines of `bhosts -gpu`: the heading, unless there is to be none, and one for each GPU. */
+void lsf_gpu_head(struct lsf_overview *o);
+void lsf_gpus_add(struct lsf_overview *o, const struct node *n);
+
 /* A command: its line is read, then `show` appends to o->out. */
 int lsf_overview_run(const char *name, const struct option_table *t, const struct lsf_fields *f,
                      bool (*show)(struct lsf_overview *o, struct err *e), int argc, char **argv);

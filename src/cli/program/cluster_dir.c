@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "io/build.h"
+#include "model/stored.h"
 
 #include <errno.h>
 #include <fcntl.h>

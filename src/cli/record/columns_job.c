@@ -3,6 +3,7 @@
 #include "cli/record/columns_job.h"
 
 #include "base/duration.h"
+#include "cli/record/job_cell.h"
 #include "model/job/array.h"
 #include "model/job/job_attributes.h"
 #include "model/job/stopped.h"
@@ -10,33 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A cell over a job, and its adapter to the table's signature. */
 // clang-format off
-#define CELL(name)                                                                                           \
-    static void name##_print(const struct cell_env *env, const struct job *j, struct str *out);              \
-    static void cell_##name(const struct cell_env *env, const void *record, struct str *out)                 \
-    {                                                                                                        \
-        name##_print(env, record, out);                                                                      \
-    }                                                                                                        \
-    static void name##_print(const struct cell_env *env, const struct job *j, struct str *out)
-#define TEXT_CELL(name, expression, if_empty)                                                                \
-    CELL(name)                                                                                               \
-    {                                                                                                        \
-        (void)env;                                                                                           \
-        cell_text(expression, if_empty, out);                                                                \
-    }
-#define NUMBER_CELL(name, expression)                                                                        \
-    CELL(name)                                                                                               \
-    {                                                                                                        \
-        (void)env;                                                                                           \
-        str_add_i64(out, (int64_t)(expression));                                                             \
-    }
-#define YES_CELL(name, expression, yes, no)                                                                  \
-    CELL(name)                                                                                               \
-    {                                                                                                        \
-        (void)env;                                                                                           \
-        str_add(out, (expression) ? (yes) : (no));                                                           \
-    }
 /* "*" where nothing was asked. */
 #define STAR_CELL(name, expression)                                                                          \
     CELL(name)                                                                                               \

@@ -10,6 +10,7 @@
 #include "model/record/diag.h"
 #include "model/settings/key.h"
 #include "model/settings/settings.h"
+#include "model/stored.h"
 
 #include <errno.h>
 #include <pwd.h>

@@ -5,6 +5,7 @@
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/json_slurm.h"
 #include "model/settings/key.h"
+#include "model/stored.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include "cli/table/columns.h"
 #include "cli/table/listing.h"
 #include "model/settings/settings.h"
+#include "model/stored.h"
 
 #include <errno.h>
 #include <stdio.h>

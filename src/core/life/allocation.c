@@ -19,8 +19,8 @@ void allocation_announce(struct core *c, const struct jobrec *r)
 {
     uint64_t leader = leader_of(r);
     jobrec_vec jobs = {0};
-    for (size_t i = 0; i < c->waiter.n; i++) {
-        struct waiter *w = &c->waiter.v[i];
+    for (size_t i = 0; i < c->calls.waiter.n; i++) {
+        struct waiter *w = &c->calls.waiter.v[i];
         if (w->kind != WAIT_ALLOCATION || w->job_id != leader || w->told)
             continue;
         if (!jobs.n)

@@ -3,6 +3,7 @@
  * report. Either way, when the last node is released the job takes its final state, or goes back to
  * PENDING if it is to be requeued. */
 #include "core/life/life.h"
+#include "core/record/accounts/usage.h"
 
 static void mails(struct core *c, struct jobrec *r)
 {

@@ -36,7 +36,7 @@ static bool any_shares(const struct core *c)
     for (size_t i = 0; i < c->part.n; i++)
         if (c->part.v[i]->p.share == SHARE_FORCE || c->part.v[i]->p.share == SHARE_YES)
             return true;
-    return c->gang_due_us != 0;
+    return c->timers.gang_due_us != 0;
 }
 
 static int by_wait(const void *va, const void *vb)
@@ -140,11 +140,11 @@ void gang_turn(struct core *c, bool slice_over)
     }
     c->planning.needed = planned; /* for the planner nothing has changed */
     if (!waits)
-        c->gang_due_us = 0;
-    else if (slice_over || !c->gang_due_us)
-        c->gang_due_us = time_add(c->turn.now_us, c->settings.scheduler_time_slice_us > 0
-                                                      ? c->settings.scheduler_time_slice_us
-                                                      : 30 * USEC_PER_SEC);
+        c->timers.gang_due_us = 0;
+    else if (slice_over || !c->timers.gang_due_us)
+        c->timers.gang_due_us = time_add(c->turn.now_us, c->settings.scheduler_time_slice_us > 0
+                                                             ? c->settings.scheduler_time_slice_us
+                                                             : 30 * USEC_PER_SEC);
     given_free(&g);
     vec_done(&member);
 }

@@ -174,7 +174,7 @@ void resv_mark_node(const struct core *c, struct node *n, int64_t now_us);
 /* ---- limits.c ---- */
 /* Limits, accounts, QOS or what is insisted on changed: for all jobs anew. */
 void limits_anew(struct core *c);
-/* The next of them: while c->anew.on. */
+/* The next of them: while c->slices.anew.on. */
 void limits_look_on(struct core *c);
 /* Who may gain priority by age now does (record/accrue.h). */
 void accruing_run(struct core *c);

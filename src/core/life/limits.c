@@ -9,7 +9,7 @@
 void accruing_run(struct core *c)
 {
     struct jobrec *r;
-    while (!c->anew.on && (r = accrue_next(c))) /* else not all are counted yet */ {
+    while (!c->slices.anew.on && (r = accrue_next(c))) /* else not all are counted yet */ {
         job_save(c, r);
         eligible_update(c, r);
     }
@@ -20,15 +20,15 @@ void accruing_run(struct core *c)
 void limits_look_on(struct core *c)
 {
     size_t left = SLICE_JOBS;
-    while (c->anew.on && left--) {
-        c->anew.on = map_u64_next(c->jobs.by_id, &c->anew.walk);
-        struct jobrec *r = c->anew.on ? c->anew.walk.value : NULL;
+    while (c->slices.anew.on && left--) {
+        c->slices.anew.on = map_u64_next(c->jobs.by_id, &c->slices.anew.walk);
+        struct jobrec *r = c->slices.anew.on ? c->slices.anew.walk.value : NULL;
         if (r && r->j.state == JOB_PENDING)
             eligible_update(c, r);
         else if (r && cluster_is_running(c->cluster, r->j.id))
             limits_running(c, r);
     }
-    if (!c->anew.on)
+    if (!c->slices.anew.on)
         plan_soon(c);
 }
 
@@ -40,7 +40,7 @@ void limits_anew(struct core *c)
     if (!enforces_associations(c) && !c->accounts.last_cap && !c->accounts.most_qos &&
         !c->accounts.most_assoc && !c->settings.priority_weight_fairshare)
         return;
-    c->anew.on = true;
-    c->anew.walk = (struct map_walk){0};
+    c->slices.anew.on = true;
+    c->slices.anew.walk = (struct map_walk){0};
     limits_look_on(c);
 }

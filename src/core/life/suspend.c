@@ -1,6 +1,7 @@
 /* Stopping a job and letting it go on, by whomever. Stopped time does not count against the
  * limit. */
 #include "core/life/life.h"
+#include "core/record/accounts/usage.h"
 #include "model/grammar/signals.h"
 
 void suspend_tell_planner(struct core *c, struct jobrec *r)

@@ -62,8 +62,8 @@ static void settings_take(struct core *c, const struct settings *s)
             const char **text = (const char **)((char *)&c->settings + setting_table[i].offset);
             *text = arena_strdup(a, *text);
         }
-    arena_free(c->settings_arena);
-    c->settings_arena = a;
+    arena_free(c->settings_made.arena);
+    c->settings_made.arena = a;
     cluster_set_policy(c->cluster, &c->settings);
 }
 

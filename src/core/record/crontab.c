@@ -15,7 +15,7 @@
 
 struct crontabrec *crontab_find(const struct core *c, uint32_t uid)
 {
-    return map_u64_get(c->crontab, (uint64_t)uid + 1);
+    return map_u64_get(c->users.crontab, (uint64_t)uid + 1);
 }
 
 static struct crontabrec *crontab_ensure(struct core *c, uint32_t uid)
@@ -24,7 +24,7 @@ static struct crontabrec *crontab_ensure(struct core *c, uint32_t uid)
     if (!table) {
         table = xcalloc(1, sizeof *table);
         table->t.user_id = uid;
-        map_u64_put(c->crontab, (uint64_t)uid + 1, table);
+        map_u64_put(c->users.crontab, (uint64_t)uid + 1, table);
     }
     return table;
 }
@@ -38,16 +38,16 @@ static void crontab_free(struct crontabrec *table)
 void crontabs_free(struct core *c)
 {
     struct map_walk w = {0};
-    while (map_u64_next(c->crontab, &w))
+    while (map_u64_next(c->users.crontab, &w))
         crontab_free(w.value);
-    map_u64_free(c->crontab);
+    map_u64_free(c->users.crontab);
 }
 
 static void crontab_drop_empty(struct core *c, struct crontabrec *table)
 {
     if (table->t.text || table->job.n)
         return;
-    map_u64_del(c->crontab, (uint64_t)table->t.user_id + 1);
+    map_u64_del(c->users.crontab, (uint64_t)table->t.user_id + 1);
     crontab_free(table);
 }
 
@@ -151,7 +151,7 @@ void cron_wait(struct core *c, struct jobrec *r)
 void crons_look(struct core *c)
 {
     struct map_walk w = {0};
-    while (map_u64_next(c->crontab, &w)) {
+    while (map_u64_next(c->users.crontab, &w)) {
         const struct crontabrec *table = w.value;
         for (size_t i = 0; i < table->job.n; i++) {
             struct jobrec *r = job_find(c, table->job.v[i]);

@@ -18,47 +18,48 @@ static void heap_sink(struct core *c, size_t i, struct alarm a)
 {
     for (;;) {
         size_t child = 2 * i + 1;
-        if (child >= c->heap.n)
+        if (child >= c->timers.heap.n)
             break;
-        if (child + 1 < c->heap.n && c->heap.v[child + 1].at_us < c->heap.v[child].at_us)
+        if (child + 1 < c->timers.heap.n &&
+            c->timers.heap.v[child + 1].at_us < c->timers.heap.v[child].at_us)
             child++;
-        if (c->heap.v[child].at_us >= a.at_us)
+        if (c->timers.heap.v[child].at_us >= a.at_us)
             break;
-        c->heap.v[i] = c->heap.v[child];
+        c->timers.heap.v[i] = c->timers.heap.v[child];
         i = child;
     }
-    c->heap.v[i] = a;
+    c->timers.heap.v[i] = a;
 }
 
 static void heap_clean(struct core *c)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < c->heap.n; i++)
-        if (current(c, &c->heap.v[i]))
-            c->heap.v[kept++] = c->heap.v[i];
-    c->heap.n = kept;
+    for (size_t i = 0; i < c->timers.heap.n; i++)
+        if (current(c, &c->timers.heap.v[i]))
+            c->timers.heap.v[kept++] = c->timers.heap.v[i];
+    c->timers.heap.n = kept;
     for (size_t i = kept / 2; i-- > 0;)
-        heap_sink(c, i, c->heap.v[i]);
+        heap_sink(c, i, c->timers.heap.v[i]);
 }
 
 static void heap_push(struct core *c, struct alarm a)
 {
-    if (c->heap.n > HEAP_SLACK + 3 * (map_u64_count(c->jobs.by_id) + c->node.n))
+    if (c->timers.heap.n > HEAP_SLACK + 3 * (map_u64_count(c->jobs.by_id) + c->node.n))
         heap_clean(c);
-    vec_push(&c->heap, a);
-    size_t i = c->heap.n - 1;
-    while (i > 0 && c->heap.v[(i - 1) / 2].at_us > a.at_us) {
-        c->heap.v[i] = c->heap.v[(i - 1) / 2];
+    vec_push(&c->timers.heap, a);
+    size_t i = c->timers.heap.n - 1;
+    while (i > 0 && c->timers.heap.v[(i - 1) / 2].at_us > a.at_us) {
+        c->timers.heap.v[i] = c->timers.heap.v[(i - 1) / 2];
         i = (i - 1) / 2;
     }
-    c->heap.v[i] = a;
+    c->timers.heap.v[i] = a;
 }
 
 static struct alarm heap_pop(struct core *c)
 {
-    ASSERT(c->heap.n > 0);
-    struct alarm top = c->heap.v[0], last = c->heap.v[--c->heap.n];
-    if (c->heap.n)
+    ASSERT(c->timers.heap.n > 0);
+    struct alarm top = c->timers.heap.v[0], last = c->timers.heap.v[--c->timers.heap.n];
+    if (c->timers.heap.n)
         heap_sink(c, 0, last);
     return top;
 }
@@ -225,7 +226,7 @@ void node_timer_arm(struct core *c, struct noderec *n, int64_t at_us)
 void timers_anew(struct core *c)
 {
     struct map_walk w = {0};
-    vec_clear(&c->heap);
+    vec_clear(&c->timers.heap);
     for (size_t i = 0; i < c->node.n; i++)
         if (c->node.v[i]->alarm_us)
             heap_push(c,
@@ -239,12 +240,12 @@ void timers_anew(struct core *c)
 
 int64_t timers_due(const struct core *c)
 {
-    return c->heap.n ? c->heap.v[0].at_us : INT64_MAX;
+    return c->timers.heap.n ? c->timers.heap.v[0].at_us : INT64_MAX;
 }
 
 bool timer_next(struct core *c, struct alarm *ret)
 {
-    while (c->heap.n && c->heap.v[0].at_us <= c->turn.now_us) {
+    while (c->timers.heap.n && c->timers.heap.v[0].at_us <= c->turn.now_us) {
         *ret = heap_pop(c);
         if (current(c, ret))
             return true;

@@ -1,5 +1,6 @@
 /* Rows that a job leaves behind while it lives on: a former run, and what it had before it gave
  * nodes back. */
+#include "core/record/accounts/usage.h"
 #include "core/record/record.h"
 
 void run_keep(struct core *c, const struct jobrec *r, enum job_state how)

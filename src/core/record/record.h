@@ -342,35 +342,6 @@ void hold_leave_again(struct core *c, struct jobrec *r, uint32_t node);
 void run_keep(struct core *c, const struct jobrec *r, enum job_state how);
 void job_part_keep(struct core *c, struct jobrec *r); /* what it had before it became smaller */
 
-/* ---- usage.c: what users used, for fair share ---- */
-/* A row of the store; the time it stands for is caught up by usage_restore. */
-void usage_load(struct core *c, const struct usage *row);
-void usage_restore(struct core *c); /* when all rows are loaded */
-/* The clock was set: until when use is charged and decayed is told, and stored, in the new time. */
-void usage_move(struct core *c, int64_t by_us);
-/* They submit: they have a share. */
-void usage_know(struct core *c, uint32_t uid, const char *account, const char *user);
-void usage_charge(struct core *c, struct jobrec *r); /* what it used since it was charged last */
-/* The run, charged to its end, ended so: how long it ran is remembered of its user (run_times.h).
- * Before the state says that it ended. */
-void usage_learn(struct core *c, const struct jobrec *r, enum job_state how);
-/* With RefundNodeFail: the run, charged to its end, was lost with a node. */
-void usage_refund(struct core *c, const struct jobrec *r);
-/* Billing units of a run, in thousandths. */
-int64_t usage_billing_milli(const struct core *c, const struct jobrec *r);
-/* Writes into j the billing units of what it asks for, and of what it has unless they stand there:
- * what an allocation costs is settled when it is made or becomes smaller. */
-void usage_billing_note(const struct core *c, struct job *j);
-/* Charges all that runs and lets use decay, where a period is over; nothing before usage_due. */
-void usage_tick(struct core *c);
-/* When usage_tick has something to do; INT64_MAX = nothing is used, nor was. */
-int64_t usage_due(const struct core *c);
-/* Works out everybody's factor anew and tells the planner: after use, shares or users changed. */
-void usage_factors(struct core *c);
-void usage_save(struct core *c); /* rows that changed in this step */
-/* At the end of the controller; the texts are the pool's. */
-void usage_free(struct core *c);
-
 /* ---- preempted.c ---- */
 /* It goes back when it gave way. */
 bool preempt_requeues(const struct core *c, const struct jobrec *r);

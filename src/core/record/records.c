@@ -1,4 +1,5 @@
 /* Records in memory: jobs and arrays, and which of them live. */
+#include "core/record/accounts/usage.h"
 #include "core/record/record.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
  * limits, partitions or nodes change, not when jobs are asked about. */
 #include "base/hostlist.h"
 #include "core/record/accounts/limits.h"
+#include "core/record/accounts/usage.h"
 #include "core/record/record.h"
 #include "model/grammar/gres.h"
 #include "model/job/job_counts.h"

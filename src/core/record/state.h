@@ -388,13 +388,46 @@ struct core_turn {
     const char *remark;            /* of the site's submit filter, for who submits */
 };
 
+/* What comes with the settings, and goes when others are read. */
+struct settings_made {
+    struct arena *arena;    /* their texts */
+    const char *mail_fault; /* why mail cannot be sent, in that arena; NULL = it can */
+};
+
+/* Requests that are answered later than they came, and those that may come again. */
+struct core_calls {
+    VEC(struct waiter) waiter;
+    struct output_asks output;
+    struct map_u64 *answered; /* number → struct answered, owned; in the order of time */
+};
+
+/* What is due by the clock alone (record/due.c). */
+struct timers {
+    VEC(struct alarm) heap; /* of jobs and nodes, the next first; some are out of date */
+    /* The slice of jobs that take turns is over; 0 = none waits for its turn. */
+    int64_t gang_due_us;
+};
+
+/* What users have beside their jobs; uid, plus 1 → … */
+struct core_users {
+    struct map_u64 *room;    /* struct user_room (record/user_room.c), owned */
+    struct map_u64 *crontab; /* struct crontabrec, owned */
+};
+
+/* Work on very many jobs, some of it in each turn, so that nobody waits long meanwhile. */
+struct slices {
+    struct sweeps sweeps;
+    struct limits_look anew;
+};
+
+/* Parts of one concern each; what is here by itself is everybody's: texts, settings, and the lists
+ * of what a cluster has. Whoever adds a member looks first whether it is of a part. */
 struct core {
     struct rng rng;
     char *host;
     struct intern *pool;
     struct settings settings;
-    struct arena *settings_arena;
-    const char *mail_fault; /* why mail cannot be sent, in that arena; NULL = it can */
+    struct settings_made settings_made;
     struct cluster *cluster;
     struct plan *plan;
     struct job_index jobs;
@@ -402,26 +435,19 @@ struct core {
     struct node_index node_index;
     VEC(struct partrec *) part;
     VEC(struct resvrec *) resv;
-    VEC(struct waiter) waiter;
-    struct output_asks output_asks;
-    VEC(struct alarm) heap;
-    struct map_u64 *user_room; /* uid, plus 1 → struct user_room (record/user_room.c), owned */
-    struct map_u64 *crontab;   /* user, plus 1 → struct crontabrec */
+    struct core_calls calls;
+    struct timers timers;
+    struct core_users users;
     struct trigger_book triggers;
-    /* Number of a request → struct answered, owned; in the order of time. */
-    struct map_u64 *answered;
     struct joined joined;
     struct store_state store;
     struct planning planning;
     struct usage_book usage;
     struct account_book accounts;
-    /* The slice of jobs that take turns is over; 0 = none waits for its turn. */
-    int64_t gang_due_us;
     struct diag diag; /* counters for sdiag */
     struct gather gather;
     struct marks marks;
-    struct sweeps sweeps;
-    struct limits_look anew;
+    struct slices slices;
     struct wall_clock clock;
     struct left_out_rows left_out;
     struct core_turn turn;

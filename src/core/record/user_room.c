@@ -25,7 +25,7 @@ struct user_room {
 
 static struct user_room *room_find(const struct core *c, uint32_t uid)
 {
-    return map_u64_get(c->user_room, (uint64_t)uid + 1);
+    return map_u64_get(c->users.room, (uint64_t)uid + 1);
 }
 
 static struct user_room *room_of(struct core *c, uint32_t uid)
@@ -33,7 +33,7 @@ static struct user_room *room_of(struct core *c, uint32_t uid)
     struct user_room *u = room_find(c, uid);
     if (!u) {
         u = xcalloc(1, sizeof *u);
-        map_u64_put(c->user_room, (uint64_t)uid + 1, u);
+        map_u64_put(c->users.room, (uint64_t)uid + 1, u);
     }
     return u;
 }
@@ -166,7 +166,7 @@ void user_rooms_check(const struct core *c)
 {
     struct map_walk w = {0};
     int64_t counted = 0, there = 0;
-    while (map_u64_next(c->user_room, &w))
+    while (map_u64_next(c->users.room, &w))
         counted += ((const struct user_room *)w.value)->texts;
     w = (struct map_walk){0};
     while (map_u64_next(c->jobs.by_id, &w)) {
@@ -179,7 +179,7 @@ void user_rooms_check(const struct core *c)
 void user_rooms_free(struct core *c)
 {
     struct map_walk w = {0};
-    while (map_u64_next(c->user_room, &w))
+    while (map_u64_next(c->users.room, &w))
         free(w.value);
-    map_u64_free(c->user_room);
+    map_u64_free(c->users.room);
 }

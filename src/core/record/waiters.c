@@ -63,12 +63,12 @@ void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t st
 {
     ASSERT(c->turn.peer);
     ASSERT(kind == WAIT_END || job_find(c, job_id));
-    vec_push(&c->waiter, ((struct waiter){.kind = kind,
-                                          .uid = c->turn.peer->uid,
-                                          .conn = c->turn.conn,
-                                          .seq = c->turn.seq,
-                                          .job_id = job_id,
-                                          .step_id = step_id}));
+    vec_push(&c->calls.waiter, ((struct waiter){.kind = kind,
+                                                .uid = c->turn.peer->uid,
+                                                .conn = c->turn.conn,
+                                                .seq = c->turn.seq,
+                                                .job_id = job_id,
+                                                .step_id = step_id}));
 }
 
 static bool is_answered_later(const struct message *m)
@@ -82,10 +82,10 @@ static bool is_answered_later(const struct message *m)
 bool waiters_full(const struct core *c, const struct message *m)
 {
     size_t n = 0;
-    if (c->waiter.n < LIMIT_CALLS_PER_USER || !is_answered_later(m))
+    if (c->calls.waiter.n < LIMIT_CALLS_PER_USER || !is_answered_later(m))
         return false;
-    for (size_t i = 0; i < c->waiter.n; i++)
-        n += c->waiter.v[i].uid == c->turn.peer->uid;
+    for (size_t i = 0; i < c->calls.waiter.n; i++)
+        n += c->calls.waiter.v[i].uid == c->turn.peer->uid;
     return n >= LIMIT_CALLS_PER_USER;
 }
 
@@ -107,12 +107,12 @@ void waiters_answer(struct core *c, uint64_t job_id)
 {
     ASSERT(job_id);
     struct msg_job_ended answer;
-    for (size_t i = 0; i < c->waiter.n;) {
-        struct waiter w = c->waiter.v[i];
+    for (size_t i = 0; i < c->calls.waiter.n;) {
+        struct waiter w = c->calls.waiter.v[i];
         if ((w.kind == WAIT_END || w.kind == WAIT_ALLOCATION) && w.job_id == job_id &&
             ended(c, job_id, &answer)) {
             fx_reply(c, w.conn, w.seq, MSG_JOB_ENDED, &answer);
-            vec_remove(&c->waiter, i);
+            vec_remove(&c->calls.waiter, i);
         } else {
             i++;
         }

@@ -12,24 +12,24 @@
 void answered_free(struct core *c)
 {
     struct map_walk w = {0};
-    while (map_u64_next(c->answered, &w))
+    while (map_u64_next(c->calls.answered, &w))
         free(w.value);
-    map_u64_free(c->answered);
+    map_u64_free(c->calls.answered);
 }
 
 void answered_load(struct core *c, const struct answered *row)
 {
-    ASSERT(!map_u64_get(c->answered, row->id));
+    ASSERT(!map_u64_get(c->calls.answered, row->id));
     struct answered *kept = xcalloc(1, sizeof *kept);
     record_intern(c, &answered_fields, kept, row);
-    map_u64_put(c->answered, row->id, kept);
+    map_u64_put(c->calls.answered, row->id, kept);
 }
 
 /* The clock was set: they are as old as before. */
 void answered_move(struct core *c, int64_t by_us)
 {
     struct map_walk w = {0};
-    while (map_u64_next(c->answered, &w)) {
+    while (map_u64_next(c->calls.answered, &w)) {
         struct answered *row = w.value;
         fx_remove(c, TABLE_ANSWERED, row);
         row->at_us += by_us;
@@ -41,13 +41,14 @@ static void oldest_drop(struct core *c)
 {
     for (;;) {
         struct map_walk w = {0};
-        if (!map_u64_next(c->answered, &w))
+        if (!map_u64_next(c->calls.answered, &w))
             return;
         struct answered *oldest = w.value;
-        if (oldest->at_us + KEPT_US > c->turn.now_us && map_u64_count(c->answered) <= KEPT_MAX)
+        if (oldest->at_us + KEPT_US > c->turn.now_us &&
+            map_u64_count(c->calls.answered) <= KEPT_MAX)
             return;
         fx_remove(c, TABLE_ANSWERED, oldest);
-        map_u64_del(c->answered, oldest->id);
+        map_u64_del(c->calls.answered, oldest->id);
         record_drop(c, &answered_fields, oldest);
         free(oldest);
     }
@@ -104,7 +105,7 @@ void answered_keep_reply(struct core *c, const struct effect *reply)
         row.warning = results_text(c, done);
         row.count = done->count;
     }
-    if (map_u64_get(c->answered, row.id)) /* somebody else's, by chance */
+    if (map_u64_get(c->calls.answered, row.id)) /* somebody else's, by chance */
         return;
     answered_load(c, &row);
     fx_store(c, TABLE_ANSWERED, &row);
@@ -113,7 +114,7 @@ void answered_keep_reply(struct core *c, const struct effect *reply)
 
 bool answered_again(struct core *c, const struct message *m)
 {
-    const struct answered *row = m->request ? map_u64_get(c->answered, m->request) : NULL;
+    const struct answered *row = m->request ? map_u64_get(c->calls.answered, m->request) : NULL;
     if (!row || row->user_id != c->turn.peer->uid)
         return false;
     if (!row->job_id) {

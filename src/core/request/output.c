@@ -9,12 +9,12 @@
 
 static void ask_remove(struct core *c, size_t i)
 {
-    c->output_asks.v.v[i] = c->output_asks.v.v[--c->output_asks.v.n];
+    c->calls.output.v.v[i] = c->calls.output.v.v[--c->calls.output.v.n];
 }
 
 static void ask_refuse(struct core *c, size_t i, const char *why)
 {
-    const struct output_question *a = &c->output_asks.v.v[i];
+    const struct output_question *a = &c->calls.output.v.v[i];
     struct msg_done done = {.refusal = REFUSE_BUSY, .detail = why};
     fx_reply(c, a->conn, a->seq, MSG_DONE, &done);
     ask_remove(c, i);
@@ -24,12 +24,12 @@ static void ask_refuse(struct core *c, size_t i, const char *why)
 static bool has_room(struct core *c, uint32_t uid)
 {
     size_t his = 0;
-    for (size_t i = c->output_asks.v.n; i-- > 0;)
-        if (c->turn.now_us - c->output_asks.v.v[i].at_us >= OLD_US)
+    for (size_t i = c->calls.output.v.n; i-- > 0;)
+        if (c->turn.now_us - c->calls.output.v.v[i].at_us >= OLD_US)
             ask_refuse(c, i, "the node does not answer");
         else
-            his += c->output_asks.v.v[i].uid == uid;
-    return his < USER_MOST && c->output_asks.v.n < ASKS_MOST;
+            his += c->calls.output.v.v[i].uid == uid;
+    return his < USER_MOST && c->calls.output.v.n < ASKS_MOST;
 }
 
 void req_get_output(struct core *c, const struct msg_get_output *m)
@@ -49,7 +49,7 @@ void req_get_output(struct core *c, const struct msg_get_output *m)
         reply_done(c, REFUSE_BUSY, n->conn ? "too many ask at once" : "its node is away");
         return;
     }
-    struct output_question ask = {.number = ++c->output_asks.last,
+    struct output_question ask = {.number = ++c->calls.output.last,
                                   .conn = c->turn.conn,
                                   .seq = c->turn.seq,
                                   .node_conn = n->conn,
@@ -61,14 +61,14 @@ void req_get_output(struct core *c, const struct msg_get_output *m)
                                    .since_us = r->j.start_us,
                                    .out = m->out,
                                    .err = m->err};
-    vec_push(&c->output_asks.v, ask);
+    vec_push(&c->calls.output.v, ask);
     fx_send(c, n->conn, MSG_READ_OUTPUT, &read, 0);
 }
 
 void req_output_read(struct core *c, const struct msg_output_read *m)
 {
-    for (size_t i = 0; i < c->output_asks.v.n; i++) {
-        const struct output_question *a = &c->output_asks.v.v[i];
+    for (size_t i = 0; i < c->calls.output.v.n; i++) {
+        const struct output_question *a = &c->calls.output.v.v[i];
         if (a->number != m->number || a->node_conn != c->turn.conn)
             continue;
         struct msg_output answer = {.out = m->out, .err = m->err};
@@ -80,9 +80,9 @@ void req_output_read(struct core *c, const struct msg_output_read *m)
 
 void outputs_closed(struct core *c, uint64_t conn)
 {
-    for (size_t i = c->output_asks.v.n; i-- > 0;)
-        if (c->output_asks.v.v[i].node_conn == conn)
+    for (size_t i = c->calls.output.v.n; i-- > 0;)
+        if (c->calls.output.v.v[i].node_conn == conn)
             ask_refuse(c, i, "its node is away");
-        else if (c->output_asks.v.v[i].conn == conn)
+        else if (c->calls.output.v.v[i].conn == conn)
             ask_remove(c, i);
 }

@@ -1,6 +1,7 @@
 /* The past: rows that go because they are old, and rows that come from an archive or from another
  * cluster. Memory holds nothing of either; what it does hold is never touched. */
 #include "core/request/request.h"
+#include "model/settings/key.h"
 
 #define ADDED_ID_MAX (UINT64_C(1) << 31)
 
@@ -10,9 +11,11 @@ void req_archive(struct core *c, const struct msg_archive *m)
     struct err err = {0};
     if ((m->directory || m->script) && !(c->turn.peer && c->turn.peer->is_admin)) {
         reply_done(c, REFUSE_ACCESS_DENIED,
-                   "where files are made and which program runs as the controller's user only root "
-                   "and that user say; without Directory= and Script= it is ArchiveDir and "
-                   "ArchiveScript");
+                   arena_printf(c->turn.fx->arena,
+                                "where files are made and which program runs as the controller's "
+                                "user only root and that user say; without Directory= and Script= "
+                                "it is %s and %s",
+                                SETTING_KEY(ArchiveDir), SETTING_KEY(ArchiveScript)));
         return;
     }
     past_rules(&c->settings, rule);

@@ -1,5 +1,6 @@
 /* submit: one job, one array, or the components of a heterogeneous job. Everything is checked
  * before anything is kept: a refused submission leaves no trace. */
+#include "core/record/accounts/usage.h"
 #include "core/request/submission.h"
 
 struct submission *submission_open(const struct msg_submit *m)

@@ -53,12 +53,12 @@ static enum refusal partition_check(struct core *c, struct submission *s, struct
 static void mail_check(const struct core *c, struct submission *s, const struct job_spec *spec)
 {
     struct str text = STR_INIT;
-    if (!spec->mail_types || !c->mail_fault)
+    if (!spec->mail_types || !c->settings_made.mail_fault)
         return;
     str_addf(&text,
              "no mail will come of this job: %s; MailProg or SmtpServer in remuda.conf names what "
              "sends it",
-             c->mail_fault);
+             c->settings_made.mail_fault);
     submission_say(&s->warning, str_text(&text));
     str_done(&text);
 }

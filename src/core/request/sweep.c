@@ -105,9 +105,9 @@ static void sweep_free(struct sweep *s)
 
 void sweeps_free(struct core *c)
 {
-    for (size_t i = 0; i < c->sweeps.list.n; i++)
-        sweep_free(c->sweeps.list.v[i]);
-    vec_done(&c->sweeps.list);
+    for (size_t i = 0; i < c->slices.sweeps.list.n; i++)
+        sweep_free(c->slices.sweeps.list.v[i]);
+    vec_done(&c->slices.sweeps.list);
 }
 
 static void outcome_add(struct sweep *s, const char *ref, enum refusal refusal, const char *detail)
@@ -328,8 +328,8 @@ static bool sweep_slice(struct core *c, struct sweep *s, bool hurry)
 /* Which goes next. */
 static size_t sweep_next(const struct core *c)
 {
-    for (size_t i = 0; i < c->sweeps.list.n; i++)
-        if (c->sweeps.list.v[i]->peer.uid != c->sweeps.last_uid)
+    for (size_t i = 0; i < c->slices.sweeps.list.n; i++)
+        if (c->slices.sweeps.list.v[i]->peer.uid != c->slices.sweeps.last_uid)
             return i;
     return 0;
 }
@@ -337,23 +337,23 @@ static size_t sweep_next(const struct core *c)
 /* A due time far ahead is of before the clock was set. */
 int64_t sweeps_due(const struct core *c)
 {
-    if (!c->sweeps.list.n || c->store.away)
+    if (!c->slices.sweeps.list.n || c->store.away)
         return INT64_MAX;
-    return c->sweeps.due_us > c->turn.now_us + REST_US ? 0 : c->sweeps.due_us;
+    return c->slices.sweeps.due_us > c->turn.now_us + REST_US ? 0 : c->slices.sweeps.due_us;
 }
 
 bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid)
 {
     if (sweeps_due(c) > now_us)
         return false;
-    *ret_uid = c->sweeps.list.v[sweep_next(c)]->peer.uid;
+    *ret_uid = c->slices.sweeps.list.v[sweep_next(c)]->peer.uid;
     return true;
 }
 
 static bool others_ask(const struct core *c)
 {
-    int64_t since = c->turn.now_us - c->sweeps.asked_us;
-    return c->sweeps.asked_us && since >= 0 && since < ALONE_US;
+    int64_t since = c->turn.now_us - c->slices.sweeps.asked_us;
+    return c->slices.sweeps.asked_us && since >= 0 && since < ALONE_US;
 }
 
 void sweeps_go(struct core *c)
@@ -361,22 +361,22 @@ void sweeps_go(struct core *c)
     if (sweeps_due(c) > c->turn.now_us)
         return;
     size_t i = sweep_next(c);
-    struct sweep *s = c->sweeps.list.v[i];
+    struct sweep *s = c->slices.sweeps.list.v[i];
     bool hurry = others_ask(c);
-    c->sweeps.last_uid = s->peer.uid;
-    vec_remove(&c->sweeps.list, i);
+    c->slices.sweeps.last_uid = s->peer.uid;
+    vec_remove(&c->slices.sweeps.list, i);
     if (sweep_slice(c, s, hurry))
         sweep_free(s);
     else
-        vec_push(&c->sweeps.list, s);
-    c->sweeps.due_us = c->turn.now_us + (hurry ? REST_US : 0);
+        vec_push(&c->slices.sweeps.list, s);
+    c->slices.sweeps.due_us = c->turn.now_us + (hurry ? REST_US : 0);
 }
 
 void sweeps_heed(struct core *c, const struct peer *asks)
 {
-    for (size_t i = 0; i < c->sweeps.list.n; i++)
-        if (asks && asks->uid != c->sweeps.list.v[i]->peer.uid)
-            c->sweeps.asked_us = c->turn.now_us;
+    for (size_t i = 0; i < c->slices.sweeps.list.n; i++)
+        if (asks && asks->uid != c->slices.sweeps.list.v[i]->peer.uid)
+            c->slices.sweeps.asked_us = c->turn.now_us;
 }
 
 /* ---- the request ---- */
@@ -384,8 +384,8 @@ void sweeps_heed(struct core *c, const struct peer *asks)
 static bool sweeps_full(const struct core *c)
 {
     size_t n = 0;
-    for (size_t i = 0; i < c->sweeps.list.n; i++)
-        n += c->sweeps.list.v[i]->peer.uid == c->turn.peer->uid;
+    for (size_t i = 0; i < c->slices.sweeps.list.n; i++)
+        n += c->slices.sweeps.list.v[i]->peer.uid == c->turn.peer->uid;
     return n >= SWEEPS_PER_USER;
 }
 
@@ -399,8 +399,8 @@ static void sweep_cut(struct core *c, struct sweep *s)
 
 bool sweep_again(struct core *c, const struct message *m)
 {
-    for (size_t i = 0; m->request && i < c->sweeps.list.n; i++) {
-        struct sweep *s = c->sweeps.list.v[i];
+    for (size_t i = 0; m->request && i < c->slices.sweeps.list.n; i++) {
+        struct sweep *s = c->slices.sweeps.list.v[i];
         if (s->request != m->request || s->peer.uid != c->turn.peer->uid)
             continue;
         s->conn = c->turn.conn;
@@ -426,7 +426,7 @@ void sweep_begin(struct core *c, const struct sweep_kind *kind, const void *body
         return;
     }
     if (c->turn.hurry)
-        c->sweeps.asked_us = c->turn.now_us;
+        c->slices.sweeps.asked_us = c->turn.now_us;
     if (sweep_slice(c, s, c->turn.hurry)) {
         sweep_free(s);
         return;
@@ -435,7 +435,7 @@ void sweep_begin(struct core *c, const struct sweep_kind *kind, const void *body
         sweep_cut(c, s);
         return;
     }
-    if (!c->sweeps.list.n)
-        c->sweeps.due_us = c->turn.now_us + (c->turn.hurry ? REST_US : 0);
-    vec_push(&c->sweeps.list, s);
+    if (!c->slices.sweeps.list.n)
+        c->slices.sweeps.due_us = c->turn.now_us + (c->turn.hurry ? REST_US : 0);
+    vec_push(&c->slices.sweeps.list, s);
 }

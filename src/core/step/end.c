@@ -23,11 +23,11 @@ static enum job_state state_of(const struct steprec *st)
 static void callers_answer(struct core *c, struct steprec *st)
 {
     struct msg_step_ended m = {.step = {&st->s, 1}, .detail = st->detail};
-    for (size_t i = 0; i < c->waiter.n;) {
-        struct waiter w = c->waiter.v[i];
+    for (size_t i = 0; i < c->calls.waiter.n;) {
+        struct waiter w = c->calls.waiter.v[i];
         if (w.kind == WAIT_STEP && w.job_id == st->s.job_id && w.step_id == st->s.step_id) {
             fx_reply(c, w.conn, w.seq, MSG_STEP_ENDED, &m);
-            vec_remove(&c->waiter, i);
+            vec_remove(&c->calls.waiter, i);
         } else {
             i++;
         }

@@ -3,6 +3,7 @@
 #include "core/step/layout.h"
 
 #include "core/step/step.h"
+#include "model/settings/key.h"
 
 /* ---- making --------------------------------------------------------------------------------- */
 
@@ -126,12 +127,12 @@ static void step_begin(struct core *c, struct jobrec *r, struct steprec *st, uin
     step_start(c, r, st);
     step_created_say(c, &st->s, conn, seq, warning);
     st->holder_conn = conn;
-    vec_push(&c->waiter, ((struct waiter){.kind = WAIT_STEP,
-                                          .uid = r->j.user_id,
-                                          .conn = conn,
-                                          .seq = seq,
-                                          .job_id = r->j.id,
-                                          .step_id = st->s.step_id}));
+    vec_push(&c->calls.waiter, ((struct waiter){.kind = WAIT_STEP,
+                                                .uid = r->j.user_id,
+                                                .conn = conn,
+                                                .seq = seq,
+                                                .job_id = r->j.id,
+                                                .step_id = st->s.step_id}));
 }
 
 static enum refusal layout_try(struct core *c, struct jobrec *r, const struct step_want *want,
@@ -154,8 +155,8 @@ static enum refusal place_find(struct core *c, struct jobrec *r, const struct ms
     struct str busy = STR_INIT;
     enum refusal refusal = REFUSE_NONE;
     if (sampled_too_seldom(c, m->spec.v, &r->j.spec.req)) {
-        str_add(detail, "the job has asked for memory: --acctg-freq=task= may be at most "
-                        "JobAcctGatherFrequency");
+        str_addf(detail, "the job has asked for memory: --acctg-freq=task= may be at most %s",
+                 SETTING_KEY(JobAcctGatherFrequency));
         return REFUSE_ACCOUNTING_FREQUENCY;
     }
     if (!alloc_parse(r->j.alloc, a, &held, &err)) {

@@ -7,10 +7,10 @@ void step_wish_drop(struct core *c, struct jobrec *r, size_t i)
 {
     ASSERT(i < r->wish.n);
     struct stepwish *w = r->wish.v[i];
-    for (size_t k = 0; k < c->waiter.n; k++)
-        if (c->waiter.v[k].kind == WAIT_WISH && c->waiter.v[k].conn == w->conn &&
-            c->waiter.v[k].seq == w->seq) {
-            vec_remove(&c->waiter, k);
+    for (size_t k = 0; k < c->calls.waiter.n; k++)
+        if (c->calls.waiter.v[k].kind == WAIT_WISH && c->calls.waiter.v[k].conn == w->conn &&
+            c->calls.waiter.v[k].seq == w->seq) {
+            vec_remove(&c->calls.waiter, k);
             break;
         }
     vec_remove(&r->wish, i);

@@ -11,7 +11,8 @@ enum setting_key {
 #undef X
 };
 
-/* SETTING_KEY(MaxArraySize) is "MaxArraySize", a constant. */
+/* Its text, a constant: SETTING_KEY(MaxArraySize). No literal: it is not put together with others
+ * by the compiler. */
 #define SETTING_KEY(key) (&#key[0 * SETTING_KEY_##key])
 
 #endif

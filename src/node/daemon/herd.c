@@ -14,6 +14,7 @@
 #include "node/cgroup/group.h"
 #include "node/cgroup/pool.h"
 #include "node/daemon/clear.h"
+#include "node/daemon/herd_files.h"
 #include "node/daemon/notes_in.h"
 #include "node/step/dir.h"
 #include "node/step/spare_dirs.h"
@@ -24,15 +25,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#define LOCK_WAIT_MS 15000
-#define RESTART_US   INT64_C(200000)
-#define TIDY_US      INT64_C(5000000) /* after a step was forgotten */
+#define RESTART_US INT64_C(200000)
+#define TIDY_US    INT64_C(5000000) /* after a step was forgotten */
 
 /* A plan that waits for a parent to be there again. */
 struct waiting_plan {
@@ -196,26 +195,6 @@ static void parent_done(void *ctx, const struct spawn_result *r)
     timer_set(h->restart, RESTART_US);
 }
 
-/* Whoever holds the lock may still start steps. */
-static bool lock_wait(struct herd_link *h, struct err *ret_err)
-{
-    struct str path = STR_INIT;
-    str_addf(&path, "%s/shepherds.lock", h->dir);
-    int fd = open(str_text(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    bool ok = fd >= 0;
-    for (int waited = 0; ok && flock(fd, LOCK_EX | LOCK_NB) != 0; waited += 5) {
-        if (waited > LOCK_WAIT_MS)
-            ok = false;
-        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    }
-    if (fd >= 0)
-        close(fd);
-    str_done(&path);
-    return ok ||
-           err_set(ret_err, ERR_UNAVAILABLE,
-                   "%s/shepherds.lock: an earlier daemon's shepherds' parent does not end", h->dir);
-}
-
 bool herd_serve_plans(struct herd_link *h, struct err *ret_err)
 {
     int pair[2];
@@ -251,7 +230,7 @@ static void parent_again(void *ctx)
     struct err err = {0};
     if (h->plans || h->parent)
         return; /* one of the two is still ending; its callback sets the timer again */
-    if (!lock_wait(h, &err) || !herd_serve_plans(h, &err)) {
+    if (!herd_lock_wait(h->dir, &err) || !herd_serve_plans(h, &err)) {
         log_error(h->log, "%s", err.text);
         timer_set(h->restart, 10 * RESTART_US);
         return;
@@ -295,20 +274,6 @@ static void tidy_again(void *ctx)
 
 /* ---- beginning and end ---- */
 
-static bool files_open(struct herd_link *h, struct err *ret_err)
-{
-    struct str path = STR_INIT;
-    str_addf(&path, "%s/steps", h->dir);
-    bool ok = dir_make(str_text(&path), 0755, ret_err);
-    if (ok)
-        h->steps_fd = open(str_text(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (ok && h->steps_fd < 0)
-        ok = err_set(ret_err, ERR_UNAVAILABLE, "cannot open %s: %s", str_text(&path),
-                     strerror(errno));
-    str_done(&path);
-    return ok;
-}
-
 struct herd_link *herd_new(struct loop *l, struct log *log, const char *node_dir,
                            const char *shepherd_program, const char *cgroups,
                            const struct herd_ops *ops, void *ctx, struct err *ret_err)
@@ -322,10 +287,10 @@ struct herd_link *herd_new(struct loop *l, struct log *log, const char *node_dir
     h->groups = group_pool_new(time(NULL));
     h->ops = *ops;
     h->ctx = ctx;
-    h->steps_fd = -1;
     h->restart = timer_new(l, parent_again, h);
     h->tidy = timer_new(l, tidy_again, h);
-    if (files_open(h, ret_err) && lock_wait(h, ret_err))
+    h->steps_fd = herd_steps_open(node_dir, ret_err);
+    if (h->steps_fd >= 0 && herd_lock_wait(node_dir, ret_err))
         h->notes = notes_in_new(l, log, h->steps_fd, line_take, h, ret_err);
     if (h->notes)
         return h;

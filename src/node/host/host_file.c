@@ -5,6 +5,7 @@
 #include "io/files.h"
 #include "io/net/conn.h"
 #include "io/net/name_lookup.h"
+#include "model/settings/key.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -34,7 +35,7 @@ bool host_file_read(const char *state_dir, struct arena *a, struct host_file *re
         return false;
     *ret = (struct host_file){.controller = value_of(text, "Controller", a),
                               .id = value_of(text, "Id", a),
-                              .cluster = value_of(text, "ClusterName", a),
+                              .cluster = value_of(text, SETTING_KEY(ClusterName), a),
                               .role = value_of(text, "Role", a),
                               .node = value_of(text, "NodeName", a)};
     ret->key =

@@ -6,6 +6,7 @@
  * asked not to), so that lines from the shepherd and from several processes never overwrite each
  * other. */
 #include "base/alloc.h"
+#include "model/settings/key.h"
 #include "node/shepherd/setup.h"
 #include "node/shepherd/tasks/programs.h"
 #include "node/step/dir.h"
@@ -213,7 +214,7 @@ _Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int gr
     files_open(&s);
     struct env env = env_make(&s);
     signals_unblock();
-    task_prolog_run(&s, &env, "TaskProlog", p->task_prolog);
+    task_prolog_run(&s, &env, SETTING_KEY(TaskProlog), p->task_prolog);
     task_epilog_follow(&s, &env, "slurm", p->task_epilog);
     script_exec(&s, env.v);
 }

@@ -8,7 +8,7 @@
 #include "sched/pass/components.h"
 #include "sched/pass/found.h"
 #include "sched/pass/pass.h"
-#include "sched/pass/preempt.h"
+#include "sched/pass/preempt/preempt.h"
 #include "sched/pass/priority.h"
 #include "sched/pass/to_place.h"
 #include "sched/world/resv_view.h"

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "sched/books/classes.h"
 #include "sched/pass/found.h"
-#include "sched/pass/preempt.h"
+#include "sched/pass/preempt/preempt.h"
 #include "sched/pass/priority.h"
 #include "sched/world/counts.h"
 

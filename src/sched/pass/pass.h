@@ -154,7 +154,7 @@ struct plan_private {
 
 struct pass {
     struct plan_private *v;
-    /* read, but for counters while work is lifted, which go back (preempt_lift.c) */
+    /* read, but for counters while work is lifted, which go back (preempt/lift.c) */
     struct cluster *cl;
     struct world *w;
     struct exacts *ex;

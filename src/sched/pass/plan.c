@@ -10,7 +10,7 @@
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
 #include "sched/pass/pass.h"
-#include "sched/pass/preempt.h"
+#include "sched/pass/preempt/preempt.h"
 #include "sched/pass/standing.h"
 #include "sched/world/cap_binds.h"
 #include "sched/world/resv_view.h"

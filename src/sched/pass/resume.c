@@ -1,7 +1,7 @@
 /* Suspended work goes on as soon as its CPUs are idle and nobody of a higher tier wants them. */
 #include "base/alloc.h"
-#include "sched/pass/preempt.h"
-#include "sched/pass/preempt_inside.h"
+#include "sched/pass/preempt/inside.h"
+#include "sched/pass/preempt/preempt.h"
 
 #include <stdlib.h>
 

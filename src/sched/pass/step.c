@@ -11,7 +11,7 @@
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
 #include "sched/pass/pass.h"
-#include "sched/pass/preempt.h"
+#include "sched/pass/preempt/preempt.h"
 #include "sched/pass/promise.h"
 #include "sched/pass/standing.h"
 #include "sched/pass/start.h"

@@ -5,10 +5,10 @@
 #include "cli/accounts/import/import.h"
 
 #include "base/alloc.h"
+#include "cli/accounts/import/lines.h"
 #include "cli/program/program.h"
 #include "io/client/client.h"
 #include "io/files.h"
-#include "io/together.h"
 #include "model/limits.h"
 #include "model/settings/gres_conf.h"
 #include "model/settings/key.h"
@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #define NAME           "remuda import"
-#define MAIN_FILE      "slurm.conf"
 #define DBD_FILE       "slurmdbd.conf"
 #define REMARKS_LOOKED 100  /* the same is said once, where it is said close by */
 #define REFUSED_MOST   1000 /* lines that cannot be read; then it is no such file */
@@ -49,7 +48,7 @@ static const struct {
 } dbd_without[] = {
     {"AuthInfo", "hosts are known by their certificates"},
     {"AuthType", "hosts are known by their certificates"},
-    {"PrivateData", "it stands in remuda.conf, and holds for accounting, too"},
+    {SETTING_KEY(PrivateData), "it stands in remuda.conf, and holds for accounting, too"},
     {"StoragePass", "a secret; accounting is in the controller's store"},
     {"TrackWCKey", "it stands in remuda.conf"},
 };
@@ -106,18 +105,6 @@ static bool is_include(struct span line, const char **ret_path, struct arena *a)
     text += 7 + strspn(text + 7, " \t=");
     *ret_path = arena_strndup(a, text, strcspn(text, " \t\r#"));
     return true;
-}
-
-/* Where each line begins; none is to go. */
-static void lines_find(struct taken *t)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < t->origin.n; i++) {
-        const char *end = memchr(t->text.data + at, '\n', t->text.len - at);
-        t->origin.v[i].at = at;
-        t->origin.v[i].out = false;
-        at = (size_t)(end - t->text.data) + 1;
-    }
 }
 
 /* Files that include files are worked off by a list: who knows how deep they are. */
@@ -226,91 +213,18 @@ static const char *said_at(const struct import *m, const struct taken *t, size_t
     return arena_printf(m->a, "%s:%d: %s", o->file, o->line, rest);
 }
 
-static const char *line_at(const struct taken *t, size_t line)
-{
-    return str_text(&t->text) + t->origin.v[line - 1].at;
-}
-
-static size_t line_length(const struct taken *t, size_t line)
-{
-    size_t end = line < t->origin.n ? t->origin.v[line].at : t->text.len;
-    return end - t->origin.v[line - 1].at - 1;
-}
-
-/* Does the line go on in the next? */
-static bool goes_on(const struct taken *t, size_t line)
-{
-    size_t len = line_length(t, line);
-    while (len && strchr(" \t", line_at(t, line)[len - 1]))
-        len--;
-    return len && line_at(t, line)[len - 1] == '\\' && line < t->origin.n;
-}
-
-/* The line, and those it goes on in, are to become comments. */
-static void line_mark(struct taken *t, size_t line)
-{
-    while (goes_on(t, line))
-        t->origin.v[line++ - 1].out = true;
-    t->origin.v[line - 1].out = true;
-}
-
-/* Those that are marked do. A comment goes on in no line: its backslash goes. */
-static void marked_out(struct taken *t)
-{
-    struct str text = STR_INIT;
-    for (size_t line = 1; line <= t->origin.n; line++) {
-        struct origin *o = &t->origin.v[line - 1];
-        size_t len = line_length(t, line);
-        bool more = o->out && goes_on(t, line);
-        const char *from = line_at(t, line);
-        if (o->out)
-            str_addc(&text, '#');
-        while (more && from[len - 1] != '\\')
-            len--;
-        str_addn(&text, from, more ? len - 1 : len);
-        str_addc(&text, '\n');
-    }
-    str_done(&t->text);
-    t->text = text;
-    lines_find(t);
-}
-
-/* Has the line one Key=Value alone? Then all of it can be left out. */
-static bool has_one_pair(const struct taken *t, size_t line)
-{
-    const char *at = line_at(t, line);
-    size_t pairs = 0;
-    bool quoted = false, start = true;
-    for (; *at && *at != '\n' && (quoted || *at != '#'); at++) {
-        size_t word =
-            start ? strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
-        pairs += word && at[word] == '=';
-        quoted ^= *at == '"';
-        start = *at == ' ' || *at == '\t';
-    }
-    return pairs == 1;
-}
-
-static bool key_is(const struct taken *t, size_t line, const char *key)
-{
-    const char *at = line_at(t, line);
-    at += strspn(at, " \t");
-    size_t len = strlen(key);
-    return strncasecmp(at, key, len) == 0 && at[len] && strchr(" \t=", at[len]);
-}
-
 static void not_taken_find(struct import *m, struct taken *t)
 {
     for (size_t line = 1; line <= t->origin.n; line++)
         for (size_t k = 0; k < ARRAY_LEN(not_taken); k++)
-            if (key_is(t, line, not_taken[k].key)) {
+            if (line_key_is(t, line, not_taken[k].key)) {
                 remark_add(
                     m, NOT_TAKEN,
                     said_at(m, t, line,
                             arena_printf(m->a, "%s: %s", not_taken[k].key, not_taken[k].why)));
                 line_mark(t, line);
             }
-    marked_out(t);
+    lines_out(t);
 }
 
 /* ---- slurmdbd.conf -------------------------------------------------------------------------- */
@@ -374,7 +288,7 @@ static bool dbd_take(struct import *m, size_t *ret_taken, struct err *ret_err)
     for (size_t line = 1; ok && line <= dbd.origin.n; line++) {
         struct str whole = STR_INIT;
         struct origin from = dbd.origin.v[line - 1];
-        for (; goes_on(&dbd, line); line++) {
+        for (; line_goes_on(&dbd, line); line++) {
             size_t len = line_length(&dbd, line);
             while (line_at(&dbd, line)[len - 1] != '\\')
                 len--;
@@ -407,7 +321,7 @@ static bool parse(struct import *m, struct config *ret)
         }
         remark_add(m, NOT_READ, said_at(m, t, line, rest));
         line_mark(t, line);
-        marked_out(t);
+        lines_out(t);
     }
 }
 
@@ -426,11 +340,11 @@ static void warnings_sort(struct import *m, const struct config *c)
         remark_add(m, unknown ? NO_EQUIVALENT : NO_EFFECT, said_at(m, t, line, rest));
         bool whole = unknown || strstr(rest, "is known to Slurm but has no effect") ||
                      strstr(rest, "it is kept for compatibility");
-        if (whole && has_one_pair(t, line))
+        if (whole && line_has_one_pair(t, line))
             line_mark(t, line);
     }
     for (size_t i = 0; i < m->file.n; i++)
-        marked_out(m->file.v[i]);
+        lines_out(m->file.v[i]);
 }
 
 static void understood_say(struct import *m, const struct config *c, size_t dbd)
@@ -470,7 +384,7 @@ static bool gres_check(struct import *m, const struct config *c, struct err *ret
             return err_set(ret_err, err.code, "%s", err.text);
         remark_add(m, NOT_READ, said_at(m, at, line, rest));
         line_mark(at, line);
-        marked_out(at);
+        lines_out(at);
         err = (struct err){0};
     }
     return true;
@@ -524,67 +438,4 @@ void import_conf_done(struct import *m)
     vec_done(&m->file);
     vec_done(&m->remark);
     str_done(&m->understood);
-}
-
-/* ---- writing -------------------------------------------------------------------------------- */
-
-static const char *target_of(const struct taken *t)
-{
-    return text_is(t->name, MAIN_FILE) ? "remuda.conf" : t->name;
-}
-
-struct conf_writing {
-    struct import *m;
-    const char *dir;
-    VEC(struct together_file) file;
-    struct str said;
-};
-
-static void file_add(struct conf_writing *w, const char *name, const struct str *text)
-{
-    struct together_file f = {.name = name,
-                              .data = arena_dup(w->m->a, text->data, text->len),
-                              .len = text->len,
-                              .mode = 0644};
-    vec_push(&w->file, f);
-}
-
-/* What is there and says something else is kept beside. */
-static bool taken_write(struct conf_writing *w, const struct taken *t, struct err *ret_err)
-{
-    const char *name = target_of(t), *path = arena_printf(w->m->a, "%s/%s", w->dir, name);
-    struct str text = STR_INIT, former = STR_INIT;
-    struct err err = {0};
-    str_addf(&text, "# remuda import slurm: %s/%s\n%s", w->m->conf, t->name, str_text(&t->text));
-    bool there = file_read(path, LIMIT_CONFIG_BYTES, &former, &err);
-    bool ok = there || err.code == ERR_NOT_FOUND || err_set(ret_err, err.code, "%s", err.text);
-    bool same = there && text_is(str_text(&former), str_text(&text));
-    if (ok && there && !same) {
-        file_add(w, arena_printf(w->m->a, "%s.before-import", name), &former);
-        str_addf(&w->said, "%s was there: it is %s.before-import now\n", path, path);
-    }
-    if (ok && !same)
-        file_add(w, name, &text);
-    str_addf(&w->said, "%s: %s\n", same ? "as it was" : "written", path);
-    str_done(&former);
-    str_done(&text);
-    return ok;
-}
-
-/* All of them, or none: whatever happens in between. */
-bool import_conf_write(struct import *m)
-{
-    struct conf_writing w = {.m = m, .dir = state_dir_own(m->state_dir, m->a)};
-    struct err err = {0};
-    bool ok = dir_make(w.dir, 0755, &err) && together_finish(w.dir, &err);
-    for (size_t i = m->file.n; ok && i-- > 0;)
-        ok = taken_write(&w, m->file.v[i], &err);
-    ok = ok && (!w.file.n || together_write(w.dir, w.file.v, w.file.n, &err));
-    if (ok)
-        fputs(str_text(&w.said), stdout);
-    else
-        program_error(NAME, "%s", err.text);
-    vec_done(&w.file);
-    str_done(&w.said);
-    return ok;
 }

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#define MAIN_FILE "slurm.conf" /* the first of the files */
+
 /* A line of a text: where it came from, and where it begins. */
 struct origin {
     const char *file;

@@ -12,6 +12,7 @@
 #include "base/plain.h"
 #include "io/files.h"
 #include "io/lines.h"
+#include "model/stored.h"
 
 #include <pwd.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "model/job/job.h"
 #include "model/message.h"
+#include "model/stored.h"
 
 #include <stdbool.h>
 #include <stddef.h>

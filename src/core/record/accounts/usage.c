@@ -10,6 +10,7 @@
  * Shares are equal until accounts say otherwise: among the accounts that are named, and users who
  * name none, and within an account among its users. The factor is the rank in that tree (fair
  * tree), or 2^−(use/share) with NO_FAIR_TREE. */
+#include "core/record/accounts/usage.h"
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/use.h"
 #include "core/record/record.h"

@@ -1,5 +1,6 @@
 /* What a run costs, and what time makes of it. */
 #include "base/calendar/civil.h"
+#include "core/record/accounts/usage.h"
 #include "core/record/accounts/use.h"
 #include "core/record/record.h"
 #include "model/job/job_counts.h"

@@ -7,6 +7,7 @@
  * A row is written in the step that changes it, as all of usage.c: so a run is charged once,
  * whatever is killed when. */
 #include "core/record/accounts/use.h"
+#include "core/record/accounts/usage.h"
 #include "core/record/record.h"
 #include "model/grammar/gres.h"
 #include "model/job/job_counts.h"

@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "core/record/accounts/limit_view.h"
 #include "core/record/accounts/minutes.h"
+#include "core/record/accounts/usage.h"
 #include "core/record/accounts/use.h"
 #include "core/record/record.h"
 #include "core/request/accounts/change.h"

@@ -11,6 +11,7 @@
 #include "base/idset.h"
 #include "base/list.h"
 #include "model/job/job.h"
+#include "model/settings/key.h"
 #include "node/shepherd/setup.h"
 #include "node/shepherd/step.h"
 #include "node/shepherd/tasks/files.h"
@@ -422,7 +423,7 @@ _Noreturn void task_exec(const struct task_set *t, const struct task *task, size
     m.env.v[m.env.n] = NULL;
     signals_unblock();
     bind_report(&m);
-    task_prolog_run(&m.setup, &m.env, "TaskProlog", p->task_prolog);
+    task_prolog_run(&m.setup, &m.env, SETTING_KEY(TaskProlog), p->task_prolog);
     task_prolog_run(&m.setup, &m.env, "--task-prolog", t->what.task_prolog);
     task_epilog_follow(&m.setup, &m.env, "user", t->what.task_epilog);
     task_epilog_follow(&m.setup, &m.env, "slurm", p->task_epilog);

@@ -1,6 +1,6 @@
 /* A level for each node, which sinks. Nodes are those of the configuration and those that joined:
  * there are no more entries than these. */
-#include "controller/series_share.h"
+#include "controller/series/share.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"

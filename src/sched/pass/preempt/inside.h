@@ -1,5 +1,5 @@
-/* Inside of preemption; only its files include this. preempt_victims.c: who may stop whom.
- * preempt_lift.c: what would be without them. preempt_choose.c: which of them, as few and as cheap
+/* Inside of preemption; only its files include this. victims.c: who may stop whom.
+ * lift.c: what would be without them. choose.c: which of them, as few and as cheap
  * as possible. preempt.c: in the order of the pass. */
 #ifndef REMUDA_SCHED_PASS_PREEMPT_INSIDE_H
 #define REMUDA_SCHED_PASS_PREEMPT_INSIDE_H
@@ -26,7 +26,7 @@ static inline uint64_t asker_id(const struct asker *a)
     return a->het ? a->het->id : a->e->job->w.job_id;
 }
 
-/* ---- preempt_victims.c ---- */
+/* ---- victims.c ---- */
 /* NULL = gone */
 const struct partition *run_partition(const struct cluster *cl, const struct run *r);
 /* How long it is warned before it is ended. */
@@ -35,7 +35,7 @@ bool preempt_asks(const struct asker *a); /* could it ever stop others? */
 /* All that could go now, the least loss first. */
 void victims_collect(const struct asker *a, victims *v);
 
-/* ---- preempt_lift.c ---- */
+/* ---- lift.c ---- */
 void lift(struct pass *p, struct victim *v);
 /* The victim has again what it had: it was lifted only to see whether that helps. */
 void put_back(struct pass *p, struct victim *v);
@@ -47,7 +47,7 @@ void asker_begin(struct asker *a);
 /* Could it start at that time, by counts? */
 bool asker_fits_at(struct asker *a, int64_t at_us);
 
-/* ---- preempt_choose.c ---- */
+/* ---- choose.c ---- */
 bool victims_choose(struct asker *a, victims *chosen);
 
 #endif

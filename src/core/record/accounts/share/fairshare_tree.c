@@ -1,6 +1,6 @@
 /* The table of fair share: each association at its place in a walk down the tree. They are
  * gathered, put in order, and opened from the root on; each a part at a time. */
-#include "core/record/accounts/fairshare.h"
+#include "core/record/accounts/share/fairshare.h"
 #include "core/record/accounts/use.h"
 #include "core/record/record.h"
 

@@ -5,8 +5,8 @@
 #include "sched/books/classes.h"
 #include "sched/books/limits/qos.h"
 #include "sched/books/tables.h"
-#include "sched/pass/preempt.h"
-#include "sched/pass/preempt_inside.h"
+#include "sched/pass/preempt/inside.h"
+#include "sched/pass/preempt/preempt.h"
 
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
  *
  * All is worked out anew from what the tree and its use are, in integers; for somebody who looks, a
  * part at a time. */
-#include "core/record/accounts/fairshare.h"
+#include "core/record/accounts/share/fairshare.h"
 
 #include "core/record/accounts/use.h"
 #include "core/record/record.h"

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "sched/books/classes.h"
 #include "sched/pass/components.h"
-#include "sched/pass/preempt_inside.h"
+#include "sched/pass/preempt/inside.h"
 #include "sched/pass/to_place.h"
 #include "sched/world/resv_view.h"
 

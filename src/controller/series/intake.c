@@ -1,6 +1,6 @@
 /* Heads alone are read here, on the loop: whose they are. What is behind them the writing thread
  * reads before it keeps it. */
-#include "controller/series_intake.h"
+#include "controller/series/intake.h"
 
 #include "base/alloc.h"
 #include "wire/series.h"

@@ -1,6 +1,6 @@
 /* Preemption. A job that does not fit may stop running work of partitions with a lower
  * PriorityTier. Which work is found by asking the planner's own question with that work taken
- * away (preempt_choose.c).
+ * away (choose.c).
  *
  * No victim goes in vain. A job whose turn comes anyway before its victims could be gone waits.
  * Devices and sockets are checked, not only counts. Work that was told to end remembers for
@@ -8,11 +8,11 @@
  * of what comes free, whatever its place in the queue, and takes no more victims. Suspending
  * frees CPUs at once and is done only when nothing else has to end first. A heterogeneous job
  * takes victims for all of its components together. */
-#include "sched/pass/preempt.h"
+#include "sched/pass/preempt/preempt.h"
 #include "base/alloc.h"
 #include "sched/books/limits/qos.h"
 #include "sched/books/unproven.h"
-#include "sched/pass/preempt_inside.h"
+#include "sched/pass/preempt/inside.h"
 #include "sched/pass/to_place.h"
 
 static bool suspends_only(const victims *v)

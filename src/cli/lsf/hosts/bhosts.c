@@ -77,67 +77,6 @@ static struct host_row row_of(const struct lsf_overview *o, const struct node *n
     return row;
 }
 
-/* ---- its GPUs ---- */
-
-static int64_t gpus_of(const struct node *n, struct arena *a)
-{
-    struct gres_list list;
-    return n->gres && gres_parse(n->gres, a, &list, NULL) ? gres_count(&list, "gpu") : 0;
-}
-
-/* Indexes in use: of "gpu:v100:2(IDX:0-1),…". */
-static void used_read(const struct node *n, struct idset *used)
-{
-    for (const char *at = n->alloc_gres; at && (at = strstr(at, "gpu"));) {
-        const char *open = strstr(at, "(IDX:"), *close = open ? strchr(open, ')') : NULL;
-        char list[512];
-        struct idset some = IDSET_INIT;
-        uint32_t index;
-        if (!close)
-            return;
-        size_t len = (size_t)(close - open) - 5;
-        if (len < sizeof list) {
-            memcpy(list, open + 5, len);
-            list[len] = 0;
-            if (idset_parse(&some, list, 65535, NULL))
-                for (bool more = idset_first(&some, &index); more;
-                     more = idset_next(&some, index, &index))
-                    idset_add(used, index);
-        }
-        idset_done(&some);
-        at = close;
-    }
-}
-
-static void gpus_add(struct lsf_overview *o, const struct node *n)
-{
-    struct gres_list list;
-    struct idset used = IDSET_INIT;
-    uint32_t index = 0;
-    const char *name = n->name;
-    used_read(n, &used);
-    if (n->gres && gres_parse(n->gres, o->a, &list, NULL))
-        for (size_t i = 0; i < list.n; i++) {
-            if (!text_is(list.item[i].kind, "gpu"))
-                continue;
-            for (int64_t k = 0; k < list.item[i].count && index < 65536; k++, index++) {
-                bool busy = idset_has(&used, index);
-                str_addf(&o->out, "%-18s %6u %-20s %7s %7s %5d %5d %5d %5d\n", name, index,
-                         list.item[i].type ? list.item[i].type : "gpu", "-", "-", busy, busy, 0, 0);
-                name = ""; /* LSF shows it once */
-            }
-        }
-    idset_done(&used);
-}
-
-static void gpu_head(struct lsf_overview *o)
-{
-    if (!o->noheader)
-        str_add(&o->out,
-                "HOST_NAME          GPU_ID MODEL                  MUSED    MRSV NJOBS   RUN  "
-                "SUSP   RSV\n");
-}
-
 /* ---- bhosts ---- */
 
 #define FIELD_FN(name)                                                                             \
@@ -230,14 +169,14 @@ FIELD_FN(memory_free)
 
 FIELD_FN(gpu_count)
 {
-    return number(a, gpus_of(h->n, a));
+    return number(a, lsf_gpus_of(h->n, a));
 }
 
 FIELD_FN(gpu_free)
 {
     struct idset used = IDSET_INIT;
-    used_read(h->n, &used);
-    long long n = (long long)gpus_of(h->n, a) - (long long)used.count;
+    lsf_gpus_used(h->n, &used);
+    long long n = (long long)lsf_gpus_of(h->n, a) - (long long)used.count;
     idset_done(&used);
     return number(a, n > 0 ? n : 0);
 }
@@ -245,7 +184,7 @@ FIELD_FN(gpu_free)
 FIELD_FN(gpu_used)
 {
     struct idset used = IDSET_INIT;
-    used_read(h->n, &used);
+    lsf_gpus_used(h->n, &used);
     long long n = (long long)used.count;
     idset_done(&used);
     return number(a, n);
@@ -331,7 +270,7 @@ static void hosts_print(struct lsf_overview *o, const void *const *row, size_t n
         return;
     }
     if (o->gpus && n)
-        gpu_head(o);
+        lsf_gpu_head(o);
     else if (!o->noheader && !o->longer && n)
         str_addf(&o->out,
                  "HOST_NAME          STATUS    %s   JL/U    MAX  NJOBS    RUN  SSUSP  "
@@ -340,7 +279,7 @@ static void hosts_print(struct lsf_overview *o, const void *const *row, size_t n
     for (size_t i = 0; i < n; i++) {
         const struct host_row *h = row[i];
         if (o->gpus)
-            gpus_add(o, h->n);
+            lsf_gpus_add(o, h->n);
         else if (o->longer)
             host_long(o, h);
         else
@@ -374,7 +313,7 @@ static void load_line(struct lsf_overview *o, const struct node *n)
     bool up = n->state == NODE_UP;
     str_addf(&o->out, o->wide ? "%-24s %8s" : "%-15.15s %6s", n->name, status);
     if (o->gpus)
-        str_addf(&o->out, " %5lld", (long long)gpus_of(n, o->a));
+        str_addf(&o->out, " %5lld", (long long)lsf_gpus_of(n, o->a));
     else if (up)
         str_addf(&o->out, " %5s %5.1f %5s %4s %5s %3s %5s %5s %5s %5s", "-", n->load_centi / 100.0,
                  "-", "-", "-", "-", "-", tmp ? tmp : "-", "-", mem ? mem : "-");
@@ -438,13 +377,13 @@ static bool nodes_show(struct lsf_overview *o, struct err *e)
         if (!in_queue(o, o->node.v[i]))
             continue;
         if (shown++ == 0 && o->gpus_long)
-            gpu_head(o);
+            lsf_gpu_head(o);
         else if (shown == 1)
             str_addf(&o->out, "Node               State      Procs     Load%s%s\n",
                      o->gpus ? "   GPUs    " : "",
                      o->models ? " Model              Memory  Feature" : "");
         if (o->gpus_long)
-            gpus_add(o, o->node.v[i]);
+            lsf_gpus_add(o, o->node.v[i]);
         else
             node_line(o, o->node.v[i]);
     }

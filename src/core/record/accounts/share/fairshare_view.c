@@ -1,6 +1,6 @@
 /* Fair shares as they are shown, a part at a time: what running jobs may still use is summed up,
  * the table is worked out, then told. */
-#include "core/record/accounts/fairshare.h"
+#include "core/record/accounts/share/fairshare.h"
 #include "core/record/accounts/use.h"
 #include "core/record/record.h"
 

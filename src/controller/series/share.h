@@ -19,7 +19,7 @@ void series_share_free(struct series_share *s);
  * logged, which is once until it has had room for an hour. `now_us` is monotonic. */
 bool series_share_take(struct series_share *s, const char *node, size_t bytes, int64_t now_us,
                        bool *ret_say);
-/* The node said what it may not (series_intake.h). True: that is to be logged, which is once until
+/* The node said what it may not (series/intake.h). True: that is to be logged, which is once until
  * it has said nothing of the kind for an hour. */
 bool series_share_odd(struct series_share *s, const char *node, int64_t now_us);
 

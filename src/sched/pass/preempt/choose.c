@@ -5,7 +5,7 @@
  * not for heterogeneous jobs, whose components want different nodes). Where at most FEW_MAX jobs
  * come into question, every set is tried. */
 #include "base/alloc.h"
-#include "sched/pass/preempt_inside.h"
+#include "sched/pass/preempt/inside.h"
 #include "sched/world/resv_view.h"
 
 #include <stdlib.h>

@@ -1,0 +1,85 @@
+#include "cli/accounts/import/lines.h"
+
+#include <string.h>
+#include <strings.h>
+
+void lines_find(struct taken *t)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < t->origin.n; i++) {
+        const char *end = memchr(t->text.data + at, '\n', t->text.len - at);
+        t->origin.v[i].at = at;
+        t->origin.v[i].out = false;
+        at = (size_t)(end - t->text.data) + 1;
+    }
+}
+
+const char *line_at(const struct taken *t, size_t line)
+{
+    return str_text(&t->text) + t->origin.v[line - 1].at;
+}
+
+size_t line_length(const struct taken *t, size_t line)
+{
+    size_t end = line < t->origin.n ? t->origin.v[line].at : t->text.len;
+    return end - t->origin.v[line - 1].at - 1;
+}
+
+bool line_goes_on(const struct taken *t, size_t line)
+{
+    size_t len = line_length(t, line);
+    while (len && strchr(" \t", line_at(t, line)[len - 1]))
+        len--;
+    return len && line_at(t, line)[len - 1] == '\\' && line < t->origin.n;
+}
+
+void line_mark(struct taken *t, size_t line)
+{
+    while (line_goes_on(t, line))
+        t->origin.v[line++ - 1].out = true;
+    t->origin.v[line - 1].out = true;
+}
+
+/* A comment goes on in no line: its backslash goes. */
+void lines_out(struct taken *t)
+{
+    struct str text = STR_INIT;
+    for (size_t line = 1; line <= t->origin.n; line++) {
+        struct origin *o = &t->origin.v[line - 1];
+        size_t len = line_length(t, line);
+        bool more = o->out && line_goes_on(t, line);
+        const char *from = line_at(t, line);
+        if (o->out)
+            str_addc(&text, '#');
+        while (more && from[len - 1] != '\\')
+            len--;
+        str_addn(&text, from, more ? len - 1 : len);
+        str_addc(&text, '\n');
+    }
+    str_done(&t->text);
+    t->text = text;
+    lines_find(t);
+}
+
+bool line_has_one_pair(const struct taken *t, size_t line)
+{
+    const char *at = line_at(t, line);
+    size_t pairs = 0;
+    bool quoted = false, start = true;
+    for (; *at && *at != '\n' && (quoted || *at != '#'); at++) {
+        size_t word =
+            start ? strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
+        pairs += word && at[word] == '=';
+        quoted ^= *at == '"';
+        start = *at == ' ' || *at == '\t';
+    }
+    return pairs == 1;
+}
+
+bool line_key_is(const struct taken *t, size_t line, const char *key)
+{
+    const char *at = line_at(t, line);
+    at += strspn(at, " \t");
+    size_t len = strlen(key);
+    return strncasecmp(at, key, len) == 0 && at[len] && strchr(" \t=", at[len]);
+}

@@ -1,0 +1,60 @@
+/* Which fields of a job may change, and when. */
+#include "base/list.h"
+#include "core/request/request.h"
+#include "model/job/job_attributes.h"
+
+/* Facts about the submission. */
+static const char *const fixed[] = {"array",     "batch",       "submit_line", "alloc_host",
+                                    "no_effect", "umask_plus1", "rlimits",     "get_user_env"};
+/* Fields that of a running job mean its nodes: NodeList= and NumNodes=. */
+static const char *const size_fields[] = {"nodelist", "min_nodes", "max_nodes", "node_sizes"};
+/* Fields that may change while the job runs. */
+static const char *const any_time[] = {
+    "time_limit_us", "comment",     "mail_types", "mail_user",        "requeue",
+    "extra",         "name",        "nice",       "site_factor",      "deadline_us",
+    "switches",      "time_min_us", "hold",       "switches_wait_us", "delay_boot_us",
+    "priority_asked"};
+/* And these: they mean nothing to placement. */
+static const char *const attributes[] = {
+#define X(member, ...) #member,
+    JOB_ATTRIBUTES(X)
+#undef X
+};
+
+bool update_is_taken_apart(const struct jobrec *r, const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(size_fields); i++)
+        if (text_is(name, size_fields[i]))
+            return r->j.state != JOB_PENDING;
+    return text_is(name, "hold");
+}
+
+static bool among(const char *const *names, size_t n, struct span name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (span_is(name, names[i]))
+            return true;
+    return false;
+}
+
+bool update_any_time(const struct msg_update_job *m)
+{
+    struct span rest = span_of(m->fields), piece;
+    while (m->fields && span_next(&rest, ',', &piece))
+        if (!among(any_time, ARRAY_LEN(any_time), piece) &&
+            !among(attributes, ARRAY_LEN(attributes), piece) &&
+            !among(size_fields, ARRAY_LEN(size_fields), piece))
+            return false;
+    return true;
+}
+
+const char *update_field_wrong(const struct msg_update_job *m, struct arena *a)
+{
+    struct span rest = span_of(m->fields), piece;
+    while (m->fields && span_next(&rest, ',', &piece)) {
+        const char *name = arena_strndup(a, piece.data, piece.len);
+        if (fields_find(&job_spec_fields, name) < 0 || among(fixed, ARRAY_LEN(fixed), piece))
+            return name;
+    }
+    return NULL;
+}

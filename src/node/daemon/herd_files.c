@@ -1,0 +1,47 @@
+#include "node/daemon/herd_files.h"
+
+#include "base/str.h"
+#include "io/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOCK_WAIT_MS 15000
+
+int herd_steps_open(const char *node_dir, struct err *ret_err)
+{
+    struct str path = STR_INIT;
+    int fd = -1;
+    str_addf(&path, "%s/steps", node_dir);
+    if (dir_make(str_text(&path), 0755, ret_err)) {
+        fd = open(str_text(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+            err_set(ret_err, ERR_UNAVAILABLE, "cannot open %s: %s", str_text(&path),
+                    strerror(errno));
+    }
+    str_done(&path);
+    return fd;
+}
+
+bool herd_lock_wait(const char *node_dir, struct err *ret_err)
+{
+    struct str path = STR_INIT;
+    str_addf(&path, "%s/shepherds.lock", node_dir);
+    int fd = open(str_text(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    bool ok = fd >= 0;
+    for (int waited = 0; ok && flock(fd, LOCK_EX | LOCK_NB) != 0; waited += 5) {
+        if (waited > LOCK_WAIT_MS)
+            ok = false;
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    if (fd >= 0)
+        close(fd);
+    str_done(&path);
+    return ok || err_set(ret_err, ERR_UNAVAILABLE,
+                         "%s/shepherds.lock: an earlier daemon's shepherds' parent does not end",
+                         node_dir);
+}
