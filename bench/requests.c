@@ -507,6 +507,10 @@ static void submissions(void)
     ask("sbatch -p, a partition again and again", MSG_SUBMIT, &m);
     s[0].req.partition = arena_printf(arena, "p%s", every);
     ask("sbatch -p, all partitions", MSG_SUBMIT, &m);
+    char *list = repeated(s[0].req.partition, 60000);
+    s[0].req.partition = list;
+    ask("sbatch -p, all partitions again and again", MSG_SUBMIT, &m);
+    free(list);
     s[0].req.partition = NULL;
     char *licenses = repeated("a:1", 60000), *gres = repeated("gpu:1", 60000);
     s[0].req.licenses = licenses;
@@ -519,6 +523,12 @@ static void submissions(void)
         str_addf(&types, "%sgpu:t%d:1", i ? "," : "", i);
     s[0].req.gres = str_text(&types);
     ask("sbatch --gres, 5,000 types", MSG_SUBMIT, &m);
+    str_done(&types);
+    types = STR_INIT;
+    for (int i = 0; i < 1024; i++)
+        str_addf(&types, "%sgpu:t%d:1", i ? "," : "", i);
+    s[0].req.gres = str_text(&types);
+    ask("sbatch --gres, 1,024 types", MSG_SUBMIT, &m);
     str_done(&types);
     s[0].req.gres = "gpu:8";
     s[0].req.node_sizes = "1-9999:2";
@@ -688,6 +698,28 @@ static void crontabs(void)
         &(struct msg_set_crontab){.text = "y", .entries = {e, 200}});
 }
 
+/* Twenty reservations of all nodes whose time is now. */
+static void maintenance(void)
+{
+    for (int i = 0; i < 20; i++) {
+        struct reservation r = {.name = arena_printf(arena, "now%d", i),
+                                .start_us = now_us,
+                                .duration_us = USEC_PER_HOUR,
+                                .nodes = "ALL",
+                                .users = "root",
+                                .flags = RESV_MAINT | RESV_IGNORE_JOBS | RESV_OVERLAP};
+        struct msg_update_reservation m = {.name = r.name,
+                                           .create = true,
+                                           .fields = "start_us,duration_us,nodes,users,flags",
+                                           .values = {&r, 1}};
+        say(1, &root, MSG_UPDATE_RESERVATION, &m);
+        if (answer() && answer()->refusal && !i)
+            fprintf(stderr, "maintenance: %s\n", answer()->detail);
+    }
+    query_all("sinfo, nodes, during maintenance", (struct msg_query){.what = QUERY_NODES});
+    query_all("sinfo, nodes, the next", (struct msg_query){.what = QUERY_NODES});
+}
+
 int main(int argc, char **argv)
 {
     struct config config = {0};
@@ -700,6 +732,7 @@ int main(int argc, char **argv)
     steps();
     accounting();
     crontabs();
+    maintenance();
     core_free(core);
     config_done(&config);
     effects_done(&fx);

@@ -351,6 +351,40 @@ void idset_add(struct idset *s, uint32_t id)
         change(s, id, true);
 }
 
+/* Where the last range stands whatever follows: true if these were put behind it. */
+static bool append_fast(struct idset *s, uint32_t first, uint32_t last)
+{
+    struct idrange *r = s->n ? &s->range[s->n - 1] : NULL;
+    uint64_t members = r ? range_count(r) : 0;
+    if (r && (members < 3 || (members == 3 && r->step > 1)))
+        return false;
+    if (!r || first - r->last != r->step) {
+        range_push(s, (struct idrange){first, last, 1});
+        return true;
+    }
+    if (r->step > 1 && first != last)
+        return false;
+    r->last = last;
+    s->count += (uint64_t)(last - first) + 1;
+    return true;
+}
+
+void idset_append(struct idset *s, uint32_t first, uint32_t last)
+{
+    struct idrange space[32];
+    struct idset around = {.range = space, .cap = ARRAY_LEN(space)};
+    struct builder b = {.out = &around};
+    ASSERT(first <= last && (s->n == 0 || first > s->range[s->n - 1].last));
+    if (append_fast(s, first, last))
+        return;
+    size_t begin = s->n > 2 ? s->n - 2 : 0;
+    for (size_t i = begin; i < s->n; i++)
+        builder_range(&b, s->range[i]);
+    builder_range(&b, (struct idrange){first, last, 1});
+    builder_end(&b);
+    splice(s, begin, s->n, &around);
+}
+
 bool idset_del(struct idset *s, uint32_t id)
 {
     if (!idset_has(s, id))

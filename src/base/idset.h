@@ -32,6 +32,8 @@ bool idset_parse(struct idset *s, const char *text, uint32_t max, struct err *re
 void idset_format(const struct idset *s, struct str *out);
 bool idset_has(const struct idset *s, uint32_t id);
 void idset_add(struct idset *s, uint32_t id); /* nothing if already there */
+/* All from first to last (≥ first), which are above every member that is there. */
+void idset_append(struct idset *s, uint32_t first, uint32_t last);
 bool idset_del(struct idset *s, uint32_t id); /* was it there */
 bool idset_first(const struct idset *s, uint32_t *ret_id);
 /* Smallest member > after. */

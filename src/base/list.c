@@ -1,6 +1,7 @@
 #include "base/list.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
 
 #include <string.h>
 #include <strings.h>
@@ -42,6 +43,37 @@ bool list_shares(const char *a, const char *b)
             return true;
     }
     return false;
+}
+
+static size_t words_of(const char *list)
+{
+    size_t n = *list ? 1 : 0;
+    for (const char *at = list; (at = strchr(at, ',')); at++)
+        n++;
+    return n;
+}
+
+const char *list_once(const char *list, size_t few, struct arena *a)
+{
+    if (!list || words_of(list) <= few)
+        return list;
+    struct map_str *seen = map_str_new();
+    struct span rest = span_of(list), piece;
+    struct str once = STR_INIT;
+    struct arena *words = arena_new();
+    while (span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        const char *word = arena_strndup(words, piece.data, piece.len);
+        void **slot = map_str_slot(seen, word, true, &word);
+        if (!*slot)
+            list_addf(&once, "%s", word);
+        *slot = once.data;
+    }
+    const char *made = arena_strdup(a, str_text(&once));
+    str_done(&once);
+    arena_free(words);
+    map_str_free(seen);
+    return made;
 }
 
 #define SUGGEST_WORD 64 /* longer words are near to none */

@@ -8,6 +8,7 @@
 #ifndef REMUDA_BASE_LIST_H
 #define REMUDA_BASE_LIST_H
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -20,6 +21,10 @@ bool list_has_span(const char *list, struct span word);
 bool list_has_nocase(const char *list, const char *word);
 /* Have both lists a word in common? The empty one is none. */
 bool list_shares(const char *a, const char *b);
+
+/* The list with each word once, the first of them, made in `a`; the list itself where it has at
+ * most `few` words. */
+const char *list_once(const char *list, size_t few, struct arena *a);
 
 /* Adds "; did you mean WORD?" to an error that is set, where one of the list is near to what was
  * given, and none is the same. Returns false. */

@@ -74,6 +74,14 @@ void cluster_run_inside(struct cluster *cl, uint64_t job_id, const char *reserva
 /* The running job is a component of that heterogeneous one; 0 = of none. */
 void cluster_run_het(struct cluster *cl, uint64_t job_id, uint64_t het_job_id);
 
+/* The first of the reservations whose time is now that keep the node or a part of it, and whether
+ * any of them is maintenance. */
+struct node_kept {
+    const char *reservation; /* NULL = none; the cluster's, until it changes */
+    bool maint;
+};
+void cluster_node_kept(struct cluster *cl, const char *node, int64_t now_us, struct node_kept *ret);
+
 /* In use on a node now. `gres` gets Slurm's "gpu:v100:2(IDX:0-1)" text appended. */
 struct node_use {
     int32_t cpus;

@@ -237,6 +237,30 @@ static void members_check(const struct idset *s, const bool *member, uint32_t si
     assert_true(s->count == next);
 }
 
+/* Runs put behind what is there make the set that adding one by one makes, range by range. */
+static void test_runs_are_put_behind_what_is_there(void **state)
+{
+    struct rng r = {11};
+    for (int life = 0; life < 2000; life++) {
+        struct idset runs = IDSET_INIT, ones = IDSET_INIT;
+        uint32_t next = (uint32_t)rng_below(&r, 4), gap = 1 + (uint32_t)rng_below(&r, 3);
+        for (int i = 0; i < 12; i++) {
+            uint32_t n = rng_chance(&r, 600) ? 1 : 1 + (uint32_t)rng_below(&r, 5);
+            idset_append(&runs, next, next + n - 1);
+            for (uint32_t id = next; id < next + n; id++)
+                idset_add(&ones, id);
+            next += n - 1 + (rng_chance(&r, 700) ? gap : 1 + (uint32_t)rng_below(&r, 4));
+            invariants_check(&runs);
+            struct str text = STR_INIT;
+            idset_format(&ones, &text);
+            assert_string_equal(text_of(&runs), str_text(&text));
+            str_done(&text);
+        }
+        idset_done(&runs);
+        idset_done(&ones);
+    }
+}
+
 /* A set is compared with an array of booleans, for a long random life; its text reads to the same
  * set. */
 static void test_a_set_equals_an_array_whatever_happens(void **state)
@@ -303,6 +327,7 @@ int main(void)
         cmocka_unit_test(test_the_largest_numbers_are_members_like_others),
         cmocka_unit_test(test_a_copy_is_its_own),
         cmocka_unit_test(test_formatting_appends),
+        cmocka_unit_test(test_runs_are_put_behind_what_is_there),
         cmocka_unit_test(test_a_set_equals_an_array_whatever_happens),
         cmocka_unit_test(test_any_list_of_ranges_reads_to_its_members),
     };

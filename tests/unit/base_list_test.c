@@ -39,12 +39,25 @@ static void test_words_are_joined_with_commas_between_them(void **state)
     str_done(&s);
 }
 
+static void test_long_lists_have_each_word_once(void **state)
+{
+    struct arena *a = arena_new();
+    const char *list = "b, a,b,c ,a,,b";
+    assert_ptr_equal(list_once(list, 7, a), list);
+    assert_string_equal(list_once(list, 6, a), "b,a,c,");
+    assert_string_equal(list_once("x,x", 0, a), "x");
+    assert_string_equal(list_once("", 0, a), "");
+    assert_null(list_once(NULL, 0, a));
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_word_counts_as_a_whole_without_the_blanks_around_it),
         cmocka_unit_test(test_the_empty_word_is_in_lists_that_have_one),
         cmocka_unit_test(test_two_lists_share_a_word_that_says_something),
+        cmocka_unit_test(test_long_lists_have_each_word_once),
         cmocka_unit_test(test_words_are_joined_with_commas_between_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,6 +179,27 @@ static void components_share_what_they_may_wait_for(void **unused)
     assert_int_not_equal(submit_all(spec, 4), 0);
 }
 
+/* A partition that is named twenty thousand times was looked at as often, several times over. */
+static void partitions_are_looked_at_once(void **unused)
+{
+    struct str text = STR_INIT;
+    for (int i = 0; i < 10000; i++)
+        str_addf(&text, "%smain, small", i ? "," : "");
+    struct job_spec spec = a_job("often"), values = {.req = {.partition = str_text(&text)}};
+    spec.hold = true;
+    spec.req.partition = "main,main"; /* no more than there are: as it was said, as in Slurm */
+    uint64_t id = submit(spec);
+    assert_string_equal(job(id)->spec.req.partition, "main,main");
+    spec.req.partition = str_text(&text);
+    uint64_t other = submit(spec);
+    assert_string_equal(job(other)->spec.req.partition, "main,small");
+    struct msg_update_job m = {.ids = ids_of(id), .fields = "partition", .values = {&values, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_string_equal(job(id)->spec.req.partition, "main,small");
+    str_done(&text);
+}
+
 /* Whether one of them waits for the job is looked for in a bounded number of conditions. */
 static void a_circle_is_looked_for_so_far(void **unused)
 {
@@ -437,6 +458,7 @@ int main(void)
         STORY(nodes_are_not_named_again_and_again),
         STORY(elements_do_not_pass_the_bound_of_crowds),
         STORY(components_share_what_they_may_wait_for),
+        STORY(partitions_are_looked_at_once),
         STORY(a_circle_is_looked_for_so_far),
         STORY(conditions_count_as_texts),
         STORY(what_before_names_is_bounded),

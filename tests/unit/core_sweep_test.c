@@ -223,6 +223,40 @@ static void listed_elements_are_gone_through_a_slice_at_a_time(void **unused)
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "PENDING"}), 0);
 }
 
+/* A name is looked for in all jobs there are: some of them a wake, however few have it. */
+static void jobs_of_a_name_are_looked_for_a_slice_at_a_time(void **unused)
+{
+    struct msg_job_control m = {.ids = "name=rare", .action = ACTION_UHOLD};
+    struct job_spec spec = a_job("rare");
+    spec.begin_us = w.now + 1000 * SEC;
+    uint64_t first = submit(spec);
+    many_jobs(2500);
+    uint64_t last = submit(spec);
+    am_bob();
+    uint64_t bobs = submit(spec);
+    am_alice();
+    ask_for(MSG_JOB_CONTROL, &m, 0, 1);
+    assert_null(answer());
+    uint64_t later = submit(spec);
+    int wakes = 0;
+    effects_reset(&w.fx);
+    for (; !answer(); wakes++) {
+        w.now += SEC / 100;
+        step((struct event){.kind = EV_WAKE});
+    }
+    assert_in_range(wakes, 2, 4);
+    assert_int_equal(answer()->count, 2);
+    assert_true(job(first)->spec.hold && job(last)->spec.hold);
+    assert_false(job(bobs)->spec.hold || job(later)->spec.hold);
+    m.ids = "name=nobodys";
+    ask_for(MSG_JOB_CONTROL, &m, 0, 1);
+    while (!answer()) {
+        w.now += SEC / 100;
+        step((struct event){.kind = EV_WAKE});
+    }
+    assert_int_equal(answer()->refusal, REFUSE_INVALID_JOB_ID);
+}
+
 /* The connection breaks, and the command asks again: it hears the end of the request that is under
  * way, and once more the same when that is over. */
 static void a_request_that_is_asked_again_is_worked_off_once(void **unused)
@@ -292,6 +326,7 @@ int main(void)
         STORY(a_planner_that_rests_plans_afterwards),
         STORY(listed_jobs_are_gone_through_a_slice_at_a_time),
         STORY(listed_elements_are_gone_through_a_slice_at_a_time),
+        STORY(jobs_of_a_name_are_looked_for_a_slice_at_a_time),
         STORY(a_request_that_is_asked_again_is_worked_off_once),
         STORY(what_was_asked_goes_on_without_its_command),
         STORY(lists_beyond_the_bound_are_cut),

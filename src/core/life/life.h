@@ -168,8 +168,6 @@ void resv_warn(const struct core *c, const struct job_request *req, struct str *
  * heed. *ret_shown: how many. */
 void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us,
                const struct view *v, size_t *ret_shown);
-/* Node.reserved, .maint, .reservation. */
-void resv_mark_node(const struct core *c, struct node *n, int64_t now_us);
 
 /* ---- limits.c ---- */
 /* Limits, accounts, QOS or what is insisted on changed: for all jobs anew. */

@@ -366,20 +366,3 @@ void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us,
         (*ret_shown)++;
     }
 }
-
-void resv_mark_node(const struct core *c, struct node *n, int64_t now_us)
-{
-    for (size_t i = 0; i < c->resv.n; i++) {
-        const struct reservation *r = &c->resv.v[i]->r;
-        const struct partrec *p = (r->flags & RESV_PART_NODES) ? part_find(c, r->partition) : NULL;
-        const char *nodes = p ? p->p.nodes : r->nodes;
-        struct hostlist names = HOSTLIST_INIT;
-        if (resv_is_on(r, now_us) && !text_empty(nodes) && hostlist_parse(&names, nodes, NULL) &&
-            hostlist_has(&names, n->name)) {
-            n->maint |= (r->flags & RESV_MAINT) != 0;
-            n->reservation = n->reservation ? n->reservation : r->name;
-            n->reserved = true;
-        }
-        hostlist_done(&names);
-    }
-}

@@ -12,10 +12,11 @@
 #define HOSTS_A_LOOK 16 /* of a partition; a node that is shown costs more */
 
 struct node_view {
-    size_t n;               /* places */
-    struct str *partitions; /* of each node */
-    bool *wanted;           /* each node */
-    size_t part, node;      /* the next of them */
+    size_t n;                 /* places */
+    struct str *partitions;   /* of each node */
+    bool *wanted;             /* each node */
+    struct asked_words among; /* partitions whose nodes are */
+    size_t part, node;        /* the next of them */
 };
 
 static size_t less(size_t most, size_t looks)
@@ -23,13 +24,12 @@ static size_t less(size_t most, size_t looks)
     return looks < most ? most - looks : 0;
 }
 
-/* Adds the partition's name to each of its nodes; with `among`, those of the partitions in that
- * list are wanted. */
-static size_t partition_note(const struct core *c, struct node_view *nv, const struct partition *p,
-                             const char *among)
+/* Adds the partition's name to each of its nodes; if partitions are asked for, those of these are
+ * wanted. */
+static size_t partition_note(const struct core *c, struct node_view *nv, const struct partition *p)
 {
     struct hostlist names = HOSTLIST_INIT;
-    bool chosen = among && list_has(among, p->name);
+    bool chosen = nv->among.of && asked_words_have(&nv->among, p->name);
     if (p->nodes)
         hostlist_parse(&names, p->nodes, NULL);
     for (size_t i = 0; i < names.n; i++) {
@@ -55,7 +55,11 @@ void node_complete(const struct core *c, const struct noderec *n, int64_t now_us
     copy->alloc_mem_mib = use.mem_mib;
     copy->alloc_gres = gres->len ? str_text(gres) : NULL;
     copy->planned = use.planned;
-    resv_mark_node(c, copy, now_us);
+    struct node_kept kept;
+    cluster_node_kept(c->cluster, n->n.name, now_us, &kept);
+    copy->reservation = kept.reservation;
+    copy->reserved = kept.reservation != NULL;
+    copy->maint |= kept.maint;
     copy->jobs = (int32_t)n->job.n;
     for (size_t i = 0; i < n->job.n; i++) {
         const struct jobrec *r = job_find(c, n->job.v[i]);
@@ -108,6 +112,7 @@ static void node_view_drop(void *kept)
     struct node_view *nv = kept;
     for (size_t i = 0; i < nv->n; i++)
         str_done(&nv->partitions[i]);
+    asked_words_done(&nv->among);
     free(nv->partitions);
     free(nv->wanted);
     free(nv);
@@ -122,6 +127,7 @@ static struct node_view *node_view_open(const struct core *c, const struct msg_q
     nv->wanted = xcalloc(nv->n + 1, sizeof(bool));
     for (size_t i = 0; i < nv->n; i++)
         nv->wanted[i] = !q->partitions;
+    nv->among = asked_words_read(q->partitions);
     at->kept = nv;
     at->drop = node_view_drop;
     return nv;
@@ -135,7 +141,7 @@ enum refusal query_nodes(const struct core *c, const struct msg_query *q, int64_
     struct node_view *nv = at->kept ? at->kept : node_view_open(c, q, at);
     enum refusal refusal = REFUSE_NONE;
     for (; nv->part < c->part.n && most; nv->part++)
-        most = less(most, partition_note(c, nv, &c->part.v[nv->part]->p, q->partitions));
+        most = less(most, partition_note(c, nv, &c->part.v[nv->part]->p));
     if (nv->part >= c->part.n && named && nv->node == 0)
         refusal = names_choose(c, nv, named, q->partitions != NULL, detail);
     for (; nv->part >= c->part.n && !refusal && nv->node < nv->n && nv->node < c->node.n && most;
@@ -181,21 +187,31 @@ static size_t partition_show(const struct core *c, const struct partrec *p, cons
 }
 
 struct part_view {
+    struct asked_words names;
     size_t next, shown;
 };
+
+static void part_view_drop(void *kept)
+{
+    struct part_view *k = kept;
+    asked_words_done(&k->names);
+    free(k);
+}
 
 enum refusal query_partitions(const struct core *c, const struct msg_query *q, const struct view *v,
                               struct str *detail, struct query_at *at, size_t most)
 {
     ASSERT(most > 0);
     if (!at->kept) {
-        at->kept = xcalloc(1, sizeof(struct part_view));
-        at->drop = free;
+        struct part_view *made = xcalloc(1, sizeof *made);
+        made->names = asked_words_read(q->names);
+        at->kept = made;
+        at->drop = part_view_drop;
     }
     struct part_view *k = at->kept;
     for (; k->next < c->part.n && most; k->next++) {
         const struct partrec *p = c->part.v[k->next];
-        bool wanted = !q->names || list_has(q->names, p->p.name);
+        bool wanted = asked_words_have(&k->names, p->p.name);
         most = less(most, wanted ? partition_show(c, p, v) : 1);
         k->shown += wanted;
     }

@@ -4,6 +4,8 @@
 #include "core/record/record.h"
 #include "core/request/request.h"
 
+#include <string.h>
+
 #define LOOKED_MOST     65536 /* jobs, for one request */
 #define COMPONENTS_MOST (2 * LIMIT_DEPENDENCIES)
 
@@ -86,17 +88,33 @@ static bool list_check(const struct core *c, const struct jobrec *r,
     return ok;
 }
 
-bool components_fit(const struct core *c, uint64_t first, size_t n, struct err *ret_err)
+/* As dependency_parse would find them: of each word one for each job it names. */
+static size_t conditions_of(const char *text)
 {
-    ASSERT(n > 0 && job_find(c, first) && job_find(c, first + n - 1));
+    static const char between[] = ",?&|()!";
     size_t sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += job_find(c, first + i)->deps.n;
-    return n == 1 || sum <= COMPONENTS_MOST ||
-           err_set(ret_err, ERR_LIMIT,
-                   "the components of a heterogeneous job wait for at most %u conditions "
-                   "together: let one job wait for many, and the components for that one",
-                   COMPONENTS_MOST);
+    for (const char *at = text + strspn(text, between); *at; at += strspn(at, between)) {
+        size_t colons = 0;
+        for (; *at && !strchr(between, *at); at++)
+            colons += *at == ':';
+        sum += colons ? colons : 1;
+    }
+    return sum;
+}
+
+bool components_fit(const struct msg_submit *m, struct str *detail)
+{
+    const struct job_spec *spec = m->specs.v;
+    size_t sum = 0;
+    for (size_t i = 0; i < m->specs.n && sum <= COMPONENTS_MOST; i++)
+        sum += text_empty(spec[i].dependency) ? 0 : conditions_of(spec[i].dependency);
+    if (m->specs.n < 2 || sum <= COMPONENTS_MOST)
+        return true;
+    str_addf(detail,
+             "the components of a heterogeneous job wait for at most %u conditions together: let "
+             "one job wait for many, and the components for that one",
+             COMPONENTS_MOST);
+    return false;
 }
 
 bool before_check(const struct core *c, const struct jobrec *r, const char *text,

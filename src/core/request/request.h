@@ -74,9 +74,9 @@ bool before_check(const struct core *c, const struct jobrec *r, const char *text
                   struct err *ret_err);
 /* r is there, and before_check allowed the text: those whom it names wait for r from now on. */
 void before_apply(struct core *c, const struct jobrec *r, const char *text);
-/* May so many components, from that job on, wait for all that they wait for? It is looked at for
- * each of them, now and whenever one of the jobs ends. */
-bool components_fit(const struct core *c, uint64_t first, size_t n, struct err *ret_err);
+/* May its components wait for as much as they are to wait for? It is looked at for each of them,
+ * now and whenever one of the jobs ends. It is counted before anything is made of it. */
+bool components_fit(const struct msg_submit *m, struct str *detail);
 
 /* ---- crontab.c ---- */
 void req_set_crontab(struct core *c, const struct msg_set_crontab *m);
@@ -213,6 +213,9 @@ void req_finish_job(struct core *c, const struct msg_finish_job *m);
 /* ---- submit_host.c ---- */
 /* AllocNodes=. */
 enum refusal submit_host_check(const struct core *c, const char *partitions, struct str *why);
+/* The list, with each partition once if it names more than there are: each name is looked at
+ * several times. Lives as long as the turn. */
+const char *partitions_once(const struct core *c, const char *partitions);
 
 /* ---- submit_try.c ---- */
 /* When and where n records that are not kept would start, all together, if they were submitted

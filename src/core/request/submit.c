@@ -97,8 +97,7 @@ static enum refusal dependencies_take(struct core *c, struct submission *s, uint
         struct err err = {0};
         const char *asked = s->draft[i].spec.dependency;
         if (text_empty(asked) ||
-            (before_check(c, r, asked, &err) && dependencies_set(c, r, asked, &err) &&
-             components_fit(c, first, i + 1, &err)))
+            (before_check(c, r, asked, &err) && dependencies_set(c, r, asked, &err)))
             continue;
         for (size_t k = 0; k < s->n; k++)
             job_forget(c, job_find(c, first + k));

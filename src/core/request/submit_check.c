@@ -46,6 +46,7 @@ static enum refusal partition_check(struct core *c, struct submission *s, struct
         return submission_refuse(
             s, REFUSE_INVALID_PARTITION,
             "no partition was asked for and none is the default: name one with --partition");
+    spec->req.partition = partitions_once(c, spec->req.partition);
     return REFUSE_NONE;
 }
 
@@ -287,6 +288,8 @@ enum refusal submission_check(struct core *c, struct submission *s)
     if (!s->m->test_only && map_u64_count(c->jobs.by_id) + s->n > (size_t)c->settings.max_job_count)
         return submission_refuse(s, REFUSE_QUEUE_FULL, "the queue is full: MaxJobCount is %d",
                                  c->settings.max_job_count);
+    if (!components_fit(s->m, &s->detail))
+        return REFUSE_DEPENDENCY;
     if (!user_room_fits(c, s->m, &s->detail))
         return REFUSE_TOO_LARGE;
     for (size_t i = 0; i < s->n; i++) {

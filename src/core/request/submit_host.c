@@ -1,4 +1,5 @@
 /* AllocNodes= of a partition: the hosts from which jobs may be submitted to it. */
+#include "base/list.h"
 #include "core/request/request.h"
 
 #include <string.h>
@@ -15,6 +16,11 @@ static bool host_listed(const char *list, const char *host)
                                                      strncmp(names.name[i], host, shorter) == 0);
     hostlist_done(&names);
     return found;
+}
+
+const char *partitions_once(const struct core *c, const char *partitions)
+{
+    return list_once(partitions, c->part.n, c->turn.fx->arena);
 }
 
 enum refusal submit_host_check(const struct core *c, const char *partitions, struct str *why)

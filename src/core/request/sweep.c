@@ -41,7 +41,7 @@ struct sweep {
     void *body, *ctx;
     struct peer peer;
     uint64_t conn, seq, request;
-    /* by filters */
+    /* by filters, or by a name */
     struct map_walk at;
     uint64_t below; /* jobs that came later are not meant */
     /* by references; NULL = by filters */
@@ -49,6 +49,7 @@ struct sweep {
     const char *text;   /* the one at hand; NULL = none is */
     struct job_ref ref; /* the same, unless it is a name */
     bool named, many;   /* many: it means more than one job */
+    bool any, walked;   /* of a name: a live job has it; all there are were looked at */
     VEC(uint64_t) job;  /* that it means */
     size_t next;
     uint32_t split_from; /* elements that still wait from there on are meant, too */
@@ -125,22 +126,28 @@ static void outcome_add(struct sweep *s, const char *ref, enum refusal refusal, 
 
 /* ---- by references ---- */
 
-static void name_begin(struct core *c, struct sweep *s, const char *name)
+static void name_begin(struct sweep *s, const char *name)
 {
-    struct map_walk w = {0};
-    bool any = false;
     s->text = name;
     s->named = true;
-    while (map_u64_next(c->jobs.by_id, &w)) {
-        const struct jobrec *r = w.value;
-        if (!job_live(r) || !text_is(r->j.spec.name, name))
+}
+
+/* The next job of that name that he may manage; NULL: none is left, or the slice is over. */
+static struct jobrec *name_next(struct core *c, struct sweep *s, struct sweep_slice *left)
+{
+    while (!s->walked && left->looks > 0) {
+        left->looks--;
+        s->walked = !map_u64_next(c->jobs.by_id, &s->at) || s->at.key >= s->below;
+        struct jobrec *r = s->walked ? NULL : s->at.value;
+        if (!r || !job_live(r) || !text_is(r->j.spec.name, s->text))
             continue;
-        any = true;
+        s->any = true;
         if (may_manage(c, r))
-            vec_push(&s->job, r->j.id);
+            return r;
     }
-    if (!any)
-        outcome_add(s, name, REFUSE_INVALID_JOB_ID, NULL);
+    if (s->walked && !s->any)
+        outcome_add(s, s->text, REFUSE_INVALID_JOB_ID, NULL);
+    return NULL;
 }
 
 /* What makes it more than one request may ask for. */
@@ -191,7 +198,7 @@ static void ref_begin(struct core *c, struct sweep *s, const char *text, struct 
 static void next_begin(struct core *c, struct sweep *s, struct sweep_slice *left)
 {
     if (text_starts_nocase(s->rest, "name=")) {
-        name_begin(c, s, s->rest + strlen("name="));
+        name_begin(s, s->rest + strlen("name="));
         s->rest = "";
         return;
     }
@@ -214,10 +221,10 @@ static void job_do(struct core *c, struct sweep *s, struct jobrec *r)
 }
 
 /* The next job that the reference at hand means; NULL: it means no more. */
-static struct jobrec *job_next(struct core *c, struct sweep *s)
+static struct jobrec *job_next(struct core *c, struct sweep *s, struct sweep_slice *left)
 {
     jobrec_vec split = {0};
-    struct jobrec *r = NULL;
+    struct jobrec *r = s->named ? name_next(c, s, left) : NULL;
     while (!r && s->next < s->job.n) /* one that is gone by now was over */
         r = job_find(c, s->job.v[s->next++]);
     if (!r && !s->named && !s->ref.has_step && ref_split(c, &s->ref, &s->split_from, 1, &split))
@@ -237,11 +244,11 @@ static bool refs_slice(struct core *c, struct sweep *s, struct sweep_slice left)
             next_begin(c, s, &left);
             continue;
         }
-        struct jobrec *r = job_next(c, s);
+        struct jobrec *r = job_next(c, s, &left);
         if (r) {
             job_do(c, s, r);
             left.jobs--;
-        } else {
+        } else if (!s->named || s->walked) {
             ref_end(s);
         }
     }

@@ -211,6 +211,7 @@ static void trial_make(const struct core *c, const struct jobrec *r, struct upda
     if (given(u, "later_env")) /* adds to what there is */
         u->trial.later_env =
             later_env_add(r->j.spec.later_env, u->values->later_env, c->turn.fx->arena);
+    u->trial.req.partition = partitions_once(c, u->trial.req.partition);
     memory_choose(u);
     tasks_raise(u);
     deadline_shortest(&u->trial);

@@ -38,17 +38,26 @@ static void deal_packed(struct dealing *d, int32_t rest)
         }
 }
 
+/* The next n tasks. */
+static void ids_append(struct idset *ids, int32_t *task, int32_t n)
+{
+    if (n <= 0)
+        return;
+    idset_append(ids, (uint32_t)*task, (uint32_t)(*task + n - 1));
+    *task += n;
+}
+
 /* Blocks of tasks in turn; `ids` notes who got which. */
 static void deal_planes(struct dealing *d, int32_t size, struct idset *ids)
 {
     int32_t task = 0;
     while (task < d->w->ntasks)
-        for (size_t i = 0; i < d->n; i++)
-            for (int32_t k = 0;
-                 d->chosen[i] && k < size && task < d->w->ntasks && d->tasks[i] < d->cap[i]; k++) {
-                d->tasks[i]++;
-                idset_add(&ids[i], (uint32_t)task++);
-            }
+        for (size_t i = 0; i < d->n && task < d->w->ntasks; i++) {
+            int64_t rest = least(d->w->ntasks - task, d->cap[i] - d->tasks[i]);
+            int32_t n = d->chosen[i] ? (int32_t)least(size, rest) : 0;
+            d->tasks[i] += n > 0 ? n : 0;
+            ids_append(&ids[i], &task, n);
+        }
 }
 
 static void deal_as_told(struct dealing *d, struct idset *ids)
@@ -64,8 +73,7 @@ static void number_blocks(struct dealing *d, struct idset *ids)
 {
     int32_t task = 0;
     for (size_t i = 0; i < d->n; i++)
-        for (int32_t k = 0; k < d->tasks[i]; k++)
-            idset_add(&ids[i], (uint32_t)task++);
+        ids_append(&ids[i], &task, d->tasks[i]);
 }
 
 void step_deal(struct dealing *d, struct idset *ids)

@@ -134,15 +134,14 @@ static bool list_parse(const char *text, const char *kind, enum repeated repeate
 {
     struct span rest = span_of(text), piece;
     item_vec items = {0};
-    bool ok = true;
     size_t n = 0;
+    while (n <= PIECES_MOST && piece_next(&rest, &piece))
+        n++;
+    bool ok = n <= PIECES_MOST ||
+              err_set(ret_err, ERR_LIMIT, "a list of resources has at most %d items", PIECES_MOST);
+    rest = span_of(text);
     while (ok && piece_next(&rest, &piece)) {
         struct gres_item item;
-        if (++n > PIECES_MOST) {
-            ok = err_set(ret_err, ERR_LIMIT, "a list of resources has at most %d items",
-                         PIECES_MOST);
-            break;
-        }
         if (!kind)
             piece = prefix_drop(piece);
         if (!piece.len || span_is_nocase(piece, "none"))

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/hostlist.h"
+#include "sched/books/settle.h"
 #include "sched/books/tables.h"
 
 #include <stdlib.h>
@@ -60,7 +61,8 @@ void cluster_put_reservation(struct cluster *cl, const struct reservation *r)
     if (s->arena)
         arena_free(s->arena);
     s->arena = a;
-    cl->derived.stale = true;
+    s->made = false;
+    cl->derived.resv_stale = true;
 }
 
 bool cluster_knows_reservation(const struct cluster *cl, const struct reservation *r)
@@ -82,7 +84,7 @@ void cluster_remove_reservation(struct cluster *cl, const char *name)
     }
     cl->resv.v[s->number - 1] = NULL;
     resv_free(s);
-    cl->derived.stale = true;
+    cl->derived.resv_stale = true;
 }
 
 void cluster_run_inside(struct cluster *cl, uint64_t job_id, const char *reservation)
@@ -189,6 +191,7 @@ static void part_follow(struct cluster *cl, struct sresv *s)
 static void resv_make(struct cluster *cl, struct sresv *s)
 {
     vec_clear(&s->part);
+    s->made = true;
     if (s->r.flags & RESV_PART_NODES)
         part_follow(cl, s);
     else if (!text_empty(s->r.holds))
@@ -208,10 +211,10 @@ static void resv_make(struct cluster *cl, struct sresv *s)
             bit_set(s->nodes, s->part.v[i].node);
 }
 
-void resv_settle(struct cluster *cl)
+void resv_settle(struct cluster *cl, bool all)
 {
     for (size_t i = 0; i < cl->resv.n; i++)
-        if (cl->resv.v[i])
+        if (cl->resv.v[i] && (all || !cl->resv.v[i]->made))
             resv_make(cl, cl->resv.v[i]);
 }
 
@@ -235,17 +238,34 @@ size_t resv_windows(const struct cluster *cl, const struct reservation *r, int64
     return n;
 }
 
+static bool keeps_of(const struct sresv *s, uint32_t node)
+{
+    const struct rpart key = {.node = node};
+    return s->part.n && bsearch(&key, s->part.v, s->part.n, sizeof key, part_order);
+}
+
 bool resv_keeps_now(const struct cluster *cl, uint32_t node, int64_t now_us,
                     const struct sresv *but)
 {
     ASSERT(node < cl->node.n);
     for (size_t i = 0; i < cl->resv.n; i++) {
         const struct sresv *s = cl->resv.v[i];
-        if (!s || s == but || !resv_is_on(&s->r, now_us))
-            continue;
-        for (size_t k = 0; k < s->part.n; k++)
-            if (s->part.v[k].node == node)
-                return true;
+        if (s && s != but && resv_is_on(&s->r, now_us) && keeps_of(s, node))
+            return true;
     }
     return false;
+}
+
+void cluster_node_kept(struct cluster *cl, const char *node, int64_t now_us, struct node_kept *ret)
+{
+    cluster_settle(cl);
+    const struct snode *n = cluster_node(cl, node);
+    *ret = (struct node_kept){0};
+    for (size_t i = 0; n && i < cl->resv.n; i++) {
+        const struct sresv *s = cl->resv.v[i];
+        if (!s || !resv_is_on(&s->r, now_us) || !keeps_of(s, n->idx))
+            continue;
+        ret->reservation = ret->reservation ? ret->reservation : s->r.name;
+        ret->maint |= (s->r.flags & RESV_MAINT) != 0;
+    }
 }

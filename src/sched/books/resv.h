@@ -22,6 +22,7 @@ struct sresv {
     struct arena *arena;
     VEC(struct rpart) part; /* ascending by node; made when the cluster is settled */
     uint64_t *nodes;        /* bitmap; NULL = its jobs may use any (FLEX, ANY_NODES) */
+    bool made;              /* part and nodes are those of r */
 };
 
 struct window {
@@ -29,8 +30,9 @@ struct window {
 };
 #define WINDOWS_MAX 64 /* times of a recurring reservation that are looked ahead */
 
-/* All of them, after nodes, partitions or times changed. */
-void resv_settle(struct cluster *cl);
+/* What they keep: of all of them, after nodes, partitions or times changed, or of those that are
+ * new or changed themselves. */
+void resv_settle(struct cluster *cl, bool all);
 void resvs_free(struct cluster *cl);
 /* The windows that end after now_us, ascending; returns how many. */
 size_t resv_windows(const struct cluster *cl, const struct reservation *r, int64_t now_us,

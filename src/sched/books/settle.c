@@ -127,8 +127,15 @@ static void group_count(struct cluster *cl, const struct group *g)
 
 void cluster_settle(struct cluster *cl)
 {
-    if (!cl->derived.stale)
+    if (!cl->derived.stale && !cl->derived.resv_stale)
         return;
+    cl->derived.version++;
+    cl->derived.resv_stale = false;
+    if (!cl->derived.stale) {
+        resv_settle(cl, false);
+        cluster_settle(cl); /* a resource that only a reservation names made a dimension */
+        return;
+    }
     cl->policy.share_max = share_max(cl);
     cl->part.by_user = false;
     for (size_t i = 0; i < cl->part.n; i++)
@@ -143,7 +150,6 @@ void cluster_settle(struct cluster *cl)
     for (size_t i = 0; i < cl->group.n; i++)
         group_count(cl, cl->group.v[i]);
     cl->derived.stale = false;
-    cl->derived.version++;
     cl->derived.up_version++;
     free(cl->node.free);
     cl->node.free = xcalloc(cl->node.n * cl->dim.n + 1, sizeof cl->node.free[0]);
@@ -151,6 +157,6 @@ void cluster_settle(struct cluster *cl)
         node_recount(cl, cl->node.v[i]);
     classes_regroup(cl);
     topo_settle(cl);
-    resv_settle(cl);
-    cluster_settle(cl); /* a resource that only a reservation names made a dimension */
+    resv_settle(cl, true);
+    cluster_settle(cl);
 }

@@ -367,6 +367,7 @@ struct part_book {       /* cluster.c */
 /* What follows from nodes, partitions and dimensions (settle.c). */
 struct derived {
     bool stale;          /* they changed: settle before use */
+    bool resv_stale;     /* only a reservation did */
     uint64_t version;    /* grows each time; classes made for an older one are made again */
     uint64_t up_version; /* grows when a node becomes available or not */
     int64_t cpus, gpus;  /* of all nodes */
