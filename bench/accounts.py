@@ -44,7 +44,7 @@ def tree(Cluster, run, row, stage):
         row("accounts-load", c.time(stage / "bin/sacctmgr", "-i", "load", c.dir / "site.cfg"), "s", f"{n:,} associations", "")
         row("accounts-show", min(c.time(stage / "bin/sacctmgr", "show", "assoc", "-P") for _ in range(3)), "s", "sacctmgr show assoc -P", "", at_most(1, "s"))
         time.sleep(1.5)  # then what the load left free is the system's again
-        row("accounts-bytes-loaded", (c.rss() - before) / n, "bytes each", "after the load, with one limit each", "", at_most(450, "bytes", scaled=False))
+        row("accounts-bytes-loaded", (c.rss() - before) / n, "bytes each", "after the load, with one limit each", "", at_most(400, "bytes", scaled=False))
         full = min(restart(c, run, stage) for _ in range(3))
         row("accounts-start", full, "s", f"{empty:.2f} s without", f"{full / empty:.2f} x", ratio_at_most(1.5, full / empty))
         each = (c.rss() - before) / n

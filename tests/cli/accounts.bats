@@ -308,3 +308,21 @@ waits_for() {
     scancel "$first"
     eventually eval '[ "$(squeue -h -j $fourth -o %r)" = QOSGrpCpuLimit ]'
 }
+
+@test "show stats: how often the controller was asked, in Slurm's layout; clear stats counts anew" {
+    sacctmgr -n show qos >/dev/null
+    run -0 sacctmgr show stats
+    [[ "${lines[1]}" =~ ^"sacctmgr show stats output at "[A-Z][a-z]{2}\ .*\ \([0-9]+\)$ ]]
+    [[ "${lines[2]}" =~ ^"Data since                    "[A-Z][a-z]{2}\ .*\ \([0-9]+\)$ ]]
+    [[ "$output" != *rollup* ]]
+    [[ "$output" =~ $'\nRemote Procedure Call statistics by message type\n\t'[A-Z_]+\ *\(\ *[0-9]+\)\ count:[0-9]+\ +ave_time:[0-9]+\ +total_time:[0-9]+ ]]
+    [[ "$output" =~ $'\nRemote Procedure Call statistics by user\n\t'"root                (         0) count:"([0-9]+) ]]
+    before=${BASH_REMATCH[1]}
+    [ "$before" -gt 2 ]
+    run -0 sacctmgr clear stats
+    [ -z "$output" ]
+    run -0 sacctmgr show stats
+    [[ ! "$output" =~ "root                (         0) count:"([0-9]+) || ${BASH_REMATCH[1]} -lt $before ]]
+    run -1 sacctmgr clear jobs
+    [ "${lines[0]}" = "No valid entity in list command" ]
+}

@@ -169,7 +169,7 @@ enum entity {
     X(GRACE_TIME, "gracetime", 3, 0, ON(QOS))                                                                \
     X(IDS, "ids", 1, ON(ASSOC) | ON(QOS) | ON(TRES) | ON(TRANSACTION) | ON(WCKEY) | ON(RESERVATION), 0)      \
     X(LIMIT_FACTOR, "limitfactor", 6, 0, ON(QOS))                                                            \
-    X(NAMES, "names", 1, ~0u, 0)                                                                             \
+    X(NAMES, "names", 1, ~ON(ASSOC), 0)                                                                      \
     X(NEW_NAME, "newname", 4, 0, ON(USER))                                                                   \
     X(NODES, "nodes", 1, ON(EVENT) | ON(RESERVATION), 0)                                                     \
     X(ONLY_DEFAULTS, "onlydefaults", 4, ON(ASSOC), 0)                                                        \
@@ -297,6 +297,8 @@ void accounts_show(struct sacctmgr *s,
                    const struct specs *sp);                   /* account, user, association, QOS */
 void others_show(struct sacctmgr *s, const struct specs *sp); /* all the others */
 void events_show(struct sacctmgr *s, const struct specs *sp);
+void stats_show(struct sacctmgr *s);
+void stats_clear(struct sacctmgr *s); /* counts anew */
 void reservations_show(struct sacctmgr *s, const struct specs *sp);
 void problems_show(struct sacctmgr *s, const struct specs *sp);
 void accounts_json(struct sacctmgr *s, const struct book *b, const struct account_row *row,

@@ -375,7 +375,9 @@ static void value_say(const struct resource_limit_row *row, const struct limit *
     str_add(out, out->len ? "," : "");
     if (l->tres)
         str_addf(out, "%s=", l->tres);
-    if (row->unit == UNIT_MINUTES)
+    if (l->value < 0)
+        str_add(out, "NONE"); /* of what is to be set: taken back */
+    else if (row->unit == UNIT_MINUTES)
         duration_format(l->value * USEC_PER_MIN, out);
     else if (l->tres && (text_is(l->tres, "mem") || text_is(l->tres, "vmem")))
         size_format_mib(l->value, 0, out);

@@ -409,9 +409,7 @@ void others_show(struct sacctmgr *s, const struct specs *sp)
     case ENTITY_CONFIGURATION: configuration_show(s); break;
     case ENTITY_RESERVATION: reservations_show(s, sp); break;
     case ENTITY_EVENT: events_show(s, sp); break;
-    case ENTITY_STATS:
-        sacctmgr_fail(s, "stats: there is no slurmdbd; sdiag has the controller's counts");
-        break;
+    case ENTITY_STATS: stats_show(s); break;
     case ENTITY_INSTANCE:
         sacctmgr_fail(s, "instance: no instances of clouds are kept; sacctmgr show event has when "
                          "nodes went and came");

@@ -152,11 +152,11 @@ static void shutdown_run(struct sacctmgr *s, int n, char **word)
 static void clear_run(struct sacctmgr *s, int n, char **word)
 {
     if (!n || !text_starts_nocase("stats", word[0]) || !*word[0]) {
-        sacctmgr_refuse(s, "No valid entity in clear command");
+        sacctmgr_refuse(s, "No valid entity in list command"); /* Slurm's word, here too */
         sacctmgr_refuse(s, "Input line must include \"Stats\"");
         return;
     }
-    sacctmgr_fail(s, "clear stats: there is no slurmdbd; sdiag -r clears the controller's counts");
+    stats_clear(s);
 }
 
 static void ping_run(struct sacctmgr *s, int n, char **word)
@@ -205,7 +205,7 @@ static const struct sacctmgr_command {
      "and "
      "back"},
     {"associations", 3, NULL, TOGGLE_ASSOCIATIONS, "from now on, list associations too"},
-    {"clear", 2, clear_run, TOGGLE_NONE, NULL},
+    {"clear", 2, clear_run, TOGGLE_NONE, "stats: count anew what show stats shows"},
     {"create", 2, add_run, TOGGLE_NONE, NULL},
     {"delete", 3, delete_run, TOGGLE_NONE,
      "account | user | qos | coordinator | wckey where KEY=VALUE…"},
@@ -229,7 +229,7 @@ static const struct sacctmgr_command {
     {"show", 3, show_run, TOGGLE_NONE,
      "account, association, cluster, configuration, event, problem, qos, reservation, runawayjobs, "
      "stats, transaction, tres, user, wckey [where] [KEY=VALUE…] [format=…]"},
-    {"shutdown", 2, shutdown_run, TOGGLE_NONE, NULL},
+    {"shutdown", 4, shutdown_run, TOGGLE_NONE, NULL},
     {"verbose", 4, NULL, TOGGLE_VERBOSE, NULL},
     {"version", 4, version_run, TOGGLE_NONE, "version"},
 };

@@ -20,7 +20,7 @@ static void limits_say(struct taking *t, int width)
         struct sacctmgr_owner o = {0};
         struct str text = STR_INIT;
         for (size_t k = 0; k < t->limit.n; k++)
-            if (t->limit.v[k].what == i && t->limit.v[k].value >= 0)
+            if (t->limit.v[k].what == i)
                 vec_push(&o.limit, &t->limit.v[k]);
         owner_limit_say(&o, (enum resource_limit)i, false, &text);
         if (text.len)

@@ -4,15 +4,13 @@
 #include "base/duration.h"
 #include "base/vec.h"
 #include "cli/program/commands.h"
+#include "cli/record/rpcs.h"
 #include "cli/table/json_slurm.h"
 #include "cli/table/listing_command.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-/* Messages of a kind, or of a user. */
-typedef VEC(struct rpc_count) rpc_vec;
 
 struct sdiag {
     struct listing l;
@@ -57,22 +55,6 @@ static void diag_take(void *ctx, const void *record)
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-/* "Sat Nov 21 09:04:57 2026 (1795251897)" */
-static void time_line(const char *label, int64_t us)
-{
-    time_t at = (time_t)(us / USEC_PER_SEC);
-    struct tm local;
-    char text[64] = "N/A";
-    if (us && localtime_r(&at, &local))
-        strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y", &local);
-    printf("%s%s (%lld)\n", label, text, (long long)at);
-}
-
-static long long mean(int64_t sum, uint64_t n)
-{
-    return n ? (long long)(sum / (int64_t)n) : 0;
-}
-
 static long long minutes(const struct diag *d)
 {
     int64_t span = (d->now_us - d->reset_us) / USEC_PER_MIN;
@@ -82,8 +64,8 @@ static long long minutes(const struct diag *d)
 static void jobs_print(const struct diag *d)
 {
     puts("*******************************************************");
-    time_line("sdiag output at ", d->now_us);
-    time_line("Data since      ", d->reset_us);
+    diag_time_print("sdiag output at ", d->now_us);
+    diag_time_print("Data since      ", d->reset_us);
     puts("*******************************************************");
     printf("Server thread count:  %llu\n", (unsigned long long)d->connections);
     puts("RPC queue enabled:    0");
@@ -97,7 +79,7 @@ static void jobs_print(const struct diag *d)
     printf("Jobs canceled:  %llu\n", (unsigned long long)d->jobs_cancelled);
     printf("Jobs failed:    %llu\n", (unsigned long long)d->jobs_failed);
     printf("Jobs preempted: %llu\n\n", (unsigned long long)d->jobs_preempted);
-    time_line("Job states ts:  ", d->now_us);
+    diag_time_print("Job states ts:  ", d->now_us);
     printf("Jobs pending:   %llu\n", (unsigned long long)d->jobs_pending);
     printf("Jobs running:   %llu\n", (unsigned long long)d->jobs_running);
 }
@@ -120,7 +102,7 @@ static void rounds_print(const struct diag *d)
 {
     puts("\nRounds of the controller's loop (microseconds in which nobody is heard):");
     printf("\tLongest round: %lld\n", (long long)d->round_max_us);
-    printf("\tMean round:    %lld\n", mean(d->round_sum_us, d->rounds));
+    printf("\tMean round:    %lld\n", diag_mean(d->round_sum_us, d->rounds));
     printf("\tTotal rounds:  %llu\n", (unsigned long long)d->rounds);
     lengths_print(d);
 }
@@ -131,8 +113,8 @@ static void plans_print(const struct diag *d)
     printf("\tLast cycle:   %lld\n", (long long)d->plan_last_us);
     printf("\tMax cycle:    %lld\n", (long long)d->plan_max_us);
     printf("\tTotal cycles: %llu\n", (unsigned long long)d->plans);
-    printf("\tMean cycle:   %lld\n", mean(d->plan_sum_us, d->plans));
-    printf("\tMean depth cycle:  %lld\n", mean((int64_t)d->considered_sum, d->plans));
+    printf("\tMean cycle:   %lld\n", diag_mean(d->plan_sum_us, d->plans));
+    printf("\tMean depth cycle:  %lld\n", diag_mean((int64_t)d->considered_sum, d->plans));
     printf("\tCycles per minute: %lld\n", (long long)d->plans / minutes(d));
     printf("\tLast queue length: %llu\n", (unsigned long long)d->considered);
     puts("\nBackfilling stats");
@@ -142,52 +124,18 @@ static void plans_print(const struct diag *d)
            (unsigned long long)d->backfilled);
     puts("\tTotal backfilled heterogeneous job components: 0");
     printf("\tTotal cycles: %llu\n", (unsigned long long)d->plans);
-    time_line("\tLast cycle when: ", d->plan_at_us);
+    diag_time_print("\tLast cycle when: ", d->plan_at_us);
     printf("\tLast cycle: %lld\n", (long long)d->plan_last_us);
     printf("\tMax cycle:  %lld\n", (long long)d->plan_max_us);
-    printf("\tMean cycle: %lld\n", mean(d->plan_sum_us, d->plans));
+    printf("\tMean cycle: %lld\n", diag_mean(d->plan_sum_us, d->plans));
     printf("\tLast depth cycle: %llu\n", (unsigned long long)d->considered);
     printf("\tLast depth cycle (try sched): %llu\n", (unsigned long long)d->considered);
-    printf("\tDepth Mean: %lld\n", mean((int64_t)d->considered_sum, d->plans));
-    printf("\tDepth Mean (try depth): %lld\n", mean((int64_t)d->considered_sum, d->plans));
+    printf("\tDepth Mean: %lld\n", diag_mean((int64_t)d->considered_sum, d->plans));
+    printf("\tDepth Mean (try depth): %lld\n", diag_mean((int64_t)d->considered_sum, d->plans));
     printf("\tLast queue length: %llu\n", (unsigned long long)d->considered);
-    printf("\tQueue length mean: %lld\n", mean((int64_t)d->considered_sum, d->plans));
+    printf("\tQueue length mean: %lld\n", diag_mean((int64_t)d->considered_sum, d->plans));
     puts("\tLast table size: 0\n\tMean table size: 0");
     puts("\nLatency for 1000 calls to gettimeofday(): 0 microseconds");
-}
-
-static void rpcs_read(const char *text, struct arena *a, rpc_vec *ret)
-{
-    struct span rest = span_of(text);
-    struct rpc_count one;
-    while (rpc_counts_next(&rest, a, &one))
-        vec_push(ret, one);
-}
-
-static int64_t sort_value(const struct rpc_count *r, int sort)
-{
-    return sort == 'i'   ? -(int64_t)r->number
-           : sort == 't' ? (int64_t)r->us
-           : sort == 'T' ? mean((int64_t)r->us, r->count)
-                         : (int64_t)r->count;
-}
-
-/* Largest first; few rows. */
-static void rpcs_sort(rpc_vec *list, int sort)
-{
-    for (size_t i = 1; i < list->n; i++)
-        for (size_t k = i;
-             k > 0 && sort_value(&list->v[k], sort) > sort_value(&list->v[k - 1], sort); k--) {
-            struct rpc_count swap = list->v[k];
-            list->v[k] = list->v[k - 1];
-            list->v[k - 1] = swap;
-        }
-}
-
-static void rpc_end(const struct rpc_count *r)
-{
-    printf(" count:%-6llu ave_time:%-6lld total_time:%llu\n", (unsigned long long)r->count,
-           mean((int64_t)r->us, r->count), (unsigned long long)r->us);
 }
 
 static void rpcs_print(const struct sdiag *s)
@@ -195,13 +143,13 @@ static void rpcs_print(const struct sdiag *s)
     puts("\nRemote Procedure Call statistics by message type");
     for (size_t i = 0; i < s->rpc.n; i++) {
         printf("\t%-40s(%5llu)", s->rpc.v[i].name, (unsigned long long)s->rpc.v[i].number);
-        rpc_end(&s->rpc.v[i]);
+        rpc_end_print(&s->rpc.v[i]);
     }
     puts("\nRemote Procedure Call statistics by user");
     for (size_t i = 0; i < s->rpc_user.n; i++) {
         printf("\t%-16s(%8llu)", s->rpc_user.v[i].name,
                (unsigned long long)s->rpc_user.v[i].number);
-        rpc_end(&s->rpc_user.v[i]);
+        rpc_end_print(&s->rpc_user.v[i]);
     }
     puts("\nPending RPC statistics\n\tNo pending RPCs");
     if (s->diag.trouble)
@@ -242,10 +190,10 @@ static void json_lengths(struct json_out *j, const struct diag *d)
 
 static void json_plans(struct json_out *j, const struct diag *d)
 {
-    int64_t depth = mean((int64_t)d->considered_sum, d->plans),
-            time = mean(d->plan_sum_us, d->plans);
+    int64_t depth = diag_mean((int64_t)d->considered_sum, d->plans),
+            time = diag_mean(d->plan_sum_us, d->plans);
     json_key_i64(j, "round_max", d->round_max_us);
-    json_key_i64(j, "round_mean", mean(d->round_sum_us, d->rounds));
+    json_key_i64(j, "round_mean", diag_mean(d->round_sum_us, d->rounds));
     json_key_i64(j, "round_total", (int64_t)d->rounds);
     json_lengths(j, d);
     json_key_i64(j, "schedule_cycle_max", d->plan_max_us);
@@ -303,7 +251,7 @@ static void json_rpcs(struct json_out *j, const char *key, const rpc_vec *list, 
         json_key_i64(j, "cycle_last", 0);
         json_key_i64(j, "cycle_max", 0);
         json_key_i64(j, "total_time", (int64_t)r->us);
-        json_key_number(j, "average_time", true, mean((int64_t)r->us, r->count));
+        json_key_number(j, "average_time", true, diag_mean((int64_t)r->us, r->count));
         json_object_end(j);
     }
     json_array_end(j);
@@ -356,10 +304,8 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
         return reset(c, s, ret_err);
     if (!client_query(c, &q, &diag_fields, s->l.a, diag_take, s, &done, ret_err))
         return false;
-    rpcs_read(s->diag.rpcs, s->l.a, &s->rpc);
-    rpcs_read(s->diag.rpc_users, s->l.a, &s->rpc_user);
-    rpcs_sort(&s->rpc, s->sort);
-    rpcs_sort(&s->rpc_user, s->sort);
+    rpcs_read(s->diag.rpcs, s->sort, s->l.a, &s->rpc);
+    rpcs_read(s->diag.rpc_users, s->sort, s->l.a, &s->rpc_user);
     if (s->l.json) {
         json_print(s);
         return true;

@@ -15,31 +15,41 @@
 #define HOUR_US (INT64_C(3600) * USEC_PER_SEC)
 
 enum hours_column {
+    COL_ACCOUNTS, /* people's columns are known here, too, and say nothing: reports share a list */
     COL_ALLOCATED,
     COL_CLUSTER,
     COL_DOWN,
     COL_ENERGY,
     COL_IDLE,
+    COL_LOGIN,
     COL_OVER,
     COL_PLANNED_DOWN,
     COL_PLANNED,
+    COL_PROPER,
     COL_REPORTED,
     COL_TRES_COUNT,
     COL_TRES_NAME,
+    COL_USED,
+    COL_WCKEY,
     COLUMNS
 };
 static const struct report_column columns[COLUMNS] = {
+    [COL_ACCOUNTS] = {"accounts", 1, "Account", 15, CELL_TEXT},
     [COL_ALLOCATED] = {"allocated", 2, "Allocated", 8, CELL_USE},
     [COL_CLUSTER] = {"cluster", 2, "Cluster", 9, CELL_TEXT},
     [COL_DOWN] = {"down", 1, "Down", 8, CELL_USE},
     [COL_ENERGY] = {"energy", 1, "Energy", 8, CELL_USE},
     [COL_IDLE] = {"idle", 1, "Idle", 8, CELL_USE},
+    [COL_LOGIN] = {"login", 1, "Login", 9, CELL_TEXT},
     [COL_OVER] = {"overcommitted", 1, "Over Comm", 8, CELL_USE},
     [COL_PLANNED_DOWN] = {"planneddown", 2, "PLND Down", 8, CELL_USE},
     [COL_PLANNED] = {"planned", 7, "Planned", 8, CELL_USE},
+    [COL_PROPER] = {"proper", 2, "Proper Name", 15, CELL_TEXT},
     [COL_REPORTED] = {"reported", 3, "Reported", 8, CELL_USE},
     [COL_TRES_COUNT] = {"trescount", 5, "TRES Count", 10, CELL_COUNT},
     [COL_TRES_NAME] = {"tresname", 5, "TRES Name", 14, CELL_TEXT},
+    [COL_USED] = {"used", 1, "Used", 10, CELL_USE},
+    [COL_WCKEY] = {"wckey", 1, "WCKey", 15, CELL_TEXT},
 };
 
 typedef VEC(const struct reservation *) resv_vec;

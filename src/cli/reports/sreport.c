@@ -60,7 +60,8 @@ static bool starts_with_enough(const char *word, const char *name, size_t least)
 static void kind_run(struct sreport *s, const struct sreport_kind *k, int n, char **word)
 {
     if (n < 2) {
-        fprintf(stderr, "too few arguments for keyword:%s\n", word[0]);
+        if (!s->quiet)
+            fprintf(stderr, "too few arguments for keyword:%s\n", word[0]);
         s->rc = 1;
         return;
     }

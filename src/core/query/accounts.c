@@ -138,7 +138,7 @@ static void limits_tell(const struct sight *s, const struct view *v, struct quer
         of = limits_next(s->c, &w);
         at->more = of != NULL;
         for (size_t i = 0; of && i < of->n; i++) {
-            struct limit l = *of->v[i];
+            struct limit l = of->v[i];
             l.id = limit_id(&l, a);
             if (limit_seen(s, &l))
                 v->row(v->ctx, &l);

@@ -122,7 +122,7 @@ static void qos_know(const struct core *c, struct qosrec *q)
     if (q->q.deleted || !(q->q.flags & QOS_RELATIVE))
         return;
     for (size_t i = 0; i < q->limit.n; i++) {
-        const struct limit *l = q->limit.v[i];
+        const struct limit *l = &q->limit.v[i];
         int64_t total = is_share(l) ? total_of(c, q, l->tres) : 0;
         vec_push(&q->worth,
                  is_share(l) ? total / 100 * l->value + total % 100 * l->value / 100 : l->value);

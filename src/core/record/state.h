@@ -292,7 +292,6 @@ enum account_block_of {
     BLOCK_USER,
     BLOCK_ASSOC,
     BLOCK_LIMIT,
-    BLOCK_LIMIT_PLACE,
     BLOCK_WCKEY,
     ACCOUNT_BLOCKS
 };
@@ -303,16 +302,23 @@ struct account_block {
     size_t bytes;
 };
 
+/* Numbers of associations, where each is found by what it is of (record/accounts/assoc_index.c). */
+struct assoc_table {
+    uint32_t *slot; /* 0 = nothing here */
+    size_t nslots;  /* a power of two, at least twice n; 0 = none yet */
+    size_t n;
+};
+
 /* See record/accounts.h. Records owned, texts interned; those that were removed among them. */
 struct account_book {
-    struct map_str *account;  /* name → struct account */
-    struct map_str *user;     /* name → struct account_user */
-    struct map_u64 *assoc;    /* id → struct assocrec */
-    struct map_u64 *assoc_of; /* account, user, partition → struct assocrec (accounts.c) */
-    struct map_u64 *qos;      /* id → struct qosrec */
-    struct map_str *qos_of;   /* name → struct qosrec */
-    struct map_u64 *wckey;    /* id → struct wckey */
-    struct map_u64 *tres;     /* id → struct tres */
+    struct map_str *account;     /* name → struct account */
+    struct map_str *user;        /* name → struct account_user */
+    struct map_u64 *assoc;       /* id → struct assocrec */
+    struct assoc_table assoc_of; /* account, user, partition → id */
+    struct map_u64 *qos;         /* id → struct qosrec */
+    struct map_str *qos_of;      /* name → struct qosrec */
+    struct map_u64 *wckey;       /* id → struct wckey */
+    struct map_u64 *tres;        /* id → struct tres */
     uint32_t last_assoc, last_qos, last_wckey, last_tres;
     uint64_t last_transaction;
     bool implied;                    /* root and normal are not stored yet */

@@ -227,6 +227,12 @@ struct licence {
     uint32_t amount;         /* what it counts: caps of the same have the same number */
 };
 
+/* What is asked of a cap by its number, beside one another: the table of all is large. */
+struct cap_place {
+    uint32_t plus1;  /* its place in cluster.lic, plus 1; 0 = there is none */
+    uint32_t amount; /* licence.amount */
+};
+
 struct cap_amount {
     enum cap_counts counts;
     const char *gres; /* of the first such cap; NULL = it counts none */
@@ -388,7 +394,7 @@ struct local_time {   /* resv.c */
 /* Licences and caps: what is one number for the whole cluster. policy.c, caps.c */
 struct licence_book {
     VEC(struct licence);           /* places stay */
-    u32_vec of_cap;                /* by number of a cap: its place, plus 1; 0 = there is none */
+    VEC(struct cap_place) of_cap;  /* by number of a cap */
     u32_vec named;                 /* places of licences */
     VEC(struct cap_hours *) hours; /* that there are or once were */
     VEC(struct cap_amount) amount;

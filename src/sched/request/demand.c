@@ -431,16 +431,11 @@ void demand_free(struct compiled *c)
 /* Caps behind the licences. */
 static void caps_join(const struct cluster *cl, struct compiled *c, const char *caps)
 {
-    size_t n;
+    const struct licence_list before = {c->lic, c->nlic};
     if (!caps)
         return;
-    const struct lic_use *more = caps_of_class(cl, caps, c->req, c->arena, &n);
-    struct lic_use *all = arena_alloc(c->arena, (c->nlic + n + 1) * sizeof all[0]);
-    for (size_t i = 0; i < c->nlic + n; i++)
-        all[i] = i < c->nlic ? c->lic[i] : more[i - c->nlic];
-    c->lic = all;
-    c->ncap = n;
-    c->nlic += n;
+    c->lic = caps_of_class(cl, caps, c->req, &before, c->arena, &c->ncap);
+    c->nlic += c->ncap;
 }
 
 struct compiled *demand_of(const struct cluster *cl, struct sclass *k)

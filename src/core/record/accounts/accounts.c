@@ -201,8 +201,8 @@ static void record_remove(struct core *c, enum store_table table, const void *re
         map_str_del(b->user, ((struct account_user *)p)->name);
     } else if (table == TABLE_ASSOC) {
         struct assocrec *r = p;
-        map_u64_del(b->assoc, r->a.id);
         assoc_unindex(c, r);
+        map_u64_del(b->assoc, r->a.id);
         limit_list_free(c, &r->limit);
     } else if (table == TABLE_QOS) {
         struct qosrec *r = p;
@@ -312,7 +312,6 @@ void accounts_init(struct core *c)
     b->account = map_str_new();
     b->user = map_str_new();
     b->assoc = map_u64_new();
-    b->assoc_of = map_u64_new();
     b->qos = map_u64_new();
     b->qos_of = map_str_new();
     b->wckey = map_u64_new();
@@ -349,7 +348,7 @@ void accounts_free(struct core *c)
     }
     values_free_str(c, b->account);
     values_free_str(c, b->user);
-    map_u64_free(b->assoc_of);
+    free(b->assoc_of.slot);
     map_str_free(b->qos_of);
     values_free_u64(c, b->assoc);
     values_free_u64(c, b->qos);

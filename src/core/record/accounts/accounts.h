@@ -5,16 +5,15 @@
 
 #include "core/record/state.h"
 
-typedef VEC_SMALL(struct limit *) limit_list;
+typedef VEC_SMALL(struct limit) limit_list;
 
 struct assocrec {
     struct assoc a; /* texts interned */
     /* a user's: that of the account; an account's: of its parent; NULL: root */
     struct assocrec *up;
-    struct assocrec *same; /* with the same number in the index (accounts.c) */
-    limit_list limit;      /* set on it; owned */
-    int64_t factor : 63;   /* of fair share, in SHARE_ONE-ths (fairshare.c) */
-    bool watched : 1;      /* the planner knows it; with the factor eight bytes of each */
+    limit_list limit;    /* set on it; owned */
+    int64_t factor : 63; /* of fair share, in SHARE_ONE-ths (fairshare.c) */
+    bool watched : 1;    /* the planner knows it; with the factor eight bytes of each */
 };
 
 struct qosrec {

@@ -1,25 +1,63 @@
 #include "core/record/accounts/assoc_index.h"
 
+#include "base/alloc.h"
 #include "core/record/record.h"
 
-/* Texts of the book are interned: equal ones have one address, and the key of an association is
- * its three addresses. In the index they are mixed to a number; who has the same is a chain. */
-static uint64_t assoc_key(const char *account, const char *user, const char *partition)
+#include <stdlib.h>
+
+/* Texts of the book are interned: equal ones have one address, and the key of an association is its
+ * three addresses. The index is a table of numbers, open addressing, as a centre has a hundred
+ * thousand of them: four bytes a slot, and the record says the rest. Nothing walks over it, so that
+ * it may hang on addresses. */
+#define SLOTS_MIN 64
+
+static size_t assoc_home(const struct assoc_table *t, const char *account, const char *user,
+                         const char *partition)
 {
     uint64_t key = (uintptr_t)account;
     key = key * UINT64_C(0xbf58476d1ce4e5b9) ^ (uintptr_t)user;
     key = key * UINT64_C(0x94d049bb133111eb) ^ (uintptr_t)partition;
-    return key ^ key >> 29;
+    key *= UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(key ^ key >> 32) & (t->nslots - 1);
+}
+
+static size_t slot_next(const struct assoc_table *t, size_t at)
+{
+    return (at + 1) & (t->nslots - 1);
+}
+
+static struct assocrec *assoc_of_id(const struct core *c, uint32_t id)
+{
+    return map_u64_get(c->accounts.assoc, id);
+}
+
+/* The slot where that one is, or the empty one where it belongs; the table has slots. */
+static size_t slot_find(const struct core *c, const char *account, const char *user,
+                        const char *partition)
+{
+    const struct assoc_table *t = &c->accounts.assoc_of;
+    size_t at = assoc_home(t, account, user, partition);
+    for (; t->slot[at]; at = slot_next(t, at)) {
+        const struct assocrec *r = assoc_of_id(c, t->slot[at]);
+        if (r->a.account == account && r->a.user == user && r->a.partition == partition)
+            break;
+    }
+    return at;
 }
 
 /* Of interned texts. */
 static struct assocrec *assoc_in(const struct core *c, const char *account, const char *user,
                                  const char *partition)
 {
-    struct assocrec *r = map_u64_get(c->accounts.assoc_of, assoc_key(account, user, partition));
-    while (r && (r->a.account != account || r->a.user != user || r->a.partition != partition))
-        r = r->same;
-    return r;
+    const struct assoc_table *t = &c->accounts.assoc_of;
+    uint32_t id = t->nslots ? t->slot[slot_find(c, account, user, partition)] : 0;
+    return id ? assoc_of_id(c, id) : NULL;
+}
+
+static size_t home_of(const struct core *c, uint32_t id)
+{
+    const struct assoc *a = &assoc_of_id(c, id)->a;
+    return assoc_home(&c->accounts.assoc_of, a->account, a->user, a->partition);
 }
 
 struct assocrec *assoc_at(const struct core *c, const char *account, const char *user,
@@ -39,29 +77,56 @@ struct assocrec *assoc_ever(const struct core *c, const char *account, const cha
     return text_empty(account) ? NULL : assoc_at(c, account, user, partition);
 }
 
-void assoc_index(struct core *c, struct assocrec *r)
+void assoc_index_reserve(struct core *c, size_t more)
 {
-    ASSERT(r->a.id);
-    uint64_t key = assoc_key(r->a.account, r->a.user, r->a.partition);
-    void **first = map_u64_slot(c->accounts.assoc_of, key);
-    r->same = *first;
-    *first = r;
+    struct assoc_table *t = &c->accounts.assoc_of, former = *t;
+    size_t wanted = t->nslots ? t->nslots : SLOTS_MIN;
+    while (wanted < 2 * (t->n + more))
+        wanted *= 2;
+    if (wanted == t->nslots)
+        return;
+    t->slot = xcalloc(wanted, sizeof t->slot[0]);
+    t->nslots = wanted;
+    for (size_t i = 0; i < former.nslots; i++) {
+        if (!former.slot[i])
+            continue;
+        size_t at = home_of(c, former.slot[i]);
+        while (t->slot[at])
+            at = slot_next(t, at);
+        t->slot[at] = former.slot[i];
+    }
+    free(former.slot);
+}
+
+void assoc_index(struct core *c, const struct assocrec *r)
+{
+    ASSERT(r->a.id && assoc_of_id(c, r->a.id) == r);
+    assoc_index_reserve(c, 1);
+    struct assoc_table *t = &c->accounts.assoc_of;
+    size_t at = slot_find(c, r->a.account, r->a.user, r->a.partition);
+    t->n += !t->slot[at];
+    t->slot[at] = r->a.id;
     if (r->a.id > c->accounts.last_assoc)
         c->accounts.last_assoc = r->a.id;
 }
 
+/* Those behind the hole that could not have their slot because of it move up. */
 void assoc_unindex(struct core *c, const struct assocrec *r)
 {
-    struct map_u64 *of = c->accounts.assoc_of;
-    uint64_t key = assoc_key(r->a.account, r->a.user, r->a.partition);
-    struct assocrec *first = map_u64_get(of, key);
-    for (struct assocrec *other = first; other; other = other->same)
-        if (other->same == r)
-            other->same = r->same;
-    if (first == r && r->same)
-        map_u64_put(of, key, r->same);
-    else if (first == r)
-        map_u64_del(of, key);
+    struct assoc_table *t = &c->accounts.assoc_of;
+    size_t hole = t->nslots ? slot_find(c, r->a.account, r->a.user, r->a.partition) : 0;
+    if (!t->nslots || t->slot[hole] != r->a.id)
+        return;
+    t->slot[hole] = 0;
+    t->n--;
+    for (size_t at = slot_next(t, hole); t->slot[at]; at = slot_next(t, at)) {
+        size_t home = home_of(c, t->slot[at]);
+        if (((at - home) & (t->nslots - 1)) < ((at - hole) & (t->nslots - 1)))
+            continue;
+        t->slot[hole] = t->slot[at];
+        t->slot[at] = 0;
+        hole = at;
+    }
 }
 
 void assoc_hang(const struct core *c, struct assocrec *r)

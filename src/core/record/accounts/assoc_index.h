@@ -7,10 +7,12 @@
 /* Exactly this one, also one that was removed; user and partition may be NULL. */
 struct assocrec *assoc_at(const struct core *c, const char *account, const char *user,
                           const char *partition);
-/* Makes it found by account, user and partition (which may be NULL); removed ones stay beside those
- * that are there. */
-void assoc_index(struct core *c, struct assocrec *r);
-/* Before its record is freed; nothing where it is not indexed. */
+/* Makes it, which is in the book by its number, found by account, user and partition (which may be
+ * NULL); one that was removed is found, too. */
+void assoc_index(struct core *c, const struct assocrec *r);
+/* Makes room for so many more. */
+void assoc_index_reserve(struct core *c, size_t more);
+/* Before its texts change or it leaves the book; nothing where it is not indexed. */
 void assoc_unindex(struct core *c, const struct assocrec *r);
 /* Finds the one above it. */
 void assoc_hang(const struct core *c, struct assocrec *r);

@@ -57,7 +57,7 @@ static void assocs_take(struct bulk *b)
     size_t n;
     struct assocrec *r = records_of(b, TABLE_ASSOC, BLOCK_ASSOC, sizeof(struct assocrec), &n);
     map_u64_reserve(b->c->accounts.assoc, n);
-    map_u64_reserve(b->c->accounts.assoc_of, n);
+    assoc_index_reserve(b->c, n);
     for (size_t i = 0; i < n; i++) {
         b->c->accounts.prioritized += r[i].a.priority_plus1 > 0;
         map_u64_put(b->c->accounts.assoc, r[i].a.id, &r[i]);
@@ -105,15 +105,14 @@ static void limits_take(struct bulk *b)
 {
     size_t n;
     struct limit *r = records_of(b, TABLE_LIMIT, BLOCK_LIMIT, sizeof(struct limit), &n);
-    struct limit **place = account_block_new(b->c, BLOCK_LIMIT_PLACE, n, sizeof *place);
     for (size_t i = 0, end; i < n; i = end) {
         limit_list *of = list_of(b->c, &r[i]);
-        for (end = i; end < n && same_owner(&r[i], &r[end]); end++)
-            place[end] = &r[end];
+        for (end = i + 1; end < n && same_owner(&r[i], &r[end]);)
+            end++;
         if (of && !of->n)
-            *of = (limit_list){place + i, (uint32_t)(end - i), (uint32_t)(end - i)};
+            *of = (limit_list){r + i, (uint32_t)(end - i), (uint32_t)(end - i)};
         for (size_t k = i; of && k < end; k++)
-            if (of->v == place + i)
+            if (of->v == r + i)
                 b->c->accounts.limits[r[k].what]++;
             else
                 limit_keep(b->c, &r[k]);

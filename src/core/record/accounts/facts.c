@@ -142,7 +142,7 @@ uint64_t accounts_hash(const struct core *c, uint64_t hash)
     struct limit_walk lists = {0};
     for (const limit_list *of; (of = limits_next(c, &lists));)
         for (size_t i = 0; i < of->n; i++)
-            sum += record_hash(&limit_fields, of->v[i], HASH_INIT);
+            sum += record_hash(&limit_fields, &of->v[i], HASH_INIT);
     for (w = (struct map_walk){0}; map_u64_next(b->wckey, &w);)
         sum += record_hash(&wckey_fields, w.value, HASH_INIT);
     return hash_bytes(hash, &sum, sizeof sum);

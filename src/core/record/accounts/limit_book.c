@@ -5,9 +5,6 @@
 
 #include <stdlib.h>
 
-/* What malloc gives at least has room for so many. */
-#define LIMITS_FIRST 3
-
 limit_list *limits_of(const struct core *c, enum limit_owner owner, uint32_t id)
 {
     struct assocrec *a = owner == OWNER_ASSOC ? map_u64_get(c->accounts.assoc, id) : NULL;
@@ -28,8 +25,8 @@ static bool same_key(const struct limit *a, const struct limit *b)
 static struct limit *find_in(const limit_list *of, const struct limit *l)
 {
     for (size_t i = 0; i < of->n; i++)
-        if (same_key(of->v[i], l))
-            return of->v[i];
+        if (same_key(&of->v[i], l))
+            return &of->v[i];
     return NULL;
 }
 
@@ -49,12 +46,11 @@ void limit_keep(struct core *c, const struct limit *l)
     kept.id = NULL;
     struct limit *at = find_in(of, l);
     if (!at) {
-        at = xcalloc(1, sizeof *at);
         limit_list_own(c, of);
         c->accounts.limits[l->what]++;
-        if (!of->cap)
-            vec_reserve(of, LIMITS_FIRST);
-        vec_push(of, at);
+        vec_reserve(of, of->n + 1); /* most owners have one */
+        vec_push(of, (struct limit){0});
+        at = &of->v[of->n - 1];
     }
     former = *at;
     record_intern(c, &limit_fields, at, &kept);
@@ -65,23 +61,20 @@ void limit_remove(struct core *c, const struct limit *l)
 {
     limit_list *of = limits_of(c, (enum limit_owner)l->owner, l->owner_id);
     for (size_t i = 0; of && i < of->n; i++) {
-        struct limit *at = of->v[i];
-        if (!same_key(at, l))
+        struct limit gone = of->v[i]; /* `l` may be the one in the list */
+        if (!same_key(&gone, l))
             continue;
         vec_remove(of, i);
-        c->accounts.limits[at->what]--;
-        record_drop(c, &limit_fields, at);
-        account_memory_free(c, at);
+        c->accounts.limits[gone.what]--;
+        record_drop(c, &limit_fields, &gone);
         return;
     }
 }
 
 void limit_list_free(struct core *c, limit_list *list)
 {
-    for (size_t i = 0; i < list->n; i++) {
-        c->accounts.limits[list->v[i]->what]--;
-        account_memory_free(c, list->v[i]);
-    }
+    for (size_t i = 0; i < list->n; i++)
+        c->accounts.limits[list->v[i].what]--;
     if (limit_list_is_own(c, list))
         free(list->v);
     *list = (limit_list){0};
@@ -98,9 +91,9 @@ bool limits_any(const struct core *c, enum limit_counts counts)
 const struct limit *limit_own(const limit_list *l, enum resource_limit what, const char *tres)
 {
     for (size_t i = 0; i < l->n; i++)
-        if ((enum resource_limit)l->v[i]->what == what && !l->v[i]->hours &&
-            same_text(l->v[i]->tres, tres))
-            return l->v[i];
+        if ((enum resource_limit)l->v[i].what == what && !l->v[i].hours &&
+            same_text(l->v[i].tres, tres))
+            return &l->v[i];
     return NULL;
 }
 

@@ -74,8 +74,8 @@ static void carrier_collect(const limit_list *list, const struct limit_hit *carr
 {
     for (size_t i = 0; i < list->n; i++) {
         struct limit_hit hit = *carrier;
-        const struct resource_limit_row *row = &resource_limit_table[list->v[i]->what];
-        hit.l = list->v[i];
+        const struct resource_limit_row *row = &resource_limit_table[list->v[i].what];
+        hit.l = &list->v[i];
         hit.value =
             carrier->qos && i < carrier->qos->worth.n ? carrier->qos->worth.v[i] : hit.l->value;
         hit.above = is_set(out, before, hit.l);
@@ -95,7 +95,7 @@ static void passed_down(const struct assocrec *leaf, enum limit_counts counts, s
 {
     for (const struct assocrec *r = leaf; r; r = r->up)
         for (size_t i = 0; i < r->limit.n; i++) {
-            const struct limit *l = r->limit.v[i];
+            const struct limit *l = &r->limit.v[i];
             const struct resource_limit_row *row = &resource_limit_table[l->what];
             bool nearest = true;
             for (size_t k = of_qos; k < out->n; k++)

@@ -27,7 +27,7 @@ void account_memory_free(struct core *c, void *p)
 
 bool limit_list_is_own(const struct core *c, const limit_list *list)
 {
-    return !list->v || !is_in(&c->accounts.block[BLOCK_LIMIT_PLACE], list->v);
+    return !list->v || !is_in(&c->accounts.block[BLOCK_LIMIT], list->v);
 }
 
 void limit_list_own(struct core *c, limit_list *list)

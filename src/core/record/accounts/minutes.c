@@ -93,7 +93,7 @@ void minutes_know(struct core *c)
     bool some = limits_any(c, COUNTS_USED) || limits_any(c, COUNTS_PROMISED);
     for (const limit_list *of; some && (of = limits_next(c, &lists));)
         for (size_t i = 0; i < of->n; i++)
-            m->any |= minutes_hold(of->v[i]);
+            m->any |= minutes_hold(&of->v[i]);
     while (map_u64_next(c->accounts.qos, &w)) {
         const struct qos *q = &((const struct qosrec *)w.value)->q;
         if (q->deleted || !(q->flags & QOS_ENFORCE_USAGE_THRESHOLD))

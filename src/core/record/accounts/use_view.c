@@ -102,9 +102,9 @@ const char *use_limits(const limit_list *list, enum resource_limit what, struct 
 {
     struct str out = STR_INIT;
     for (size_t i = 0; i < list->n; i++)
-        if ((enum resource_limit)list->v[i]->what == what)
-            str_addf(&out, "%s%s=%lld", out.len ? "," : "", list->v[i]->tres,
-                     (long long)list->v[i]->value);
+        if ((enum resource_limit)list->v[i].what == what)
+            str_addf(&out, "%s%s=%lld", out.len ? "," : "", list->v[i].tres,
+                     (long long)list->v[i].value);
     const char *text = out.len ? arena_strdup(a, str_text(&out)) : NULL;
     str_done(&out);
     return text;

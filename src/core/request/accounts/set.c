@@ -211,8 +211,8 @@ static void limits_of_hours_drop(struct account_step *g, enum limit_owner owner,
 {
     limit_list *of = limits_of(g->c, owner, id);
     for (size_t i = of ? of->n : 0; i-- > 0;)
-        if (of->v[i]->what == l->what && of->v[i]->hours && text_is(of->v[i]->tres, l->tres))
-            limit_drop(g->c, of->v[i]);
+        if (of->v[i].what == l->what && of->v[i].hours && text_is(of->v[i].tres, l->tres))
+            limit_drop(g->c, &of->v[i]);
 }
 
 enum refusal change_limits(struct account_step *g, enum limit_owner owner, uint32_t id,
@@ -241,5 +241,5 @@ enum refusal change_limits(struct account_step *g, enum limit_owner owner, uint3
 void change_limits_lift(struct account_step *g, limit_list *list)
 {
     while (list->n)
-        limit_drop(g->c, list->v[list->n - 1]);
+        limit_drop(g->c, &list->v[list->n - 1]);
 }

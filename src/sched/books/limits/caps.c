@@ -2,7 +2,6 @@
 
 #include "base/amount.h"
 #include "model/job/job_counts.h"
-#include "sched/books/limits/licences.h"
 #include "sched/books/run_pack.h"
 #include "sched/books/settle.h"
 #include "sched/books/tables.h"
@@ -10,9 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct cap_place cap_place(const struct cluster *cl, uint32_t id)
+{
+    return id < cl->lic.of_cap.n ? cl->lic.of_cap.v[id] : (struct cap_place){0};
+}
+
 ptrdiff_t cap_find(const struct cluster *cl, uint32_t id)
 {
-    return id < cl->lic.of_cap.n ? (ptrdiff_t)cl->lic.of_cap.v[id] - 1 : -1;
+    return (ptrdiff_t)cap_place(cl, id).plus1 - 1;
 }
 
 /* ---- amounts -------------------------------------------------------------------------------- */
@@ -101,19 +105,19 @@ static int64_t licences_in(const char *list, const char *name)
     return sum;
 }
 
-static int64_t cap_least(const struct cap_amount *cap, const struct job_request *req)
+/* Of a job that is nothing but its request. */
+static int64_t cap_least(const struct cap_amount *cap, const struct job *j)
 {
-    struct job j = {.spec = {.req = *req}};
     switch (cap->counts) {
     case CAP_JOBS: return 1;
-    case CAP_NODES: return job_nodes(&j);
-    case CAP_CPUS: return req->overcommit ? 1 : job_cpus(&j);
-    case CAP_MEM: return job_mem_mib(&j) > 0 ? job_mem_mib(&j) : 0;
-    case CAP_LICENCES: return licences_in(req->licenses, cap->gres);
+    case CAP_NODES: return job_nodes(j);
+    case CAP_CPUS: return j->spec.req.overcommit ? 1 : job_cpus(j);
+    case CAP_MEM: return job_mem_mib(j) > 0 ? job_mem_mib(j) : 0;
+    case CAP_LICENCES: return licences_in(j->spec.req.licenses, cap->gres);
     case CAP_BILLING: return 0; /* it depends on where */
     case CAP_GRES: break;
     }
-    return text_is(cap->gres, "gpu") ? job_gpus_asked(&j) : 0;
+    return text_is(cap->gres, "gpu") ? job_gpus_asked(j) : 0;
 }
 
 /* "12", "12+", "12:-3", "12:5@3+"; false at the end. */
@@ -144,33 +148,38 @@ static bool use_read(const char **text, uint32_t *id, struct lic_use *use)
 
 /* Caps of the same resource take as much. */
 static int64_t least_again(const struct cluster *cl, const struct lic_use *v, size_t n,
-                           uint32_t amount, const struct job_request *req)
+                           uint32_t amount, const struct job *j)
 {
     for (size_t i = 0; i < n; i++)
         if (v[i].amount == amount)
             return v[i].count;
-    return cap_least(&cl->lic.amount.v[amount], req);
+    return cap_least(&cl->lic.amount.v[amount], j);
 }
 
 struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
-                              const struct job_request *req, struct arena *a, size_t *ret_n)
+                              const struct job_request *req, const struct licence_list *before,
+                              struct arena *a, size_t *ret_n)
 {
     const char *at = caps ? caps : "";
-    struct lic_use *v, use = {0};
-    size_t most = 1;
+    const struct job asked = {.spec = {.req = *req}}; /* large: made once for all of them */
+    struct lic_use *v, *cap, use = {0};
+    size_t most = before->n + 1;
     uint32_t id;
-    for (const char *p = at; (p = strchr(p, ',')); p++)
-        most++;
+    for (const char *p = at; *p; p++)
+        most += *p == ',';
     v = arena_alloc(a, most * sizeof v[0]);
+    for (size_t i = 0; i < before->n; i++)
+        v[i] = before->v[i];
+    cap = v + before->n;
     *ret_n = 0;
     while (use_read(&at, &id, &use)) {
-        ptrdiff_t place = cap_find(cl, id);
-        if (place < 0)
+        struct cap_place p = cap_place(cl, id);
+        if (!p.plus1)
             continue;
-        use.lic = (uint32_t)place;
-        use.amount = cl->lic.v[place].amount;
-        use.count = least_again(cl, v, *ret_n, use.amount, req);
-        v[(*ret_n)++] = use;
+        use.lic = p.plus1 - 1;
+        use.amount = p.amount;
+        use.count = least_again(cl, cap, *ret_n, use.amount, &asked);
+        cap[(*ret_n)++] = use;
     }
     return v;
 }
@@ -219,8 +228,8 @@ void cluster_put_cap(struct cluster *cl, const struct cap *cap)
         l.amount = amount_of(cl, &l);
         vec_push(&cl->lic, l);
         while (cl->lic.of_cap.n <= cap->id)
-            vec_push(&cl->lic.of_cap, 0);
-        cl->lic.of_cap.v[cap->id] = (uint32_t)cl->lic.n;
+            vec_push(&cl->lic.of_cap, (struct cap_place){0});
+        cl->lic.of_cap.v[cap->id] = (struct cap_place){(uint32_t)cl->lic.n, l.amount};
         at = (ptrdiff_t)cl->lic.n - 1;
     }
     struct licence *l = &cl->lic.v[at];
@@ -346,7 +355,8 @@ void cluster_run_capped(struct cluster *cl, uint64_t job_id, const char *caps)
         for (size_t i = 0; i < r->ncap; i++)
             cl->lic.v[r->cap[i].lic].used -= r->cap[i].count;
         free(r->cap);
-        const struct lic_use *v = caps_of_class(cl, caps, &none, a, &r->ncap);
+        const struct licence_list before = {0};
+        const struct lic_use *v = caps_of_class(cl, caps, &none, &before, a, &r->ncap);
         r->cap = r->ncap ? xmemdup(v, r->ncap * sizeof v[0]) : NULL;
         for (size_t i = 0; i < r->ncap; i++)
             r->cap[i].count = 0;

@@ -6,6 +6,7 @@
 #define REMUDA_SCHED_BOOKS_LIMITS_CAPS_H
 
 #include "base/arena.h"
+#include "sched/books/limits/licences.h"
 #include "sched/books/state.h"
 
 /* Place in cluster.lic of the cap of that number; -1 = there is none. */
@@ -36,9 +37,10 @@ struct cap_sums {
 };
 int64_t cap_billing(const struct cluster *cl, const struct spart *part,
                     const struct cap_sums *sums);
-/* The job counts against all of these once. */
+/* Behind a copy of `before` the caps that the job counts against, each once: *ret_n of them. */
 struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
-                              const struct job_request *req, struct arena *a, size_t *ret_n);
+                              const struct job_request *req, const struct licence_list *before,
+                              struct arena *a, size_t *ret_n);
 /* Finds out when hours of caps begin and end from now on. */
 void caps_look_ahead(struct cluster *cl, int64_t now_us);
 /* Does it bind starts at that time? */
