@@ -323,6 +323,7 @@ waits_for() {
         diff <(sacctmgr --json show "${pair##*:}" | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d[sys.argv[1]])' "${pair%%:*}") \
             <(sacctmgr --yaml show "${pair##*:}" | python3 -c 'import sys, yaml; d = yaml.safe_load(sys.stdin); print(d[sys.argv[1]])' "${pair%%:*}")
     done
+    run -0 bash -c "sshare --json -a | python3 '$BATS_TEST_DIRNAME/json_keys.py' shares"
     run -0 bash -c "sacctmgr --json ping | python3 '$BATS_TEST_DIRNAME/json_keys.py' pings"
     # said KIND PATH…: what stands there, in the last of them.
     said() { sacctmgr --json show "${@:3}" | python3 -c 'import json, sys; v = json.load(sys.stdin)[sys.argv[1]][-1]; print(json.dumps(eval(sys.argv[2])))' "$1" "$2"; }

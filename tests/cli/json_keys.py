@@ -117,10 +117,15 @@ CLUSTER = {
     "s": "name nodes select_plugin controller.host associations.root.account associations.root.cluster tres[].type tres[].name",
     "i": "controller.port rpc_version tres[].id tres[].count associations.root.id", "a": "flags tres",
 }
+SHARES = {
+    "s": "cluster name parent partition tres.usage[].name", "i": "id usage tres.usage[].value", "a": "type tres.group_minutes",
+    "n": "shares shares_normalized usage_normalized effective_usage fairshare.factor fairshare.level tres.run_seconds[].value",
+}
 KINDS = {
     "associations": ("associations", [ASSOC]), "qos": ("qos", [QOS]), "accounts": ("accounts", [ACCOUNT]), "users": ("users", [USER]),
     "clusters": ("clusters", [CLUSTER]), "tres": ("TRES", [{"s": "type name", "i": "id count"}]),
     "wckeys": ("wckeys", [{"s": "name user cluster", "i": "id", "a": "accounting flags"}]),
+    "shares": ("shares", [SHARES]),
     "pings": ("pings", [{"s": "hostname", "b": "responding primary", "i": "latency"}]),
     "jobs": ("jobs", [JOB]), "running": ("jobs", [JOB, RUNNING]), "nodes": ("nodes", [NODE]), "partitions": ("partitions", [PARTITION]),
     "reservations": ("reservations", [RESERVATION]), "sinfo": ("sinfo", [SINFO]), "acct": ("jobs", [ACCT]), "ran": ("jobs", [ACCT, STEP]),
@@ -175,7 +180,8 @@ def main():
     bad = list(wrong(FRAME, document))
     if not document.get(key):
         bad.append(f"no {key}")
-    for record in document.get(key, []):
+    records = document.get(key, [])
+    for record in records[key] if isinstance(records, dict) else records:  # shares stand in an object of their own
         for table in tables:
             bad += wrong(table, record)
     print("\n".join(sorted(set(bad))))
