@@ -672,3 +672,30 @@ END
     run -255 --separate-stderr bsub -gpu num=1:gmem=16G true
     [[ "$stderr" == *"of GPUs with at least 16384 MiB; partition workq has no such node: the nearest are n[1-2],s1 with GPUs of unknown memory (16384 MiB asked)"* ]]
 }
+
+@test "what waits says why with -t, -x and -a, too, which are answered from the history; qsub -- is STDIN; tracejob of a run that went back" {
+    queued
+    local first=$id after begin
+    after=$(qsub -W depend=afterok:"$first" <<< true)
+    begin=$(qsub -a 204012312359 -J 1-2 <<< true)
+    states() { qstat "$@" | awk 'NR > 2 {print $1, $5}' | grep -E "^(${first}\.|${after}|${begin%%\[*}\[\]\.)" | tr '\n' ';'; }
+    plain="$first.head H;$after H;$begin W;"
+    [ "$(states)" = "$plain" ]
+    [ "$(states -t)" = "$plain" ]
+    [ "$(states -x)" = "$plain" ]
+    [ "$(qstat -xf "$after" | sed -n 's/ *comment = //p')" = "Job dependency condition not satisfied: waits for job $first to end well" ]
+    [[ "$(bjobs -a -noheader -o 'jobid pend_reason' | grep "^${after%%.*} ")" == *"waits for job $first to end well" ]]
+    qdel "$after" "$begin" "$first"
+    id=$(qsub -- /bin/true)
+    eventually over "$id"
+    [ "$(qstat -x "$id" | awk 'NR == 3 {print $2}')" = STDIN ] && [ -e "STDIN.o${id%%.*}" ]
+    id=$(qsub -N back <<< 'sleep 100')
+    wait_state "${id%%.*}" RUNNING
+    qhold "$id"
+    qrerun "$id"
+    wait_state "${id%%.*}" PENDING
+    qdel "$id"
+    eventually over "$id"
+    run -0 tracejob "$id"
+    [[ "$output" == *"Job Queued at"*"Job Run at request of Scheduler@head on exec_vnode ("*"Job requeued"*"Exit_status=271"* ]]
+}
