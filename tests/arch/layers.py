@@ -77,6 +77,7 @@ ROOMS = {
         "table": {"program"},
         "record": {"program", "table"},
         "listing": {"program", "table", "record"},
+        "complete": {"program", "table", "record"},
         "submit": {"program", "table"},
         "step": {"program", "submit"},
         "lsf": {"program", "table", "record", "submit", "reports"},

@@ -326,3 +326,42 @@ waits_for() {
     run -1 sacctmgr clear jobs
     [ "${lines[0]}" = "No valid entity in list command" ]
 }
+
+@test "--json and --yaml: every member of Slurm's data parser, what is limited in its tree, and no table in their place" {
+    sacctmgr -i -Q add account physics GrpTRES=cpu=10,mem=100 GrpJobs=7 MaxWall=1-0
+    sacctmgr -i -Q add account theory parent=physics
+    sacctmgr -i -Q add user alice account=theory MaxJobs=3
+    sacctmgr -i -Q add qos urgent GrpTRES=cpu=4 MaxTRESPerUser=cpu=2 flags=DenyOnLimit preempt=normal UsageFactor=1.5 MaxWall=60 GraceTime=30
+    sacctmgr -i -Q add coordinator account=physics names=alice
+    sacctmgr -i -Q add wckey chess user=alice
+    local pair
+    for pair in associations:assoc qos:qos accounts:account users:user clusters:cluster TRES:tres wckeys:wckey; do
+        kind=$(tr T t <<<"${pair%%:*}" | sed 's/tRES/tres/')
+        run -0 bash -c "sacctmgr --json show ${pair##*:} | python3 '$BATS_TEST_DIRNAME/json_keys.py' $kind"
+        diff <(sacctmgr --json show "${pair##*:}" | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d[sys.argv[1]])' "${pair%%:*}") \
+            <(sacctmgr --yaml show "${pair##*:}" | python3 -c 'import sys, yaml; d = yaml.safe_load(sys.stdin); print(d[sys.argv[1]])' "${pair%%:*}")
+    done
+    run -0 bash -c "sshare --json -a | python3 '$BATS_TEST_DIRNAME/json_keys.py' shares"
+    run -0 bash -c "sacctmgr --json ping | python3 '$BATS_TEST_DIRNAME/json_keys.py' pings"
+    # said KIND PATH…: what stands there, in the last of them.
+    said() { sacctmgr --json show "${@:3}" | python3 -c 'import json, sys; v = json.load(sys.stdin)[sys.argv[1]][-1]; print(json.dumps(eval(sys.argv[2])))' "$1" "$2"; }
+    [ "$(said associations 'v["lineage"], v["is_default"], v["shares_raw"]' assoc users=alice)" = '["/physics/theory/0-alice/", true, 1]' ]
+    [ "$(said associations 'v["max"]["jobs"]["active"]["number"], v["max"]["jobs"]["per"]["wall_clock"]["number"]' assoc users=alice)" = '[3, 1440]' ] # inherited
+    [ "$(said associations 'v["max"]["tres"]["total"]' assoc account=physics)" = \
+        '[{"type": "cpu", "name": "", "id": 1, "count": 10}, {"type": "mem", "name": "", "id": 2, "count": 100}]' ]
+    [ "$(said associations 'v["max"]["jobs"]["per"]["count"]' assoc account=physics)" = '{"set": true, "infinite": false, "number": 7}' ]
+    [ "$(said qos 'v["flags"], v["preempt"]["list"], v["usage_factor"]["number"], v["limits"]["grace_time"]' qos urgent)" = '[["DENY_LIMIT"], ["normal"], 1.5, 30]' ]
+    [ "$(said qos 'v["limits"]["max"]["tres"]["per"]["user"][0]["count"], v["limits"]["max"]["wall_clock"]["per"]["job"]["number"]' qos urgent)" = '[2, 60]' ]
+    [ "$(said accounts 'v["coordinators"], v["associations"][0]["account"]' account physics withassoc)" = '[[{"name": "alice", "direct": true}], "physics"]' ]
+    [ "$(said users 'v["coordinators"], v["wckeys"][0]["name"], v["default"]["account"]' user alice withcoord)" = \
+        '[[{"name": "physics", "direct": true}, {"name": "theory", "direct": true}], "chess", "theory"]' ]
+    [ "$(said clusters 'v["name"], v["nodes"], v["rpc_version"]' cluster)" = '["wilson", "v1", 11008]' ]
+    for pair in event transaction runawayjobs configuration reservation; do
+        run -1 --separate-stderr sacctmgr --json show "$pair"
+        [[ -z "$output" && "$stderr" == *"$pair: no --json"*"account, association, cluster"* ]]
+    done
+    for pair in config topology assoc_mgr; do
+        run -1 --separate-stderr scontrol --yaml show "$pair"
+        [[ -z "$output" && "$stderr" == *"show $pair: no --json"* ]]
+    done
+}

@@ -289,7 +289,35 @@ END
     [[ "$stderr" == "qalter: -l select is not supported: the job has 2 parts that differ"* ]]
     run -188 --separate-stderr qalter -l mem=1gb "$id"
     [[ "$stderr" == "qalter: -l is not supported: the parts of the job differ"* ]]
+    # The second part can never run: the first stays as it was, too.
+    run -168 --separate-stderr qalter -l select=2:ncpus=2+3:ncpus=2000 "$id"
+    [[ "$stderr" == *"part 2: "*"2000 CPUs"* ]]
+    [ "$(squeue -h -j "$id" -O HetJobOffset:3,NumTasks:5,NumCPUs:5 | sort | tr -s ' ' | tr '\n' ';')" = "0 1 8 ;1 3 3 ;" ]
     qdel "$id"
+}
+
+@test "bmod of a job of parts: all of them together or none; -R says each of them again, or what all have" {
+    held -n 6 -R "2*{select[bigmem]}+4*{rusage[mem=100]}" -W 60
+    parts() { squeue -h -j "$id" -o '%C %l %m %f %j' | sort | tr '\n' ';'; }
+    bmod -W 30 -J renamed "$id"
+    [ "$(parts)" = "2 30:00 0 bigmem renamed;4 30:00 100M (null) renamed;" ]
+    bmod -R "4*{select[power9]}+2*{rusage[mem=70]}" "$id"
+    [ "$(parts)" = "2 30:00 70M (null) renamed;4 30:00 0 power9 renamed;" ]
+    run -255 --separate-stderr bmod -R "3*{select[bigmem]}+2000*{rusage[mem=70]}" "$id"
+    [[ "$stderr" == *"part 2: "*"2000 tasks"* ]]
+    [ "$(parts)" = "2 30:00 70M (null) renamed;4 30:00 0 power9 renamed;" ]
+    run -255 --separate-stderr bmod -R "3*{select[bigmem]}" "$id"
+    [[ "$stderr" == *"-R with {} is not supported: the job has 2 parts, and so many stay"* ]]
+    bmod -R "rusage[mem=33]" "$id"
+    [ "$(parts)" = "2 30:00 33M (null) renamed;4 30:00 33M power9 renamed;" ]
+    held true
+    first=$id
+    held -n 2 -R "1*{select[bigmem]}+1*{select[power9]}"
+    bmod -w "done($first)" "$id"
+    [ "$(squeue -h -j "$id" -o %E | sort | tr '\n' ';')" = "(null);afterok:${first}(unfulfilled);" ] # the first waits for them all
+    bmod -wn "$id"
+    [ "$(squeue -h -j "$id" -o %E | sort -u)" = "(null)" ]
+    bkill "$first" "$id"
 }
 
 @test "qstat -Q and -B count a job of parts once; a name has no blanks; -f" {
@@ -643,4 +671,31 @@ END
 @test "GPUs with more memory than any has: the nearest are named with what theirs have" {
     run -255 --separate-stderr bsub -gpu num=1:gmem=16G true
     [[ "$stderr" == *"of GPUs with at least 16384 MiB; partition workq has no such node: the nearest are n[1-2],s1 with GPUs of unknown memory (16384 MiB asked)"* ]]
+}
+
+@test "what waits says why with -t, -x and -a, too, which are answered from the history; qsub -- is STDIN; tracejob of a run that went back" {
+    queued
+    local first=$id after begin
+    after=$(qsub -W depend=afterok:"$first" <<< true)
+    begin=$(qsub -a 204012312359 -J 1-2 <<< true)
+    states() { qstat "$@" | awk 'NR > 2 {print $1, $5}' | grep -E "^(${first}\.|${after}|${begin%%\[*}\[\]\.)" | tr '\n' ';'; }
+    plain="$first.head H;$after H;$begin W;"
+    [ "$(states)" = "$plain" ]
+    [ "$(states -t)" = "$plain" ]
+    [ "$(states -x)" = "$plain" ]
+    [ "$(qstat -xf "$after" | sed -n 's/ *comment = //p')" = "Job dependency condition not satisfied: waits for job $first to end well" ]
+    [[ "$(bjobs -a -noheader -o 'jobid pend_reason' | grep "^${after%%.*} ")" == *"waits for job $first to end well" ]]
+    qdel "$after" "$begin" "$first"
+    id=$(qsub -- /bin/true)
+    eventually over "$id"
+    [ "$(qstat -x "$id" | awk 'NR == 3 {print $2}')" = STDIN ] && [ -e "STDIN.o${id%%.*}" ]
+    id=$(qsub -N back <<< 'sleep 100')
+    wait_state "${id%%.*}" RUNNING
+    qhold "$id"
+    qrerun "$id"
+    wait_state "${id%%.*}" PENDING
+    qdel "$id"
+    eventually over "$id"
+    run -0 tracejob "$id"
+    [[ "$output" == *"Job Queued at"*"Job Run at request of Scheduler@head on exec_vnode ("*"Job requeued"*"Exit_status=271"* ]]
 }

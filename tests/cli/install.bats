@@ -4,11 +4,12 @@ bats_require_minimum_version 1.5.0
 load common
 
 setup_file() {
-    cluster --nodes 2 --cpus 4 --mem 4G --name complete
+    cluster --nodes 2 --cpus 4 --mem 4G --gres gpu:v100:2 --name complete
     export PREFIX="$BATS_FILE_TMPDIR/prefix" SOURCE="$BATS_TEST_DIRNAME/../.."
     MESON_SOURCE_ROOT="$SOURCE" MESON_INSTALL_DESTDIR_PREFIX="$PREFIX" "$SOURCE/tools/install-pages" "$(command -v remuda)"
     JOB=$(sbatch --parsable -J many -o /dev/null --wrap 'sleep 300')
     export JOB
+    sacctmgr -i -Q add account physics
 }
 
 teardown_file() {
@@ -91,7 +92,14 @@ completed() { remuda complete "$@" | cut -f1; }
     [ "$(completed bsub -nno)" = "-nnodes" ]
     [ "$(completed squeue --partition=ma)" = "--partition=main" ]
     [ "$(completed squeue -p ma)" = main ]
-    [ "$(completed sbatch --nodelist=node1,nod)" = $'--nodelist=node1,node1\n--nodelist=node1,node2' ]
+    [ "$(completed sbatch --nodelist=node1,nod)" = "--nodelist=node1,node2" ] # node1 stands there already
+    [ "$(completed sbatch -pma)$(completed sbatch -d aftern)" = "-pmainafternotok:" ]
+    [ "$(completed sbatch --gres=gpu:)$(completed sbatch -G v)" = "--gres=gpu:v100v100" ]
+    [ "$(completed sacct --format=User,Elapsed,Elaps)" = "--format=User,Elapsed,ElapsedRaw" ]
+    [ "$(completed sacct -u "$(id -un)" -s CANC)$(completed sinfo -t MAI)" = CANCELLEDMAINT ]
+    [ "$(completed sbatch --mail-type=BEGIN,EN)$(completed scancel -s USR1)" = "--mail-type=BEGIN,ENDUSR1" ]
+    [ "$(completed scontrol update NodeName=node1 State=RES)" = "State=RESUME" ]
+    [ "$(completed remuda translate --to ls)" = lsf ]
     [[ "$(completed scancel '')" == *"$JOB"* ]]
     [[ "$(completed remuda why '')" == *"$JOB"* ]]
     [[ "$(completed scontrol show job '')" == *"$JOB"* ]]
@@ -99,9 +107,11 @@ completed() { remuda complete "$@" | cut -f1; }
     [ "$(completed remuda sta)" = status ]
     [ "$(completed squeue --states=PEN)" = "--states=PENDING" ]
     [ "$(completed scontrol update Par)" = "PartitionName=" ]
-    [ "$(completed scontrol update NodeName=node1,no)" = $'NodeName=node1,node1\nNodeName=node1,node2' ]
+    [ "$(completed scontrol update NodeName=node1,no)" = "NodeName=node1,node2" ]
     [[ "$(completed bkill '')" == *"$JOB"* && "$(completed qdel '')" == *"$JOB"* ]]
     [ "$(completed bsub -q ma)$(completed qsub -q ma)$(completed bjobs -q ma)" = mainmainmain ]
+    [ "$(completed bsub -G phy)$(completed qsub -A phy)$(completed sacctmgr add user x account=phy)" = "physicsphysicsaccount=physics" ]
+    [ "$(completed bjobs -J man)$(completed qselect -N man)$(completed qsig -s USR2)" = manymanyUSR2 ]
     [ "$(completed qmove ma)" = main ]
     [[ "$(completed bswitch main '')" == *"$JOB"* ]]
     [ "$(completed bhosts node)" = $'node1\nnode2' ]
@@ -109,24 +119,36 @@ completed() { remuda complete "$@" | cut -f1; }
     array=$(sbatch --parsable -H -a 1-3 --wrap true)
     [ "$(completed bkill "$array")" = "$array" ] # the whole of it, once
     scancel "$array"
+    array=$(sbatch --parsable -a 3-4 -o /dev/null --wrap 'sleep 300')
+    wait_state "${array}_3" RUNNING && wait_state "${array}_4" RUNNING
+    [ "$(completed scancel "$array" | sort)" = "$array"$'\n'"${array}_3"$'\n'"${array}_4" ]
+    scancel "$array"
     [ "$(REMUDA_STATE=$WORK/none completed scancel '')" = "" ] # nobody there: nothing, at once
 }
 
-@test "completion in bash, fish and zsh themselves" {
-    run -0 bash --norc -c '. "$PREFIX/share/bash-completion/completions/remuda"
-        COMP_LINE="squeue --partition=ma" COMP_POINT=${#COMP_LINE}; _remuda_complete squeue; echo "${COMPREPLY[*]}"
-        COMP_LINE="scontrol show par" COMP_POINT=${#COMP_LINE}; _remuda_complete scontrol; echo "${COMPREPLY[*]}"
-        complete -p squeue remuda scancel'
-    [ "${lines[0]}" = main ] && [ "${lines[1]}" = partition ]
-    [ "${lines[4]}" = "complete -F _remuda_complete scancel" ]
-    run -0 python3 "$BATS_TEST_DIRNAME/type_tab.py" "$PREFIX/share/bash-completion/completions/remuda" "squeue --partition=m" "squeue --partition=main"
-    if command -v fish >/dev/null; then
-        [[ "$(HOME=$WORK fish --no-config -c "source '$PREFIX/share/fish/vendor_completions.d/remuda.fish'; complete -C 'squeue --partition=ma'")" == *"--partition=main"* ]]
-    fi
-    if command -v zsh >/dev/null; then
-        zsh -fc "fpath=('$PREFIX/share/zsh/site-functions' \$fpath); autoload -Uz compinit; compinit -u -D; [[ \$_comps[squeue] = _remuda && \$_comps[remuda] = _remuda ]]"
-    fi
+# typed SHELL: lines of each system and the key TAB, in a terminal of that shell.
+typed() {
+    command -v "$1" >/dev/null || skip "there is no $1"
+    HOME=$WORK run -0 python3 "$BATS_TEST_DIRNAME/type_tab.py" "$1" "$PREFIX" \
+        "squeue --partition=m" "squeue --partition=main" "squeue --part" "squeue --partition=" \
+        "sbatch -A phy" "sbatch -A physics" "sbatch --nodelist=node1,n" "sbatch --nodelist=node1,node2" \
+        "sbatch --gres=gpu:" "sbatch --gres=gpu:v100" "sbatch -d afterok:${JOB%?}" "sbatch -d afterok:$JOB" \
+        "scontrol show par" "scontrol show partition" "remuda sta" "remuda status" \
+        "bsub -q m" "bsub -q main" "bsub -nno" "bsub -nnodes" "bjobs -J ma" "bjobs -J many" \
+        "qsub -q m" "qsub -q main" "qsub -A phy" "qsub -A physics" "qmove m" "qmove main"
 }
+
+@test "completion typed in bash" {
+    typed bash
+    run -0 bash --norc -c '. "$PREFIX/share/bash-completion/completions/remuda"
+        COMP_LINE="scontrol show par" COMP_POINT=${#COMP_LINE}; _remuda_complete scontrol; echo "${COMPREPLY[*]}"
+        complete -p scancel'
+    [ "$output" = $'partition\ncomplete -F _remuda_complete scancel' ]
+}
+
+@test "completion typed in zsh" { typed zsh; }
+
+@test "completion typed in fish" { typed fish; }
 
 @test "daemons of another build are told of, and a restart puts this one in their place; jobs run on" {
     old="$BATS_FILE_TMPDIR/old"

@@ -90,7 +90,43 @@ STEP = {
     "n": "steps[].time.end steps[].time.start steps[].CPU.requested_frequency.min steps[].CPU.requested_frequency.max steps[].statistics.energy.consumed",
     "x": "steps[].exit_code",
 }
+ASSOC_MAX = ("max.jobs.per.count max.jobs.per.accruing max.jobs.per.submitted max.jobs.per.wall_clock max.jobs.active max.jobs.accruing max.jobs.total "
+             "max.per.account.wall_clock min.priority_threshold")
+ASSOC = {
+    "s": "account cluster comment default.qos lineage parent_account partition user",
+    "i": "id shares_raw",
+    "b": "is_default",
+    "a": "accounting flags qos max.tres.total max.tres.group.minutes max.tres.group.active max.tres.minutes.total max.tres.minutes.per.job max.tres.per.job "
+         "max.tres.per.node",
+    "n": f"priority {ASSOC_MAX}",
+}
+QOS = {
+    "s": "description name",
+    "i": "id limits.grace_time",
+    "a": "flags preempt.list preempt.mode limits.max.tres.total limits.max.tres.minutes.total limits.max.tres.minutes.per.qos "
+         "limits.max.tres.minutes.per.job limits.max.tres.minutes.per.account limits.max.tres.minutes.per.user limits.max.tres.per.account "
+         "limits.max.tres.per.job limits.max.tres.per.node limits.max.tres.per.user limits.min.tres.per.job",
+    "n": "limits.factor limits.max.active_jobs.accruing limits.max.active_jobs.count limits.max.jobs.count limits.max.jobs.active_jobs.per.account "
+         "limits.max.jobs.active_jobs.per.user limits.max.jobs.per.account limits.max.jobs.per.user limits.max.accruing.per.account "
+         "limits.max.accruing.per.user limits.max.wall_clock.per.qos limits.max.wall_clock.per.job limits.min.priority_threshold preempt.exempt_time "
+         "priority usage_factor usage_threshold",
+}
+ACCOUNT = {"s": "name description organization", "a": "associations coordinators flags"}
+USER = {"s": "name old_name default.account default.wckey", "a": "administrator_level associations coordinators flags wckeys"}
+CLUSTER = {
+    "s": "name nodes select_plugin controller.host associations.root.account associations.root.cluster tres[].type tres[].name",
+    "i": "controller.port rpc_version tres[].id tres[].count associations.root.id", "a": "flags tres",
+}
+SHARES = {
+    "s": "cluster name parent partition tres.usage[].name", "i": "id usage tres.usage[].value", "a": "type tres.group_minutes",
+    "n": "shares shares_normalized usage_normalized effective_usage fairshare.factor fairshare.level tres.run_seconds[].value",
+}
 KINDS = {
+    "associations": ("associations", [ASSOC]), "qos": ("qos", [QOS]), "accounts": ("accounts", [ACCOUNT]), "users": ("users", [USER]),
+    "clusters": ("clusters", [CLUSTER]), "tres": ("TRES", [{"s": "type name", "i": "id count"}]),
+    "wckeys": ("wckeys", [{"s": "name user cluster", "i": "id", "a": "accounting flags"}]),
+    "shares": ("shares", [SHARES]),
+    "pings": ("pings", [{"s": "hostname", "b": "responding primary", "i": "latency"}]),
     "jobs": ("jobs", [JOB]), "running": ("jobs", [JOB, RUNNING]), "nodes": ("nodes", [NODE]), "partitions": ("partitions", [PARTITION]),
     "reservations": ("reservations", [RESERVATION]), "sinfo": ("sinfo", [SINFO]), "acct": ("jobs", [ACCT]), "ran": ("jobs", [ACCT, STEP]),
 }
@@ -144,7 +180,8 @@ def main():
     bad = list(wrong(FRAME, document))
     if not document.get(key):
         bad.append(f"no {key}")
-    for record in document.get(key, []):
+    records = document.get(key, [])
+    for record in records[key] if isinstance(records, dict) else records:  # shares stand in an object of their own
         for table in tables:
             bad += wrong(table, record)
     print("\n".join(sorted(set(bad))))

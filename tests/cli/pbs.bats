@@ -61,7 +61,7 @@ n2" ]
     [ "$(cat here)" = x ] && [ -e there ]
     submitted -- /bin/echo "two words"
     eventually over "$id"
-    [ "$(cat "echo.o$id")" = "two words" ]
+    [ "$(cat "STDIN.o$id")" = "two words" ]
     submitted -S /usr/bin/python3 -N py <<< 'print(6 * 7)'
     eventually over "$id"
     [ "$(cat "py.o$id")" = 42 ]

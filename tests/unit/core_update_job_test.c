@@ -48,6 +48,40 @@ static void a_waiting_job_takes_what_is_asked_anew(void **unused)
     assert_int_equal(job(id)->alloc_cpus, 4);
 }
 
+/* What qalter -l select=a+b sends: each component has values of its own. */
+static void components_change_together_or_not_at_all(void **unused)
+{
+    struct job_spec parts[] = {a_job("het"), a_job("het")};
+    parts[0].hold = parts[1].hold = true;
+    uint64_t id = submit_all(parts, 2);
+    assert_int_not_equal(id, 0);
+    struct job_spec to[] = {{.comment = "both", .req = {.ntasks = 2}},
+                            {.comment = "not meant", .req = {.ntasks = 4000}}};
+    struct msg_update_job m = {
+        .ids = ids_of(id), .fields = "comment,ntasks;ntasks", .values = {to, 2}};
+    uint64_t before = core_hash(w.c);
+    assert_int_equal(change_other(m), REFUSE_NODE_CONFIG);
+    assert_non_null(strstr(answer()->detail, "part 2: "));
+    assert_true(core_hash(w.c) == before);
+    to[1].req.ntasks = 3;
+    assert_int_equal(change_other(m), REFUSE_NONE);
+    assert_int_equal(job(id)->spec.req.ntasks, 2);
+    assert_string_equal(job(id)->spec.comment, "both");
+    assert_int_equal(job(id + 1)->spec.req.ntasks, 3);
+    assert_true(text_empty(job(id + 1)->spec.comment));
+    m.fields = "comment;";
+    to[0].comment = "of one";
+    assert_int_equal(change_other(m), REFUSE_NONE);
+    assert_string_equal(job(id)->spec.comment, "of one");
+    assert_int_equal(job(id + 1)->spec.req.ntasks, 3);
+    to[1].dependency = "afterok:1";
+    m.fields = "ntasks;dependency";
+    assert_int_equal(change_other(m), REFUSE_UPDATE);
+    m.ids = ids_of(submit_held("one"));
+    m.fields = "ntasks;ntasks";
+    assert_int_equal(change_other(m), REFUSE_BAD_MESSAGE);
+}
+
 static void a_refused_update_changes_nothing(void **unused)
 {
     uint64_t id = submit_held("one");
@@ -326,6 +360,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(a_waiting_job_takes_what_is_asked_anew),
+        STORY(components_change_together_or_not_at_all),
         STORY(a_refused_update_changes_nothing),
         STORY(only_its_owner_and_operators_change_a_job),
         STORY(a_running_job_lets_its_owner_lower_the_limit_only),

@@ -130,6 +130,11 @@ static void what_was_asked_is_named(void **state)
             "it needs 16 tasks on 1 to 16 nodes, each with 1 CPU and 1 gpu; partition mixed has "
             "room for 8 of them: 4 such nodes with 64 CPUs and 8 gpu:a100 in all (all gpu of a job "
             "are of one type)");
+    refuses(
+        (struct job_request){.partition = "mixed", .min_nodes = 6, .max_nodes = 6, .gres = "gpu:1"},
+        REFUSE_NODE_CONFIG,
+        "it needs 6 nodes with 1 CPU and 1 gpu each; partition mixed has 4 such nodes (all gpu "
+        "of a job are of one type)");
     refuses((struct job_request){.partition = "mixed", .gpus = "v100:10"}, REFUSE_NODE_CONFIG,
             "it needs 10 gpu:v100 on 1 to 10 nodes, each with 1 CPU and 1 gpu:v100; partition "
             "mixed has room for 8 of them: 4 such nodes with 64 CPUs and 8 gpu:v100 in all");

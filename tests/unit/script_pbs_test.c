@@ -248,6 +248,7 @@ static void what_is_not_there_is_refused_by_name(void **state)
         {"-l nodes=1:ppn=4+2:ppn=2", "-l nodes with different parts is not supported"},
         {"-l select=1:ncpus=4+0:ncpus=2", "a chunk at least is needed"},
         {"-l select=1:frob=3", "-l select with frob is not supported"},
+        {"-l select=2:system=polaris", "nodes with a feature are polaris=true"},
         {"-l mem=lots", "\"lots\": a size is needed"},
         {"-l walltime=1:2:3:4", "a time is needed"},
         {"-W stagein=x", "-W stagein is not supported"},
@@ -297,7 +298,10 @@ static void torque_differs(void **state)
     assert_string_equal(p->request.umask, "77");
     assert_true(become(p, "#PBS -W umask=077\n", ""));
     assert_string_equal(p->request.umask, "077");
-    assert_true(become(p, "#PBS -N a # note\n", ""));
+    /* A word that is none is passed over, and what is an option behind it is obeyed. */
+    assert_true(become(p, "#PBS -N a # note -q gpu and more -l walltime=90\n", ""));
+    assert_string_equal(p->request.queue, "gpu");
+    assert_int_equal(p->request.l.wall_s, 90);
     assert_string_equal(p->request.name, "a");
 }
 

@@ -104,6 +104,10 @@ const char *names_sorted(const char *list, struct arena *a);
 /* The limit set on it; NULL = none. `tres` NULL for limits that count none. */
 const struct limit *owner_limit(const struct sacctmgr_owner *o, enum resource_limit what,
                                 const char *tres);
+/* All of that limit, in the order of Slurm's numbers of resources; `inherited`: those of accounts
+ * above count too. */
+void owner_limit_each(const struct sacctmgr_owner *o, enum resource_limit what, bool inherited,
+                      void (*each)(void *ctx, const struct limit *l), void *ctx);
 /* All of that limit as Slurm writes it: "cpu=10,mem=100M", "4", "08:00:00"; `inherited`: those of
  * accounts above count too. */
 void owner_limit_say(const struct sacctmgr_owner *o, enum resource_limit what, bool inherited,
@@ -228,6 +232,7 @@ struct specs {
     VEC(struct spec) where, set;
 };
 
+const char *entity_word(enum entity entity); /* "association" */
 /* The entity that a word names, its abbreviations too. */
 bool entity_find(const char *word, enum entity *ret);
 /* The words after the entity. False after an error was printed. */
@@ -301,8 +306,27 @@ void stats_show(struct sacctmgr *s);
 void stats_clear(struct sacctmgr *s); /* counts anew */
 void reservations_show(struct sacctmgr *s, const struct specs *sp);
 void problems_show(struct sacctmgr *s, const struct specs *sp);
+
+/* ---- listing, for programs ------------------------------------------------------------------ */
+
+/* --json and --yaml: the members that Slurm's data parser v0.0.43 names. Of accounts, users,
+ * associations and QOS. */
 void accounts_json(struct sacctmgr *s, const struct book *b, const struct account_row *row,
                    size_t n, enum entity entity);
+/* One document's frame: the key of its list, each record by `each`, the end. */
+struct json_list {
+    struct sacctmgr *s;
+    const struct book *book;
+    struct json_out out;
+    struct str text;
+};
+void json_list_begin(struct json_list *l, struct sacctmgr *s, const struct book *b,
+                     const char *key);
+void json_list_end(struct json_list *l);
+void tres_json(struct json_list *l, const struct tres *t, int64_t count);
+void wckey_json(struct json_list *l, const struct wckey *k);
+/* Who is named by its association: {account, cluster, partition, user, id}. */
+void assoc_short_json(struct json_list *l, const struct assoc *a);
 
 /* ---- changing ------------------------------------------------------------------------------- */
 

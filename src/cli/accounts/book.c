@@ -396,11 +396,10 @@ static int limit_compare(const void *pa, const void *pb)
     return order ? order : strcmp(a->hours ? a->hours : "", b->hours ? b->hours : "");
 }
 
-void owner_limit_say(const struct sacctmgr_owner *o, enum resource_limit what, bool inherited,
-                     struct str *out)
+void owner_limit_each(const struct sacctmgr_owner *o, enum resource_limit what, bool inherited,
+                      void (*each)(void *ctx, const struct limit *l), void *ctx)
 {
     VEC(const struct limit *) found = {0};
-    struct str text = STR_INIT;
     for (; o; o = inherited ? o->up : NULL)
         for (size_t i = 0; i < o->limit.n; i++) {
             const struct limit *l = o->limit.v[i];
@@ -412,10 +411,22 @@ void owner_limit_say(const struct sacctmgr_owner *o, enum resource_limit what, b
         }
     SORT(found, limit_compare);
     for (size_t i = 0; i < found.n; i++)
-        value_say(&resource_limit_table[what], found.v[i], &text);
+        each(ctx, found.v[i]);
+    vec_done(&found);
+}
+
+static void limit_said(void *ctx, const struct limit *l)
+{
+    value_say(&resource_limit_table[l->what], l, ctx);
+}
+
+void owner_limit_say(const struct sacctmgr_owner *o, enum resource_limit what, bool inherited,
+                     struct str *out)
+{
+    struct str text = STR_INIT;
+    owner_limit_each(o, what, inherited, limit_said, &text);
     str_add(out, str_text(&text));
     str_done(&text);
-    vec_done(&found);
 }
 
 bool book_coordinates(const struct book *b, const char *user, const char *account)

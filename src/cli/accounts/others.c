@@ -69,6 +69,8 @@ struct cluster_row {
     struct account_row root;
 };
 
+#define RPC_VERSION 11008 /* of Slurm 25.05 */
+
 TEXT_CELL(host, cluster_row, host)
 TEXT_CELL(cluster_tres, cluster_row, tres)
 TEXT_CELL(cluster_nodes, cluster_row, nodes)
@@ -81,7 +83,7 @@ CELL(port)
 CELL(rpc)
 {
     (void)record;
-    str_add(out, "11008"); /* of Slurm 25.05 */
+    str_add_i64(out, RPC_VERSION);
 }
 
 CELL(node_count)
@@ -201,33 +203,53 @@ static const char *format_or(struct sacctmgr *s, const struct specs *sp, const c
 static void tres_show(struct sacctmgr *s, const struct specs *sp, const struct book *b)
 {
     struct table_out t;
+    struct json_list l;
     const char *type = specs_where(sp, KEY_TYPE, s->a), *names = specs_where(sp, KEY_NAMES, s->a),
                *ids = specs_where(sp, KEY_IDS, s->a);
-    if (!table_begin(&t, s, &tres_table, format_or(s, sp, "Type,Name,ID"), NULL))
+    if (s->json)
+        json_list_begin(&l, s, b, "TRES");
+    else if (!table_begin(&t, s, &tres_table, format_or(s, sp, "Type,Name,ID"), NULL))
         return;
     for (size_t i = 0; i < b->tres.n; i++) {
         const struct tres *r = b->tres.v[i];
         if (specs_match(type, r->type) && (!names || specs_match(names, r->name)) &&
-            specs_match(ids, arena_printf(s->a, "%u", r->id)))
-            table_row(&t, r);
+            specs_match(ids, arena_printf(s->a, "%u", r->id))) {
+            if (s->json)
+                tres_json(&l, r, 0);
+            else
+                table_row(&t, r);
+        }
     }
-    table_end(&t);
+    if (s->json)
+        json_list_end(&l);
+    else
+        table_end(&t);
 }
 
 static void wckey_show(struct sacctmgr *s, const struct specs *sp, const struct book *b)
 {
     struct table_out t;
+    struct json_list l;
     const char *users = specs_where(sp, KEY_USERS, s->a), *names = specs_where(sp, KEY_NAMES, s->a),
                *keys = specs_where(sp, KEY_WCKEYS, s->a);
-    if (!table_begin(&t, s, &wckey_table, format_or(s, sp, "WCKey,Cluster,User"), NULL))
+    if (s->json)
+        json_list_begin(&l, s, b, "wckeys");
+    else if (!table_begin(&t, s, &wckey_table, format_or(s, sp, "WCKey,Cluster,User"), NULL))
         return;
     for (size_t i = 0; i < b->wckey.n; i++) {
         const struct wckey *k = b->wckey.v[i];
         if ((!k->deleted || specs_flag(sp, KEY_WITH_DELETED)) && specs_match(users, k->user) &&
-            specs_match(names ? names : keys, k->name))
-            table_row(&t, k);
+            specs_match(names ? names : keys, k->name)) {
+            if (s->json)
+                wckey_json(&l, k);
+            else
+                table_row(&t, k);
+        }
     }
-    table_end(&t);
+    if (s->json)
+        json_list_end(&l);
+    else
+        table_end(&t);
 }
 
 struct transactions {
@@ -309,6 +331,46 @@ static void node_count(void *ctx, const void *record)
     g->mem += n->memory_mib;
 }
 
+static void cluster_json(struct sacctmgr *s, const struct cluster_row *row, const struct nodes *n,
+                         bool meant)
+{
+    struct json_list l;
+    struct json_out *j = &l.out;
+    struct {
+        struct tres tres;
+        int64_t count;
+    } has[] = {{{.id = 1, .type = "cpu"}, n->cpus},
+               {{.id = 2, .type = "mem"}, n->mem},
+               {{.id = 4, .type = "node"}, n->n},
+               {{.id = 5, .type = "billing"}, n->cpus}};
+    json_list_begin(&l, s, row->root.book, "clusters");
+    if (meant) {
+        json_object(j);
+        json_key(j, "controller");
+        json_object(j);
+        json_key_text(j, "host", row->host);
+        json_key_i64(j, "port", row->port);
+        json_object_end(j);
+        json_key_list(j, "flags", NULL);
+        json_key_text(j, "name", s->cluster);
+        json_key_text(j, "nodes", row->nodes);
+        json_key_text(j, "select_plugin", "");
+        json_key(j, "associations");
+        json_object(j);
+        json_key(j, "root");
+        assoc_short_json(&l, row->root.assoc->a);
+        json_object_end(j);
+        json_key_i64(j, "rpc_version", RPC_VERSION);
+        json_key(j, "tres");
+        json_array(j);
+        for (size_t i = 0; i < ARRAY_LEN(has); i++)
+            tres_json(&l, &has[i].tres, has[i].count);
+        json_array_end(j);
+        json_object_end(j);
+    }
+    json_list_end(&l);
+}
+
 static void cluster_show(struct sacctmgr *s, const struct specs *sp, const struct book *b)
 {
     struct table_out t;
@@ -331,7 +393,9 @@ static void cluster_show(struct sacctmgr *s, const struct specs *sp, const struc
                 ? "Cluster,ControlHost,ControlPort,RPC"
                 : "Cluster,ControlHost,ControlPort,RPC,Share,GrpJobs,GrpTRES,GrpSubmit,MaxJobs,"
                   "MaxTRES,MaxSubmit,MaxWall,QOS,DefaultQOS";
-        if (table_begin(&t, s, &cluster_table, format_or(s, sp, unasked), NULL)) {
+        if (s->json)
+            cluster_json(s, &row, &nodes, specs_match(names, s->cluster));
+        else if (table_begin(&t, s, &cluster_table, format_or(s, sp, unasked), NULL)) {
             if (specs_match(names, s->cluster))
                 table_row(&t, &row);
             table_end(&t);
@@ -378,6 +442,16 @@ static void configuration_show(struct sacctmgr *s)
 void others_show(struct sacctmgr *s, const struct specs *sp)
 {
     struct book b = {0};
+    bool as_json =
+        sp->entity == ENTITY_TRES || sp->entity == ENTITY_WCKEY || sp->entity == ENTITY_CLUSTER;
+    if (s->json && !as_json) {
+        sacctmgr_fail(
+            s,
+            "%s: no --json and no --yaml of these; of account, association, cluster, qos, "
+            "tres, user and wckey there are. -P prints cells for programs",
+            entity_word(sp->entity));
+        return;
+    }
     switch ((int)sp->entity) {
     case ENTITY_TRES:
     case ENTITY_WCKEY:

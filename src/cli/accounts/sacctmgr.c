@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "cli/accounts/accounts.h"
 #include "cli/program/commands.h"
+#include "cli/program/localtime.h"
 #include "cli/program/program.h"
 
 #include <stdio.h>
@@ -163,9 +164,22 @@ static void ping_run(struct sacctmgr *s, int n, char **word)
 {
     (void)n;
     (void)word;
+    int64_t began = time_now_us();
     bool up = sacctmgr_connect(s) != NULL;
     char host[256] = "";
     gethostname(host, sizeof host - 1);
+    if (s->json) {
+        struct json_list l;
+        json_list_begin(&l, s, NULL, "pings");
+        json_object(&l.out);
+        json_key_text(&l.out, "hostname", host);
+        json_key_bool(&l.out, "responding", up);
+        json_key_i64(&l.out, "latency", time_now_us() - began);
+        json_key_bool(&l.out, "primary", true);
+        json_object_end(&l.out);
+        json_list_end(&l);
+        return;
+    }
     printf("slurmdbd(primary) at %s is %s\n", host, up ? "UP" : "DOWN");
 }
 

@@ -53,6 +53,11 @@ static bool begins(const char *word, const char *asked, size_t least)
            (len >= least || len == strlen(word));
 }
 
+const char *entity_word(enum entity entity)
+{
+    return entities[entity].word;
+}
+
 bool entity_find(const char *word, enum entity *ret)
 {
     char *plural = NULL;

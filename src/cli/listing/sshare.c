@@ -1,6 +1,8 @@
 /* sshare: who used how much, and what fair share makes of it. */
 #include "cli/listing/sshare.h"
 #include "base/alloc.h"
+#include "base/duration.h"
+#include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/table/json_slurm.h"
 
@@ -190,6 +192,31 @@ static void json_part(struct json_out *j, const char *key, bool set, int64_t mil
     json_object_end(j);
 }
 
+/* "cpu=100,gres/gpu=2" as a list of {name, value}; of decayed use the value is a plain number. */
+static void json_tres(struct json_out *j, const char *key, const char *list, int64_t times,
+                      bool plain, struct arena *a)
+{
+    struct span rest = span_of(list ? list : ""), piece;
+    json_key(j, key);
+    json_array(j);
+    while (span_next(&rest, ',', &piece)) {
+        const char *name = arena_strndup(a, piece.data, piece.len);
+        const char *equals = strchr(name, '=');
+        int64_t value = 0;
+        if (!equals || (!text_to_i64(equals + 1, 0, INT64_MAX / 60, &value) &&
+                        !size_parse_mib(equals + 1, &value, NULL)))
+            continue;
+        json_object(j);
+        json_key_text(j, "name", arena_strndup(a, name, (size_t)(equals - name)));
+        if (plain)
+            json_key_i64(j, "value", value);
+        else
+            json_key_number(j, "value", true, value * times);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
 static void json_print(const struct sshare *s)
 {
     struct json_out j;
@@ -202,6 +229,7 @@ static void json_print(const struct sshare *s)
     for (size_t i = 0; i < s->line.n; i++) {
         const struct share_line *l = &s->line.v[i];
         json_object(&j);
+        json_key_text(&j, "cluster", cluster_name(state_dir_find(NULL, s->l.a), s->l.a));
         json_key_text(&j, "name", l->user ? l->user : l->account);
         json_key_text(&j, "parent", l->user ? l->account : l->parent ? l->parent : "");
         json_key_i64(&j, "id", l->id);
@@ -219,9 +247,9 @@ static void json_print(const struct sshare *s)
         json_object_end(&j);
         json_key(&j, "tres");
         json_object(&j);
-        json_key_text(&j, "group_minutes", l->limits ? l->limits : "");
-        json_key_text(&j, "usage_minutes", l->used ? l->used : "");
-        json_key_text(&j, "run_minutes", l->promised ? l->promised : "");
+        json_tres(&j, "run_seconds", l->promised, 60, false, s->l.a);
+        json_tres(&j, "group_minutes", l->limits, 1, false, s->l.a);
+        json_tres(&j, "usage", l->used, 1, true, s->l.a);
         json_object_end(&j);
         json_object_end(&j);
     }

@@ -135,31 +135,87 @@ static bool spec_make(const struct bmod *m, const struct lsf_request *r, const s
     return true;
 }
 
-static bool modify_one(const struct lsf_control *k, const char *id)
+/* What -R "2*{…}+4*{…}" says of a part as a whole: what it leaves out is gone. */
+#define PART_FIELDS                                                                                \
+    "ntasks,constraint,mem_per_node_mib,mem_per_cpu_mib,ntasks_per_node,min_nodes,max_nodes,"      \
+    "switches,tmp_disk_mib,licenses,exclude,gpus_per_node"
+
+/* What is asked of one job, or of one component of it, and which fields that are. */
+static bool part_make(const struct bmod *m, const struct job *j, bool component,
+                      struct str *warnings, struct job_spec *after, const char **ret_fields,
+                      struct err *e)
 {
-    const struct bmod *m = (const struct bmod *)k;
-    const struct job *j = lsf_control_job(k, id);
+    struct arena *a = m->control.a;
     struct lsf_request none = {.site = &m->site};
-    struct str warnings = STR_INIT;
-    struct job_spec before, after;
-    struct err e = {0};
-    if (!j)
+    const struct lsf_request *asked = &m->request;
+    struct job_spec before;
+    bool parts = component && m->request.nparts;
+    const char *also = m->taken_back;
+    if (parts)
+        asked = lsf_part(&m->request, j->het_offset, a, e);
+    if (asked && component && j->het_offset) {
+        struct lsf_request *rest = arena_dup(a, asked, sizeof *asked);
+        rest->depend = (struct lsf_depend){0}; /* the first waits for them all */
+        asked = rest;
+    }
+    if (parts)
+        also = also ? arena_printf(a, "%s," PART_FIELDS, also) : PART_FIELDS;
+    if (!asked || !spec_make(m, &none, j, warnings, &before, e) ||
+        !spec_make(m, asked, j, warnings, after, e))
         return false;
-    bool ok = spec_make(m, &none, j, &warnings, &before, &e) &&
-              spec_make(m, &m->request, j, &warnings, &after, &e);
+    *ret_fields = changed_fields(&before, after, also, a);
+    return true;
+}
+
+/* The components of a job, or it alone: together or not at all. */
+static bool modify_parts(const struct bmod *m, const char *id, const struct job *const *part,
+                         size_t n)
+{
+    const struct lsf_control *k = &m->control;
+    struct job_spec *after = arena_alloc(k->a, n * sizeof *after);
+    struct str warnings = STR_INIT;
+    const char *fields = "";
+    struct err e = {0};
+    bool any = false, ok = !m->request.nparts || n == m->request.nparts ||
+                           dialect_refuse(&e, "-R with {}",
+                                          "the job has %zu parts, and so many stay: bkill it, and "
+                                          "submit it anew",
+                                          n);
+    for (size_t i = 0; i < n && ok; i++) {
+        const char *of = "";
+        ok = part_make(m, part[i], n > 1, &warnings, &after[i], &of, &e);
+        any |= ok && !text_empty(of);
+        fields = i ? arena_printf(k->a, "%s;%s", fields, of) : of;
+    }
     fputs(str_text(&warnings), stderr);
     str_done(&warnings);
     if (!ok)
         return lsf_control_problem(id, e.text);
-    const char *fields = changed_fields(&before, &after, m->taken_back, k->a);
-    if (text_empty(fields))
+    if (!any)
         return lsf_control_problem(id, "No parameter is given that changes anything");
     struct msg_update_job q = {
-        .ids = lsf_job_ref(id, k->a), .fields = fields, .values = {&after, 1}};
+        .ids = lsf_job_ref(id, k->a), .fields = fields, .values = {after, n}};
     if (!lsf_control_ask(k, id, MSG_UPDATE_JOB, &q))
         return false;
     printf("Parameters of job <%s> are being changed\n", id);
     return true;
+}
+
+static bool modify_one(const struct lsf_control *k, const char *id)
+{
+    const struct bmod *m = (const struct bmod *)k;
+    const struct job *j = lsf_control_job(k, id);
+    struct lsf_filter one = {0};
+    struct lsf_job_list l = {0};
+    struct err e = {0};
+    if (!j)
+        return false;
+    vec_push(&one.ids, arena_strdup(k->a, id));
+    bool parts = lsf_jobs_read(k->client, &one, k->a, &l, &e) && l.part.n > 1;
+    bool ok = modify_parts(m, id, parts ? l.part.v : &j, parts ? l.part.n : 1);
+    lsf_job_list_done(&l);
+    lsf_filter_done(&one);
+    return ok;
 }
 
 int cmd_bmod(int argc, char **argv)

@@ -5,6 +5,7 @@
 #include "base/hostlist.h"
 #include "base/idset.h"
 #include "base/list.h"
+#include "cli/lsf/reasons.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/reports/efficiency.h"
@@ -244,6 +245,8 @@ bool lsf_jobs_read(struct client *c, const struct lsf_filter *f, struct arena *a
     }
     if (ok && !f->ids.n)
         ok = query(c, &r, &q, ret_err);
+    if (ok && (f->all || f->past))
+        ok = lsf_reasons_read(c, ret, a, ret_err);
     if (ret->job.n > 1)
         qsort(ret->job.v, ret->job.n, sizeof ret->job.v[0], by_number);
     parts_fold(ret, a);

@@ -260,63 +260,53 @@ static int hold_set(const struct qcontrol *k, const char *id)
     return k->hold ? qcontrol_ask(k, id, MSG_JOB_CONTROL, &m) : 0;
 }
 
-/* "12", of a component "12+1" */
-static const char *ref_of(const struct qcontrol *k, const char *id, const struct job *component)
+/* What is asked of one job, or of one component of it, and which fields that are. */
+static bool part_make(const struct qalter *q, const struct job *j, bool component,
+                      struct str *warnings, struct job_spec *after, const char **ret_fields,
+                      struct err *e)
 {
-    return component ? arena_printf(k->a, "%llu+%u", (unsigned long long)component->het_job_id,
-                                    component->het_offset)
-                     : lsf_job_ref(pbs_operand(id, k->a), k->a);
-}
-
-/* One job, or one component of it. */
-static int alter_part(const struct qalter *q, const char *id, const struct job *j,
-                      const struct job *component, struct str *warnings)
-{
-    const struct qcontrol *k = &q->control;
     struct pbs_request none = {0};
-    struct job_spec before, after;
+    struct job_spec before;
     struct str also = STR_INIT;
-    struct err e = {0};
-    size_t part = component ? component->het_offset : 0;
-    size_t parts = pbs_parts(&q->request), of = parts > 1 ? part : 0;
-    int status = 0;
-    bool ok = spec_make(q, &none, j, 0, warnings, &before, &e) &&
-              spec_make(q, &q->request, j, of, warnings, &after, &e) &&
-              (part > 0 || script_set(q, j, &after, &also, &e));
+    size_t part = component ? j->het_offset : 0;
+    bool ok =
+        spec_make(q, &none, j, 0, warnings, &before, e) &&
+        spec_make(q, &q->request, j, pbs_parts(&q->request) > 1 ? part : 0, warnings, after, e) &&
+        (part > 0 || script_set(q, j, after, &also, e));
     if (ok) {
         size_set(&q->request, &also);
         if (!part)
-            files_set(q, j, &after, &also);
-        struct msg_update_job m = {.ids = ref_of(k, id, component),
-                                   .fields = changed_fields(&before, &after, str_text(&also), k->a),
-                                   .values = {&after, 1},
-                                   .array_limit_plus1 = q->slots_given ? q->slots + 1 : 0};
-        if (text_empty(m.fields))
-            m.fields = NULL;
-        if (m.fields || q->slots_given)
-            status = qcontrol_ask(k, id, MSG_UPDATE_JOB, &m);
-    } else {
-        fprintf(stderr, NAME ": %s\n", e.text);
-        status = e.code == ERR_UNSUPPORTED ? PBS_REFUSED : 1;
+            files_set(q, j, after, &also);
+        *ret_fields = changed_fields(&before, after, str_text(&also), q->control.a);
     }
     str_done(&also);
-    return status;
+    return ok;
 }
 
-static int alter_parts(const struct qalter *q, const char *id, const struct job *j,
-                       const struct lsf_job_list *l, struct str *warnings)
+/* The components of a job, or it alone: together or not at all. */
+static int alter_parts(const struct qalter *q, const char *id, const struct job *const *part,
+                       size_t n, struct str *warnings)
 {
+    const struct qcontrol *k = &q->control;
+    struct job_spec *after = arena_alloc(k->a, n * sizeof *after);
+    const char *fields = "";
     struct err e = {0};
-    int status = 0;
-    if (l->part.n < 2)
-        return alter_part(q, id, j, NULL, warnings);
-    if (!parts_check(&q->request, l->part.n, &e)) {
-        fprintf(stderr, NAME ": %s\n", e.text);
-        return PBS_REFUSED;
+    bool ok = n < 2 || parts_check(&q->request, n, &e), any = false;
+    for (size_t i = 0; i < n && ok; i++) {
+        const char *of = "";
+        ok = part_make(q, part[i], n > 1, warnings, &after[i], &of, &e);
+        any |= ok && !text_empty(of);
+        fields = i ? arena_printf(k->a, "%s;%s", fields, of) : of;
     }
-    for (size_t i = 0; i < l->part.n && !status; i++)
-        status = alter_part(q, id, l->part.v[i], l->part.v[i], warnings);
-    return status;
+    if (!ok) {
+        fprintf(stderr, NAME ": %s\n", e.text);
+        return e.code == ERR_UNSUPPORTED ? PBS_REFUSED : 1;
+    }
+    struct msg_update_job m = {.ids = lsf_job_ref(pbs_operand(id, k->a), k->a),
+                               .fields = any ? fields : NULL,
+                               .values = {after, any ? n : 1},
+                               .array_limit_plus1 = q->slots_given ? q->slots + 1 : 0};
+    return any || q->slots_given ? qcontrol_ask(k, id, MSG_UPDATE_JOB, &m) : 0;
 }
 
 static int alter_one(const struct qcontrol *k, const char *id)
@@ -329,7 +319,8 @@ static int alter_one(const struct qcontrol *k, const char *id)
     struct str warnings = STR_INIT;
     if (!j)
         return PBS_UNKNOWN_JOB;
-    int status = alter_parts(q, id, j, &l, &warnings);
+    bool parts = l.part.n > 1;
+    int status = alter_parts(q, id, parts ? l.part.v : &j, parts ? l.part.n : 1, &warnings);
     if (!status) {
         status = hold_set(k, id);
         fputs(str_text(&warnings), stderr);

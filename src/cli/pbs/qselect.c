@@ -359,7 +359,7 @@ static void event_add(struct tracejob *t, int64_t us, const char *text)
 static void run_add(struct tracejob *t, const struct job *j)
 {
     const char *host = j->spec.alloc_host ? j->spec.alloc_host : pbs_server(&t->site);
-    if (!lsf_job_is_pending(j) && j->start_us)
+    if (j->state != JOB_PENDING && j->start_us)
         event_add(t, j->start_us,
                   arena_printf(t->a, "Job Run at request of Scheduler@%s on exec_vnode %s",
                                pbs_server(&t->site), qstat_exec_vnode(j, t->a)));

@@ -78,13 +78,10 @@ static int refused(const struct qsub *s, const struct msg_done *m)
 static void command_load(struct qsub *s)
 {
     struct submit_command *line = &s->b.line;
-    const char *command = line->argv[line->rest_at];
     s->b.script = (struct submit_script){.name = "the command", .job_name = "STDIN"};
     s->b.script.text = "#!/bin/sh\nexec \"$@\"\n";
     s->b.script.len = strlen(s->b.script.text);
     s->b.args = line->argv + line->rest_at;
-    if (*command)
-        s->b.script.job_name = strrchr(command, '/') ? strrchr(command, '/') + 1 : command;
 }
 
 static bool script_load(struct qsub *s, struct err *e)

@@ -120,6 +120,11 @@ const char *command_link_at(enum command_family f, size_t i);
 #define X(name, function, linked, doc) int function(int argc, char **argv);
 COMMANDS(X)
 #undef X
+/* `remuda complete COMMAND WORDS…`, for the completion of shells (shells/). argv[1]: the command's
+ * name, for remuda's own "remuda" and the name behind it; then the words so far, the last of which
+ * is being written and may be empty. Prints what may stand there, a line each, with what it is
+ * behind a tab; a line that is a tab alone: the name of a file. Always 0. */
+int cmd_complete(int argc, char **argv);
 
 /* The commands with an option table of their own (sbatch, salloc and srun share that of
  * script/options/options.h). */

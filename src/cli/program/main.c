@@ -4,7 +4,6 @@
 #include "base/str.h"
 #include "cli/program/absent.h"
 #include "cli/program/commands.h"
-#include "cli/program/complete.h"
 #include "cli/program/program.h"
 
 #include <fcntl.h>

@@ -177,6 +177,13 @@ static void too_few(struct scontrol *s, const struct scontrol_command *c)
     scontrol_refuse(s, "too few arguments for keyword:%s", c->name);
 }
 
+/* What prints a list, of which there is no document. */
+static bool is_listing(const struct scontrol_command *c)
+{
+    return c->run == scontrol_completing || text_starts(c->name, "list") ||
+           text_is(c->name, "pidinfo");
+}
+
 static void command_run(struct scontrol *s, int n, char **word)
 {
     const struct scontrol_command *c = command_find(word[0]);
@@ -190,6 +197,8 @@ static void command_run(struct scontrol *s, int n, char **word)
         too_few(s, c);
     else if (n - 1 > c->max)
         scontrol_refuse(s, "too many arguments for keyword:%s", c->name);
+    else if (s->json && is_listing(c))
+        scontrol_fail(s, "%s: no --json and no --yaml of it", c->name);
     else
         c->run(s, n - 1, word + 1);
 }

@@ -123,8 +123,22 @@ static void assoc_show(struct scontrol *s, const char *list)
         s->rc = 1;
 }
 
+static bool has_json(enum show_entity entity)
+{
+    return entity == SHOW_JOBS || entity == SHOW_STEPS || entity == SHOW_NODES ||
+           entity == SHOW_PARTITIONS || entity == SHOW_RESERVATIONS || entity == SHOW_LICENSES;
+}
+
 static void entity_show(struct scontrol *s, const struct entity_word *e, const char *list)
 {
+    /* A program that asked for a document and read a table would not see what went wrong. */
+    if (s->json && !has_json(e->entity)) {
+        scontrol_fail(s,
+                      "show %s: no --json and no --yaml of it; of job, step, node, partition, "
+                      "reservation, licenses and ping there are",
+                      e->word);
+        return;
+    }
     switch (e->entity) {
     case SHOW_JOBS: scontrol_show_jobs(s, list); return;
     case SHOW_STEPS: scontrol_show_steps(s, list); return;

@@ -1,6 +1,6 @@
 /* Which fields of a job may change, and when. */
 #include "base/list.h"
-#include "core/request/request.h"
+#include "core/request/update_job.h"
 #include "model/job/job_attributes.h"
 
 /* Facts about the submission. */
@@ -37,10 +37,10 @@ static bool among(const char *const *names, size_t n, struct span name)
     return false;
 }
 
-bool update_any_time(const struct msg_update_job *m)
+bool update_any_time(const char *fields)
 {
-    struct span rest = span_of(m->fields), piece;
-    while (m->fields && span_next(&rest, ',', &piece))
+    struct span rest = span_of(fields), piece;
+    while (fields && span_next(&rest, ',', &piece))
         if (!among(any_time, ARRAY_LEN(any_time), piece) &&
             !among(attributes, ARRAY_LEN(attributes), piece) &&
             !among(size_fields, ARRAY_LEN(size_fields), piece))
@@ -48,10 +48,10 @@ bool update_any_time(const struct msg_update_job *m)
     return true;
 }
 
-const char *update_field_wrong(const struct msg_update_job *m, struct arena *a)
+const char *update_field_wrong(const char *fields, struct arena *a)
 {
-    struct span rest = span_of(m->fields), piece;
-    while (m->fields && span_next(&rest, ',', &piece)) {
+    struct span rest = span_of(fields), piece;
+    while (fields && span_next(&rest, ',', &piece)) {
         const char *name = arena_strndup(a, piece.data, piece.len);
         if (fields_find(&job_spec_fields, name) < 0 || among(fixed, ARRAY_LEN(fixed), piece))
             return name;

@@ -1,6 +1,7 @@
-/* update_job: what scontrol update JobId=… changes. A refused update changes nothing: the new
- * values are put on a copy of what was asked, the copy is checked as a submission would be, and
- * only then the record takes it. */
+/* What scontrol update JobId=… changes of a job. A refused update changes nothing: the new values
+ * are put on a copy of what was asked, the copy is checked as a submission would be, and only then
+ * the record takes it. */
+#include "core/request/update_job.h"
 #include "base/list.h"
 #include "core/record/accounts/limits.h"
 #include "core/record/accounts/minutes.h"
@@ -10,18 +11,9 @@
 
 #include <string.h>
 
-struct update {
-    const struct msg_update_job *m;
-    const struct job_spec *values; /* NULL if none are given */
-    /* of the job at hand */
-    struct job_spec trial;
-    bool limit;      /* the time limit changes, to trial.req.time_limit_us */
-    int64_t extends; /* it is its owner's to raise it by so much, as nobody is delayed */
-};
-
 static bool given(const struct update *u, const char *field)
 {
-    return u->values && list_has(u->m->fields, field);
+    return u->values && list_has(u->fields, field);
 }
 
 static bool touches_request(const struct update *u)
@@ -349,7 +341,7 @@ static enum refusal started_check(struct core *c, const struct jobrec *r, struct
 {
     struct str why = STR_INIT;
     enum refusal refusal = REFUSE_NONE;
-    if (r->j.state == JOB_PENDING || (!u->m->reset_accrue && update_any_time(u->m)))
+    if (r->j.state == JOB_PENDING || (!u->m->reset_accrue && update_any_time(u->fields)))
         return REFUSE_NONE;
     trial_make(c, r, u);
     if (given(u, "qos") && !given(u, "account") && !peer_operates(c, c->turn.peer))
@@ -362,12 +354,8 @@ static enum refusal started_check(struct core *c, const struct jobrec *r, struct
     return refuse(refusal ? refusal : REFUSE_NOT_PENDING, text, detail);
 }
 
-static enum refusal update_one(struct core *c, struct jobrec *r, const struct job_ref *ref,
-                               void *ctx, const char **detail)
+enum refusal update_check(struct core *c, struct jobrec *r, struct update *u, const char **detail)
 {
-    (void)ref;
-    struct update *u = ctx;
-    struct err err = {0};
     if (!job_live(r))
         return REFUSE_ALREADY_DONE;
     if (r->j.cron)
@@ -389,7 +377,15 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
         refusal = room_check(c, r, u, detail);
     if (!refusal)
         refusal = request_check(c, r, u, detail);
-    if (!refusal && runs(r) && (given(u, "nodelist") || given(u, "min_nodes")))
+    return refusal;
+}
+
+enum refusal update_take(struct core *c, struct jobrec *r, const struct update *u,
+                         const char **detail)
+{
+    struct err err = {0};
+    enum refusal refusal = REFUSE_NONE;
+    if (runs(r) && (given(u, "nodelist") || given(u, "min_nodes")))
         refusal = resize(c, r, u, detail);
     if (refusal)
         return refusal;
@@ -409,37 +405,4 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     timer_arm(c, r);
     plan_soon(c);
     return REFUSE_NONE;
-}
-
-static bool update_fill(const struct core *c, void *ctx, const void *body, struct err *ret_err)
-{
-    const struct msg_update_job *m = body;
-    (void)c, (void)ret_err;
-    *(struct update *)ctx = (struct update){.m = m, .values = m->values.n ? m->values.v : NULL};
-    return true;
-}
-
-static const struct sweep_kind updating = {
-    .kind = MSG_UPDATE_JOB,
-    .act = update_one,
-    .ctx_size = sizeof(struct update),
-    .fill = update_fill,
-};
-
-void req_update_job(struct core *c, const struct msg_update_job *m)
-{
-    const char *detail = NULL;
-    if (m->step_limit_us) {
-        enum refusal refusal = step_limits_update(c, m, &detail);
-        reply_done(c, refusal, detail);
-        return;
-    }
-    const char *wrong = update_field_wrong(m, c->turn.fx->arena);
-    if (wrong)
-        reply_done(c, REFUSE_UPDATE,
-                   arena_printf(c->turn.fx->arena, "\"%s\" of a job cannot be changed", wrong));
-    else if (!text_empty(m->fields) && !m->values.n)
-        reply_done(c, REFUSE_BAD_MESSAGE, "fields are named, but no values are given");
-    else
-        sweep_begin(c, &updating, m, m->ids ? m->ids : "");
 }

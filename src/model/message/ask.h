@@ -188,8 +188,8 @@ enum notify_streams { NOTIFY_ERROR = 1, NOTIFY_OUTPUT = 2 };
 
 #define MSG_UPDATE_JOB_FIELDS(X)                                                                           \
     X(TEXT, ids, 0, "job references, comma-separated; or name=NAME")                                       \
-    X(TEXT, fields, 0, "fields of job_spec to set, comma-separated")                                       \
-    X(LIST, values, &job_spec_fields, "one job_spec with the new values")                                  \
+    X(TEXT, fields, 0, "fields of job_spec to set, comma-separated; of several values a list of each, parted by ;") \
+    X(LIST, values, &job_spec_fields, "one job_spec with the new values; or one for each component of the one job that ids names: together or not at all") \
     X(SPAN, time_limit_add_us, &range_change, "TimeLimit+= and -=")                                        \
     X(TEXT, admin_comment, 0, "AdminComment; \"\" not given")                                              \
     X(U32, array_limit_plus1, 0, "ArrayTaskThrottle, plus 1")                                              \

@@ -229,10 +229,13 @@ static bool clamp(struct demand_checking *k, const struct option *o)
 
 /* ---- what there is ---- */
 
-/* Nodes of the partition, up or not, that could hold a part of it if they were empty. */
-static int64_t nodes_that_hold(const struct compiled *c, const struct option *o)
+/* Nodes of the partition, up or not, that could hold a part of it if they were empty. *ret_types:
+ * others could with another type of its resource, of which a job has one. */
+static int64_t nodes_that_hold(const struct compiled *c, const struct option *o, bool *ret_types)
 {
     int64_t most = 0;
+    const struct variant *first = NULL;
+    *ret_types = false;
     for (size_t i = 0; i < o->nvariants; i++) {
         int64_t nodes = 0;
         for (size_t n = 0; n < o->part->node.n; n++) {
@@ -241,6 +244,9 @@ static int64_t nodes_that_hold(const struct compiled *c, const struct option *o)
                      (option_allows(c, o, node->idx / 64) >> (node->idx % 64) & 1);
         }
         most = nodes > most ? nodes : most;
+        const struct variant *v = &o->variant[i];
+        first = !first && nodes && v->ngres ? v : first;
+        *ret_types |= first && nodes && v->ngres && v->gres[0].dim != first->gres[0].dim;
     }
     return most;
 }
@@ -318,7 +324,8 @@ static enum refusal lacking(const struct cluster *cl, const struct compiled *c,
 static enum refusal never_fits(struct demand_checking *k, const struct compiled *c,
                                const struct option *o)
 {
-    int64_t nodes = nodes_that_hold(c, o);
+    bool types;
+    int64_t nodes = nodes_that_hold(c, o, &types);
     struct demand_room room = {0};
     const struct variant *pieces = demand_roomiest(k->cl, c, o, &room);
     str_add(k->detail, "it needs ");
@@ -337,6 +344,8 @@ static enum refusal never_fits(struct demand_checking *k, const struct compiled 
     if (nodes > 0) {
         str_addf(k->detail, "; partition %s has %lld such node%s", o->part->p.name,
                  (long long)nodes, nodes == 1 ? "" : "s");
+        if (types)
+            word_one_type(k->cl, &o->variant[0], k->detail);
         if (c->nmust > 0)
             str_addf(k->detail, " and the node list %.100s must be among them", k->req->nodelist);
         word_elsewhere(k, o);

@@ -291,7 +291,12 @@ void word_room(const struct cluster *cl, const struct compiled *c, const struct 
     }
     str_add(out, room->nodes == 1 ? "" : " in all");
     if (room->types)
-        str_addf(out, " (all %s of a job are of one type)", cl->dim.v[v->gres[0].dim].kind);
+        word_one_type(cl, v, out);
+}
+
+void word_one_type(const struct cluster *cl, const struct variant *v, struct str *out)
+{
+    str_addf(out, " (all %s of a job are of one type)", cl->dim.v[v->gres[0].dim].kind);
 }
 
 void word_lacks(const struct cluster *cl, const struct compiled *c, const struct option *o,

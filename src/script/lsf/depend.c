@@ -150,7 +150,10 @@ static const struct {
     {"post_err", NULL,
      "there are no post-execution programs that could fail; exit(JOB) is a job that did",
      JOB_ALONE},
-    {"external", NULL, "there are no external messages", JOB_ALONE},
+    {"external", NULL,
+     "nobody sends messages; a job that waits for somebody is held: bsub -H, and bresume lets it "
+     "go",
+     JOB_ALONE},
     {"numdone", "numdone", NULL, COUNT},
     {"numended", "numended", NULL, COUNT},
     {"numexit", "numexit", NULL, COUNT},

@@ -39,7 +39,8 @@ bool lsf_compound_read(struct lsf_request *r, const char *text, struct arena *a,
 {
     struct span rest = span_trim(span_of(text));
     if (strstr(text, "||"))
-        return dialect_refuse(ret_err, "-R {…} || {…}", "ask for one of the alternatives");
+        return dialect_refuse(ret_err, "-R {…} || {…}",
+                              "hosts of either kind are select[a || b]; else ask for one of them");
     r->nparts = 0;
     for (bool more = true; more;) {
         struct lsf_part part = {0};
@@ -96,7 +97,8 @@ const struct lsf_request *lsf_part(const struct lsf_request *r, size_t part, str
         return one;
     if (r->array) {
         dialect_refuse(ret_err, "an array of jobs whose parts differ",
-                       "submit each of them, or ask for equal parts");
+                       "submit each of them (for i in 1 2 3; do bsub -J \"name.$i\" …; done), or "
+                       "ask for equal slots: -n 6 -R \"span[ptile=2]\"");
         return NULL;
     }
     one->nparts = 0;

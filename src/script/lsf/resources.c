@@ -264,7 +264,7 @@ static bool rusage_term(struct resources_reading *d, struct span text)
 static bool rusage_read(struct resources_reading *d, struct span text)
 {
     if (memmem(text.data, text.len, "||", 2))
-        return dialect_refuse(d->e, "-R rusage[] with ||", "ask for one of the alternatives");
+        return dialect_refuse(d->e, "-R rusage[] with ||", "ask for what the larger of them needs");
     for (struct span part; span_next(&text, ',', &part);)
         for (struct span one; span_next(&part, ':', &one);) {
             one = span_trim(one);

@@ -31,8 +31,10 @@ static const struct {
     {"beforenotokarray", NULL, "numexit", "<", NULL},
     {"beforeanyarray", NULL, "numended", "<", NULL},
     {"on", "on", NULL, NULL, NULL},
-    {"synccount", NULL, NULL, NULL, "one job with all the nodes starts at once"},
-    {"syncwith", NULL, NULL, NULL, "one job with all the nodes starts at once"},
+    {"synccount", NULL, NULL, NULL,
+     "what starts together is parts of one job: -l select=2:ncpus=8+1:ncpus=2"},
+    {"syncwith", NULL, NULL, NULL,
+     "what starts together is parts of one job: -l select=2:ncpus=8+1:ncpus=2"},
 };
 
 /* "12", "12.server", "12[3]", "12[]", Torque's "12[][5]". */

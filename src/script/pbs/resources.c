@@ -135,12 +135,14 @@ static bool chunk_resource(struct pbs_resources_reading *d, struct span text)
     }
     if (span_is(name, "arch"))
         return arch_read(d, value);
-    if (span_is_nocase(value, "true")) {
-        property_add(d, name);
+    if (span_is(name, "model") || span_is_nocase(value, "true")) { /* a model is a feature, too */
+        property_add(d, span_is(name, "model") ? value : name);
         return true;
     }
     return dialect_refuse(d->e, arena_printf(d->a, "-l select with %.*s", (int)name.len, name.data),
-                          "ncpus, mpiprocs, ompthreads, mem, ngpus, host and NAME=true are taken");
+                          "ncpus, mpiprocs, ompthreads, mem, ngpus, host, model and NAME=true are "
+                          "taken; nodes with a feature are %.*s=true",
+                          (int)(value.len < 60 ? value.len : 60), value.data);
 }
 
 /* What a part has is set aside, and the next is read into its place; part_end brings the first

@@ -82,8 +82,14 @@ static bool words_read(struct pbs_script *s, struct span line, struct err *e)
     vec_push(&words, name);
     while ((more = word_take(s, &rest, &word, e)) == 1)
         vec_push(&words, word);
-    bool ok = more == 0 && pbs_read_words(s->r, (int)words.n, words.v, s->env, s->a, &at, e) &&
-              (at == (int)words.n || surplus_check(s, words.v[at], line, e));
+    bool ok = more == 0, told = false;
+    /* Behind a word that is none, Torque reads on. */
+    for (size_t from = 0; ok && from < words.n; from += (size_t)at) {
+        words.v[from] = name;
+        ok = pbs_read_words(s->r, (int)(words.n - from), words.v + from, s->env, s->a, &at, e);
+        if (ok && from + (size_t)at < words.n && !told)
+            ok = told = surplus_check(s, words.v[from + (size_t)at], line, e);
+    }
     vec_done(&words);
     return ok || err_prefix(e, "line %u", s->line);
 }

@@ -1,0 +1,34 @@
+/* An update of one job, in two halves: it is checked, and it is taken. */
+#ifndef REMUDA_CORE_REQUEST_UPDATE_JOB_H
+#define REMUDA_CORE_REQUEST_UPDATE_JOB_H
+
+#include "core/request/request.h"
+
+struct update {
+    const struct msg_update_job *m;
+    const struct job_spec *values; /* NULL if none are given */
+    const char *fields;            /* which of them are meant, comma-separated; NULL = none */
+    /* of the job at hand */
+    struct job_spec trial;
+    bool limit;      /* the time limit changes, to trial.req.time_limit_us */
+    int64_t extends; /* it is its owner's to raise it by so much, as nobody is delayed */
+};
+
+/* ---- update_fields.c: fields of job_spec, by name; lists of them are parted by commas ---- */
+/* The first that is not there or never changes, in the arena; NULL = all are fine. */
+const char *update_field_wrong(const char *fields, struct arena *a);
+/* May all of them change while the job runs, or mean its nodes? */
+bool update_any_time(const char *fields);
+/* Not simply taken: the nodes of a running job, and a hold, which is somebody's. */
+bool update_is_taken_apart(const struct jobrec *r, const char *name);
+
+/* ---- update_job.c ---- */
+/* May the peer change that, and could the job run as it would be then? Nothing is changed; `u` has
+ * what update_take needs. */
+enum refusal update_check(struct core *c, struct jobrec *r, struct update *u, const char **detail);
+/* Behind update_check. Refused, with nothing changed: nodes that a running job cannot give back, a
+ * dependency that is none. */
+enum refusal update_take(struct core *c, struct jobrec *r, const struct update *u,
+                         const char **detail);
+
+#endif
