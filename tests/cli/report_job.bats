@@ -132,9 +132,13 @@ P
     sleep 2
     sacct -n -X -D -P -j "$id" -o State,Start,End,ElapsedRaw,CPUTimeRAW | grep '^REQUEUED' | diff ended -
     sacct -X -D -j "$id" --json | jq -e '.jobs[0].time | .end > 0 and .end - .start == .elapsed'
-    remuda report "$id" | grep -q "^Job $id "
+    # Nothing of a run that ended changes because the job waits for the next one.
+    remuda report "$id" >said
+    grep -qE "^Job $id .*: REQUEUED, run 1 \(now PENDING\), 00:00:0[0-9] on [a-z0-9]+, 1 CPU" said || { head -1 said; false; }
+    remuda report "$id" --run 1 | diff said -
     remuda report "$id" --run 1 | grep -q "util"
     run ! remuda report "$id" --run 2
+    [[ "$output" == *"job $id has had 1 run, no run 2"* ]]
     scancel "$id"
 }
 
@@ -148,6 +152,13 @@ P
     samples guide "$id" 2
     remuda report "$id" | grep -q "it had 2 phases"
     ! remuda report "$id" --run 1 | grep -q "it had 2 phases"
+    # The head is that run's: its state, time and node, and what it had.
+    remuda report "$id" | head -1 | grep -E "COMPLETED, run 2, "
+    remuda report "$id" --run 1 | head -1 | grep -E "REQUEUED, run 1 \(now COMPLETED\), "
+    ran=$(sacct -n -X -D -P -j "$id" -o State,Elapsed,NodeList | sed -n 's/^REQUEUED|//p' | tr '|' ' ')
+    remuda report "$id" --run 1 | head -1 | grep -F ", ${ran% *} on ${ran#* }, 1 CPU"
+    remuda report "$id" --run 1 --json | jq -e '.jobs | length == 1 and (.[0] | .run == 1 and .state == "REQUEUED")'
+    remuda report "$id" --json | jq -e '.jobs | length == 1 and (.[0] | .run == 2 and .state == "COMPLETED")'
     remuda plot "$id" --value util | grep -q "util: mean 42 %"
     remuda plot "$id" --run 2 --value util | grep -q "util: mean 42 %"
     remuda plot "$id" --run 1 --value util | grep -q "util: mean 93 %"

@@ -57,8 +57,51 @@ bool past_read(struct client *c, const struct msg_query *q, struct arena *a, str
     return true;
 }
 
+static int run_order(const void *a, const void *b)
+{
+    const struct job *const *p = a, *const *q = b;
+    if ((*p)->id != (*q)->id)
+        return (*p)->id < (*q)->id ? -1 : 1;
+    if ((*p)->attempt != (*q)->attempt)
+        return (*p)->attempt < (*q)->attempt ? -1 : 1;
+    return ((*p)->state == JOB_PENDING) - ((*q)->state == JOB_PENDING);
+}
+
+/* One that waits for its next run carries the number of its last one, which has a row of its own
+ * before it. */
+static bool began(const struct job *j)
+{
+    return j->start_us && j->state != JOB_PENDING;
+}
+
+bool past_runs_read(struct client *c, const char *job, uint32_t attempt, struct arena *a,
+                    struct past_jobs *ret, struct err *ret_err)
+{
+    const struct msg_query q = {.ids = job, .duplicates = true};
+    if (!past_read(c, &q, a, ret, ret_err))
+        return false;
+    const struct job **row = ret->job.v;
+    size_t n = ret->job.n, kept = 0, end;
+    ret->known = n > 0;
+    if (n)
+        qsort(row, n, sizeof *row, run_order);
+    for (size_t i = 0; i < n; i = end) {
+        const struct job *found = NULL;
+        for (end = i; end < n && row[end]->id == row[i]->id; end++)
+            if (began(row[end]) && (!attempt || row[end]->attempt == attempt))
+                found = row[end];
+        if (found) {
+            vec_push(&ret->now, row[end - 1]);
+            row[kept++] = found;
+        }
+    }
+    ret->job.n = kept;
+    return true;
+}
+
 void past_done(struct past_jobs *p)
 {
+    vec_done(&p->now);
     vec_done(&p->job);
     vec_done(&p->step);
 }

@@ -14,13 +14,21 @@
 struct past_jobs {
     VEC(const struct job *) job;
     VEC(const struct step *) step;
+    /* past_runs_read: beside each job, what is known of it now; and is there any, with runs or
+     * without? */
+    VEC(const struct job *) now;
+    bool known;
 };
 /* What the query (HISTORY's filters) finds; false with ret_err. Records live in `a`. */
 bool past_read(struct client *c, const struct msg_query *q, struct arena *a, struct past_jobs *ret,
                struct err *ret_err);
+/* The same of the jobs that the reference names, as they were in their run of that number; 0: in
+ * their last one, those that wait for the next one, too. One that had no such run is left out. */
+bool past_runs_read(struct client *c, const char *job, uint32_t attempt, struct arena *a,
+                    struct past_jobs *ret, struct err *ret_err);
 void past_done(struct past_jobs *p);
 
-/* Of the latest run. */
+/* Of the run that the record tells of. */
 void efficiency_of(const struct past_jobs *p, const struct job *j, int64_t now_us,
                    struct efficiency *ret);
 

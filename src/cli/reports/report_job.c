@@ -20,7 +20,9 @@
 
 /* ---- the head ---- */
 
-static void head_write(const struct job *j, const struct efficiency *e, struct str *out)
+/* `now`: what it is since that run. */
+static void head_write(const struct job *j, const struct job *now, const struct efficiency *e,
+                       struct str *out)
 {
     str_add(out, "Job ");
     job_label(j, out);
@@ -31,8 +33,10 @@ static void head_write(const struct job *j, const struct efficiency *e, struct s
     str_add(out, " of ");
     str_add_plain(out, j->user_name ? j->user_name : "?");
     str_addf(out, ": %s", enum_name(&job_state_names, j->state));
-    if (j->restarts)
+    if (now->restarts)
         str_addf(out, ", run %u", j->attempt);
+    if (now != j)
+        str_addf(out, " (now %s)", enum_name(&job_state_names, now->state));
     str_add(out, ", ");
     duration_format(e->ran_s * USEC_PER_SEC, out);
     if (j->nodes) {
@@ -96,12 +100,13 @@ static void nothing_print(const struct seen *s, const struct job *j)
         printf("  Nothing stands out. remuda plot %" PRIu64 " shows all of it.\n", j->id);
 }
 
-static void job_print(const struct past_jobs *p, const struct job *j, const struct seen *s)
+static void job_print(const struct past_jobs *p, size_t i, const struct seen *s)
 {
+    const struct job *j = p->job.v[i];
     struct str text = STR_INIT;
     struct efficiency e;
     efficiency_of(p, j, time_now_us(), &e);
-    head_write(j, &e, &text);
+    head_write(j, p->now.v[i], &e, &text);
     report_charts_write(&s->curves,
                         (struct chart_style){.width = window_width(WIDTH),
                                              .utf8 = window_has_utf8(),
@@ -145,14 +150,7 @@ static void job_json(const struct job *j, const struct seen *s, struct json_out 
 
 /* ---- all that are named ---- */
 
-/* One that was sent back to the queue has had its runs; `attempt`: that run; 0 = the last. */
-static bool has_run(const struct job *j, uint32_t attempt)
-{
-    return (j->start_us && j->state != JOB_PENDING) || (j->attempt && attempt <= j->attempt);
-}
-
-static void jobs_json(struct client *c, const struct past_jobs *p, uint32_t attempt,
-                      enum json_form form)
+static void jobs_json(struct client *c, const struct past_jobs *p, enum json_form form)
 {
     struct str text = STR_INIT;
     struct json_out o;
@@ -162,9 +160,7 @@ static void jobs_json(struct client *c, const struct past_jobs *p, uint32_t atte
     json_array(&o);
     for (size_t i = 0; i < p->job.n; i++) {
         struct seen s;
-        if (!has_run(p->job.v[i], attempt))
-            continue;
-        seen_read(&s, c, p->job.v[i], attempt);
+        seen_read(&s, c, p->job.v[i], p->job.v[i]->attempt);
         job_json(p->job.v[i], &s, &o);
         seen_done(&s);
     }
@@ -174,24 +170,42 @@ static void jobs_json(struct client *c, const struct past_jobs *p, uint32_t atte
     str_done(&text);
 }
 
-static size_t jobs_print(struct client *c, const struct past_jobs *p, uint32_t attempt)
+static void jobs_print(struct client *c, const struct past_jobs *p)
 {
-    size_t shown = 0, n = 0;
-    for (size_t i = 0; i < p->job.n; i++) {
-        const struct job *j = p->job.v[i];
+    size_t n = p->job.n, shown = n < JOBS_MOST ? n : JOBS_MOST;
+    for (size_t i = 0; i < shown; i++) {
         struct seen s;
-        if (!has_run(j, attempt) || n++ >= JOBS_MOST)
-            continue;
-        if (shown++)
+        if (i)
             putchar('\n');
-        seen_read(&s, c, j, attempt);
-        job_print(p, j, &s);
+        seen_read(&s, c, p->job.v[i], p->job.v[i]->attempt);
+        job_print(p, i, &s);
         seen_done(&s);
     }
     if (n > shown)
         printf("\nand %zu more: name one, as %" PRIu64 "_7\n", n - shown,
                p->job.v[0]->array_job_id ? p->job.v[0]->array_job_id : p->job.v[0]->id);
-    return n;
+}
+
+/* Why there is nothing to show. */
+static bool none_refuse(struct client *c, const char *job, uint32_t attempt, struct arena *a,
+                        struct err *ret_err)
+{
+    struct past_jobs p = {0};
+    const struct msg_query q = {.ids = job};
+    bool ok = past_read(c, &q, a, &p, ret_err);
+    uint32_t runs = ok && p.job.n ? p.job.v[0]->attempt : 0;
+    if (ok && !p.job.n)
+        err_set(ret_err, ERR_INVALID, "there is no job %s", job);
+    else if (ok && !runs)
+        err_set(ret_err, ERR_INVALID, "job %s has not run yet: remuda why %s says why", job, job);
+    else if (ok && attempt > runs)
+        err_set(ret_err, ERR_INVALID, "job %s has had %u run%s, no run %u", job, runs,
+                runs == 1 ? "" : "s", attempt);
+    else if (ok)
+        err_set(ret_err, ERR_INVALID, "nothing is known any more of run %u of job %s", attempt,
+                job);
+    past_done(&p);
+    return false;
 }
 
 bool report_jobs(struct client *c, const char *job, uint32_t attempt, enum json_form form,
@@ -199,16 +213,14 @@ bool report_jobs(struct client *c, const char *job, uint32_t attempt, enum json_
 {
     struct past_jobs p = {0};
     struct arena *a = arena_new();
-    const struct msg_query q = {.ids = job};
     setlocale(LC_CTYPE, "");
-    bool ok = past_read(c, &q, a, &p, ret_err);
-    if (ok && !p.job.n)
-        ok = err_set(ret_err, ERR_INVALID, "there is no job %s", job);
-    else if (ok && form)
-        jobs_json(c, &p, attempt, form);
-    else if (ok && !jobs_print(c, &p, attempt))
-        ok = err_set(ret_err, ERR_INVALID, "job %s has not run yet: remuda why %s says why", job,
-                     job);
+    bool ok = past_runs_read(c, job, attempt, a, &p, ret_err);
+    if (ok && form && p.known)
+        jobs_json(c, &p, form);
+    else if (ok && p.job.n)
+        jobs_print(c, &p);
+    else if (ok)
+        ok = none_refuse(c, job, attempt, a, ret_err);
     past_done(&p);
     arena_free(a);
     return ok;

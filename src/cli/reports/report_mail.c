@@ -107,11 +107,11 @@ static void seen_add(const struct seen *s, struct str *out)
     seen_lines_add(s, 2, MAIL_WIDTH, out);
 }
 
-static void job_add(struct client *c, const struct past_jobs *p, const struct job *j,
-                    uint32_t attempt, bool png, struct str *out)
+static void job_add(struct client *c, const struct past_jobs *p, const struct job *j, bool png,
+                    struct str *out)
 {
     struct seen s;
-    seen_read(&s, c, j, attempt);
+    seen_read(&s, c, j, j->attempt);
     used_add(p, j, out);
     seen_add(&s, out);
     last_lines_add(c, j, out);
@@ -123,15 +123,16 @@ static void job_add(struct client *c, const struct past_jobs *p, const struct jo
 static bool one_add(struct client *c, const char *job, uint32_t attempt, bool png, struct str *out,
                     struct err *ret_err)
 {
-    const struct msg_query q = {.ids = job};
     struct arena *a = arena_new();
     struct past_jobs p = {0};
-    bool ok = past_read(c, &q, a, &p, ret_err);
+    const struct msg_query q = {.ids = job};
+    bool ok = attempt ? past_runs_read(c, job, attempt, a, &p, ret_err)
+                      : past_read(c, &q, a, &p, ret_err);
     if (ok && p.job.n != 1)
         ok = err_set(ret_err, ERR_INVALID,
                      p.job.n ? "%s is %zu jobs: name one" : "there is no job %s", job, p.job.n);
     else if (ok)
-        job_add(c, &p, p.job.v[0], attempt, png, out);
+        job_add(c, &p, p.job.v[0], png, out);
     past_done(&p);
     arena_free(a);
     return ok;
