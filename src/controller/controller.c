@@ -20,6 +20,7 @@
 #include "controller/past.h"
 #include "controller/reads.h"
 #include "controller/series_store.h"
+#include "controller/session/amend.h"
 #include "controller/session/questions.h"
 #include "controller/session/session.h"
 #include "controller/session/submit_filter.h"
@@ -173,8 +174,9 @@ static void controller_end(struct controller *c)
 {
     listener_free(c->listener);
     metrics_port_free(c->metrics);
-    past_free(c->past);
     reads_free(c->reads);
+    amends_free(c->amends);
+    past_free(c->past);
     series_store_free(c->series);
     payloads_free(c->payloads);
     questions_free(c->questions);
@@ -250,6 +252,7 @@ static bool store_start(struct controller *c, struct err *ret_err)
     c->series = series_store_new(c);
     c->sessions = sessions_new(c);
     c->questions = questions_new(c);
+    c->amends = amends_new(c);
     c->submit_filters = submit_filters_new(c);
     c->foresight = foresight_new(c);
     c->traffic = traffic_new();

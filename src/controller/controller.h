@@ -42,6 +42,7 @@ struct controller {
     struct turns *turns;
     struct traffic *traffic;
     struct questions *questions;
+    struct amends *amends;
     struct submit_filters *submit_filters;
     struct foresight *foresight;
     struct payloads *payloads;

@@ -51,6 +51,7 @@ struct past {
     struct reader reader;  /* the worker's */
     struct spawn *program;
     struct past_run *run; /* NULL = none */
+    uint64_t runs;        /* past_runs */
     /* Steps of jobs, and of former runs, that ended before are gone, as far as is known. */
     int64_t steps_until_us, run_steps_until_us;
     char *trouble;
@@ -106,6 +107,11 @@ const char *past_trouble(const struct past *p)
     return p->trouble;
 }
 
+uint64_t past_runs(const struct past *p)
+{
+    return p->runs;
+}
+
 /* ---- the end of a run ----------------------------------------------------------------------- */
 
 static void run_end(struct past *p)
@@ -126,6 +132,7 @@ static void run_end(struct past *p)
     if (r->session)
         session_send(p->c->sessions, r->session, &m, 0);
     p->run = NULL;
+    p->runs++;
     run_free(r);
 }
 
@@ -379,6 +386,7 @@ static bool program_start(struct past *p)
 static void run_begin(struct past *p, struct past_run *r)
 {
     p->run = r;
+    p->runs++;
     if (r->page.err.code != ERR_NONE)
         run_end(p);
     else if (!run_is_due(r)) {

@@ -16,6 +16,8 @@ void past_free(struct past *p); /* NULL is fine */
 void past_begin(struct past *p);
 /* The answer goes to that connection, when all of it is gone or why not. */
 void past_ask(struct past *p, uint64_t session, uint64_t seq, const struct msg_archive *m);
+/* Odd while some of it is removed, and another number after each time. */
+uint64_t past_runs(const struct past *p);
 /* Why nothing was removed the last time; NULL = it was. */
 const char *past_trouble(const struct past *p);
 

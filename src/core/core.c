@@ -186,6 +186,7 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_JOB_CONTROL: req_job_control(c, m->body); return;
     case MSG_CANCEL: req_cancel(c, m->body); return;
     case MSG_UPDATE_JOB: req_update_job(c, m->body); return;
+    case MSG_AMEND_JOBS: req_amend_jobs(c, m->body); return;
     case MSG_EXTEND: req_extend(c, m->body); return;
     case MSG_UPDATE_NODE: req_update_node(c, m->body); return;
     case MSG_UPDATE_PARTITION: req_update_partition(c, m->body); return;
@@ -304,6 +305,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     c->turn.aside = ev->aside;
     c->turn.worked = ev->worked;
     c->turn.remark = ev->remark;
+    c->turn.rows = ev->rows;
     clock_look(c, ev);
     size_t from = fx->n;
     switch (ev->kind) {

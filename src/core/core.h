@@ -67,6 +67,9 @@ struct event {
     /* EV_MESSAGE: what such a copy answered to it, which is checked before it is done; NULL = no
      * copy was asked. */
     const struct msg_done *worked;
+    /* EV_MESSAGE of amend_jobs: rows of struct job of those that it names, as the store has them;
+     * NULL = only what memory knows is there. */
+    const struct record_list *rows;
     /* EV_MESSAGE of a submission: what the site's submit filter says to who asked; or NULL. */
     const char *remark;
     /* EV_WAKE: the planner had much of the time, it is others' turn; from now on until the next

@@ -109,6 +109,9 @@ MESSAGE_ROWS(cancel, MSG_CANCEL_FIELDS)
 #define STRUCTURE struct msg_update_job
 MESSAGE_ROWS(update_job, MSG_UPDATE_JOB_FIELDS)
 #undef STRUCTURE
+#define STRUCTURE struct msg_amend_jobs
+MESSAGE_ROWS(amend_jobs, MSG_AMEND_JOBS_FIELDS)
+#undef STRUCTURE
 #define STRUCTURE struct msg_extend
 MESSAGE_ROWS(extend, MSG_EXTEND_FIELDS)
 #undef STRUCTURE
@@ -311,10 +314,11 @@ const struct message_row message_table[MESSAGE_COUNT] = {
 bool message_changes(enum message_kind kind)
 {
     return kind == MSG_SUBMIT || kind == MSG_JOB_CONTROL || kind == MSG_CANCEL ||
-           kind == MSG_UPDATE_JOB || kind == MSG_EXTEND || kind == MSG_UPDATE_NODE ||
-           kind == MSG_UPDATE_PARTITION || kind == MSG_UPDATE_RESERVATION ||
-           kind == MSG_FINISH_JOB || kind == MSG_EXPEL || kind == MSG_CHANGE_ACCOUNTS ||
-           kind == MSG_SET_CRONTAB || kind == MSG_SET_TRIGGER || kind == MSG_CLEAR_TRIGGER;
+           kind == MSG_UPDATE_JOB || kind == MSG_AMEND_JOBS || kind == MSG_EXTEND ||
+           kind == MSG_UPDATE_NODE || kind == MSG_UPDATE_PARTITION ||
+           kind == MSG_UPDATE_RESERVATION || kind == MSG_FINISH_JOB || kind == MSG_EXPEL ||
+           kind == MSG_CHANGE_ACCOUNTS || kind == MSG_SET_CRONTAB || kind == MSG_SET_TRIGGER ||
+           kind == MSG_CLEAR_TRIGGER;
 }
 
 bool message_kind_parse(const char *name, enum message_kind *ret)

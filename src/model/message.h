@@ -40,6 +40,7 @@ enum who {
     X(JOB_CONTROL, "job_control", job_control, OWNER, "hold, release, requeue, suspend, resume, top")      \
     X(CANCEL, "cancel", cancel, OWNER, "end or signal jobs")                                               \
     X(UPDATE_JOB, "update_job", update_job, OWNER, "change jobs")                                          \
+    X(AMEND_JOBS, "amend_jobs", amend_jobs, OWNER, "say something of jobs afterwards: comments, whether they failed") \
     X(EXTEND, "extend", extend, OWNER, "give a running job more time, where that harms nobody")               \
     X(UPDATE_NODE, "update_node", update_node, OPERATOR, "change nodes")                                   \
     X(UPDATE_PARTITION, "update_partition", update_partition, ADMIN, "change partitions")                  \

@@ -365,3 +365,33 @@ waits_for() {
         [[ -z "$output" && "$stderr" == *"show $pair: no --json"* ]]
     done
 }
+
+@test "modify job: what is said of a job when it is over, and the controller has forgotten it" {
+    echo "MinJobAge=2" >>"$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    id=$(sbatch --parsable --comment=first -o /dev/null --wrap true)
+    held=$(sbatch --parsable -H -o /dev/null --wrap true)
+    forgotten() { ! scontrol show job "$id" >/dev/null 2>&1; }
+    eventually forgotten
+    at=$(sacct -nP -X -j "$id" -o submit)
+    run -0 sacctmgr -i modify job where jobid="$id" set comment=second derivedexitcode=9 extra=x
+    [ "$output" = " Modified jobs..."$'\n'"  $id submitted at $at" ]
+    [ "$(sacct -nP -X -j "$id" -o comment,extra,derivedexitcode,state)" = "second|x|0:9|COMPLETED" ]
+    run -0 sacctmgr -i modify job user=root set admincomment=seen
+    [ "${#lines[@]}" -eq 3 ]
+    [ "$(sacct -nP -X -j "$id,$held" -o admincomment)" = "seen"$'\n'"seen" ]
+    [ "$(squeue -h -j "$held" -O admin_comment)" ]
+    run -0 sacctmgr -i modify job jobid="$id" set newwckey=w
+    [ "$(sacct -nP -X -j "$id" -o wckey)" = w ]
+    run -0 sacctmgr -i modify job oldwckey=w set comment=
+    [ "$output" = " Modified jobs..."$'\n'"  $id submitted at $at" ]
+    [ "$(sacct -nP -X -j "$id" -o comment)" = "" ]
+    run -1 sacctmgr -i modify job jobid="$held" set newwckey=w
+    [[ "$output" == *"job $held is not over: scontrol update JobId=$held WCKey="* ]]
+    run -1 sacctmgr -i modify job jobid=999 set comment=x
+    [ "$output" = " Nothing modified" ]
+    [ "$(sacctmgr -nP show transaction action="Modify Job" format=actor,where | sort -u)" = "root|$id"$'\n'"root|$held" ]
+    remuda down -q
+    remuda up -q
+    [ "$(sacct -nP -X -j "$id" -o extra,derivedexitcode,wckey,admincomment)" = "x|0:9|w|seen" ]
+}

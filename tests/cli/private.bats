@@ -91,3 +91,22 @@ configured() {
     ! grep -q "requests of uid 0 " "$REMUDA_STATE/log/controller.log"
     configured
 }
+
+@test "what is said of a job afterwards is its owner's and operators'; a refused listing has no headings" {
+    theirs=$(sbatch --parsable -o /dev/null --wrap true)
+    own=$(as_nobody sbatch --parsable -o /dev/null --wrap true)
+    eventually is_past "$theirs"
+    eventually is_past "$own"
+    run -1 as_nobody sacctmgr -i modify job jobid="$theirs,$own" set comment=mine
+    [[ "$output" == *"job $theirs is another user's"* ]]
+    [ "$(sacct -nPX -j "$theirs,$own" -o comment)" = "" ]
+    run -0 as_nobody sacctmgr -i modify job jobid="$own" set comment=mine
+    [ "$(sacct -nPX -j "$own" -o comment)" = mine ]
+    run -1 as_nobody sacctmgr -i modify job jobid="$own" set admincomment=mine
+    [[ "$output" == *"only operators may set AdminComment and SystemComment"* ]]
+    configured PrivateData=users,events
+    run -1 --separate-stderr as_nobody sacctmgr show transaction
+    [ -z "$output" ]
+    run -1 --separate-stderr as_nobody sacctmgr show event
+    [ -z "$output" ]
+}

@@ -200,6 +200,107 @@ static void test_a_request_changes_the_rules(void **state)
     assert_false(past_rules_change(rule, NULL, "everything", &err));
 }
 
+/* ---- what is said afterwards ---- */
+
+/* As the shell asks it: with the rows of what is in the store. */
+static enum refusal amend(struct job *rows, size_t n, struct msg_amend_jobs m)
+{
+    const struct record_list read = {rows, n};
+    struct message msg = {.kind = MSG_AMEND_JOBS, .seq = ++w.seq, .body = &m};
+    effects_reset(&w.fx);
+    step(
+        (struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &msg, .rows = &read});
+    return refusal();
+}
+
+static const struct job *stored_job(uint64_t id)
+{
+    const struct job *last = NULL;
+    for (size_t i = 0; i < w.fx.n; i++) {
+        const struct job *j = w.fx.v[i].record;
+        if (w.fx.v[i].kind == FX_STORE && w.fx.v[i].table == TABLE_JOB && j->id == id)
+            last = j;
+    }
+    return last;
+}
+
+static void test_a_job_that_memory_forgot_is_amended(void **state)
+{
+    struct job j[] = {past_job(70), past_job(71)};
+    j[0].user_id = j[1].user_id = ALICE;
+    j[0].spec.comment = "old";
+    j[0].spec.extra = "kept";
+    am_alice();
+    const struct msg_amend_jobs m = {.ids = "70",
+                                     .fields = "comment,wckey,derived_exit_status",
+                                     .comment = "new",
+                                     .wckey = "k",
+                                     .derived_exit_status = 9};
+    assert_int_equal(amend(j, 2, m), REFUSE_NONE);
+    const struct job *now = stored_job(70);
+    assert_non_null(now);
+    assert_string_equal(now->spec.comment, "new");
+    assert_string_equal(now->spec.wckey, "k");
+    assert_string_equal(now->spec.extra, "kept");
+    assert_int_equal(now->derived_exit_status, 9);
+    assert_int_equal(now->end_us, j[0].end_us);
+    assert_null(stored_job(71));
+}
+
+static void test_all_are_amended_or_none(void **state)
+{
+    struct job j[] = {past_job(70), past_job(71)};
+    struct msg_amend_jobs m = {.ids = "70,71", .fields = "comment", .comment = "new"};
+    j[0].user_id = ALICE;
+    j[1].user_id = BOB;
+    am_alice();
+    assert_int_equal(amend(j, 2, m), REFUSE_ACCESS_DENIED);
+    assert_non_null(strstr(answer()->detail, "job 71 is another user's"));
+    assert_null(stored_job(70));
+    am_olga();
+    m.test_only = true;
+    assert_int_equal(amend(j, 2, m), REFUSE_NONE);
+    assert_null(stored_job(70));
+    m.test_only = false;
+    assert_int_equal(amend(j, 1, m), REFUSE_INVALID_JOB_ID); /* 71 went meanwhile */
+    assert_null(stored_job(70));
+    assert_int_equal(amend(j, 2, m), REFUSE_NONE);
+    assert_non_null(stored_job(70));
+    assert_non_null(stored_job(71));
+}
+
+static void test_of_what_memory_knows_the_row_says_nothing(void **state)
+{
+    hello(1);
+    am_alice();
+    struct job_spec held = a_job("held");
+    held.hold = true;
+    uint64_t id = submit(held);
+    struct job row = past_job(id);
+    row.user_id = BOB;
+    am_bob();
+    assert_int_equal(amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "comment"}),
+                     REFUSE_ACCESS_DENIED);
+    am_alice();
+    assert_int_equal(amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "wckey"}),
+                     REFUSE_UPDATE);
+    assert_int_equal(
+        amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "derived_exit_status"}),
+        REFUSE_UPDATE);
+    assert_int_equal(
+        amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "comment", .comment = "mine"}),
+        REFUSE_NONE);
+    assert_string_equal(stored_job(id)->spec.comment, "mine");
+    assert_true(waits(id));
+    assert_int_equal(amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "state"}),
+                     REFUSE_BAD_MESSAGE);
+    char *large = arena_alloc(w.a, 2000);
+    memset(large, 'x', 1999);
+    assert_int_equal(
+        amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "comment", .comment = large}),
+        REFUSE_TOO_LARGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +311,9 @@ int main(void)
         STORY(test_nonsense_does_not_come),
         STORY(test_ages),
         STORY(test_a_request_changes_the_rules),
+        STORY(test_a_job_that_memory_forgot_is_amended),
+        STORY(test_all_are_amended_or_none),
+        STORY(test_of_what_memory_knows_the_row_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

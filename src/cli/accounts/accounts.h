@@ -154,6 +154,7 @@ enum entity {
     X(ACCOUNTS, "accounts,account,acct", 3, TREE | ON(COORDINATOR) | ON(TRANSACTION) | ON(PROBLEM), 0)       \
     X(ACTION, "action", 4, ON(TRANSACTION), 0)                                                               \
     X(ACTOR, "actors", 4, ON(TRANSACTION), 0)                                                                \
+    X(ADMIN_COMMENT, "admincomment", 2, 0, ON(JOB))                                                          \
     X(ADMIN_LEVEL, "adminlevel", 2, ON(USER), ON(USER))                                                      \
     X(ALL_TIME, "all_time", 5, ON(EVENT), 0)                                                                 \
     X(ALL_CLUSTERS, "all_clusters", 5, ON(EVENT), 0)                                                         \
@@ -163,19 +164,25 @@ enum entity {
     X(DEFAULT_ACCOUNT, "defaultaccount", 8, ON(USER), ON(USER))                                              \
     X(DEFAULT_QOS, "defaultqos", 8, TREE, TREE | ON(CLUSTER))                                                \
     X(DEFAULT_WCKEY, "defaultwckey", 8, ON(USER), ON(USER))                                                  \
+    X(DERIVED_EXIT, "derivedexitcode,derivedec", 9, 0, ON(JOB))                                              \
     X(DESCRIPTION, "descriptions", 3, ON(ACCOUNT) | ON(QOS), ON(ACCOUNT) | ON(QOS))                          \
-    X(END, "end", 1, ON(EVENT) | ON(TRANSACTION) | ON(RESERVATION), 0)                                       \
+    X(END, "endtime", 1, ON(EVENT) | ON(TRANSACTION) | ON(RESERVATION) | ON(JOB), 0)                         \
     X(EXEMPT_TIME, "preemptexempttime", 9, 0, ON(QOS))                                                       \
+    X(EXTRA, "extra", 1, 0, ON(JOB))                                                                         \
     X(FAIRSHARE, "fairshare,shares", 2, 0, TREE | ON(CLUSTER))                                               \
     X(FLAGS, "flags", 2, ON(QOS) | ON(ACCOUNT), ON(QOS) | ON(ACCOUNT))                                       \
     X(FORMAT, "format", 2, ~0u, 0)                                                                           \
     X(GPU_IDLE, "gpuidle", 3, 0, ON(QOS))                                                                    \
     X(GRACE_TIME, "gracetime", 3, 0, ON(QOS))                                                                \
     X(IDS, "ids", 1, ON(ASSOC) | ON(QOS) | ON(TRES) | ON(TRANSACTION) | ON(WCKEY) | ON(RESERVATION), 0)      \
+    X(JOB_COMMENT, "comment,derivedexitstring,derivedes", 1, 0, ON(JOB))                                     \
+    X(JOB_IDS, "jobids", 1, ON(JOB), 0)                                                                      \
     X(LIMIT_FACTOR, "limitfactor", 6, 0, ON(QOS))                                                            \
-    X(NAMES, "names", 1, ~ON(ASSOC), 0)                                                                      \
+    X(NAMES, "names", 1, ~(ON(ASSOC) | ON(JOB)), 0)                                                          \
     X(NEW_NAME, "newname", 4, 0, ON(USER))                                                                   \
+    X(NEW_WCKEY, "newwckey", 1, 0, ON(JOB))                                                                  \
     X(NODES, "nodes", 1, ON(EVENT) | ON(RESERVATION), 0)                                                     \
+    X(OLD_WCKEY, "oldwckey", 1, ON(JOB), 0)                                                                  \
     X(ONLY_DEFAULTS, "onlydefaults", 4, ON(ASSOC), 0)                                                        \
     X(ORGANIZATION, "organizations", 1, ON(ACCOUNT), ON(ACCOUNT))                                            \
     X(PARENT, "parents", 4, ON(ACCOUNT) | ON(ASSOC), ON(ACCOUNT))                                            \
@@ -186,13 +193,14 @@ enum entity {
     X(QOS_LIST, "qos,qoslevel", 1, TREE | ON(QOS), TREE | ON(CLUSTER))                                       \
     X(RAW_USAGE, "rawusage", 7, 0, TREE | ON(QOS))                                                           \
     X(SERVERS, "server", 3, ON(RESOURCE), 0)                                                                 \
-    X(START, "start", 3, ON(EVENT) | ON(TRANSACTION) | ON(RESERVATION), 0)                                   \
+    X(START, "starttime", 3, ON(EVENT) | ON(TRANSACTION) | ON(RESERVATION) | ON(JOB), 0)                     \
     X(STATES, "states", 4, ON(EVENT), 0)                                                                     \
+    X(SYSTEM_COMMENT, "systemcomment", 2, 0, ON(JOB))                                                        \
     X(TREE, "tree", 4, TREE, 0)                                                                              \
     X(TYPE, "type", 2, ON(TRES), 0)                                                                          \
     X(USAGE_FACTOR, "usagefactor", 6, 0, ON(QOS))                                                            \
     X(USAGE_THRESHOLD, "usagethreshold", 6, 0, ON(QOS))                                                      \
-    X(USERS, "users", 1, TREE | ON(COORDINATOR) | ON(TRANSACTION) | ON(WCKEY) | ON(EVENT) | ON(PROBLEM), 0)  \
+    X(USERS, "users", 1, TREE | ON(COORDINATOR) | ON(TRANSACTION) | ON(WCKEY) | ON(EVENT) | ON(PROBLEM) | ON(JOB), 0)  \
     X(WCKEYS, "wckeys", 2, ON(USER) | ON(WCKEY), 0)                                                          \
     X(WITH_ASSOC, "withassoc", 5, TREE | ON(TRANSACTION), 0)                                                 \
     X(WITH_CLUSTERS, "withclusters", 6, ON(RESOURCE), 0)                                                     \
@@ -302,6 +310,8 @@ void accounts_show(struct sacctmgr *s,
                    const struct specs *sp);                   /* account, user, association, QOS */
 void others_show(struct sacctmgr *s, const struct specs *sp); /* all the others */
 void events_show(struct sacctmgr *s, const struct specs *sp);
+/* modify job: what is said of jobs that are over. */
+void jobs_modify(struct sacctmgr *s, const struct specs *sp);
 void stats_show(struct sacctmgr *s);
 void stats_clear(struct sacctmgr *s); /* counts anew */
 void reservations_show(struct sacctmgr *s, const struct specs *sp);

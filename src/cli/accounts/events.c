@@ -150,6 +150,7 @@ void events_show(struct sacctmgr *s, const struct specs *sp)
                      format ? format : "Cluster,NodeName,TimeStart,TimeEnd,State,Reason,User",
                      NULL))
         return;
-    sacctmgr_query(s, &q, &node_spell_fields, event_row, &g);
+    if (!sacctmgr_query(s, &q, &node_spell_fields, event_row, &g))
+        str_cut(&g.t.out, 0); /* no headings above nothing */
     table_end(&g.t);
 }

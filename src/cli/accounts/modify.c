@@ -427,6 +427,10 @@ void accounts_modify(struct sacctmgr *s, const struct specs *sp)
         sacctmgr_refuse(s, " You didn't give me anything to set");
         return;
     }
+    if (sp->entity == ENTITY_JOB) {
+        jobs_modify(s, sp);
+        return;
+    }
     if (changing_has_conditions(&g) && changing_conditions_choose(&g, " Nothing modified") &&
         book_read(s, &g.b) && settings_read(s, &g.b, sp, &g.st)) {
         entity_modify(&g);

@@ -310,7 +310,8 @@ static void transactions_show(struct sacctmgr *s, const struct specs *sp)
         !sacctmgr_connect(s) ||
         !table_begin(&g.t, s, &transaction_table, format_or(s, sp, unasked), NULL))
         return;
-    sacctmgr_query(s, &q, &transaction_fields, transaction_row, &g);
+    if (!sacctmgr_query(s, &q, &transaction_fields, transaction_row, &g))
+        str_cut(&g.t.out, 0); /* no headings above nothing */
     table_end(&g.t);
 }
 

@@ -206,6 +206,8 @@ void reservations_show(struct sacctmgr *s, const struct specs *sp)
             ok = unused_find(s, &g.found.v[i]);
             table_row(&t, &g.found.v[i]);
         }
+        if (!ok)
+            str_cut(&t.out, 0);
         table_end(&t);
     }
     vec_done(&g.found);

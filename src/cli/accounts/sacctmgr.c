@@ -56,10 +56,6 @@ static bool elsewhere(struct sacctmgr *s, enum entity entity)
                       "by it, and MaxTRES=license/NAME=N shares them out");
     else if (entity == ENTITY_FEDERATION)
         sacctmgr_fail(s, "there are no federations");
-    else if (entity == ENTITY_JOB)
-        sacctmgr_fail(s,
-                      "job: not supported yet; scontrol update JobId=… changes a job that is not "
-                      "over");
     else
         return false;
     return true;
@@ -67,7 +63,7 @@ static bool elsewhere(struct sacctmgr *s, enum entity entity)
 
 #define CHANGED_ENTITIES                                                                           \
     (ON(ACCOUNT) | ON(COORDINATOR) | ON(QOS) | ON(USER) | ON(WCKEY) | ON(CLUSTER) |                \
-     ON(FEDERATION) | ON(RESOURCE) | ON(JOB))
+     ON(FEDERATION) | ON(RESOURCE))
 
 /* What add, modify and delete do differently. */
 struct change_verb {
@@ -110,7 +106,7 @@ static void modify_run(struct sacctmgr *s, int n, char **word)
 {
     static const struct change_verb modify = {
         "modify",
-        CHANGED_ENTITIES | ON(ASSOC),
+        CHANGED_ENTITIES | ON(ASSOC) | ON(JOB),
         ON(CLUSTER),
         SPECS_SET,
         accounts_modify,
@@ -229,7 +225,7 @@ static const struct sacctmgr_command {
     {"list", 2, show_run, TOGGLE_NONE, "the same as show"},
     {"load", 2, accounts_load_file, TOGGLE_NONE, "FILE [clean]: such a file"},
     {"modify", 1, modify_run, TOGGLE_NONE,
-     "account | user | qos | cluster where KEY=VALUE… set KEY=VALUE…"},
+     "account | user | qos | cluster | job where KEY=VALUE… set KEY=VALUE…"},
     {"oneliner", 1, NULL, TOGGLE_ONELINER, NULL},
     {"parsable", 1, NULL, TOGGLE_PARSABLE, NULL},
     {"parsable2", 9, NULL, TOGGLE_PARSABLE2, NULL},

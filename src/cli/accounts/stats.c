@@ -2,7 +2,7 @@
  * Sums of use are stored with the end of each job, so nothing is said of roll-ups: as by a slurmdbd
  * that has made none yet. */
 #include "cli/accounts/accounts.h"
-#include "cli/record/rpcs.h"
+#include "cli/table/rpcs.h"
 
 #include <stdio.h>
 

@@ -159,7 +159,7 @@ static bool unknown(struct sacctmgr *s, enum entity entity, const char *word, bo
 {
     if (set && entity == ENTITY_ACCOUNT && text_starts_nocase(word, "name=")) {
         sacctmgr_refuse(s, " Can't modify the name of an account");
-    } else if (set && entity == ENTITY_QOS) { /* where Slurm says it */
+    } else if (set && (entity == ENTITY_QOS || entity == ENTITY_JOB)) { /* where Slurm says it */
         printf(" Unknown option: %s\n Use keyword 'where' to modify condition\n", word);
         s->rc = 1;
     } else if (set && entity != ENTITY_COORDINATOR) {
@@ -183,7 +183,7 @@ static bool bare_take(enum entity entity, const char *word, struct specs *ret)
         (flag.key >= KEY_WITH_ASSOC || flag.key == KEY_TREE || flag.key == KEY_ONLY_DEFAULTS ||
          flag.key == KEY_ALL_TIME || flag.key == KEY_ALL_CLUSTERS) &&
         strlen(word) >= 4;
-    if (!flags && entity == ENTITY_RESERVATION)
+    if (!flags && (entity == ENTITY_RESERVATION || entity == ENTITY_JOB))
         return false;
     vec_push(&ret->where, flags ? flag : sp);
     return true;

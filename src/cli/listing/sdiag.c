@@ -4,9 +4,9 @@
 #include "base/duration.h"
 #include "base/vec.h"
 #include "cli/program/commands.h"
-#include "cli/record/rpcs.h"
 #include "cli/table/json_slurm.h"
 #include "cli/table/listing_command.h"
+#include "cli/table/rpcs.h"
 
 #include <stdio.h>
 #include <string.h>

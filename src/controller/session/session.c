@@ -9,6 +9,7 @@
 #include "base/duration.h"
 #include "controller/query.h"
 #include "controller/series_store.h"
+#include "controller/session/amend.h"
 #include "controller/session/inside.h"
 #include "controller/session/questions.h"
 #include "controller/session/submit_filter.h"
@@ -138,6 +139,10 @@ static void message_take(struct session *s, const struct message *m)
     } else if (!session_reads(m) && !turns_admit(c->turns, who == WHO_NODE)) {
         if (who != WHO_NODE) /* nodes repeat their reports */
             store_refuse(s, m->seq);
+    } else if (m->kind == MSG_AMEND_JOBS) {
+        s->querying = true;
+        session_gate(s);
+        amend_ask(c->amends, s->id, m, &peer);
     } else if (submit_filters_want(c, m)) {
         s->querying = true;
         session_gate(s);

@@ -388,10 +388,11 @@ struct core_turn {
     struct effects *fx;
     const struct peer *peer; /* NULL = nobody asks */
     uint64_t conn, seq, request;
-    bool hurry;                    /* others wait */
-    bool aside;                    /* this is a copy of the machine, which holds nobody up */
-    const struct msg_done *worked; /* what such a copy answered */
-    const char *remark;            /* of the site's submit filter, for who submits */
+    bool hurry;                     /* others wait */
+    bool aside;                     /* this is a copy of the machine, which holds nobody up */
+    const struct msg_done *worked;  /* what such a copy answered */
+    const struct record_list *rows; /* of jobs, read with the request; NULL = none were */
+    const char *remark;             /* of the site's submit filter, for who submits */
 };
 
 /* What comes with the settings, and goes when others are read. */

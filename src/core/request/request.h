@@ -118,6 +118,7 @@ enum refusal step_limits_update(struct core *c, const struct msg_update_job *m,
                                 const char **detail);
 /* Changes fields, or the limits of steps; of several jobs each by itself, and who may is asked for
  * each field. */
+void req_amend_jobs(struct core *c, const struct msg_amend_jobs *m);
 void req_update_job(struct core *c, const struct msg_update_job *m);
 
 /* ---- extend.c: more time for running jobs, where that delays nobody ---- */

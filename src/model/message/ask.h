@@ -197,6 +197,20 @@ enum notify_streams { NOTIFY_ERROR = 1, NOTIFY_OUTPUT = 2 };
     X(I32, reset_accrue, 0, "ResetAccrueTime")                                                             \
     X(SPAN, step_limit_us, 0, "of the step that ids names (of all steps of the job): its time limit")
 
+/* What is said of jobs afterwards, whether they are over or not; all of them or none. Those that
+ * memory does not know any more the shell reads first (event.rows). Answered with DONE. */
+#define AMENDED_AT_ONCE 1000
+#define MSG_AMEND_JOBS_FIELDS(X)                                                                           \
+    X(TEXT, ids, 0, "numbers of jobs, comma-separated, 1,000 at most")                                     \
+    X(TEXT, fields, 0, "which of the following are set, comma-separated")                                  \
+    X(TEXT, comment, 0, "comment")                                                                         \
+    X(TEXT, admin_comment, 0, "administrator's comment; for operators")                                    \
+    X(TEXT, system_comment, 0, "comment of the system; for operators")                                     \
+    X(TEXT, extra, 0, "free text")                                                                         \
+    X(TEXT, wckey, 0, "workload key, of jobs that are over")                                               \
+    X(I32, derived_exit_status, &range_any32, "highest wait status of its steps, of jobs that are over")   \
+    X(BOOL, test_only, 0, "say whether it may be done, change nothing")
+
 /* Answered with DONE: `detail` says what was granted and what more would do, `count` is what was
  * granted, in seconds. */
 #define MSG_EXTEND_FIELDS(X)                                                                               \

@@ -1,4 +1,4 @@
-#include "cli/record/rpcs.h"
+#include "cli/table/rpcs.h"
 
 #include "base/duration.h"
 

@@ -1,6 +1,6 @@
 /* How often the controller was asked what, and by whom: of sdiag and `sacctmgr show stats`. */
-#ifndef REMUDA_CLI_RECORD_RPCS_H
-#define REMUDA_CLI_RECORD_RPCS_H
+#ifndef REMUDA_CLI_TABLE_RPCS_H
+#define REMUDA_CLI_TABLE_RPCS_H
 
 #include "base/arena.h"
 #include "base/str.h"
