@@ -167,6 +167,11 @@ typed() {
     [ -z "$stderr" ]
     [[ "$(remuda status)" != *"0.0.9+"* ]]
     [ "$(state "$id")" = RUNNING ]
+    # What could not start again is not stopped.
+    echo "KillWait=never" >> "$REMUDA_STATE/remuda.conf"
+    run -1 --separate-stderr remuda up --restart 3>&-
+    [[ "$stderr" == *"KillWait"*"the daemons that run go on"* ]]
+    [ "$(state "$id")" = RUNNING ]
     scancel "$id"
     remuda down
 }

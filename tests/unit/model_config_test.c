@@ -255,6 +255,28 @@ static void test_numbers_by_type_of_gpu(void **state)
                  "remuda.conf:1: DefCpuPerGPU: ", "a type of GPU is missing");
 }
 
+/* What the cluster says is of the partitions that say nothing of it, wherever it stands. */
+static void test_the_cluster_says_what_gpus_bring(void **state)
+{
+    (void)state;
+    const struct config *c = read("NodeName=n1 CPUs=4\nDefCpuPerGPU=2,a100:16\n"
+                                  "PartitionName=a Nodes=n1\n"
+                                  "PartitionName=b Nodes=n1 DefCpuPerGPU=3 DefMemPerGPU=500\n"
+                                  "PartitionName=c Nodes=n1 JobDefaults=DefCpuPerGPU=v100:5\n"
+                                  "JobDefaults=DefMemPerGPU=1000\n");
+    const struct partition *p = c->part;
+    assert_int_equal(c->nwarnings, 0);
+    assert_int_equal(p->def_cpu_per_gpu, 2);
+    assert_string_equal(p->def_cpu_per_gpu_types, "a100=16");
+    assert_int_equal(p->def_mem_per_gpu_mib, 1000);
+    assert_int_equal(p[1].def_cpu_per_gpu, 3);
+    assert_null(p[1].def_cpu_per_gpu_types);
+    assert_int_equal(p[1].def_mem_per_gpu_mib, 500);
+    assert_string_equal(p[2].def_cpu_per_gpu_types, "v100=5");
+    assert_int_equal(p[2].def_mem_per_gpu_mib, 1000);
+    assert_error("DefMemPerGPU=x\n", "remuda.conf:1: DefMemPerGPU: ", "x");
+}
+
 /* ---- Include ---- */
 
 static void test_include_reads_another_file_in_place(void **state)
@@ -584,6 +606,7 @@ int main(void)
         cmocka_unit_test(test_a_key_of_slurms_without_effect_says_so),
         cmocka_unit_test(test_warnings_are_sorted),
         cmocka_unit_test(test_numbers_by_type_of_gpu),
+        cmocka_unit_test(test_the_cluster_says_what_gpus_bring),
         cmocka_unit_test(test_values_without_effect_are_said),
         cmocka_unit_test(test_preemption_that_is_not_there_is_refused),
         cmocka_unit_test(test_include_reads_another_file_in_place),

@@ -346,6 +346,22 @@ static void machine_hint(const char *state_dir)
                machine, machine);
 }
 
+/* What would keep the cluster from starting again is found while it still runs. */
+static bool restart_begin(const struct up_line *o, struct arena *a, struct err *ret_err)
+{
+    struct host_dir host;
+    struct config config;
+    struct err e = {0};
+    if (!host_dir_read(o->state_dir, a, &host)) {
+        if (cluster_conf_read(o->state_dir, &config, &e))
+            config_done(&config);
+        else if (e.code != ERR_NOT_FOUND)
+            return err_set(ret_err, e.code, "%s; the daemons that run go on", e.text);
+    }
+    return cluster_down(o->state_dir, true, a) == 0 ||
+           err_set(ret_err, ERR_UNAVAILABLE, "nothing was started");
+}
+
 static bool up(struct up_line *o, struct arena *a, struct err *ret_err)
 {
     struct config config;
@@ -356,8 +372,8 @@ static bool up(struct up_line *o, struct arena *a, struct err *ret_err)
     o->state_dir = state_dir_own(o->state_dir, a);
     if (!may_start(o, a, ret_err))
         return false;
-    if (o->restart && cluster_down(o->state_dir, true, a) != 0)
-        return err_set(ret_err, ERR_UNAVAILABLE, "nothing was started");
+    if (o->restart && !restart_begin(o, a, ret_err))
+        return false;
     if (host_dir_read(o->state_dir, a, &host))
         return host_up(o, &host, a, ret_err);
     mode_t mode = geteuid() == 0 ? 0755 : 0700;

@@ -202,6 +202,11 @@ static bool setting_take(struct parser *p, const struct word *w, struct err *ret
 {
     const struct setting *k = setting_find(w->key);
     const struct idle_key *idle = k ? NULL : idle_key_find(w->key);
+    bool of_partitions;
+    if (!config_cluster_part_take(p, w->key, w->value, &of_partitions, ret_err))
+        return false;
+    if (of_partitions)
+        return true;
     if (k) {
         if (given_before(p, k, w->value))
             return true;

@@ -388,11 +388,44 @@ static bool part_resolve(const struct parser *p, struct partition *part, const s
     return ok || config_error_at(at, "Nodes", ret_err);
 }
 
+/* ---- what the cluster says for its partitions ---- */
+
+static const char *const of_gpus[] = {"DefCpuPerGPU", "DefMemPerGPU", "JobDefaults"};
+
+bool config_cluster_part_take(struct parser *p, const char *key, const char *value, bool *ret_is,
+                              struct err *ret_err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(of_gpus); i++) {
+        if (!text_is_nocase(key, of_gpus[i]))
+            continue;
+        *ret_is = true;
+        return key_find(&partition_keys, key)->set(&p->cluster_part, value, p->a, ret_err) ||
+               config_error_at(&p->at, of_gpus[i], ret_err);
+    }
+    *ret_is = false;
+    return true;
+}
+
+/* One number, or one type, of its own, and the cluster's do not count for that partition. */
+static void cluster_part_apply(const struct partition *from, struct partition *to)
+{
+    if (!to->def_cpu_per_gpu && !to->def_cpu_per_gpu_types) {
+        to->def_cpu_per_gpu = from->def_cpu_per_gpu;
+        to->def_cpu_per_gpu_types = from->def_cpu_per_gpu_types;
+    }
+    if (!to->def_mem_per_gpu_mib && !to->def_mem_per_gpu_types) {
+        to->def_mem_per_gpu_mib = from->def_mem_per_gpu_mib;
+        to->def_mem_per_gpu_types = from->def_mem_per_gpu_types;
+    }
+}
+
 bool config_lines_finish(struct parser *p, struct err *ret_err)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < p->down.n; i++)
         ok = down_apply(p, &p->down.v[i], ret_err);
+    for (size_t i = 0; i < p->part.n; i++)
+        cluster_part_apply(&p->cluster_part, &p->part.v[i]);
     for (size_t i = 0; ok && i < p->part.n; i++)
         ok = part_resolve(p, &p->part.v[i], &p->part_at.v[i], ret_err);
     return ok;

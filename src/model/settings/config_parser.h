@@ -50,7 +50,8 @@ struct parser {
     bool joined;     /* CONFIG_JOINED is read: what hosts that joined said of themselves */
     struct node_draft default_node;
     struct partition default_part;
-    struct map_str *node_index; /* name → a size_t in the arena: index in node */
+    struct partition cluster_part; /* what partitions have that do not say it themselves */
+    struct map_str *node_index;    /* name → a size_t in the arena: index in node */
     struct map_str *part_seen;
     VEC(struct node) node;
     VEC(struct partition) part;
@@ -63,6 +64,10 @@ struct parser {
     VEC(uint8_t) weighs; /* of warning[i] */
     struct place *given; /* by setting: where it was given last; file NULL = it was not */
 };
+
+/* A key of the cluster that says what partitions have, such as DefMemPerGPU=. *ret_is: it is. */
+bool config_cluster_part_take(struct parser *p, const char *key, const char *value, bool *ret_is,
+                              struct err *ret_err);
 
 /* Adds "file:line: …" to the warnings. */
 void config_warn(struct parser *p, enum config_weight weight, const char *format, ...)

@@ -97,8 +97,7 @@ const struct lsf_request *lsf_part(const struct lsf_request *r, size_t part, str
         return one;
     if (r->array) {
         dialect_refuse(ret_err, "an array of jobs whose parts differ",
-                       "submit each of them (for i in 1 2 3; do bsub -J \"name.$i\" …; done), or "
-                       "ask for equal slots: -n 6 -R \"span[ptile=2]\"");
+                       "submit each of them in a loop, or ask for equal slots");
         return NULL;
     }
     one->nparts = 0;

@@ -255,8 +255,7 @@ bool pbs_part_finish(const struct pbs_request *r, size_t part, struct dialect_ou
     one->l = part_at(r, part, d->a);
     if (parts > 1 && r->array)
         return dialect_refuse(ret_err, "an array of jobs whose parts differ",
-                              "submit each of them (for i in 1 2 3; do qsub -v I=$i …; done), or "
-                              "ask for equal chunks: -l select=3:ncpus=4");
+                              "submit each of them in a loop, or ask for equal chunks");
     if (parts > 1 && part == 0 && r->l.select && r->l.place == PBS_SCATTER)
         str_add(d->warnings, "-l place=scatter: chunks of different kinds may share a node\n");
     return each_finish(one, d, ret_err) && (part > 0 || whole_finish(r, d, ret_err));
