@@ -125,14 +125,6 @@ void req_extend(struct core *c, const struct msg_extend *m);
 /* All of it or nothing; nothing changes yet. */
 enum refusal extend_check(struct core *c, struct jobrec *r, int64_t add_us, const char **detail);
 
-/* ---- update_fields.c: fields of job_spec, by name ---- */
-/* The first that is not there or never changes, in the arena; NULL = all are fine. */
-const char *update_field_wrong(const struct msg_update_job *m, struct arena *a);
-/* May all that is given change while the job runs, or mean its nodes? */
-bool update_any_time(const struct msg_update_job *m);
-/* Not simply taken: the nodes of a running job, and a hold, which is somebody's. */
-bool update_is_taken_apart(const struct jobrec *r, const char *name);
-
 /* ---- update_node.c ---- */
 void req_update_node(struct core *c, const struct msg_update_node *m);
 

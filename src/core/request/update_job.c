@@ -43,6 +43,66 @@ static enum refusal refuse(enum refusal refusal, const char *sentence, const cha
     return refusal;
 }
 
+/* ---- which fields --------------------------------------------------------------------------- */
+
+/* Facts about the submission. */
+static const char *const fixed[] = {"array",     "batch",       "submit_line", "alloc_host",
+                                    "no_effect", "umask_plus1", "rlimits",     "get_user_env"};
+/* Fields that of a running job mean its nodes: NodeList= and NumNodes=. */
+static const char *const size_fields[] = {"nodelist", "min_nodes", "max_nodes", "node_sizes"};
+/* Fields that may change while the job runs. */
+static const char *const any_time[] = {
+    "time_limit_us", "comment",     "mail_types", "mail_user",        "requeue",
+    "extra",         "name",        "nice",       "site_factor",      "deadline_us",
+    "switches",      "time_min_us", "hold",       "switches_wait_us", "delay_boot_us",
+    "priority_asked"};
+/* And these: they mean nothing to placement. */
+static const char *const attributes[] = {
+#define X(member, ...) #member,
+    JOB_ATTRIBUTES(X)
+#undef X
+};
+
+/* What is not simply taken: the nodes of a running job, and a hold, which is somebody's. */
+static bool is_taken_apart(const struct jobrec *r, const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(size_fields); i++)
+        if (text_is(name, size_fields[i]))
+            return r->j.state != JOB_PENDING;
+    return text_is(name, "hold");
+}
+
+static bool among(const char *const *names, size_t n, struct span name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (span_is(name, names[i]))
+            return true;
+    return false;
+}
+
+static bool only_any_time(const struct update *u)
+{
+    struct span rest = span_of(u->m->fields), piece;
+    while (u->m->fields && span_next(&rest, ',', &piece))
+        if (!among(any_time, ARRAY_LEN(any_time), piece) &&
+            !among(attributes, ARRAY_LEN(attributes), piece) &&
+            !among(size_fields, ARRAY_LEN(size_fields), piece))
+            return false;
+    return true;
+}
+
+/* The first field that is not there or never changes; NULL = all are fine. */
+static const char *field_wrong(const struct msg_update_job *m, struct arena *a)
+{
+    struct span rest = span_of(m->fields), piece;
+    while (m->fields && span_next(&rest, ',', &piece)) {
+        const char *name = arena_strndup(a, piece.data, piece.len);
+        if (fields_find(&job_spec_fields, name) < 0 || among(fixed, ARRAY_LEN(fixed), piece))
+            return name;
+    }
+    return NULL;
+}
+
 /* ---- checks --------------------------------------------------------------------------------- */
 
 /* What the time limit becomes by TimeLimit=, TimeLimit+=, TimeLimit-= or EndTime=. */
@@ -205,7 +265,7 @@ static void trial_make(const struct core *c, const struct jobrec *r, struct upda
     u->trial = r->j.spec;
     for (size_t i = 0; i < job_spec_fields.n; i++) {
         const struct field *f = &job_spec_fields.field[i];
-        if (given(u, f->name) && !update_is_taken_apart(r, f->name))
+        if (given(u, f->name) && !is_taken_apart(r, f->name))
             field_copy(f, &u->trial, u->values);
     }
     if (given(u, "later_env")) /* adds to what there is */
@@ -348,7 +408,7 @@ static enum refusal started_check(struct core *c, const struct jobrec *r, struct
 {
     struct str why = STR_INIT;
     enum refusal refusal = REFUSE_NONE;
-    if (r->j.state == JOB_PENDING || (!u->m->reset_accrue && update_any_time(u->m)))
+    if (r->j.state == JOB_PENDING || (!u->m->reset_accrue && only_any_time(u)))
         return REFUSE_NONE;
     trial_make(c, r, u);
     if (given(u, "qos") && !given(u, "account") && !peer_operates(c, c->turn.peer))
@@ -433,7 +493,7 @@ void req_update_job(struct core *c, const struct msg_update_job *m)
         reply_done(c, refusal, detail);
         return;
     }
-    const char *wrong = update_field_wrong(m, c->turn.fx->arena);
+    const char *wrong = field_wrong(m, c->turn.fx->arena);
     if (wrong)
         reply_done(c, REFUSE_UPDATE,
                    arena_printf(c->turn.fx->arena, "\"%s\" of a job cannot be changed", wrong));
