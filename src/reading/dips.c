@@ -1,5 +1,5 @@
-#include "base/alloc.h"
 #include "reading/dips.h"
+#include "base/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
