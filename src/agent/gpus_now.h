@@ -9,8 +9,8 @@
 struct turn;
 
 struct gpu_doing {
-    struct gpu_now now;
-    int64_t said_us;
+    struct gpu_now now;   /* as the node said it last … */
+    int64_t said_us;      /* … and when */
     int64_t idle_from_us; /* 0 = it is not idle, or that cannot be found out */
 };
 
@@ -23,6 +23,7 @@ void gpus_now_done(struct gpus_now *g);
 void gpus_used(struct turn *t, const struct agent_event *ev);
 /* For the controller (model/record/gpu_use.h), in the turn's arena; NULL = it is not known. */
 const char *gpus_say(struct turn *t);
+/* The clock was set forward so far (back: less than 0): the times move with it. */
 void gpus_clock_set(struct gpus_now *g, int64_t by_us);
 
 #endif

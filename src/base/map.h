@@ -10,6 +10,7 @@
 struct map_u64; /* opaque */
 struct map_str; /* opaque */
 
+/* Empty; never NULL: without memory the program ends, here and wherever a map grows. */
 struct map_u64 *map_u64_new(void);
 void map_u64_free(struct map_u64 *m); /* not the values */
 /* Room for so many further ones, made at once. */
@@ -21,6 +22,7 @@ void **map_u64_slot(struct map_u64 *m, uint64_t key);
 void *map_u64_get(const struct map_u64 *m, uint64_t key); /* NULL if absent */
 /* Returns the removed value or NULL. */
 void *map_u64_del(struct map_u64 *m, uint64_t key);
+/* Keys that are there, those whose value is NULL among them. */
 size_t map_u64_count(const struct map_u64 *m);
 /* `struct map_walk w = {0}; while (map_u64_next(m, &w)) { w.key, w.value }`. The current entry may
  * be deleted while walking, no other; entries added while walking are visited. */
@@ -31,13 +33,16 @@ struct map_walk {
     const char *text;
     void *value;
 };
+/* False: there are no more. */
 bool map_u64_next(const struct map_u64 *m, struct map_walk *w);
 
+/* As their likes above, with texts for numbers. */
 struct map_str *map_str_new(void);
 void map_str_free(struct map_str *m);
 void map_str_reserve(struct map_str *m, size_t more);
 void map_str_put(struct map_str *m, const char *key, void *value); /* copies the key */
-void *map_str_get(const struct map_str *m, const char *key);
+void *map_str_get(const struct map_str *m, const char *key);       /* NULL if absent */
+/* Returns the removed value or NULL; the map's copy of the key is freed. */
 void *map_str_del(struct map_str *m, const char *key);
 /* Where the value of `key` lies, NULL if absent; with `add` an absent key is put first, with the
  * value NULL. *ret_key becomes the map's own copy of the key. Both stay valid until the key is

@@ -10,6 +10,7 @@
 #include <string.h>
 
 // clang-format off
+/* Begins as {0}; of no items v may be NULL. Whoever has it frees it with vec_done. */
 #define VEC(type)   \
     struct {        \
         type *v;    \
@@ -25,6 +26,8 @@
         uint32_t cap;   \
     }
 
+/* The memory doubles where it is full: addresses of items hold until the next push. The program
+ * ends where there is no more. `item` is worked out once, after that. */
 #define vec_push(vec, item)                                                            \
     do {                                                                               \
         if ((vec)->n == (vec)->cap) {                                                  \
@@ -34,6 +37,7 @@
         (vec)->v[(vec)->n++] = (item);                                                 \
     } while (0)
 
+/* So many items in all fit without a move; fewer than there are: nothing. */
 #define vec_reserve(vec, count)                                                        \
     do {                                                                               \
         if ((vec)->cap < (size_t) (count)) {                                           \
@@ -42,7 +46,7 @@
         }                                                                              \
     } while (0)
 
-/* Removes item i, keeping the order. */
+/* Removes item i, which is there, keeping the order: those behind it move. */
 #define vec_remove(vec, i)                                                                                     \
     do {                                                                                                       \
         memmove(&(vec)->v[(i)], &(vec)->v[(i) + 1], ((vec)->n - (size_t) (i) - 1) * sizeof((vec)->v[0]));      \
@@ -50,9 +54,11 @@
     } while (0)
 // clang-format on
 
+/* No items; the memory stays. Here and below, what items point to is the caller's. */
 #define vec_clear(vec) ((void)((vec)->n = 0))
 
 // clang-format off
+/* As at the beginning: it may be filled anew, or ended again. */
 #define vec_done(vec)       \
     do {                    \
         free((vec)->v);     \

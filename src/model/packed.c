@@ -165,6 +165,7 @@ static uint32_t width_for(uint64_t most)
 
 static void column_add(const struct packed_rows *r, size_t field, size_t nfields, struct str *out)
 {
+    ASSERT(r->n > 0 && field < nfields && r->value.n == r->n * nfields);
     int64_t least = r->value.v[field], most = least;
     for (size_t i = 0; i < r->n; i++) {
         int64_t v = r->value.v[i * nfields + field];

@@ -48,6 +48,7 @@ struct pelt {
 
 static double cost(const struct pelt *p, size_t from, size_t to)
 {
+    ASSERT(from < to);
     double all = 0, m = (double)(to - from);
     for (size_t c = 0; c < p->channels; c++) {
         double mean = (p->of[c].v[to] - p->of[c].v[from]) / m,
@@ -70,6 +71,7 @@ static struct changes_sums sums_of(const double *v, size_t n)
 /* best[t]: the least cost of the first t samples; from[t]: where its last stretch begins. */
 static void pelt_run(const struct pelt *p, size_t n, size_t least, double penalty, size_t *from)
 {
+    ASSERT(least >= 1 && least <= n);
     double *best = xcalloc(n + 1, sizeof *best);
     size_t *start = xcalloc(n + 1, sizeof *start), starts = 1;
     best[0] = -penalty;
@@ -142,6 +144,7 @@ static double products(const double *off, size_t from, size_t to, size_t lag)
 
 double change_weight(const double *v, size_t n, size_t border, double still)
 {
+    ASSERT(border > 0 && border < n);
     double *off = xcalloc(n + 1, sizeof *off), before = mean_of(v, border),
            after = mean_of(v + border, n - border), worth = 1;
     for (size_t i = 0; i < n; i++)

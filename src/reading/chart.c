@@ -2,6 +2,7 @@
  * of its time, and on to the column before: a dip of one sample is seen however long the time. */
 #include "reading/chart.h"
 
+#include "base/alloc.h"
 #include "base/calendar/civil.h"
 
 #include <stdio.h>
@@ -143,6 +144,7 @@ static void utf8_add(struct str *out, unsigned code)
 
 static int level_of(double v, double top, int levels)
 {
+    ASSERT(levels > 0 && top > 0);
     double at = v / top * (levels - 1) + 0.5;
     return at < 0 ? 0 : at >= levels ? levels - 1 : (int)at;
 }

@@ -78,6 +78,7 @@ static const char *noun_of(const struct chart_group *t, bool one_node)
 
 void chart_group_name(const struct chart_group *t, struct str *out)
 {
+    ASSERT(t->of.n > 0);
     bool one_node = of_one_node(t);
     if (t->of.n == 1) {
         curve_name(t->of.v[0], out);

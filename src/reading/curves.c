@@ -1,5 +1,6 @@
 #include "reading/curves.h"
 
+#include "base/alloc.h"
 #include "base/plain.h"
 #include "model/job/job.h"
 
@@ -174,6 +175,7 @@ struct joined_curve {
 static double value_at(const struct joined_curve *j, int64_t ms, int64_t before_ms, int64_t end_ms)
 {
     const struct curve *c = j->c;
+    ASSERT(j->next <= c->at.n);
     if (j->next == 0)
         return 0;
     const struct moment *m = &c->at.v[j->next - 1];
@@ -207,6 +209,7 @@ static bool next_moment(struct joined_curve *j, size_t n, int64_t *ret_ms, int64
 /* All become the first. Of the node's and of pressures, which cannot be added, the most. */
 static void steps_add(struct joined_curve *j, size_t n, int64_t end_ms)
 {
+    ASSERT(n > 0);
     struct curve *to = j[0].c;
     VEC(struct moment) sum = {0};
     bool most = is_of_node(to->value) || is_pressure(to->value);

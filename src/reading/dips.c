@@ -1,4 +1,5 @@
 #include "reading/dips.h"
+#include "base/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ static int by_size(const void *a, const void *b)
 
 double quantile(double *v, size_t n, int percent)
 {
+    ASSERT(percent >= 0 && percent <= 100);
     if (n == 0)
         return 0;
     qsort(v, n, sizeof *v, by_size);
@@ -61,12 +63,14 @@ static double range_quantile(const struct dips_range *r, int percent)
 
 static bool gap_before(const struct curve *c, size_t i)
 {
+    ASSERT(i > 0 && i < c->at.n);
     return c->at.v[i].at_ms - c->at.v[i - 1].at_ms > 3 * c->gap_ms;
 }
 
 /* Its least samples, each dip's, are what dips fall to in the mean. */
 static void runs_find(const struct dips_range *r, struct dips *d)
 {
+    ASSERT(r->from <= r->to && r->to <= r->c->at.n);
     double limit = d->high / 2, lows = 0;
     size_t start = 0, lowest = 0;
     bool in = false, known = false;

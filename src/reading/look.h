@@ -38,10 +38,12 @@ struct look {
     bool needs_cpus;     /* a finding says to use more of them: none says to give them back */
 };
 
+/* NULL = the job had no node of that name, or nothing was measured there. */
 const struct look_node *look_node_of(const struct look *l, const char *name);
 
 /* A flag for each GPU; the caller frees. */
 bool *marks_new(const struct look *l);
+/* How many are set. */
 size_t marks_count(const struct look *l, const bool *mark);
 
 bool look_is_low(const struct look_gpu *g);

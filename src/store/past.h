@@ -4,6 +4,8 @@
 
 #include "store/store.h"
 
+/* Gives fn what the query asks for, as store_query_past (store.h) does, by reading whole tables: it
+ * takes as long as there are rows. q->at and q->run_at move on. */
 bool past_scan(struct store *s, struct past_query *q, store_past_fn fn, void *ctx,
                struct err *ret_err);
 

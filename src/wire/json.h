@@ -24,6 +24,8 @@ struct json_out {
 /* The writer stands at the first value; `out` is appended to. One top-level value is the caller's
  * to keep to. */
 void json_begin(struct json_out *j, struct str *out, bool pretty);
+/* Opens what the next end closes; an end that closes the other kind aborts. Within an object each
+ * value comes after its key, within an array there are no keys. */
 void json_object(struct json_out *j);
 void json_object_end(struct json_out *j);
 void json_array(struct json_out *j);
@@ -31,6 +33,8 @@ void json_array_end(struct json_out *j);
 /* Inside an object, before its value. Keys are not compared: the caller gives each once. */
 void json_key(struct json_out *j, const char *key);
 void json_text(struct json_out *j, const char *text); /* NULL writes "" */
+/* One value each, where the writer stands. Numbers are exact digits: readers that have doubles
+ * alone round those above 2^53. */
 void json_i64(struct json_out *j, int64_t n);
 void json_u64(struct json_out *j, uint64_t n);
 void json_bool(struct json_out *j, bool b);

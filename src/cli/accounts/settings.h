@@ -8,10 +8,10 @@
 struct taking {
     struct sacctmgr *s;
     const struct book *b;
-    struct sacctmgr_given *st;
-    bool of_qos;
-    VEC(struct limit) limit;
-    struct str fields;
+    struct sacctmgr_given *st; /* what was read so far goes there; texts live in s->a */
+    bool of_qos;               /* else of an association */
+    VEC(struct limit) limit;   /* that are set, or taken away */
+    struct str fields;         /* names of the fields that are given, each once, comma-separated */
 };
 
 /* Adds to st->said what will be set, in Slurm's words. */

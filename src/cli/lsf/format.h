@@ -44,7 +44,9 @@ struct lsf_format {
 /* "jobid:8 stat: job_name:-20 delimiter=','". ERR_VALUE in LSF's words. */
 bool lsf_format_parse(const struct lsf_fields *t, const char *text, struct arena *a,
                       struct lsf_format *ret, struct err *ret_err);
+/* The columns; their texts are the arena's. */
 void lsf_format_done(struct lsf_format *f);
+/* One line, with its line break, appended. */
 void lsf_format_header(const struct lsf_format *f, struct str *out);
 void lsf_format_row(const struct lsf_format *f, const struct lsf_row *r, struct arena *a,
                     struct str *out);

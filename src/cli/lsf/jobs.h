@@ -47,6 +47,7 @@ bool lsf_id_take(void *to, const char *word, struct arena *a, struct err *ret_er
 /* The caller calls lsf_job_list_done. Texts live in the arena. */
 bool lsf_jobs_read(struct client *c, const struct lsf_filter *f, struct arena *a,
                    struct lsf_job_list *ret, struct err *ret_err);
+/* The lists alone: what they name lives in the arena. */
 void lsf_job_list_done(struct lsf_job_list *l);
 void lsf_filter_done(struct lsf_filter *f);
 
@@ -84,6 +85,7 @@ struct lsf_host {
     int32_t cpus;
     int64_t mem_mib; /* 0 = not known */
 };
+/* Returns how many; *ret lives in the arena. 0: it has not started. */
 size_t lsf_job_hosts(const struct job *j, struct arena *a, struct lsf_host **ret);
 /* The same of a former run, whose record says that the job waits again. */
 size_t lsf_run_hosts(const struct job *j, struct arena *a, struct lsf_host **ret);

@@ -27,9 +27,12 @@ struct pbs_attributes {
 /* Nothing is added for an empty value. */
 void pbs_attribute_add(struct pbs_attributes *t, const char *group, const char *name,
                        const char *value);
+/* The same of a number, which is never empty. */
 void pbs_attribute_number(struct pbs_attributes *t, const char *group, const char *name, int64_t n);
+/* Words parted by commas: an array in JSON. */
 void pbs_attribute_list(struct pbs_attributes *t, const char *group, const char *name,
                         const char *value);
+/* One of a group that is one value but in JSON. */
 void pbs_attribute_joined(struct pbs_attributes *t, const char *group, const char *name,
                           const char *value);
 void pbs_attributes_done(struct pbs_attributes *t);
@@ -57,6 +60,7 @@ struct pbs_report {
 };
 /* "json", "dsv"; false: neither. */
 bool pbs_form_parse(const char *text, enum pbs_form *ret);
+/* Before the first and after the last of them, whatever the form; now_us is told in JSON alone. */
 void pbs_report_begin(struct pbs_report *r, const char *server, int64_t now_us);
 /* One thing. */
 void pbs_report_add(struct pbs_report *r, const char *id, const struct pbs_attributes *t);

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+/* Paths, in the arena; nobody looks whether a file is there. */
 const char *cluster_conf_path(const char *state_dir, struct arena *a);
 const char *controller_pid_path(const char *state_dir, struct arena *a);
 const char *node_pid_path(const char *state_dir, const char *node, struct arena *a);

@@ -5,6 +5,8 @@
 #include "cli/record/sinfo_rows.h"
 #include "wire/json.h"
 
+/* Each appends one object where `o` stands: an item of an array, or what follows a key. Members
+ * that Slurm has and this cluster has no word for are there, with their empty values. */
 void node_json(struct json_out *o, const struct node *n);
 void partition_json(struct json_out *o, const struct partition *p);
 void sinfo_row_json(struct json_out *o, const struct sinfo_row *r);

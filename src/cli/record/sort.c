@@ -167,12 +167,14 @@ static void records_sort(struct compare *how, const void **record, size_t n)
 
 void sort_jobs(const struct sort *s, const struct job **job, size_t n)
 {
+    ASSERT(job || n == 0);
     struct compare how = {s, job_number, false, listing_env()};
     records_sort(&how, (const void **)job, n);
 }
 
 void sort_steps(const struct sort *s, const struct step **step, size_t n)
 {
+    ASSERT(step || n == 0);
     struct compare how = {s, step_number, true, listing_env()};
     records_sort(&how, (const void **)step, n);
 }

@@ -48,6 +48,7 @@ static void column_take(struct sreport_report *r, struct span piece)
 void report_init(struct sreport_report *r, struct sreport *s, const struct report_column *columns,
                  int n, const char *format, const char *standard)
 {
+    ASSERT(n > 0 && n <= REPORT_CELLS);
     struct span rest = span_of(format ? format : standard), piece;
     *r = (struct sreport_report){.s = s, .column = columns, .ncolumn = n};
     while (span_next(&rest, ',', &piece))
@@ -65,6 +66,7 @@ void report_add(struct sreport_report *r, const struct report_row *row)
 static double in_unit(const struct sreport *s, int64_t seconds)
 {
     static const double per[] = {1, 60, 3600};
+    ASSERT((size_t)s->unit < ARRAY_LEN(per));
     return (double)seconds / per[s->unit];
 }
 

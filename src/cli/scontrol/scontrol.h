@@ -53,6 +53,7 @@ SCONTROL_COMMANDS(X)
 void scontrol_resize_files(struct scontrol *s, const char *ids);
 /* The jobs a query finds, as references: "4,7_2"; NULL if there are none. */
 const char *scontrol_job_labels(struct scontrol *s, const struct msg_query *q);
+/* Likewise, each with words of its own. What they cannot do is said, and sets rc. */
 void scontrol_wait_job(struct scontrol *s, int n, char **word);
 void scontrol_write(struct scontrol *s, int n, char **word);
 void scontrol_completing(struct scontrol *s, int n, char **word);
@@ -61,6 +62,9 @@ void scontrol_create(struct scontrol *s, int n, char **word);
 void scontrol_delete(struct scontrol *s, int n, char **word);
 struct cell_env;
 struct job;
+/* What `show` prints of each kind. The text: job references, or names with ranges allowed, as the
+ * command line has it; NULL = of all there are, but hidden ones. One that is not there is said,
+ * and sets rc. */
 void scontrol_show_jobs(struct scontrol *s, const char *ids);
 void scontrol_job_print(struct scontrol *s, const struct job *j, const struct cell_env *env);
 void scontrol_show_steps(struct scontrol *s, const char *ids);

@@ -3,6 +3,7 @@
  * its suffix. */
 #include "cli/table/columns.h"
 
+#include "base/alloc.h"
 #include "base/calendar/civil.h"
 #include "base/list.h"
 #include "cli/program/localtime.h"
@@ -273,6 +274,7 @@ static size_t bytes_of(const char *text, size_t len, size_t width)
 
 void format_cell(const struct format_item *item, const char *text, size_t len, struct str *out)
 {
+    ASSERT(item->width >= 0);
     size_t want = (size_t)item->width, width = width_of(text, len);
     if (!want || width == want) {
         str_addn(out, text, len);

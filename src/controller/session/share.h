@@ -16,11 +16,13 @@ struct shares; /* opaque */
 /* Opaque: of one user, as long as somebody has it, and until the user owes nothing. */
 struct user_share;
 
+/* Nobody has one yet; its timers run in that loop. */
 struct shares *shares_new(struct loop *l);
 void shares_free(struct shares *all); /* all shares must have been left */
 
 /* One connection more, or less, of that user. */
 struct user_share *share_join(struct shares *all, uid_t uid);
+/* Once for each share_join: the share is freed when nobody has it and its user owes nothing. */
 void share_leave(struct user_share *s);
 /* The same of an address from which somebody speaks who has not said who it is. */
 struct user_share *share_join_address(struct shares *all, const char *address);
@@ -48,12 +50,14 @@ int64_t share_pause(const struct user_share *s);
 
 /* Waits for the user's next slice: fn(ctx) is called once, those that wait
  * longest first. */
+/* The caller's memory, zeroed at first: it stays where it is while it waits. */
 struct share_wait {
     struct share_wait *next, **link; /* link: NULL = it does not wait */
     loop_fn fn;
     void *ctx;
 };
 void share_wait(struct user_share *s, struct share_wait *w, loop_fn fn, void *ctx);
+/* It waits no more; fn is not called. Nothing if it did not wait. */
 void share_wait_cancel(struct user_share *s, struct share_wait *w);
 
 /* Bytes of messages that are not whole yet, of all connections of the user:

@@ -189,6 +189,7 @@ void metric_head(const struct metrics *m, struct str *out, const char *prefix,
 void metric_name(struct str *out, const char *prefix, const struct metric_row *row);
 /* key="value", quoted, after a comma where there is one already; NULL and "" are left out. */
 void label_add(struct str *out, const char *key, const char *value);
+/* The same of a number; 0 is one, too. */
 void label_add_u64(struct str *out, const char *key, uint64_t value);
 /* One whole metric without labels. */
 void metric_one(const struct metrics *m, struct str *out, const struct metric_row *row,
@@ -201,6 +202,7 @@ void metric_seconds(const struct metrics *m, struct str *out, const struct metri
 void seconds_add(struct str *out, int64_t us);
 /* A row of one of several: name{labels} value. */
 struct str *row_begin(struct metrics *m, enum row_metric code, const struct str *labels);
+/* Whole rows, with their line break. */
 void row_i64(struct metrics *m, enum row_metric code, const struct str *labels, int64_t value);
 void row_seconds(struct metrics *m, enum row_metric code, const struct str *labels, int64_t us);
 
@@ -221,6 +223,7 @@ bool metrics_partition(struct metrics *m, const struct core *c, const struct par
 /* ---- metrics_sums.c ---- */
 /* Who is asked whether something may be seen: NULL = nobody in particular. */
 const struct peer *metrics_reader(const struct metrics *m);
+/* Those of that name, zeroed where there were none; they live in the metrics' arena. */
 struct job_sums *metrics_sums(struct metrics *m, struct map_str *of, const char *name);
 struct part_sums *metrics_part_sums(struct metrics *m, const char *name);
 /* A sum with its place in the struct. */

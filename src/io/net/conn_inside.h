@@ -18,14 +18,14 @@ struct conn {
     bool paused, writable_wanted, was_high;
     const struct conn_ops *ops;
     void *ctx;
-    struct str in;
+    struct str in;   /* what came and is no whole frame yet */
     size_t in_told;  /* bytes of `in` that ops->kept knows of */
     int64_t half_us; /* since when `in` is the beginning of a frame */
     /* The thread's clock when work for it began, or was told; 0 = none is under way. */
     int64_t work_ns;
     struct str out;
-    size_t out_sent; /* bytes of `out` that the socket took */
-    size_t unsent_max, frame_max;
+    size_t out_sent;              /* bytes of `out` that the socket took */
+    size_t unsent_max, frame_max; /* bytes; a peer that goes beyond is ended */
     uint64_t bytes_in, bytes_out, frames_in;
     struct err why;
     struct later flush, gone, more;

@@ -16,6 +16,7 @@ struct env_maker {
 
 /* The caller frees .set. */
 struct env_maker env_maker_of(const struct job_env *e, struct str *out);
+/* Appends NAME=VALUE with its NUL, unless that name was put before: the first stands. */
 void env_put(struct env_maker *m, const char *name, const char *value);
 void env_put_given(struct env_maker *m, const char *name, const char *value); /* unless empty */
 void env_put_i64(struct env_maker *m, const char *name, int64_t n);

@@ -1,5 +1,6 @@
 #include "model/job/alloc.h"
 
+#include "base/alloc.h"
 #include "base/hostlist.h"
 #include "base/vec.h"
 
@@ -95,6 +96,7 @@ static bool name_follows(const char *a, const char *b)
 /* How many nodes from the i-th on can be written as one. */
 static size_t run_length(const struct alloc *al, size_t i, int64_t *ret_step)
 {
+    ASSERT(i < al->n);
     const struct alloc_node *n = al->node;
     size_t len = 1;
     for (; i + len < al->n; len++) {

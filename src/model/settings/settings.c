@@ -306,6 +306,7 @@ static bool value_set(const struct setting *k, struct settings *s, const char *t
 
 bool setting_set(const struct setting *k, struct settings *s, const char *text, struct err *ret_err)
 {
+    ASSERT(k >= setting_table && k < setting_table + setting_count);
     return value_set(k, s, text, false, ret_err);
 }
 

@@ -4,13 +4,14 @@
 
 #include "base/str.h"
 
+/* Begins as {0}. Whoever has it ends the text with str_done. */
 struct ranges {
-    struct str text;
-    int64_t first, last;
-    bool open;
+    struct str text;     /* whole only after ranges_flush */
+    int64_t first, last; /* the run at hand, which is not in the text yet … */
+    bool open;           /* … if there is one */
 };
 
-/* Numbers come ascending. */
+/* Ends the run at hand: after the last number, before the text is read. Nothing if none is. */
 static inline void ranges_flush(struct ranges *r)
 {
     if (!r->open)
@@ -25,6 +26,7 @@ static inline void ranges_flush(struct ranges *r)
     r->open = false;
 }
 
+/* Numbers come ascending, each once; in any other order they are not folded. */
 static inline void ranges_add(struct ranges *r, int64_t n)
 {
     if (r->open && n == r->last + 1) {

@@ -4,12 +4,12 @@
 
 #include "sched/books/state.h"
 
-#define NO_LEAF UINT32_MAX
+#define NO_LEAF UINT32_MAX /* a node below no leaf switch */
 
 struct topo_switch {
-    uint64_t *nodes; /* bitmap */
-    int64_t size;
-    bool leaf;
+    uint64_t *nodes; /* bitmap of those below it, by their number; owned */
+    int64_t size;    /* how many these are */
+    bool leaf;       /* nodes are on it itself */
 };
 
 struct topo {
@@ -19,7 +19,7 @@ struct topo {
 
 /* Makes wiring.topo anew from wiring.given, once nodes have their numbers; NULL without any. */
 void topo_settle(struct cluster *cl);
-void topo_free(struct cluster *cl);
+void topo_free(struct cluster *cl); /* wiring.topo is NULL after; it may be before */
 /* When a job that asks for few switches no longer insists; 0 = it does not ask. */
 int64_t topo_insists_until(const struct cluster *cl, const struct waiting *j);
 

@@ -26,6 +26,7 @@ static int entry_order(const struct entry *a, const struct entry *b)
     if (a->priority != b->priority)
         return a->priority > b->priority ? -1 : 1;
     int by_age = wjob_order(a->job, b->job);
+    /* Of one job: the order is total, so that sorting anew turns nothing round. */
     return by_age ? by_age : (int)a->number - (int)b->number;
 }
 
@@ -65,6 +66,7 @@ void lane_advance(struct pass *p, const struct lane *l)
 void pass_took_one(struct pass *p, const struct lane *l)
 {
     ASSERT(l->idx < p->cl->queue.lane.n || l == p->instead);
+    /* Of an array its next element, which stands where this one stood. */
     if (p->left[l->idx] > 1)
         p->left[l->idx]--;
     else

@@ -21,6 +21,7 @@ const struct lint_rule_info lint_rules[LINT_RULE_COUNT] = {
 void lint_find(struct lint *l, enum lint_rule rule, unsigned line, unsigned other_line,
                const char *format, ...)
 {
+    ASSERT(rule < LINT_RULE_COUNT);
     struct str text = STR_INIT;
     va_list args;
     va_start(args, format);

@@ -131,6 +131,7 @@ typedef bool (*lint_is_directory)(const char *path, const char *from);
  * can be said without a cluster is found. `text[len]` is NUL. `l` zeroed but for what is given. */
 void lint_read(struct lint *l, const char *text, size_t len, int argc, char *const argv[],
                const char *name, lint_is_directory is_directory);
+/* All that lint_read made; the script's text is the caller's. */
 void lint_done(struct lint *l);
 
 /* Adds a finding, a sentence; 0 = of no line, or no other one. */
@@ -143,6 +144,7 @@ bool lint_systems_agree(const char *text, size_t len, const struct option_env *e
                         struct str *warnings, struct err *ret_err);
 /* Orders what was found by lines, the gravest first. */
 void lint_sort(struct lint *l);
+/* Findings of that level alone. */
 size_t lint_count(const struct lint *l, enum lint_level level);
 /* 0: nothing but notes; 1: warnings; 2: errors. */
 int lint_status(const struct lint *l);

@@ -22,6 +22,8 @@ void change_did(struct account_step *g, enum account_verb verb, enum account_nou
                 const char *name, const struct assoc *a, bool asked);
 
 /* Comma lists, in the arena; NULL is an empty one. */
+/* What `list` has and `words` has not, NULL if that is nothing; `list`, and behind it what `words`
+ * has beside. */
 const char *words_without(struct account_step *g, const char *list, const char *words);
 const char *words_with(struct account_step *g, const char *list, const char *words);
 
@@ -37,8 +39,10 @@ enum refusal change_qos_check(struct account_step *g, const char *list);
 /* Sets, or takes back, the limits of the change. */
 enum refusal change_limits(struct account_step *g, enum limit_owner owner, uint32_t id,
                            bool *ret_any);
+/* Takes all of them back, with their rows: of what is removed. */
 void change_limits_lift(struct account_step *g, limit_list *list);
 
+/* The deeds: each does to one thing, which `asked` names, what g->ch says. */
 enum refusal change_account_add(struct account_step *g, const struct account *asked);
 enum refusal change_account_modify(struct account_step *g, const struct account *asked);
 enum refusal change_account_remove(struct account_step *g, const struct account *asked);
