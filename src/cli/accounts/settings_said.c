@@ -7,24 +7,69 @@ static void say(struct str *out, int width, const char *key, const char *value)
     str_addf(out, "  %-*s = %s\n", width, key, value);
 }
 
-/* Slurm's names of what is set are the words, but of these. */
-static const char *limit_label(enum resource_limit what)
-{
-    bool headed = what == LIMIT_MAX_TRES || what == LIMIT_MAX_TRES_MINS || what == LIMIT_MAX_WALL;
-    return headed ? resource_limit_table[what].heading : resource_limit_table[what].word;
-}
+/* Slurm's lines of limits, in its order; its own words for what is set, and as wide as it has each
+ * of them. */
+struct limit_line {
+    enum resource_limit what;
+    const char *label;
+    int width; /* of the label, up to the sign */
+};
 
-static void limits_say(struct taking *t, int width)
+// clang-format off
+static const struct limit_line of_qos[] = {
+    {LIMIT_GRP_JOBS, "GrpJobs", 25},
+    {LIMIT_GRP_JOBS_ACCRUE, "GrpJobsAccrue", 25},
+    {LIMIT_GRP_SUBMIT, "GrpSubmitJobs", 25},
+    {LIMIT_GRP_TRES, "GrpTRES", 25},
+    {LIMIT_GRP_TRES_MINS, "GrpTRESMins", 25},
+    {LIMIT_GRP_TRES_RUN_MINS, "GrpTRESRunMins", 25},
+    {LIMIT_GRP_WALL, "GrpWall", 25},
+    {LIMIT_MAX_JOBS_ACCRUE_PER_ACCOUNT, "MaxJobsAccruePerAccount", 25},
+    {LIMIT_MAX_JOBS_ACCRUE_PER_USER, "MaxJobsAccruePerUser", 25},
+    {LIMIT_MAX_JOBS_PER_ACCOUNT, "MaxJobsPerAccount", 25},
+    {LIMIT_MAX_JOBS_PER_USER, "MaxJobsPerUser", 15},
+    {LIMIT_MAX_SUBMIT_PER_ACCOUNT, "MaxSubmitJobsPerAccount", 25},
+    {LIMIT_MAX_SUBMIT_PER_USER, "MaxSubmitJobsPerUser", 25},
+    {LIMIT_MAX_TRES_PER_ACCOUNT, "MaxTRESPerAccount", 25},
+    {LIMIT_MAX_TRES, "MaxTRESPerJob", 25},
+    {LIMIT_MAX_TRES_PER_NODE, "MaxTRESPerNode", 25},
+    {LIMIT_MAX_TRES_PER_USER, "MaxTRESPerUser", 25},
+    {LIMIT_MIN_PRIO, "MinPrioThresh", 25},
+    {LIMIT_MIN_TRES, "MinTRESPerJob", 25},
+    {LIMIT_MAX_TRES_MINS, "MaxTRESMins", 25},
+    {LIMIT_MAX_TRES_RUN_MINS_PER_ACCOUNT, "MaxTRESRUNMinsPerAccount", 25},
+    {LIMIT_MAX_TRES_RUN_MINS_PER_USER, "MaxTRESRUNMinsPerUser", 25},
+    {LIMIT_MAX_WALL, "MaxWall", 25},
+}, of_assoc[] = {
+    {LIMIT_GRP_JOBS, "GrpJobs", 14},
+    {LIMIT_GRP_JOBS_ACCRUE, "GrpJobsAccrue", 25},
+    {LIMIT_GRP_SUBMIT, "GrpSubmitJobs", 14},
+    {LIMIT_GRP_TRES, "GrpTRES", 14},
+    {LIMIT_GRP_TRES_MINS, "GrpTRESMins", 14},
+    {LIMIT_GRP_TRES_RUN_MINS, "GrpTRESRunMins", 14},
+    {LIMIT_GRP_WALL, "GrpWall", 14},
+    {LIMIT_MAX_JOBS, "MaxJobs", 14},
+    {LIMIT_MAX_JOBS_ACCRUE, "MaxJobsPrioAcc", 14},
+    {LIMIT_MAX_SUBMIT, "MaxSubmitJobs", 14},
+    {LIMIT_MAX_TRES, "MaxTRES", 14},
+    {LIMIT_MAX_TRES_PER_NODE, "MaxTRESPerNode", 14},
+    {LIMIT_MAX_TRES_MINS, "MaxTRESMins", 14},
+    {LIMIT_MAX_WALL, "MaxWall", 14},
+    {LIMIT_MIN_PRIO, "MinPrioThresh", 14},
+};
+// clang-format on
+
+static void limits_say(struct taking *t, const struct limit_line *line, size_t n)
 {
-    for (int i = 0; i < RESOURCE_LIMIT_COUNT; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct sacctmgr_owner o = {0};
         struct str text = STR_INIT;
         for (size_t k = 0; k < t->limit.n; k++)
-            if (t->limit.v[k].what == i)
+            if (t->limit.v[k].what == (int32_t)line[i].what)
                 vec_push(&o.limit, &t->limit.v[k]);
-        owner_limit_say(&o, (enum resource_limit)i, false, &text);
+        owner_limit_say(&o, line[i].what, false, &text);
         if (text.len)
-            say(&t->st->said, width, limit_label((enum resource_limit)i), str_text(&text));
+            str_addf(&t->st->said, "  %-*s= %s\n", line[i].width, line[i].label, str_text(&text));
         str_done(&text);
         vec_done(&o.limit);
     }
@@ -54,7 +99,7 @@ void assoc_settings_say(struct taking *t, const struct specs *sp)
     if (a->shares)
         say(out, 13, "Fairshare",
             a->shares == SHARES_PARENT ? "parent" : arena_printf(t->s->a, "%d", assoc_shares(a)));
-    limits_say(t, 13);
+    limits_say(t, of_assoc, ARRAY_LEN(of_assoc));
     if (a->parent || new_account)
         say(out, 13, "Parent", a->parent ? a->parent : "root");
     if (a->priority_plus1)
@@ -75,7 +120,7 @@ void qos_settings_say(struct taking *t)
             arena_printf(t->s->a, "%lld", (long long)(q->grace_us / USEC_PER_SEC)));
     if (q->gpu_idle)
         say(out, 24, "GpuIdle", q->gpu_idle);
-    limits_say(t, 24);
+    limits_say(t, of_qos, ARRAY_LEN(of_qos));
     if (q->preempt)
         say(out, 24, "Preempt", q->preempt);
     if (q->preempt_mode)
