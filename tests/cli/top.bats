@@ -161,6 +161,9 @@ P
     wait_state "$id" RUNNING
     remuda top >seen
     head -1 seen | grep -q 'GPUs 1/4'
+    # A head that does not fit loses whole words.
+    COLUMNS=40 remuda top | head -1 | grep -qE '^nodes 2/2 GPUs 1/4 CPUs 1/4 jobs 1$'
+    COLUMNS=60 remuda top | head -1 | grep -qE '^[0-9:]{8} nodes 2/2 GPUs 1/4 CPUs 1/4 jobs 1$'
     [ "$(grep -cE ' (\?\.|\.\.) ' seen)" = 2 ]
     remuda top --jobs | grep -qE "^ $id +[^ ]+ +1 +1 +\? "
     terminal 16 60 q remuda top >screen

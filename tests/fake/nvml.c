@@ -19,6 +19,7 @@
  *                            of init, count and wait GPU is 0
  *   slow GPU MS              so long its first handle takes
  *   gone GPU                 the driver does not know it any more (instances that were changed)
+ *   named GPU NUMBER         the instance in that place is another, called MIG-NUMBER
  *   action GPU NUMBER        what the driver wants done (field 230); without such a line it does
  *                            not know the field
  *   rows GPU PENDING FAILED  remapped rows of memory; without such a line it does not tell
@@ -93,7 +94,9 @@ int nvmlDeviceGetName(void *d, char *to, unsigned n)
 }
 int nvmlDeviceGetUUID(void *d, char *to, unsigned n)
 {
-    snprintf(to, n, fake_is_instance(d) ? "MIG-%u" : "GPU-%u", fake_number_of(d) + 1);
+    if (fake_is_instance(d) && fake_gone(fake_number_of(d)))
+        return 2;
+    snprintf(to, n, fake_is_instance(d) ? "MIG-%u" : "GPU-%u", fake_name_of(fake_number_of(d)));
     return OK;
 }
 int nvmlDeviceGetHandleByUUID(const char *uuid, void **d)
@@ -106,7 +109,15 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, void **d)
         if (code != OK)
             return code;
     }
-    if ((sscanf(uuid, "GPU-%u", &n) != 1 && sscanf(uuid, "MIG-%u", &n) != 1) || fake_gone(n - 1))
+    if (sscanf(uuid, "MIG-%u", &n) == 1) {
+        unsigned at = 100, wanted = n;
+        while (at < 104 && (fake_gone(at) || fake_name_of(at) != wanted))
+            at++;
+        n = at < 104 ? at + 1 : 0;
+    } else if (sscanf(uuid, "GPU-%u", &n) != 1) {
+        n = 0;
+    }
+    if (!n || fake_gone(n - 1))
         return NOT_FOUND;
     *d = (void *)(uintptr_t)n;
     return fake_wanted("uuid_of", n - 1);

@@ -53,6 +53,7 @@ const struct instance *fake_instance_of(const void *device);
 int fake_lost(const void *device);
 int fake_wanted(const char *call, unsigned gpu);
 int fake_gone(unsigned gpu);
+unsigned fake_name_of(unsigned gpu);
 int fake_frame(const char *word, unsigned gpu, unsigned long long *a, unsigned long long *b);
 int fake_field(unsigned id, unsigned gpu, unsigned long long *ret);
 void fake_handle_slowly(unsigned gpu);

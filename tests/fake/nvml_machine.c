@@ -123,6 +123,13 @@ int fake_gone(unsigned gpu)
     return fake_fact("gone", gpu, 0, &a, &b);
 }
 
+/* What its name ends in. */
+unsigned fake_name_of(unsigned gpu)
+{
+    unsigned long long name, b;
+    return fake_fact("named", gpu, 0, &name, &b) ? (unsigned)name : gpu + 1;
+}
+
 /* A handle is what starts a GPU. */
 void fake_handle_slowly(unsigned gpu)
 {

@@ -2,7 +2,8 @@
  * render nodes 128 to 130. REMUDA_FAKE_AMD names a file of what happens, read anew each time:
  * "process GPU PID MIB", "used GPU MIB", "ecc GPU COUNT BLOCK", "rate GPU PERCENT", what is not
  * told without such a line: "membusy GPU PERCENT", "milliwatts GPU N", "celsius GPU EDGE MEMORY",
- * "table GPU ENGINES MHZ" (gpu_metrics 1.3), "slowed GPU BITS"; and of any call
+ * "table GPU ENGINES MHZ" (gpu_metrics 1.3), "slowed GPU BITS"; what it lies: "count 0 N" devices,
+ * "listed 0 N" processes, of which it fills none, "total GPU MIB" of memory; and of any call
  * what it answers in place of that: "rsmi_dev_busy_percent_get GPU 16"; code 9999: it does not come
  * back while the line is there. As in the real one, what fails leaves alone what it was to fill,
  * and the list of processes has numbers only. Built with LACKS_PROCESSES it has none of the
@@ -80,8 +81,10 @@ int rsmi_shut_down(void)
 }
 int rsmi_num_monitor_devices(uint32_t *n)
 {
+    uint32_t which;
+    unsigned long long a, b;
     ANSWER(0);
-    *n = GPUS;
+    *n = fact("count", 0, 0, &which, &a, &b) ? (uint32_t)a : GPUS;
     return OK;
 }
 int rsmi_dev_id_get(uint32_t d, uint16_t *id)
@@ -105,9 +108,11 @@ int rsmi_dev_unique_id_get(uint32_t d, uint64_t *id)
 }
 int rsmi_dev_memory_total_get(uint32_t d, int kind, uint64_t *bytes)
 {
+    uint32_t which;
+    unsigned long long a, b;
     (void)kind;
     ANSWER_OF(d);
-    *bytes = (uint64_t)64 << 30;
+    *bytes = (fact("total", d, 0, &which, &a, &b) ? (uint64_t)a : 64 << 10) << 20;
     return OK;
 }
 int rsmi_dev_memory_usage_get(uint32_t d, int kind, uint64_t *bytes)
@@ -238,7 +243,13 @@ static uint32_t pids(uint32_t *to, uint32_t most)
 int rsmi_compute_process_info_get(struct process *p, uint32_t *n)
 {
     static uint32_t pid[4096];
+    uint32_t which;
+    unsigned long long a, b;
     ANSWER(0);
+    if (fact("listed", 0, 0, &which, &a, &b)) {
+        *n = (uint32_t)a;
+        return OK;
+    }
     uint32_t count = pids(pid, 4096), room = *n;
     *n = count;
     for (uint32_t i = 0; p && i < count && i < room; i++) {

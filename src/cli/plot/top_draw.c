@@ -149,12 +149,29 @@ static void state_add(const struct top_node *n, struct str *out)
 
 /* ---- the head ---- */
 
+/* Those that fit; where all do not, without the hour, then without the CPUs: no word is cut. */
+static void head_fit(const struct str *clock, const struct str *devices, const struct str *cpus,
+                     const struct str *jobs, int width, struct str *out)
+{
+    size_t all = clock->len + devices->len + cpus->len + jobs->len, most = (size_t)width;
+    size_t hour = all > most ? clock->len : 0, begin = out->len;
+    if (!hour)
+        str_add(out, str_text(clock));
+    str_add(out, str_text(devices));
+    if (all - hour <= most)
+        str_add(out, str_text(cpus));
+    str_add(out, str_text(jobs));
+    if (out->len - begin > most)
+        str_cut(out, begin + most);
+    str_addc(out, '\n');
+}
+
 static void head_add(const struct top *t, const struct top_view *v, struct str *out)
 {
     size_t up = 0, gpus = 0, taken = 0, out_of_use = 0;
     long long cpus = 0, given = 0;
     double busy = 0, known = 0;
-    struct str line = STR_INIT;
+    struct str clock = STR_INIT, line = STR_INIT, processors = STR_INIT, jobs = STR_INIT;
     for (size_t i = 0; i < t->node.n; i++) {
         const struct top_node *n = t->node.v[i];
         up += n->n->state == NODE_UP && n->n->responding;
@@ -168,21 +185,24 @@ static void head_add(const struct top *t, const struct top_view *v, struct str *
             out_of_use += n->gpu[k].out;
     }
     const char *apart = v->width < NARROW ? " " : "  ";
-    civil_format(time_now_us(), 0, "%H:%M:%S", &civil_local, &line);
-    str_addf(&line, "%snodes %zu/%zu", apart, up, t->node.n);
+    civil_format(time_now_us(), 0, "%H:%M:%S", &civil_local, &clock);
+    str_add(&clock, apart);
+    str_addf(&line, "nodes %zu/%zu", up, t->node.n);
     if (gpus)
         str_addf(&line, "%sGPUs %zu/%zu", apart, taken, gpus);
     if (known > 0)
         str_addf(&line, " %.0f%% busy", busy / known);
     if (out_of_use)
         str_addf(&line, " %zu out", out_of_use);
-    str_addf(&line, "%sCPUs %lld/%lld%sjobs %zu", apart, given, cpus, apart, t->job.n);
+    str_addf(&processors, "%sCPUs %lld/%lld", apart, given, cpus);
+    str_addf(&jobs, "%sjobs %zu", apart, t->job.n);
     if (t->waiting)
-        str_addf(&line, " +%llu wait", (unsigned long long)t->waiting);
-    if (line.len > (size_t)v->width)
-        str_cut(&line, (size_t)v->width);
-    str_addf(out, "%s\n", str_text(&line));
+        str_addf(&jobs, " +%llu wait", (unsigned long long)t->waiting);
+    head_fit(&clock, &line, &processors, &jobs, v->width, out);
+    str_done(&clock);
     str_done(&line);
+    str_done(&processors);
+    str_done(&jobs);
 }
 
 /* ---- nodes ---- */

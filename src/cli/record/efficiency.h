@@ -17,7 +17,8 @@ struct efficiency {
     int64_t gpu_mem_bytes;            /* at most, in all */
 };
 
-/* Of the run that the record tells of; `step`: those of many jobs, in the order of their jobs' ids. */
+/* Of the run that the record tells of; `step`: those of many jobs, in the order of their jobs'
+ * ids. */
 void efficiency_of_steps(const struct step *const *step, size_t nsteps, const struct job *j,
                          int64_t now_us, struct efficiency *ret);
 /* 0 where there was nothing. */

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #define HEALTH_MS 1000
+#define ABSENT_MS 10000 /* finding one by its name may start every GPU */
 
 /* A process that has a device file open. */
 struct opener {
@@ -71,12 +72,14 @@ static void health_say(struct gpu_helper *h, struct gpu *g, const struct gpu_wor
         gpu_sign_say(h, g, word->sign, word->why);
 }
 
-/* What is gone is not looked for each second: looks do that, as long as the daemon wants it
- * back. */
+/* What is lost is looked for only when the daemon wants it back. What its library does not know any
+ * more may be back while its job still runs, whose curve then goes on, but is not asked for each
+ * second. */
 static bool is_watched(const struct gpu *g)
 {
-    return g->maker && !g->hangs &&
-           !(g->told_once && (g->told == DEVICE_LOST || g->told == DEVICE_ABSENT));
+    if (!g->maker || g->hangs || (g->told_once && g->told == DEVICE_LOST))
+        return false;
+    return !g->told_once || g->told != DEVICE_ABSENT || gpu_now_ms() >= g->absent_due_ms;
 }
 
 static void versions_say(struct helper *p)
@@ -106,6 +109,7 @@ static void health_look(struct helper *p, bool first)
         if (first)
             gpu_asking(&p->h, g);
         struct gpu_word word = health_of(p, g);
+        g->absent_due_ms = gpu_now_ms() + gpu_time(ABSENT_MS);
         health_say(&p->h, g, &word);
     }
     for (size_t i = 0; i < MAKERS_N && !first; i++)

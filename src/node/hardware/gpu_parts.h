@@ -80,6 +80,7 @@ struct gpu {
     bool hangs;     /* its library hung when it was asked for it: it is not asked */
     bool told_once; /* `told` went to the daemon */
     enum device_sign told;
+    int64_t absent_due_ms; /* while it is absent: not asked for before */
     bool has_base;
     uint64_t base_bytes; /* of its memory, when it was found clean */
     struct gpu_meter meter;

@@ -99,18 +99,18 @@ static bool answered(int code, const char *call, struct amd_now *now)
     return code == 0;
 }
 
-/* A block that answers that it does not count is none; one that should have told must not make the
- * sum smaller. */
+/* A block that answers that it does not count is none; one that should have told, or tells what
+ * cannot be, must not make the sum smaller: what it tells next would be news. */
 static void errors_read(const struct rsmi *r, uint32_t index, struct amd_now *ret)
 {
     bool all = true, any = false;
     for (uint32_t i = 0; r->ecc && i < RSMI_BLOCKS; i++) {
         struct rsmi_errors e = {0};
         int code = r->ecc(index, UINT64_C(1) << i, &e);
-        if (code == 0 && e.uncorrectable <= UINT32_MAX)
-            ret->uncorrectable += e.uncorrectable;
+        bool believed = code == 0 && e.uncorrectable <= UINT32_MAX;
+        ret->uncorrectable += believed ? e.uncorrectable : 0;
         any |= code == 0;
-        all &= amd_answer_of_rsmi(code, NULL) <= AMD_NOT_TOLD;
+        all &= code == 0 ? believed : amd_answer_of_rsmi(code, NULL) <= AMD_NOT_TOLD;
     }
     ret->has_errors = any && all;
 }

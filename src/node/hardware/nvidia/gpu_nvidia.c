@@ -83,7 +83,8 @@ static bool ecc_read(const struct nvml *n, const struct nvidia_gpu *g, uint64_t 
     unsigned long long count = 0;
     bool ok = !g->is_mig && n->ecc_total &&
               n->ecc_total(g->handle, 1 /* uncorrected */, 0 /* since the driver was loaded */,
-                           &count) == NVML_OK;
+                           &count) == NVML_OK &&
+              count <= UINT32_MAX; /* more cannot be */
     *ret = count;
     return ok;
 }
@@ -134,7 +135,9 @@ static struct gpu_word health(struct gpu_helper *h, struct gpu *g)
     struct gpu_word word;
     if (!h->has_nvml)
         return gpu_word_of(DEVICE_BLIND, "%s", h->nvml_why);
-    if (!g->nvidia.handle) {
+    if (!g->nvidia.handle ||
+        (g->nvidia.is_mig && !nvml_is_called(&h->nvml, g->nvidia.handle, g->uuid))) {
+        g->nvidia.handle = NULL;
         word = gpu_nvidia_find(h, g);
         if (word.sign != DEVICE_WELL)
             return word;

@@ -8,12 +8,6 @@
 
 #define MIG_MOST 8u
 
-static bool is_called(const struct nvml *n, nvml_device d, const char *uuid)
-{
-    char its[96] = "";
-    return n->uuid(d, its, sizeof its) == NVML_OK && text_is(its, uuid);
-}
-
 static bool instance_find(const struct nvml *n, nvml_device whole, const char *uuid,
                           nvml_device *ret)
 {
@@ -23,7 +17,7 @@ static bool instance_find(const struct nvml *n, nvml_device whole, const char *u
     if (n->mig_most && n->mig_most(whole, &most) != NVML_OK)
         most = MIG_MOST;
     for (unsigned i = 0; i < most && i < NVML_DEVICES_MAX; i++)
-        if (n->mig_device(whole, i, ret) == NVML_OK && is_called(n, *ret, uuid))
+        if (n->mig_device(whole, i, ret) == NVML_OK && nvml_is_called(n, *ret, uuid))
             return true;
     return false;
 }
@@ -38,7 +32,7 @@ static bool walk_find(const struct nvml *n, const struct gpu *g, nvml_device *re
         int code = n->by_index(i, &d);
         if (code == NVML_OK && g->nvidia.is_mig && instance_find(n, d, g->uuid, ret))
             return true;
-        if (code == NVML_OK && !g->nvidia.is_mig && is_called(n, d, g->uuid)) {
+        if (code == NVML_OK && !g->nvidia.is_mig && nvml_is_called(n, d, g->uuid)) {
             *ret = d;
             return true;
         }
@@ -70,6 +64,8 @@ static struct gpu_word absent_word(struct gpu_helper *h, struct gpu *g, int by_n
 static void learn(const struct nvml *n, struct nvidia_gpu *g)
 {
     g->whole = g->handle;
+    for (size_t i = 0; i < ARRAY_LEN(g->gpm); i++)
+        g->gpm[i].before = false; /* it was of what stood there before */
     if (!g->is_mig)
         return;
     if (!n->mig_parent || n->mig_parent(g->handle, &g->whole) != NVML_OK)

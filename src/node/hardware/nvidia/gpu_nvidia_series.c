@@ -5,7 +5,7 @@
  * NVLink's bytes are counters (fields 138, 139), so a sample has their rate since the one before.
  * Bytes over PCIe are told by GPM. Their counters (197, 198) have 32 bits with the driver that was
  * seen (580, H200): at 55 GB/s they go round each 80 ms, and their rate is any number; they count
- * only where they have 64. The call that measures PCIe takes 20 ms a direction, and is not made. */
+ * only where they have 64. The call that looks at PCIe for 20 ms is not made (decision 0135). */
 #include "base/alloc.h"
 #include "model/record/series.h"
 #include "node/hardware/gpu_parts.h"
@@ -207,7 +207,8 @@ int gpu_nvidia_activity(struct gpu_helper *h, struct nvidia_gpu *g)
 
 void gpu_nvidia_sample(struct gpu_helper *h, struct gpu *g, struct str *out)
 {
-    if (!h->has_nvml || !g->nvidia.handle)
+    if (!h->has_nvml || !g->nvidia.handle ||
+        (g->nvidia.is_mig && !nvml_is_called(&h->nvml, g->nvidia.handle, g->uuid)))
         return;
     memory_say(&h->nvml, g->nvidia.handle, out);
     if (!g->nvidia.is_mig) {

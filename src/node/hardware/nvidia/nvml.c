@@ -69,3 +69,9 @@ void nvml_version_say(const struct nvml *n, struct str *out)
     if (n->driver_version && n->driver_version(text, sizeof text) == NVML_OK)
         str_addf(out, ", driver %.95s", text);
 }
+
+bool nvml_is_called(const struct nvml *n, nvml_device d, const char *uuid)
+{
+    char its[96] = "";
+    return n->uuid(d, its, sizeof its) == NVML_OK && text_is(its, uuid);
+}

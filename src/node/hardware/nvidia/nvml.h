@@ -177,6 +177,9 @@ enum nvml_opened nvml_open(struct nvml *n, struct str *why);
 void nvml_close(struct nvml *n);
 /* "NVML 12.560.35.03, driver 560.35.03", appended. */
 void nvml_version_say(const struct nvml *n, struct str *out);
+/* The handle of an instance is a place in its GPU, where another may stand after a change: is what
+ * it leads to called so? */
+bool nvml_is_called(const struct nvml *n, nvml_device d, const char *uuid);
 
 typedef int (*nvml_list_fn)(nvml_device, unsigned *, struct nvml_process *);
 struct nvml_processes {
