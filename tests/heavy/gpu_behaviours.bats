@@ -98,7 +98,10 @@ at_start() {
     local lines=$1
     IFS='|' read -ra line <<<"$lines"
     happens "${line[@]}"
-    kill -9 "$(cat "$REMUDA_STATE"/nodes/*/node.pid)"
+    local pid
+    pid=$(cat "$REMUDA_STATE"/nodes/*/node.pid)
+    kill -9 "$pid"
+    while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done # else `up` finds it there
     remuda up -q 3>&- || true
     if [[ "$lines" =~ init ]]; then # it has none, says why, and has them again when the library starts
         until_late sh -c "remuda gpus | grep -q \"NVIDIA's management library could not be started: NVML_ERROR\""
