@@ -133,3 +133,23 @@ nobody_is_named() { [ -z "$(sinfo -h -R)" ]; }
     eventually nobody_is_named
     others_run
 }
+
+@test "mail about jobs whose output is on a file system that hangs: each goes without the lines, and few processes stand still" {
+    jobs=$(for i in 1 2 3 4 5 6 7; do sbatch --parsable --mem=10 -o "files/mailed.$i" --wrap "echo of $i"; done)
+    for id in $jobs; do eventually state_is "$id" COMPLETED; done
+    touch stop
+    for id in $jobs; do
+        (timeout 60 remuda report --mail "$id" >"mailed.$id"; echo "status $?" >>"mailed.$id") 3>&- &
+    done
+    wait $(jobs -p)
+    for id in $jobs; do
+        grep -q "^status 0$" "mailed.$id"
+    done
+    still=$(ps -eo args | grep -c '[r]emuda report --mail')
+    [ "$still" -ge 1 ] && [ "$still" -le 4 ]
+    others_run
+    rm stop
+    kill "$(cat pid)"
+    no_reader() { ! ps -eo args | grep -q '[r]emuda report --mail'; }
+    eventually no_reader
+}

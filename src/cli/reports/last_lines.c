@@ -1,23 +1,17 @@
-/* The file is opened as whoever runs this, never blocks (a FIFO has no writer any more), and has to
- * be the owner's own: a link to somebody else's that he may read is not shown, as a mail may go to
- * others. */
 #include "cli/reports/last_lines.h"
 
 #include "base/alloc.h"
 #include "base/arena.h"
-#include "base/duration.h"
 #include "base/plain.h"
 #include "cli/record/columns_job.h"
+#include "cli/reports/output_end.h"
 #include "model/message.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define CLOCK_SLACK_S 60    /* of a file server */
-#define ASK_MS        25000 /* a node has 20 s */
+#define ASK_MS 25000 /* a node has 20 s */
 
 /* ---- what is shown of bytes ---- */
 
@@ -82,36 +76,6 @@ void last_lines_clean(const char *bytes, size_t len, bool begun, struct str *out
         line_clean(bytes + from, n, out);
         from += n + 1;
     }
-}
-
-/* ---- the file ---- */
-
-static bool is_his(int fd, const struct job *j, struct stat *ret)
-{
-    return fstat(fd, ret) == 0 && S_ISREG(ret->st_mode) && ret->st_uid == j->user_id &&
-           ret->st_mtime >= j->start_us / USEC_PER_SEC - CLOCK_SLACK_S;
-}
-
-struct output_end {
-    char *path; /* NULL = there is no such file, or it is the same */
-    char bytes[OUTPUT_END_BYTES];
-    size_t len;
-    bool known;
-};
-
-static void file_read(const struct job *j, struct output_end *e)
-{
-    struct stat st;
-    int fd = open(e->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return;
-    if (is_his(fd, j, &st)) {
-        off_t from = st.st_size > (off_t)sizeof e->bytes ? st.st_size - (off_t)sizeof e->bytes : 0;
-        ssize_t n = pread(fd, e->bytes, sizeof e->bytes, from);
-        e->known = n >= 0;
-        e->len = n > 0 ? (size_t)n : 0;
-    }
-    close(fd);
 }
 
 /* ---- of the node ---- */
@@ -187,9 +151,7 @@ void last_lines_add(struct client *c, const struct job *j, struct str *out)
         free(e->path);
         e->path = NULL;
     }
-    file_read(j, o);
-    if (e->path)
-        file_read(j, e);
+    output_ends_read(j, o, e);
     if (!o->known || (e->path && !e->known))
         node_ask(c, j, o, e);
     end_add(j, o, "output", out);
