@@ -203,21 +203,21 @@ void req_attach(struct core *c, const struct msg_attach *m);
 /* The command of an allocation, or its owner, says that it is over; a batch job ends by itself. */
 void req_finish_job(struct core *c, const struct msg_finish_job *m);
 
-/* ---- submit_host.c ---- */
+/* ---- submit/host.c ---- */
 /* AllocNodes=. */
 enum refusal submit_host_check(const struct core *c, const char *partitions, struct str *why);
 /* The list, with each partition once if it names more than there are: each name is looked at
  * several times. Lives as long as the turn. */
 const char *partitions_once(const struct core *c, const char *partitions);
 
-/* ---- submit_try.c ---- */
+/* ---- submit/try.c ---- */
 /* When and where n records that are not kept would start, all together, if they were submitted
  * now; `now_only`: no later start is looked for. Nothing changes. Fills ret: planned_us 0 = no
  * start is known, and `warning` says why not now. */
 void submission_try(struct core *c, const struct jobrec *r, size_t n, bool now_only,
                     struct msg_submitted *ret);
 
-/* ---- submit_together.c ---- */
+/* ---- submit/together.c ---- */
 
 /* What the components of a submission may never have at once: refused with `why`, or let wait with
  * `warning`. Of the records only what is asked for and whose it is counts. */

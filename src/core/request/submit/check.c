@@ -1,7 +1,7 @@
 /* submit, the checks: what is asked against what there is and what the submitter may. Nothing is
  * kept yet. */
 #include "core/record/asked.h"
-#include "core/request/submission.h"
+#include "core/request/submit/submission.h"
 #include "model/job/job_attributes.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* submit: one job, one array, or the components of a heterogeneous job. Everything is checked
  * before anything is kept: a refused submission leaves no trace. */
 #include "core/record/accounts/usage.h"
-#include "core/request/submission.h"
+#include "core/request/submit/submission.h"
 
 struct submission *submission_open(const struct msg_submit *m)
 {

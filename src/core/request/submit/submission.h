@@ -1,7 +1,7 @@
-/* A submission while it is looked at, between submit_check.c, which refuses it or not, and
+/* A submission while it is looked at, between check.c, which refuses it or not, and
  * submit.c, which keeps it. */
-#ifndef REMUDA_CORE_REQUEST_SUBMISSION_H
-#define REMUDA_CORE_REQUEST_SUBMISSION_H
+#ifndef REMUDA_CORE_REQUEST_SUBMIT_SUBMISSION_H
+#define REMUDA_CORE_REQUEST_SUBMIT_SUBMISSION_H
 
 #include "core/request/request.h"
 
