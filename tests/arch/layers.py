@@ -94,6 +94,9 @@ UPWARD = set()
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 
 
+FOLDER_FILES = 35
+
+
 def includes(path):
     return INCLUDE.findall(path.read_text(errors="replace"))
 
@@ -173,10 +176,15 @@ def cycle_of(graph):
     return None
 
 
+def full_folders(src):
+    """Folders that hold more files than one finds his way in."""
+    return [f"{p.relative_to(src)}: {n} files" for p in sorted(src.rglob("*")) if p.is_dir() and (n := sum(1 for f in p.iterdir() if f.suffix in (".c", ".h"))) > FOLDER_FILES]
+
+
 def main():
     src = pathlib.Path(sys.argv[1]) / "src"
     folders = sorted(p.name for p in src.iterdir() if p.is_dir())
-    print(f"1..{len(folders) + 1 + len(ROOMS)}")
+    print(f"1..{len(folders) + 2 + len(ROOMS)}")
     graph = {}
     for number, folder in enumerate(folders, 1):
         found = complaints_of(folder, src) if folder in LAYERS else [f"{folder} has no row in the table of layers"]
@@ -193,6 +201,10 @@ def main():
         for line in found:
             print(f"# {line}")
         print(f"{'not ok' if found else 'ok'} {number} - the rooms of {folder} include only what their rows list")
+    found = full_folders(src)
+    for line in found:
+        print(f"# {line}: a part of them wants a room")
+    print(f"{'not ok' if found else 'ok'} {len(folders) + 2 + len(ROOMS)} - no folder holds more than {FOLDER_FILES} files")
 
 
 main()
