@@ -298,6 +298,170 @@ static void test_a_device_is_counted_on_for_a_moment(void **state)
     }
 }
 
+/* ---- who gave way does not come back before the one it was for ---- */
+
+/* Two nodes of which jobs of "main" share the CPUs, which those of "high" want alone: what is free
+ * after work that shares is not foreseen, so nothing is promised there. */
+static struct cluster *a_cluster_that_shares(bool by_qos)
+{
+    struct cluster *cl = cluster_new();
+    struct settings s;
+    settings_default(&s);
+    put_setting(&s, "PreemptType", by_qos ? "preempt/qos" : "preempt/partition_prio");
+    put_setting(&s, "PreemptMode", "REQUEUE");
+    cluster_set_policy(cl, &s);
+    put_nodes(cl, "n[1-3]", a_node(""));
+    struct partition l = a_part("main", "n[1-2]"), h = a_part("high", "n[1-2]"),
+                     other = a_part("elsewhere", "n3");
+    l.share = SHARE_FORCE;
+    l.share_count = 2;
+    h.is_default = other.is_default = false;
+    h.priority_tier = 5;
+    put_part(cl, &l);
+    put_part(cl, &h);
+    put_part(cl, &other);
+    cluster_put_qos(cl, &(struct sched_qos){.name = "low"});
+    cluster_put_qos(cl, &(struct sched_qos){.name = "test", .preempt = "low"});
+    cluster_put_qos(cl, &(struct sched_qos){.name = "top", .preempt = "test"});
+    return cl;
+}
+
+static void wait_in_pieces(struct cluster *cl, uint64_t id, const struct job_request *req,
+                           int pieces)
+{
+    for (int i = 0; i < pieces; i++) {
+        struct waiting w = {.job_id = id + (uint64_t)i,
+                            .req = req,
+                            .uid = 1000,
+                            .elements = 1,
+                            .het_job_id = pieces > 1 ? id : 0,
+                            .het_size = pieces > 1 ? (uint32_t)pieces : 0,
+                            .submit_us = NOW - HOUR + (int64_t)id,
+                            .eligible_us = NOW - HOUR + (int64_t)id};
+        cluster_wait(cl, &w);
+    }
+}
+
+static void run_on(struct cluster *cl, uint64_t id, const char *node, const struct job_request *req)
+{
+    struct alloc_node an = {.node = node, .cpus = "0-7", .cpu_count = 8, .mem_mib = 10};
+    struct alloc al = {.node = &an, .n = 1};
+    cluster_start(cl, id, req, 1000, req->partition, &al, NOW - HOUR, NOW + 5 * HOUR);
+}
+
+struct comeback {
+    bool by_qos;
+    int asker, next; /* components of the job that work is stopped for, and of the next */
+    const char *partition, *qos; /* of the next */
+    bool begins;
+    bool far; /* one node will do, and on another that is promised, but late */
+};
+
+static void plan_expect(const struct comeback *x, struct cluster *cl, struct plan *plan,
+                        int64_t at_us, size_t stops)
+{
+    size_t begin = x->begins ? (size_t)x->next : 0;
+    sched_plan(cl, at_us, NULL, plan);
+    if (plan->npreempts != stops || plan->nstarts != begin)
+        fail_msg("%s, %d for %d, %s of %s: %zu are stopped and not %zu, %zu start and not %zu",
+                 x->by_qos ? "QOS" : "tiers", x->asker, x->next, x->partition, x->qos,
+                 plan->npreempts, stops, plan->nstarts, begin);
+}
+
+static void comes_back(const struct comeback *x)
+{
+    struct cluster *cl = a_cluster_that_shares(x->by_qos);
+    struct job_request low = {.partition = "main", .qos = "low"},
+                       top = {.partition = "high", .qos = "top"},
+                       next = {.partition = x->partition,
+                               .qos = x->qos,
+                               .mem_per_node_mib = 10,
+                               .time_limit_us = HOUR},
+                       asks = {.partition = "high",
+                               .qos = "test",
+                               .min_nodes = x->far ? 1 : 2 / x->asker,
+                               .cpus_per_task = 8,
+                               .mem_per_node_mib = 10,
+                               .time_limit_us = HOUR};
+    run_on(cl, 100, "n1", &low);
+    run_on(cl, 101, "n2", x->far ? &top : &low);
+    wait_in_pieces(cl, 10, &asks, x->asker);
+    wait_in_pieces(cl, 20, &next, x->next);
+    struct plan *plan = plan_new();
+    plan_expect(x, cl, plan, NOW, x->far ? 1 : 2);
+    cluster_ending(cl, 100, 10, NOW + 30 * USEC_PER_SEC);
+    if (!x->far) {
+        /* The other is not gone yet: whoever began in the place of one would be stopped, too. */
+        cluster_ending(cl, 101, 10, NOW + 30 * USEC_PER_SEC);
+        cluster_release(cl, 101);
+    }
+    plan_expect(x, cl, plan, NOW + USEC_PER_SEC, 0);
+    cluster_release(cl, 100);
+    sched_plan(cl, NOW + 2 * USEC_PER_SEC, NULL, plan);
+    assert_int_equal(plan->npreempts, 0);
+    assert_non_null(start_of(plan, 10));
+    cluster_check(cl);
+    plan_free(plan);
+    cluster_free(cl);
+}
+
+static void test_who_gave_way_is_not_back_first(void **state)
+{
+    (void)state;
+    static const struct comeback cases[] = {
+        {true, 1, 1, "main", "low", false, false},
+        {true, 2, 1, "main", "low", false, false},
+        {true, 1, 2, "main", "low", false, false},
+        {true, 1, 1, "main", "test", true, false},
+        {true, 1, 1, "main", "top", true, false},
+        {true, 1, 1, "main", "low", false, true},
+        {true, 1, 1, "elsewhere", "low", true, false},
+        {false, 1, 1, "main", "low", false, false},
+        {false, 2, 1, "main", "low", false, false},
+        {false, 1, 2, "main", "low", false, false},
+        {false, 1, 1, "main", "low", false, true},
+        {false, 1, 1, "elsewhere", "low", true, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        comes_back(&cases[i]);
+}
+
+/* Work was stopped for a job that then cannot start: a node is gone. Others wait for it a moment, are
+ * looked at again when that is over, and begin. */
+static void test_nobody_is_kept_out_for_long(void **state)
+{
+    (void)state;
+    for (int by_qos = 0; by_qos < 2; by_qos++) {
+        struct cluster *cl = a_cluster_that_shares(by_qos);
+        struct job_request low = {.partition = "main", .qos = "low"}, next = low,
+                           asks = {.partition = "high",
+                                   .qos = "test",
+                                   .min_nodes = 2,
+                                   .cpus_per_task = 8,
+                                   .mem_per_node_mib = 10,
+                                   .time_limit_us = HOUR};
+        next.mem_per_node_mib = 10;
+        next.time_limit_us = HOUR;
+        run_on(cl, 100, "n1", &low);
+        wait_in_pieces(cl, 10, &asks, 1);
+        wait_in_pieces(cl, 20, &next, 1);
+        struct plan *plan = plan_new();
+        sched_plan(cl, NOW, NULL, plan);
+        assert_int_equal(plan->npreempts, 1);
+        cluster_release(cl, 100);
+        struct node n = a_node("n1");
+        n.state = NODE_DOWN;
+        put_node(cl, &n);
+        sched_plan(cl, NOW + USEC_PER_SEC, NULL, plan);
+        assert_int_equal(plan->nstarts, 0);
+        assert_true(plan->next_us > NOW + MIN && plan->next_us < NOW + 5 * MIN);
+        sched_plan(cl, plan->next_us, NULL, plan);
+        assert_non_null(start_of(plan, 20));
+        plan_free(plan);
+        cluster_free(cl);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +469,8 @@ int main(void)
         cmocka_unit_test(test_the_cheapest_victims_and_none_in_vain),
         cmocka_unit_test(test_who_is_safe),
         cmocka_unit_test(test_no_need),
+        cmocka_unit_test(test_who_gave_way_is_not_back_first),
+        cmocka_unit_test(test_nobody_is_kept_out_for_long),
         cmocka_unit_test(test_a_device_is_counted_on_for_a_moment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,7 +72,8 @@ static void take_of_hold(const struct cluster *cl, struct run_pack *p, const str
     struct pack_take t = {.node = h->node->idx, .first = (uint32_t)p->use.n};
     int64_t cpus = h->run->suspended ? 0 : slot_cpus(h);
     /* CPUs that are shared come free with the last job on them; counting them with every one would
-     * promise too much, with none too little. The work that ends last gives them back. */
+     * promise too much. With none it is too little: who wants them alone is promised nothing until
+     * that work is gone. What that must not lead to is in preempt/keep_out.c. */
     use_push(p, DIM_CPU, h->run->shares ? 0 : cpus);
     use_push(p, DIM_SHARE, h->run->shares ? cpus : cpus * cl->policy.share_max);
     use_push(p, DIM_MEM, h->mem_mib);

@@ -108,8 +108,9 @@ struct het {
     uint32_t stamp;
 };
 
-/* A job for which work of another QOS was stopped: until then, or until it starts, it comes first,
- * whatever the tiers, or those who were stopped would be back before it. */
+/* A job for which work was stopped: until then, or until it starts, none that it may stop begins
+ * while it is promised nothing (preempt/keep_out.c), and where QOS decide it comes first, whatever
+ * the tiers. Or those who were stopped would be back before it. */
 struct owed {
     uint64_t job_id;
     int64_t since_us, until_us;
@@ -140,7 +141,7 @@ struct plan_private {
     VEC(struct standing) standing; /* of the version of the configuration below */
     VEC(struct placed) standing_on;
     uint64_t standing_version;
-    int64_t exempt_until_us; /* some work may be stopped from then on; 0 = none */
+    int64_t exempt_until_us; /* some work may be stopped from then on, or begin; 0 = none */
     int64_t forecast_us;     /* when the last forecast was made; INT64_MIN = never */
     uint64_t forecast_cost;  /* its cost in steps */
     uint64_t forecast_serial;

@@ -29,6 +29,10 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
         pass_note(p, e, e->o->never);
         return NEVER;
     }
+    if (e->lane->het && !p->future && preempt_keeps_out(p, e)) {
+        pass_note(p, e, REASON_PRIORITY);
+        return BLOCKED;
+    }
     if (e->lane->het)
         return pass_het(p, e);
     if (!pass_reachable(p, e->c, e->o)) {
@@ -43,6 +47,8 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
     enum job_reason held_by = entry_held_by(p, e);
     p->at.missing = 0;
     p->capped = NULL;
+    if (held_by == REASON_NONE && !p->future && preempt_keeps_out(p, e))
+        held_by = REASON_PRIORITY;
     if (held_by != REASON_NONE) {
         pass_note(p, e, held_by);
         return BLOCKED;

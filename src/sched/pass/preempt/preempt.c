@@ -55,7 +55,7 @@ static void owe(struct pass *p, uint64_t job_id, int64_t until_us)
 
 bool preempt_owed(const struct pass *p, uint64_t job_id)
 {
-    for (size_t i = 0; i < p->v->owed.n; i++)
+    for (size_t i = 0; p->cl->policy.preempt_qos && i < p->v->owed.n; i++)
         if (p->v->owed.v[i].job_id == job_id)
             return true;
     return false;
@@ -82,7 +82,7 @@ bool preempt_just_begun(const struct pass *p)
 
 bool preempt_stopped_for_another(const struct pass *p, const struct run *r)
 {
-    for (size_t i = 0; i < p->v->owed.n; i++) {
+    for (size_t i = 0; p->cl->policy.preempt_qos && i < p->v->owed.n; i++) {
         const struct wjob *j = map_u64_get(p->cl->queue.by_job, p->v->owed.v[i].job_id);
         if (j && qos_beats(qos_get(p->cl, j->w.req->qos), r->qos))
             return true;
@@ -98,8 +98,7 @@ static void victims_emit(struct pass *p, uint64_t for_job, const victims *chosen
             continue;
         struct plan_preempt one = {.victim = v->run->job_id, .for_job = for_job, .mode = v->mode};
         vec_push(&p->v->preempt, one);
-        if (p->cl->policy.preempt_qos)
-            owe(p, for_job, time_add(p->w->now_us, time_add(grace_of(p->cl, v->run), OWED_US)));
+        owe(p, for_job, time_add(p->w->now_us, time_add(grace_of(p->cl, v->run), OWED_US)));
         if (!suspend)
             world_end_by(p->w, v->run->job_id, time_add(p->w->now_us, grace_of(p->cl, v->run)));
     }

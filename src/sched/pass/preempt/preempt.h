@@ -22,6 +22,10 @@ bool preempt_owed(const struct pass *p, uint64_t job_id);
 /* Does a job still wait for which work like this was stopped? Not where tiers decide: there it
  * comes first anyway. */
 bool preempt_stopped_for_another(const struct pass *p, const struct run *r);
+/* Was work stopped for a job that has neither started nor a promise, and that might stop this one
+ * in its turn? Then this one does not begin in this pass. Asked of the present only, after those
+ * that come before the entry were tried. */
+bool preempt_keeps_out(struct pass *p, const struct entry *e);
 /* Did work begin in this pass that others of the queue, by their QOS, may stop? The order of the
  * queue says nothing about that, so it may have begun before one of them was looked at. */
 bool preempt_just_begun(const struct pass *p);
