@@ -347,7 +347,8 @@ C
     happens
     scancel "$id" "$other"
     until_true shows_not DeviceOut
-    [ "$(remuda gpus | grep -c ": clean since 20[0-9T:-]*$")" = 4 ]
+    all_clean() { [ "$(remuda gpus | grep -c ": clean since 20[0-9T:-]*$")" = 4 ]; }
+    until_true all_clean
 }
 
 @test "the node's daemon lets go of the GPUs when it is told to, also over its restart, and takes them up again" {

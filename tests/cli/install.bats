@@ -21,7 +21,7 @@ setup() { cd "$WORK" || exit 1; }
 
 @test "every command has a link, a manual page and completion" {
     # As meson reads it, and as the program says it.
-    [ "$(sed -nE 's/^ *X\("([a-z0-9]*)", [a-z0-9_]*, (SLURM|LSF|PBS), .*/\1/p' "$SOURCE/src/cli/program/commands.h" | sort)" = "$(remuda commands | sort)" ]
+    [ "$(sed -nE 's/^ *X\("([a-z0-9_]*)", [a-z0-9_]*, (SLURM|LSF|PBS), .*/\1/p' "$SOURCE/src/cli/program/commands.h" | sort)" = "$(remuda commands | sort)" ]
     for name in $(remuda commands); do
         [ -s "$PREFIX/share/man/man1/$name.1" ] || { echo "no page: $name"; false; }
         [ -s "$PREFIX/share/bash-completion/completions/$name" ]
