@@ -114,6 +114,7 @@ struct het {
 struct owed {
     uint64_t job_id;
     int64_t since_us, until_us;
+    uint64_t served; /* the last pass in which it was found to have its room (keep_out.c) */
 };
 
 struct plan_private {

@@ -65,7 +65,7 @@ static bool could_stop(const struct cluster *cl, const places *asker, const plac
 }
 
 /* Did it start in this pass, were its victims suspended in it, or is it promised a start soon? */
-static bool has_its_room(const struct pass *p, const struct owed *o)
+static bool room_found(const struct pass *p, const struct owed *o)
 {
     for (size_t i = 0; i < p->v->start.n; i++)
         if (p->v->start.v[i].job_id == o->job_id)
@@ -82,6 +82,14 @@ static bool has_its_room(const struct pass *p, const struct owed *o)
     return false;
 }
 
+/* A yes is kept: where very many are owed their room, each entry asks about all of them. */
+static bool has_its_room(const struct pass *p, struct owed *o)
+{
+    if (o->served != p->v->pass && room_found(p, o))
+        o->served = p->v->pass;
+    return o->served == p->v->pass;
+}
+
 /* Nothing else need happen by then. */
 static void may_begin_from(struct pass *p, int64_t at_us)
 {
@@ -90,33 +98,38 @@ static void may_begin_from(struct pass *p, int64_t at_us)
         *again = at_us;
 }
 
-bool preempt_keeps_out(struct pass *p, const struct entry *e)
+static bool asker_could_stop(struct pass *p, const struct wjob *asks, const struct entry *e)
 {
-    ASSERT(e->job && e->o->never == REASON_NONE);
-    uint64_t own = e->lane->het ? e->lane->het : e->job->w.job_id;
     places asker = {0}, other = {0};
-    bool kept_out = false;
-    for (size_t i = 0; i < p->v->owed.n && !kept_out; i++) {
-        uint64_t id = p->v->owed.v[i].job_id;
-        const struct wjob *j = map_u64_get(p->cl->queue.by_job, id);
-        if (!j || id == own || has_its_room(p, &p->v->owed.v[i]))
-            continue;
-        const struct het *h = j->w.het_job_id ? pass_het_of(p, j->w.het_job_id) : NULL;
-        vec_clear(&asker);
-        vec_clear(&other);
-        if (h)
-            places_of_het(p, h, &asker);
-        else
-            places_of_job(p, j, &asker);
-        if (e->lane->het)
-            places_of_het(p, pass_het_of(p, e->lane->het), &other);
-        else
-            vec_push(&other, ((struct place_for){e->c, e->o}));
-        kept_out = could_stop(p->cl, &asker, &other);
-        if (kept_out)
-            may_begin_from(p, p->v->owed.v[i].until_us);
-    }
+    const struct het *h = asks->w.het_job_id ? pass_het_of(p, asks->w.het_job_id) : NULL;
+    if (h)
+        places_of_het(p, h, &asker);
+    else
+        places_of_job(p, asks, &asker);
+    if (e->lane->het)
+        places_of_het(p, pass_het_of(p, e->lane->het), &other);
+    else
+        vec_push(&other, ((struct place_for){e->c, e->o}));
+    bool could = could_stop(p->cl, &asker, &other);
     vec_done(&asker);
     vec_done(&other);
-    return kept_out;
+    return could;
+}
+
+bool preempt_keeps_out(struct pass *p, const struct entry *e)
+{
+    ASSERT(e->job && !p->future && e->o->never == REASON_NONE);
+    uint64_t own = e->lane->het ? e->lane->het : e->job->w.job_id;
+    for (size_t i = 0; i < p->v->owed.n; i++) {
+        struct owed *o = &p->v->owed.v[i];
+        const struct wjob *asks;
+        if (o->job_id == own || has_its_room(p, o))
+            continue;
+        asks = map_u64_get(p->cl->queue.by_job, o->job_id);
+        if (asks && asker_could_stop(p, asks, e)) {
+            may_begin_from(p, o->until_us);
+            return true;
+        }
+    }
+    return false;
 }

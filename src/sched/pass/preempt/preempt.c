@@ -50,7 +50,7 @@ static void owe(struct pass *p, uint64_t job_id, int64_t until_us)
                 v->owed.v[i].until_us = until_us;
             return;
         }
-    vec_push(&v->owed, ((struct owed){job_id, p->w->now_us, until_us}));
+    vec_push(&v->owed, ((struct owed){job_id, p->w->now_us, until_us, 0}));
 }
 
 bool preempt_owed(const struct pass *p, uint64_t job_id)
