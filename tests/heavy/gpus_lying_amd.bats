@@ -2,7 +2,7 @@
 # ROCm SMI that says what cannot be, or does not come back, about one GPU while jobs run: nothing of it is drawn, added up or told, the other GPUs have their
 # curves as before, and the node's daemon goes on.
 bats_require_minimum_version 1.5.0
-load devices
+load ../cli/devices
 
 setup_file() {
     export WHY_NOT=
