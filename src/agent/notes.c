@@ -68,6 +68,7 @@ static void note_gone(struct turn *t, struct held_step *s, const struct note *n)
     } else if (s->state == HELD_STARTING) {
         struct note why = *n;
         why.retry = 1;
+        s->lost = true;
         if (!why.detail[0])
             memcpy(why.detail, "its shepherd ended before it could start it",
                    sizeof "its shepherd ended before it could start it");

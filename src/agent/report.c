@@ -121,6 +121,7 @@ struct report *report_make(enum report_kind kind, const struct held_step *s, con
     case REPORT_FAILED:
         p->msg.retry = n->retry;
         p->msg.prolog = n->prolog;
+        p->msg.gone = s->lost;
         p->msg.detail = xstrdup(n->detail);
         break;
     case REPORT_STARTED:

@@ -269,7 +269,8 @@ static void test_a_shepherd_that_never_came(void **state)
     launch(7, 1);
     note(ids(NOTE_GONE, 7, 1));
     EXPECT(
-        "start 7.1; report failed 7.1 #100 retry \"its shepherd ended before it could start it\"");
+        "start 7.1; report failed 7.1 #100 retry gone \"its shepherd ended before it could start "
+        "it\"");
 }
 
 static void test_a_restarted_daemon_goes_on(void **state)

@@ -71,6 +71,7 @@ static void report_say(const struct msg_report *m)
     str_add(&said, m->clean ? " clean" : "");
     str_add(&said, m->oom ? " oom" : "");
     str_add(&said, m->retry ? " retry" : "");
+    str_add(&said, m->gone ? " gone" : "");
     if (m->detail)
         str_addf(&said, " \"%s\"", m->detail);
     const struct step *u = m->usage.n ? m->usage.v : NULL;

@@ -652,6 +652,30 @@ static void a_launch_that_fails_is_tried_again_some_times(void **unused)
     assert_string_equal(job(id)->reason_detail, "no home");
 }
 
+/* As Slurm 22.05 does: what may not run again and could not be launched is cancelled; where the
+ * shepherd was lost before it began it is a failed node's. */
+static void a_launch_that_fails_once_and_for_all(void **unused)
+{
+    struct job_spec s = a_job("once");
+    s.requeue = NO;
+    for (int gone = 0; gone < 2; gone++) {
+        uint64_t id = submit(s);
+        assert_int_equal(state(id), JOB_RUNNING);
+        report(job(id)->batch_host[1] - '0', (struct msg_report){.kind = REPORT_FAILED,
+                                                                 .job_id = id,
+                                                                 .attempt = 1,
+                                                                 .step_id = STEP_BATCH,
+                                                                 .retry = true,
+                                                                 .gone = gone,
+                                                                 .detail = "no room"});
+        report(job(id)->batch_host[1] - '0',
+               (struct msg_report){.kind = REPORT_RELEASED, .job_id = id, .attempt = 1});
+        assert_int_equal(state(id), gone ? JOB_NODE_FAIL : JOB_CANCELLED);
+        assert_int_equal(job(id)->reason, gone ? REASON_NODE_DOWN : REASON_LAUNCH_FAILED);
+        assert_string_equal(job(id)->reason_detail, "no room");
+    }
+}
+
 /* ---- restarts ---- */
 
 static void a_restart_changes_nothing(void **unused)
@@ -803,6 +827,7 @@ int main(void)
         STORY(a_script_that_a_daemon_had_not_begun_is_launched_again),
         STORY(a_node_gone_too_long_gives_its_jobs_to_others),
         STORY(a_launch_that_fails_is_tried_again_some_times),
+        STORY(a_launch_that_fails_once_and_for_all),
         STORY(a_restart_changes_nothing),
         STORY(nothing_starts_while_the_store_is_away),
         STORY(a_node_is_not_given_up_while_the_store_is_away),

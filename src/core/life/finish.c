@@ -308,6 +308,15 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
     node_released(c, r, node);
 }
 
+/* As in Slurm: what may not run again is cancelled, and where its shepherd was lost it is as if the
+ * node had failed. */
+static enum job_state launch_end(const struct jobrec *r, const struct msg_report *m, bool again)
+{
+    if (again || !m->retry || !(r->j.spec.batch || m->prolog))
+        return JOB_FAILED;
+    return m->gone ? JOB_NODE_FAIL : JOB_CANCELLED;
+}
+
 void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report)
 {
     /* A node that says that another may do better; but an allocation's command waits for this run,
@@ -326,7 +335,7 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
         bool often = r->j.restarts >= (uint32_t)c->settings.max_batch_requeue;
         /* One of scrontab tries again at its next time, however often it has run. */
         r->j.hold_after_requeue = (again && !r->j.cron && (hold || often)) || r->j.admin_hold;
-        job_end(c, r, report->prolog && !again ? JOB_CANCELLED : JOB_FAILED, REASON_LAUNCH_FAILED,
-                0, NULL);
+        enum job_state how = launch_end(r, report, again);
+        job_end(c, r, how, how == JOB_NODE_FAIL ? REASON_NODE_DOWN : REASON_LAUNCH_FAILED, 0, NULL);
     }
 }

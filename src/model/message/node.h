@@ -183,6 +183,7 @@ extern const struct enum_names report_kind_names;
     X(BOOL, oom, 0, "a process was killed for memory")                                                     \
     X(BOOL, retry, 0, "FAILED: trying again elsewhere may work")                                           \
     X(BOOL, prolog, 0, "FAILED: the site's prolog did; the node takes no more jobs")                       \
+    X(BOOL, gone, 0, "FAILED: its shepherd ended before it began, as with a node that fails")              \
     X(TEXT, detail, 0, "sentence for people")                                                              \
     X(U64, devices_seq, 0, "age of devices_out; 0 = nothing is said of it")                                \
     X(TEXT, devices_out, 0, "as node.devices_out: what the job gave back may be there")                    \

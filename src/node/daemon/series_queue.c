@@ -3,8 +3,11 @@
 #include "base/arena.h"
 #include "io/clock.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,27 +84,51 @@ void series_queue_sent(struct series_queue *q, uint64_t number)
     q->drops = false;
 }
 
-static void file_append(struct series_queue *q, bool all)
+/* All of it, or the file is as it was: what is behind half a block could not be read. */
+static bool bytes_append(int fd, const struct str *out, size_t before)
 {
-    int fd = open(q->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (all ? O_TRUNC : O_APPEND),
-                  0600);
-    struct str out = STR_INIT;
-    for (size_t i = 0; i < q->block.n; i++) {
-        struct waiting_block *b = &q->block.v[i];
-        if (all || !b->in_file)
-            series_put(&out, &b->bytes);
-        b->in_file = true;
+    const char *at = out->data;
+    size_t left = out->len;
+    ssize_t n = 1;
+    while (left > 0 && (n = write(fd, at, left)) > 0) {
+        at += n;
+        left -= (size_t)n;
     }
-    q->file_bytes = out.len + (all ? 0 : q->file_bytes);
-    const char *at = out.data;
-    for (ssize_t n = 1; fd >= 0 && n > 0 && out.len > 0;) {
-        n = write(fd, at, out.len); /* a full disk: they are in memory still */
-        at += n > 0 ? n : 0;
-        out.len -= n > 0 ? (size_t)n : 0;
-    }
+    if (!left)
+        return true;
+    int why = n < 0 ? errno : ENOSPC;
+    (void)!ftruncate(fd, (off_t)before);
+    errno = why;
+    return false;
+}
+
+/* Those that are not in the file yet; with `all` those that wait, in a new file in its place. What
+ * the disk does not take is in memory still and is tried again. */
+static bool file_append(struct series_queue *q, bool all)
+{
+    struct str out = STR_INIT, path = STR_INIT;
+    str_addf(&path, "%s%s", q->path, all ? ".new" : "");
+    for (size_t i = 0; i < q->block.n; i++)
+        if (all || !q->block.v[i].in_file)
+            series_put(&out, &q->block.v[i].bytes);
+    size_t before = all ? 0 : q->file_bytes;
+    int fd = open(str_text(&path),
+                  O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (all ? O_TRUNC : O_APPEND), 0600);
+    bool kept = fd >= 0 && bytes_append(fd, &out, before) &&
+                (!all || rename(str_text(&path), q->path) == 0);
+    int why = errno;
+    for (size_t i = 0; kept && i < q->block.n; i++)
+        q->block.v[i].in_file = true;
+    if (kept)
+        q->file_bytes = before + out.len;
+    else if (all)
+        unlink(str_text(&path));
     if (fd >= 0)
         close(fd);
+    str_done(&path);
     str_done(&out);
+    errno = why;
+    return kept;
 }
 
 void series_queue_save(struct series_queue *q, bool now)
@@ -110,8 +137,13 @@ void series_queue_save(struct series_queue *q, bool now)
     bool wanted = false;
     for (size_t i = 0; i < q->block.n; i++)
         wanted |= !q->block.v[i].in_file && q->block.v[i].since_us <= since;
-    if (wanted)
-        file_append(q, q->file_bytes > FILE_BYTES);
+    bool kept = !wanted || file_append(q, q->file_bytes > FILE_BYTES);
+    if (!kept && !q->full)
+        log_warning(q->log,
+                    "samples of jobs that wait for the controller cannot be kept in %s: %s. They "
+                    "are in memory meanwhile",
+                    q->path, strerror(errno));
+    q->full = !kept;
     if (q->block.n == 0 && q->file_bytes) {
         unlink(q->path);
         q->file_bytes = 0;

@@ -28,6 +28,7 @@ struct series_queue {
     VEC(struct waiting_block) block;
     size_t bytes, file_bytes;
     bool drops; /* the oldest went, and it was said */
+    bool full;  /* the disk does not take them, and it was said */
 };
 
 /* A block behind the others, copied. One that is whole takes the place of its pieces that wait. */

@@ -69,6 +69,8 @@ static void job_check(struct sim_world *w, const struct job *j)
                  map_u64_get(w->to_end, j->het_job_id);
     asked |= j->reason == REASON_GPU_IDLE; /* idle_check */
     asked |= j->user_id == HOSTILE_UID;    /* by hand, or when the world ends: what he has is his */
+    /* It could not be launched, and may not run again (launch_failed). */
+    asked |= j->reason == REASON_LAUNCH_FAILED && j->spec.requeue == NO;
     bool ran = j->attempt > 0; /* one that never did may be cancelled with what it waits for */
     if (j->state == JOB_CANCELLED && j->spec.batch && ran && !asked)
         world_broke(w, "job %llu is CANCELLED and nobody asked for that",
