@@ -78,6 +78,8 @@ until_is() { # until_is SECONDS WANTED COMMAND…
     # Root's cluster: what is believed of a machine is said with the token.
     run ! head1 remuda token
     [[ "$output" =~ "speaks for one user".*"--host trusted".*"--host login" ]]
+    # One that is refused opens no port.
+    run ! on "$FAR_NS" far timeout 2 bash -c 'exec 9<>/dev/tcp/10.99.0.1/6817'
     token=$(head1 remuda token --host trusted)
     [[ "$token" =~ ^remuda1\.t[0-9a-f]{8}\.[0-9a-f]{32}\.[0-9a-f]{64}$ ]]
     run -0 far1 remuda join 10.99.0.1 <<<"$token"

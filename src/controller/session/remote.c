@@ -380,10 +380,6 @@ bool token_prepare(struct session *s, const struct message *m, struct msg_make_t
     if (ret->token.n != 1)
         return true; /* the machine refuses it */
     *token = *(const struct token *)ret->token.v;
-    if (!hosts_listen(c->hosts, &err)) {
-        session_refuse(s, m->seq, REFUSE_DISABLED, err.text);
-        return false;
-    }
     const char *secret = secret_new(SECRET_BYTES, a);
     bytes_hash(secret, strlen(secret), hash);
     token->id = arena_printf(a, "t%s", secret_new(ID_BYTES, a));
@@ -392,6 +388,11 @@ bool token_prepare(struct session *s, const struct message *m, struct msg_make_t
     const char *fault = token_fault(token);
     if (fault) {
         session_refuse(s, m->seq, REFUSE_UPDATE, fault);
+        return false;
+    }
+    /* No port is opened for a token that there will not be. */
+    if (!hosts_listen(c->hosts, &err)) {
+        session_refuse(s, m->seq, REFUSE_DISABLED, err.text);
         return false;
     }
     ret->token.v = token;
