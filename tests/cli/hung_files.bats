@@ -138,10 +138,12 @@ nobody_is_named() { [ -z "$(sinfo -h -R)" ]; }
     jobs=$(for i in 1 2 3 4 5 6 7; do sbatch --parsable --mem=10 -o "files/mailed.$i" --wrap "echo of $i"; done)
     for id in $jobs; do eventually state_is "$id" COMPLETED; done
     touch stop
+    asked=
     for id in $jobs; do
         (timeout 60 remuda report --mail "$id" >"mailed.$id"; echo "status $?" >>"mailed.$id") 3>&- &
+        asked+=" $!"
     done
-    wait $(jobs -p)
+    wait $asked
     for id in $jobs; do
         grep -q "^status 0$" "mailed.$id"
     done
