@@ -272,7 +272,7 @@ def ends():
     same((run.status, "Job has finished" in run.error), (35, True))
     many = submit("-J 1-3", 'case $PBS_ARRAY_INDEX in 1) exit 0;; 2) exit 7;; 3) sleep 600;; esac')
     element = lambda i: many.replace("[]", f"[{i}]")
-    until(lambda: seen(element(2)).get("Exit_status"), 7)
+    until(lambda: (seen(element(1)).get("Exit_status"), seen(element(2)).get("Exit_status")), (0, 7))
     same((seen(element(1))["Exit_status"], seen(element(3))["job_state"]), (0, "R"))
     rows = [line.split() for line in run(f"qstat -t '{many}'").splitlines()[2:]]
     same([(row[0], row[4]) for row in rows][0], (many, "B"))
