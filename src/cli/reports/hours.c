@@ -14,44 +14,6 @@
 
 #define HOUR_US (INT64_C(3600) * USEC_PER_SEC)
 
-enum hours_column {
-    COL_ACCOUNTS, /* people's columns are known here, too, and say nothing: reports share a list */
-    COL_ALLOCATED,
-    COL_CLUSTER,
-    COL_DOWN,
-    COL_ENERGY,
-    COL_IDLE,
-    COL_LOGIN,
-    COL_OVER,
-    COL_PLANNED_DOWN,
-    COL_PLANNED,
-    COL_PROPER,
-    COL_REPORTED,
-    COL_TRES_COUNT,
-    COL_TRES_NAME,
-    COL_USED,
-    COL_WCKEY,
-    COLUMNS
-};
-static const struct report_column columns[COLUMNS] = {
-    [COL_ACCOUNTS] = {"accounts", 1, "Account", 15, CELL_TEXT},
-    [COL_ALLOCATED] = {"allocated", 2, "Allocated", 8, CELL_USE},
-    [COL_CLUSTER] = {"cluster", 2, "Cluster", 9, CELL_TEXT},
-    [COL_DOWN] = {"down", 1, "Down", 8, CELL_USE},
-    [COL_ENERGY] = {"energy", 1, "Energy", 8, CELL_USE},
-    [COL_IDLE] = {"idle", 1, "Idle", 8, CELL_USE},
-    [COL_LOGIN] = {"login", 1, "Login", 9, CELL_TEXT},
-    [COL_OVER] = {"overcommitted", 1, "Over Comm", 8, CELL_USE},
-    [COL_PLANNED_DOWN] = {"planneddown", 2, "PLND Down", 8, CELL_USE},
-    [COL_PLANNED] = {"planned", 7, "Planned", 8, CELL_USE},
-    [COL_PROPER] = {"proper", 2, "Proper Name", 15, CELL_TEXT},
-    [COL_REPORTED] = {"reported", 3, "Reported", 8, CELL_USE},
-    [COL_TRES_COUNT] = {"trescount", 5, "TRES Count", 10, CELL_COUNT},
-    [COL_TRES_NAME] = {"tresname", 5, "TRES Name", 14, CELL_TEXT},
-    [COL_USED] = {"used", 1, "Used", 10, CELL_USE},
-    [COL_WCKEY] = {"wckey", 1, "WCKey", 15, CELL_TEXT},
-};
-
 typedef VEC(const struct reservation *) resv_vec;
 struct hours {
     struct sreport *s;
@@ -155,22 +117,22 @@ static void parts_add(struct hours *h, struct sreport_report *r, const char *tre
 {
     struct parts p = parts_of(h, tres);
     const struct {
-        enum hours_column column;
+        enum use_column column;
         int64_t amount;
-    } uses[] = {{COL_ALLOCATED, p.allocated},
-                {COL_DOWN, p.down},
-                {COL_IDLE, p.idle},
-                {COL_OVER, p.over},
-                {COL_PLANNED_DOWN, p.planned_down},
-                {COL_PLANNED, p.planned},
-                {COL_REPORTED, p.all},
-                {COL_ENERGY, 0}};
+    } uses[] = {{USE_ALLOCATED, p.allocated},
+                {USE_DOWN, p.down},
+                {USE_IDLE, p.idle},
+                {USE_OVER, p.over},
+                {USE_PLANNED_DOWN, p.planned_down},
+                {USE_PLANNED, p.planned},
+                {USE_REPORTED, p.all},
+                {USE_ENERGY, 0}};
     struct report_row row = {0};
     for (size_t i = 0; i < ARRAY_LEN(uses); i++)
         row.cell[uses[i].column] = (struct report_cell){.amount = uses[i].amount, .of = p.all};
-    row.cell[COL_CLUSTER].text = h->s->cluster;
-    row.cell[COL_TRES_NAME].text = tres;
-    row.cell[COL_TRES_COUNT].amount = p.count;
+    row.cell[USE_CLUSTER].text = h->s->cluster;
+    row.cell[USE_TRES_NAME].text = tres;
+    row.cell[USE_TRES_COUNT].amount = p.count;
     report_add(r, &row);
 }
 
@@ -207,7 +169,7 @@ void report_utilization(struct sreport *s, int n, char **word)
         no_nodes(s, &h.k);
     if (ok && h.k.tres.n && used_read(s, &h.k, "", true, &h.used) &&
         spells_read(s, &h.k, &h.spells) && resvs_read(s, &h.k, &h.resv)) {
-        report_init(&r, s, columns, COLUMNS, h.k.value[COND_FORMAT],
+        report_init(&r, s, utilization_columns, USE_COLUMNS, h.k.value[COND_FORMAT],
                     h.k.one_tres
                         ? "cluster,allocated,down,planneddown,idle,planned,reported"
                         : "cluster,tresname,allocated,down,planneddown,idle,planned,reported");
@@ -219,32 +181,6 @@ void report_utilization(struct sreport *s, int n, char **word)
 }
 
 /* ---- reservations --------------------------------------------------------------------------- */
-
-enum resv_column {
-    RESV_COL_ALLOCATED,
-    RESV_COL_CLUSTER,
-    RESV_COL_END,
-    RESV_COL_IDLE,
-    RESV_COL_NAME,
-    RESV_COL_NODES,
-    RESV_COL_START,
-    RESV_COL_TOTAL,
-    RESV_COL_TRES_COUNT,
-    RESV_COL_TRES_NAME,
-    RESV_COLUMNS
-};
-static const struct report_column resv_columns[RESV_COLUMNS] = {
-    [RESV_COL_ALLOCATED] = {"allocated", 2, "Allocated", 20, CELL_USE},
-    [RESV_COL_CLUSTER] = {"cluster", 2, "Cluster", 9, CELL_TEXT},
-    [RESV_COL_END] = {"end", 1, "End", 19, CELL_TEXT},
-    [RESV_COL_IDLE] = {"idle", 1, "Idle", 20, CELL_USE},
-    [RESV_COL_NAME] = {"name", 2, "Name", 9, CELL_TEXT},
-    [RESV_COL_NODES] = {"nodes", 2, "Nodes", 15, CELL_TEXT},
-    [RESV_COL_START] = {"start", 1, "Start", 19, CELL_TEXT},
-    [RESV_COL_TOTAL] = {"totaltime", 2, "TotalTime", 9, CELL_USE},
-    [RESV_COL_TRES_COUNT] = {"trescount", 5, "TRES count", 14, CELL_COUNT},
-    [RESV_COL_TRES_NAME] = {"tresname", 5, "TRES Name", 14, CELL_TEXT},
-};
 
 static const char *iso(struct arena *a, int64_t us)
 {
@@ -263,6 +199,10 @@ static void resv_add(struct hours *h, struct sreport_report *r, const struct res
         if (text_is(h->used.v[i]->reservation, v->name))
             had += h->used.v[i]->cpu_s;
     struct report_row row = {0};
+    struct str flags = STR_INIT;
+    resv_flags_format(v, &flags);
+    row.cell[RESV_COL_FLAGS].text = arena_strdup(h->s->a, str_text(&flags));
+    str_done(&flags);
     row.cell[RESV_COL_CLUSTER].text = h->s->cluster;
     row.cell[RESV_COL_NAME].text = v->name;
     row.cell[RESV_COL_NODES].text = v->nodes;

@@ -11,37 +11,12 @@
 
 #include "base/plain.h"
 
-enum people_column {
-    COL_ACCOUNT,
-    COL_CLUSTER,
-    COL_ENERGY,
-    COL_LOGIN,
-    COL_PROPER,
-    COL_TRES_COUNT,
-    COL_TRES_NAME,
-    COL_USED,
-    COL_WCKEY,
-    COLUMNS
-};
-
-static const struct report_column columns[COLUMNS] = {
-    [COL_ACCOUNT] = {"accounts", 1, "Account", 15, CELL_TEXT},
-    [COL_CLUSTER] = {"cluster", 2, "Cluster", 9, CELL_TEXT},
-    [COL_ENERGY] = {"energy", 1, "Energy", 8, CELL_USE},
-    [COL_LOGIN] = {"login", 1, "Login", 9, CELL_TEXT},
-    [COL_PROPER] = {"proper", 1, "Proper Name", 15, CELL_TEXT},
-    [COL_TRES_COUNT] = {"trescount", 5, "TRES Count", 10, CELL_COUNT},
-    [COL_TRES_NAME] = {"tresname", 5, "TRES Name", 14, CELL_TEXT},
-    [COL_USED] = {"used", 1, "Used", 8, CELL_USE},
-    [COL_WCKEY] = {"wckey", 1, "WCKey", 15, CELL_TEXT},
-};
-
 /* What all of them need. */
 struct report_people {
     struct sreport *s;
     struct sreport_asked k;
     struct sreport_report report;
-    struct report_column column[COLUMNS];
+    struct report_column column[USE_COLUMNS];
     used_vec used;
     spell_vec spells;
 };
@@ -65,17 +40,17 @@ static bool people_begin(struct report_people *p, struct sreport *s, unsigned ma
                          const char *standard, bool energy, int n, char **word)
 {
     *p = (struct report_people){.s = s};
-    memcpy(p->column, columns, sizeof columns);
+    memcpy(p->column, may & 1u << COND_TOP_COUNT ? top_columns : use_columns, sizeof p->column);
     asked_read(s, may, n, word, &p->k);
     if (p->k.value[COND_TREE])
-        p->column[COL_ACCOUNT].width = -20;
+        p->column[USE_ACCOUNTS].width = -20;
     if (!asked_tres(s, &p->k) || !used_read(s, &p->k, by, false, &p->used) ||
         !spells_read(s, &p->k, &p->spells))
         return false;
     const char *shown =
         arena_printf(s->a, "%s%s,used%s", standard, p->k.one_tres ? "" : ",tresname",
                      energy && p->k.one_tres ? ",energy" : "");
-    report_init(&p->report, s, p->column, COLUMNS, p->k.value[COND_FORMAT], shown);
+    report_init(&p->report, s, p->column, USE_COLUMNS, p->k.value[COND_FORMAT], shown);
     return true;
 }
 
@@ -93,9 +68,9 @@ static void lines_add(struct report_people *p, const struct used *u, struct repo
     for (size_t i = 0; i < p->k.tres.n; i++) {
         const char *tres = p->k.tres.v[i].name;
         int64_t all = spells_capacity(&p->spells, tres, p->k.from_us, p->k.to_us).all;
-        row.cell[COL_CLUSTER].text = p->s->cluster;
-        row.cell[COL_TRES_NAME].text = tres;
-        row.cell[COL_USED] = (struct report_cell){.amount = used_amount(u, tres), .of = all};
+        row.cell[USE_CLUSTER].text = p->s->cluster;
+        row.cell[USE_TRES_NAME].text = tres;
+        row.cell[USE_USED] = (struct report_cell){.amount = used_amount(u, tres), .of = all};
         report_add(&p->report, &row);
     }
 }
@@ -103,10 +78,10 @@ static void lines_add(struct report_people *p, const struct used *u, struct repo
 static void person_add(struct report_people *p, const struct used *u)
 {
     struct report_row row = {0};
-    row.cell[COL_ACCOUNT].text = u->account;
-    row.cell[COL_WCKEY].text = u->wckey;
-    row.cell[COL_LOGIN].text = u->user_name;
-    row.cell[COL_PROPER].text = person_name(u->user_name, p->s->a);
+    row.cell[USE_ACCOUNTS].text = u->account;
+    row.cell[USE_WCKEY].text = u->wckey;
+    row.cell[USE_LOGIN].text = u->user_name;
+    row.cell[USE_PROPER].text = person_name(u->user_name, p->s->a);
     lines_add(p, u, row);
 }
 
@@ -221,7 +196,7 @@ void report_wckey_by_user(struct sreport *s, int n, char **word)
             for (; to < p.used.n && text_is(p.used.v[to]->wckey, sum->wckey); to++)
                 sum = used_sum(s->a, sum, p.used.v[to]);
             struct report_row row = {0};
-            row.cell[COL_WCKEY].text = sum->wckey;
+            row.cell[USE_WCKEY].text = sum->wckey;
             lines_add(&p, sum, row);
             for (size_t k = i; k < to; k++)
                 person_add(&p, p.used.v[k]);
@@ -309,16 +284,16 @@ static void account_add(struct report_people *p, const account_tree *t, size_t a
     struct report_row row = {0};
     if (!sum)
         return;
-    row.cell[COL_ACCOUNT].text = indented(p, depth, name);
+    row.cell[USE_ACCOUNTS].text = indented(p, depth, name);
     if (text_empty(p->k.value[COND_USERS]))
         lines_add(p, sum, row);
     for (size_t i = 0; i < p->used.n; i++) {
         const struct used *u = p->used.v[i];
         if (account_place(t, u->account) != at || !asked_has(&p->k, COND_USERS, u->user_name))
             continue;
-        row.cell[COL_ACCOUNT].text = indented(p, depth + 1, name);
-        row.cell[COL_LOGIN].text = u->user_name;
-        row.cell[COL_PROPER].text = person_name(u->user_name, p->s->a);
+        row.cell[USE_ACCOUNTS].text = indented(p, depth + 1, name);
+        row.cell[USE_LOGIN].text = u->user_name;
+        row.cell[USE_PROPER].text = person_name(u->user_name, p->s->a);
         lines_add(p, u, row);
     }
 }

@@ -8,10 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIZES_MAX   (REPORT_CELLS - 4)
+#define SIZES_MAX   (REPORT_CELLS - SIZES_COLUMNS - 1)
 #define GROUP_WIDTH 13
-
-enum { COL_CLUSTER, COL_NAME, COL_SIZES };
 
 enum sizes_by { BY_ACCOUNT = 1, BY_WCKEY = 2 };
 
@@ -28,6 +26,7 @@ struct sizes {
     int64_t from[SIZES_MAX]; /* each group begins with so many CPUs */
     int n;
     bool individual;
+    bool more; /* groups than there is room for: refused */
     struct report_column column[REPORT_CELLS];
     struct sreport_report report;
     VEC(const char *) name; /* of each row */
@@ -49,6 +48,8 @@ static void group_add(struct sizes *z, int64_t from)
             return;
     if (z->n < SIZES_MAX)
         z->from[z->n++] = from;
+    else
+        z->more = true;
 }
 
 static void groups_read(struct sizes *z)
@@ -90,22 +91,27 @@ static void columns_make(struct sizes *z)
     const char *unit = counts_cpus(z) ? "CPUs" : "TRES";
     bool both = (z->by & BY_ACCOUNT) && (z->by & BY_WCKEY);
     enum cell_kind kind = z->k.value[COND_PRINT_JOB_COUNT] ? CELL_COUNT : CELL_SIZE;
-    z->column[COL_CLUSTER] = (struct report_column){"cluster", 1, "Cluster", 9, CELL_TEXT};
-    z->column[COL_NAME] =
-        z->by == BY_WCKEY
-            ? (struct report_column){"wckey", 1, "Wckey", 9, CELL_TEXT}
-            : (struct report_column){"account", 1, "Account", both ? -20 : 9, CELL_TEXT};
+    memcpy(z->column, sizes_columns, sizeof sizes_columns);
+    if (both && !z->k.value[COND_FORMAT])
+        z->column[SIZES_COL_ACCOUNT].width = -20;
     for (int i = 0; i < z->n; i++) {
         long long from = (long long)z->from[i];
         const char *header = z->individual   ? arena_printf(z->s->a, "%lld %s", from, unit)
                              : i + 1 == z->n ? arena_printf(z->s->a, ">= %lld %s", from, unit)
                                              : arena_printf(z->s->a, "%lld-%lld %s", from,
                                                             (long long)z->from[i + 1] - 1, unit);
-        z->column[COL_SIZES + i] = (struct report_column){arena_printf(z->s->a, "size%d", i), 5,
-                                                          header, GROUP_WIDTH, kind};
+        z->column[SIZES_COLUMNS + i] =
+            (struct report_column){.key = arena_printf(z->s->a, "size%d", i),
+                                   .least = 5,
+                                   .header = header,
+                                   .width = GROUP_WIDTH,
+                                   .kind = kind};
     }
-    z->column[COL_SIZES + z->n] =
-        (struct report_column){"percent of cluster", 18, "% of cluster", 12, CELL_TEXT};
+    z->column[SIZES_COLUMNS + z->n] = (struct report_column){.key = "percent of cluster",
+                                                             .least = 18,
+                                                             .header = "% of cluster",
+                                                             .width = 12,
+                                                             .kind = CELL_TEXT};
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -169,11 +175,11 @@ static void row_add(struct sizes *z, size_t at, int64_t total)
 {
     struct report_row out = {0};
     const struct size_row *row = &z->row.v[at];
-    out.cell[COL_CLUSTER].text = z->s->cluster;
-    out.cell[COL_NAME].text = z->name.v[at];
+    out.cell[SIZES_COL_CLUSTER].text = z->s->cluster;
+    out.cell[z->by == BY_WCKEY ? SIZES_COL_WCKEY : SIZES_COL_ACCOUNT].text = z->name.v[at];
     for (int i = 0; i < z->n; i++)
-        out.cell[COL_SIZES + i] = (struct report_cell){.amount = row->amount[i], .of = row->all};
-    out.cell[COL_SIZES + z->n].text =
+        out.cell[SIZES_COLUMNS + i] = (struct report_cell){.amount = row->amount[i], .of = row->all};
+    out.cell[SIZES_COLUMNS + z->n].text =
         arena_printf(z->s->a, "%.2f%%", total ? 100.0 * (double)row->all / (double)total : 0.0);
     report_add(&z->report, &out);
 }
@@ -192,7 +198,7 @@ static void rows_make(struct sizes *z)
     for (int i = 0; i < z->n; i++)
         str_addf(&shown, ",size%d", i);
     str_add(&shown, ",percent of cluster");
-    report_init(&z->report, z->s, z->column, COL_SIZES + z->n + 1, NULL, str_text(&shown));
+    report_init(&z->report, z->s, z->column, SIZES_COLUMNS + z->n + 1, NULL, str_text(&shown));
     for (size_t i = 0; i < z->row.n; i++)
         row_add(z, i, total);
     str_done(&shown);
@@ -241,9 +247,16 @@ static void sizes_report(struct sreport *s, enum sizes_by by, const char *title,
         used_read(s, &z.k, "account,user_name,partition,wckey,job_cpus", false, &z.used) &&
         account_tree_read(s, &z.used, &z.tree)) {
         groups_read(&z);
-        columns_make(&z);
-        rows_make(&z);
-        report_print(&z.report, title, &z.k, true, unit_line(&z));
+        if (z.more) {
+            program_error("sreport", "a report has at most %d sizes of jobs; grouping=50,250,1000 "
+                                     "says where each begins",
+                          SIZES_MAX);
+            s->rc = 1;
+        } else {
+            columns_make(&z);
+            rows_make(&z);
+            report_print(&z.report, title, &z.k, true, unit_line(&z));
+        }
     }
     vec_done(&z.used);
     vec_done(&z.tree);

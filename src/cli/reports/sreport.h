@@ -108,20 +108,76 @@ struct capacity spells_capacity(const spell_vec *spells, const char *tres, int64
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-/* SIZE: a use, in a report of sizes. */
-enum cell_kind { CELL_TEXT, CELL_USE, CELL_SIZE, CELL_COUNT };
+/* SIZE: a use, in a report of sizes. BLANK: as wide as a use, of which this report knows nothing. */
+enum cell_kind { CELL_TEXT, CELL_USE, CELL_SIZE, CELL_COUNT, CELL_BLANK };
 struct report_column {
-    const char *key; /* word of format= */
+    const char *key; /* word of format=; NULL: none */
     size_t least;    /* letters of it that must be given */
     const char *header;
     int width; /* negative: to the left */
     enum cell_kind kind;
+    const char *also; /* another word for it, or NULL */
+    size_t also_least;
 };
+
+/* Columns of reports about clusters and users, of reservations, and of sizes before the sizes. */
+enum use_column {
+    USE_ACCOUNTS,
+    USE_ALLOCATED,
+    USE_CLUSTER,
+    USE_DOWN,
+    USE_ENERGY,
+    USE_IDLE,
+    USE_LOGIN,
+    USE_OVER,
+    USE_PLANNED_DOWN,
+    USE_PLANNED,
+    USE_PROPER,
+    USE_REPORTED,
+    USE_TRES_COUNT,
+    USE_TRES_NAME,
+    USE_USED,
+    USE_WCKEY,
+    USE_COLUMNS
+};
+enum resv_column {
+    RESV_COL_ALLOCATED,
+    RESV_COL_ASSOCIATIONS,
+    RESV_COL_CLUSTER,
+    RESV_COL_END,
+    RESV_COL_FLAGS,
+    RESV_COL_IDLE,
+    RESV_COL_NAME,
+    RESV_COL_NODES,
+    RESV_COL_ID,
+    RESV_COL_START,
+    RESV_COL_TRES_COUNT,
+    RESV_COL_TRES_NAME,
+    RESV_COL_TOTAL,
+    RESV_COLUMNS
+};
+enum sizes_column {
+    SIZES_COL_ACCOUNT,
+    SIZES_COL_CLUSTER,
+    SIZES_COL_TRES_COUNT,
+    SIZES_COL_DURATION,
+    SIZES_COL_JOBS,
+    SIZES_COL_NODES,
+    SIZES_COL_USER,
+    SIZES_COL_WCKEY,
+    SIZES_COLUMNS
+};
+extern const struct report_column use_columns[USE_COLUMNS];         /* of accounts, users, keys */
+extern const struct report_column utilization_columns[USE_COLUMNS]; /* of the cluster as a whole */
+extern const struct report_column top_columns[USE_COLUMNS];         /* user TopUsage: fewer */
+extern const struct report_column resv_columns[RESV_COLUMNS];
+extern const struct report_column sizes_columns[SIZES_COLUMNS];
+
 struct report_cell {
     const char *text;
     int64_t amount, of; /* CELL_USE: units × seconds, and of how many; CELL_COUNT: the count */
 };
-#define REPORT_CELLS 24
+#define REPORT_CELLS 128
 struct report_row {
     struct report_cell cell[REPORT_CELLS]; /* by the number of the column */
 };

@@ -6,18 +6,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* For "(100.00%)", as wide as Slurm has it. */
 #define PERCENT_MORE 9
 #define SIZE_MORE    7
 
+static bool begins_key(const char *key, size_t least, const char *word)
+{
+    return key && strlen(word) >= least && text_starts_nocase(key, word);
+}
+
 static int column_find(const struct sreport_report *r, const char *word)
 {
+    const struct report_column *c = r->column;
     for (int i = 0; i < r->ncolumn; i++)
-        if (text_is_nocase(r->column[i].key, word))
+        if (text_is_nocase(c[i].key, word))
             return i;
     for (int i = 0; i < r->ncolumn; i++)
-        if (strlen(word) >= r->column[i].least && text_starts_nocase(r->column[i].key, word))
+        if (begins_key(c[i].key, c[i].least, word) || begins_key(c[i].also, c[i].also_least, word))
             return i;
     return -1;
 }
@@ -45,6 +52,16 @@ static void column_take(struct sreport_report *r, struct span piece)
     }
 }
 
+/* A word that is named twice counts where it stands last. */
+static bool named_again(struct span rest, struct span word)
+{
+    struct span piece;
+    while (span_next(&rest, ',', &piece))
+        if (piece.len == word.len && strncasecmp(piece.data, word.data, word.len) == 0)
+            return true;
+    return false;
+}
+
 void report_init(struct sreport_report *r, struct sreport *s, const struct report_column *columns,
                  int n, const char *format, const char *standard)
 {
@@ -52,7 +69,7 @@ void report_init(struct sreport_report *r, struct sreport *s, const struct repor
     struct span rest = span_of(format ? format : standard), piece;
     *r = (struct sreport_report){.s = s, .column = columns, .ncolumn = n};
     while (span_next(&rest, ',', &piece))
-        if (piece.len)
+        if (piece.len && !named_again(rest, piece))
             column_take(r, piece);
 }
 
@@ -90,6 +107,7 @@ static void cell_write(const struct sreport_report *r, int column, const struct 
     case CELL_USE:
     case CELL_SIZE: use_write(r->s, c, out); break;
     case CELL_COUNT: str_addf(out, "%lld", (long long)c->amount); break;
+    case CELL_BLANK: break;
     }
 }
 
@@ -103,7 +121,7 @@ static int digits(int64_t n)
 
 static bool is_use(enum cell_kind kind)
 {
-    return kind == CELL_USE || kind == CELL_SIZE;
+    return kind == CELL_USE || kind == CELL_SIZE || kind == CELL_BLANK;
 }
 
 static int use_width(const struct sreport_report *r, int column)
