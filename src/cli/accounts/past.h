@@ -28,8 +28,8 @@ struct past_rows_out {
     uint64_t first_taken; /* number of the first; 0 = none */
 };
 
-void past_out_begin(struct past_rows_out *o, struct sacctmgr *s);
-void past_out_done(struct past_rows_out *o);
+void past_out_begin(struct past_rows_out *o, struct sacctmgr *s); /* nothing is asked yet */
+void past_out_done(struct past_rows_out *o); /* frees, with what was not sent */
 /* False: no rows of this table are taken. */
 bool past_out_takes(enum store_table table);
 /* What its rows are here: sums of hours are struct used. */

@@ -16,6 +16,7 @@ struct taking {
 
 /* Adds to st->said what will be set, in Slurm's words. */
 void assoc_settings_say(struct taking *t, const struct specs *sp);
+/* What a QOS is to get, in Slurm's lines, into st->said. */
 void qos_settings_say(struct taking *t);
 
 #endif

@@ -9,6 +9,7 @@
  * columns of SERIES_VALUES that any of them has. With steps instead of devices where there are
  * none. */
 void picture_csv(const struct curves *c, bool units, struct str *out);
+/* One object: the job, its times in seconds since the epoch, and every series with its samples. */
 void picture_json(const struct curves *c, const struct job *j, struct str *out);
 
 enum picture_theme { PICTURE_AUTO, PICTURE_LIGHT, PICTURE_DARK }; /* AUTO: as the viewer's is */
@@ -19,6 +20,7 @@ struct picture {
     const struct stretch *phase; /* of the job, shaded */
     size_t nphases;              /* 0 = none is */
 };
+/* One document of its own: no script, no font, no file beside it; colours by the theme. */
 void picture_svg(const struct picture *p, enum picture_theme theme, struct str *out);
 /* The same as the bytes of a PNG, by cairo, which is opened for it (REMUDA_CAIRO: another one than
  * the system's); AUTO is light. ERR_UNSUPPORTED: it is not there. */

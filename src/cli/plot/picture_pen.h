@@ -31,7 +31,9 @@ struct pen {
     void (*line)(void *ctx, const struct pen_point *p, size_t n, size_t colour);
 };
 
+/* In units of the picture; its width is PICTURE_WIDTH. */
 double picture_height(const struct picture *p);
+/* From the back to the front, whatever the pen writes: phases, title, charts, times. */
 void picture_draw(const struct pen *pen, const struct picture *p);
 
 #endif

@@ -48,7 +48,7 @@ struct top {
 /* It can be given new jobs. */
 bool top_takes_jobs(const struct node *n);
 
-void top_done(struct top *t);
+void top_done(struct top *t); /* Ends a look that is under way; the lists. */
 /* Looks anew. Samples are asked for of at most `most` jobs: those that choose(ctx, t) marks as
  * first, then the others in turn. choose NULL: all are others. */
 bool top_read(struct top *t, struct client *c, size_t most,
@@ -73,6 +73,8 @@ struct top_view {
 size_t top_arrange(struct top *t, struct top_view *v);
 /* How many rows fit. */
 size_t top_rows(const struct top_view *v);
+/* Appends one screen; with v->height every line of it is written, so that no older one shines
+ * through. */
 void top_draw(const struct top *t, const struct top_view *v, struct str *out);
 
 #endif

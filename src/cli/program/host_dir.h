@@ -15,6 +15,7 @@ struct host_dir {
 
 /* False: no host.conf. */
 bool host_dir_read(const char *state_dir, struct arena *a, struct host_dir *ret);
+/* of the process that carries streams between hosts */
 const char *relay_pid_path(const char *state_dir, struct arena *a);
 /* Starts the relay and the node daemon, or what of them does not run, and waits until the
  * controller answers through the relay. */

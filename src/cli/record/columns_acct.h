@@ -28,6 +28,7 @@ struct acct_env {
 };
 /* Is it one of the format's fields? */
 struct format;
+/* then the controller is asked for it, which it gives to operators alone */
 bool acct_shows_admin_comment(const struct format *f);
 
 /* In whole seconds, without suspended ones; until now where it has not ended. Bounds of sacct -T

@@ -22,6 +22,7 @@ struct jobstats {
 void jobstats_add(const struct jobstats *from, const struct job *j, struct str *out);
 /* The same bytes as a gzip file that every reader of such takes, in blocks that are stored. */
 void gzip_stored(const char *data, size_t len, struct str *out);
+/* with padding, without line breaks */
 void base64_add(const char *data, size_t len, struct str *out);
 
 #endif

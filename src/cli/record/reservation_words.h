@@ -15,6 +15,7 @@ struct resv_asked {
     const char *cores, *gres, *licenses;
     int32_t node_count;
 };
+/* TRES=cpu=8,node=2,license/x=3 and as sacctmgr writes it; false: *ret_err names the word. */
 bool resv_tres_parse(const char *text, struct arena *a, struct resv_asked *ret,
                      struct err *ret_err);
 

@@ -56,6 +56,6 @@ struct sinfo_rows {
 void sinfo_rows_make(const struct partition *const *part, size_t nparts,
                      const struct sinfo_nodes *nodes, const struct sinfo_wish *wish,
                      struct sinfo_rows *ret);
-void sinfo_rows_done(struct sinfo_rows *r);
+void sinfo_rows_done(struct sinfo_rows *r); /* rows and their lists; nodes are the caller's */
 
 #endif

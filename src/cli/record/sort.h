@@ -17,7 +17,7 @@ struct sort {
 /* Letters of squeue -S, '-' before one for the other way round; false names what is none. */
 bool sort_parse(const struct column_table *t, const char *text, struct sort *ret,
                 struct err *ret_err);
-void sort_done(struct sort *s);
+void sort_done(struct sort *s); /* the keys */
 /* Fields the keys read, after `always`. */
 const char *sort_fields(const struct sort *s, const char *always, struct arena *a);
 /* Stable: equal jobs stay in the order they came. */

@@ -29,10 +29,11 @@ struct array_digest {
     uint32_t failed; /* index of the first that failed; NO_TASK = none */
 };
 
-void array_digest_begin(struct array_digest *d);
+void array_digest_begin(struct array_digest *d); /* empty; array_digest_done frees what comes */
+/* An element, or the record that stands for all that wait; one of an unknown state is left out. */
 void array_digest_add(struct array_digest *d, const struct job *j);
 /* Lines, none wider than that; at most 12 kinds of ends. Appended. */
 void array_digest_write(struct array_digest *d, int width, struct str *out);
-void array_digest_done(struct array_digest *d);
+void array_digest_done(struct array_digest *d); /* the lists and sets */
 
 #endif

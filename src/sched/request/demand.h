@@ -142,7 +142,7 @@ struct verdict {
  * NULL. */
 struct compiled *demand_compile(const struct cluster *cl, const struct job_request *req,
                                 struct verdict *v);
-void demand_free(struct compiled *c);
+void demand_free(struct compiled *c); /* with all it was compiled to; NULL is allowed */
 /* Of a class, kept until the configuration changes. */
 struct compiled *demand_of(const struct cluster *cl, struct sclass *k);
 

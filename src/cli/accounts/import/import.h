@@ -53,7 +53,7 @@ struct import {
 bool import_conf_read(struct import *m);
 /* Writes it where `remuda up` looks. False after an error was printed. */
 bool import_conf_write(struct import *m);
-void import_conf_done(struct import *m);
+void import_conf_done(struct import *m); /* Files with their texts, remarks; not `m`. */
 /* Past jobs: looked at as a whole and told, or sent. False after an error was printed. */
 bool import_jobs_run(struct import *m, bool trial);
 

@@ -99,6 +99,7 @@ struct sacct_in {
     struct str missing; /* columns that would have told more */
 };
 
+/* what reading holds; records that were given out are the caller's arena's */
 void sacct_in_done(struct sacct_in *in);
 /* The line of names. ERR_INVALID. */
 bool sacct_in_head(struct sacct_in *in, const char *line, struct err *ret_err);
@@ -109,6 +110,7 @@ bool sacct_in_end(struct sacct_in *in);
 
 /* ---- sacct_line.c ---- */
 extern const char *const sacct_column_names[COLUMN_COUNT];
+/* Has the heading one of that name? */
 bool sacct_has_column(const struct sacct_in *in, enum sacct_column column);
 struct sacct_line {
     const char *of[COLUMN_COUNT]; /* "" where there is none */
@@ -131,6 +133,8 @@ struct sacct_tres {
     int64_t cpu, mem_mib, node, billing_plus1;
     const char *gres; /* "gpu:v100=4,nic=2" */
 };
+/* "cpu=4,mem=8G,node=1,billing=4,gres/gpu=2"; kinds that are not counted here are passed over.
+ * False: a number is none, or too large. */
 bool sacct_tres(const char *cell, struct arena *a, struct sacct_tres *ret);
 /* "12", "12_3", "12_[4-9]", "12+1", each with ".batch", ".0" behind it. */
 struct sacct_id {
@@ -140,6 +144,8 @@ struct sacct_id {
     const char *waiting; /* "4-9" of "12_[4-9]"; NULL = none */
     int64_t step;
 };
+/* "12", "12_3", "12_[4-9%2]", "12+1", each with or without ".batch" or ".0" behind it. False:
+ * anything else. */
 bool sacct_id(const char *cell, struct arena *a, struct sacct_id *ret);
 
 #endif

@@ -27,6 +27,8 @@ struct limit_walk {
     struct map_walk owner;
     bool of_qos;
 };
+/* Those of associations, then of QOS, each list once; NULL = that was all. `w` is zeroed before the
+ * first call. */
 const limit_list *limits_next(const struct core *c, struct limit_walk *w);
 
 #endif

@@ -7,8 +7,8 @@
 
 /* AccountingStorageEnforce: each word brings those it builds upon. */
 bool enforces_associations(const struct core *c);
-bool enforces_limits(const struct core *c);
-bool enforces_qos(const struct core *c);
+bool enforces_limits(const struct core *c); /* limits, safe or all */
+bool enforces_qos(const struct core *c);    /* qos or all */
 
 /* Whose job it is, and where it would run. */
 struct limit_subject {
@@ -97,8 +97,8 @@ struct live_count {
 };
 
 /* Jobs that are there, counted once for all that may be asked: who asks of many limits. */
-struct live_sums; /* opaque */
-struct live_sums *live_sums_new(void);
+struct live_sums;                      /* opaque */
+struct live_sums *live_sums_new(void); /* empty */
 /* Adds at most *most kinds of jobs from `w` on, which is zeroed before the first call, and takes
  * them off it; true: all are in. */
 bool live_sums_go(struct live_sums *s, const struct core *c, struct map_walk *w, size_t *most);

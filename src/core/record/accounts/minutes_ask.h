@@ -44,6 +44,8 @@ bool minutes_held_from(const struct core *c, const struct jobrec *r, const char 
 struct minutes_room {
     void (*drop)(struct minutes_room *room);
 };
+/* By the key of the limit, what is left; NULL where nothing is counted. The book's, until the next
+ * change. */
 struct map_str *minutes_rooms(const struct core *c);
 
 #endif

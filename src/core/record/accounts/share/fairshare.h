@@ -76,11 +76,11 @@ void shares_begin(struct fs_work *w, const struct core *c);
 /* Looks at *most associations at most, some of them several times, and takes them off it; true: the
  * table is there. */
 bool shares_go(struct fs_work *w, size_t *most);
-void shares_done(struct fs_work *w);
+void shares_done(struct fs_work *w); /* Wherever the walk stands; not `w`. */
 
 /* ---- fairshare_tree.c ----------------------------------------------------------------------- */
 /* Who stands where; true: all do. */
 bool shares_tree_go(struct fs_work *w, size_t *most);
-void shares_tree_done(struct fs_work *w);
+void shares_tree_done(struct fs_work *w); /* the tree alone, so that another may be made */
 
 #endif
