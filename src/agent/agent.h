@@ -163,7 +163,7 @@ struct agent_effects {
 /* Empty; reset by the caller before each step, freed by agent_effects_done. */
 void agent_effects_init(struct agent_effects *fx);
 void agent_effects_reset(struct agent_effects *fx); /* empties, keeps memory */
-void agent_effects_done(struct agent_effects *fx);
+void agent_effects_done(struct agent_effects *fx);  /* the arena that all of them lie in, too */
 
 /* `self` is the node as it describes itself in NODE_HELLO (copied); pid is the daemon's; first_seq
  * numbers the first report and must be above any number an earlier daemon of the node used (the
@@ -171,7 +171,7 @@ void agent_effects_done(struct agent_effects *fx);
 struct agent *agent_new(const struct node *self, int64_t pid, uint64_t first_seq);
 /* The longest time between two looks at devices that are not clean, if it is not to be 10 s. */
 void agent_look_every(struct agent *a, int64_t us);
-void agent_free(struct agent *a);
+void agent_free(struct agent *a); /* NULL is allowed */
 /* The node has changed (a device came or went, something is missing). The controller is told by the
  * AGENT_CHANGED that is to follow. */
 void agent_set_node(struct agent *a, const struct node *self);

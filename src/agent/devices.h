@@ -52,7 +52,7 @@ struct turn;
 
 extern const char devices_not_looked[]; /* why of what no look has been answered for */
 struct watched *watched_find(const struct devices *d, int32_t index); /* NULL: there is none */
-bool watched_is_clean(const struct watched *w);
+bool watched_is_clean(const struct watched *w); /* proven so, not merely not known to be ill */
 /* By what is done with it, not by a sign: healthy, so far. */
 void watched_set(struct watched *w, enum device_health state);
 void watched_why_set(struct watched *w, const char *why); /* copied; NULL: none */
@@ -71,7 +71,7 @@ void devices_set(struct devices *d, const struct node *self);
 /* No devices yet, nothing due; first_seq: the age of what is said first, above that of the life
  * before (0 = 1). */
 void devices_init(struct devices *d, uint64_t first_seq);
-void devices_done(struct devices *d);
+void devices_done(struct devices *d); /* all lists and texts; not `d` */
 
 /* A step is to begin: what it has of them is not clean any more. LATER: one of them has to be
  * looked at first, since a step of the same job had it; REFUSED: one may not be given. Both change
@@ -90,6 +90,8 @@ void devices_give_back(struct turn *t, const struct held_step *s);
 bool devices_proven(const struct turn *t, const struct held_step *s);
 
 void devices_look(struct turn *t); /* now, if there is something to look at */
+/* What the shell saw of devices: the answer to a look that was asked for, or an event between
+ * looks. May send hello, prove steps' ends and announce what changed. */
 void devices_seen(struct turn *t, const struct agent_event *ev);
 void devices_learn_failed(struct turn *t, const char *failed); /* from the controller */
 /* The same: broken ones may be well again. */

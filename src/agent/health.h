@@ -58,7 +58,7 @@ bool health_note(struct health *h, enum device_sign sign);
 bool health_is_failed(const struct health *h);
 /* It may be given to nobody now, whatever is found on it: suspect, broken or gone. */
 bool health_is_ill(const struct health *h);
-const char *health_word(enum device_health state);
-const char *device_sign_word(enum device_sign sign);
+const char *health_word(enum device_health state);   /* as it stands in frames */
+const char *device_sign_word(enum device_sign sign); /* likewise */
 
 #endif

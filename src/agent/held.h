@@ -96,8 +96,8 @@ struct holdings {
     struct map_u64 *visit; /* job id → struct visit, where the site has a prolog or epilog */
 };
 
-void held_init(struct holdings *h);
-void held_done(struct holdings *h);
+void held_init(struct holdings *h); /* empty; held_done frees */
+void held_done(struct holdings *h); /* with every step that is held */
 /* NULL = nothing of it is held. Valid until it is removed. */
 struct held_step *held_find(const struct holdings *h, uint64_t job_id, uint32_t attempt,
                             int64_t step_id);
@@ -114,6 +114,7 @@ struct held_walk {
     struct map_walk at;
     struct held_step *step, *next;
 };
+/* The next step in any order that stays, as w->step; `w` is zeroed before the first call. */
 bool held_next(const struct holdings *h, struct held_walk *w);
 /* Does another step of that start of the job still have processes here? */
 bool held_has_others(const struct holdings *h, const struct held_step *s);

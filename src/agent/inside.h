@@ -67,7 +67,7 @@ void turn_report_released(struct turn *t, struct held_step *s, const char *detai
 
 /* ---- what becomes of a step (life.c); each may forget the step, which is then gone ---------- */
 
-bool program_given(const char *path);
+bool program_given(const char *path); /* does the site have one there? */
 /* Lets a shepherd begin it; the launch must outlive the turn's effects. */
 void step_start(struct turn *t, struct held_step *s, const struct msg_launch *launch);
 /* so long a job's end, or a step's beginning, waits for devices */
@@ -76,6 +76,7 @@ void step_start(struct turn *t, struct held_step *s, const struct msg_launch *la
  * for a look; or it never runs. `launch` may be the step's own copy. */
 void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launch *launch);
 void step_not_begun(struct turn *t, struct held_step *s, const char *why); /* it never ran */
+/* Asks its shepherd to end it: TERM, and KILL after its kill wait. */
 void step_shepherd_terminate(struct turn *t, struct held_step *s);
 /* It never ran. */
 void step_failed(struct turn *t, struct held_step *s, const struct note *why);
@@ -94,6 +95,7 @@ void step_prove(struct turn *t, struct held_step *s, const char *detail);
 /* Those whose proof is there, or that waited long enough; also those that wait to begin. */
 void steps_proven(struct turn *t);
 void epilog_begin(struct turn *t, struct held_step *s); /* of a step in ENDED */
+/* Over, and the controller has every report of it: its directory goes, its end is remembered. */
 void step_forget_if_acknowledged(struct turn *t, struct held_step *s);
 
 /* ---- events ---- */

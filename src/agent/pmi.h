@@ -36,8 +36,9 @@ struct pmi_world {
     size_t n;
 };
 
+/* Copies `w`, borrows what it points to and `ops` until pmi_free; not NULL. */
 struct pmi *pmi_new(const struct pmi_world *w, const struct pmi_ops *ops, void *ctx);
-void pmi_free(struct pmi *p);
+void pmi_free(struct pmi *p); /* NULL is allowed */
 
 /* What a task said; anything may come. False: that was no PMI, nothing more is taken of it. */
 bool pmi_take(struct pmi *p, size_t place, const char *bytes, size_t len);

@@ -36,6 +36,7 @@ struct err {
  * err_set(…)` reads well. */
 bool err_set(struct err *e, enum err_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* as err_set */
 bool err_setv(struct err *e, enum err_code code, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 

@@ -22,6 +22,6 @@ void merge_begin(struct merge_sort *m, void *v, size_t n, size_t size,
 /* Puts at most *most items where they belong in their pass, each for one comparison at most, and
  * takes them off *most. True: v is in order. */
 bool merge_go(struct merge_sort *m, size_t *most);
-void merge_done(struct merge_sort *m);
+void merge_done(struct merge_sort *m); /* Wherever it stands; `v` stays as it is, sorted or not. */
 
 #endif

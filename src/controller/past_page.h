@@ -22,6 +22,6 @@ struct past_page {
 void past_page_read(struct past_page *g, struct store *s, const char *dir, const char *cluster);
 /* Before the next. */
 void past_page_clear(struct past_page *g);
-void past_page_done(struct past_page *g);
+void past_page_done(struct past_page *g); /* drops its file, unfinished or not */
 
 #endif

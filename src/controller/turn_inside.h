@@ -44,6 +44,7 @@ struct turns {
 void turns_close(struct turns *t);
 /* Timers of struct turns: the store is tried again; it has been away for longer than is waited. */
 void turns_retry_due(void *ctx);
+/* A timer's: the store is away for too long, and what waits for it is told so. */
 void turns_grace_over(void *ctx);
 
 #endif

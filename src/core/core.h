@@ -149,7 +149,7 @@ struct effects {
 /* Empty; freed by effects_done, with all that its effects point to. */
 void effects_init(struct effects *fx);
 void effects_reset(struct effects *fx); /* empties, keeps memory */
-void effects_done(struct effects *fx);
+void effects_done(struct effects *fx);  /* the arena that all of them lie in, too */
 
 /* `seed` feeds the machine's own generator; host names the controller's host. */
 struct core *core_new(uint64_t seed, const char *host);
@@ -172,6 +172,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx);
 /* Before core_loaded: the store is older than what was said last, by the shell's own evidence; and
  * no job id below `next` is given (again). */
 void core_store_is_older(struct core *c);
+/* The next job's number is this or higher; never lower than one that was given. */
 void core_ids_from(struct core *c, uint64_t next);
 /* Before core_loaded: the controller did not end by itself the last time. */
 void core_was_killed(struct core *c);
@@ -255,6 +256,7 @@ void core_check_turn(const struct core *c, uint32_t turn);
 #define CHECK_TURNS 32
 #define CHECK_ALL   UINT32_MAX
 uint64_t core_hash(const struct core *c); /* of the whole state; equal states, equal hashes */
+/* as they are now; valid until the next event */
 const struct settings *core_settings(const struct core *c);
 /* The simulator's own order of the waiting jobs (sched/books/order.h); copied. */
 struct order_hook;

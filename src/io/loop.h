@@ -46,7 +46,7 @@ struct loop_rounds {
 };
 /* Since the start, or since they were reset. */
 struct loop_rounds loop_rounds(const struct loop *l);
-void loop_rounds_reset(struct loop *l);
+void loop_rounds_reset(struct loop *l); /* counts anew */
 
 /* From any thread: fn(ctx) is called on the loop, in the order of the posts. */
 void loop_post(struct loop *l, loop_fn fn, void *ctx);

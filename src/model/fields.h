@@ -148,7 +148,7 @@ bool enum_value(const struct enum_names *names, const char *name, int32_t *ret);
 const struct int_range *field_range(const struct field *f);
 /* "0 to 65536", "0 to 9, or 9223372036854775807 for no limit", appended. */
 struct str;
-void range_say(const struct int_range *r, struct str *out);
+void range_say(const struct int_range *r, struct str *out); /* "1 to 64, or 525600 for no limit" */
 /* Is every number within its range and every enumeration a value that there is, in lists as well?
  * ERR_INVALID names field, value and range. */
 struct err;
@@ -156,7 +156,9 @@ bool record_check(const struct fields *t, const void *record, struct err *ret_er
 
 /* Deep copy: texts, blobs and lists go to the arena. */
 void record_copy(const struct fields *t, void *to, const void *from, struct arena *a);
+/* by value: texts and lists by what is in them */
 bool record_equal(const struct fields *t, const void *a, const void *b);
+/* what is equal has the same; going on from `hash` */
 uint64_t record_hash(const struct fields *t, const void *record, uint64_t hash);
 
 static inline void *field_ptr(const struct field *f, const void *record)

@@ -132,7 +132,7 @@ struct message_row {
     const char *doc;
 };
 extern const struct message_row message_table[MESSAGE_COUNT];
-bool message_kind_parse(const char *name, enum message_kind *ret);
+bool message_kind_parse(const char *name, enum message_kind *ret); /* of the name in its row */
 
 /* A message in memory: kind and record (struct msg_… of that kind). */
 struct message {

@@ -14,8 +14,8 @@
 /* ---- making it ------------------------------------------------------------------------------ */
 struct packer; /* opaque */
 
-struct packer *packer_new(void);
-void packer_free(struct packer *p);
+struct packer *packer_new(void);    /* of no rows */
+void packer_free(struct packer *p); /* NULL is allowed */
 /* Records of a table come one after another; there are no bytes and lists in them. An
  * empty text is none. */
 void packer_add(struct packer *p, enum store_table table, const void *record);

@@ -25,6 +25,7 @@ struct chart {
 };
 /* So many parts of time are drawn beside each other. */
 size_t chart_parts_of(const struct chart_style *style);
+/* style->rows lines; with one row a line of its own kind, for lists. */
 void chart_draw(const struct chart *c, const struct chart_style *style, struct str *out);
 /* The times below the charts. */
 void chart_times_write(int64_t from_ms, int64_t to_ms, const struct chart_style *style,

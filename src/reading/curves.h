@@ -35,11 +35,11 @@ struct curves {
     bool cut;        /* there were more */
 };
 
-void curves_done(struct curves *c);
+void curves_done(struct curves *c); /* all samples; empty again */
 /* Adds the samples of blocks, one after another as series_next() takes them. Sorted and each time
  * once after curves_order(). */
 void curves_take(struct curves *c, const char *blocks, size_t len);
-void curves_order(struct curves *c);
+void curves_order(struct curves *c); /* after the last sample: by source and by time */
 /* Both. */
 void curves_add(struct curves *c, const char *blocks, size_t len);
 /* Of values that steps have for themselves, a curve for all steps of a job on a node: their sum; of

@@ -46,13 +46,15 @@ bool *marks_new(const struct look *l);
 /* How many are set. */
 size_t marks_count(const struct look *l, const bool *mark);
 
+/* it works, never more than LOW, and not for being unused or hanging */
 bool look_is_low(const struct look_gpu *g);
 /* The looks add what they find to l->reading, each of its own kind, in this order. */
 void look_dips(struct look *l);
-void look_held(struct look *l);
+void look_held(struct look *l); /* clocks held back by heat or power; memory errors */
+/* first: where the job changes what it does; the others say it of each phase */
 void look_phases(struct look *l);
-void look_gpus(struct look *l);
-void look_hosts(struct look *l);
+void look_gpus(struct look *l);  /* after the phases: unused, hanging, idle, little used */
+void look_hosts(struct look *l); /* CPUs, memory and disks */
 void look_ranks(struct look *l); /* after all others that compare */
 
 #endif

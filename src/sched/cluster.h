@@ -22,7 +22,7 @@ struct order_hook;
 
 /* Empty, without nodes; it copies all that it is told. Freed with cluster_free (NULL is fine). */
 struct cluster *cluster_new(void);
-void cluster_free(struct cluster *cl);
+void cluster_free(struct cluster *cl); /* NULL is allowed; plans of it go before */
 /* Weights, flags, licences and planner parameters. */
 void cluster_set_policy(struct cluster *cl, const struct settings *s);
 /* A simulator's own order (order.h); copied. Stays until another is set. */
@@ -55,6 +55,7 @@ void cluster_set_topology(struct cluster *cl, const struct topology *t);
 
 /* Local time for recurring ones and time windows, as zone.h writes it. */
 void cluster_set_zone(struct cluster *cl, const char *zone);
+/* of times of day; valid until the next cluster_set_zone */
 const struct zone *cluster_zone(const struct cluster *cl);
 /* Keeps what r->nodes or r->holds say in r's time from anybody but its own jobs. Adds or
  * replaces. */
@@ -80,6 +81,7 @@ struct node_kept {
     const char *reservation; /* NULL = none; the cluster's, until it changes */
     bool maint;
 };
+/* by reservations, now; all 0: by none, or there is no such node */
 void cluster_node_kept(struct cluster *cl, const char *node, int64_t now_us, struct node_kept *ret);
 
 /* In use on a node now. `gres` gets Slurm's "gpu:v100:2(IDX:0-1)" text appended. */
@@ -89,6 +91,7 @@ struct node_use {
     int32_t jobs;
     bool planned; /* part of a promised start */
 };
+/* What jobs have of it; `gres`, where given, gets "gpu:v100=2". All 0: no such node. */
 void cluster_node_use(struct cluster *cl, const char *name, struct node_use *ret, struct str *gres);
 /* "gpu:v100:2,nic:1": generic resources of the node that nobody has and anybody may be given,
  * appended. */
@@ -246,6 +249,7 @@ struct sched_qos {
 };
 /* Adds or replaces; texts are copied. */
 void cluster_put_qos(struct cluster *cl, const struct sched_qos *to);
+/* Jobs that run with it go on; it preempts nobody from now on. */
 void cluster_remove_qos(struct cluster *cl, const char *name);
 /* The running job is of that QOS from now on (cluster_start takes it of the request). */
 void cluster_run_qos(struct cluster *cl, uint64_t job_id, const char *qos);
@@ -271,6 +275,7 @@ void cluster_yield(struct cluster *cl, uint64_t job_id, int64_t now_us);
 /* One node of a job is free. */
 void cluster_release_node(struct cluster *cl, uint64_t job_id, const char *node);
 void cluster_release(struct cluster *cl, uint64_t job_id); /* all that it still holds */
+/* Does it have nodes: running, suspended, ending? */
 bool cluster_is_running(const struct cluster *cl, uint64_t job_id);
 
 void cluster_check(struct cluster *cl); /* asserts: nothing is given twice, sums agree */

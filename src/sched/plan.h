@@ -65,7 +65,7 @@ struct plan {
 };
 /* Never NULL; what a pass says is good until the next pass of the same plan. */
 struct plan *plan_new(void);
-void plan_free(struct plan *p);
+void plan_free(struct plan *p); /* NULL is allowed */
 
 /* One pass. Deterministic: no floating point, no iteration by address. The starts are not applied:
  * the caller calls cluster_unwait/cluster_start. */

@@ -21,8 +21,8 @@ struct dialect_site {
     const char *pbs_server;   /* what follows the number in ids of PBS; NULL = not known */
     const char *user;         /* who submits; NULL = not known */
 };
-struct dialect_site dialect_site_of(const struct settings *s);
-struct dialect_site dialect_site_standard(void); /* of the defaults */
+struct dialect_site dialect_site_of(const struct settings *s); /* Borrows texts of the settings. */
+struct dialect_site dialect_site_standard(void);               /* of the defaults */
 
 /* While one request becomes options of sbatch. */
 struct dialect_out {

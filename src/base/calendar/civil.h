@@ -19,6 +19,7 @@ struct civil {
  * Low-Level Date Algorithms". */
 int64_t civil_to_sec(const struct civil *c);
 int64_t civil_sec(int64_t us); /* whole seconds, rounded down */
+/* Days of the proleptic Gregorian calendar, before 1970 too; weekday: 0 = Sunday. */
 void civil_from_sec(int64_t sec, struct civil *ret);
 
 /* How a place maps local time to UTC. `local_to_sec` and `sec_to_local` must not be NULL. civil_utc

@@ -60,6 +60,6 @@ void candidates_list(struct completion *k, const char *words, char separator);
 /* All that there is of that kind; of a file a tab alone. A cluster that does not answer at once has
  * nothing, and nothing is said. */
 void candidates_wanted(struct completion *k, enum wanted wanted);
-void candidates_done(struct completion *k);
+void candidates_done(struct completion *k); /* hangs up; what was found is the arena's */
 
 #endif

@@ -30,6 +30,7 @@ bool squeue_by_partition(struct squeue *s, struct client *c, struct err *ret_err
 void squeue_narrow_arrays(struct squeue *s);
 /* The nodes of -w: those there are, "localhost" and host names as the nodes of these hosts. */
 bool squeue_nodes_resolve(struct squeue *s, struct client *c, struct err *ret_err);
+/* jobs with a row for each partition, or steps, as was asked */
 void squeue_rows_print(struct squeue *s);
 
 #endif

@@ -74,9 +74,9 @@ const char *lsf_suspend_reason(const struct job *j);
 /* Too long: its end, behind '*'. */
 const char *lsf_cut(const char *text, size_t width, struct arena *a);
 
-/* What the steps of these jobs used; the caller calls past_done. */
 struct past_jobs;
-/* Asks for nothing if all of them wait. False: *ret_err says why. */
+/* What the steps of these jobs used; the caller calls past_done. Asks for nothing if all of them
+ * wait. False: *ret_err says why. */
 bool lsf_past_read(struct client *c, const struct lsf_job_list *l, struct arena *a,
                    struct past_jobs *ret, struct err *ret_err);
 

@@ -26,9 +26,8 @@ struct acct_env {
     /* What AdminComment shows where there is none; NULL = nothing. */
     const struct jobstats *jobstats;
 };
-/* Is it one of the format's fields? */
 struct format;
-/* then the controller is asked for it, which it gives to operators alone */
+/* Is it one of the format's fields? Then the controller is asked for it. */
 bool acct_shows_admin_comment(const struct format *f);
 
 /* In whole seconds, without suspended ones; until now where it has not ended. Bounds of sacct -T

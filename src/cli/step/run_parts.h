@@ -114,10 +114,11 @@ void run_input_read(struct srun_run *r);
 
 /* step/run_mpi.c: says to the tasks of an MPI program where they all are. */
 void run_mpi_tell(struct srun_run *r, struct msg_stream_tasks *t);
+/* A frame of a node's about its tasks of MPI: meetings, questions of PMI, aborts. */
 void run_mpi_take(struct srun_run *r, struct step_node *n, const struct msg_stream_mpi *m);
 /* Tasks have ended: do others wait for them? */
 void run_mpi_check(struct srun_run *r);
-void run_mpi_done(struct srun_run *r);
+void run_mpi_done(struct srun_run *r); /* meetings that never came to an end, too */
 
 /* step/run_signals.c */
 void run_signal_nodes(struct srun_run *r, int signo);

@@ -48,7 +48,9 @@ void srun_groups_join(struct launch *l);
 /* --async (srun_async.c): is it possible with the other options? Then where the tasks' streams go;
  * then the step is queued and its number printed. */
 bool srun_async_check(const struct launch *l, struct err *e);
+/* Files of the step, no streams to here: each appended to, "none" is /dev/null. */
 void srun_async_streams(const struct submit_options *o, struct msg_stream_tasks *t);
+/* --async: prints "Submitted job step 12.0" and leaves the step to itself; the exit status. */
 int srun_async(struct launch *l);
 
 /* With --bcast copies the program to each node of the job and makes the steps run that copy. False

@@ -38,7 +38,7 @@ struct submit_command {
 /* Nothing is read yet; argv and the arena must outlive it. */
 void submit_command_init(struct submit_command *c, const char *name, unsigned command, int argc,
                          char **argv, struct arena *a);
-void submit_command_done(struct submit_command *c);
+void submit_command_done(struct submit_command *c); /* components; texts are the arena's */
 
 /* SLURM_EXIT_ERROR, else 1. */
 int submit_exit_error(void);

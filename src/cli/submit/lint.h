@@ -45,7 +45,7 @@ struct lint_answer {
 
 /* Everything that there is to say. The caller calls lint_answer_done. */
 void lint_ask(const struct lint_ask *ask, struct lint_answer *ret);
-void lint_answer_done(struct lint_answer *r);
+void lint_answer_done(struct lint_answer *r); /* what was found, and what the cluster presets */
 /* In words; `quiet`: only what looks wrong. */
 void lint_print(const struct lint_answer *r, bool quiet, struct str *out);
 /* One object of the list "files" (docs/lint.md). */

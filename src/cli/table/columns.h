@@ -62,7 +62,7 @@ struct format {
     const char *unknown;
     VEC(struct format_item) item;
 };
-void format_done(struct format *f);
+void format_done(struct format *f); /* columns; texts are the arena's */
 
 /* In any letter case; NULL = there is none. */
 const struct column *column_by_name(const struct column_table *t, const char *name);
@@ -86,6 +86,7 @@ const char *format_fields(const struct format *f, const char *always, struct are
 
 /* Appends the line of headers, each as wide as its column. */
 void format_print_header(const struct format *f, struct str *out);
+/* With its line break; a cell is cut to its width, but a number that would lie is not. */
 void format_print_row(const struct format *f, const struct cell_env *env, const void *record,
                       struct str *out);
 /* Pads or cuts a text to an item's width; appended. */

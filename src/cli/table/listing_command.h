@@ -114,7 +114,7 @@ struct listing {
  * listing_done. */
 int listing_main(struct listing *l, const struct listing_command *command, void *ctx, int argc,
                  char **argv);
-void listing_done(struct listing *l);
+void listing_done(struct listing *l); /* both arenas, and what is not printed */
 
 /* The date, if the listing is long or repeated and has a header. */
 void listing_date(struct listing *l);

@@ -17,6 +17,6 @@ struct store *reader_begin(struct reader *r, struct err *ret_err);
 /* After each reading. The store stays open for the next, unless there is none to write to: then it
  * was opened as it stood. */
 void reader_end(struct reader *r);
-void reader_done(struct reader *r);
+void reader_done(struct reader *r); /* closes the handle, if one is open */
 
 #endif

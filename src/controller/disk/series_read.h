@@ -17,6 +17,7 @@ struct series_ask {
 
 /* Who does not see the job is told the same as of one that never was. */
 void series_read(struct reader *store, struct series_ask *q);
+/* instead of rows; ends the question */
 void series_refuse(struct series_ask *q, enum refusal refusal, const char *detail);
 
 #endif

@@ -20,7 +20,7 @@ struct causes {
 void causes_add(struct causes *c, const uint32_t *uid, uint64_t rows);
 /* Each user is charged with their part of it (session_caused). */
 void causes_charge(struct sessions *s, const struct causes *c, int64_t cost_ns, int64_t took_us);
-void causes_clear(struct causes *c);
-void causes_done(struct causes *c);
+void causes_clear(struct causes *c); /* keeps the memory */
+void causes_done(struct causes *c);  /* the list */
 
 #endif

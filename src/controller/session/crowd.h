@@ -21,8 +21,8 @@ struct crowd_place {
     int64_t owed_ns; /* it was called, and has so much whoever else is served */
 };
 
-struct crowd *crowd_new(struct loop *l);
-void crowd_free(struct crowd *c); /* nobody must wait */
+struct crowd *crowd_new(struct loop *l); /* nobody waits */
+void crowd_free(struct crowd *c);        /* nobody must wait */
 
 /* May this one be served in this round? */
 bool crowd_may(const struct crowd *c, const struct crowd_place *p);

@@ -204,6 +204,7 @@ void seconds_add(struct str *out, int64_t us);
 struct str *row_begin(struct metrics *m, enum row_metric code, const struct str *labels);
 /* Whole rows, with their line break. */
 void row_i64(struct metrics *m, enum row_metric code, const struct str *labels, int64_t value);
+/* of a time in µs */
 void row_seconds(struct metrics *m, enum row_metric code, const struct str *labels, int64_t us);
 
 /* ---- metrics_jobs.c ---- */
@@ -225,6 +226,7 @@ bool metrics_partition(struct metrics *m, const struct core *c, const struct par
 const struct peer *metrics_reader(const struct metrics *m);
 /* Those of that name, zeroed where there were none; they live in the metrics' arena. */
 struct job_sums *metrics_sums(struct metrics *m, struct map_str *of, const char *name);
+/* Made where there is none yet; valid until the page ends. */
 struct part_sums *metrics_part_sums(struct metrics *m, const char *name);
 /* A sum with its place in the struct. */
 struct sum_row {
@@ -237,7 +239,9 @@ void metrics_job_sums(struct metrics *m);
 void metrics_node_sums(struct metrics *m);
 /* Those of each user, account or partition, as far as `most` lines go; false: they are done. */
 bool metrics_user_sums(struct metrics *m, size_t *most);
+/* Writes so many rows as *most allows, which it lowers; true: all are written. */
 bool metrics_account_sums(struct metrics *m, size_t *most);
+/* Likewise; `with_nodes`: what nodes of it are and do, too. */
 bool metrics_partition_sums(struct metrics *m, bool with_nodes, size_t *most);
 
 /* ---- metrics_sched.c ---- */

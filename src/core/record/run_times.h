@@ -23,6 +23,7 @@ struct run_times {
 
 /* What makes no sense is left out; NULL = none. */
 void run_times_parse(const char *text, struct run_times *ret);
+/* "limit:last:before" in seconds, joined by commas */
 void run_times_format(const struct run_times *t, struct str *out);
 /* One more of that limit ran so long. The limit that was used longest ago goes where there is no
  * room: it is returned, else -1. */

@@ -48,8 +48,9 @@ struct step_want {
 bool step_want_read(const struct msg_create_step *m, const struct job *job,
                     const struct alloc *held, struct arena *a, struct step_want *ret,
                     enum refusal *ret_refusal, struct str *detail);
-/* Forbids the nodes that lack what --constraint asks for. A sentence with the refusal. */
 struct core;
+/* Forbids the nodes that lack what --constraint asks for. Refused, with a sentence: it is none, it
+ * counts nodes, or no node of the job has that. */
 enum refusal step_features_forbid(const struct core *c, const struct job_request *r,
                                   const struct alloc *held, struct arena *a, struct step_want *want,
                                   struct str *detail);

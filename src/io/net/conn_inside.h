@@ -35,20 +35,23 @@ struct conn {
 
 /* conn.c: waits for what the connection can use now; ends it; ends it for a reason. */
 void conn_poll_update(struct conn *c);
+/* Closed at once; its `closed` comes from the loop, later. Nothing the second time. */
 void conn_end(struct conn *c);
+/* conn_end, with the reason; the first one stands */
 void conn_fail(struct conn *c, enum err_code code, const char *what);
 
 /* conn.c: around what the loop does for the connection, for ops->worked. True: this is the
  * outermost, which ends it. */
 bool conn_work_begin(struct conn *c);
-void conn_work_tell(struct conn *c);
-void conn_work_end(struct conn *c, bool began);
+void conn_work_tell(struct conn *c);            /* CPU time since the last to who counts it (ns) */
+void conn_work_end(struct conn *c, bool began); /* of what conn_work_begin began */
 
 /* conn_out.c: gives the socket what it takes; false when it takes no more now or has failed. Then
  * conn_out_written tells about the unsent bytes that went below the mark, and ends a connection
  * that waited only for its last bytes. conn_flush does both (a `later` of the loop). */
 bool conn_out_write(struct conn *c);
+/* Some of it has left: closes where that was wished, says `drained` where it was high. */
 void conn_out_written(struct conn *c);
-void conn_flush(void *ctx);
+void conn_flush(void *ctx); /* Of loop_later: writes what the kernel takes. */
 
 #endif

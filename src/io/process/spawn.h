@@ -58,8 +58,8 @@ void spawn_kill(struct spawn *s, int signo); /* to its process group */
  * reaped, by a pid_watch. */
 void spawn_free(struct spawn *s);
 
-/* "exited with 3", "was ended by signal 9 (Killed)", appended. */
 struct str;
+/* Of waitpid(2)'s status: "exited with 3", "was ended by signal 9 (Killed)", appended. */
 void spawn_status_text(int status, struct str *out);
 
 #endif

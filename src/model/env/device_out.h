@@ -41,7 +41,9 @@ struct device_entries {
  * so, and the evidence, which may be empty. The rest as device_outs_parse and device_out_format do
  * it. */
 bool device_entries_parse(const char *text, struct arena *a, struct device_entries *ret);
+/* Appended, ';' between entries; what of `why` would end one is made harmless. */
 void device_entry_format(const struct device_entry *d, struct str *out);
+/* NULL = not in it */
 const struct device_entry *device_entries_find(const struct device_entries *list, const char *kind,
                                                int32_t index);
 
@@ -57,6 +59,7 @@ struct device_outs {
 bool device_outs_parse(const char *text, struct arena *a, struct device_outs *ret);
 /* Appends one, after a ';' if there is something already. */
 void device_out_format(const struct device_out *d, struct str *out);
+/* NULL = not in it */
 const struct device_out *device_outs_find(const struct device_outs *list, const char *kind,
                                           int32_t index);
 /* For people: "gpu 2 is not used: process 4711 (python) still holds it", "process 4711 cannot be

@@ -64,7 +64,9 @@ struct device_list {
     struct device *v;
     size_t n;
 };
+/* What devices_format writes; ERR_INVALID names the piece. */
 bool devices_parse(const char *text, struct arena *a, struct device_list *ret, struct err *ret_err);
+/* "gpu:v100:0:16384:0-7:UUID|pci=…", joined by ';' */
 void devices_format(const struct device_list *list, struct str *out);
 /* "3=MIG-a,4=MIG-b": what a device must be called by where its number does not do; of number 3
  * "MIG-a". Empty: its number does. */

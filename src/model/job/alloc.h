@@ -42,10 +42,12 @@ struct alloc {
     size_t n;
 };
 
+/* nodes that have the same are folded */
 void alloc_format(const struct alloc *al, struct str *out);
 /* Everything in *ret lives in the arena. ERR_INVALID names the place. A gres is written
  * "gpu:v100=0,2". */
 bool alloc_parse(const char *text, struct arena *a, struct alloc *ret, struct err *ret_err);
+/* NULL = nothing of it; one by one */
 const struct alloc_node *alloc_find(const struct alloc *al, const char *node);
 
 #endif

@@ -26,7 +26,8 @@ struct job_ref {
      * who knows. */
     bool exact;
 };
+/* "42", "42_7", "42_[1-5]", "42+1", "42.0"; job_ref_done frees. ERR_INVALID shows these forms. */
 bool job_ref_parse(const char *text, struct job_ref *ret, struct err *ret_err);
-void job_ref_done(struct job_ref *r);
+void job_ref_done(struct job_ref *r); /* its indexes */
 
 #endif

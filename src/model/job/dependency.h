@@ -93,9 +93,9 @@ struct dep_truth {
 /* Of the whole list, by the status of its parts; an empty one is true. */
 struct dep_truth dependency_truth(const struct dependency_list *d);
 
-bool dep_compares(enum dep_compare how, int64_t a, int64_t b);
-bool dep_counts(enum dep_kind kind);    /* num… */
-bool dep_is_before(enum dep_kind kind); /* before… */
+bool dep_compares(enum dep_compare how, int64_t a, int64_t b); /* does `a how b` hold? */
+bool dep_counts(enum dep_kind kind);                           /* num… */
+bool dep_is_before(enum dep_kind kind);                        /* before… */
 /* Element for element, where both are arrays. */
 bool dep_pairs(const struct dependency *d);
 /* of a before…: what the job it names waits for. */

@@ -365,9 +365,9 @@ struct step {
 };
 extern const struct fields step_fields;
 
-/* "42", "42_7" for an array element, "42_[0-9%4]" for the pending rest of an array; appended to
- * out. */
 struct str;
+/* "42", "42_7" for an array element, "42_[0-9%4]" for the pending rest of an array, "42+1" for a
+ * component; appended to out. */
 void job_label(const struct job *j, struct str *out);
 /* The reservations it asked for; of one that asked for none the one that drew it, once it has
  * begun. NULL = none. */

@@ -17,8 +17,8 @@ struct pattern_env {
     const char *node, *user, *job_name;
 };
 
-/* Of the script of a job: its own file names. */
 struct job;
+/* Of the script of a job: its own file names. Borrows the record's texts. */
 struct pattern_env pattern_env_of_job(const struct job *j);
 
 /* Appends the name; what is no known letter stays as it is. A backslash anywhere turns replacement

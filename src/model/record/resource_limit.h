@@ -139,6 +139,7 @@ extern const struct fields limit_fields;
 
 /* Its key, from its other fields. */
 void limit_id_add(const struct limit *l, struct str *out);
+/* of its row in the store: owner, kind, resource */
 const char *limit_id(const struct limit *l, struct arena *a);
 /* Can it be bound to hours? Those on what runs can: a start within them is bound by it, and what
  * began before goes on. */

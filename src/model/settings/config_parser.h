@@ -85,8 +85,11 @@ bool config_error_at(const struct place *at, const char *what, struct err *ret_e
 bool config_topology_finish(struct parser *p, struct config *ret, struct err *ret_err);
 /* Takes the lines of a file. */
 bool config_file_parse(struct parser *p, const char *text, const char *file, struct err *ret_err);
+/* SwitchName= */
 bool config_switch_line(struct parser *p, const struct line *line, struct err *ret_err);
+/* BlockName= */
 bool config_block_line(struct parser *p, const struct line *line, struct err *ret_err);
+/* BlockSizes=: checked when the last line was read */
 bool config_block_sizes(struct parser *p, const struct line *line, struct err *ret_err);
 
 /* A line that starts with one of NodeName, PartitionName, NodeSet, DownNodes, FrontendName,

@@ -281,6 +281,6 @@ typedef const char *(*config_reader)(void *ctx, const char *path, struct arena *
  * is filled only on success. */
 bool config_parse(const char *text, const char *file, config_reader reader, void *ctx,
                   struct config *ret, struct err *ret_err);
-void config_done(struct config *c);
+void config_done(struct config *c); /* the arena that all of it lies in */
 
 #endif

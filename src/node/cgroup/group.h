@@ -52,6 +52,7 @@ struct cgroup_limits {
 
 /* "g7.2"; and back: false for folders that are not ours. */
 void step_cgroup_name(int64_t group, int64_t part, char name[CGROUP_NAME_BYTES]);
+/* "g7.0"; false: of another form */
 bool step_cgroup_name_parse(const char *name, int64_t *ret_group, int64_t *ret_part);
 
 /* Makes the groups of the step `name` ("JOB.ATTEMPT.STEP", or of step_cgroup_name) below the bases

@@ -41,6 +41,6 @@ void series_queue_sent(struct series_queue *q, uint64_t number);
 void series_queue_save(struct series_queue *q, bool now);
 /* From the file what an earlier daemon could not send. */
 void series_queue_read(struct series_queue *q);
-void series_queue_done(struct series_queue *q);
+void series_queue_done(struct series_queue *q); /* unsent blocks go; files stay */
 
 #endif

@@ -112,6 +112,7 @@ void gpu_asking(struct gpu_helper *h, const struct gpu *g);
 /* A sign that an event gave, at once, whatever was told before. */
 void gpu_sign_say(struct gpu_helper *h, const struct gpu *g, enum device_sign sign,
                   const char *why);
+/* a sign, and why, cut to its room */
 struct gpu_word gpu_word_of(enum device_sign sign, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* What a code means for a device that was asked for something that has to be known: WELL where it
@@ -194,6 +195,6 @@ void gpu_nvidia_sample_end(struct gpu_helper *h);
 void gpu_nvidia_events(struct gpu_helper *h);
 /* Of a whole GPU that can tell of XID errors; others are only asked. Called once a GPU. */
 void gpu_nvidia_events_register(struct gpu_helper *h, struct gpu *g);
-void gpu_nvidia_events_end(struct gpu_helper *h);
+void gpu_nvidia_events_end(struct gpu_helper *h); /* Nothing, where none are listened to. */
 
 #endif

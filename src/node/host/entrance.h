@@ -25,8 +25,8 @@ struct entrance_place {
     struct entrance_place *next;
 };
 
-struct entrance *entrance_new(struct loop *l);
-void entrance_free(struct entrance *e); /* no place is in use */
+struct entrance *entrance_new(struct loop *l); /* nobody waits */
+void entrance_free(struct entrance *e);        /* no place is in use */
 
 /* go(ctx) is called when it may begin: now, or later. */
 void entrance_take(struct entrance *e, struct entrance_place *p, uid_t uid, loop_fn go, void *ctx);

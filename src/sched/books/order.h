@@ -44,7 +44,7 @@ uint64_t order_key(enum sched_order order, const struct order_job *j);
 bool order_named(const char *name, enum sched_order *ret);
 /* False = no such name; *ret is as it was. */
 bool backfill_named(const char *name, enum sched_backfill *ret);
-bool promises_named(const char *name, enum sched_promises *ret);
+bool promises_named(const char *name, enum sched_promises *ret); /* "head", "aged", "all" */
 
 /* A simulator's own order. `key` says where a job stands (larger first), among those that may pass
  * a blocked one if `passing`; false: it must not start now. Jobs that differ in it must differ in

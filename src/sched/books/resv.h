@@ -33,7 +33,7 @@ struct window {
 /* What they keep: of all of them, after nodes, partitions or times changed, or of those that are
  * new or changed themselves. */
 void resv_settle(struct cluster *cl, bool all);
-void resvs_free(struct cluster *cl);
+void resvs_free(struct cluster *cl); /* at the end of the cluster */
 /* The windows that end after now_us, ascending; returns how many. */
 size_t resv_windows(const struct cluster *cl, const struct reservation *r, int64_t now_us,
                     struct window ret[WINDOWS_MAX]);

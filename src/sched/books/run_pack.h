@@ -18,6 +18,6 @@ struct run_pack {
 /* Made when it is not there or no longer right; good until the cluster changes. */
 const struct run_pack *run_pack_of(const struct cluster *cl, struct run *r);
 void run_pack_drop(struct run *r); /* it is no longer right */
-void run_pack_free(struct run *r);
+void run_pack_free(struct run *r); /* nothing where it is not packed */
 
 #endif

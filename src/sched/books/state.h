@@ -463,7 +463,7 @@ static inline int64_t *node_free(const struct cluster *cl, const struct snode *n
 
 /* node_state.c */
 struct group *group_make(struct cluster *cl, const struct node *n, const char *key);
-void group_free(struct group *g);
+void group_free(struct group *g); /* of no nodes any more */
 /* Load and devices from its holds, and its row of cluster.node.free */
 void node_recount(struct cluster *cl, struct snode *n);
 /* Loads and devices anew from the holds on it, after its group changed. */

@@ -198,7 +198,7 @@ struct placement {
 
 /* Of a cluster that is settled (cluster_settle) and does not change while the world is there. */
 struct world *world_new(const struct cluster *cl, int64_t now_us);
-void world_free(struct world *w);
+void world_free(struct world *w); /* NULL is allowed; what lies in the pass's arena stays */
 
 /* Can it start at start_us (now or later) and keep its resources until end_us? Fills *ret; if not,
  * only ret->missing, ret->capped and ret->takes. */
@@ -208,6 +208,7 @@ bool world_place(struct world *w, const struct to_place *what, int64_t start_us,
 /* Makes it so: as work from now on, or as a promise from start_us on. Returns its number. */
 uint32_t world_begin(struct world *w, const struct compiled *c, const struct placement *p,
                      uint64_t name, int64_t end_us);
+/* `p` is kept for it then, whoever comes later; its number in the agenda. `name`: the job's id. */
 uint32_t world_promise(struct world *w, const struct compiled *c, const struct placement *p,
                        uint64_t name, int64_t start_us, int64_t end_us);
 void world_undo(struct world *w, uint32_t job);   /* of work begun in this pass, the last first */

@@ -158,9 +158,11 @@ void lint_meaning(const struct option_row *row, const char *value, struct str *o
 
 /* Inside script/: only the reading, with what it finds; the looks at it. */
 void lint_read_alone(struct lint *l, const char *text, size_t len, int argc, char *const argv[]);
+/* line by line: directives, shell, late and misspelt ones */
 void lint_lines_look(struct lint *l, const char *name);
-void lint_values_look(struct lint *l);
+void lint_values_look(struct lint *l); /* what each option is set to, in its dialect */
+/* what they ask for together; `is_directory` may be NULL where no disk can be looked at */
 void lint_job_look(struct lint *l, lint_is_directory is_directory);
-void lint_others_look(struct lint *l);
+void lint_others_look(struct lint *l); /* directives of the other dialects that the script has */
 
 #endif

@@ -198,6 +198,7 @@ SETTER(set_yes_no);   /* enum tristate from yes and no */
 const struct option_row *option_row_at(const struct option_table *t, size_t index);
 /* The row must be one of the table. */
 size_t option_row_index(const struct option_table *t, const struct option_row *row);
+/* has the command that row? */
 bool option_row_is_of(const struct option_table *t, const struct option_row *row);
 /* The row of exactly that name or letter; NULL if the command has none. */
 const struct option_row *option_row_named(const struct option_table *t, const char *name);

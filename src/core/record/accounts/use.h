@@ -66,9 +66,9 @@ void uses_forget(struct core *c, enum limit_owner owner, uint32_t id);
 bool uses_decay(struct core *c, int64_t from_us, int64_t until_us);
 /* The tree changed. */
 void uses_sum(struct core *c);
-/* How long the run may still go on by its limit; USE_LONG without one. */
 #define USE_LONG (INT64_C(365) * 24 * 3600 * USEC_PER_SEC)
-/* 0 = past it; time suspended does not count */
+/* How long the run may still go on by its limit: 0 = past it, USE_LONG without one; time suspended
+ * is no time. */
 int64_t use_left_us(const struct jobrec *r, int64_t now_us);
 /* The use factor of a run's QOS, in millionths. */
 int64_t use_factor_e6(const struct core *c, const struct jobrec *r);

@@ -61,6 +61,6 @@ struct rsmi {
 
 /* False, with why, if there is no such library, or it cannot be used. */
 bool rsmi_open(struct rsmi *r, struct str *why);
-void rsmi_close(struct rsmi *r);
+void rsmi_close(struct rsmi *r); /* nothing where it was never opened */
 
 #endif

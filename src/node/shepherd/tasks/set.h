@@ -99,8 +99,9 @@ void task_set_follow(struct task_set *t, const char *address, const char *key);
  * where something else is waited for, task_set_let_go. */
 size_t task_set_wait_max(const struct task_set *t);
 size_t task_set_wait_for(struct task_set *t, struct pollfd *v);
+/* Reads outputs, writes input, sends; n must be task_set_wait_max. */
 void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n);
-void task_set_let_go(struct task_set *t);
+void task_set_let_go(struct task_set *t); /* sends it; whose stream has gone is noticed */
 
 /* A child ended: was it one of the tasks? Then task_set_tell_ends once all that ended are known,
  * and again at tell_at_us (unless 0): tasks that end at about the same time are told of
@@ -112,9 +113,10 @@ void task_set_tell_ends(struct task_set *t, bool oom, int64_t now_us);
 /* Is it a process that writes a file for us (file_writer.h)? Was it one, which has ended now? Does
  * any still run? Did one take something since that was asked? */
 bool task_set_writer_is(const struct task_set *t, pid_t pid);
+/* was it one that writes output files? */
 bool task_set_writer_reaped(struct task_set *t, pid_t pid);
-bool task_set_writes(const struct task_set *t);
-bool task_set_writers_moved(struct task_set *t);
+bool task_set_writes(const struct task_set *t);  /* is one alive? */
+bool task_set_writers_moved(struct task_set *t); /* since the last call */
 /* Are all tasks over (or will none ever run)? */
 bool task_set_over(const struct task_set *t);
 /* The wait status the step ends with: the highest exit code, else a signal. */
@@ -150,6 +152,8 @@ struct task_ends {
     int in, out, err, meet;
     const char *terminal; /* NULL = none */
 };
+/* In the new process: binding, limits, user, environment, exec(3). `groups_why`: errno of its
+ * control groups, 0 = it is in them. What fails is told through failure_fd. */
 _Noreturn void task_exec(const struct task_set *t, const struct task *task, size_t local_id,
                          const struct task_ends *ends, int groups_why);
 

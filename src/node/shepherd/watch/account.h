@@ -36,8 +36,8 @@ struct proc_account {
     size_t nchildren;
 };
 
-void account_open(struct proc_account *a, size_t ntasks);
-void account_close(struct proc_account *a);
+void account_open(struct proc_account *a, size_t ntasks); /* of nothing yet */
+void account_close(struct proc_account *a);               /* its lists; `a` may be opened again */
 
 /* A sample: begin, each process, end. */
 void account_begin(struct proc_account *a);

@@ -35,6 +35,8 @@ struct cap_sums {
     int64_t nodes, cpus, mem_mib;
     const int64_t *gres; /* by dimension */
 };
+/* Billing units by the partition's weights: their sum, or the greatest (MAX_TRES); CPUs without
+ * weights. Never below 0. */
 int64_t cap_billing(const struct cluster *cl, const struct spart *part,
                     const struct cap_sums *sums);
 /* Behind a copy of `before` the caps that the job counts against, each once: *ret_n of them. */

@@ -25,6 +25,6 @@ static inline bool qos_may_exceed(const struct sqos *q, enum qos_over what)
 {
     return q && (q->over & what);
 }
-void qos_book_free(struct cluster *cl);
+void qos_book_free(struct cluster *cl); /* at the end of the cluster */
 
 #endif

@@ -39,7 +39,7 @@ void victims_collect(const struct asker *a, victims *v);
 void lift(struct pass *p, struct victim *v);
 /* The victim has again what it had: it was lifted only to see whether that helps. */
 void put_back(struct pass *p, struct victim *v);
-void put_back_all(struct pass *p, victims *v);
+void put_back_all(struct pass *p, victims *v); /* they stay: their room is theirs again */
 /* Could it start now, with devices and sockets looked at? Fills a->at. */
 bool asker_fits(struct asker *a);
 /* Makes it so, by counts, for the rest of the pass. */
