@@ -11,7 +11,7 @@
 #define LOOK_PAUSE_MAX_US INT64_C(10000000) /* between looks, at most */
 
 struct watched {
-    int32_t index;
+    int32_t index; /* as the node numbers its devices */
     /* Clean: proven, and not given to anybody since; `why` and since_us are the evidence if it is
      * not. */
     struct health health;
@@ -20,9 +20,9 @@ struct watched {
     bool settled;
     /* Grows whenever it is given: what was seen of an earlier use proves nothing. */
     uint64_t use;
-    uint64_t job_id; /* had it last; 0 = not known */
-    uint32_t attempt;
-    uint32_t uid;
+    uint64_t job_id;          /* had it last; 0 = not known */
+    uint32_t attempt;         /* of the run that had it last */
+    uint32_t uid;             /* whose run it was */
     int64_t from_us;          /* since when it had it */
     int64_t since_us;         /* unproven or failed since */
     enum device_health dated; /* the state that `state_us` is about */
@@ -32,18 +32,18 @@ struct watched {
 };
 
 struct devices {
-    struct watched *v;
+    struct watched *v; /* owned; in the order of the node's devices */
     size_t n;
-    uint64_t seq; /* of `text` and `health` */
-    uint64_t first_seq;
-    char *text;        /* what is out, as node.devices_out; owned, never NULL */
-    char *health;      /* how each is, as node.device_health; owned, never NULL */
-    uint64_t told_seq; /* went to the controller on this connection */
-    bool urgent;       /* `text` has not; that one is in use or clean can wait for the next word */
-    bool looked;       /* once at all, so that `text` says what is true */
-    bool looking;      /* a look was asked for and is not answered */
-    int64_t due_us;    /* of the next look; INT64_MAX = none */
-    int64_t pause_us, pause_max_us;
+    uint64_t seq;       /* of `text` and `health` */
+    uint64_t first_seq; /* frames count on from it: a later daemon's are higher */
+    char *text;         /* what is out, as node.devices_out; owned, never NULL */
+    char *health;       /* how each is, as node.device_health; owned, never NULL */
+    uint64_t told_seq;  /* went to the controller on this connection */
+    bool urgent;        /* `text` has not; that one is in use or clean can wait for the next word */
+    bool looked;        /* once at all, so that `text` says what is true */
+    bool looking;       /* a look was asked for and is not answered */
+    int64_t due_us;     /* of the next look; INT64_MAX = none */
+    int64_t pause_us, pause_max_us; /* to the next look; doubled until pause_max_us */
 };
 
 struct turn;

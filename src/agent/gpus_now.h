@@ -15,7 +15,7 @@ struct gpu_doing {
 };
 
 struct gpus_now {
-    VEC(struct gpu_doing) v;
+    VEC(struct gpu_doing) v; /* as the last look saw them */
 };
 
 void gpus_now_done(struct gpus_now *g); /* the list */

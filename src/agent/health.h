@@ -47,9 +47,9 @@ enum device_sign {
 #define DOUBTS_MAX     2u /* so many in a row make it suspect */
 
 struct health {
-    enum device_health state;
-    bool returns;    /* broken or gone: its library says when it is well again */
-    uint32_t doubts; /* in a row */
+    enum device_health state; /* the worst that stands */
+    bool returns;             /* broken or gone: its library says when it is well again */
+    uint32_t doubts;          /* in a row */
 };
 
 /* True if the state changed. */

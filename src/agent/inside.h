@@ -9,31 +9,31 @@
 #include "agent/report.h"
 
 struct agent {
-    struct arena *node_arena;
-    struct node *node; /* as told in NODE_HELLO */
-    int64_t pid;
-    struct holdings held;
-    struct reports reports;
-    bool connected, welcomed;
-    bool has_welcome; /* settings below are there */
-    struct arena *welcome_arena;
-    struct msg_node_welcome welcome;
-    int64_t heartbeat_due_us;
-    bool clock_known;
-    int64_t clock_us; /* the wall clock less the one that is never set */
+    struct arena *node_arena;        /* texts of what the node has */
+    struct node *node;               /* as told in NODE_HELLO */
+    int64_t pid;                     /* of the daemon; NODE_HELLO tells it */
+    struct holdings held;            /* what runs, or has run and is not forgotten */
+    struct reports reports;          /* what is not acknowledged yet */
+    bool connected, welcomed;        /* to the controller; `welcomed`: and it knows this node */
+    bool has_welcome;                /* settings below are there */
+    struct arena *welcome_arena;     /* texts of `welcome` */
+    struct msg_node_welcome welcome; /* the settings that the controller sent */
+    int64_t heartbeat_due_us;        /* INT64_MAX = not connected */
+    bool clock_known;                /* the controller has told its time */
+    int64_t clock_us;                /* the wall clock less the one that is never set */
     struct devices devices;
-    bool hello_said;   /* on this connection */
-    bool node_changed; /* since it was told of */
-    int32_t load_centi;
+    bool hello_said;      /* on this connection */
+    bool node_changed;    /* since it was told of */
+    int32_t load_centi;   /* load average, hundredths, as measured last */
     int64_t free_mem_mib; /* as they were at the last heartbeat */
     struct gpus_now gpus;
 };
 
 /* One step of the machine at work. */
 struct turn {
-    struct agent *a;
-    int64_t now_us;
-    struct agent_effects *fx;
+    struct agent *a;          /* the machine */
+    int64_t now_us;           /* as the shell's clock shows it, all through the turn */
+    struct agent_effects *fx; /* appended to */
 };
 
 /* ---- effects (turn.c) ---- */

@@ -29,11 +29,11 @@ struct pmi_ops {
 };
 
 struct pmi_world {
-    const char *name; /* of the program, no other's */
-    const char *map;  /* pmi_map.h */
-    int32_t size;
+    const char *name;    /* of the program, no other's */
+    const char *map;     /* pmi_map.h */
+    int32_t size;        /* ranks of the step on all nodes */
     const int32_t *rank; /* of each task here; all texts and this live as long as the server */
-    size_t n;
+    size_t n;            /* of them, those of this node */
 };
 
 /* Copies `w`, borrows what it points to and `ops` until pmi_free; not NULL. */

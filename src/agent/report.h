@@ -10,17 +10,17 @@
 #include <stdint.h>
 
 struct report {
-    struct report *next;
+    struct report *next;   /* in the order of their numbers */
     struct msg_report msg; /* msg.usage.v points to `usage`, msg.detail is owned */
-    struct step usage;
-    char *node;      /* of usage, owned */
-    int64_t sent_us; /* last time; 0 = not yet on this connection */
+    struct step usage;     /* of the step, as measured last */
+    char *node;            /* of usage, owned */
+    int64_t sent_us;       /* last time; 0 = not yet on this connection */
 };
 
 struct reports {
     struct report *first, *last;
-    size_t n;
-    uint64_t next_seq;
+    size_t n;          /* that are not acknowledged */
+    uint64_t next_seq; /* number of the next */
 };
 
 /* 0 begins with 1: a sequence number is never 0 */

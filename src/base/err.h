@@ -25,7 +25,7 @@ enum err_code {
 };
 
 struct err {
-    enum err_code code;
+    enum err_code code;      /* ERR_NONE = no error */
     char text[ERR_TEXT_MAX]; /* one sentence, no newline or other control characters; cut to fit */
     /* Slurm's own words for it, which programs look for, one a line: commands print them before the
      * sentence. "" = none. */

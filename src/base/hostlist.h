@@ -12,7 +12,7 @@
 
 struct hostlist {
     char **name; /* owned */
-    size_t n;
+    size_t n;    /* names, in the order they were added until sorted */
     size_t cap;
 };
 

@@ -16,8 +16,8 @@ struct idrange {
 
 struct idset {
     struct idrange *range; /* owned; ascending, extents do not overlap */
-    size_t n, cap;
-    uint64_t count; /* members */
+    size_t n, cap;         /* ranges, and room for so many */
+    uint64_t count;        /* members */
 };
 
 #define IDSET_INIT ((struct idset){0})

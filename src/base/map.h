@@ -27,11 +27,11 @@ size_t map_u64_count(const struct map_u64 *m);
 /* `struct map_walk w = {0}; while (map_u64_next(m, &w)) { w.key, w.value }`. The current entry may
  * be deleted while walking, no other; entries added while walking are visited. */
 struct map_walk {
-    size_t place; /* private */
-    uint64_t seq; /* private */
-    uint64_t key;
-    const char *text;
-    void *value;
+    size_t place;     /* private */
+    uint64_t seq;     /* private */
+    uint64_t key;     /* of a map by number */
+    const char *text; /* of a map by text: the key, the map's own */
+    void *value;      /* of the entry at hand */
 };
 /* False: there are no more. */
 bool map_u64_next(const struct map_u64 *m, struct map_walk *w);

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 struct merge_sort {
-    char *from, *to; /* of this pass; private, as all the rest */
-    void *v;
+    char *from, *to;         /* of this pass; private, as all the rest */
+    void *v;                 /* what is sorted, in place when it is done */
     size_t n, size, width;   /* width: runs so long are in order */
     size_t low, left, right; /* the pair at hand, and what is left of its two runs */
     int (*order)(const void *a, const void *b); /* as of qsort */

@@ -10,7 +10,7 @@
 struct str {
     char *data; /* owned; NULL while empty and never grown */
     size_t len; /* bytes, without the NUL */
-    size_t cap;
+    size_t cap; /* bytes at `data` */
 };
 
 #define STR_INIT ((struct str){0})
@@ -35,8 +35,8 @@ char *str_take(struct str *s);
 
 /* A piece of somebody else's text. */
 struct span {
-    const char *data;
-    size_t len;
+    const char *data; /* borrowed, not NUL-terminated */
+    size_t len;       /* bytes */
 };
 struct span span_of(const char *text);                /* NULL is empty; without its NUL */
 struct span span_trim(struct span s);                 /* without blanks and tabs at both ends */

@@ -14,9 +14,9 @@ bool loop_error(struct err *ret_err, int uv_code, const char *what);
 /* Calls fn(ctx) in the next round; may be taken back. For "never inside the function that started
  * it". */
 struct later {
-    loop_fn fn; /* NULL = not waiting */
-    void *ctx;
-    struct later *next, *prev;
+    loop_fn fn;                /* NULL = not waiting */
+    void *ctx;                 /* of fn */
+    struct later *next, *prev; /* a ring */
 };
 /* Nothing if it waits already. */
 void loop_later(struct loop *l, struct later *one, loop_fn fn, void *ctx);

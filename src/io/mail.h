@@ -43,8 +43,8 @@ void mailer_send(struct mailer *m, uint32_t uid, const char *to, const char *sub
 /* And what its job did: reporter is asked, as the user, before the mail leaves; without an answer
  * the mail leaves as it is. A picture is in it only where the whole message is ours to make. */
 struct mail_about {
-    const char *job; /* "42_7"; NULL = nothing is asked */
-    uint32_t gid;
+    const char *job;   /* "42_7"; NULL = nothing is asked */
+    uint32_t gid;      /* primary group of uid */
     bool samples_come; /* wait some seconds for the last of its samples */
     /* NAME=VALUE, NULL-terminated: further variables of `program`, which has no others than
      * io/process/site_env.h says. NULL = none. */

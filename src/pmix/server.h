@@ -21,7 +21,7 @@
 #define PMIX_FD 3
 
 struct pmix_job {
-    const char *name, *dir;
+    const char *name, *dir;    /* of the step, and where its files may be */
     int32_t size, nodes, node; /* tasks; nodes; which this is */
     const int32_t *node_of;    /* each rank */
     const char *const *host;   /* each node, no two the same */

@@ -6,8 +6,8 @@
 #include "reading/chart.h"
 
 struct chart_group {
-    const struct series_value *value;
-    VEC(const struct curve *) of; /* one at least; they live as long as the curves */
+    const struct series_value *value; /* that all of its curves are of */
+    VEC(const struct curve *) of;     /* one at least; they live as long as the curves */
 };
 struct chart_groups {
     VEC(struct chart_group) v; /* by value, then as the curves are */

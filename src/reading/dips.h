@@ -5,7 +5,7 @@
 #include "reading/curves.h"
 
 struct stretch {
-    int64_t from_ms, to_ms;
+    int64_t from_ms, to_ms; /* of the epoch; the end is not of it */
 };
 
 struct dips {

@@ -8,7 +8,8 @@
 /* One GPU of the job; curves that there are not are NULL. */
 struct look_gpu {
     const char *node; /* as the node gave it */
-    int32_t number;
+    int32_t number;   /* as the node numbers it */
+    /* NULL = it has none such, as of all */
     const struct curve *util, *sm, *mem, *throttle, *clock, *temp, *power, *ecc;
     const struct curve *work;  /* what says best whether it was at work: util, of an instance sm */
     struct figures f, sm_f;    /* of work and sm */
@@ -20,22 +21,23 @@ struct look_gpu {
 struct look_node {
     const char *name;
     double cpus, mem_mib; /* that it has there; 0 = not known */
+    /* NULL = it has none such, as of all */
     const struct curve *cpu, *rss, *swap, *read, *write, *psi_cpu, *psi_mem, *psi_io;
 };
 
 struct look {
-    const struct curves *curves;
+    const struct curves *curves; /* borrowed, as the job is */
     const struct job *job;
     const struct civil_zone *zone;
-    struct reading *to;
+    struct reading *to;     /* where findings go */
     int64_t from_ms, to_ms; /* first and last sample */
     VEC(struct look_gpu) gpu;
     VEC(struct look_node) node;
     struct stretch phase[READING_PHASES]; /* at least one */
-    double phase_mean[READING_PHASES];
-    size_t nphases;
-    bool phases_of_gpus; /* else of CPUs */
-    bool needs_cpus;     /* a finding says to use more of them: none says to give them back */
+    double phase_mean[READING_PHASES];    /* percent of use of GPUs, or of CPUs */
+    size_t nphases;                       /* 1 = it does the same all the time */
+    bool phases_of_gpus;                  /* else of CPUs */
+    bool needs_cpus; /* a finding says to use more of them: none says to give them back */
 };
 
 /* NULL = the job had no node of that name, or nothing was measured there. */

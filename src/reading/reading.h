@@ -49,10 +49,10 @@ struct finding {
 };
 
 struct reading {
-    VEC(struct finding) found; /* what matters most first */
-    size_t samples;            /* most of a curve */
-    struct stretch phase[READING_PHASES];
-    size_t nphases; /* 0 = it had one */
+    VEC(struct finding) found;            /* what matters most first */
+    size_t samples;                       /* most of a curve */
+    struct stretch phase[READING_PHASES]; /* in order of time, without gaps */
+    size_t nphases;                       /* 0 = it had one */
 };
 
 /* The values that it looks at (curves.wants). */

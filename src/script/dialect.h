@@ -26,8 +26,8 @@ struct dialect_site dialect_site_standard(void);               /* of the default
 
 /* While one request becomes options of sbatch. */
 struct dialect_out {
-    struct submit_options *o;
-    enum option_source source;
+    struct submit_options *o;  /* what is filled in */
+    enum option_source source; /* of the options at hand */
     const struct option_env *env;
     struct arena *a;
     struct str *warnings; /* a line each */

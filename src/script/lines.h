@@ -19,11 +19,11 @@ struct script_line {
 /* Zeroed but for `rest`, and `reads`: whose directives are read, as those of LSF and PBS go on
  * where a line ends in a backslash. */
 struct script_lines {
-    struct span rest;
+    struct span rest; /* not read yet */
     enum dialect reads;
-    bool goes_on; /* the line before does, as a directive */
-    unsigned number, first_command;
-    struct span heredoc; /* the word that ends it; len 0 = in none */
+    bool goes_on;                   /* the line before does, as a directive */
+    unsigned number, first_command; /* of the line read last; of the first command, 0 = none yet */
+    struct span heredoc;            /* the word that ends it; len 0 = in none */
 };
 /* Lines of here-documents, and continued ones, are marked. False: that was all. */
 bool script_line_next(struct script_lines *s, struct script_line *ret);

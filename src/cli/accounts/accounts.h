@@ -17,7 +17,7 @@
 
 /* What carries limits: an association or a QOS. */
 struct sacctmgr_owner {
-    VEC(const struct limit *) limit;
+    VEC(const struct limit *) limit; /* that it sets itself */
     const struct sacctmgr_owner *up; /* whose limits for users hold here too; NULL = nobody's */
 };
 
@@ -31,8 +31,8 @@ struct assoc_view {
 
 /* A QOS, as it stands in the book. */
 struct qos_view {
-    struct sacctmgr_owner owner;
-    const struct qos *q; /* the record */
+    struct sacctmgr_owner owner; /* its limits; nobody's above */
+    const struct qos *q;         /* the record */
 };
 
 /* All of accounting at one moment, read in one go. Records live in the arena of the command. */
@@ -57,14 +57,14 @@ struct sacctmgr {
     const char *qos_file;  /* loaded with, or without, a file of accounts: one request */
     struct client *client; /* opened when first needed */
     const char *cluster;   /* its name; learned with the connection */
-    bool immediate, noheader, quiet, readonly, associations, oneliner;
-    enum json_form json; /* --json or --yaml */
-    char parsable;       /* 'p', 'P' or 0 */
-    int verbose;         /* how often -v was given */
-    bool trial;          /* changes are tried and not made; nobody is asked */
-    bool interactive;    /* the prompt */
-    bool leave;          /* quit was said */
-    int rc;              /* exit status so far */
+    bool immediate, noheader, quiet, readonly, associations, oneliner; /* -i: nobody is asked */
+    enum json_form json;                                               /* --json or --yaml */
+    char parsable;                                                     /* 'p', 'P' or 0 */
+    int verbose;                                                       /* how often -v was given */
+    bool trial;       /* changes are tried and not made; nobody is asked */
+    bool interactive; /* the prompt */
+    bool leave;       /* quit was said */
+    int rc;           /* exit status so far */
 };
 
 /* The connection, or NULL after an error was printed. */
@@ -224,7 +224,7 @@ enum sacctmgr_key {
 
 /* A word of the command line: a condition, or something to set. */
 struct spec {
-    enum sacctmgr_key key;
+    enum sacctmgr_key key; /* which, of KEYS */
     bool is_limit;
     enum resource_limit limit; /* is_limit */
     const char *tres;          /* GrpCPUs=4 and its like: the resource; else NULL */
@@ -238,9 +238,9 @@ struct spec {
  * (modify). */
 enum spec_mode { SPECS_WHERE, SPECS_MIXED, SPECS_SET };
 struct specs {
-    enum entity entity;
-    enum spec_mode mode;
-    VEC(struct spec) where, set;
+    enum entity entity;          /* what the line is about */
+    enum spec_mode mode;         /* whether "set" stands among the words */
+    VEC(struct spec) where, set; /* in the order they were given */
 };
 
 const char *entity_word(enum entity entity); /* "association" */
@@ -275,8 +275,8 @@ bool specs_match(const char *list, const char *word);
 
 /* A line of a listing of accounts, users, associations, QOS. */
 struct account_row {
-    const struct book *book;
-    const struct account *account;
+    const struct book *book;       /* all of it, for what a column looks up */
+    const struct account *account; /* NULL = the row is of none, as of the next three */
     const struct account_user *user;
     const struct assoc_view *assoc;
     const struct qos_view *qos;
@@ -289,10 +289,10 @@ struct account_row {
 
 /* A table of columns under `format` (NULL = the default), on stdout. */
 struct table_out {
-    struct sacctmgr *s;
+    struct sacctmgr *s; /* for messages */
     struct format format;
     struct cell_env env;
-    struct str out;
+    struct str out; /* not yet printed */
 };
 /* The items of format=, with sacctmgr's words for the columns of all its listings. False after an
  * error was printed. */
@@ -333,10 +333,10 @@ void accounts_json(struct sacctmgr *s, const struct book *b, const struct accoun
                    size_t n, enum entity entity);
 /* One document's frame: the key of its list, each record by `each`, the end. */
 struct json_list {
-    struct sacctmgr *s;
+    struct sacctmgr *s; /* for the form, JSON or YAML */
     const struct book *book;
     struct json_out out;
-    struct str text;
+    struct str text; /* what `out` writes */
 };
 /* of an object with the one list `key` */
 void json_list_begin(struct json_list *l, struct sacctmgr *s, const struct book *b,
@@ -352,7 +352,7 @@ void assoc_short_json(struct json_list *l, const struct assoc *a);
 
 struct changes {
     struct sacctmgr *s;
-    VEC(struct account_change) change;
+    VEC(struct account_change) change; /* in the order they are to be made */
     struct str said;    /* what will be done, in Slurm's words; printed before the question */
     const char *warned; /* what the controller said of a part last: it is said once */
     bool guarded;       /* whoever may change none of the kind is not told that there is none */
@@ -383,16 +383,16 @@ void changes_commit(struct changes *c, const char *none);
  * lists that grow or shrink apart, as Slurm allows = beside +=. False after an error was
  * printed. */
 struct sacctmgr_given {
-    struct assoc assoc;
+    struct assoc assoc; /* values of what `fields` names, as of `qos` */
     struct qos qos;
     const char *fields; /* set with "=" */
     /* "qos", "flags" or "preempt" that += names, and -= */
     const char *more[2];
     struct assoc assoc_more[2];
     struct qos qos_more[2];
-    struct record_list limits;
-    bool no_usage;
-    struct str said; /* "  MaxJobs       = 4\n" */
+    struct record_list limits; /* set; -1 takes one back */
+    bool no_usage;             /* RawUsage=0: what was used is forgotten */
+    struct str said;           /* "  MaxJobs       = 4\n" */
 };
 /* *ret is overwritten; settings_done follows even where it failed. What it is made of is the
  * arena's. */

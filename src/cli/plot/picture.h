@@ -14,9 +14,9 @@ void picture_json(const struct curves *c, const struct job *j, struct str *out);
 
 enum picture_theme { PICTURE_AUTO, PICTURE_LIGHT, PICTURE_DARK }; /* AUTO: as the viewer's is */
 struct picture {
-    const struct curves *curves;
+    const struct curves *curves; /* borrowed, as the job is */
     const struct job *job;
-    int64_t from_ms, to_ms;
+    int64_t from_ms, to_ms;      /* of the epoch; what is outside is not drawn */
     const struct stretch *phase; /* of the job, shaded */
     size_t nphases;              /* 0 = none is */
 };

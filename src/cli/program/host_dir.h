@@ -9,8 +9,8 @@
 
 /* What DIR/host.conf says; texts in the arena. */
 struct host_dir {
-    const char *controller, *cluster, *id;
-    const char *node; /* NULL: a login host */
+    const char *controller, *cluster, *id; /* host:port; the cluster's name; this host's number */
+    const char *node;                      /* NULL: a login host */
 };
 
 /* False: no host.conf. */

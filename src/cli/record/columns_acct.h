@@ -8,7 +8,7 @@
 
 /* A line of sacct: a job, or one of its steps. */
 struct acct_row {
-    const struct job *job;
+    const struct job *job;   /* of a step: the job that it is of */
     const struct step *step; /* NULL = the job itself */
 };
 
@@ -21,7 +21,7 @@ void acct_help_format_print(void);
 
 /* cell_env.more of this table. */
 struct acct_env {
-    const char *cluster;
+    const char *cluster;    /* its name, for the column of that name */
     int64_t from_us, to_us; /* --truncate; 0 = off */
     /* What AdminComment shows where there is none; NULL = nothing. */
     const struct jobstats *jobstats;

@@ -13,9 +13,9 @@
 /* What the summaries of a listing are made of. */
 struct jobstats {
     const struct step *const *step; /* in the order of their jobs' ids */
-    size_t nsteps;
+    size_t nsteps;                  /* of `step` */
     const struct node *const *node; /* their names and devices; for how much memory GPUs have */
-    size_t nnodes;
+    size_t nnodes;                  /* of `node` */
 };
 
 /* Appended; nothing of a job that is not over, or never began. */

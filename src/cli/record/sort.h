@@ -7,11 +7,11 @@
 
 struct sort_key {
     const struct column *column;
-    bool down;
+    bool down; /* largest first */
 };
 
 struct sort {
-    VEC(struct sort_key) key;
+    VEC(struct sort_key) key; /* the first decides */
 };
 
 /* Letters of squeue -S, '-' before one for the other way round; false names what is none. */

@@ -12,8 +12,8 @@
 
 /* Jobs and their steps, by id. */
 struct past_jobs {
-    VEC(const struct job *) job;
-    VEC(const struct step *) step;
+    VEC(const struct job *) job;   /* former runs, too */
+    VEC(const struct step *) step; /* sorted by job and step */
     /* past_runs_read: beside each job, what is known of it now; and is there any, with runs or
      * without? */
     VEC(const struct job *) now;

@@ -7,9 +7,9 @@
 #include "reading/reading.h"
 
 struct seen {
-    struct curves curves; /* joined */
-    struct reading reading;
-    bool fetched; /* false: a controller that keeps none, or is of an earlier release */
+    struct curves curves;   /* joined */
+    struct reading reading; /* what was found in them */
+    bool fetched;           /* false: a controller that keeps none, or is of an earlier release */
 };
 
 /* Of shorter ones there are too few samples. */

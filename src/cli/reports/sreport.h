@@ -117,14 +117,14 @@ struct capacity spells_capacity(const spell_vec *spells, const char *tres, int64
 /* SIZE: a use, in a report of sizes. */
 enum cell_kind { CELL_TEXT, CELL_USE, CELL_SIZE, CELL_COUNT };
 struct report_column {
-    const char *key; /* word of format= */
-    size_t least;    /* letters of it that must be given */
-    const char *header;
-    int width; /* negative: to the left */
+    const char *key;    /* word of format= */
+    size_t least;       /* letters of it that must be given */
+    const char *header; /* as printed, cut to the width */
+    int width;          /* negative: to the left */
     enum cell_kind kind;
 };
 struct report_cell {
-    const char *text;
+    const char *text;   /* CELL_TEXT; NULL = empty */
     int64_t amount, of; /* CELL_USE: units × seconds, and of how many; CELL_COUNT: the count */
 };
 #define REPORT_CELLS 24
@@ -132,13 +132,14 @@ struct report_row {
     struct report_cell cell[REPORT_CELLS]; /* by the number of the column */
 };
 struct sreport_report {
-    struct sreport *s;
-    const struct report_column *column;
-    int ncolumn; /* of the table */
+    struct sreport *s;                  /* for units and messages */
+    const struct report_column *column; /* the caller's */
+    int ncolumn;                        /* of the table */
+    /* by place: number of the column, and its width */
     int shown[REPORT_CELLS * 2], width[REPORT_CELLS * 2];
-    int nshown;                /* columns of `format`, by number in `shown` */
-    bool widest[REPORT_CELLS]; /* by the number: may be wider than it is, for its numbers */
-    VEC(struct report_row) row;
+    int nshown;                 /* columns of `format`, by number in `shown` */
+    bool widest[REPORT_CELLS];  /* by the number: may be wider than it is, for its numbers */
+    VEC(struct report_row) row; /* in the order they are printed */
 };
 /* `format`: NULL = `standard`. Unknown columns are said, and left out. */
 void report_init(struct sreport_report *r, struct sreport *s, const struct report_column *columns,
@@ -174,9 +175,9 @@ void report_reservations(struct sreport *s, int n, char **word);
 
 /* The tree of accounts, those that jobs name and sacctmgr does not know below its root. */
 struct account_node {
-    const char *name;
-    int depth;
-    size_t up; /* its place in the list; 0 = the root, which comes first */
+    const char *name; /* in the command's arena */
+    int depth;        /* root has 0 */
+    size_t up;        /* its place in the list; 0 = the root, which comes first */
 };
 typedef VEC(struct account_node) account_tree;
 /* In the order of the tree. */

@@ -10,7 +10,7 @@
  * printed. */
 struct resv_found {
     struct arena *a;
-    VEC(struct reservation *) v;
+    VEC(struct reservation *) v; /* copies, in the arena */
 };
 /* *f is overwritten; records live in the arena. False after an error was printed. */
 bool scontrol_reservations_load(struct scontrol *s, struct resv_found *f);

@@ -11,12 +11,12 @@
 
 struct scontrol {
     struct arena *a;
-    struct client *client; /* opened when first needed */
-    bool oneliner, all, quiet, future;
-    enum json_form json;
-    int details; /* -d, -dd */
-    int rc;      /* exit status so far */
-    bool leave;  /* interactive: quit was said */
+    struct client *client;             /* opened when first needed */
+    bool oneliner, all, quiet, future; /* of options without a value */
+    enum json_form json;               /* --json, --yaml */
+    int details;                       /* -d, -dd */
+    int rc;                            /* exit status so far */
+    bool leave;                        /* interactive: quit was said */
 };
 
 /* The connection, or NULL after "WHAT: Unable to contact slurm controller …" and where it should be
@@ -90,7 +90,7 @@ void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list)
 
 /* One record, fields in lines as Slurm breaks them; -o puts all of it into one line. */
 struct record_text {
-    struct str text;
+    struct str text;      /* all of it, printed at the end */
     bool oneliner, fresh; /* fresh: nothing stands on the line yet */
 };
 void record_begin(struct record_text *r, bool oneliner); /* empty; record_print frees */

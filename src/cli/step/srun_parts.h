@@ -13,12 +13,12 @@
 #include <stddef.h>
 
 struct launch {
-    struct submit_command line;
-    struct allocation al;
-    struct step_ask *step;
-    struct step_run_ask run;
+    struct submit_command line;   /* the command line, read */
+    struct allocation al;         /* the job, had or made */
+    struct step_ask *step;        /* one for each component */
+    struct step_run_ask run;      /* what step_run gets */
     struct srun_streams *streams; /* of each component */
-    const char *prolog, *epilog;
+    const char *prolog, *epilog;  /* --prolog, --epilog; NULL = none */
     /* Which component of the line each step is of; NULL = the one of its number. */
     const size_t *comp_of;
     struct step *made; /* the steps, once they are */

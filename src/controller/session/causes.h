@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 struct turn_cause {
-    uint32_t uid;
+    uint32_t uid;  /* who asked for it */
     uint64_t rows; /* stored for that user */
 };
 struct causes {
-    VEC(struct turn_cause) v;
-    uint64_t rows; /* of all, also of what nobody asked for */
+    VEC(struct turn_cause) v; /* one for each user, small lists */
+    uint64_t rows;            /* of all, also of what nobody asked for */
 };
 
 /* So many more rows; uid NULL: nobody asked for them. */

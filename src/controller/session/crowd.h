@@ -16,7 +16,7 @@ struct crowd; /* opaque */
 struct crowd_place {
     struct crowd *crowd;              /* in which it waits */
     struct crowd_place *next, **link; /* link: NULL = it does not wait */
-    loop_fn fn;
+    loop_fn fn;                       /* called with ctx, from the loop */
     void *ctx;
     int64_t owed_ns; /* it was called, and has so much whoever else is served */
 };

@@ -53,7 +53,7 @@ int64_t share_pause(const struct user_share *s);
 /* The caller's memory, zeroed at first: it stays where it is while it waits. */
 struct share_wait {
     struct share_wait *next, **link; /* link: NULL = it does not wait */
-    loop_fn fn;
+    loop_fn fn;                      /* called with ctx */
     void *ctx;
 };
 /* Calls fn from the loop when the user's turn comes, once; `w` that waits already goes on

@@ -9,7 +9,7 @@ typedef VEC(struct job_ref) job_ref_vec;
 /* ---- pending.c: waiting jobs as they are shown ---- */
 struct part_cpu {
     const struct partrec *part;
-    int32_t cpus;
+    int32_t cpus; /* jobs have of its nodes */
 };
 struct part_cpus {
     VEC(struct part_cpu) seen; /* partitions looked up in this query */

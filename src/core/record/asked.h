@@ -6,7 +6,7 @@
 
 /* The words of a list, as list_has reads it; owned. `of` NULL (no list) = all will do. */
 struct asked_words {
-    struct map_str *of;
+    struct map_str *of; /* NULL = everything is asked for */
 };
 struct asked_words asked_words_read(const char *list); /* NULL: no list */
 /* nothing was asked for: everything is meant */

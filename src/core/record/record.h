@@ -324,7 +324,7 @@ int64_t due_signal(const struct core *c, const struct jobrec *r);
 /* Later it could not end by its deadline. */
 int64_t due_latest_start(const struct jobrec *r);
 struct limit_mail {
-    uint32_t type;
+    uint32_t type;   /* a bit of enum mail_type */
     int64_t percent; /* of the time limit */
 };
 #define LIMIT_MAILS 3

@@ -17,7 +17,7 @@ struct run_time {
     int64_t before_last_s; /* 0 = there was none */
 };
 struct run_times {
-    struct run_time v[RUN_TIMES_MOST];
+    struct run_time v[RUN_TIMES_MOST]; /* the shortest limit first */
     size_t n;
 };
 

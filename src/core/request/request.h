@@ -9,10 +9,11 @@ typedef enum refusal (*job_act)(struct core *c, struct jobrec *r, const struct j
                                 void *ctx, const char **detail);
 /* A request that does the same to each of the jobs it names, or that fit. */
 struct sweep_kind {
-    enum message_kind kind;
-    job_act act;
+    enum message_kind kind; /* of the requests that are done so */
+    job_act act;            /* to one job; what it refuses is told with its number */
     /* Of what `act` gets, made of the message by `fill`; the message and the arena outlive it. */
     size_t ctx_size;
+    /* reads the request once, before the first job */
     bool (*fill)(const struct core *c, void *ctx, const void *body, struct err *ret_err);
     void (*done)(void *ctx); /* NULL = nothing to be freed */
     /* Where no jobs are named; *looks: what it took is added, where it was more than usual. */

@@ -119,7 +119,7 @@ const struct step *step_queue_find(const struct jobrec *r, int64_t step_id);
 /* An ended step leaves memory: how it ended stays known, and what it used. */
 void step_queue_gone(struct jobrec *r, const struct step *s);
 struct gone_use {
-    int64_t user_us, system_us, energy_mj;
+    int64_t user_us, system_us, energy_mj; /* CPU time; energy in mJ */
 };
 const struct gone_use *step_queue_gone_use(const struct jobrec *r); /* NULL: none left */
 void step_queue_free(struct jobrec *r); /* with its records; the job has none then */

@@ -57,7 +57,7 @@ struct conn_ops {
 
 /* Who is at the other end of a Unix socket, as the kernel says (SO_PEERCRED). */
 struct conn_peer {
-    bool known;
+    bool known; /* else none of the next is */
     uid_t uid;
     gid_t gid;
     pid_t pid;

@@ -12,9 +12,10 @@ enum conn_state { CONN_OPEN, CONN_CLOSING, CONN_GONE };
 struct conn {
     struct loop *loop;
     uv_poll_t poll;
-    int fd;
+    int fd;     /* closed when the state is CONN_GONE */
     int polled; /* events the poll watches now */
     enum conn_state state;
+    /* nothing is read; written when the socket takes it; more unsent than it should be */
     bool paused, writable_wanted, was_high;
     const struct conn_ops *ops;
     void *ctx;
@@ -23,14 +24,14 @@ struct conn {
     int64_t half_us; /* since when `in` is the beginning of a frame */
     /* The thread's clock when work for it began, or was told; 0 = none is under way. */
     int64_t work_ns;
-    struct str out;
-    size_t out_sent;              /* bytes of `out` that the socket took */
-    size_t unsent_max, frame_max; /* bytes; a peer that goes beyond is ended */
-    uint64_t bytes_in, bytes_out, frames_in;
+    struct str out;                          /* not yet written */
+    size_t out_sent;                         /* bytes of `out` that the socket took */
+    size_t unsent_max, frame_max;            /* bytes; a peer that goes beyond is ended */
+    uint64_t bytes_in, bytes_out, frames_in; /* since it was made */
     struct err why;
-    struct later flush, gone, more;
-    struct timer *linger;
-    struct tls *tls; /* NULL: plain */
+    struct later flush, gone, more; /* calls from the loop that are due */
+    struct timer *linger;           /* how long a closing one waits for its last bytes */
+    struct tls *tls;                /* NULL: plain */
 };
 
 /* conn.c: waits for what the connection can use now; ends it; ends it for a reason. */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct program_list {
-    char **path;
+    char **path; /* owned, each */
     size_t n;
 };
 

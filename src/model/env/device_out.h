@@ -20,21 +20,21 @@
 
 struct device_out {
     const char *kind; /* "gpu" */
-    int32_t index;
-    bool failed;
-    int64_t since_us;
-    const char *why; /* never NULL */
+    int32_t index;    /* as the node numbers it */
+    bool failed;      /* else it is unproven */
+    int64_t since_us; /* wall clock */
+    const char *why;  /* never NULL */
 };
 
 /* What both texts are made of: "gpu:2:WORD:1790000000000000:process 4711 (python) still holds
  * it". */
 struct device_entry {
     const char *kind, *word, *why; /* none is NULL */
-    int32_t index;
+    int32_t index;                 /* as the node numbers it */
     int64_t since_us;
 };
 struct device_entries {
-    struct device_entry *v;
+    struct device_entry *v; /* in the arena */
     size_t n;
 };
 /* node.device_health: each device with the word of its health (agent/health.h), since when it is
@@ -51,7 +51,7 @@ const struct device_entry *device_entries_find(const struct device_entries *list
 bool device_out_is_process(const struct device_out *d);
 
 struct device_outs {
-    struct device_out *v;
+    struct device_out *v; /* in the arena */
     size_t n;
 };
 

@@ -7,11 +7,11 @@
 #include "model/env/job_env.h"
 
 struct env_maker {
-    const struct job_env *e;
+    const struct job_env *e; /* the whole, of which `job` is at hand */
     const struct job *job;
     const struct alloc_node *here; /* NULL if the allocation does not name the node */
     struct map_str *set;           /* names already written */
-    struct str *out;
+    struct str *out;               /* "NAME=value", each ended by NUL */
 };
 
 /* The caller frees .set. */

@@ -16,9 +16,9 @@ void array_format_pending(const struct idset *ids, uint32_t limit, bool all, str
 
 /* A job as people name it in a list: ID, ID_TASK, ID_[tasks], ID+OFFSET, ID.STEP, ID_TASK.STEP. */
 struct job_ref {
-    uint64_t job_id;
-    uint32_t task_id; /* NO_TASK = none given */
-    bool has_step;
+    uint64_t job_id;    /* of an array: the array's */
+    uint32_t task_id;   /* NO_TASK = none given */
+    bool has_step;      /* then step_id */
     int64_t step_id;    /* STEP_BATCH … when has_step */
     int32_t het_offset; /* -1 = none given */
     struct idset tasks; /* ID_[…]: owned; empty otherwise */

@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 struct pattern_env {
-    uint64_t job_id, array_job_id; /* array_job_id 0: no array, %A is the job id */
-    uint32_t array_task_id;        /* NO_TASK: %a becomes 4294967294 as Slurm's does */
-    int64_t step_id;               /* STEP_BATCH: %J is the job id alone */
-    int32_t node_index, task;      /* %n, %t */
-    const char *node, *user, *job_name;
+    uint64_t job_id, array_job_id;      /* array_job_id 0: no array, %A is the job id */
+    uint32_t array_task_id;             /* NO_TASK: %a becomes 4294967294 as Slurm's does */
+    int64_t step_id;                    /* STEP_BATCH: %J is the job id alone */
+    int32_t node_index, task;           /* %n, %t */
+    const char *node, *user, *job_name; /* NULL = not known: the letter gives nothing */
 };
 
 struct job;

@@ -107,10 +107,10 @@ extern const struct enum_names resource_limit_names;
 struct resource_limit_row {
     const char *word, *others; /* of sacctmgr */
     uint32_t owners;           /* ON_ bits */
-    enum limit_unit unit;
-    enum limit_scope scope;
-    enum limit_counts counts;
-    const char *heading;
+    enum limit_unit unit;      /* how its value is written */
+    enum limit_scope scope;    /* whose jobs are counted together */
+    enum limit_counts counts;  /* what of them */
+    const char *heading;       /* of sacctmgr's listings */
     int width;
     const char *doc;
 };

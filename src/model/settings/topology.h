@@ -14,11 +14,11 @@ struct topo_row {
     const char *name;
     const char *nodes;    /* as written; NULL = not given */
     const char *switches; /* children */
-    bool block;
+    bool block;           /* of blocks; else a switch */
 };
 struct topology {
     struct topo_row *row;
-    size_t n;
+    size_t n; /* in the order of the file */
     /* BlockSizes=18,36: nodes of a block, and of groups of consecutive blocks. */
     const char *block_sizes;
 };

@@ -21,7 +21,7 @@ enum cgroup_file {
 
 /* All zero: none is open. Numbers are of descriptors, plus 1. */
 struct cgroup_files {
-    int memory[CGROUP_FILE_KINDS];
+    int memory[CGROUP_FILE_KINDS]; /* descriptors + 1; 0 = not open, as of all */
     int tasks[CGROUP_FILES_MAX];
     int procs;
 };

@@ -20,9 +20,9 @@ struct entrance; /* opaque */
 struct entrance_place {
     enum { ENTRANCE_NONE, ENTRANCE_WAITS, ENTRANCE_BEGINS } state;
     struct entrance_user *user;
-    loop_fn go;
+    loop_fn go; /* called with ctx when it may begin */
     void *ctx;
-    struct entrance_place *next;
+    struct entrance_place *next; /* of the same user */
 };
 
 struct entrance *entrance_new(struct loop *l); /* nobody waits */

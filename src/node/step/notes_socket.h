@@ -20,7 +20,7 @@ int notes_accept(int listening);
 int notes_connect(int steps_fd);
 
 struct notes_sender {
-    pid_t pid;
+    pid_t pid; /* checked by the kernel */
     uid_t uid;
 };
 

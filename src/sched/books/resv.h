@@ -10,23 +10,23 @@
 
 /* What it keeps on one node (node ≥ number of nodes: a licence). */
 struct rpart {
-    uint32_t node;
-    bool whole;
-    uint32_t n;
+    uint32_t node;             /* number */
+    bool whole;                /* all of it is kept */
+    uint32_t n;                /* of `cpu` */
     struct use use[NEEDS_MAX]; /* where not whole */
 };
 
 struct sresv {
-    uint32_t number;      /* place in cluster.resv, plus 1 */
-    struct reservation r; /* texts in arena */
-    struct arena *arena;
+    uint32_t number;        /* place in cluster.resv, plus 1 */
+    struct reservation r;   /* texts in arena */
+    struct arena *arena;    /* texts and lists of it */
     VEC(struct rpart) part; /* ascending by node; made when the cluster is settled */
     uint64_t *nodes;        /* bitmap; NULL = its jobs may use any (FLEX, ANY_NODES) */
     bool made;              /* part and nodes are those of r */
 };
 
 struct window {
-    int64_t start_us, end_us;
+    int64_t start_us, end_us; /* the end is not of it */
 };
 #define WINDOWS_MAX 64 /* times of a recurring reservation that are looked ahead */
 

@@ -9,10 +9,10 @@ struct pack_take {
     uint32_t first, n; /* amounts: run_pack.use[first … first+n) */
 };
 struct run_pack {
-    uint64_t version; /* of the configuration it was made for; 0 = it must be made anew */
-    uint32_t part;    /* place of its partition, plus 1; 0 = not known */
-    VEC(struct pack_take) take;
-    VEC(struct use) use;
+    uint64_t version;           /* of the configuration it was made for; 0 = it must be made anew */
+    uint32_t part;              /* place of its partition, plus 1; 0 = not known */
+    VEC(struct pack_take) take; /* node by node */
+    VEC(struct use) use;        /* of all of them, one behind the other */
 };
 
 /* Made when it is not there or no longer right; good until the cluster changes. */

@@ -6,9 +6,9 @@
 
 /* What is taken on a node during one pass, on top of what really runs there. */
 struct exact {
-    uint16_t *load;
-    char *taken; /* by slot: in this pass */
-    uint64_t *dev_job;
+    uint16_t *load;    /* by slot, as snode.load */
+    char *taken;       /* by slot: in this pass */
+    uint64_t *dev_job; /* by device, as snode.dev_job */
 };
 
 struct exacts; /* opaque: of the nodes touched in a pass */

@@ -40,7 +40,7 @@ bool outlook_holds(struct world *w, uint32_t node);
  * ascending. */
 struct outlook_walk {
     struct world *w;
-    struct outlook *p;
+    struct outlook *p; /* the node's */
     int64_t limit_us;
     size_t rise, drop, first, end; /* stretches; the window holds those from `first` before `end` */
 };

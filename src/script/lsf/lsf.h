@@ -16,9 +16,9 @@ struct lsf_request {
     int32_t slots, slots_max, whole_hosts, ptile, cores, plane; /* plane: span[block=N] */
     bool one_host, cyclic, exclusive;
     int64_t mem_kib, limit_kib, tmp_mib; /* rusage[mem], -M */
-    enum lsf_mem_per mem_per;
+    enum lsf_mem_per mem_per;            /* whose the memory is */
     int32_t min_cpus, max_switches;
-    const char *licences;
+    const char *licences; /* as ours: "matlab:2" */
     /* GPUs: "2", "V100:2" */
     int32_t gpus, gpus_per_socket;
     bool gpus_per_task;
@@ -59,7 +59,7 @@ struct lsf_request {
         int resource;
         int64_t bytes;
     } ulimit[4];
-    size_t nulimit;
+    size_t nulimit; /* of `ulimit` */
     bool mail_begin, mail_end, mail_fail;
     bool keep_output; /* of sbatch: output files that are not named are Slurm's */
     bool help, version, lint;

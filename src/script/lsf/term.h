@@ -9,7 +9,7 @@
 /* "name OP value"; op "" where there is none. */
 struct lsf_term {
     struct span name, value;
-    char op[3];
+    char op[3]; /* "==", ">=", …; "" = none */
 };
 
 /* False: it begins with an operator, or has nothing behind it. Quotes around a value go. */

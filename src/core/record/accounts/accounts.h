@@ -17,8 +17,8 @@ struct assocrec {
 };
 
 struct qosrec {
-    struct qos q; /* texts interned */
-    limit_list limit;
+    struct qos q;     /* texts interned */
+    limit_list limit; /* in the order of kinds */
     /* With the flag Relative what its limits are worth, in their order (relative.c); else none */
     VEC(int64_t) worth;
 };

@@ -33,7 +33,7 @@ enum job_reason minutes_alone(const struct core *c, const struct jobrec *r, cons
  * the planner would start it the same way again. */
 struct minutes_start {
     struct jobrec *r;
-    const struct plan_start *s;
+    const struct plan_start *s; /* where it would start, and when */
 };
 /* May these start together (a job, or components)? Else each of them is told the reason and why in
  * words. */

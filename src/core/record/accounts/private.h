@@ -13,7 +13,7 @@ bool may_see_nodes(const struct core *c, const struct peer *peer);
 bool may_see_partitions(const struct core *c, const struct peer *peer);
 /* Of who asks, for all reservations of an answer; `peer` must outlive it. */
 struct resv_sight {
-    const struct peer *peer;
+    const struct peer *peer;   /* NULL = not known */
     bool all;                  /* not private, or an operator */
     VEC(const char *) account; /* that the user is in */
 };

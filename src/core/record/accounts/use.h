@@ -21,7 +21,7 @@ struct userec {
     int64_t wall_ms;     /* wall clock time */
     int64_t loaded_us;   /* of a stored row: decayed until then */
     bool own;            /* charged itself, and stored; else the sum of those below it */
-    bool unsaved;
+    bool unsaved;        /* its row is made when the event ends */
 };
 
 /* ---- use.c ---------------------------------------------------------------------------------- */

@@ -24,19 +24,19 @@ struct task_file {
     int fd;                 /* then: to the writer; -1 = none, or it has all */
     struct file_turn *turn; /* while the tasks are forked; NULL = none */
     bool turn_first;
-    const char *path;
+    const char *path; /* as it was opened; NULL = no file */
     struct str begun; /* of a line, without its end yet */
     struct str late;  /* lines that it does not take yet */
 };
 
 struct task {
-    int32_t id;            /* number in the step */
-    const char *cpus;      /* NULL = those of the step */
-    const char *gpus;      /* NULL = those of the step */
-    const char *mem_nodes; /* NULL = any */
-    pid_t pid;             /* 0 = not started */
-    int status;
-    bool ended, told;
+    int32_t id;                /* number in the step */
+    const char *cpus;          /* NULL = those of the step */
+    const char *gpus;          /* NULL = those of the step */
+    const char *mem_nodes;     /* NULL = any */
+    pid_t pid;                 /* 0 = not started */
+    int status;                /* wait status, once it has ended */
+    bool ended, told;          /* `told`: and its command knows */
     int out_fd, err_fd, in_fd; /* ours; -1 = none (any more) */
     uint64_t in_done;          /* of the input, bytes written to it, or meant for another */
     bool in_end;               /* no more comes for it alone */
@@ -45,8 +45,8 @@ struct task {
 
 /* Input for one task alone (sattach --input-filter). */
 struct input_part {
-    uint64_t from, to;
-    int32_t task;
+    uint64_t from, to; /* bytes of the input */
+    int32_t task;      /* whose it is; below 0: of all */
 };
 
 struct task_set_ops {
@@ -62,14 +62,15 @@ struct task_set {
     int failure_fd; /* where its tasks' processes say why they could not be set up */
     const struct task_set_ops *ops;
     void *ctx;
-    struct task *task;
+    struct task *task; /* owned, of n */
     size_t n;
     struct stream stream[1 + FOLLOWERS_MAX]; /* the command's, then those of sattach */
-    size_t nstreams;
-    struct arena *arena;          /* of `what` */
-    struct msg_stream_tasks what; /* what runs */
-    bool ends;                    /* it was told to: its notices say so */
-    bool asked;                   /* for `what` */
+    size_t nstreams;                         /* in use */
+    struct arena *arena;                     /* of `what` */
+    struct msg_stream_tasks what;            /* what runs */
+    bool ends;                               /* it was told to: its notices say so */
+    bool asked;                              /* for `what` */
+    /* all tasks were started; the command's stream has gone */
     bool launched, owner_gone, singletons_checked;
     bool detached;            /* no command: the plan says what runs, files take what it writes */
     int64_t tell_at_us;       /* ends that are not told yet; 0 = there are none */
@@ -78,13 +79,13 @@ struct task_set {
     struct str input;         /* from byte input_from on */
     uint64_t input_from;
     bool input_end;
-    struct input_part *part; /* in order */
-    size_t nparts;
-    struct file_turn *turns; /* while the tasks are forked */
-    struct file_writer *writers;
-    bool writers_moved; /* took something since that was asked */
-    struct meet *meet;  /* tasks of an MPI program; NULL = are not */
-    int aborted_code;   /* it ended itself, with this exit code; 0 = did not */
+    struct input_part *part;     /* in order */
+    size_t nparts;               /* of `part` */
+    struct file_turn *turns;     /* while the tasks are forked */
+    struct file_writer *writers; /* processes that write output files; NULL = none */
+    bool writers_moved;          /* took something since that was asked */
+    struct meet *meet;           /* tasks of an MPI program; NULL = are not */
+    int aborted_code;            /* it ended itself, with this exit code; 0 = did not */
 };
 
 /* Reads the tasks from the plan and connects to the command. False: why. */
@@ -149,8 +150,8 @@ void terminal_size_set(int fd, int32_t rows, int32_t columns);
 /* task.c: in the new process of a task; descriptors are its own ends, groups_why is of
  * step_cgroup_fork. */
 struct task_ends {
-    int in, out, err, meet;
-    const char *terminal; /* NULL = none */
+    int in, out, err, meet; /* descriptors of the task's side; -1 = none */
+    const char *terminal;   /* NULL = none */
 };
 /* In the new process: binding, limits, user, environment, exec(3). `groups_why`: errno of its
  * control groups, 0 = it is in them. What fails is told through failure_fd. */

@@ -32,8 +32,8 @@ int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t
                     int64_t mem_mib, const int64_t *gres);
 /* What so much costs in the partition, in whole units. NULL = one that is not known: 1 a CPU. */
 struct cap_sums {
-    int64_t nodes, cpus, mem_mib;
-    const int64_t *gres; /* by dimension */
+    int64_t nodes, cpus, mem_mib; /* of a start, over all its nodes */
+    const int64_t *gres;          /* by dimension */
 };
 /* Billing units by the partition's weights: their sum, or the greatest (MAX_TRES); CPUs without
  * weights. Never below 0. */

@@ -10,14 +10,14 @@ struct victim {
     struct run *run;
     enum preempt_mode mode;
     int64_t lost; /* CPU seconds; with youngest_first seconds */
-    int64_t cpus;
+    int64_t cpus; /* that come free with it */
 };
 typedef VEC(struct victim) victims;
 
 /* Who wants room: a job, or all components of a heterogeneous one, which start together. */
 struct asker {
     struct pass *p;
-    const struct entry *e;
+    const struct entry *e; /* for whom room is made */
     const struct het *het; /* NULL = a job of one piece */
     u32_vec at;            /* nodes of the last placement that was tried */
 };
