@@ -46,26 +46,26 @@ enum agent_event_kind {
 /* A device to look at, and what to look for. */
 #define LOOK_STEPS_MAX 32u
 struct look_step {
-    uint64_t job_id;
+    uint64_t job_id; /* a step that had the device */
     uint32_t attempt;
-    int64_t step_id;
+    int64_t step_id; /* STEP_BATCH = the script */
 };
 struct device_look {
-    int32_t index;
+    int32_t index;   /* as the node numbers its devices */
     uint64_t use;    /* to be repeated in the answer */
     uint64_t job_id; /* had it last; 0 = not known */
     uint32_t uid;    /* of that job */
     int64_t from_us; /* since when it had it: processes that are older are not its; 0 = not known */
     struct look_step step[LOOK_STEPS_MAX]; /* that go on and may hold it */
-    uint32_t nsteps;
+    uint32_t nsteps;                       /* of `steps` */
 };
 
 /* What was seen of it. */
 struct device_seen {
     int32_t index;
     uint64_t use;
-    enum device_sign sign;
-    const char *why; /* the evidence, if it is not clean */
+    enum device_sign sign; /* ill, well, or nothing to say */
+    const char *why;       /* the evidence, if it is not clean */
 };
 
 /* What the processes of a step use of the node's GPUs, together. */
@@ -73,20 +73,20 @@ struct gpu_used {
     uint64_t job_id;
     uint32_t attempt;
     int64_t step_id;
-    int32_t util; /* percent, summed over GPUs */
-    int64_t mem_bytes;
+    int32_t util;      /* percent, summed over GPUs */
+    int64_t mem_bytes; /* its processes' own */
     int64_t energy_mj; /* since the last time */
 };
 
 /* What one of them does; -1 = not told. */
 struct gpu_now {
     int32_t index;
-    int32_t util; /* percent */
-    int64_t mem_bytes, power_mw;
-    int64_t energy_mj; /* since the last time; 0 = not told */
-    int64_t own_bytes; /* beyond what is in use of one that nobody has; 0 = not known */
-    bool idle;         /* it can be found out, and it does nothing */
-    bool explained;    /* the steps' parts of all that are in `used` */
+    int32_t util;                /* percent */
+    int64_t mem_bytes, power_mw; /* of the whole device; both -1 = not told */
+    int64_t energy_mj;           /* since the last time; 0 = not told */
+    int64_t own_bytes;           /* beyond what is in use of one that nobody has; 0 = not known */
+    bool idle;                   /* it can be found out, and it does nothing */
+    bool explained;              /* the steps' parts of all that are in `used` */
 };
 
 struct agent_event {
@@ -96,16 +96,16 @@ struct agent_event {
     int64_t mono_us;
     const struct message *msg; /* AGENT_MESSAGE */
     const struct note *note;   /* as said above */
-    bool ok;
+    bool ok;                   /* did it work? `text`: why not */
     const char *text;
-    int32_t load_centi;
+    int32_t load_centi; /* load average, hundredths */
     int64_t free_mem_mib;
     const struct device_seen *seen;
-    size_t nseen;
+    size_t nseen; /* of a look, or of what came by itself */
     const struct gpu_used *used;
-    size_t nused;
+    size_t nused; /* of the steps that use GPUs */
     const struct gpu_now *gpus;
-    size_t ngpus;
+    size_t ngpus; /* of the node's, whoever uses them */
 };
 
 enum agent_effect_kind {
@@ -140,10 +140,10 @@ struct agent_effect {
     struct message msg;              /* body lives in the effects' arena */
     const struct msg_launch *launch; /* valid until the next agent_step */
     const struct job *job;           /* likewise */
-    struct note note;
-    int64_t kill_wait_us;
-    const char *why;
-    int32_t signal;
+    struct note note;                /* which step it is about */
+    int64_t kill_wait_us;            /* between TERM and KILL */
+    const char *why;                 /* for people and records; NULL = no reason */
+    int32_t signal;                  /* AGENT_SIGNAL: its number here */
     uint32_t streams;
     bool batch;  /* to the batch shell alone */
     bool of_job; /* all of the job are told */
@@ -152,18 +152,18 @@ struct agent_effect {
     bool accepts;
     const char *text;
     const struct device_look *look;
-    size_t nlook;
+    size_t nlook; /* devices to look at */
 };
 
 struct agent_effects {
-    struct arena *arena;
+    struct arena *arena; /* texts of all of them; freed with them */
     struct agent_effect *v;
-    size_t n, cap;
+    size_t n, cap; /* room in `v` */
 };
 /* Empty; reset by the caller before each step, freed by agent_effects_done. */
 void agent_effects_init(struct agent_effects *fx);
 void agent_effects_reset(struct agent_effects *fx); /* empties, keeps memory */
-void agent_effects_done(struct agent_effects *fx);
+void agent_effects_done(struct agent_effects *fx);  /* the arena that all of them lie in, too */
 
 /* `self` is the node as it describes itself in NODE_HELLO (copied); pid is the daemon's; first_seq
  * numbers the first report and must be above any number an earlier daemon of the node used (the
@@ -171,7 +171,7 @@ void agent_effects_done(struct agent_effects *fx);
 struct agent *agent_new(const struct node *self, int64_t pid, uint64_t first_seq);
 /* The longest time between two looks at devices that are not clean, if it is not to be 10 s. */
 void agent_look_every(struct agent *a, int64_t us);
-void agent_free(struct agent *a);
+void agent_free(struct agent *a); /* NULL is allowed */
 /* The node has changed (a device came or went, something is missing). The controller is told by the
  * AGENT_CHANGED that is to follow. */
 void agent_set_node(struct agent *a, const struct node *self);

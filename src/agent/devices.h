@@ -11,7 +11,7 @@
 #define LOOK_PAUSE_MAX_US INT64_C(10000000) /* between looks, at most */
 
 struct watched {
-    int32_t index;
+    int32_t index; /* as the node numbers its devices */
     /* Clean: proven, and not given to anybody since; `why` and since_us are the evidence if it is
      * not. */
     struct health health;
@@ -20,9 +20,9 @@ struct watched {
     bool settled;
     /* Grows whenever it is given: what was seen of an earlier use proves nothing. */
     uint64_t use;
-    uint64_t job_id; /* had it last; 0 = not known */
-    uint32_t attempt;
-    uint32_t uid;
+    uint64_t job_id;          /* had it last; 0 = not known */
+    uint32_t attempt;         /* of the run that had it last */
+    uint32_t uid;             /* whose run it was */
     int64_t from_us;          /* since when it had it */
     int64_t since_us;         /* unproven or failed since */
     enum device_health dated; /* the state that `state_us` is about */
@@ -32,18 +32,18 @@ struct watched {
 };
 
 struct devices {
-    struct watched *v;
+    struct watched *v; /* owned; in the order of the node's devices */
     size_t n;
-    uint64_t seq; /* of `text` and `health` */
-    uint64_t first_seq;
-    char *text;        /* what is out, as node.devices_out; owned, never NULL */
-    char *health;      /* how each is, as node.device_health; owned, never NULL */
-    uint64_t told_seq; /* went to the controller on this connection */
-    bool urgent;       /* `text` has not; that one is in use or clean can wait for the next word */
-    bool looked;       /* once at all, so that `text` says what is true */
-    bool looking;      /* a look was asked for and is not answered */
-    int64_t due_us;    /* of the next look; INT64_MAX = none */
-    int64_t pause_us, pause_max_us;
+    uint64_t seq;       /* of `text` and `health` */
+    uint64_t first_seq; /* frames count on from it: a later daemon's are higher */
+    char *text;         /* what is out, as node.devices_out; owned, never NULL */
+    char *health;       /* how each is, as node.device_health; owned, never NULL */
+    uint64_t told_seq;  /* went to the controller on this connection */
+    bool urgent;        /* `text` has not; that one is in use or clean can wait for the next word */
+    bool looked;        /* once at all, so that `text` says what is true */
+    bool looking;       /* a look was asked for and is not answered */
+    int64_t due_us;     /* of the next look; INT64_MAX = none */
+    int64_t pause_us, pause_max_us; /* to the next look; doubled until pause_max_us */
 };
 
 struct turn;
@@ -52,7 +52,7 @@ struct turn;
 
 extern const char devices_not_looked[]; /* why of what no look has been answered for */
 struct watched *watched_find(const struct devices *d, int32_t index); /* NULL: there is none */
-bool watched_is_clean(const struct watched *w);
+bool watched_is_clean(const struct watched *w); /* proven so, not merely not known to be ill */
 /* By what is done with it, not by a sign: healthy, so far. */
 void watched_set(struct watched *w, enum device_health state);
 void watched_why_set(struct watched *w, const char *why); /* copied; NULL: none */
@@ -71,7 +71,7 @@ void devices_set(struct devices *d, const struct node *self);
 /* No devices yet, nothing due; first_seq: the age of what is said first, above that of the life
  * before (0 = 1). */
 void devices_init(struct devices *d, uint64_t first_seq);
-void devices_done(struct devices *d);
+void devices_done(struct devices *d); /* all lists and texts; not `d` */
 
 /* A step is to begin: what it has of them is not clean any more. LATER: one of them has to be
  * looked at first, since a step of the same job had it; REFUSED: one may not be given. Both change
@@ -90,6 +90,8 @@ void devices_give_back(struct turn *t, const struct held_step *s);
 bool devices_proven(const struct turn *t, const struct held_step *s);
 
 void devices_look(struct turn *t); /* now, if there is something to look at */
+/* What the shell saw of devices: the answer to a look that was asked for, or an event between
+ * looks. May send hello, prove steps' ends and announce what changed. */
 void devices_seen(struct turn *t, const struct agent_event *ev);
 void devices_learn_failed(struct turn *t, const char *failed); /* from the controller */
 /* The same: broken ones may be well again. */

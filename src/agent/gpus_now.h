@@ -15,10 +15,10 @@ struct gpu_doing {
 };
 
 struct gpus_now {
-    VEC(struct gpu_doing) v;
+    VEC(struct gpu_doing) v; /* as the last look saw them */
 };
 
-void gpus_now_done(struct gpus_now *g);
+void gpus_now_done(struct gpus_now *g); /* the list */
 /* A sample for each step that has GPUs and runs. */
 void gpus_used(struct turn *t, const struct agent_event *ev);
 /* For the controller (model/record/gpu_use.h), in the turn's arena; NULL = it is not known. */

@@ -47,9 +47,9 @@ enum device_sign {
 #define DOUBTS_MAX     2u /* so many in a row make it suspect */
 
 struct health {
-    enum device_health state;
-    bool returns;    /* broken or gone: its library says when it is well again */
-    uint32_t doubts; /* in a row */
+    enum device_health state; /* the worst that stands */
+    bool returns;             /* broken or gone: its library says when it is well again */
+    uint32_t doubts;          /* in a row */
 };
 
 /* True if the state changed. */
@@ -58,7 +58,7 @@ bool health_note(struct health *h, enum device_sign sign);
 bool health_is_failed(const struct health *h);
 /* It may be given to nobody now, whatever is found on it: suspect, broken or gone. */
 bool health_is_ill(const struct health *h);
-const char *health_word(enum device_health state);
-const char *device_sign_word(enum device_sign sign);
+const char *health_word(enum device_health state);   /* as it stands in frames */
+const char *device_sign_word(enum device_sign sign); /* likewise */
 
 #endif

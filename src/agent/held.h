@@ -36,34 +36,35 @@ struct held_step {
     uint64_t job_id;
     uint32_t attempt;
     int64_t step_id;
-    enum held_state state;
-    bool doomed;         /* TERMINATE came before its shepherd could be told */
-    bool exit_reported;  /* EXITED (not clean), LOST or FAILED went out */
-    bool release_wanted; /* the controller waits for RELEASED */
-    bool released;       /* RELEASED went out, or was implied by a clean EXITED */
-    int64_t pid;         /* of its shepherd; 0 = not known */
-    struct note end;     /* kind EXITED once its end is known */
-    bool lost;           /* the end is not known and never will be */
-    int64_t kill_wait_us;
-    char *why; /* of the TERMINATE; owned */
-    uint32_t unacknowledged;
-    struct arena *arena; /* launch below lives in it; NULL = none kept */
-    struct msg_launch *launch;
-    struct idset gpus; /* that it has here */
+    enum held_state state;     /* how far it has come */
+    bool doomed;               /* TERMINATE came before its shepherd could be told */
+    bool exit_reported;        /* EXITED (not clean), LOST or FAILED went out */
+    bool release_wanted;       /* the controller waits for RELEASED */
+    bool released;             /* RELEASED went out, or was implied by a clean EXITED */
+    int64_t pid;               /* of its shepherd; 0 = not known */
+    struct note end;           /* kind EXITED once its end is known */
+    bool lost;                 /* the end is not known and never will be */
+    int64_t kill_wait_us;      /* between TERM and KILL, as the controller asked */
+    char *why;                 /* of the TERMINATE; owned */
+    uint32_t unacknowledged;   /* reports of it that the controller has not confirmed */
+    struct arena *arena;       /* launch below lives in it; NULL = none kept */
+    struct msg_launch *launch; /* owned; NULL = it was here before this daemon */
+    struct idset gpus;         /* that it has here */
     struct {
+        /* how often it was looked at, and how often with a utilisation */
         int64_t samples, util_samples;
-        int64_t util_sum, mem_sum_kib;
+        int64_t util_sum, mem_sum_kib; /* of percents, and of KiB: their means are sum / samples */
         int32_t util_max;
         int64_t mem_max_bytes;
-        int64_t energy_mj;
-    } gpu;       /* what its processes used of the GPUs, since this daemon knows it */
-    char *stuck; /* what of it outlives SIGKILL, in words; NULL = nothing known; owned */
-    int64_t stuck_pid, stuck_since_us;
+        int64_t energy_mj; /* so far */
+    } gpu;                 /* what its processes used of the GPUs, since this daemon knows it */
+    char *stuck;           /* what of it outlives SIGKILL, in words; NULL = nothing known; owned */
+    int64_t stuck_pid, stuck_since_us; /* a process that KILL did not end; 0 = none */
     bool found;             /* at the daemon's start: `gpus` may be empty though it has some */
     bool prolog_first;      /* WAITING: the prolog comes next */
     int64_t prove_until_us; /* WAITING, PROVING: so long it is waited for */
     char *release_why;      /* of the RELEASED that follows; owned */
-    struct held_step *next_of_job;
+    struct held_step *next_of_job; /* NULL = the last */
 };
 
 #define HELD_ENDED_MAX 4096u
@@ -72,12 +73,12 @@ struct held_step {
 struct ended_step {
     uint64_t job_id;
     uint32_t attempt;
-    int64_t step_id;
+    int64_t step_id; /* of that run */
 };
 
 /* A job that has been here: its prolog ran, its epilog has yet to. */
 struct visit {
-    uint32_t attempt;
+    uint32_t attempt; /* of the run whose launch is awaited */
     struct arena *arena;
     struct msg_launch *launch; /* its first, without script and environment */
 };
@@ -85,19 +86,19 @@ struct visit {
 /* Steps by job, in the order they came. */
 struct holdings {
     struct map_u64 *by_job; /* job id → first struct held_step of the job */
-    size_t count;
+    size_t count;           /* steps that are held */
     /* Job id → highest attempt that is over here, for the last HELD_ENDED_MAX jobs. */
     struct map_u64 *ended;
     VEC(uint64_t) ended_jobs; /* ring of their ids */
-    size_t ended_at;
+    size_t ended_at;          /* place in the ring of the next to be forgotten */
     /* Ring: srun steps that are over, the last HELD_ENDED_MAX. */
     VEC(struct ended_step) ended_steps;
-    size_t ended_step_at;
+    size_t ended_step_at;  /* likewise */
     struct map_u64 *visit; /* job id → struct visit, where the site has a prolog or epilog */
 };
 
-void held_init(struct holdings *h);
-void held_done(struct holdings *h);
+void held_init(struct holdings *h); /* empty; held_done frees */
+void held_done(struct holdings *h); /* with every step that is held */
 /* NULL = nothing of it is held. Valid until it is removed. */
 struct held_step *held_find(const struct holdings *h, uint64_t job_id, uint32_t attempt,
                             int64_t step_id);
@@ -111,9 +112,10 @@ void held_remove(struct holdings *h, struct held_step *s);
 /* Steps one after another: `struct held_walk w = {0}; while (held_next(h, &w)) w.step`. Steps may
  * be removed while walking. */
 struct held_walk {
-    struct map_walk at;
+    struct map_walk at; /* the job */
     struct held_step *step, *next;
 };
+/* The next step in any order that stays, as w->step; `w` is zeroed before the first call. */
 bool held_next(const struct holdings *h, struct held_walk *w);
 /* Does another step of that start of the job still have processes here? */
 bool held_has_others(const struct holdings *h, const struct held_step *s);

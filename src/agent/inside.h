@@ -9,31 +9,31 @@
 #include "agent/report.h"
 
 struct agent {
-    struct arena *node_arena;
-    struct node *node; /* as told in NODE_HELLO */
-    int64_t pid;
-    struct holdings held;
-    struct reports reports;
-    bool connected, welcomed;
-    bool has_welcome; /* settings below are there */
-    struct arena *welcome_arena;
-    struct msg_node_welcome welcome;
-    int64_t heartbeat_due_us;
-    bool clock_known;
-    int64_t clock_us; /* the wall clock less the one that is never set */
+    struct arena *node_arena;        /* texts of what the node has */
+    struct node *node;               /* as told in NODE_HELLO */
+    int64_t pid;                     /* of the daemon; NODE_HELLO tells it */
+    struct holdings held;            /* what runs, or has run and is not forgotten */
+    struct reports reports;          /* what is not acknowledged yet */
+    bool connected, welcomed;        /* to the controller; `welcomed`: and it knows this node */
+    bool has_welcome;                /* settings below are there */
+    struct arena *welcome_arena;     /* texts of `welcome` */
+    struct msg_node_welcome welcome; /* the settings that the controller sent */
+    int64_t heartbeat_due_us;        /* INT64_MAX = not connected */
+    bool clock_known;                /* the controller has told its time */
+    int64_t clock_us;                /* the wall clock less the one that is never set */
     struct devices devices;
-    bool hello_said;   /* on this connection */
-    bool node_changed; /* since it was told of */
-    int32_t load_centi;
+    bool hello_said;      /* on this connection */
+    bool node_changed;    /* since it was told of */
+    int32_t load_centi;   /* load average, hundredths, as measured last */
     int64_t free_mem_mib; /* as they were at the last heartbeat */
     struct gpus_now gpus;
 };
 
 /* One step of the machine at work. */
 struct turn {
-    struct agent *a;
-    int64_t now_us;
-    struct agent_effects *fx;
+    struct agent *a;          /* the machine */
+    int64_t now_us;           /* as the shell's clock shows it, all through the turn */
+    struct agent_effects *fx; /* appended to */
 };
 
 /* ---- effects (turn.c) ---- */
@@ -67,7 +67,7 @@ void turn_report_released(struct turn *t, struct held_step *s, const char *detai
 
 /* ---- what becomes of a step (life.c); each may forget the step, which is then gone ---------- */
 
-bool program_given(const char *path);
+bool program_given(const char *path); /* does the site have one there? */
 /* Lets a shepherd begin it; the launch must outlive the turn's effects. */
 void step_start(struct turn *t, struct held_step *s, const struct msg_launch *launch);
 /* so long a job's end, or a step's beginning, waits for devices */
@@ -76,6 +76,7 @@ void step_start(struct turn *t, struct held_step *s, const struct msg_launch *la
  * for a look; or it never runs. `launch` may be the step's own copy. */
 void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launch *launch);
 void step_not_begun(struct turn *t, struct held_step *s, const char *why); /* it never ran */
+/* Asks its shepherd to end it: TERM, and KILL after its kill wait. */
 void step_shepherd_terminate(struct turn *t, struct held_step *s);
 /* It never ran. */
 void step_failed(struct turn *t, struct held_step *s, const struct note *why);
@@ -94,6 +95,7 @@ void step_prove(struct turn *t, struct held_step *s, const char *detail);
 /* Those whose proof is there, or that waited long enough; also those that wait to begin. */
 void steps_proven(struct turn *t);
 void epilog_begin(struct turn *t, struct held_step *s); /* of a step in ENDED */
+/* Over, and the controller has every report of it: its directory goes, its end is remembered. */
 void step_forget_if_acknowledged(struct turn *t, struct held_step *s);
 
 /* ---- events ---- */

@@ -29,15 +29,16 @@ struct pmi_ops {
 };
 
 struct pmi_world {
-    const char *name; /* of the program, no other's */
-    const char *map;  /* pmi_map.h */
-    int32_t size;
+    const char *name;    /* of the program, no other's */
+    const char *map;     /* pmi_map.h */
+    int32_t size;        /* ranks of the step on all nodes */
     const int32_t *rank; /* of each task here; all texts and this live as long as the server */
-    size_t n;
+    size_t n;            /* of them, those of this node */
 };
 
+/* Copies `w`, borrows what it points to and `ops` until pmi_free; not NULL. */
 struct pmi *pmi_new(const struct pmi_world *w, const struct pmi_ops *ops, void *ctx);
-void pmi_free(struct pmi *p);
+void pmi_free(struct pmi *p); /* NULL is allowed */
 
 /* What a task said; anything may come. False: that was no PMI, nothing more is taken of it. */
 bool pmi_take(struct pmi *p, size_t place, const char *bytes, size_t len);

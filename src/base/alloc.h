@@ -8,11 +8,12 @@
 /* Like malloc, calloc, realloc, strdup and strndup, but never return NULL; the caller frees with
  * free(). */
 void *xmalloc(size_t size);
-void *xcalloc(size_t count, size_t size);
-void *xrealloc(void *ptr, size_t size);
-char *xstrdup(const char *text); /* NULL gives NULL */
-char *xstrndup(const char *text, size_t max);
-void *xmemdup(const void *data, size_t size);
+void *xcalloc(size_t count, size_t size);     /* at least a byte, zeroed */
+void *xrealloc(void *ptr, size_t size);       /* size 0 gives a byte, not NULL */
+char *xstrdup(const char *text);              /* NULL gives NULL */
+char *xstrndup(const char *text, size_t max); /* at most `max` bytes, and a NUL */
+void *xmemdup(const void *data, size_t size); /* nothing is read where size is 0 */
+/* As asprintf(3); the text is the caller's. */
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Stops the program with SIGABRT. `invariant` is for a debugger, a core file and a handler of the

@@ -25,7 +25,7 @@ enum err_code {
 };
 
 struct err {
-    enum err_code code;
+    enum err_code code;      /* ERR_NONE = no error */
     char text[ERR_TEXT_MAX]; /* one sentence, no newline or other control characters; cut to fit */
     /* Slurm's own words for it, which programs look for, one a line: commands print them before the
      * sentence. "" = none. */
@@ -36,6 +36,7 @@ struct err {
  * err_set(…)` reads well. */
 bool err_set(struct err *e, enum err_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* as err_set */
 bool err_setv(struct err *e, enum err_code code, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 

@@ -12,21 +12,22 @@
 
 struct hostlist {
     char **name; /* owned */
-    size_t n;
+    size_t n;    /* names, in the order they were added until sorted */
     size_t cap;
 };
 
 #define HOSTLIST_INIT ((struct hostlist){0})
 #define HOSTLIST_MAX  (1u << 17) /* names in one list; more is refused */
 
-void hostlist_done(struct hostlist *h);
+void hostlist_done(struct hostlist *h); /* names too; empty again */
 /* Adds every name of `text` (expressions separated by commas or blanks; "" adds none). ERR_INVALID
  * names the place; ERR_LIMIT above HOSTLIST_MAX; on error h is unchanged. */
 bool hostlist_parse(struct hostlist *h, const char *text, struct err *ret_err);
 /* How many names `text` has, at most `most` + 1; of what cannot be read any number. It is read, not
  * multiplied out. */
 size_t hostlist_count(const char *text, size_t most);
-void hostlist_add(struct hostlist *h, const char *name);
+void hostlist_add(struct hostlist *h, const char *name); /* one name as it is, no pattern; copied */
+/* one by one */
 bool hostlist_has(const struct hostlist *h, const char *name);
 ptrdiff_t hostlist_find(const struct hostlist *h, const char *name); /* index or -1 */
 /* By prefix, then number as a number. */

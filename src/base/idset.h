@@ -16,13 +16,13 @@ struct idrange {
 
 struct idset {
     struct idrange *range; /* owned; ascending, extents do not overlap */
-    size_t n, cap;
-    uint64_t count; /* members */
+    size_t n, cap;         /* ranges, and room for so many */
+    uint64_t count;        /* members */
 };
 
 #define IDSET_INIT ((struct idset){0})
 
-void idset_done(struct idset *s);
+void idset_done(struct idset *s);                            /* empty again */
 void idset_copy(struct idset *to, const struct idset *from); /* `to` is replaced */
 /* Reads "1,3,5-10,20-100:5"; members up to `max`. Replaces what s held; on error s is unchanged.
  * Ranges with steps that interleave with others may have 2^20 members together (ERR_LIMIT). The
@@ -30,12 +30,12 @@ void idset_copy(struct idset *to, const struct idset *from); /* `to` is replaced
 bool idset_parse(struct idset *s, const char *text, uint32_t max, struct err *ret_err);
 /* "0-12:4,20", as sbatch(1) --array; two members make "1,2"; equal sets give equal texts. */
 void idset_format(const struct idset *s, struct str *out);
-bool idset_has(const struct idset *s, uint32_t id);
-void idset_add(struct idset *s, uint32_t id); /* nothing if already there */
+bool idset_has(const struct idset *s, uint32_t id); /* by halves */
+void idset_add(struct idset *s, uint32_t id);       /* nothing if already there */
 /* All from first to last (≥ first), which are above every member that is there. */
 void idset_append(struct idset *s, uint32_t first, uint32_t last);
-bool idset_del(struct idset *s, uint32_t id); /* was it there */
-bool idset_first(const struct idset *s, uint32_t *ret_id);
+bool idset_del(struct idset *s, uint32_t id);              /* was it there */
+bool idset_first(const struct idset *s, uint32_t *ret_id); /* the least; false: it is empty */
 /* Smallest member > after. */
 bool idset_next(const struct idset *s, uint32_t after, uint32_t *ret_id);
 uint32_t idset_last(const struct idset *s); /* 0 if empty */

@@ -8,7 +8,7 @@
 
 struct intern; /* opaque */
 
-struct intern *intern_new(void);
+struct intern *intern_new(void);       /* of no texts */
 void intern_free(struct intern *pool); /* all texts are gone */
 /* One more user of it; NULL gives NULL. */
 const char *intern_take(struct intern *pool, const char *text);

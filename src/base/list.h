@@ -16,7 +16,7 @@
 
 /* Is the word in the list? */
 bool list_has(const char *list, const char *word);
-bool list_has_span(const char *list, struct span word);
+bool list_has_span(const char *list, struct span word); /* as list_has */
 /* The same, whatever its letter case. */
 bool list_has_nocase(const char *list, const char *word);
 /* Have both lists a word in common? The empty one is none. */

@@ -27,19 +27,19 @@ size_t map_u64_count(const struct map_u64 *m);
 /* `struct map_walk w = {0}; while (map_u64_next(m, &w)) { w.key, w.value }`. The current entry may
  * be deleted while walking, no other; entries added while walking are visited. */
 struct map_walk {
-    size_t place; /* private */
-    uint64_t seq; /* private */
-    uint64_t key;
-    const char *text;
-    void *value;
+    size_t place;     /* private */
+    uint64_t seq;     /* private */
+    uint64_t key;     /* of a map by number */
+    const char *text; /* of a map by text: the key, the map's own */
+    void *value;      /* of the entry at hand */
 };
 /* False: there are no more. */
 bool map_u64_next(const struct map_u64 *m, struct map_walk *w);
 
 /* As their likes above, with texts for numbers. */
 struct map_str *map_str_new(void);
-void map_str_free(struct map_str *m);
-void map_str_reserve(struct map_str *m, size_t more);
+void map_str_free(struct map_str *m); /* with its keys; values are the caller's; NULL is allowed */
+void map_str_reserve(struct map_str *m, size_t more); /* room for that many without moving */
 void map_str_put(struct map_str *m, const char *key, void *value); /* copies the key */
 void *map_str_get(const struct map_str *m, const char *key);       /* NULL if absent */
 /* Returns the removed value or NULL; the map's copy of the key is freed. */
@@ -48,7 +48,7 @@ void *map_str_del(struct map_str *m, const char *key);
  * value NULL. *ret_key becomes the map's own copy of the key. Both stay valid until the key is
  * deleted. */
 void **map_str_slot(struct map_str *m, const char *key, bool add, const char **ret_key);
-size_t map_str_count(const struct map_str *m);
+size_t map_str_count(const struct map_str *m);                  /* entries */
 bool map_str_next(const struct map_str *m, struct map_walk *w); /* w.text is the key */
 
 #endif

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 struct merge_sort {
-    char *from, *to; /* of this pass; private, as all the rest */
-    void *v;
+    char *from, *to;         /* of this pass; private, as all the rest */
+    void *v;                 /* what is sorted, in place when it is done */
     size_t n, size, width;   /* width: runs so long are in order */
     size_t low, left, right; /* the pair at hand, and what is left of its two runs */
     int (*order)(const void *a, const void *b); /* as of qsort */
@@ -22,6 +22,6 @@ void merge_begin(struct merge_sort *m, void *v, size_t n, size_t size,
 /* Puts at most *most items where they belong in their pass, each for one comparison at most, and
  * takes them off *most. True: v is in order. */
 bool merge_go(struct merge_sort *m, size_t *most);
-void merge_done(struct merge_sort *m);
+void merge_done(struct merge_sort *m); /* Wherever it stands; `v` stays as it is, sorted or not. */
 
 #endif

@@ -31,7 +31,7 @@ void answer_rooms_free(struct answer_rooms *all); /* all answers are gone */
 /* dir: where a long answer is put meanwhile; t and wanted as rows_writer_new has them. */
 struct answer *answer_new(const char *dir, uint64_t seq, const struct fields *t,
                           const char *wanted);
-void answer_free(struct answer *a);
+void answer_free(struct answer *a); /* closes its file, gives its room back; NULL is allowed */
 /* It is that user's, before its first row; this and answer_free are called on one thread. */
 void answer_of(struct answer *a, struct answer_rooms *all, uid_t uid);
 /* One row. */
@@ -40,7 +40,7 @@ void answer_row(struct answer *a, const void *record);
 void answer_row_callback(void *answer, const void *record);
 /* Ends the rows and adds DONE; no rows after it. */
 void answer_end(struct answer *a, enum refusal refusal, const char *detail);
-uint64_t answer_rows(const struct answer *a);
+uint64_t answer_rows(const struct answer *a); /* that it holds */
 
 /* Whole frames from where the last call ended, at most about `max` bytes but at least one frame;
  * false when all was given. The data is valid until the next call. */

@@ -23,36 +23,36 @@ struct controller {
     struct loop *loop;
     struct log *log;
     const char *state_dir; /* absolute */
-    const char *host;
-    struct arena *arena; /* of the process: paths and the like */
-    struct core *core;
+    const char *host;      /* this machine's name */
+    struct arena *arena;   /* of the process: paths and the like */
+    struct core *core;     /* what happens, and only there */
     struct config config;
-    bool has_config;
-    const char *config_path;
-    int64_t start_us;
+    bool has_config;         /* it was read once */
+    const char *config_path; /* NULL = none is read */
+    int64_t start_us;        /* wall clock */
     struct users *users;
     struct mailer *mailer;
     const char *smtp_program;   /* path, whether it is there or not */
     const char *report_program; /* the commands' */
     struct program_runs *programs;
-    struct listener *listener;
-    struct hosts *hosts;
+    struct listener *listener;    /* of clients of this host */
+    struct hosts *hosts;          /* from other hosts, and what lets them join */
     struct metrics_port *metrics; /* NULL until the state is loaded */
-    struct sessions *sessions;
-    struct turns *turns;
-    struct traffic *traffic;
-    struct questions *questions;
+    struct sessions *sessions;    /* one for each connection */
+    struct turns *turns;          /* events, commits, what is let out */
+    struct traffic *traffic;      /* counts of messages, for sdiag */
+    struct questions *questions;  /* queries and what is asked without a change */
     struct amends *amends;
     struct submit_filters *submit_filters;
-    struct foresight *foresight;
-    struct payloads *payloads;
-    struct reads *reads;
-    struct answer_rooms *answers;
-    struct past *past;
-    struct series_store *series;
-    bool stopping;
-    bool killed; /* the last controller did not end by itself */
-    struct timer *stop_timer;
+    struct foresight *foresight;  /* long forecasts, made in a copy of the process */
+    struct payloads *payloads;    /* scripts and environments of jobs */
+    struct reads *reads;          /* threads that read the store */
+    struct answer_rooms *answers; /* room for answers that are made */
+    struct past *past;            /* what is old goes */
+    struct series_store *series;  /* samples that nodes sent */
+    bool stopping;                /* told to end; no new session */
+    bool killed;                  /* the last controller did not end by itself */
+    struct timer *stop_timer;     /* how long it waits for the store */
 };
 
 /* remudad controller --state DIR [--foreground] [--verbose]; returns the exit status. */

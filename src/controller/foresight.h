@@ -7,6 +7,7 @@
 
 struct foresight; /* opaque */
 
+/* Its first look comes when the planner asks for it. */
 struct foresight *foresight_new(struct controller *c);
 void foresight_free(struct foresight *f); /* NULL is fine */
 /* Begins a forecast if one is due and none is being made. */

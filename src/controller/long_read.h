@@ -7,13 +7,13 @@
 
 struct long_read {
     struct controller *c;
-    uint64_t session;      /* whose reading it is; it may be gone when the next part is due */
-    struct answer *answer; /* owned */
-    struct arena *arena;   /* of the next two */
-    struct msg_query query;
-    struct peer peer;
-    struct query_at at; /* where the next part begins */
-    struct timer *next; /* when it is made; owned */
+    uint64_t session;       /* whose reading it is; it may be gone when the next part is due */
+    struct answer *answer;  /* owned */
+    struct arena *arena;    /* of the next two */
+    struct msg_query query; /* copied, with its texts */
+    struct peer peer;       /* copied */
+    struct query_at at;     /* where the next part begins */
+    struct timer *next;     /* when it is made; owned */
 };
 
 /* Drops it and its answer; NULL is fine. */

@@ -7,6 +7,7 @@
 
 struct metrics_port; /* opaque */
 
+/* Closed until it is told an address. */
 struct metrics_port *metrics_port_new(struct controller *c);
 /* As the settings in force say: opens and closes. What cannot be opened is logged, and tried again;
  * the cluster works on. */

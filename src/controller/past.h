@@ -9,6 +9,7 @@
 
 struct past; /* opaque */
 
+/* Both are borrowed, and outlive it. */
 struct past *past_new(struct controller *c, const char *store_path, const struct writer *writer);
 /* Waits for the file that is being written. */
 void past_free(struct past *p); /* NULL is fine */

@@ -7,11 +7,11 @@
 #include "store/store.h"
 
 struct past_page {
-    enum past_kind kind;
-    struct past_query query;
-    struct archive *file; /* NULL = none is made */
-    char *path;           /* where it is; owned */
-    struct arena *names;
+    enum past_kind kind;      /* jobs, events, transactions, … */
+    struct past_query query;  /* where it goes on */
+    struct archive *file;     /* NULL = none is made */
+    char *path;               /* where it is; owned */
+    struct arena *names;      /* arena of what is in the page */
     VEC(struct past_key) key; /* of its rows */
     uint64_t records, slots;  /* jobs, steps, …; slots of use */
     struct err err;
@@ -22,6 +22,6 @@ struct past_page {
 void past_page_read(struct past_page *g, struct store *s, const char *dir, const char *cluster);
 /* Before the next. */
 void past_page_clear(struct past_page *g);
-void past_page_done(struct past_page *g);
+void past_page_done(struct past_page *g); /* drops its file, unfinished or not */
 
 #endif

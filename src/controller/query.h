@@ -11,8 +11,9 @@ void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg
 /* The records that each kind of query is answered with. */
 const struct fields *query_record_fields(enum query_what what);
 
-/* Adds what the shell counts to what the core knows; no texts. */
 struct diag;
+/* Adds what the shell counts to what the core knows: connections, turns, rounds of the loop, times
+ * of passes (µs); no texts. */
 void diag_complete(struct controller *c, struct diag *d);
 
 /* Jobs or (QUERY_STEPS) their steps out of the store, on a thread (reads.h); the answer goes to the

@@ -13,6 +13,7 @@
 
 struct reads; /* opaque */
 
+/* No thread is started before the first question; both are borrowed. */
 struct reads *reads_new(struct loop *l, const char *store_path, const struct writer *writer);
 /* Those that wait run first. Blocks: for the end of a daemon. NULL is fine. */
 void reads_free(struct reads *all);

@@ -7,7 +7,7 @@
 
 struct series_store; /* opaque */
 
-struct series_store *series_store_new(struct controller *c);
+struct series_store *series_store_new(struct controller *c); /* Below c->state_dir, in series/. */
 /* Waits for what is being written. */
 void series_store_free(struct series_store *s); /* NULL is fine */
 /* Looks from now on, each hour, what is to be thinned. */

@@ -50,13 +50,13 @@ bool turns_store_away(const struct turns *t, const char **why);
 bool turns_admit(struct turns *t, bool from_node);
 /* Nothing waits to be committed or let out. */
 bool turns_idle(const struct turns *t);
-uint64_t turns_count(const struct turns *t);
+uint64_t turns_count(const struct turns *t); /* since it started */
 
 /* How long the core took when it was woken, which is when it plans. */
 struct plan_times {
-    uint64_t n;
-    int64_t last_us, max_us, sum_us;
+    uint64_t n;                      /* passes */
+    int64_t last_us, max_us, sum_us; /* in µs, of the clock that is never set */
 };
-struct plan_times turns_plan_times(const struct turns *t);
+struct plan_times turns_plan_times(const struct turns *t); /* of all passes, and the last (µs) */
 
 #endif

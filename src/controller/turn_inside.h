@@ -9,30 +9,31 @@
 #include "io/work.h"
 
 struct controller_turn {
-    struct effects fx;
-    struct batch *batch; /* NULL = nothing to store */
-    struct err err;      /* of the commit */
-    bool ok;
-    struct causes causes;
+    struct effects fx;        /* of its events, in their order */
+    struct batch *batch;      /* NULL = nothing to store */
+    struct err err;           /* of the commit */
+    bool ok;                  /* the commit */
+    struct causes causes;     /* who asked for it */
     int64_t cost_ns, took_us; /* of the commit: processor time, and until it was there */
 };
 
 struct turns {
     struct controller *c;
     const struct turn_ops *ops;
-    struct writer *store;
-    struct worker *writer;
-    int given_fd; /* -1 = what was given out is not written down */
-    struct given given;
-    struct controller_turn a, b;
+    struct writer *store;        /* opened by another; borrowed */
+    struct worker *writer;       /* the thread that commits */
+    int given_fd;                /* -1 = what was given out is not written down */
+    struct given given;          /* of the commit that comes next */
+    struct controller_turn a, b; /* one is filled while the other is written */
     struct controller_turn *open,
         *sent; /* sent: at the writer, or being retried; NULL = the writer is free */
     bool woke; /* the core was woken since the last hand-over, and that is enough until the next */
-    uint64_t seq, count;
+    uint64_t seq, count; /* of the batch given out last; turns so far */
+    /* the core's, the store's, the planner's rest, memory */
     struct timer *wake, *retry, *rested, *trim;
-    bool away;
+    bool away; /* a commit failed, and none has worked since */
     struct err away_why;
-    struct timer *grace;
+    struct timer *grace; /* until what waits for the store is refused */
     struct plan_times times;
     bool refusing;         /* away for longer than the grace */
     struct causes to_plan; /* of what was stored since the core was woken last */
@@ -44,6 +45,7 @@ struct turns {
 void turns_close(struct turns *t);
 /* Timers of struct turns: the store is tried again; it has been away for longer than is waited. */
 void turns_retry_due(void *ctx);
+/* A timer's: the store is away for too long, and what waits for it is told so. */
 void turns_grace_over(void *ctx);
 
 #endif

@@ -24,7 +24,7 @@ struct foreseen;
 
 /* Who is at the other end, as the shell checked it. */
 struct peer {
-    uint32_t uid, gid;
+    uint32_t uid, gid;        /* as this host numbers users */
     const char *user, *group; /* names; NULL if they have none */
     /* All group names of the user, comma-separated; NULL = not looked up. */
     const char *groups;
@@ -44,7 +44,7 @@ enum event_kind {
     /* a commit failed; text says why. Effects of that turn were not released; they will be when it
      * is back. */
     EV_STORE_AWAY,
-    EV_STORE_BACK,
+    EV_STORE_BACK,   /* effects that were held back are let out */
     EV_FORESEEN,     /* a part of the forecast that core_foresee made elsewhere */
     EV_PAST,         /* rows of what is over, read from the store, are to be removed */
     EV_PROGRAM_OVER, /* one that FX_PROGRAM let out has ended, or could not be started */
@@ -109,7 +109,7 @@ struct mail {
     const char *to;    /* user or address */
     /* "Slurm Job_id=42 Name=train Ended, Run time 00:01:02, COMPLETED, ExitCode 0" */
     const char *subject;
-    const char *body;
+    const char *body; /* NULL = none */
     /* "42", "42_7", "42+1": what it did is to be told as well; a whole array by its number. NULL =
      * nothing of it. */
     const char *about;
@@ -128,28 +128,28 @@ struct program_run {
 
 struct effect {
     enum effect_kind kind;
-    uint64_t conn;
-    struct message msg; /* body lives in the effects' arena */
-    uint64_t payload_job;
-    enum store_table table;
-    bool remove;        /* FX_STORE: delete the row */
-    bool add;           /* FX_STORE: put the row unless there is one of that key */
-    const void *record; /* FX_STORE: copy in the arena */
+    uint64_t conn;          /* of FX_REPLY, FX_SEND, FX_CLOSE, FX_ARCHIVE */
+    struct message msg;     /* body lives in the effects' arena */
+    uint64_t payload_job;   /* 0 = none */
+    enum store_table table; /* FX_STORE */
+    bool remove;            /* FX_STORE: delete the row */
+    bool add;               /* FX_STORE: put the row unless there is one of that key */
+    const void *record;     /* FX_STORE: copy in the arena */
     struct mail mail;
     struct program_run program;
     enum log_level level;
-    const char *text;
+    const char *text; /* FX_LOG, FX_RECONFIGURE */
 };
 
 struct effects {
-    struct arena *arena;
+    struct arena *arena; /* records, messages and texts of all of them */
     struct effect *v;
-    size_t n, cap;
+    size_t n, cap; /* room in `v` */
 };
 /* Empty; freed by effects_done, with all that its effects point to. */
 void effects_init(struct effects *fx);
 void effects_reset(struct effects *fx); /* empties, keeps memory */
-void effects_done(struct effects *fx);
+void effects_done(struct effects *fx);  /* the arena that all of them lie in, too */
 
 /* `seed` feeds the machine's own generator; host names the controller's host. */
 struct core *core_new(uint64_t seed, const char *host);
@@ -172,6 +172,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx);
 /* Before core_loaded: the store is older than what was said last, by the shell's own evidence; and
  * no job id below `next` is given (again). */
 void core_store_is_older(struct core *c);
+/* The next job's number is this or higher; never lower than one that was given. */
 void core_ids_from(struct core *c, uint64_t next);
 /* Before core_loaded: the controller did not end by itself the last time. */
 void core_was_killed(struct core *c);
@@ -190,7 +191,7 @@ struct view {
 };
 /* Where a reading of many records stands; zeroed before the first call, ended by core_query_end. */
 struct query_at {
-    struct map_walk walk;
+    struct map_walk walk;     /* where the next part begins */
     bool second;              /* of what lies in two maps: in the second; private */
     bool more;                /* there is: call again */
     void *kept;               /* from part to part; private */
@@ -214,8 +215,8 @@ void core_query_end(struct query_at *at);
 struct core_sight {
     bool jobs, usage;     /* everybody's; else one's own, and of these accounts */
     const char *accounts; /* that one coordinates, with commas between; NULL = none */
-    bool transactions, events, past_reservations;
-    bool users; /* who asked how much */
+    bool transactions, events, past_reservations; /* may he see them, by PrivateData */
+    bool users;                                   /* who asked how much */
 };
 /* Texts in the arena. */
 void core_sight_of(const struct core *c, const struct peer *peer, struct arena *a,
@@ -255,6 +256,7 @@ void core_check_turn(const struct core *c, uint32_t turn);
 #define CHECK_TURNS 32
 #define CHECK_ALL   UINT32_MAX
 uint64_t core_hash(const struct core *c); /* of the whole state; equal states, equal hashes */
+/* as they are now; valid until the next event */
 const struct settings *core_settings(const struct core *c);
 /* The simulator's own order of the waiting jobs (sched/books/order.h); copied. */
 struct order_hook;

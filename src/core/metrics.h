@@ -32,8 +32,8 @@ struct metrics_asked {
     /* Prometheus' own text format, of which OpenMetrics is the successor. */
     bool plain;
     const char *version; /* of the program */
-    bool store_away;
-    struct diag diag; /* of METRICS_SCHEDULER; its texts are not read */
+    bool store_away;     /* as the shell knows it */
+    struct diag diag;    /* of METRICS_SCHEDULER; its texts are not read */
 };
 
 /* Bytes that rows of single jobs may take: of more of them the rest is left out, and

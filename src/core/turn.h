@@ -13,6 +13,7 @@ void timers_fire(struct core *c);
 
 /* ---- clock.c: a wall clock that is set ---- */
 void clock_look(struct core *c, const struct event *ev); /* was it? */
+/* Of which boot the times are; NULL = not known, and what was known stays. */
 void clock_boot(struct core *c, const char *boot);
 void clock_load(struct core *c, const char *value); /* the meta row "clock" */
 void clock_restore(struct core *c);                 /* when all rows are loaded */

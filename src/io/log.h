@@ -20,9 +20,9 @@ enum log_severity {
  * 0640. Where the disk is full, lines are dropped, also from the beginning; the first that finds
  * room again follows one that says how many are missing. */
 struct log *log_open(const char *path, enum log_severity most, struct err *ret_err);
-void log_close(struct log *l);                       /* NULL is fine */
-bool log_reopen(struct log *l, struct err *ret_err); /* after logrotate moved the file */
-void log_set_level(struct log *l, enum log_severity most);
+void log_close(struct log *l);                             /* NULL is fine */
+bool log_reopen(struct log *l, struct err *ret_err);       /* after logrotate moved the file */
+void log_set_level(struct log *l, enum log_severity most); /* what is less severe is not written */
 
 /* One line, without a newline, if the severity is wanted; a line that cannot be written is not
  * waited for: the next that can says how many are missing. */

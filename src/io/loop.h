@@ -40,13 +40,13 @@ void loop_on_turn(struct loop *l, loop_fn fn, void *ctx);
 #define LOOP_LENGTHS 14
 extern const int64_t loop_length_us[LOOP_LENGTHS - 1];
 struct loop_rounds {
-    uint64_t n;
-    int64_t max_us, sum_us;
-    uint64_t of[LOOP_LENGTHS];
+    uint64_t n;                /* since the start, or since they were reset */
+    int64_t max_us, sum_us;    /* from its first callback to its last */
+    uint64_t of[LOOP_LENGTHS]; /* by length */
 };
 /* Since the start, or since they were reset. */
 struct loop_rounds loop_rounds(const struct loop *l);
-void loop_rounds_reset(struct loop *l);
+void loop_rounds_reset(struct loop *l); /* counts anew */
 
 /* From any thread: fn(ctx) is called on the loop, in the order of the posts. */
 void loop_post(struct loop *l, loop_fn fn, void *ctx);

@@ -28,6 +28,7 @@ struct mail_settings {
     const char *reporter, *state_dir;
 };
 
+/* With sendmail, until mailer_configure says otherwise. Both are borrowed. */
 struct mailer *mailer_new(struct loop *l, struct log *log);
 void mailer_configure(struct mailer *m, const struct mail_settings *s); /* copies */
 /* Can it be seen already that mail cannot be sent? Then why, in a few words, appended. */
@@ -42,13 +43,14 @@ void mailer_send(struct mailer *m, uint32_t uid, const char *to, const char *sub
 /* And what its job did: reporter is asked, as the user, before the mail leaves; without an answer
  * the mail leaves as it is. A picture is in it only where the whole message is ours to make. */
 struct mail_about {
-    const char *job; /* "42_7"; NULL = nothing is asked */
-    uint32_t gid;
+    const char *job;   /* "42_7"; NULL = nothing is asked */
+    uint32_t gid;      /* primary group of uid */
     bool samples_come; /* wait some seconds for the last of its samples */
     /* NAME=VALUE, NULL-terminated: further variables of `program`, which has no others than
      * io/process/site_env.h says. NULL = none. */
     const char *const *env;
 };
+/* Copies `about`, too. Dropped, with a line in the log, where too many wait. */
 void mailer_send_about(struct mailer *m, uint32_t uid, const char *to, const char *subject,
                        const char *body, const struct mail_about *about);
 /* Letters that are not handed over yet, those under way among them. */

@@ -12,9 +12,9 @@
 struct mail_message {
     const char *from, *to, *subject; /* without control characters */
     const char *id;                  /* what is between < and > of Message-ID */
-    int64_t made_us;
-    const char *text;
-    const char *png; /* base64, in lines of at most 76; NULL = there is none */
+    int64_t made_us;                 /* its Date */
+    const char *text;                /* the body, UTF-8 */
+    const char *png;                 /* base64, in lines of at most 76; NULL = there is none */
 };
 
 /* A copy with blanks for control characters, so that it cannot end a header line, and without these

@@ -12,8 +12,8 @@
 struct together_file {
     const char *name; /* in the directory */
     const void *data;
-    size_t len;
-    mode_t mode;
+    size_t len;  /* bytes */
+    mode_t mode; /* permissions */
 };
 
 /* Durable when it returns true. */

@@ -12,6 +12,7 @@ void work_start(struct loop *l, loop_fn run, loop_fn done, void *ctx);
  * each done(ctx) comes on the loop in the same order. The thread sleeps while there is nothing to
  * do. */
 struct worker; /* opaque */
+/* Its thread waits; `name` is what ps shows of it. */
 struct worker *worker_new(struct loop *l, const char *name);
 /* run(ctx) on the worker's thread, in the order of the calls, then done(ctx) on the loop's. */
 void worker_add(struct worker *w, loop_fn run, loop_fn done, void *ctx);

@@ -13,7 +13,7 @@
 #define EXTENSIONS_KEPT 8
 
 struct extension_row {
-    int64_t at_us, add_us;
+    int64_t at_us, add_us; /* when, and by how much */
     const char *user;
 };
 

@@ -18,9 +18,9 @@ enum field_type {
     FIELD_BOOL, /* bool */
     /* Numbers: aux = const struct int_range *, NULL = the range of the type (field_range) */
     FIELD_I32,
-    FIELD_U32,
-    FIELD_I64,
-    FIELD_U64,
+    FIELD_U32,  /* uint32_t */
+    FIELD_I64,  /* int64_t */
+    FIELD_U64,  /* uint64_t */
     FIELD_TEXT, /* const char *, UTF-8 where it came from people; NULL = not given */
     FIELD_ENUM, /* int32_t; travels by name; aux = const struct enum_names * */
     FIELD_TIME, /* int64_t, µs since 1970 UTC; 0 = none */
@@ -31,18 +31,18 @@ enum field_type {
 };
 
 struct blob {
-    const void *data;
+    const void *data; /* borrowed */
     size_t len;
 };
 
 struct record_list {
-    void *v; /* n records of the element's size, one after another */
-    size_t n;
+    void *v;  /* n records of the element's size, one after another */
+    size_t n; /* records at `v` */
 };
 
 /* The names of an enum's values, by value; a hole is NULL. */
 struct enum_names {
-    const char *const *name;
+    const char *const *name; /* by value */
     size_t n;
 };
 
@@ -65,8 +65,8 @@ extern const struct int_range range_any32, range_any64, range_nodes, range_tasks
 struct field {
     const char *name; /* as on the wire, in SQL and in --help of it: snake_case, units last */
     enum field_type type;
-    size_t offset;
-    const void *aux;
+    size_t offset;   /* in the struct */
+    const void *aux; /* by its type: enum_names, int_range, fields of a list */
     const char *doc; /* one line */
 };
 
@@ -74,7 +74,7 @@ struct fields {
     const char *name; /* of the record: "job", "submit" */
     size_t size;      /* sizeof the struct */
     const struct field *field;
-    size_t n;
+    size_t n; /* of `field` */
 };
 
 /* C types of the field types, for the X-macros: X(type, name, aux, doc). */
@@ -148,7 +148,7 @@ bool enum_value(const struct enum_names *names, const char *name, int32_t *ret);
 const struct int_range *field_range(const struct field *f);
 /* "0 to 65536", "0 to 9, or 9223372036854775807 for no limit", appended. */
 struct str;
-void range_say(const struct int_range *r, struct str *out);
+void range_say(const struct int_range *r, struct str *out); /* "1 to 64, or 525600 for no limit" */
 /* Is every number within its range and every enumeration a value that there is, in lists as well?
  * ERR_INVALID names field, value and range. */
 struct err;
@@ -156,7 +156,9 @@ bool record_check(const struct fields *t, const void *record, struct err *ret_er
 
 /* Deep copy: texts, blobs and lists go to the arena. */
 void record_copy(const struct fields *t, void *to, const void *from, struct arena *a);
+/* by value: texts and lists by what is in them */
 bool record_equal(const struct fields *t, const void *a, const void *b);
+/* what is equal has the same; going on from `hash` */
 uint64_t record_hash(const struct fields *t, const void *record, uint64_t hash);
 
 static inline void *field_ptr(const struct field *f, const void *record)

@@ -21,11 +21,11 @@
 #include "model/refusal.h"
 
 enum who {
-    WHO_ANYONE,
+    WHO_ANYONE, /* who has a connection */
     WHO_OWNER /* or operator; the handler checks each job */,
-    WHO_OPERATOR,
+    WHO_OPERATOR, /* and administrators */
     WHO_ADMIN,
-    WHO_NODE,
+    WHO_NODE, /* a node's daemon */
     WHO_CONTROLLER,
     WHO_STREAM /* never at the controller */
 };
@@ -126,13 +126,13 @@ MESSAGES(X)
 #undef X
 
 struct message_row {
-    const char *name;
-    const struct fields *fields;
-    enum who who;
+    const char *name;            /* as sdiag and the protocol's page have it */
+    const struct fields *fields; /* of its body */
+    enum who who;                /* for readers: the deed itself asks (core/record/facts.c) */
     const char *doc;
 };
 extern const struct message_row message_table[MESSAGE_COUNT];
-bool message_kind_parse(const char *name, enum message_kind *ret);
+bool message_kind_parse(const char *name, enum message_kind *ret); /* of the name in its row */
 
 /* A message in memory: kind and record (struct msg_… of that kind). */
 struct message {
@@ -140,7 +140,7 @@ struct message {
     uint64_t seq; /* number of the request on its connection; an answer repeats it */
     /* The request's own number, the same when it is sent again; 0 = it may be done twice. */
     uint64_t request;
-    const void *body;
+    const void *body; /* a struct of the kind's own */
 };
 /* Does a request of that kind change something, so that doing it twice is not the same as once?
  * Steps have a name of their own: create_step.key. */

@@ -14,8 +14,8 @@
 /* ---- making it ------------------------------------------------------------------------------ */
 struct packer; /* opaque */
 
-struct packer *packer_new(void);
-void packer_free(struct packer *p);
+struct packer *packer_new(void);    /* of no rows */
+void packer_free(struct packer *p); /* NULL is allowed */
 /* Records of a table come one after another; there are no bytes and lists in them. An
  * empty text is none. */
 void packer_add(struct packer *p, enum store_table table, const void *record);
@@ -24,22 +24,22 @@ void packer_end(struct packer *p, struct str *out); /* appended; the packer is s
 /* ---- taking it apart ------------------------------------------------------------------------ */
 /* A value is `base` and what stands in `width` bytes at its place: 0, 1, 2, 4 or 8. */
 struct packed_column {
-    const uint8_t *at;
-    int64_t base;
+    const uint8_t *at; /* n values, `width` bytes each */
+    int64_t base;      /* added to each */
     uint32_t width;
 };
 
 struct packed_table {
     enum store_table table;
-    size_t n;
+    size_t n;                                       /* rows */
     struct packed_column column[PACKED_FIELDS_MAX]; /* as the fields of the table */
 };
 
 struct packed {
     const char *const *text; /* each once */
-    size_t ntext;
+    size_t ntext;            /* of `text` */
     struct packed_table table[PACKED_TABLES_MAX];
-    size_t ntable;
+    size_t ntable; /* of `table` */
 };
 
 /* What it points to lies in the bytes and in the arena. ERR_INVALID: they are damaged, or of a

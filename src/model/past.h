@@ -28,8 +28,8 @@ extern const struct enum_names past_names;
 
 /* What becomes of one kind. */
 struct past_rule {
-    struct age age;
-    bool archive;
+    struct age age; /* older rows go */
+    bool archive;   /* to a file before */
 };
 /* From settings that were checked when they were read: they hold as they stand. */
 void past_rules(const struct settings *s, struct past_rule ret[PAST_COUNT]);
@@ -41,10 +41,10 @@ bool past_rules_change(struct past_rule rule[PAST_COUNT], const char *purge, con
 struct past_key {
     enum store_table table;
     uint32_t attempt;
-    uint64_t id;    /* of the job, the transaction */
-    int64_t second; /* start_us, step_id */
-    uint64_t array_job_id, het_job_id;
-    const char *name; /* of a node, a reservation */
+    uint64_t id;                       /* of the job, the transaction */
+    int64_t second;                    /* start_us, step_id */
+    uint64_t array_job_id, het_job_id; /* 0 = of none */
+    const char *name;                  /* of a node, a reservation */
 };
 /* The key of a row that goes, and when it was over, 0 = it belongs to one that says it. Names are
  * copied into the arena. Of a job's company its own row alone knows. */
@@ -52,7 +52,7 @@ struct past_key past_key_of(enum store_table table, const void *record, struct a
                             int64_t *ret_at_us);
 struct past_rows {
     const struct past_key *v;
-    size_t n;
+    size_t n;               /* in the order they are to be removed */
     int64_t used_before_us; /* sums of hours, days and months that ended by then go; 0 = none */
 };
 

@@ -217,7 +217,7 @@ enum job_reason {
 #undef X
         REASON_COUNT
 };
-extern const struct enum_names job_reason_names; /* Slurm's words */
-const char *job_reason_sentence(enum job_reason r);
+extern const struct enum_names job_reason_names;    /* Slurm's words */
+const char *job_reason_sentence(enum job_reason r); /* "" where the number is none */
 
 #endif

@@ -140,7 +140,7 @@ enum store_table {
 struct store_table_row {
     const char *name;
     const struct fields *fields;
-    const char *key;
+    const char *key; /* names of the fields, with commas */
     const char *doc;
 };
 extern const struct store_table_row store_table_rows[STORE_TABLE_COUNT];

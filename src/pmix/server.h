@@ -21,7 +21,7 @@
 #define PMIX_FD 3
 
 struct pmix_job {
-    const char *name, *dir;
+    const char *name, *dir;    /* of the step, and where its files may be */
     int32_t size, nodes, node; /* tasks; nodes; which this is */
     const int32_t *node_of;    /* each rank */
     const char *const *host;   /* each node, no two the same */
@@ -37,7 +37,7 @@ void world_register(const struct pmix_job *w, struct arena *a);
 
 /* meetings.c: what tasks ask the library, and it the other nodes. */
 extern pmix_server_module_t meetings_module;
-void meetings_begin(const struct pmix_job *w);
+void meetings_begin(const struct pmix_job *w); /* before any other; `w` is borrowed for good */
 /* From here on a task that ends in the middle ends all. After the library has started. */
 void meetings_watch(void);
 /* The shepherd says something. */

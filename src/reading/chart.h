@@ -8,23 +8,24 @@
 struct chart_part;
 
 struct chart_style {
-    int width; /* columns of the terminal */
-    int rows;  /* of a chart; 1: a line of blocks, with its name and figures beside it */
-    bool utf8, colour;
+    int width;         /* columns of the terminal */
+    int rows;          /* of a chart; 1: a line of blocks, with its name and figures beside it */
+    bool utf8, colour; /* what the terminal can show */
     const struct civil_zone *zone; /* of its times */
 };
 
 /* Its name, with its mean, least and most, then the chart. */
 struct chart {
     const struct series_value *value;
-    const char *name;  /* plain */
-    const char *after; /* of its figures, where there is room; "" = nothing */
-    struct figures figures;
+    const char *name;              /* plain */
+    const char *after;             /* of its figures, where there is room; "" = nothing */
+    struct figures figures;        /* of all of its samples */
     double most;                   /* its axis has room for that, so that charts can be compared */
     const struct chart_part *part; /* chart_parts_of() of them */
 };
 /* So many parts of time are drawn beside each other. */
 size_t chart_parts_of(const struct chart_style *style);
+/* style->rows lines; with one row a line of its own kind, for lists. */
 void chart_draw(const struct chart *c, const struct chart_style *style, struct str *out);
 /* The times below the charts. */
 void chart_times_write(int64_t from_ms, int64_t to_ms, const struct chart_style *style,
@@ -35,8 +36,8 @@ void chart_times_write(int64_t from_ms, int64_t to_ms, const struct chart_style 
 /* What lies within each of n equal parts of the time. A part without samples between two samples
  * that are no gap apart has the value of the first of them. */
 struct chart_part {
-    bool any;
-    double least, most, mean;
+    bool any;                 /* there is a sample in it */
+    double least, most, mean; /* in the value's unit */
 };
 /* Cuts the time into n parts and says of each what the curve did in it; parts are the caller's, n
  * of them. */

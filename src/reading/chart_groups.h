@@ -6,16 +6,17 @@
 #include "reading/chart.h"
 
 struct chart_group {
-    const struct series_value *value;
-    VEC(const struct curve *) of; /* one at least; they live as long as the curves */
+    const struct series_value *value; /* that all of its curves are of */
+    VEC(const struct curve *) of;     /* one at least; they live as long as the curves */
 };
 struct chart_groups {
     VEC(struct chart_group) v; /* by value, then as the curves are */
 };
 
 enum chart_grouping { CHARTS_EACH, CHARTS_BY_NODE, CHARTS_OF_ALL };
+/* In the order of the table of values; curves are borrowed. chart_groups_done frees. */
 void chart_groups_make(const struct curves *c, enum chart_grouping how, struct chart_groups *ret);
-void chart_groups_done(struct chart_groups *t);
+void chart_groups_done(struct chart_groups *t);             /* the lists */
 void chart_groups_cut(struct chart_groups *t, size_t most); /* the first stay */
 /* Each, if that is `most` charts or fewer; else by node; else a chart for each value. */
 void chart_groups_fit(const struct curves *c, size_t most, struct chart_groups *ret);
@@ -25,6 +26,7 @@ void chart_group_name(const struct chart_group *t, struct str *out);
 /* Of all: the mean of their means, the least and the most of any. n 0: there is no sample. */
 void chart_group_figures(const struct chart_group *t, int64_t from_ms, int64_t to_ms,
                          struct figures *ret);
+/* Of each of `n` equal parts of that time the least, most and mean of all its curves together. */
 void chart_group_parts(const struct chart_group *t, int64_t from_ms, int64_t to_ms,
                        struct chart_part *part, size_t n);
 /* That with the lowest mean, where it is lower than the middle one's by a quarter; else NULL. Of

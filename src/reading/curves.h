@@ -8,8 +8,8 @@
 #include "wire/series.h"
 
 struct moment {
-    int64_t at_ms;
-    double v; /* in the unit of its value */
+    int64_t at_ms; /* of the epoch */
+    double v;      /* in the unit of its value */
 };
 
 struct curve {
@@ -35,11 +35,11 @@ struct curves {
     bool cut;        /* there were more */
 };
 
-void curves_done(struct curves *c);
+void curves_done(struct curves *c); /* all samples; empty again */
 /* Adds the samples of blocks, one after another as series_next() takes them. Sorted and each time
  * once after curves_order(). */
 void curves_take(struct curves *c, const char *blocks, size_t len);
-void curves_order(struct curves *c);
+void curves_order(struct curves *c); /* after the last sample: by source and by time */
 /* Both. */
 void curves_add(struct curves *c, const char *blocks, size_t len);
 /* Of values that steps have for themselves, a curve for all steps of a job on a node: their sum; of
@@ -49,8 +49,8 @@ void curves_join_steps(struct curves *c);
 void curves_keep(struct curves *c, bool (*keep)(void *ctx, const struct curve *c), void *ctx);
 
 struct figures {
-    size_t n;
-    double least, most, mean, last;
+    size_t n;                       /* samples that are known */
+    double least, most, mean, last; /* in the value's unit */
 };
 /* Of the samples from from_ms to to_ms; n 0: there is none. */
 void curve_figures(const struct curve *c, int64_t from_ms, int64_t to_ms, struct figures *ret);

@@ -5,7 +5,7 @@
 #include "reading/curves.h"
 
 struct stretch {
-    int64_t from_ms, to_ms;
+    int64_t from_ms, to_ms; /* of the epoch; the end is not of it */
 };
 
 struct dips {
@@ -23,7 +23,7 @@ struct dips {
  * either end, or beside a gap, is none: it did not fall, or nobody knows when it came back. None
  * are found in a curve that is low for most of the time. */
 void dips_find(const struct curve *c, int64_t from_ms, int64_t to_ms, struct dips *ret);
-void dips_done(struct dips *d);
+void dips_done(struct dips *d); /* the list */
 /* Means of a curve within these stretches, and in the rest of the time between the first and the
  * last. false: one of them has no sample. */
 bool dips_means(const struct curve *c, const struct dips *d, double *ret_within,

@@ -8,7 +8,8 @@
 /* One GPU of the job; curves that there are not are NULL. */
 struct look_gpu {
     const char *node; /* as the node gave it */
-    int32_t number;
+    int32_t number;   /* as the node numbers it */
+    /* NULL = it has none such, as of all */
     const struct curve *util, *sm, *mem, *throttle, *clock, *temp, *power, *ecc;
     const struct curve *work;  /* what says best whether it was at work: util, of an instance sm */
     struct figures f, sm_f;    /* of work and sm */
@@ -20,22 +21,23 @@ struct look_gpu {
 struct look_node {
     const char *name;
     double cpus, mem_mib; /* that it has there; 0 = not known */
+    /* NULL = it has none such, as of all */
     const struct curve *cpu, *rss, *swap, *read, *write, *psi_cpu, *psi_mem, *psi_io;
 };
 
 struct look {
-    const struct curves *curves;
+    const struct curves *curves; /* borrowed, as the job is */
     const struct job *job;
     const struct civil_zone *zone;
-    struct reading *to;
+    struct reading *to;     /* where findings go */
     int64_t from_ms, to_ms; /* first and last sample */
     VEC(struct look_gpu) gpu;
     VEC(struct look_node) node;
     struct stretch phase[READING_PHASES]; /* at least one */
-    double phase_mean[READING_PHASES];
-    size_t nphases;
-    bool phases_of_gpus; /* else of CPUs */
-    bool needs_cpus;     /* a finding says to use more of them: none says to give them back */
+    double phase_mean[READING_PHASES];    /* percent of use of GPUs, or of CPUs */
+    size_t nphases;                       /* 1 = it does the same all the time */
+    bool phases_of_gpus;                  /* else of CPUs */
+    bool needs_cpus; /* a finding says to use more of them: none says to give them back */
 };
 
 /* NULL = the job had no node of that name, or nothing was measured there. */
@@ -46,13 +48,15 @@ bool *marks_new(const struct look *l);
 /* How many are set. */
 size_t marks_count(const struct look *l, const bool *mark);
 
+/* it works, never more than LOW, and not for being unused or hanging */
 bool look_is_low(const struct look_gpu *g);
 /* The looks add what they find to l->reading, each of its own kind, in this order. */
 void look_dips(struct look *l);
-void look_held(struct look *l);
+void look_held(struct look *l); /* clocks held back by heat or power; memory errors */
+/* first: where the job changes what it does; the others say it of each phase */
 void look_phases(struct look *l);
-void look_gpus(struct look *l);
-void look_hosts(struct look *l);
+void look_gpus(struct look *l);  /* after the phases: unused, hanging, idle, little used */
+void look_hosts(struct look *l); /* CPUs, memory and disks */
 void look_ranks(struct look *l); /* after all others that compare */
 
 #endif

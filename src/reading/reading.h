@@ -40,7 +40,7 @@ enum finding_kind {
     FINDINGS(X)
 #undef X
 };
-const char *finding_word(enum finding_kind kind);
+const char *finding_word(enum finding_kind kind); /* as --json has it */
 
 struct finding {
     enum finding_kind kind;
@@ -49,10 +49,10 @@ struct finding {
 };
 
 struct reading {
-    VEC(struct finding) found; /* what matters most first */
-    size_t samples;            /* most of a curve */
-    struct stretch phase[READING_PHASES];
-    size_t nphases; /* 0 = it had one */
+    VEC(struct finding) found;            /* what matters most first */
+    size_t samples;                       /* most of a curve */
+    struct stretch phase[READING_PHASES]; /* in order of time, without gaps */
+    size_t nphases;                       /* 0 = it had one */
 };
 
 /* The values that it looks at (curves.wants). */
@@ -63,7 +63,7 @@ void reading_bound(struct curves *c, const struct job *j, int64_t now_us, size_t
 /* The curves are joined by it (curves_join_steps). */
 void reading_make(struct curves *c, const struct job *j, const struct civil_zone *zone,
                   struct reading *ret);
-void reading_done(struct reading *r);
+void reading_done(struct reading *r); /* findings and their texts */
 /* A line each: "SENTENCE: NEXT". Plain. */
 void reading_write(const struct reading *r, struct str *out);
 

@@ -22,7 +22,7 @@ struct order_hook;
 
 /* Empty, without nodes; it copies all that it is told. Freed with cluster_free (NULL is fine). */
 struct cluster *cluster_new(void);
-void cluster_free(struct cluster *cl);
+void cluster_free(struct cluster *cl); /* NULL is allowed; plans of it go before */
 /* Weights, flags, licences and planner parameters. */
 void cluster_set_policy(struct cluster *cl, const struct settings *s);
 /* A simulator's own order (order.h); copied. Stays until another is set. */
@@ -55,6 +55,7 @@ void cluster_set_topology(struct cluster *cl, const struct topology *t);
 
 /* Local time for recurring ones and time windows, as zone.h writes it. */
 void cluster_set_zone(struct cluster *cl, const char *zone);
+/* of times of day; valid until the next cluster_set_zone */
 const struct zone *cluster_zone(const struct cluster *cl);
 /* Keeps what r->nodes or r->holds say in r's time from anybody but its own jobs. Adds or
  * replaces. */
@@ -78,17 +79,19 @@ void cluster_run_het(struct cluster *cl, uint64_t job_id, uint64_t het_job_id);
  * any of them is maintenance. */
 struct node_kept {
     const char *reservation; /* NULL = none; the cluster's, until it changes */
-    bool maint;
+    bool maint;              /* by one for maintenance */
 };
+/* by reservations, now; all 0: by none, or there is no such node */
 void cluster_node_kept(struct cluster *cl, const char *node, int64_t now_us, struct node_kept *ret);
 
 /* In use on a node now. `gres` gets Slurm's "gpu:v100:2(IDX:0-1)" text appended. */
 struct node_use {
-    int32_t cpus;
+    int32_t cpus; /* that jobs have, as of memory */
     int64_t mem_mib;
     int32_t jobs;
     bool planned; /* part of a promised start */
 };
+/* What jobs have of it; `gres`, where given, gets "gpu:v100=2". All 0: no such node. */
 void cluster_node_use(struct cluster *cl, const char *name, struct node_use *ret, struct str *gres);
 /* "gpu:v100:2,nic:1": generic resources of the node that nobody has and anybody may be given,
  * appended. */
@@ -102,9 +105,9 @@ void cluster_node_free_gres(struct cluster *cl, const char *name, struct str *ou
  * took of another job of its user's, who took that of another (scontrol top). Places change hands;
  * none is made and none is lost, so that nobody else is served sooner or later for it. */
 struct order_place {
-    uint64_t job_id; /* whose place it was at first; 0 = its own */
-    int64_t submit_us, since_us, limit_us, width;
-    int32_t nice;
+    uint64_t job_id;                              /* whose place it was at first; 0 = its own */
+    int64_t submit_us, since_us, limit_us, width; /* of the other, µs */
+    int32_t nice;                                 /* its own */
 };
 
 struct waiting {
@@ -118,7 +121,7 @@ struct waiting {
     uint32_t het_size;
     /* How many may start now: 1, or the pending elements an array's limit allows */
     uint32_t elements;
-    int64_t submit_us, eligible_us;
+    int64_t submit_us, eligible_us; /* wall clock; since when nothing of its own holds it back */
     int64_t ages_us; /* it gains by waiting from then on; 0 = eligible_us, NOT_AGEING = not yet */
     int64_t deadline_us; /* 0 = none */
     int32_t nice;
@@ -128,7 +131,7 @@ struct waiting {
     uint64_t priority_asked; /* 0 = computed */
     /* A start is kept for it only when its priority is so high */
     uint64_t promise_priority;
-    struct order_place place;
+    struct order_place place; /* job_id 0 = its own */
     /* Reservations it did not ask for that draw it, comma-separated; NULL = none */
     const char *magnets;
     /* Numbers of the caps it counts against, comma-separated. Behind a number: :N it may exceed it
@@ -138,7 +141,7 @@ struct waiting {
     /* The planner's own: fair share of its user; how long such jobs of that user in that account
      * ran; what that user has and had, in whatever account */
     const struct share *share, *own;
-    const struct person *person;
+    const struct person *person; /* the cluster's */
     /* The planner's own: the highest priority it had, where that must not fall */
     uint64_t floor;
     /* The planner's own, a bit for each of its partitions (order=ageing): it was the first that was
@@ -210,8 +213,8 @@ enum refusal sched_may_use(const struct cluster *cl, const char *partition,
 /* CAP_BILLING: units, by the weights of the partition it is placed in. */
 enum cap_counts { CAP_JOBS, CAP_NODES, CAP_CPUS, CAP_MEM, CAP_BILLING, CAP_GRES, CAP_LICENCES };
 struct cap {
-    uint32_t id; /* from 1; the caller's, never used for another */
-    enum cap_counts counts;
+    uint32_t id;            /* from 1; the caller's, never used for another */
+    enum cap_counts counts; /* what it counts */
     const char *gres;       /* CAP_GRES: "gpu", "gpu:v100"; CAP_LICENCES: its name; copied */
     int64_t most;           /* INT64_MAX = as much as there is */
     enum job_reason reason; /* of those that wait for it */
@@ -246,6 +249,7 @@ struct sched_qos {
 };
 /* Adds or replaces; texts are copied. */
 void cluster_put_qos(struct cluster *cl, const struct sched_qos *to);
+/* Jobs that run with it go on; it preempts nobody from now on. */
 void cluster_remove_qos(struct cluster *cl, const char *name);
 /* The running job is of that QOS from now on (cluster_start takes it of the request). */
 void cluster_run_qos(struct cluster *cl, uint64_t job_id, const char *qos);
@@ -271,6 +275,7 @@ void cluster_yield(struct cluster *cl, uint64_t job_id, int64_t now_us);
 /* One node of a job is free. */
 void cluster_release_node(struct cluster *cl, uint64_t job_id, const char *node);
 void cluster_release(struct cluster *cl, uint64_t job_id); /* all that it still holds */
+/* Does it have nodes: running, suspended, ending? */
 bool cluster_is_running(const struct cluster *cl, uint64_t job_id);
 
 void cluster_check(struct cluster *cl); /* asserts: nothing is given twice, sums agree */

@@ -17,10 +17,10 @@ struct budget {
 };
 
 struct plan_start {
-    uint64_t job_id; /* of an array: one element of it */
-    const char *partition;
+    uint64_t job_id;         /* of an array: one element of it */
+    const char *partition;   /* one of its own */
     const char *reservation; /* that it runs in; NULL = none */
-    struct alloc alloc;
+    struct alloc alloc;      /* nodes, CPUs and devices */
     /* Limit of this run (default of the partition applied, time_min considered); TIME_UNLIMITED =
      * none. */
     int64_t limit_us;
@@ -30,10 +30,10 @@ struct plan_start {
 };
 
 struct plan_wait {
-    enum job_reason reason;
-    const char *detail; /* sentence with every blocker and its count; may be NULL */
-    uint64_t priority;  /* multifactor priority */
-    uint32_t rank;      /* 1 = next */
+    enum job_reason reason; /* as squeue shows it */
+    const char *detail;     /* sentence with every blocker and its count; may be NULL */
+    uint64_t priority;      /* multifactor priority */
+    uint32_t rank;          /* 1 = next */
     /* REQ_NODE_NOT_AVAIL: those of its partition that are down or drained, folded */
     const char *away_nodes;
     int64_t planned_us;        /* 0 = none */
@@ -41,8 +41,8 @@ struct plan_wait {
 };
 
 struct plan_preempt {
-    uint64_t victim; /* running job that must give way */
-    uint64_t for_job;
+    uint64_t victim;  /* running job that must give way */
+    uint64_t for_job; /* who gets what comes free */
     enum preempt_mode mode;
 };
 
@@ -50,7 +50,7 @@ struct plan_preempt {
  * it. */
 struct plan {
     struct plan_start *start;
-    size_t nstarts;
+    size_t nstarts; /* in the order they are to be done */
     struct plan_preempt *preempt;
     size_t npreempts;
     uint64_t *resume; /* work that was suspended for others and goes on */
@@ -65,7 +65,7 @@ struct plan {
 };
 /* Never NULL; what a pass says is good until the next pass of the same plan. */
 struct plan *plan_new(void);
-void plan_free(struct plan *p);
+void plan_free(struct plan *p); /* NULL is allowed */
 
 /* One pass. Deterministic: no floating point, no iteration by address. The starts are not applied:
  * the caller calls cluster_unwait/cluster_start. */

@@ -21,13 +21,13 @@ struct dialect_site {
     const char *pbs_server;   /* what follows the number in ids of PBS; NULL = not known */
     const char *user;         /* who submits; NULL = not known */
 };
-struct dialect_site dialect_site_of(const struct settings *s);
-struct dialect_site dialect_site_standard(void); /* of the defaults */
+struct dialect_site dialect_site_of(const struct settings *s); /* Borrows texts of the settings. */
+struct dialect_site dialect_site_standard(void);               /* of the defaults */
 
 /* While one request becomes options of sbatch. */
 struct dialect_out {
-    struct submit_options *o;
-    enum option_source source;
+    struct submit_options *o;  /* what is filled in */
+    enum option_source source; /* of the options at hand */
     const struct option_env *env;
     struct arena *a;
     struct str *warnings; /* a line each */

@@ -9,7 +9,7 @@
 
 struct dialect_command {
     const char *name;
-    enum dialect of;
+    enum dialect of;        /* whose it is */
     const char *instead[3]; /* by enum dialect; of its own system NULL */
 };
 

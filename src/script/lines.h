@@ -19,16 +19,17 @@ struct script_line {
 /* Zeroed but for `rest`, and `reads`: whose directives are read, as those of LSF and PBS go on
  * where a line ends in a backslash. */
 struct script_lines {
-    struct span rest;
+    struct span rest; /* not read yet */
     enum dialect reads;
-    bool goes_on; /* the line before does, as a directive */
-    unsigned number, first_command;
-    struct span heredoc; /* the word that ends it; len 0 = in none */
+    bool goes_on;                   /* the line before does, as a directive */
+    unsigned number, first_command; /* of the line read last; of the first command, 0 = none yet */
+    struct span heredoc;            /* the word that ends it; len 0 = in none */
 };
+/* Lines of here-documents, and continued ones, are marked. False: that was all. */
 bool script_line_next(struct script_lines *s, struct script_line *ret);
 
-bool script_is_blank(char c);
-bool script_starts_with(struct span s, const char *prefix);
+bool script_is_blank(char c);                               /* as sh sees it */
+bool script_starts_with(struct span s, const char *prefix); /* byte for byte */
 /* Neither blank nor a comment. */
 bool script_is_command(struct span line);
 /* The word behind "<<" or "<<-", without quotes; len 0 when the line opens no here-document. */
@@ -36,7 +37,7 @@ struct span script_heredoc_word(struct span line);
 
 /* "#SBATCH", "#BSUB", "#PBS", and the command that reads it. */
 const char *script_prefix(enum dialect d);
-const char *script_command(enum dialect d);
+const char *script_command(enum dialect d); /* "sbatch", "bsub", "qsub" */
 /* Is the line a directive of that system, by how it begins? *ret_rest: what stands behind. */
 bool script_line_is_of(struct span line, enum dialect d, struct span *ret_rest);
 /* Whose script it is: Slurm's where it has a line of #SBATCH in force, or none of anybody; else of

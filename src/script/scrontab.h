@@ -24,7 +24,7 @@ struct scrontab {
  * the rest is freed by scrontab_done. */
 bool scrontab_parse(const char *text, const struct option_env *env, struct arena *a,
                     struct scrontab *ret);
-void scrontab_done(struct scrontab *t);
+void scrontab_done(struct scrontab *t); /* entries, sentences */
 
 /* The batch script that comes of an entry, in the arena. */
 const char *scrontab_script(const struct scrontab_entry *e, struct arena *a);

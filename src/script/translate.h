@@ -17,6 +17,6 @@ struct translation {
 bool script_translate(const char *text, size_t len, enum dialect from, enum dialect to,
                       const struct option_env *env, const char *name, struct arena *a,
                       struct translation *ret, struct err *ret_err);
-void translation_done(struct translation *t);
+void translation_done(struct translation *t); /* notes and the job */
 
 #endif

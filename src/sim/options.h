@@ -28,8 +28,8 @@ struct sim_options {
  * status; what was wrong has been said. */
 int options_parse(int argc, char **argv, const char *command, void (*help)(FILE *),
                   struct sim_options *ret);
-void options_done(struct sim_options *o);
-void options_help(FILE *to); /* those that both commands have */
+void options_done(struct sim_options *o); /* texts */
+void options_help(FILE *to);              /* those that both commands have */
 
 /* Opens the workload: `path`, or what --from-sacct and --from-live name (then path is NULL).
  * `machine` says what it is replayed on, and gets its size from the trace if it has none. Says what

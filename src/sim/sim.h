@@ -3,6 +3,7 @@
 #define REMUDA_SIM_SIM_H
 
 int sim_worlds(int argc, char **argv); /* seeded worlds with faults, each played twice */
+/* remuda-sim series DIR: samples on stdin as files of the controller */
 int sim_series(int argc, char **argv);
 int sim_story(int argc, char **argv);   /* a script in, a narrated trace out, compared */
 int sim_run(int argc, char **argv);     /* a workload under a policy */

@@ -32,7 +32,7 @@ struct letter {
  * empty line, and the message. False: a line that is none of them, or one that is missing; nothing
  * is to be freed then. */
 bool letter_read(const char *text, struct arena *a, struct letter *ret, struct err *ret_err);
-void letter_done(struct letter *l);
+void letter_done(struct letter *l); /* recipients */
 
 /* "smtp://mail.example.org:25/our.name", for libcurl; the scheme and the port (25; smtps 465) where
  * the server's name has none. NULL: not a server's name. In the arena. */

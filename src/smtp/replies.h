@@ -13,9 +13,10 @@ struct replies {
 
 /* A command of ours as it was sent, and a line of the server's as it came; `len` bytes each. */
 void replies_sent(struct replies *r, const char *command, size_t len);
+/* a line of the server's, maybe one of several; a recipient that it refuses is noted */
 void replies_came(struct replies *r, const char *line, size_t len);
 /* Code of the last reply, 0 = there was none, or no code in it. */
 int replies_code(const struct replies *r);
-void replies_done(struct replies *r);
+void replies_done(struct replies *r); /* its texts */
 
 #endif

@@ -27,7 +27,7 @@ struct job_filter {
 
 /* ERR_INVALID says which filter makes no sense. job_filter_done is due in any case. */
 bool job_filter_init(struct job_filter *f, const struct msg_query *q, struct err *ret_err);
-void job_filter_done(struct job_filter *f);
+void job_filter_done(struct job_filter *f); /* its lists */
 /* former: the record is a former run of a requeued job, over whatever its state says. */
 bool job_filter_matches(const struct job_filter *f, const struct job *j, bool former);
 

@@ -35,8 +35,8 @@ struct batch {
     struct row *row;
     size_t n, cap;
 };
-struct batch *batch_new(void);
-void batch_free(struct batch *b);
+struct batch *batch_new(void);    /* of no rows */
+void batch_free(struct batch *b); /* with its rows; NULL is allowed */
 /* Copies. */
 void batch_add(struct batch *b, enum row_op op, enum store_table table, const void *record);
 
@@ -56,7 +56,7 @@ struct store *store_open_still(const char *path, struct err *ret_err);
 bool store_whole(const char *path, bool without_log, struct err *ret_err);
 /* Nothing is on a disk; gone with store_close. For tests and the simulator. */
 struct store *store_open_memory(void);
-void store_close(struct store *s);
+void store_close(struct store *s); /* after the last call; NULL is allowed */
 
 /* All or nothing, durable when it returns true (SQLite: WAL, synchronous=FULL). Fails with
  * ERR_DENIED if the stored epoch is newer than the batch's, with ERR_INVALID if the batch's number
@@ -83,6 +83,7 @@ bool store_load(struct store *s, enum store_table table, bool live_only, int64_t
  * once; what it is given is valid during the call. Else they are to be loaded. */
 struct packed;
 typedef void (*store_packed_fn)(void *ctx, const struct packed *p);
+/* *ret_taken: fn took what is there, and its tables need not be read. */
 bool store_load_packed(struct store *s, store_packed_fn fn, void *ctx, bool *ret_taken,
                        struct err *ret_err);
 bool store_is_packed(enum store_table table); /* one of those */
@@ -116,6 +117,8 @@ struct used_query {
      * NULL = by all. */
     const struct msg_query *jobs;
 };
+/* Sums of use in a time, by what q asks for: from sums that are kept, or from jobs where these do
+ * not go so deep. */
 bool store_query_used(struct store *s, const struct used_query *q, store_row_fn fn, void *ctx,
                       struct err *ret_err);
 /* The same, counted anew from the rows of all jobs. */
@@ -150,6 +153,7 @@ struct past_query {
     bool more; /* there is: ask again */
 };
 typedef void (*store_past_fn)(void *ctx, enum store_table table, const void *record);
+/* A part at a time; q->more: there is another, after q's place. */
 bool store_query_past(struct store *s, struct past_query *q, store_past_fn fn, void *ctx,
                       struct err *ret_err);
 /* Bytes of its file, and how many of them are free for new rows. */

@@ -27,24 +27,24 @@ void json_begin(struct json_out *j, struct str *out, bool pretty);
 /* Opens what the next end closes; an end that closes the other kind aborts. Within an object each
  * value comes after its key, within an array there are no keys. */
 void json_object(struct json_out *j);
-void json_object_end(struct json_out *j);
-void json_array(struct json_out *j);
-void json_array_end(struct json_out *j);
+void json_object_end(struct json_out *j); /* of the innermost that is open */
+void json_array(struct json_out *j);      /* values follow, json_array_end */
+void json_array_end(struct json_out *j);  /* as json_object_end */
 /* Inside an object, before its value. Keys are not compared: the caller gives each once. */
 void json_key(struct json_out *j, const char *key);
 void json_text(struct json_out *j, const char *text); /* NULL writes "" */
 /* One value each, where the writer stands. Numbers are exact digits: readers that have doubles
  * alone round those above 2^53. */
 void json_i64(struct json_out *j, int64_t n);
-void json_u64(struct json_out *j, uint64_t n);
-void json_bool(struct json_out *j, bool b);
-void json_null(struct json_out *j);
+void json_u64(struct json_out *j, uint64_t n); /* a value, or in an array */
+void json_bool(struct json_out *j, bool b);    /* likewise */
+void json_null(struct json_out *j);            /* likewise */
 /* Shortest that reads back as d; null for infinities and NaN. */
 void json_double(struct json_out *j, double d);
 /* key and value in one */
 void json_key_text(struct json_out *j, const char *key, const char *text);
-void json_key_i64(struct json_out *j, const char *key, int64_t n);
-void json_key_bool(struct json_out *j, const char *key, bool b);
+void json_key_i64(struct json_out *j, const char *key, int64_t n); /* as json_key_text */
+void json_key_bool(struct json_out *j, const char *key, bool b);   /* likewise */
 /* A record as an object of its non-zero fields; blobs are texts. */
 void json_record(struct json_out *j, const struct fields *t, const void *record);
 

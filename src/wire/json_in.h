@@ -57,10 +57,11 @@ bool json_in_number(struct json_in *in, bool *ret_negative, uint64_t *ret);
 /* A whole number within [min, max]; false, with the error set, for anything else. Fractions and
  * exponents are no whole numbers. */
 bool json_in_i64(struct json_in *in, int64_t min, int64_t max, int64_t *ret);
+/* a whole number, 0 … max; else refused */
 bool json_in_u64(struct json_in *in, uint64_t max, uint64_t *ret);
-bool json_in_bool(struct json_in *in, bool *ret);
-bool json_in_null(struct json_in *in);
-bool json_in_skip(struct json_in *in); /* any value */
+bool json_in_bool(struct json_in *in, bool *ret); /* true or false; else refused */
+bool json_in_null(struct json_in *in);            /* null; else refused */
+bool json_in_skip(struct json_in *in);            /* any value */
 /* Nothing but blanks may follow; returns whether all went well. */
 bool json_in_end(struct json_in *in);
 

@@ -52,8 +52,10 @@ struct series_block {
 
 struct series_grow; /* opaque: the block that samples are added to */
 
+/* of no samples; `key` is copied, its texts not */
 struct series_grow *series_grow_new(const struct series_source_key *key);
 void series_grow_free(struct series_grow *g); /* NULL is fine */
+/* as it was made with */
 const struct series_source_key *series_grow_key(const struct series_grow *g);
 /* At most SERIES_BLOCK_SAMPLES samples; of each SERIES_VALUES_MAX points, others are left out, and
  * so is a point of a number and index that the sample has already. */

@@ -19,12 +19,15 @@ struct civil {
  * Low-Level Date Algorithms". */
 int64_t civil_to_sec(const struct civil *c);
 int64_t civil_sec(int64_t us); /* whole seconds, rounded down */
+/* Days of the proleptic Gregorian calendar, before 1970 too; weekday: 0 = Sunday. */
 void civil_from_sec(int64_t sec, struct civil *ret);
 
 /* How a place maps local time to UTC. `local_to_sec` and `sec_to_local` must not be NULL. civil_utc
  * below is one. */
 struct civil_zone {
+    /* of a time that there is twice the first */
     int64_t (*local_to_sec)(const struct civil *local);
+    /* seconds of the epoch → what clocks show */
     void (*sec_to_local)(int64_t sec, struct civil *ret_local);
 };
 extern const struct civil_zone civil_utc;

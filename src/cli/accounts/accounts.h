@@ -17,32 +17,35 @@
 
 /* What carries limits: an association or a QOS. */
 struct sacctmgr_owner {
-    VEC(const struct limit *) limit;
+    VEC(const struct limit *) limit; /* that it sets itself */
     const struct sacctmgr_owner *up; /* whose limits for users hold here too; NULL = nobody's */
 };
 
+/* A place in the tree of accounts, as it stands in the book. */
 struct assoc_view {
-    struct sacctmgr_owner owner;
-    const struct assoc *a;
-    struct assoc_view *up; /* NULL = it is root */
-    int depth;             /* in the tree */
+    struct sacctmgr_owner owner; /* its limits; `up` is that of `up` */
+    const struct assoc *a;       /* the record */
+    struct assoc_view *up;       /* NULL = it is root */
+    int depth;                   /* in the tree */
 };
 
+/* A QOS, as it stands in the book. */
 struct qos_view {
-    struct sacctmgr_owner owner;
-    const struct qos *q;
+    struct sacctmgr_owner owner; /* its limits; nobody's above */
+    const struct qos *q;         /* the record */
 };
 
+/* All of accounting at one moment, read in one go. Records live in the arena of the command. */
 struct book {
-    VEC(const struct account *) account;
+    VEC(const struct account *) account; /* removed ones, too, as of all lists */
     VEC(const struct account_user *) user;
     /* In the order of the tree: an account, its users, the accounts below it. */
     VEC(struct assoc_view *) assoc;
     VEC(struct qos_view *) qos;
     VEC(const struct wckey *) wckey;
-    VEC(const struct tres *) tres;
-    bool limit_ids;           /* limits are to have their numbers; set it before book_read */
-    struct book_index *index; /* by name; NULL before book_read */
+    VEC(const struct tres *) tres; /* resources that are counted */
+    bool limit_ids;                /* limits are to have their numbers; set it before book_read */
+    struct book_index *index;      /* by name; NULL before book_read */
 };
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -54,10 +57,10 @@ struct sacctmgr {
     const char *qos_file;  /* loaded with, or without, a file of accounts: one request */
     struct client *client; /* opened when first needed */
     const char *cluster;   /* its name; learned with the connection */
-    bool immediate, noheader, quiet, readonly, associations, oneliner;
-    enum json_form json;
-    char parsable; /* 'p', 'P' or 0 */
-    int verbose;
+    bool immediate, noheader, quiet, readonly, associations, oneliner; /* -i: nobody is asked */
+    enum json_form json;                                               /* --json or --yaml */
+    char parsable;                                                     /* 'p', 'P' or 0 */
+    int verbose;                                                       /* how often -v was given */
     bool trial;       /* changes are tried and not made; nobody is asked */
     bool interactive; /* the prompt */
     bool leave;       /* quit was said */
@@ -85,10 +88,10 @@ bool sacctmgr_query(struct sacctmgr *s, const struct msg_query *q, const struct 
 
 /* Everything, what was removed too. False after an error was printed. */
 bool book_read(struct sacctmgr *s, struct book *b);
-void book_done(struct book *b);
+void book_done(struct book *b); /* the lists and indexes; records are the arena's */
 /* NULL = none of that name, or it was removed. */
 const struct account *book_account(const struct book *b, const char *name);
-const struct account_user *book_user(const struct book *b, const char *name);
+const struct account_user *book_user(const struct book *b, const char *name); /* as book_account */
 /* That is there; user and partition may be NULL. */
 struct assoc_view *book_assoc(const struct book *b, const char *account, const char *user,
                               const char *partition);
@@ -221,7 +224,7 @@ enum sacctmgr_key {
 
 /* A word of the command line: a condition, or something to set. */
 struct spec {
-    enum sacctmgr_key key;
+    enum sacctmgr_key key; /* which, of KEYS */
     bool is_limit;
     enum resource_limit limit; /* is_limit */
     const char *tres;          /* GrpCPUs=4 and its like: the resource; else NULL */
@@ -235,9 +238,9 @@ struct spec {
  * (modify). */
 enum spec_mode { SPECS_WHERE, SPECS_MIXED, SPECS_SET };
 struct specs {
-    enum entity entity;
-    enum spec_mode mode;
-    VEC(struct spec) where, set;
+    enum entity entity;          /* what the line is about */
+    enum spec_mode mode;         /* whether "set" stands among the words */
+    VEC(struct spec) where, set; /* in the order they were given */
 };
 
 const char *entity_word(enum entity entity); /* "association" */
@@ -246,7 +249,7 @@ bool entity_find(const char *word, enum entity *ret);
 /* The words after the entity. False after an error was printed. */
 bool specs_read(struct sacctmgr *s, enum entity entity, enum spec_mode mode, int n, char **word,
                 struct specs *ret);
-void specs_done(struct specs *sp);
+void specs_done(struct specs *sp); /* the lists; texts are the arena's */
 /* The values of a condition, joined by commas; NULL = not given. */
 const char *specs_where(const struct specs *sp, enum sacctmgr_key key, struct arena *a);
 /* A word without a value among the conditions: WithDeleted, Tree. */
@@ -272,8 +275,8 @@ bool specs_match(const char *list, const char *word);
 
 /* A line of a listing of accounts, users, associations, QOS. */
 struct account_row {
-    const struct book *book;
-    const struct account *account;
+    const struct book *book;       /* all of it, for what a column looks up */
+    const struct account *account; /* NULL = the row is of none, as of the next three */
     const struct account_user *user;
     const struct assoc_view *assoc;
     const struct qos_view *qos;
@@ -286,10 +289,10 @@ struct account_row {
 
 /* A table of columns under `format` (NULL = the default), on stdout. */
 struct table_out {
-    struct sacctmgr *s;
+    struct sacctmgr *s; /* for messages */
     struct format format;
     struct cell_env env;
-    struct str out;
+    struct str out; /* not yet printed */
 };
 /* The items of format=, with sacctmgr's words for the columns of all its listings. False after an
  * error was printed. */
@@ -301,7 +304,7 @@ bool table_begin(struct table_out *t, struct sacctmgr *s, const struct column_ta
 /* Of the struct that the columns are for; written out now and then, so that a long listing needs no
  * memory. */
 void table_row(struct table_out *t, const void *record);
-void table_end(struct table_out *t);
+void table_end(struct table_out *t); /* writes out the rest; frees */
 
 /* Columns of struct account_row. */
 const struct column_table *account_columns(enum entity entity, struct arena *a);
@@ -309,12 +312,17 @@ const struct column_table *account_columns(enum entity entity, struct arena *a);
 void accounts_show(struct sacctmgr *s,
                    const struct specs *sp);                   /* account, user, association, QOS */
 void others_show(struct sacctmgr *s, const struct specs *sp); /* all the others */
+/* show event: spells in which nodes were not up, since yesterday unless times or states are
+ * given. */
 void events_show(struct sacctmgr *s, const struct specs *sp);
 /* modify job: what is said of jobs that are over. */
 void jobs_modify(struct sacctmgr *s, const struct specs *sp);
+/* show stats: what the controller was asked, how often and how long it took. */
 void stats_show(struct sacctmgr *s);
 void stats_clear(struct sacctmgr *s); /* counts anew */
+/* show reservation: past ones and those of now, the latest first, and what of them went unused. */
 void reservations_show(struct sacctmgr *s, const struct specs *sp);
+/* show problem: accounts without users, users that this host has no uid for. */
 void problems_show(struct sacctmgr *s, const struct specs *sp);
 
 /* ---- listing, for programs ------------------------------------------------------------------ */
@@ -325,16 +333,18 @@ void accounts_json(struct sacctmgr *s, const struct book *b, const struct accoun
                    size_t n, enum entity entity);
 /* One document's frame: the key of its list, each record by `each`, the end. */
 struct json_list {
-    struct sacctmgr *s;
+    struct sacctmgr *s; /* for the form, JSON or YAML */
     const struct book *book;
     struct json_out out;
-    struct str text;
+    struct str text; /* what `out` writes */
 };
+/* of an object with the one list `key` */
 void json_list_begin(struct json_list *l, struct sacctmgr *s, const struct book *b,
                      const char *key);
-void json_list_end(struct json_list *l);
+void json_list_end(struct json_list *l); /* Prints it in the form that was asked for; frees. */
+/* {type, name, id, count} */
 void tres_json(struct json_list *l, const struct tres *t, int64_t count);
-void wckey_json(struct json_list *l, const struct wckey *k);
+void wckey_json(struct json_list *l, const struct wckey *k); /* one record of the list */
 /* Who is named by its association: {account, cluster, partition, user, id}. */
 void assoc_short_json(struct json_list *l, const struct assoc *a);
 
@@ -342,7 +352,7 @@ void assoc_short_json(struct json_list *l, const struct assoc *a);
 
 struct changes {
     struct sacctmgr *s;
-    VEC(struct account_change) change;
+    VEC(struct account_change) change; /* in the order they are to be made */
     struct str said;    /* what will be done, in Slurm's words; printed before the question */
     const char *warned; /* what the controller said of a part last: it is said once */
     bool guarded;       /* whoever may change none of the kind is not told that there is none */
@@ -355,12 +365,14 @@ void change_account(struct changes *c, enum account_verb verb, const char *field
 /* `fields` are those that it sets; NULL = all, as of a new one. */
 void change_user(struct changes *c, enum account_verb verb, const char *fields,
                  const struct account_user *u);
+/* Added or removed, for k->user alone; copied. */
 void change_wckey(struct changes *c, enum account_verb verb, const struct wckey *k);
 /* Copied into the arena; what is returned is for limits and lists to be added, and valid until the
  * next change. */
 struct account_change *change_assoc(struct changes *c, enum account_noun noun,
                                     enum account_verb verb, const char *fields,
                                     const struct assoc *a);
+/* As change_assoc; `fields` as for users. */
 struct account_change *change_qos(struct changes *c, enum account_verb verb, const char *fields,
                                   const struct qos *q);
 /* Tries them, says what was prepared, asks, and sends. `none`: what is said where there are no
@@ -371,28 +383,35 @@ void changes_commit(struct changes *c, const char *none);
  * lists that grow or shrink apart, as Slurm allows = beside +=. False after an error was
  * printed. */
 struct sacctmgr_given {
-    struct assoc assoc;
+    struct assoc assoc; /* values of what `fields` names, as of `qos` */
     struct qos qos;
     const char *fields; /* set with "=" */
     /* "qos", "flags" or "preempt" that += names, and -= */
     const char *more[2];
     struct assoc assoc_more[2];
     struct qos qos_more[2];
-    struct record_list limits;
-    bool no_usage;
-    struct str said; /* "  MaxJobs       = 4\n" */
+    struct record_list limits; /* set; -1 takes one back */
+    bool no_usage;             /* RawUsage=0: what was used is forgotten */
+    struct str said;           /* "  MaxJobs       = 4\n" */
 };
+/* *ret is overwritten; settings_done follows even where it failed. What it is made of is the
+ * arena's. */
 bool settings_read(struct sacctmgr *s, const struct book *b, const struct specs *sp,
                    struct sacctmgr_given *ret);
-void settings_done(struct sacctmgr_given *st);
+void settings_done(struct sacctmgr_given *st); /* what was said */
 /* Their changes of one association or QOS, given with its key alone. */
 void settings_to_assoc(struct changes *c, const struct sacctmgr_given *st, enum account_verb verb,
                        const struct assoc *key);
+/* One change, and another for each list that grows or shrinks; no change where nothing is set, but
+ * of a new one. */
 void settings_to_qos(struct changes *c, const struct sacctmgr_given *st, enum account_verb verb,
                      const char *name);
 
+/* add account, user, qos, coordinator, wckey: reads the book, tries, asks, sends. */
 void accounts_add(struct sacctmgr *s, const struct specs *sp);
+/* modify … where … set …; jobs, too. Without anything to set it is refused. */
 void accounts_modify(struct sacctmgr *s, const struct specs *sp);
+/* remove … where …; without a condition it is refused, as all would be meant. */
 void accounts_remove(struct sacctmgr *s, const struct specs *sp);
 /* The associations that the conditions of `sp` name, users' or accounts' own. */
 bool assoc_is_meant(const struct specs *sp, const struct assoc_view *v, struct arena *a);
@@ -405,7 +424,10 @@ bool qos_file_read(struct sacctmgr *s, struct book *b, struct changes *c, const 
                    const struct str *text);
 
 #define PARENT_SHARES "2147483647" /* FairShare=parent in Slurm's flat file */
+/* dump CLUSTER [FILE]: the tree as a file that accounts_load_file reads; ./CLUSTER.cfg unless
+ * named. */
 void accounts_dump(struct sacctmgr *s, int n, char **word);
+/* load FILE [clean]: what of it is not there is added; with `clean` all accounts go first. */
 void accounts_load_file(struct sacctmgr *s, int n, char **word);
 
 #endif

@@ -8,10 +8,10 @@
 
 /* What is shown; lists are comma-separated, NULL = all. */
 struct assoc_mgr_ask {
-    bool users, assocs, qos;
-    const char *of_users, *of_accounts, *of_qos;
-    bool oneliner;
-    const char *cluster; /* its name */
+    bool users, assocs, qos;                     /* which parts are shown; all, if none was named */
+    const char *of_users, *of_accounts, *of_qos; /* comma lists; NULL = all */
+    bool oneliner;                               /* each record on a line */
+    const char *cluster;                         /* its name */
 };
 /* `client` is connected. False after an error was printed. */
 bool assoc_mgr_show(struct client *client, const struct assoc_mgr_ask *ask, struct arena *a);

@@ -5,14 +5,14 @@
 #include "cli/accounts/accounts.h"
 
 struct changing {
-    struct sacctmgr *s;
-    const struct specs *sp;
-    struct book b;
-    struct sacctmgr_given st;
-    struct changes c;
-    const char *names;      /* of what the entity is */
-    VEC(const char *) user; /* who is modified */
-    bool wrong;
+    struct sacctmgr *s;       /* for messages */
+    const struct specs *sp;   /* what was asked for */
+    struct book b;            /* read when it begins */
+    struct sacctmgr_given st; /* what `set` says */
+    struct changes c;         /* gathered here, sent at the end */
+    const char *names;        /* of what the entity is */
+    VEC(const char *) user;   /* who is modified */
+    bool wrong;               /* an error was printed: nothing is sent */
 };
 
 /* The names that say which entities are meant, whatever their key; NULL = none do. */

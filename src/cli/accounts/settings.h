@@ -6,8 +6,8 @@
 #include "cli/accounts/accounts.h"
 
 struct taking {
-    struct sacctmgr *s;
-    const struct book *b;
+    struct sacctmgr *s;        /* for messages */
+    const struct book *b;      /* what there is: names are looked up in it */
     struct sacctmgr_given *st; /* what was read so far goes there; texts live in s->a */
     bool of_qos;               /* else of an association */
     VEC(struct limit) limit;   /* that are set, or taken away */
@@ -16,6 +16,7 @@ struct taking {
 
 /* Adds to st->said what will be set, in Slurm's words. */
 void assoc_settings_say(struct taking *t, const struct specs *sp);
+/* What a QOS is to get, in Slurm's lines, into st->said. */
 void qos_settings_say(struct taking *t);
 
 #endif

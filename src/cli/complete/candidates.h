@@ -10,10 +10,10 @@
 
 /* What a value or a word may be. */
 enum wanted {
-    WANTED_NOTHING,
-    WANTED_FILE,
-    WANTED_JOBS,
-    WANTED_RUNNING,
+    WANTED_NOTHING,     /* free text */
+    WANTED_FILE,        /* the shell finds them itself */
+    WANTED_JOBS,        /* one's own that are not over */
+    WANTED_RUNNING,     /* of these, those that run */
     WANTED_NUMBERS,     /* of LSF and PBS: jobs and arrays as a whole */
     WANTED_QUEUE_FIRST, /* a partition, then such numbers */
     WANTED_NAMES,       /* of jobs */
@@ -45,7 +45,7 @@ struct completion {
     const char *word;   /* being written: of a list its last item */
     const char *prefix; /* of it, which stands before each candidate */
     const char **shown; /* what was offered or stands there already: each word once */
-    size_t n_shown;
+    size_t n_shown;     /* so many are offered already */
 };
 
 /* Prints a candidate where it begins as the word does, and behind a tab what it is (`doc`, NULL =
@@ -60,6 +60,6 @@ void candidates_list(struct completion *k, const char *words, char separator);
 /* All that there is of that kind; of a file a tab alone. A cluster that does not answer at once has
  * nothing, and nothing is said. */
 void candidates_wanted(struct completion *k, enum wanted wanted);
-void candidates_done(struct completion *k);
+void candidates_done(struct completion *k); /* hangs up; what was found is the arena's */
 
 #endif

@@ -15,25 +15,25 @@ struct sacct_range {
 };
 
 struct size_bound {
-    bool given;
+    bool given; /* else `us` means nothing */
     int64_t us;
 };
 
 struct sacct_command {
     struct listing l;
-    struct msg_query query;
+    struct msg_query query; /* as the options make it */
     struct acct_env acct_env;
     const char *fields, *groups, *reasons, *wckeys, *constraints, *flags;
-    const char *qos_known;
-    const char *unknown; /* words that are no options, a line each */
-    const char *start_text, *end_text;
+    const char *qos_known;             /* names that there are, for --qos */
+    const char *unknown;               /* words that are no options, a line each */
+    const char *start_text, *end_text; /* as typed, read when all is known */
     bool all_users, allocations, batch_script, truncate;
     struct sacct_range nodes, cpus;
     struct size_bound limit_min, limit_max;
-    VEC(const struct job *) job;
-    VEC(const struct step *) step;
-    VEC(const struct node *) node;
-    bool jobstats; /* AdminComment is shown, and made where there is none */
+    VEC(const struct job *) job;   /* of the answer, in its order */
+    VEC(const struct step *) step; /* likewise */
+    VEC(const struct node *) node; /* read only for columns that need them */
+    bool jobstats;                 /* AdminComment is shown, and made where there is none */
     struct jobstats summary;
 };
 

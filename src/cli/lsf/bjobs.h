@@ -19,19 +19,23 @@ const char *lsf_resources_text(const struct job *j, struct arena *a);
 
 /* Paragraphs of bjobs -l, bhist -l and bacct -l. */
 struct lsf_long {
-    const struct past_jobs *past;
-    bool unbroken; /* -UF */
-    struct arena *a;
-    struct str *out;
+    const struct past_jobs *past; /* what steps used, for the parts that tell it */
+    bool unbroken;                /* -UF */
+    struct arena *a;              /* of the texts */
+    struct str *out;              /* appended to */
 };
 /* bjobs -l: one job. */
 void lsf_long_print(const struct lsf_long *l, const struct job *j);
 /* "Tue May  6 15:45:10" */
 const char *lsf_date(int64_t us, struct arena *a);
+/* Appends `text`, broken after 79 columns and indented from its second line on; with `unbroken` as
+ * one line. */
 void lsf_long_paragraph(const struct lsf_long *l, const char *text);
 /* Its parts. */
 void lsf_long_head(const struct lsf_long *l, const struct job *j);
+/* When and from where it was submitted, with its files, begin, dependency, tasks and resources. */
 void lsf_long_submitted(const struct lsf_long *l, const struct job *j);
+/* How it ended, with the CPU time in seconds; nothing of one that is not over. */
 void lsf_long_ended(const struct lsf_long *l, const struct job *j);
 
 #endif

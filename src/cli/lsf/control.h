@@ -7,14 +7,15 @@
 
 struct lsf_control {
     struct lsf_filter filter; /* first: lsf_id_take fills it */
-    const char *name;
-    struct client *client;
-    struct arena *a;
-    bool every; /* "0": all that the filters leave */
-    int signal;
-    const char *queue; /* bswitch: where to */
+    const char *name;         /* of the command, for its messages */
+    struct client *client;    /* connected by lsf_control_line */
+    struct arena *a;          /* until the command ends */
+    bool every;               /* "0": all that the filters leave */
+    int signal;               /* bkill -s: its number */
+    const char *queue;        /* bswitch: where to */
 };
 
+/* To one job, "12" or "12[3]", of those that are meant; whether it was done. */
 typedef bool (*lsf_deed)(const struct lsf_control *k, const char *id);
 
 /* An operand: a job, or 0. For option_table.word of what begins with a struct lsf_control. */
@@ -26,6 +27,7 @@ int lsf_control_line(struct lsf_control *k, const struct option_table *t, void *
 
 /* Each says its words, and returns whether it did it. */
 bool lsf_control_problem(const char *id, const char *words);
+/* Sends a request about one job; what the controller refuses is said in LSF's words. */
 bool lsf_control_ask(const struct lsf_control *k, const char *id, enum message_kind kind,
                      const void *body);
 /* The job as it is now; NULL: it is none, which is said. */
@@ -35,6 +37,7 @@ void lsf_done_print(const char *id, const char *what);
 
 /* stop.c: what waits of an array is held and let go, what runs is stopped and continued. */
 bool lsf_stop_one(const struct lsf_control *k, const char *id);
+/* as lsf_stop_one, the other way */
 bool lsf_resume_one(const struct lsf_control *k, const char *id);
 
 #endif

@@ -48,19 +48,22 @@ bool lsf_format_parse(const struct lsf_fields *t, const char *text, struct arena
 void lsf_format_done(struct lsf_format *f);
 /* One line, with its line break, appended. */
 void lsf_format_header(const struct lsf_format *f, struct str *out);
+/* An empty value is shown as "-"; the last column is not filled up. */
 void lsf_format_row(const struct lsf_format *f, const struct lsf_row *r, struct arena *a,
                     struct str *out);
 
 /* The same rows as JSON: begin, each row, ids that no job has, end. */
 struct lsf_json {
-    struct str *out;
-    size_t n; /* records so far */
+    struct str *out; /* appended to */
+    size_t n;        /* records so far */
 };
 /* `counted`: "JOBS", "HOSTS", "QUEUES". */
 void lsf_json_begin(struct lsf_json *t, const char *command, const char *counted, size_t n);
+/* Keys in capitals; a value that is none is "". */
 void lsf_json_row(struct lsf_json *t, const struct lsf_format *f, const struct lsf_row *r,
                   struct arena *a);
+/* instead of a row: an id that no job has */
 void lsf_json_missing(struct lsf_json *t, const char *id, struct arena *a);
-void lsf_json_end(struct lsf_json *t);
+void lsf_json_end(struct lsf_json *t); /* closes what lsf_json_begin opened */
 
 #endif

@@ -19,6 +19,7 @@ bool lsf_interval_parse(const char *text, int64_t now_us, struct lsf_interval *r
                         struct err *ret_err);
 /* Of an option: the row's `at` is an interval. */
 SETTER(lsf_set_interval);
+/* Its end is not of it; 0 (it never happened) is in none but the interval that was not given. */
 bool lsf_interval_has(const struct lsf_interval *i, int64_t us);
 
 #endif

@@ -26,9 +26,10 @@ struct lsf_filter {
     bool runs; /* and former runs of those that ran again, each */
 };
 
+/* Elements of an array that wait and are not listed one by one. */
 struct lsf_more {
-    const struct job *job;
-    size_t n;
+    const struct job *job; /* one of them, which stands for all */
+    size_t n;              /* how many */
 };
 
 struct lsf_job_list {
@@ -49,13 +50,13 @@ bool lsf_jobs_read(struct client *c, const struct lsf_filter *f, struct arena *a
                    struct lsf_job_list *ret, struct err *ret_err);
 /* The lists alone: what they name lives in the arena. */
 void lsf_job_list_done(struct lsf_job_list *l);
-void lsf_filter_done(struct lsf_filter *f);
+void lsf_filter_done(struct lsf_filter *f); /* the list of ids; its texts are the arena's */
 
 /* "PEND", "PSUSP", "RUN", "USUSP", "SSUSP", "DONE", "EXIT". */
 const char *lsf_job_state(const struct job *j);
 bool lsf_job_is_suspended(const struct job *j); /* it had started */
-bool lsf_job_is_pending(const struct job *j);
-bool lsf_job_is_over(const struct job *j);
+bool lsf_job_is_pending(const struct job *j);   /* waits, or is held after a special exit */
+bool lsf_job_is_over(const struct job *j);      /* it ended, however */
 /* What LSF's exit code of it is: 130 of one that was cancelled, 140 at its limit, 137 out of
  * memory. */
 int lsf_job_exit_code(const struct job *j);
@@ -73,16 +74,17 @@ const char *lsf_suspend_reason(const struct job *j);
 /* Too long: its end, behind '*'. */
 const char *lsf_cut(const char *text, size_t width, struct arena *a);
 
-/* What the steps of these jobs used; the caller calls past_done. */
 struct past_jobs;
+/* What the steps of these jobs used; the caller calls past_done. Asks for nothing if all of them
+ * wait. False: *ret_err says why. */
 bool lsf_past_read(struct client *c, const struct lsf_job_list *l, struct arena *a,
                    struct past_jobs *ret, struct err *ret_err);
 
 /* Hosts it runs (ran) on, with its slots on each. */
 struct lsf_host {
     const char *name;
-    int32_t slots; /* tasks */
-    int32_t cpus;
+    int32_t slots;   /* tasks */
+    int32_t cpus;    /* on that host */
     int64_t mem_mib; /* 0 = not known */
 };
 /* Returns how many; *ret lives in the arena. 0: it has not started. */
@@ -91,6 +93,7 @@ size_t lsf_job_hosts(const struct job *j, struct arena *a, struct lsf_host **ret
 size_t lsf_run_hosts(const struct job *j, struct arena *a, struct lsf_host **ret);
 /* "4*h1:2*h2"; "-" for none. */
 const char *lsf_exec_host(const struct job *j, struct arena *a);
+/* Tasks: those it runs with or, before, those it asks for; at least 1. */
 int32_t lsf_job_slots(const struct job *j);
 
 #endif

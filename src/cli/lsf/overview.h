@@ -8,25 +8,27 @@
 #include "model/record/partition.h"
 
 struct lsf_overview {
-    const char *name;
+    const char *name;   /* of the command */
     const char *words;  /* queues or hosts asked for, parted by commas; NULL = all */
     const char *host;   /* bqueues -m */
     const char *user;   /* bqueues -u */
     const char *select; /* bhosts -R: an expression of hosts, checked; NULL = any */
     bool wide, longer, noheader, json, gpus, gpus_long, models;
     const char *format_text;
-    struct lsf_format format;
+    struct lsf_format format; /* of -o, read from format_text */
     struct arena *a;
-    struct client *client;
-    VEC(const struct partition *) queue;
-    VEC(const struct node *) node;
+    struct client *client;               /* connected by lsf_overview_run */
+    VEC(const struct partition *) queue; /* partitions, as lsf_queues_read found them */
+    VEC(const struct node *) node;       /* by lsf_nodes_read */
     VEC(const struct job *) job;
-    struct str out;
+    struct str out; /* printed at the end */
 };
 
 /* Reading; what is read is kept in `o`. */
 bool lsf_queues_read(struct lsf_overview *o, struct err *ret_err);
+/* all nodes */
 bool lsf_nodes_read(struct lsf_overview *o, struct err *ret_err);
+/* jobs of all users, the waiting ones too, with the fields that listings of hosts need */
 bool lsf_running_read(struct lsf_overview *o, struct err *ret_err);
 /* Is the name among the words, or are there none? */
 bool lsf_overview_asked(const struct lsf_overview *o, const char *name);
@@ -50,6 +52,8 @@ int64_t lsf_gpus_of(const struct node *n, struct arena *a);   /* how many it has
 void lsf_gpus_used(const struct node *n, struct idset *used); /* adds the indexes in use */
 /* Lines of `bhosts -gpu`: the heading, unless there is to be none, and one for each GPU. */
 void lsf_gpu_head(struct lsf_overview *o);
+/* Memory and utilisation are not known here: "-" and 0; the node's name stands on its first
+ * line. */
 void lsf_gpus_add(struct lsf_overview *o, const struct node *n);
 
 /* A command: its line is read, then `show` appends to o->out. */

@@ -20,7 +20,7 @@ struct pbs_attribute {
 };
 
 struct pbs_attributes {
-    struct arena *a;
+    struct arena *a; /* of values that are made here, and of what forms need */
     VEC(struct pbs_attribute) v;
 };
 
@@ -35,7 +35,7 @@ void pbs_attribute_list(struct pbs_attributes *t, const char *group, const char 
 /* One of a group that is one value but in JSON. */
 void pbs_attribute_joined(struct pbs_attributes *t, const char *group, const char *name,
                           const char *value);
-void pbs_attributes_done(struct pbs_attributes *t);
+void pbs_attributes_done(struct pbs_attributes *t); /* the list; texts are the arena's */
 
 /* "Mon Nov 23 15:30:01 2026"; NULL = none. */
 const char *pbs_date(int64_t us, struct arena *a);
@@ -47,7 +47,7 @@ const char *pbs_clock(int64_t us, struct arena *a);
 enum pbs_form { PBS_TEXT, PBS_JSON, PBS_DSV, PBS_XML };
 
 struct pbs_report {
-    enum pbs_form form;
+    enum pbs_form form;    /* how it is written */
     const char *title;     /* of text: "Job Id: "; "" for nodes */
     const char *indent;    /* of text */
     const char *kind;      /* of JSON: "Jobs", "nodes", "Queue", "Server" */
@@ -56,7 +56,7 @@ struct pbs_report {
     bool unbroken;         /* lines of text are not broken */
     size_t n;              /* things so far */
     struct arena *a;
-    struct str *out;
+    struct str *out; /* appended to */
 };
 /* "json", "dsv"; false: neither. */
 bool pbs_form_parse(const char *text, enum pbs_form *ret);
@@ -64,7 +64,9 @@ bool pbs_form_parse(const char *text, enum pbs_form *ret);
 void pbs_report_begin(struct pbs_report *r, const char *server, int64_t now_us);
 /* One thing. */
 void pbs_report_add(struct pbs_report *r, const char *id, const struct pbs_attributes *t);
+/* Closes the document of XML or JSON; text needs nothing. */
 void pbs_report_end(struct pbs_report *r);
+/* Quoted and escaped as JSON wants it; bytes from 128 on as they are. */
 void pbs_json_text(struct str *out, const char *text);
 
 #endif

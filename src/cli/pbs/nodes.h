@@ -14,16 +14,18 @@ struct pbs_nodes {
     VEC(const struct node *) node; /* all */
     VEC(const struct job *) job;   /* that have begun */
 };
+/* Two queries; false: *ret_err says why, and what came of the first stays in `p`. */
 bool pbs_nodes_read(struct client *c, struct pbs_nodes *p, struct err *ret_err);
-void pbs_nodes_done(struct pbs_nodes *p);
+void pbs_nodes_done(struct pbs_nodes *p); /* The lists; records are the arena's. */
 /* NULL: there is none of that name. */
 const struct node *pbs_node_named(const struct pbs_nodes *p, const char *name);
 
 /* "free", "job-busy" (of Torque "job-exclusive"), "down", "free,offline"… */
 const char *pbs_node_state(const struct pbs_nodes *p, const struct node *n);
-int64_t pbs_node_gpus(const struct node *n, struct arena *a);
-int64_t pbs_node_gpus_held(const struct node *n, struct arena *a);
+int64_t pbs_node_gpus(const struct node *n, struct arena *a);      /* that it has, of all types */
+int64_t pbs_node_gpus_held(const struct node *n, struct arena *a); /* that jobs have of them */
 
+/* What runs, or is suspended, on a node. */
 struct pbs_on_node {
     unsigned jobs, running, suspended;
     const char *list; /* "12.s/0, 12.s/1"; of Torque "0-3/12.s"; NULL = none */

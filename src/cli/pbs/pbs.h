@@ -27,10 +27,12 @@ enum pbs_exit {
     PBS_REFUSED = 188,
 };
 
+/* NULL after "Connection refused" and the reason were printed; the caller ends with
+ * PBS_NO_CONTROLLER. */
 struct client *pbs_connect(const char *name, const char *state_dir);
 /* The settings, with the server's name in them. */
 struct dialect_site pbs_site(const char *state_dir, struct arena *a);
-const char *pbs_server(const struct dialect_site *site);
+const char *pbs_server(const struct dialect_site *site); /* the name behind the dot of ids */
 /* "12.server", "12[3].server"; with `array` of the whole: "12[].server". */
 const char *pbs_job_id(const struct job *j, bool array, const struct dialect_site *site,
                        struct arena *a);

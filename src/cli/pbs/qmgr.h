@@ -25,6 +25,7 @@ struct qmgr {
 /* Both say it, but with -z, and return what to end with: a word is none of `known`; a thing is not
  * done here, and what does it instead. */
 int qmgr_parse_failed(const struct qmgr *q, struct span word, const char *what, const char *known);
+/* Says that `what` is not done here and what is to be done `instead`; returns what to end with. */
 int qmgr_refused(const struct qmgr *q, const char *what, const char *instead);
 
 /* Is it among the words "n1,n2", "n1@server", or are these "@default", "@active" or none? */

@@ -8,10 +8,10 @@
 
 struct qstat_row {
     const struct job *job;
-    const char *id, *state;
-    bool array;          /* the whole of one; job is its first element */
-    unsigned ended, all; /* of its elements */
-    bool of_live;        /* an element of an array that is not over: shown when it has ended, too */
+    const char *id, *state; /* as shown; in the arena */
+    bool array;             /* the whole of one; job is its first element */
+    unsigned ended, all;    /* of its elements */
+    bool of_live; /* an element of an array that is not over: shown when it has ended, too */
 };
 
 struct qstat {
@@ -22,12 +22,12 @@ struct qstat {
     bool users_given, one_element;
     enum pbs_form form;
     const char *delimiter;
-    struct dialect_site site;
-    VEC(struct qstat_row) row;
+    struct dialect_site site;        /* the flavour's words, and the server's name */
+    VEC(struct qstat_row) row;       /* in the order of the listing */
     const struct lsf_job_list *list; /* what the rows are of */
     struct past_jobs past;           /* what steps used, for -f */
     struct arena *a;
-    struct str out;
+    struct str out; /* printed at the end */
 };
 
 /* The job's name; of Torque an element's has its index: "name-3". */
@@ -36,6 +36,7 @@ const char *qstat_name(const struct qstat *q, const struct qstat_row *r);
 void qstat_attributes(const struct qstat *q, const struct qstat_row *r, struct pbs_attributes *t);
 /* qstat -B, -Q and -q; return what to end with. */
 int qstat_server_add(struct qstat *q, struct client *c);
+/* With q->filter.queue these alone; what there is of them is told although another is not known. */
 int qstat_queues_add(struct qstat *q, struct client *c);
 /* Says of which of q->filter.queue there is none, and takes these out (NULL: none is left): then
  * PBS_UNKNOWN_QUEUE, else 0; 1 where it cannot be known, which is said. */
@@ -46,8 +47,12 @@ const char *qstat_exec_host(const struct job *j, const struct dialect_site *site
 const char *qstat_exec_vnode(const struct job *j, struct arena *a);
 /* Why it waits, or where it runs; NULL = nothing to say. */
 const char *qstat_comment(const struct job *j, struct arena *a);
+/* that it has or, before it starts, asks for: tasks × CPUs of each */
 int32_t qstat_cpus(const struct job *j);
+/* likewise; 1 where it asks for no number */
 int32_t qstat_nodes(const struct job *j, struct arena *a);
+/* That it has on all its nodes or, before it starts, asks for on each; 0 = none, or not a
+ * number. */
 int64_t qstat_gpus(const struct job *j);
 
 #endif

@@ -8,10 +8,11 @@
 #include <stdint.h>
 
 struct plot_line {
+    /* as typed; NULL = not given */
     const char *state_dir, *job, *step, *values, *gpus, *from, *to, *theme;
-    int64_t attempt, height;
+    int64_t attempt, height; /* 0 = the last run; height: lines, 0 = as it fits */
     enum json_form json;
-    bool watch, csv, csv_bare, svg, png, all, each;
+    bool watch, csv, csv_bare, svg, png, all, each; /* of options without a value */
 };
 
 #endif

@@ -11,9 +11,13 @@
 
 /* Paths, in the arena; nobody looks whether a file is there. */
 const char *cluster_conf_path(const char *state_dir, struct arena *a);
+/* written by the daemon, locked while it lives */
 const char *controller_pid_path(const char *state_dir, struct arena *a);
+/* of a node of this host */
 const char *node_pid_path(const char *state_dir, const char *node, struct arena *a);
+/* what `up` points to */
 const char *controller_log_path(const char *state_dir, struct arena *a);
+/* the same of a node */
 const char *node_log_path(const char *state_dir, const char *node, struct arena *a);
 
 /* The controller's connection, with the patience of MessageTimeout (client_reach) unless the

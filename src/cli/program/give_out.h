@@ -14,6 +14,7 @@ bool foreign_out(const char *bytes, size_t len);
 
 /* A line for people on standard error; what it quotes is shown plain, its lines stay lines. */
 void plain_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* as plain_line */
 void plain_linev(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 /* A file by a name that the command makes up itself, which others can foresee: for writing, empty.

@@ -9,12 +9,13 @@
 
 /* What DIR/host.conf says; texts in the arena. */
 struct host_dir {
-    const char *controller, *cluster, *id;
-    const char *node; /* NULL: a login host */
+    const char *controller, *cluster, *id; /* host:port; the cluster's name; this host's number */
+    const char *node;                      /* NULL: a login host */
 };
 
 /* False: no host.conf. */
 bool host_dir_read(const char *state_dir, struct arena *a, struct host_dir *ret);
+/* of the process that carries streams between hosts */
 const char *relay_pid_path(const char *state_dir, struct arena *a);
 /* Starts the relay and the node daemon, or what of them does not run, and waits until the
  * controller answers through the relay. */

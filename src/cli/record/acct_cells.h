@@ -34,6 +34,7 @@ ACCT_USAGE_CELLS(X)
 
 /* When the line's part begins and ends, within --truncate; 0 = it has not, yet. */
 int64_t acct_start_us(const struct cell_env *env, const struct acct_row *row);
+/* With --truncate no later than the end of the time that is asked about; 0 = not over. */
 int64_t acct_end_us(const struct cell_env *env, const struct acct_row *row);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* A line of sacct: a job, or one of its steps. */
 struct acct_row {
-    const struct job *job;
+    const struct job *job;   /* of a step: the job that it is of */
     const struct step *step; /* NULL = the job itself */
 };
 
@@ -21,13 +21,13 @@ void acct_help_format_print(void);
 
 /* cell_env.more of this table. */
 struct acct_env {
-    const char *cluster;
+    const char *cluster;    /* its name, for the column of that name */
     int64_t from_us, to_us; /* --truncate; 0 = off */
     /* What AdminComment shows where there is none; NULL = nothing. */
     const struct jobstats *jobstats;
 };
-/* Is it one of the format's fields? */
 struct format;
+/* Is it one of the format's fields? Then the controller is asked for it. */
 bool acct_shows_admin_comment(const struct format *f);
 
 /* In whole seconds, without suspended ones; until now where it has not ended. Bounds of sacct -T

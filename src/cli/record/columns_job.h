@@ -19,8 +19,9 @@ void job_cell_extensions(const struct job *j, const struct cell_env *env, struct
 void job_cell_hosts(const char *asked, struct str *out);
 /* CPUs each node must have; cores of a socket and threads of a core, --hint counted, 0 = any. */
 int64_t job_min_cpus(const struct job *j);
+/* a socket; --hint=memory_bound is 1; 0 = not asked */
 int32_t job_cores_asked(const struct job *j);
-int32_t job_threads_asked(const struct job *j);
+int32_t job_threads_asked(const struct job *j); /* a core; 1 where a hint says so; 0 = not asked */
 void job_cell_memory(const struct job *j, struct str *out); /* "4000M", "2Gc" per CPU */
 /* Waiting indexes, in `most` characters; 0 = all. */
 void job_cell_array(const struct job *j, size_t most, struct str *out);

@@ -13,6 +13,7 @@ enum merge {
 };
 
 extern const struct column_table node_columns;
+/* how sinfo shows it of several nodes in one line */
 enum merge node_column_merge(const struct column *c);
 /* %P and %R: a line belongs to one partition only if one of them is shown. */
 bool node_column_names_partition(const struct column *c);

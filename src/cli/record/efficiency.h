@@ -7,11 +7,11 @@
 #include <stdbool.h>
 
 struct efficiency {
-    int64_t ran_s;              /* without what it was stopped */
-    int64_t cpu_s, cpu_had_s;   /* CPU time used; CPUs × time */
-    int64_t mem_bytes, mem_had; /* at most; allocated, both in all. 0 = not known */
-    bool mem_estimated;         /* of several tasks: the largest times their number */
-    int32_t gpus;
+    int64_t ran_s;                    /* without what it was stopped */
+    int64_t cpu_s, cpu_had_s;         /* CPU time used; CPUs × time */
+    int64_t mem_bytes, mem_had;       /* at most; allocated, both in all. 0 = not known */
+    bool mem_estimated;               /* of several tasks: the largest times their number */
+    int32_t gpus;                     /* that it had */
     bool gpu_known;                   /* what its processes used of them */
     int64_t gpu_percent_s, gpu_had_s; /* percent × seconds; GPUs × seconds */
     int64_t gpu_mem_bytes;            /* at most, in all */

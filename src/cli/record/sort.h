@@ -7,17 +7,17 @@
 
 struct sort_key {
     const struct column *column;
-    bool down;
+    bool down; /* largest first */
 };
 
 struct sort {
-    VEC(struct sort_key) key;
+    VEC(struct sort_key) key; /* the first decides */
 };
 
 /* Letters of squeue -S, '-' before one for the other way round; false names what is none. */
 bool sort_parse(const struct column_table *t, const char *text, struct sort *ret,
                 struct err *ret_err);
-void sort_done(struct sort *s);
+void sort_done(struct sort *s); /* the keys */
 /* Fields the keys read, after `always`. */
 const char *sort_fields(const struct sort *s, const char *always, struct arena *a);
 /* Stable: equal jobs stay in the order they came. */

@@ -11,6 +11,7 @@
 void why_text(const struct why *w, int64_t now_us, struct str *out);
 /* One line a job, and a heading before the first. */
 void why_heading(struct str *out);
+/* One job, one line: reason, rank, planned start, how sure that is. */
 void why_line(const struct why *w, int64_t now_us, struct str *out);
 /* What is known of a job that left the controller's memory. */
 void why_from_history(const struct job *j, struct why *ret, struct str *label);

@@ -12,10 +12,10 @@
 #define OUTPUT_READERS 4     /* processes of one user that may stand still in one */
 
 struct output_end {
-    char *path; /* NULL = there is no such file, or it is the same */
-    char bytes[OUTPUT_END_BYTES];
+    char *path;                   /* NULL = there is no such file, or it is the same */
+    char bytes[OUTPUT_END_BYTES]; /* the last ones, not NUL-terminated */
     size_t len;
-    bool known;
+    bool known; /* the file could be read */
 };
 
 /* Reads both that have a path; `known` says of which the end is in `bytes`. A file system that does

@@ -16,18 +16,19 @@ enum report_unit { REPORT_SECONDS, REPORT_MINUTES, REPORT_HOURS };
 struct sreport {
     struct arena *a;
     struct client *client; /* opened when first needed */
-    const char *cluster;
+    const char *cluster;   /* its name; learned with the connection */
     bool noheader, quiet;
-    char parsable; /* 'p', 'P' or 0 */
-    enum report_unit unit;
-    bool value, percent; /* either, or both: HourPer */
-    const char *tres;    /* -T as given; NULL = CPUs */
-    bool leave;
-    int rc;
+    char parsable;         /* 'p', 'P' or 0 */
+    enum report_unit unit; /* of all times that are printed */
+    bool value, percent;   /* either, or both: HourPer */
+    const char *tres;      /* -T as given; NULL = CPUs */
+    bool leave;            /* quit was said */
+    int rc;                /* exit status so far */
 };
 
 /* The connection, or NULL after an error was printed. */
 struct client *sreport_connect(struct sreport *s);
+/* Each record to `row`, in the command's arena. False, and rc is 1, after an error was printed. */
 bool sreport_query(struct sreport *s, const struct msg_query *q, const struct fields *t,
                    void (*row)(void *ctx, const void *record), void *ctx);
 
@@ -67,21 +68,21 @@ enum condition {
 
 struct tres_kind_of {
     const char *name; /* cpu, mem, gres/gpu:v100 */
-    uint32_t id;
+    uint32_t id;      /* as sacctmgr show tres numbers it */
 };
 
 struct sreport_asked {
     const char *value[COND_COUNT]; /* NULL = not given; "" of a word without a value */
     int64_t from_us, to_us;
-    VEC(struct tres_kind_of) tres;
-    bool one_tres; /* none was asked for: CPUs */
+    VEC(struct tres_kind_of) tres; /* the resources that each line is repeated for */
+    bool one_tres;                 /* none was asked for: CPUs */
 };
 /* Reads the words behind the report's name; what is no condition of it (bits of `may`) is said, and
  * left aside. */
 void asked_read(struct sreport *s, unsigned may, int n, char **word, struct sreport_asked *ret);
 /* The resources of -T. False after Slurm's line: none of them is known. */
 bool asked_tres(struct sreport *s, struct sreport_asked *k);
-void asked_done(struct sreport_asked *k);
+void asked_done(struct sreport_asked *k); /* the list; names are the arena's */
 /* Is the word in the condition's list? Everything is where it was not given. */
 bool asked_has(const struct sreport_asked *k, enum condition c, const char *word);
 
@@ -89,6 +90,8 @@ bool asked_has(const struct sreport_asked *k, enum condition c, const char *word
 
 /* Rows of QUERY_USED, summed over what `by` (names of fields) leaves out; false after an error. */
 typedef VEC(const struct used *) used_vec;
+/* `each_hour`: a row an hour and not one for the whole time. Appends to *ret; rows live in the
+ * arena. */
 bool used_read(struct sreport *s, const struct sreport_asked *k, const char *by, bool each_hour,
                used_vec *ret);
 /* Of one resource, in units × seconds. */
@@ -102,7 +105,10 @@ struct capacity {
 };
 /* Nodes as they were; false after an error. */
 typedef VEC(const struct node_spell *) spell_vec;
+/* Those that touch the time asked about, as they were written: longer than it. */
 bool spells_read(struct sreport *s, const struct sreport_asked *k, spell_vec *ret);
+/* Of one resource, each spell cut to that time and to now; a node not heard of counts for
+ * nothing. */
 struct capacity spells_capacity(const spell_vec *spells, const char *tres, int64_t from_us,
                                 int64_t to_us);
 
@@ -111,13 +117,13 @@ struct capacity spells_capacity(const spell_vec *spells, const char *tres, int64
 /* SIZE: a use, in a report of sizes. BLANK: as wide as a use, of which this report knows nothing. */
 enum cell_kind { CELL_TEXT, CELL_USE, CELL_SIZE, CELL_COUNT, CELL_BLANK };
 struct report_column {
-    const char *key; /* word of format=; NULL: none */
-    size_t least;    /* letters of it that must be given */
-    const char *header;
-    int width; /* negative: to the left */
+    const char *key;    /* word of format=; NULL: none */
+    size_t least;       /* letters of it that must be given */
+    const char *header; /* as printed, cut to the width */
+    int width;          /* negative: to the left */
     enum cell_kind kind;
-    const char *also; /* another word for it, or NULL */
-    size_t also_least;
+    const char *also;  /* another word for it, or NULL */
+    size_t also_least; /* letters of that */
 };
 
 /* Columns of reports about clusters and users, of reservations, and of sizes before the sizes. */
@@ -174,7 +180,7 @@ extern const struct report_column resv_columns[RESV_COLUMNS];
 extern const struct report_column sizes_columns[SIZES_COLUMNS];
 
 struct report_cell {
-    const char *text;
+    const char *text;   /* CELL_TEXT; NULL = empty */
     int64_t amount, of; /* CELL_USE: units × seconds, and of how many; CELL_COUNT: the count */
 };
 #define REPORT_CELLS 128
@@ -182,17 +188,19 @@ struct report_row {
     struct report_cell cell[REPORT_CELLS]; /* by the number of the column */
 };
 struct sreport_report {
-    struct sreport *s;
-    const struct report_column *column;
-    int ncolumn;
+    struct sreport *s;                  /* for units and messages */
+    const struct report_column *column; /* the caller's */
+    int ncolumn;                        /* of the table */
+    /* by place: number of the column, and its width */
     int shown[REPORT_CELLS * 2], width[REPORT_CELLS * 2];
-    int nshown;
-    bool widest[REPORT_CELLS]; /* by the number: may be wider than it is, for its numbers */
-    VEC(struct report_row) row;
+    int nshown;                 /* columns of `format`, by number in `shown` */
+    bool widest[REPORT_CELLS];  /* by the number: may be wider than it is, for its numbers */
+    VEC(struct report_row) row; /* in the order they are printed */
 };
 /* `format`: NULL = `standard`. Unknown columns are said, and left out. */
 void report_init(struct sreport_report *r, struct sreport *s, const struct report_column *columns,
                  int n, const char *format, const char *standard);
+/* copied; its texts must live until report_print */
 void report_add(struct sreport_report *r, const struct report_row *row);
 /* Prints title, time and rows; frees. `seconds`: the length of the time is told, too. `unit_line`:
  * NULL = "Usage reported in CPU Minutes". */
@@ -203,28 +211,36 @@ const char *unit_words(const struct sreport *s);
 
 /* ---- the reports ---------------------------------------------------------------------------- */
 
+/* cluster utilization: of each resource allocated, down, idle and planned, hour by hour. */
 void report_utilization(struct sreport *s, int n, char **word);
+/* cluster AccountUtilizationByUser: the tree, users below their accounts. */
 void report_account_by_user(struct sreport *s, int n, char **word);
+/* cluster UserUtilizationByAccount: who used most CPU time first. */
 void report_user_by_account(struct sreport *s, int n, char **word);
+/* cluster UserUtilizationByWckey: jobs without a key are left out. */
 void report_user_by_wckey(struct sreport *s, int n, char **word);
+/* cluster WCKeyUtilizationByUser: a line for each key, its users below it. */
 void report_wckey_by_user(struct sreport *s, int n, char **word);
+/* user TopUsage: the first TopCount, 10 unless given; `group` adds up a user's accounts. */
 void report_top(struct sreport *s, int n, char **word);
-void report_sizes_by_account(struct sreport *s, int n, char **word);
-void report_sizes_by_both(struct sreport *s, int n, char **word);
-void report_sizes_by_wckey(struct sreport *s, int n, char **word);
+void report_sizes_by_account(struct sreport *s, int n, char **word); /* job SizesByAccount */
+void report_sizes_by_both(struct sreport *s, int n, char **word);  /* job SizesByAccountAndWckey */
+void report_sizes_by_wckey(struct sreport *s, int n, char **word); /* job SizesByWckey */
+/* reservation utilization: used and left */
 void report_reservations(struct sreport *s, int n, char **word);
 
 /* The tree of accounts, those that jobs name and sacctmgr does not know below its root. */
 struct account_node {
-    const char *name;
-    int depth;
-    size_t up; /* its place in the list; 0 = the root, which comes first */
+    const char *name; /* in the command's arena */
+    int depth;        /* root has 0 */
+    size_t up;        /* its place in the list; 0 = the root, which comes first */
 };
 typedef VEC(struct account_node) account_tree;
 /* In the order of the tree. */
 bool account_tree_read(struct sreport *s, const used_vec *used, account_tree *ret);
 /* Is `at` in or below the account `top`? */
 bool account_below(const account_tree *t, size_t at, const char *top);
+/* in the list; 0, the root, where it has none of that name */
 size_t account_place(const account_tree *t, const char *name);
 /* What the account and those below it used. */
 const char *person_name(const char *user, struct arena *a); /* of the password file */

@@ -10,15 +10,17 @@
  * printed. */
 struct resv_found {
     struct arena *a;
-    VEC(struct reservation *) v;
+    VEC(struct reservation *) v; /* copies, in the arena */
 };
+/* *f is overwritten; records live in the arena. False after an error was printed. */
 bool scontrol_reservations_load(struct scontrol *s, struct resv_found *f);
 
 /* scontrol show reservation[s] [NAME,…] */
 void scontrol_show_reservations(struct scontrol *s, const char *names);
 /* Are the words about a reservation? Then the command is done, or its error printed. */
 bool scontrol_reservation_update(struct scontrol *s, int n, char **word);
+/* False: the words are not about a reservation; what was wrong with one is said. */
 bool scontrol_reservation_create(struct scontrol *s, int n, char **word);
-bool scontrol_reservation_delete(struct scontrol *s, int n, char **word);
+bool scontrol_reservation_delete(struct scontrol *s, int n, char **word); /* likewise */
 
 #endif

@@ -11,12 +11,12 @@
 
 struct scontrol {
     struct arena *a;
-    struct client *client; /* opened when first needed */
-    bool oneliner, all, quiet, future;
-    enum json_form json;
-    int details; /* -d, -dd */
-    int rc;      /* exit status so far */
-    bool leave;  /* interactive: quit was said */
+    struct client *client;             /* opened when first needed */
+    bool oneliner, all, quiet, future; /* of options without a value */
+    enum json_form json;               /* --json, --yaml */
+    int details;                       /* -d, -dd */
+    int rc;                            /* exit status so far */
+    bool leave;                        /* interactive: quit was said */
 };
 
 /* The connection, or NULL after "WHAT: Unable to contact slurm controller …" and where it should be
@@ -55,39 +55,49 @@ void scontrol_resize_files(struct scontrol *s, const char *ids);
 const char *scontrol_job_labels(struct scontrol *s, const struct msg_query *q);
 /* Likewise, each with words of its own. What they cannot do is said, and sets rc. */
 void scontrol_wait_job(struct scontrol *s, int n, char **word);
-void scontrol_write(struct scontrol *s, int n, char **word);
+void scontrol_write(struct scontrol *s, int n, char **word); /* batch_script, config */
+/* a line for each job that is COMPLETING; no words */
 void scontrol_completing(struct scontrol *s, int n, char **word);
+/* of what the first word names: job, node, partition, reservation */
 void scontrol_update(struct scontrol *s, int n, char **word);
-void scontrol_create(struct scontrol *s, int n, char **word);
-void scontrol_delete(struct scontrol *s, int n, char **word);
+void scontrol_create(struct scontrol *s, int n, char **word); /* a partition or a reservation */
+void scontrol_delete(struct scontrol *s, int n, char **word); /* likewise */
 struct cell_env;
 struct job;
 /* What `show` prints of each kind. The text: job references, or names with ranges allowed, as the
  * command line has it; NULL = of all there are, but hidden ones. One that is not there is said,
  * and sets rc. */
 void scontrol_show_jobs(struct scontrol *s, const char *ids);
+/* one record, at once on stdout; -d adds what it has on each node */
 void scontrol_job_print(struct scontrol *s, const struct job *j, const struct cell_env *env);
-void scontrol_show_steps(struct scontrol *s, const char *ids);
+void scontrol_show_steps(struct scontrol *s, const char *ids); /* "12", "12.3" */
+/* names, with ranges */
 void scontrol_show_nodes(struct scontrol *s, const char *names);
+/* hidden ones only where named, or with -a */
 void scontrol_show_partitions(struct scontrol *s, const char *names);
+/* every setting in Slurm's order, and what the cluster is */
 void scontrol_show_config(struct scontrol *s);
 /* NULL: where the cluster lives. */
 void scontrol_write_config(struct scontrol *s, const char *path);
 void scontrol_show_slurmd(struct scontrol *s, const char *name); /* NULL: of this host */
 /* Of a switch, block or node; NULL = all. */
 void scontrol_show_topology(struct scontrol *s, const char *name);
-void scontrol_show_licenses(struct scontrol *s, const char *name);
+void scontrol_show_licenses(struct scontrol *s, const char *name); /* one, or all */
+/* names of nodes on that host; NULL = this one */
 void scontrol_show_aliases(struct scontrol *s, const char *host);
+/* `kind`: hostnames (one a line) or hostlist (folded, and of a file); NULL: of the job at hand. */
 void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list);
 
 /* One record, fields in lines as Slurm breaks them; -o puts all of it into one line. */
 struct record_text {
-    struct str text;
+    struct str text;      /* all of it, printed at the end */
     bool oneliner, fresh; /* fresh: nothing stands on the line yet */
 };
-void record_begin(struct record_text *r, bool oneliner);
-void record_break(struct record_text *r); /* a new line, three blanks deep */
+void record_begin(struct record_text *r, bool oneliner); /* empty; record_print frees */
+void record_break(struct record_text *r);                /* a new line, three blanks deep */
+/* NULL is written as (null) */
 void record_add(struct record_text *r, const char *key, const char *value);
+/* KEY=… */
 void record_addf(struct record_text *r, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void record_print(struct record_text *r); /* with the blank line between records, and frees */

@@ -10,14 +10,14 @@
 
 /* What the words have said so far. */
 struct update_change {
-    struct scontrol *s;
-    bool by_name;       /* jobs are named by JobName=, not by JobId= */
-    const char *uids;   /* of these users only */
-    bool resizes;       /* NumNodes=, NodeList=: of a running job, how many or which stay */
-    const char *fields; /* record fields to set, comma-separated */
-    struct job_spec spec;
-    struct node node;
-    struct partition part;
+    struct scontrol *s;    /* for messages */
+    bool by_name;          /* jobs are named by JobName=, not by JobId= */
+    const char *uids;      /* of these users only */
+    bool resizes;          /* NumNodes=, NodeList=: of a running job, how many or which stay */
+    const char *fields;    /* record fields to set, comma-separated */
+    struct job_spec spec;  /* values of the fields that job.fields names */
+    struct node node;      /* likewise, of node_msg.fields */
+    struct partition part; /* likewise, of part_msg.fields */
     struct msg_update_job job;
     struct msg_update_node node_msg;
     struct msg_update_partition part_msg;
@@ -31,8 +31,8 @@ typedef bool (*set_fn)(struct update_change *c, const char *value, struct err *r
 enum value_said { SAID_NOTHING, SAID_VALUE, SAID_KEY, SAID_TIME, SAID_INPUT };
 
 struct update_key {
-    const char *name;
-    set_fn set; /* NULL: the value is that of the first of `fields` */
+    const char *name; /* as scontrol has it, letter case ignored */
+    set_fn set;       /* NULL: the value is that of the first of `fields` */
     enum value_said said;
     /* comma-separated: the field, and those that are taken back with it; NULL without a setter:
      * known, but not supported yet */
@@ -42,7 +42,7 @@ struct update_key {
 /* The keys of an entity, and the record that their fields are in. */
 struct key_table {
     const struct update_key *key;
-    size_t n;
+    size_t n;                    /* of `key` */
     const struct fields *fields; /* NULL = every key has a setter */
     size_t record;               /* offset in struct update_change */
 };

@@ -7,9 +7,9 @@
 
 struct bcast_ask {
     const char *from, *to; /* `to` as the nodes see it; relative to the step's work directory */
-    bool force, preserve, quiet;
-    const char *refused_as; /* as in struct step_run_ask */
-    int refused_status;
+    bool force, preserve, quiet; /* of options without a value */
+    const char *refused_as;      /* as in struct step_run_ask */
+    int refused_status;          /* what to end with where the controller refuses */
 };
 
 /* `step` says on which nodes, with one task each, and with which environment; its program is filled

@@ -10,8 +10,8 @@
 
 struct job_step {
     struct arena *a;
-    struct allocation al;
-    struct job_spec spec;
+    struct allocation al; /* the job that it runs in, had or made */
+    struct job_spec spec; /* of a job that is made for it */
     struct step_ask step;
     struct step_run_ask run;
 };

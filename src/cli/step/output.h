@@ -22,12 +22,12 @@ struct output_way {
 };
 
 struct output_ways {
-    struct output_way out, err;
+    struct output_way out, err; /* where each goes */
 };
 
 struct output_ask {
-    int32_t ntasks;
-    bool label, unbuffered;
+    int32_t ntasks;         /* of the step */
+    bool label, unbuffered; /* -l: each line begins with its task's number */
     struct output_ways to;
 };
 

@@ -18,61 +18,62 @@ struct meeting; /* opaque; run_mpi.c */
 
 /* A node of a step. */
 struct step_node {
-    struct one_step *step;
-    const char *name;
-    const char *task_ids;
-    struct stream_peer *peer;
-    int64_t credit;
-    bool came, done;
+    struct one_step *step;    /* that it is of */
+    const char *name;         /* the arena's */
+    const char *task_ids;     /* those it runs: "0-3" */
+    struct stream_peer *peer; /* NULL = it has not come yet, or is gone */
+    int64_t credit;           /* bytes of input that its tasks have room for */
+    bool came, done;          /* once; `done`: all its tasks have ended */
 };
 
 struct one_step {
-    const struct step_ask *ask;
-    struct msg_create_step create;
-    uint64_t call;
+    const struct step_ask *ask;    /* borrowed */
+    struct msg_create_step create; /* as sent, with what this run adds */
+    uint64_t call;                 /* number of the call that is open; 0 = none */
     enum phase phase;
-    struct step step;
-    struct alloc layout;
+    struct step step;    /* as it was made */
+    struct alloc layout; /* on which nodes its tasks are */
     struct step_node *node;
-    size_t nnodes;
-    int32_t first; /* number of its first task over all steps */
-    struct step_tasks *tasks;
+    size_t nnodes;              /* of `node` */
+    int32_t first;              /* number of its first task over all steps */
+    struct step_tasks *tasks;   /* how each is */
     struct step_output *output; /* the run's, or its own */
-    int32_t ended_status;
+    int32_t ended_status;       /* as the controller told it; before: not known */
     enum job_state ended_state;
-    int64_t ended_at_ms;
+    int64_t ended_at_ms; /* of the clock that is never set; 0 = it has not */
 };
 
 struct srun_run {
-    const struct step_run_ask *ask;
-    struct allocation *al;
+    const struct step_run_ask *ask; /* borrowed */
+    struct allocation *al;          /* the job; its calls are this run's */
     struct arena *a;
-    struct stream_hub *hub;
+    struct stream_hub *hub; /* where shepherds connect to */
     /* The one that steps share, then those of steps with files of their own; none before all steps
      * exist. */
     struct step_output **output;
-    size_t noutput;
+    size_t noutput; /* of `output` */
     struct one_step *step;
-    size_t nsteps;
-    bool follows; /* sattach */
+    size_t nsteps; /* of `step`, in the order of components */
+    bool follows;  /* sattach */
+    /* what has been said or done, once each */
     bool refused, input_over, killed, pending_said, noticed, aborted_said;
     bool end_asked, end_gently; /* the controller was, or is to be, told to end the steps */
     /* A full disk, or a reader that went away: what becomes of the tasks then is its doing. */
     bool output_lost, reader_gone;
-    int32_t ntasks;
-    int64_t interrupted_ms, first_end_ms;
+    int32_t ntasks;                       /* of all steps */
+    int64_t interrupted_ms, first_end_ms; /* first Ctrl-C; first end of a task; 0 = none yet */
     /* The tasks have had SIGINT: from then on the step is ended; 0 = they have not. */
     int64_t abort_at_ms;
     int64_t told_to_end_ms; /* somebody ended the command by a signal; 0 = nobody did */
     bool gave_up;           /* and the controller that had to end the step did not come back */
     int32_t last_bad;       /* status of the tasks that were said to have failed last */
-    int status;
-    int refused_signal;
+    int status;             /* what the command ends with, so far */
+    int refused_signal;     /* that no task could be given; 0 = none */
     /* Of an MPI program: what its tasks are told, who meets, and with which code it ended itself (0
      * = it did not). */
     const char *mpi_map, *mpi_name;
-    struct meeting **meeting;
-    size_t nmeetings;
+    struct meeting **meeting; /* owned; those that are open */
+    size_t nmeetings;         /* of them */
     int mpi_code;
     struct pollfd *fd; /* what the loop waits for */
 };
@@ -114,10 +115,11 @@ void run_input_read(struct srun_run *r);
 
 /* step/run_mpi.c: says to the tasks of an MPI program where they all are. */
 void run_mpi_tell(struct srun_run *r, struct msg_stream_tasks *t);
+/* A frame of a node's about its tasks of MPI: meetings, questions of PMI, aborts. */
 void run_mpi_take(struct srun_run *r, struct step_node *n, const struct msg_stream_mpi *m);
 /* Tasks have ended: do others wait for them? */
 void run_mpi_check(struct srun_run *r);
-void run_mpi_done(struct srun_run *r);
+void run_mpi_done(struct srun_run *r); /* meetings that never came to an end, too */
 
 /* step/run_signals.c */
 void run_signal_nodes(struct srun_run *r, int signo);

@@ -13,12 +13,12 @@
 #include <stddef.h>
 
 struct launch {
-    struct submit_command line;
-    struct allocation al;
-    struct step_ask *step;
-    struct step_run_ask run;
+    struct submit_command line;   /* the command line, read */
+    struct allocation al;         /* the job, had or made */
+    struct step_ask *step;        /* one for each component */
+    struct step_run_ask run;      /* what step_run gets */
     struct srun_streams *streams; /* of each component */
-    const char *prolog, *epilog;
+    const char *prolog, *epilog;  /* --prolog, --epilog; NULL = none */
     /* Which component of the line each step is of; NULL = the one of its number. */
     const size_t *comp_of;
     struct step *made; /* the steps, once they are */
@@ -48,7 +48,9 @@ void srun_groups_join(struct launch *l);
 /* --async (srun_async.c): is it possible with the other options? Then where the tasks' streams go;
  * then the step is queued and its number printed. */
 bool srun_async_check(const struct launch *l, struct err *e);
+/* Files of the step, no streams to here: each appended to, "none" is /dev/null. */
 void srun_async_streams(const struct submit_options *o, struct msg_stream_tasks *t);
+/* --async: prints "Submitted job step 12.0" and leaves the step to itself; the exit status. */
 int srun_async(struct launch *l);
 
 /* With --bcast copies the program to each node of the job and makes the steps run that copy. False

@@ -9,8 +9,8 @@
 #include "script/options/options.h"
 
 struct stream_way {
-    const char *stream; /* stdin, stdout or stderr */
-    int fd;
+    const char *stream;    /* stdin, stdout or stderr */
+    int fd;                /* -1 = it goes elsewhere */
     int32_t task;          /* -1 = all */
     const char *node_file; /* NULL = the stream */
     /* Of srun's own, whose name holds the job's id: opened when that is known. */

@@ -35,7 +35,7 @@ struct stream_hub *hub_new(bool remote, const char *ports, const char *(*sealer)
 /* The secret of a step: who comes from another host must know one of them. Before the step is asked
  * for. */
 void hub_secret_add(struct stream_hub *h, const char *key);
-void hub_free(struct stream_hub *h);
+void hub_free(struct stream_hub *h); /* closes everything; NULL is allowed */
 /* As create_step carries it; lives as long as the hub. */
 const char *hub_address(const struct stream_hub *h);
 /* A new secret of HUB_KEY_CHARS characters, in the arena. */
@@ -45,6 +45,8 @@ const char *hub_key_new(struct arena *a);
  * entries after poll. While paused no message is read. */
 size_t hub_count(const struct stream_hub *h);
 size_t hub_wait_for(struct stream_hub *h, struct pollfd *v, bool paused);
+/* Reads, writes, takes in who came; n as hub_wait_for returned it, which peers that came since
+ * are not in. */
 void hub_serve(struct stream_hub *h, const struct pollfd *v, size_t n);
 
 /* Nothing to one that is gone; what the socket does not take at once is kept. */

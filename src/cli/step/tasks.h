@@ -16,7 +16,7 @@ struct step_tasks; /* opaque */
 /* The layout of the step (with task_ids); `first` is the number of its first task as people see it
  * (components of a heterogeneous job). */
 struct step_tasks *tasks_new(const struct alloc *layout, int32_t ntasks, int32_t first);
-void tasks_free(struct step_tasks *t);
+void tasks_free(struct step_tasks *t); /* NULL is allowed */
 
 /* "0-3,7" begin to run. */
 void tasks_started(struct step_tasks *t, const char *folded);
@@ -29,10 +29,10 @@ void tasks_lost(struct step_tasks *t, const char *node);
 
 /* False for a number that is no task's. */
 bool tasks_is_ended(const struct step_tasks *t, int32_t task);
-int32_t tasks_count(const struct step_tasks *t, enum task_at at);
+int32_t tasks_count(const struct step_tasks *t, enum task_at at); /* of all nodes */
 /* The exit code srun takes: highest code, 128 + signal. */
 int32_t tasks_worst(const struct step_tasks *t);
-bool tasks_any_bad(const struct step_tasks *t);
+bool tasks_any_bad(const struct step_tasks *t); /* one ended other than with 0 */
 /* "tasks 0-2: running", appended; false if no task is so. */
 bool tasks_describe(const struct step_tasks *t, enum task_at at, struct str *out);
 

@@ -12,7 +12,7 @@
 /* A command of another system that an allocation is made for: its name, and who hears of it in that
  * system's words. */
 struct allocation_told {
-    const char *name;
+    const char *name; /* of the command, for its lines */
     enum dialect dialect;
     const char *dialect_site, *project, *job_group; /* as in job_spec */
     void (*submitted)(void *ctx, uint64_t job_id);  /* it has its number, and may wait */
@@ -21,20 +21,20 @@ struct allocation_told {
 };
 
 struct allocation {
-    const char *name; /* of the command, for its messages */
-    const char *state_dir;
+    const char *name;      /* of the command, for its messages */
+    const char *state_dir; /* NULL = the one that is found */
     bool quiet;
     bool ours;                          /* made by this command: given back at the end */
     const struct allocation_told *told; /* NULL = nobody wants to know */
     struct client *client;              /* NULL while the controller is away */
-    int signal_fd;
+    int signal_fd;                      /* of command_signals; -1 = none */
     struct arena *a;
-    uint64_t job_id;
-    const struct job *job; /* the components, running */
-    size_t njobs;
-    bool over; /* it ended: end_state says how */
-    enum job_state end_state;
-    int64_t retry_at_ms; /* when to look for the controller again */
+    uint64_t job_id;          /* 0 = none yet; of the leader */
+    const struct job *job;    /* the components, running */
+    size_t njobs;             /* components, 1 of a plain job */
+    bool over;                /* it ended: end_state says how */
+    enum job_state end_state; /* once it is over */
+    int64_t retry_at_ms;      /* when to look for the controller again */
 };
 
 /* Submits and waits until it runs, saying so in Slurm's words. False: it does not run (said

@@ -12,11 +12,11 @@
 #define BATCH_ENV_MAX 24
 
 struct submit_batch {
-    struct submit_command line;
+    struct submit_command line; /* the command line, read */
     struct submit_script script;
     char *const *args;              /* of the script; NULL-terminated */
     const char *env[BATCH_ENV_MAX]; /* NAME=VALUE, beside what --export lets through */
-    size_t nenv;
+    size_t nenv;                    /* variables to be sent */
     /* --quiet on the command line: of a directive the number is printed all the same */
     bool silent;
 };

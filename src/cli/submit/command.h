@@ -21,24 +21,24 @@ struct submit_command {
     const char *name; /* "sbatch" */
     unsigned command; /* CMD_SBATCH … */
     struct arena *a;
-    struct option_env env;
-    const char *cwd;
-    int argc;
+    struct option_env env; /* variables, clock and zone that options look at */
+    const char *cwd;       /* where it was called */
+    int argc;              /* as main had them */
     char **argv;
     struct words words[COMPONENTS_MAX];
-    size_t nwords;
+    size_t nwords; /* of `words`, one for each component */
     /* First word after the options (of the last component); argc = none. */
     int rest_at;
     struct submit_options *comp; /* COMPONENTS_MAX, zeroed; freed by submit_command_done */
-    size_t ncomp;
-    const char *cluster; /* set by submit_cluster_check when -M was given: name to print */
-    const char *state_dir;
+    size_t ncomp;                /* of `comp` */
+    const char *cluster;         /* set by submit_cluster_check when -M was given: name to print */
+    const char *state_dir;       /* NULL = the one that is found */
 };
 
 /* Nothing is read yet; argv and the arena must outlive it. */
 void submit_command_init(struct submit_command *c, const char *name, unsigned command, int argc,
                          char **argv, struct arena *a);
-void submit_command_done(struct submit_command *c);
+void submit_command_done(struct submit_command *c); /* components; texts are the arena's */
 
 /* SLURM_EXIT_ERROR, else 1. */
 int submit_exit_error(void);

@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 struct submit_script {
-    const char *text; /* text[len] is NUL */
-    size_t len;
+    const char *text;     /* text[len] is NUL */
+    size_t len;           /* bytes */
     const char *path;     /* absolute; NULL = not from a file */
     const char *name;     /* what messages call it */
     const char *job_name; /* name of the job unless one is given */

@@ -19,13 +19,13 @@
 
 /* What a cell may need to know besides its record; fixed for one listing. */
 struct cell_env {
-    int64_t now_us;
+    int64_t now_us;          /* the same for all rows of a listing */
     const char *time_format; /* SLURM_TIME_FORMAT, or NULL */
     char unit;               /* --units: one of KMGTP, 0 = as it fits */
-    bool noconvert;
-    size_t bits_shown;   /* SLURM_BITSTR_LEN: characters of an array's indexes; 0 = all */
-    const char *cluster; /* name of the cluster; NULL = nobody asked */
-    const void *more;    /* the command's own */
+    bool noconvert;          /* sizes as they are: 2048M and not 2G */
+    size_t bits_shown;       /* SLURM_BITSTR_LEN: characters of an array's indexes; 0 = all */
+    const char *cluster;     /* name of the cluster; NULL = nobody asked */
+    const void *more;        /* the command's own */
 };
 
 struct column {
@@ -35,12 +35,13 @@ struct column {
     const char *header; /* of short and long formats; NULL = name */
     int width;          /* of the fields format; negative = left-justified; 0 = 20 */
     const char *fields; /* record fields it reads, comma-separated */
+    /* appends the cell, not cut */
     void (*print)(const struct cell_env *env, const void *record, struct str *out);
 };
 
 struct column_table {
     const struct column *column;
-    size_t n;
+    size_t n;           /* of `column` */
     const char *record; /* "job", for messages */
     /* Letters of columns whose spans of time are never cut to a width on the right, as in Slurm,
      * though words there are; NULL = none. */
@@ -60,9 +61,9 @@ struct format {
     const char *prefix; /* printed before each row, the header too */
     /* Letters and names that are none, a sentence a line; NULL = all are known. */
     const char *unknown;
-    VEC(struct format_item) item;
+    VEC(struct format_item) item; /* in the order they are shown */
 };
-void format_done(struct format *f);
+void format_done(struct format *f); /* columns; texts are the arena's */
 
 /* In any letter case; NULL = there is none. */
 const struct column *column_by_name(const struct column_table *t, const char *name);
@@ -86,6 +87,7 @@ const char *format_fields(const struct format *f, const char *always, struct are
 
 /* Appends the line of headers, each as wide as its column. */
 void format_print_header(const struct format *f, struct str *out);
+/* With its line break; a cell is cut to its width, but a number that would lie is not. */
 void format_print_row(const struct format *f, const struct cell_env *env, const void *record,
                       struct str *out);
 /* Pads or cuts a text to an item's width; appended. */

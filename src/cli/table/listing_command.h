@@ -63,7 +63,7 @@ SETTER(listing_set_long_format); /* -O: columns by name */
 SETTER(listing_set_parsable);    /* -p and -P, by the row's letter */
 
 struct listing_command {
-    const char *name;
+    const char *name; /* for messages */
     const struct option_table *options;
     bool ruled; /* a line of dashes below the header */
     int away;   /* exit status where no controller answers; 0 = 1 */
@@ -89,10 +89,10 @@ struct listing_command {
 /* The first member of what the command fills. */
 struct listing {
     const struct listing_command *command;
-    void *ctx;
-    struct option_line line;
-    struct arena *a;     /* as long as the command */
-    struct arena *round; /* of one listing: emptied before the next */
+    void *ctx;               /* of the command's own functions */
+    struct option_line line; /* what was given, for the environment and -v */
+    struct arena *a;         /* as long as the command */
+    struct arena *round;     /* of one listing: emptied before the next */
     struct cell_env env;
     struct format format; /* the command parses it from one of the two below */
     /* Of -o and -O: the last one given counts, the other is NULL. */
@@ -107,14 +107,14 @@ struct listing {
     bool unknown_said;    /* letters and names that are none have been named */
     int verbose;          /* -v, -vv */
     int64_t iterate_s;    /* 0 = one listing */
-    struct str out;
+    struct str out;       /* not yet printed */
 };
 
 /* Runs the command with `l`, at the head of ctx, zeroed; returns the exit status. Then
  * listing_done. */
 int listing_main(struct listing *l, const struct listing_command *command, void *ctx, int argc,
                  char **argv);
-void listing_done(struct listing *l);
+void listing_done(struct listing *l); /* both arenas, and what is not printed */
 
 /* The date, if the listing is long or repeated and has a header. */
 void listing_date(struct listing *l);

@@ -6,10 +6,10 @@
 #include "controller/disk/writer.h"
 
 struct reader {
-    const char *path;
-    const struct writer *writer;
-    struct store *store; /* NULL = not open */
-    bool still;
+    const char *path;            /* of the store; borrowed */
+    const struct writer *writer; /* whose epoch it must be; borrowed */
+    struct store *store;         /* NULL = not open */
+    bool still;                  /* a whole answer sees one moment */
 };
 
 /* The store, open; NULL with ret_err. */
@@ -17,6 +17,6 @@ struct store *reader_begin(struct reader *r, struct err *ret_err);
 /* After each reading. The store stays open for the next, unless there is none to write to: then it
  * was opened as it stood. */
 void reader_end(struct reader *r);
-void reader_done(struct reader *r);
+void reader_done(struct reader *r); /* closes the handle, if one is open */
 
 #endif

@@ -16,7 +16,7 @@ void writer_free(struct writer *w); /* NULL is fine */
 /* Opens the store and takes it over, unless that is done. *ret_seq: its last commit.
  * ERR_UNAVAILABLE: may be tried again. */
 bool writer_open(struct writer *w, uint64_t *ret_seq, struct err *ret_err);
-bool writer_is_open(const struct writer *w);
+bool writer_is_open(const struct writer *w); /* the store was opened */
 /* Commits the batch, whose number is the caller's and must follow the store's; its epoch is set
  * here. Opens the store first if that could not be done before: ERR_DENIED if it is not any more as
  * it was read. */

@@ -13,8 +13,8 @@
 
 struct series_share; /* opaque */
 
-struct series_share *series_share_new(void);
-void series_share_free(struct series_share *s);
+struct series_share *series_share_new(void);    /* nobody has sent anything */
+void series_share_free(struct series_share *s); /* NULL is allowed */
 /* Takes the bytes from what the node has left. False: it has not so many; *ret_say: that is to be
  * logged, which is once until it has had room for an hour. `now_us` is monotonic. */
 bool series_share_take(struct series_share *s, const char *node, size_t bytes, int64_t now_us,

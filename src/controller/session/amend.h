@@ -7,7 +7,7 @@
 
 struct amends; /* opaque */
 
-struct amends *amends_new(struct controller *c);
+struct amends *amends_new(struct controller *c); /* none is under way */
 /* Those that wait are dropped; nothing is read any more (reads_free comes before). NULL is fine. */
 void amends_free(struct amends *all);
 /* `m`, an amend_jobs, came from that connection, which is held until it is answered. */

@@ -8,19 +8,19 @@
 #include <stdint.h>
 
 struct turn_cause {
-    uint32_t uid;
+    uint32_t uid;  /* who asked for it */
     uint64_t rows; /* stored for that user */
 };
 struct causes {
-    VEC(struct turn_cause) v;
-    uint64_t rows; /* of all, also of what nobody asked for */
+    VEC(struct turn_cause) v; /* one for each user, small lists */
+    uint64_t rows;            /* of all, also of what nobody asked for */
 };
 
 /* So many more rows; uid NULL: nobody asked for them. */
 void causes_add(struct causes *c, const uint32_t *uid, uint64_t rows);
 /* Each user is charged with their part of it (session_caused). */
 void causes_charge(struct sessions *s, const struct causes *c, int64_t cost_ns, int64_t took_us);
-void causes_clear(struct causes *c);
-void causes_done(struct causes *c);
+void causes_clear(struct causes *c); /* keeps the memory */
+void causes_done(struct causes *c);  /* the list */
 
 #endif

@@ -16,13 +16,13 @@ struct crowd; /* opaque */
 struct crowd_place {
     struct crowd *crowd;              /* in which it waits */
     struct crowd_place *next, **link; /* link: NULL = it does not wait */
-    loop_fn fn;
+    loop_fn fn;                       /* called with ctx, from the loop */
     void *ctx;
     int64_t owed_ns; /* it was called, and has so much whoever else is served */
 };
 
-struct crowd *crowd_new(struct loop *l);
-void crowd_free(struct crowd *c); /* nobody must wait */
+struct crowd *crowd_new(struct loop *l); /* nobody waits */
+void crowd_free(struct crowd *c);        /* nobody must wait */
 
 /* May this one be served in this round? */
 bool crowd_may(const struct crowd *c, const struct crowd_place *p);

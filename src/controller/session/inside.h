@@ -14,17 +14,17 @@
 struct queued {
     struct session *session; /* NULL when it is gone */
     struct str bytes;        /* the frame, when ready */
-    bool ready;
-    struct arena *arena; /* of the message that waits for its payload */
+    bool ready;              /* to be stepped; else it is being looked at */
+    struct arena *arena;     /* of the message that waits for its payload */
     struct message msg;
-    uint64_t payload_job;
+    uint64_t payload_job; /* whose script is attached; 0 = none */
     struct queued *next;
 };
 
 /* Of a connection from another host. */
 struct remote {
     struct arena *arena;
-    const char *address;
+    const char *address;    /* "host:port", for the log */
     bool vouched;           /* it is known who speaks */
     bool guest;             /* an administrator on a host that does not speak for such */
     gid_t gid;              /* the group it says */
@@ -36,11 +36,11 @@ struct remote {
 
 struct session {
     struct sessions *owner;
-    uint64_t id;
+    uint64_t id; /* never given twice */
     struct conn *conn;
     struct remote *remote; /* NULL: of this host */
-    struct conn_peer who;
-    bool trusted; /* may speak as a node daemon */
+    struct conn_peer who;  /* checked by the kernel, or by its certificate */
+    bool trusted;          /* may speak as a node daemon */
     /* Of the user's time and connections; NULL: it is not known who speaks, or a node daemon
      * does. */
     struct user_share *share;
@@ -56,20 +56,20 @@ struct session {
     bool spoke;                /* the core knows of it */
     bool user_known, querying, held, resting; /* resting: waits for the user's next slice */
     unsigned asked;                           /* requests since turn `asked_turn` */
-    uint64_t asked_turn;
-    struct answer *answer;
-    struct long_read *reading; /* an answer that is being made */
-    struct queued *first, **last;
-    struct session *next_held;
+    uint64_t asked_turn;                      /* the turn its last request is in */
+    struct answer *answer;                    /* that is being sent; NULL = none */
+    struct long_read *reading;                /* an answer that is being made */
+    struct queued *first, **last;             /* requests, in the order they came */
+    struct session *next_held;                /* in sessions.held */
 };
 
 struct sessions {
     struct controller *c;
-    struct map_u64 *by_id;
+    struct map_u64 *by_id; /* open ones */
     struct shares *shares;
     struct crowd *crowd;
     struct rates *rates;
-    bool sweeping;
+    bool sweeping;       /* halves of messages are looked through */
     struct timer *sweep; /* looks for halves of messages whose rest does not come */
     size_t nodes;        /* connections of node daemons: as many as there are nodes */
     struct session *unknown,
@@ -77,11 +77,11 @@ struct sessions {
     size_t unknown_count;
     struct parked *parked;          /* connections kept aside, of users whose turn it is not */
     size_t nparked, nparked_remote; /* of this host, from others */
-    uint64_t last_id;
-    struct session *held;
+    uint64_t last_id;               /* given last */
+    struct session *held;           /* who reads nothing for now */
     /* Of the message encoded last, while a turn is let out; many nodes may get the same. */
     const void *same_body;
-    struct str same;
+    struct str same; /* its frame */
     /* Hosts and tokens when connections of those shut out were last looked for. */
     uint64_t hosts_shut_out; /* as many as the core knew of at the last look */
     struct arena *arena;     /* of the frame being decoded */

@@ -10,11 +10,11 @@
 
 struct kept_request {
     struct controller *c;
-    uint64_t session;    /* that it came from, and that is held until session_answered */
-    struct arena *arena; /* of what follows */
-    struct message m;    /* its body is a copy, and may be changed */
-    struct peer peer;
-    struct kept_request *next;
+    uint64_t session;          /* that it came from, and that is held until session_answered */
+    struct arena *arena;       /* of what follows */
+    struct message m;          /* its body is a copy, and may be changed */
+    struct peer peer;          /* copied, with its texts */
+    struct kept_request *next; /* in the order they came */
 };
 
 /* Copies message and peer; freed by kept_request_free. */
@@ -28,8 +28,8 @@ void kept_request_refuse(const struct kept_request *k, enum refusal refusal, con
 
 /* All zero: empty. */
 struct request_line {
-    struct kept_request *first;
-    uint32_t last_uid; /* whose was taken last */
+    struct kept_request *first; /* NULL = nobody waits */
+    uint32_t last_uid;          /* whose was taken last */
 };
 
 /* Has the user as much waiting as may be? 64 requests, 64 MiB. */

@@ -7,8 +7,8 @@
 
 struct questions; /* opaque */
 
-struct questions *questions_new(struct controller *c);
-void questions_free(struct questions *q); /* those that wait are dropped */
+struct questions *questions_new(struct controller *c); /* none is open */
+void questions_free(struct questions *q);              /* those that wait are dropped */
 /* `m` came from that connection, which is held until session_answered. */
 void question_ask(struct questions *q, uint64_t session, const struct message *m,
                   const struct peer *peer);

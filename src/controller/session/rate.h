@@ -11,8 +11,8 @@
 
 struct rates; /* opaque */
 
-struct rates *rates_new(void);
-void rates_free(struct rates *r);
+struct rates *rates_new(void);    /* nobody has asked */
+void rates_free(struct rates *r); /* NULL is allowed */
 
 /* Takes one of the user's: 0. Else in how many microseconds there is one again; *ret_say: that is
  * to be logged (rl_log_freq). `now_us` is a clock that is never set back. */

@@ -8,6 +8,7 @@
 
 struct sessions; /* opaque */
 
+/* none is open; with the shares of users and what bounds them */
 struct sessions *sessions_new(struct controller *c);
 /* All connections must be gone. */
 void sessions_free(struct sessions *s);
@@ -43,12 +44,13 @@ bool session_hurry(const struct sessions *s, uint64_t id);
 void session_caused(struct sessions *s, uint32_t uid, int64_t cost_ns, int64_t took_us);
 /* What it was answered may still leave; an id that is gone is fine. */
 void session_close(struct sessions *s, uint64_t id);
+/* may be answered: open, and not closing */
 bool session_is_there(const struct sessions *s, uint64_t id);
 
 /* A turn was let out: those that were held back for having asked too much in it go on. */
 void sessions_released(struct sessions *s);
 /* Ends them all: gently (unsent bytes go out first), or at once. */
 void sessions_close(struct sessions *s, bool at_once);
-size_t sessions_count(const struct sessions *s);
+size_t sessions_count(const struct sessions *s); /* closing ones, too */
 
 #endif

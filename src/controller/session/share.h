@@ -53,9 +53,11 @@ int64_t share_pause(const struct user_share *s);
 /* The caller's memory, zeroed at first: it stays where it is while it waits. */
 struct share_wait {
     struct share_wait *next, **link; /* link: NULL = it does not wait */
-    loop_fn fn;
+    loop_fn fn;                      /* called with ctx */
     void *ctx;
 };
+/* Calls fn from the loop when the user's turn comes, once; `w` that waits already goes on
+ * waiting. */
 void share_wait(struct user_share *s, struct share_wait *w, loop_fn fn, void *ctx);
 /* It waits no more; fn is not called. Nothing if it did not wait. */
 void share_wait_cancel(struct user_share *s, struct share_wait *w);
@@ -70,6 +72,6 @@ bool share_unread(const struct user_share *s); /* is it so? */
 /* One large answer more is made, for which much is held in memory (a script; the tree of shares);
  * share_large_sent, when most of it has left. False: as many are under way as a user may have. */
 bool share_large(struct user_share *s);
-void share_large_sent(struct user_share *s);
+void share_large_sent(struct user_share *s); /* one of those that share_large let in */
 
 #endif

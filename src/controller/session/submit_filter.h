@@ -9,7 +9,7 @@
 
 struct submit_filters; /* opaque */
 
-struct submit_filters *submit_filters_new(struct controller *c);
+struct submit_filters *submit_filters_new(struct controller *c); /* none is running */
 /* Those that run are killed, those that wait are dropped. NULL is fine. */
 void submit_filters_free(struct submit_filters *f);
 /* Is there a filter, and is it asked about such a request? */

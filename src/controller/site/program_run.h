@@ -6,7 +6,7 @@
 
 struct program_runs; /* opaque */
 
-struct program_runs *program_runs_new(struct controller *c);
+struct program_runs *program_runs_new(struct controller *c); /* none is running */
 /* Those that run are killed. NULL is fine. */
 void program_runs_free(struct program_runs *p);
 /* Returns at once; EV_PROGRAM_OVER comes in a later round, whatever becomes of it. */

@@ -45,6 +45,7 @@ void launch_when_whole(struct core *c, struct jobrec *r);
 
 /* ---- start.c ---- */
 void starts_apply(struct core *c); /* plans and starts */
+/* A forecast worked out elsewhere: so much of it as a turn may cost; more where f->more. */
 void foreseen_adopt(struct core *c, struct foreseen *f);
 
 /* ---- restored.c: a store that is older than what was said last ------------------------------ */
@@ -65,6 +66,7 @@ void hold_terminate(struct core *c, struct jobrec *r, const struct node_hold *h)
 /* ---- suspend.c ---- */
 void job_suspend(struct core *c, struct jobrec *r, enum suspender by); /* of a running job */
 void job_resume(struct core *c, struct jobrec *r);                     /* of a suspended one */
+/* Whose resources are free meanwhile: of whom a person stopped, or who yields; of a gang none. */
 void suspend_tell_planner(struct core *c, struct jobrec *r);
 /* It is suspended no more: adds the time. */
 void suspension_count(const struct core *c, struct jobrec *r);
@@ -134,6 +136,7 @@ bool allocation_attached(const struct jobrec *r); /* it belongs to a connection 
 /* It runs: who waits for it is told once all components do. */
 void allocation_announce(struct core *c, const struct jobrec *r);
 void allocation_hold(struct core *c, struct jobrec *leader); /* by the connection at hand */
+/* The command that held it has hung up: grace begins. Nothing, where another holds it by now. */
 void allocation_closed(struct core *c, uint64_t leader, uint64_t conn);
 void allocation_lonely(struct core *c, struct jobrec *leader);   /* nobody holds it now */
 void allocation_restored(struct core *c, struct jobrec *leader); /* the controller was away */

@@ -12,8 +12,9 @@ const char *left_out_said(const struct core *c, struct arena *a);
 
 /* ---- config.c ---- */
 bool node_shown(const struct noderec *n); /* config.c: it is configured, or has jobs yet */
+/* At the start, and at reconfigure; `config` was checked, and is copied. */
 void config_apply(struct core *c, const struct config *config);
-void part_save(struct core *c, struct partrec *p);
+void part_save(struct core *c, struct partrec *p); /* marks it changed, and stores it */
 /* What scontrol had changed; the rest is the configuration's. */
 void part_load(struct core *c, const struct partition *row);
 void set_fields_add(struct core *c, const char **to, const char *fields); /* each name once */

@@ -12,8 +12,13 @@ void node_alarm(struct core *c, struct noderec *n); /* timer: is it? */
 
 /* ---- link.c ---- */
 void nodes_welcome(struct core *c); /* the settings, to all that are connected */
+/* A node's first word on a connection: what it has and what runs on it; one that was here before is
+ * closed. */
 void req_node_hello(struct core *c, const struct msg_node_hello *m);
+/* Alive, its load, free memory, devices, GPUs; facts where they changed. Not answered. */
 void req_heartbeat(struct core *c, const struct msg_heartbeat *m);
+/* What became of a part of a job; acknowledged however late it comes, acted on if it is of this
+ * run. */
 void req_report(struct core *c, const struct msg_report *m);
 
 /* ---- devices.c: devices that nobody may be given ---- */

@@ -72,19 +72,19 @@ struct node_sums {
 struct part_sums {
     struct job_sums jobs;
     struct node_sums nodes;
-    int64_t cpus, gpus;
+    int64_t cpus, gpus; /* that its nodes have, in all */
 };
 
 /* Of the GPUs of a type. */
 struct gpu_sums {
-    int64_t all, alloc, broken;
-    int64_t away, away_alloc; /* on nodes that take no jobs; jobs have yet */
+    int64_t all, alloc, broken; /* the node's, jobs', those that are out */
+    int64_t away, away_alloc;   /* on nodes that take no jobs; jobs have yet */
 };
 
 struct metric_row {
     const char *name; /* whole, or what follows a prefix */
     bool counter;     /* else a gauge */
-    const char *help;
+    const char *help; /* of the line # HELP */
 };
 
 /* Metrics of which one pass over jobs or nodes makes the rows of several: each a text. X(code,
@@ -126,10 +126,10 @@ enum row_metric {
 extern const struct metric_row row_metrics[ROW_METRIC_COUNT];
 
 enum stage {
-    STAGE_JOBS,
+    STAGE_JOBS, /* sums are made, in parts */
     STAGE_NODES,
     STAGE_PARTITIONS,
-    STAGE_TOTALS,
+    STAGE_TOTALS, /* from here on rows are written */
     STAGE_USERS,
     STAGE_ACCOUNTS,
     STAGE_PARTITION_ROWS,
@@ -139,25 +139,25 @@ enum stage {
 
 /* A running job whose devices are being written. */
 struct job_at {
-    uint64_t id; /* 0 = none */
-    struct arena *arena;
+    uint64_t id;         /* 0 = none */
+    struct arena *arena; /* of its allocation, until the next job */
     struct alloc alloc;
-    size_t node;
+    size_t node;       /* of `alloc`, the next to be written */
     struct str labels; /* without those of the device */
 };
 
 /* What a partition needs to know of a node. */
 struct node_figure {
     struct node_sums is; /* each 0 or 1 */
-    int64_t cpus, gpus;
+    int64_t cpus, gpus;  /* that jobs have of it */
 };
 
 struct metrics {
     struct metrics_asked asked;
-    struct arena *arena;
+    struct arena *arena; /* of sums and labels, until the page is made */
     enum stage stage;
-    struct map_walk walk;
-    size_t index; /* of the node, partition or metric at hand */
+    struct map_walk walk; /* where the stage stands */
+    size_t index;         /* of the node, partition or metric at hand */
     struct job_sums jobs;
     struct node_sums nodes;
     struct map_str *user, *account; /* struct job_sums */
@@ -165,16 +165,16 @@ struct metrics {
     struct map_str *gpu_type;       /* struct gpu_sums */
     uint64_t queue[JOB_STATE_COUNT][REASON_COUNT];
     struct job_at job;
-    VEC(struct node_figure) node;
-    struct hostlist members; /* of the partition at hand */
-    size_t member;
+    VEC(struct node_figure) node; /* by number of the node */
+    struct hostlist members;      /* of the partition at hand */
+    size_t member;                /* of the partition at hand, the next node */
     int64_t partitions;
     struct str head;                  /* sums */
     struct str row[ROW_METRIC_COUNT]; /* their rows */
-    size_t row_bytes, left_out;
-    VEC(struct str) tail; /* users, accounts, partitions: each metric a text */
-    size_t tail_at;       /* the one at hand */
-    VEC(struct str) done; /* all, in order */
+    size_t row_bytes, left_out; /* so far, against their bound; rows that were left out for it */
+    VEC(struct str) tail;       /* users, accounts, partitions: each metric a text */
+    size_t tail_at;             /* the one at hand */
+    VEC(struct str) done;       /* all, in order */
 };
 
 static inline bool metrics_want(const struct metrics *m, unsigned sections)
@@ -204,6 +204,7 @@ void seconds_add(struct str *out, int64_t us);
 struct str *row_begin(struct metrics *m, enum row_metric code, const struct str *labels);
 /* Whole rows, with their line break. */
 void row_i64(struct metrics *m, enum row_metric code, const struct str *labels, int64_t value);
+/* of a time in µs */
 void row_seconds(struct metrics *m, enum row_metric code, const struct str *labels, int64_t us);
 
 /* ---- metrics_jobs.c ---- */
@@ -225,11 +226,12 @@ bool metrics_partition(struct metrics *m, const struct core *c, const struct par
 const struct peer *metrics_reader(const struct metrics *m);
 /* Those of that name, zeroed where there were none; they live in the metrics' arena. */
 struct job_sums *metrics_sums(struct metrics *m, struct map_str *of, const char *name);
+/* Made where there is none yet; valid until the page ends. */
 struct part_sums *metrics_part_sums(struct metrics *m, const char *name);
 /* A sum with its place in the struct. */
 struct sum_row {
     struct metric_row metric;
-    size_t offset;
+    size_t offset; /* of the sum in its struct */
 };
 /* Those of the cluster. */
 void metrics_job_sums(struct metrics *m);
@@ -237,7 +239,9 @@ void metrics_job_sums(struct metrics *m);
 void metrics_node_sums(struct metrics *m);
 /* Those of each user, account or partition, as far as `most` lines go; false: they are done. */
 bool metrics_user_sums(struct metrics *m, size_t *most);
+/* Writes so many rows as *most allows, which it lowers; true: all are written. */
 bool metrics_account_sums(struct metrics *m, size_t *most);
+/* Likewise; `with_nodes`: what nodes of it are and do, too. */
 bool metrics_partition_sums(struct metrics *m, bool with_nodes, size_t *most);
 
 /* ---- metrics_sched.c ---- */

@@ -9,7 +9,7 @@ typedef VEC(struct job_ref) job_ref_vec;
 /* ---- pending.c: waiting jobs as they are shown ---- */
 struct part_cpu {
     const struct partrec *part;
-    int32_t cpus;
+    int32_t cpus; /* jobs have of its nodes */
 };
 struct part_cpus {
     VEC(struct part_cpu) seen; /* partitions looked up in this query */
@@ -33,6 +33,7 @@ bool filter_fits(const struct filter *f, const struct jobrec *r, size_t *looks);
 enum refusal query_nodes(const struct core *c, const struct msg_query *q, int64_t now_us,
                          const struct view *v, struct str *detail, struct query_at *at,
                          size_t most);
+/* A name that is none is refused where no other of the list is one. */
 enum refusal query_partitions(const struct core *c, const struct msg_query *q, const struct view *v,
                               struct str *detail, struct query_at *at, size_t most);
 /* Fills the computed fields of `copy`, but its partitions; their texts live in `gres`. */
@@ -45,6 +46,7 @@ void query_status(const struct core *c, const struct peer *peer, const struct vi
 /* ---- limit_use.c ---- */
 enum refusal query_limit_use(const struct core *c, const struct peer *peer, const struct view *v,
                              struct query_at *at, size_t most);
+/* How much of every limit is in use, by whom; jobs are walked first, then sums of the past. */
 enum refusal query_in_use(const struct core *c, const struct peer *peer, int64_t now_us,
                           const struct view *v, struct query_at *at, size_t most);
 
@@ -60,8 +62,10 @@ void priority_show(const struct core *c, const struct jobrec *r, const struct ms
 /* Of one that a limit keeps from the planner (job_is_kept), the highest of its partitions; 0: none
  * of them takes it. */
 uint64_t priority_kept(const struct core *c, const struct jobrec *r, int64_t now_us);
+/* Who has how much now, by user and account, sorted: gathered and sorted over several parts. */
 enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct peer *peer,
                           const struct view *v, struct query_at *at, size_t most);
+/* sshare: the tree, as the peer may see it; empty where no accounts are kept. */
 enum refusal query_fair_shares(const struct core *c, const struct peer *peer, int64_t now_us,
                                const struct view *v, struct query_at *at, size_t most);
 /* The counters of sdiag, one row. */

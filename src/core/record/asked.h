@@ -6,11 +6,12 @@
 
 /* The words of a list, as list_has reads it; owned. `of` NULL (no list) = all will do. */
 struct asked_words {
-    struct map_str *of;
+    struct map_str *of; /* NULL = everything is asked for */
 };
 struct asked_words asked_words_read(const char *list); /* NULL: no list */
+/* nothing was asked for: everything is meant */
 bool asked_words_have(const struct asked_words *w, const char *word);
-void asked_words_done(struct asked_words *w);
+void asked_words_done(struct asked_words *w); /* empty again */
 
 /* User ids of a list, each with a value; to be freed. NULL for no list. */
 struct map_u64 *asked_uids_read(const char *list);

@@ -71,6 +71,7 @@ bool may_manage(const struct core *c, const struct jobrec *r);
 /* The place in the order that it took of another (job.place); job_id 0 = it has its own. And
  * back. */
 struct order_place place_taken(const struct jobrec *r);
+/* Kept as a text of the record; its own place is kept as none. */
 void place_give(struct core *c, struct jobrec *r, const struct order_place *place);
 void place_nice(struct core *c, struct jobrec *r, int32_t nice); /* of one that it took */
 /* Does the peer at hand do so as an operator, or as a coordinator of its account? */
@@ -81,6 +82,7 @@ bool peer_coordinates(const struct core *c, const struct peer *peer, const char 
 /* May it do what operators may; administrate? NULL, a peer from a host that is not believed in this
  * (peer.is_plain) and one without a known name may not. */
 bool peer_operates(const struct core *c, const struct peer *peer);
+/* reconfigure, shut down, accounts of all */
 bool peer_administers(const struct core *c, const struct peer *peer);
 /* Past its limit; TIME_UNLIMITED. */
 int64_t job_over_time(const struct core *c, const struct jobrec *r);
@@ -115,6 +117,7 @@ struct steppart *step_part(struct steprec *st, uint32_t node);
 /* Does --acctg-freq ask for rarer samples than JobAcctGatherFrequency, though `memory` asks for
  * memory, which is watched by them? */
 int64_t sampled_gap_most(const struct core *c); /* so rare they may be */
+/* in µs; 0 = any gap will do */
 bool sampled_too_seldom(const struct core *c, const struct job_spec *asked,
                         const struct job_request *memory);
 bool steps_on_node(const struct jobrec *r, uint32_t node); /* one has a live part there */
@@ -143,6 +146,7 @@ struct jobrec *job_new(struct core *c, uint64_t id); /* zeroed, in the map */
 void job_save(struct core *c, struct jobrec *r);
 uint64_t job_id_take(struct core *c);             /* a new number, never given before */
 void job_write(struct core *c, struct jobrec *r); /* its row, now */
+/* Rows of all jobs that are marked, once each, and the number that the next job gets. */
 void saves_write(struct core *c);
 /* Made, and kept in core.jobs.array, where there is none. */
 struct arrayrec *array_ensure(struct core *c, uint64_t array_id);
@@ -154,6 +158,7 @@ void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id);
 void live_index(struct core *c, struct jobrec *r, bool live);
 /* NULL: nobody watches its name. */
 struct id_list *singleton_list(const struct core *c, const struct jobrec *r);
+/* From now on a list of live jobs of its user and name is kept. Walks all jobs once. */
 void singleton_watch(struct core *c, struct jobrec *r);
 
 /* ---- job_state.c: the only place that writes a job's state ---------------------------------- */
@@ -179,6 +184,7 @@ void hold_write(struct core *c, struct jobrec *r, bool hold);
 struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task);
 /* The same for many at once: each is taken, then the array's record is put in order. */
 struct jobrec *array_split_one(struct core *c, struct jobrec *master, uint32_t task);
+/* An index of it became a record: what of it waits is written anew. Nothing for the last. */
 void array_taken(struct core *c, struct jobrec *master);
 
 /* ---- refs.c ---- */
@@ -199,6 +205,7 @@ enum refusal refs_collect(struct core *c, const char *refs, jobrec_vec *out, con
 /* What resolving it takes, in records looked at, and what one request may take:
  * what there is, twice over. */
 size_t ref_work(const struct core *c, const struct job_ref *ref);
+/* What one turn may spend on references; more is cut into turns (sweeps). */
 size_t refs_work_most(const struct core *c);
 #define REFS_WORK_TEXT "the same jobs are named again and again: name each once"
 
@@ -278,6 +285,8 @@ bool dependencies_split_fit(const struct core *c, const struct jobrec *master, s
     "the jobs it would wait for wait for so many others (more than 262,144 conditions together) "  \
     "that it cannot be seen in time whether one of them waits for it: let one job wait for many, " \
     "and the others for that one"
+/* Would `r` wait for itself? Counts what it looks at off *looks; true, too, when these are
+ * spent. */
 bool dependency_circle(const struct core *c, const struct jobrec *r,
                        const struct dependency_list *list, size_t *looks);
 /* One of those that its open on:COUNT waits for has come: r waits for it by d. */
@@ -310,11 +319,12 @@ int64_t timers_due(const struct core *c);
 int64_t due_kill(const struct core *c, const struct jobrec *r);
 /* --signal: when it is sent, and when it is still to be. */
 int64_t job_warning_at(const struct core *c, const struct jobrec *r);
+/* when --signal is due; INT64_MAX = never, or done */
 int64_t due_signal(const struct core *c, const struct jobrec *r);
 /* Later it could not end by its deadline. */
 int64_t due_latest_start(const struct jobrec *r);
 struct limit_mail {
-    uint32_t type;
+    uint32_t type;   /* a bit of enum mail_type */
     int64_t percent; /* of the time limit */
 };
 #define LIMIT_MAILS 3
@@ -370,6 +380,7 @@ void node_spell_end(struct core *c, struct noderec *n); /* it is no more */
 void node_spell_load(struct core *c, const struct node_spell *row);
 /* The job holds something of the node; each pair is added once, and removed once. */
 void node_job_add(struct core *c, uint32_t node, uint64_t job_id);
+/* It has nothing there any more; the node is idle since now, if that was the last. */
 void node_job_remove(struct core *c, uint32_t node, uint64_t job_id);
 /* The controller's own, now. */
 void node_reason_set(struct core *c, struct noderec *n, const char *reason);
@@ -441,6 +452,7 @@ uint32_t texts_long(const struct job_spec *spec);
 bool user_room_texts_fit(const struct core *c, uint32_t uid, int64_t more, struct str *why);
 /* Counts what the job has now; what it had before no more. An element has its array's. */
 void user_room_texts(struct core *c, struct jobrec *r);
+/* the bytes of its long texts are its user's again */
 void user_room_texts_drop(struct core *c, struct jobrec *r);
 /* The same of what it waits for, as kept, with sign +1 after it came and −1 before it goes: of an
  * element, too, which has it for itself. */

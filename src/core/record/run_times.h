@@ -17,12 +17,13 @@ struct run_time {
     int64_t before_last_s; /* 0 = there was none */
 };
 struct run_times {
-    struct run_time v[RUN_TIMES_MOST];
+    struct run_time v[RUN_TIMES_MOST]; /* the shortest limit first */
     size_t n;
 };
 
 /* What makes no sense is left out; NULL = none. */
 void run_times_parse(const char *text, struct run_times *ret);
+/* "limit:last:before" in seconds, joined by commas */
 void run_times_format(const struct run_times *t, struct str *out);
 /* One more of that limit ran so long. The limit that was used longest ago goes where there is no
  * room: it is returned, else -1. */

@@ -28,8 +28,8 @@ struct node_hold {
 
 /* What a step has on one node. */
 struct steppart {
-    uint32_t node; /* index in core.node */
-    int32_t tasks;
+    uint32_t node;    /* index in core.node */
+    int32_t tasks;    /* of the step, there */
     bool seen;        /* the node was seen to have it … */
     bool unbegun;     /* … in its daemon's memory alone, when it last said hello */
     bool over;        /* all its tasks there are gone */
@@ -38,29 +38,29 @@ struct steppart {
 
 /* A step of the run at hand. Ended ones stay a while for callers that come back. */
 struct steprec {
-    struct step s;             /* texts interned; its usage is that of all parts together */
-    VEC(struct steppart) part; /* none of the batch step */
-    bool part_ordered;         /* by ascending node, as they nearly always are */
-    struct step ended_use;     /* usage of the parts that are over */
-    int32_t ended_tasks;
-    struct arena *arena; /* of the next two; NULL once it is over */
-    struct alloc layout;
+    struct step s;                 /* texts interned; its usage is that of all parts together */
+    VEC(struct steppart) part;     /* none of the batch step */
+    bool part_ordered;             /* by ascending node, as they nearly always are */
+    struct step ended_use;         /* usage of the parts that are over */
+    int32_t ended_tasks;           /* in the parts that are over */
+    struct arena *arena;           /* of the next two; NULL once it is over */
+    struct alloc layout;           /* which tasks run where */
     struct msg_create_step *asked; /* NULL: the controller was restarted since */
-    uint64_t holder_conn;
-    int64_t suspended_before_us; /* of the job, when the step began */
-    bool ending;                 /* told to end: as end_as */
-    bool own_end;                /* with its job, or as srun -K asks: its status says how */
-    bool gathering;              /* what its nodes said is not summed up yet … */
-    bool save_due;               /* … nor stored (step/gather.c) */
-    enum job_state end_as;
-    const char *detail; /* why, for its command; interned */
+    uint64_t holder_conn;          /* of the command it is of; 0 = it is away */
+    int64_t suspended_before_us;   /* of the job, when the step began */
+    bool ending;                   /* told to end: as end_as */
+    bool own_end;                  /* with its job, or as srun -K asks: its status says how */
+    bool gathering;                /* what its nodes said is not summed up yet … */
+    bool save_due;                 /* … nor stored (step/gather.c) */
+    enum job_state end_as;         /* while ending: what it will have ended as */
+    const char *detail;            /* why, for its command; interned */
 };
 
 /* A step that waits for resources of its job. */
 struct stepwish {
     struct arena *arena;
-    const struct msg_create_step *m;
-    uint64_t conn, seq;
+    const struct msg_create_step *m; /* as asked, in the arena */
+    uint64_t conn, seq;              /* who is answered */
 };
 
 /* A job in memory. All texts of `j` are interned in core.pool. There may be a million that wait:
@@ -124,7 +124,7 @@ struct arrayrec {
 /* A run that a node has and that is not the job's own any more. */
 struct former_run {
     uint64_t job_id;
-    uint32_t attempt;
+    uint32_t attempt; /* which of the job's runs */
 };
 
 struct noderec {
@@ -132,8 +132,8 @@ struct noderec {
     struct node conf; /* as configured, texts interned */
     /* How it is, since when, as stored (node_spells.c); texts interned; start_us 0 = not said. */
     struct node_spell spell;
-    uint64_t conn; /* 0 = not connected */
-    int64_t pid;
+    uint64_t conn;  /* 0 = not connected */
+    int64_t pid;    /* of its daemon; 0 = not told */
     uint32_t index; /* in core.node; nodes never leave the list */
     /* Age of n.devices_out; 0 = of an earlier life of the controller. */
     uint64_t devices_seq;
@@ -191,43 +191,43 @@ struct trigger_book {
     uint32_t of_jobs, of_nodes, timed; /* how many are about a job, of nodes' events, of limits */
     uint32_t running;                  /* programs that were let out and have not ended */
     bool changed;                      /* when the next is due is worked out when the event ends */
-    int64_t due_us;
-    VEC(uint64_t) ended; /* jobs that ended in this event */
+    int64_t due_us;                    /* INT64_MAX = none is */
+    VEC(uint64_t) ended;               /* jobs that ended in this event */
 };
 
 struct waiter {
     enum wait_kind kind;
-    uint32_t uid; /* whose call it is */
-    uint64_t conn, seq, job_id;
-    int64_t step_id;
-    bool told; /* ALLOCATED went out */
+    uint32_t uid;               /* whose call it is */
+    uint64_t conn, seq, job_id; /* who is answered, and for which call */
+    int64_t step_id;            /* WAIT_WISH, WAIT_STEP */
+    bool told;                  /* ALLOCATED went out */
 };
 
 /* A question about the end of an output, which a node answers (request/output.c). */
 struct output_question {
-    uint64_t number, conn, seq;
-    uint64_t node_conn; /* who answers */
-    uint32_t uid;       /* who asks */
-    int64_t at_us;
+    uint64_t number, conn, seq; /* of the question; who asked, and in which call */
+    uint64_t node_conn;         /* who answers */
+    uint32_t uid;               /* who asks */
+    int64_t at_us;              /* asked then; old ones are given up */
 };
 struct output_asks {
-    VEC(struct output_question) v;
-    uint64_t last; /* number given last */
+    VEC(struct output_question) v; /* in the order they came */
+    uint64_t last;                 /* number given last */
 };
 
 struct alarm {
-    int64_t at_us;
+    int64_t at_us;   /* due then */
     uint64_t job_id; /* 0: a node; then `node` */
-    uint32_t node;
+    uint32_t node;   /* index in core.node */
 };
 
 /* See step/gather.c. */
 struct gathered {
     uint64_t job_id;
-    int64_t step_id;
+    int64_t step_id; /* of that job */
 };
 struct ack_due {
-    uint64_t conn, seq;
+    uint64_t conn, seq; /* of the node, and number of its report */
 };
 
 /* Jobs in memory, and what is found by them. */
@@ -237,16 +237,16 @@ struct job_index {
     struct map_u64 *dependents; /* job id → struct id_list of the jobs that depend on it */
     /* "uid name" that a singleton job watches → struct id_list of its live jobs. */
     struct map_str *singleton;
-    uint64_t next_id;
-    uint64_t stored_id; /* next_id as the store has it */
-    uint64_t pending, running;
+    uint64_t next_id;          /* that the next job gets */
+    uint64_t stored_id;        /* next_id as the store has it */
+    uint64_t pending, running; /* elements of arrays each */
     char *firsts; /* who stands first in its partition (cluster_firsts_tell), as the store has it;
                      owned, NULL = nobody */
 };
 
 struct node_index {
     struct map_str *by_name; /* struct noderec */
-    struct map_u64 *by_conn;
+    struct map_u64 *by_conn; /* struct noderec of who is connected */
 };
 
 /* What lets hosts join, and who has. Owned, texts interned. */
@@ -271,15 +271,15 @@ struct planning {
     bool foresees;   /* long forecasts are made elsewhere, where the shell says that it can */
     int64_t due_us;  /* the planner wants to look again; 0 = no */
     int64_t made_us; /* when the last plan was made */
-    uint64_t passes, considered;
+    uint64_t passes, considered; /* for sdiag: made, and jobs looked at in them */
 };
 
 /* What users used, for fair share (record/usage.c). */
 struct usage_book {
-    struct map_str *row; /* "uid/account" → struct usagerec */
-    int64_t at_us;       /* running work is charged until then */
-    bool any;            /* somebody's use has not decayed to nothing */
-    VEC(struct usagerec *) unsaved;
+    struct map_str *row;            /* "uid/account" → struct usagerec */
+    int64_t at_us;                  /* running work is charged until then */
+    bool any;                       /* somebody's use has not decayed to nothing */
+    VEC(struct usagerec *) unsaved; /* rows that are made when the event ends */
     /* By association and QOS (record/use.c). */
     struct map_u64 *of;     /* kind and number → struct userec */
     VEC(const char *) tres; /* names of resources by number, interned */
@@ -298,7 +298,7 @@ enum account_block_of {
 
 /* Memory of records that came at once (record/accounts/memory.c). */
 struct account_block {
-    void *at;
+    void *at; /* owned; NULL = nothing came at once */
     size_t bytes;
 };
 
@@ -306,7 +306,7 @@ struct account_block {
 struct assoc_table {
     uint32_t *slot; /* 0 = nothing here */
     size_t nslots;  /* a power of two, at least twice n; 0 = none yet */
-    size_t n;
+    size_t n;       /* slots in use */
 };
 
 /* See record/accounts.h. Records owned, texts interned; those that were removed among them. */
@@ -319,6 +319,7 @@ struct account_book {
     struct map_str *qos_of;      /* name → struct qosrec */
     struct map_u64 *wckey;       /* id → struct wckey */
     struct map_u64 *tres;        /* id → struct tres */
+    /* numbers given last, never given again */
     uint32_t last_assoc, last_qos, last_wckey, last_tres;
     uint64_t last_transaction;
     bool implied;                    /* root and normal are not stored yet */
@@ -327,15 +328,15 @@ struct account_book {
     struct map_str *cap_of;    /* limit and whom it is counted for → struct caprec (limits.c) */
     struct map_str *live;      /* account, user, QOS, partition → struct live_count */
     struct accruing *accruing; /* accrue.c */
-    uint32_t last_cap;
+    uint32_t last_cap;         /* number of a cap, as the planner knows it */
     uint32_t most_qos, most_assoc;         /* the highest priorities */
     bool capacity_changed;                 /* of nodes: what is relative to it is to be looked at */
     uint32_t prioritized;                  /* associations with a priority of their own */
     uint32_t limits[RESOURCE_LIMIT_COUNT]; /* that are set, of each kind */
-    bool rehang;       /* associations came one by one: children perhaps before their parents */
-    bool shares_stale; /* factors of fair share are not worked out, as nobody is watched */
-    bool shares_watched;
-    struct account_block block[ACCOUNT_BLOCKS];
+    bool rehang;         /* associations came one by one: children perhaps before their parents */
+    bool shares_stale;   /* factors of fair share are not worked out, as nobody is watched */
+    bool shares_watched; /* factors of all are worked out, whoever is shown */
+    struct account_block block[ACCOUNT_BLOCKS]; /* by enum account_block_of */
 };
 
 /* What the next wake does (step/gather.c). */
@@ -355,15 +356,15 @@ struct marks {
 
 /* See request/sweep.c. */
 struct sweeps {
-    VEC(struct sweep *) list;
-    int64_t due_us;    /* when the next slice is due */
-    uint32_t last_uid; /* whose the last one was */
-    int64_t asked_us;  /* when somebody else asked for something, while there are some */
+    VEC(struct sweep *) list; /* each owned */
+    int64_t due_us;           /* when the next slice is due */
+    uint32_t last_uid;        /* whose the last one was */
+    int64_t asked_us;         /* when somebody else asked for something, while there are some */
 };
 
 /* See life/limits.c. */
 struct limits_look {
-    bool on;
+    bool on;              /* jobs are looked at anew, some in each turn */
     struct map_walk walk; /* of the jobs */
 };
 
@@ -372,24 +373,24 @@ struct wall_clock {
     const char *boot;  /* of the machine, interned; NULL = not told */
     int64_t ahead_us;  /* the wall clock less the one that is never set */
     int64_t missed_us; /* by how much it was set while the controller was down */
-    bool known;
+    bool known;        /* the shell has told the clock that is never set */
 };
 
 /* Rows that cannot be lived with, until core_loaded says so (load/left_out.c). */
 struct left_out_rows {
     VEC(struct left_out) row;
-    struct arena *arena;
-    size_t count; /* how many they were */
+    struct arena *arena; /* their texts */
+    size_t count;        /* how many they were */
 };
 
 /* The event at hand: arguments of whatever is done in it, not state. */
 struct core_turn {
-    int64_t now_us;
-    struct effects *fx;
-    const struct peer *peer; /* NULL = nobody asks */
-    uint64_t conn, seq, request;
-    bool hurry;                     /* others wait */
-    bool aside;                     /* this is a copy of the machine, which holds nobody up */
+    int64_t now_us;              /* wall clock, all through the event */
+    struct effects *fx;          /* what this event brings about */
+    const struct peer *peer;     /* NULL = nobody asks */
+    uint64_t conn, seq, request; /* who asks: connection, number of the call, and of the request */
+    bool hurry;                  /* others wait */
+    bool aside;                  /* this is a copy of the machine, which holds nobody up */
     const struct msg_done *worked;  /* what such a copy answered */
     const struct record_list *rows; /* of jobs, read with the request; NULL = none were */
     const char *remark;             /* of the site's submit filter, for who submits */
@@ -430,18 +431,18 @@ struct slices {
 /* Parts of one concern each; what is here by itself is everybody's: texts, settings, and the lists
  * of what a cluster has. Whoever adds a member looks first whether it is of a part. */
 struct core {
-    struct rng rng;
-    char *host;
-    struct intern *pool;
-    struct settings settings;
+    struct rng rng;           /* the only chance there is; seeded */
+    char *host;               /* the controller's machine; owned */
+    struct intern *pool;      /* every text of a record that stays */
+    struct settings settings; /* texts in settings_made.arena */
     struct settings_made settings_made;
-    struct cluster *cluster;
-    struct plan *plan;
+    struct cluster *cluster; /* the planner's books */
+    struct plan *plan;       /* what its last pass said */
     struct job_index jobs;
-    VEC(struct noderec *) node;
+    VEC(struct noderec *) node; /* by index, never removed */
     struct node_index node_index;
     VEC(struct partrec *) part;
-    VEC(struct resvrec *) resv;
+    VEC(struct resvrec *) resv; /* in no order */
     struct core_calls calls;
     struct timers timers;
     struct core_users users;

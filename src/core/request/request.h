@@ -9,10 +9,11 @@ typedef enum refusal (*job_act)(struct core *c, struct jobrec *r, const struct j
                                 void *ctx, const char **detail);
 /* A request that does the same to each of the jobs it names, or that fit. */
 struct sweep_kind {
-    enum message_kind kind;
-    job_act act;
+    enum message_kind kind; /* of the requests that are done so */
+    job_act act;            /* to one job; what it refuses is told with its number */
     /* Of what `act` gets, made of the message by `fill`; the message and the arena outlive it. */
     size_t ctx_size;
+    /* reads the request once, before the first job */
     bool (*fill)(const struct core *c, void *ctx, const void *body, struct err *ret_err);
     void (*done)(void *ctx); /* NULL = nothing to be freed */
     /* Where no jobs are named; *looks: what it took is added, where it was more than usual. */
@@ -32,7 +33,7 @@ void sweeps_go(struct core *c);
 /* When sweeps_go has something to do: 0 = now, INT64_MAX = nothing, or the store is away. */
 int64_t sweeps_due(const struct core *c);
 void sweeps_heed(struct core *c, const struct peer *asks); /* somebody else is there */
-void sweeps_free(struct core *c);
+void sweeps_free(struct core *c); /* At the end of the controller: those at work. */
 
 /* ---- top.c ---- */
 /* Those that one request put to the top so far, in order. */
@@ -67,7 +68,7 @@ const struct job_spec *submission_spec(const struct submission *s);
 enum refusal submission_keep(struct core *c, struct submission *s, uint64_t *ret_id);
 const char *submission_detail(const struct submission *s);  /* why not */
 const char *submission_warning(const struct submission *s); /* NULL = none */
-void submission_close(struct submission *s);
+void submission_close(struct submission *s); /* After reply or refusal: drafts, texts, itself. */
 
 /* ---- before.c: "before:12" of a dependency's text; NULL or "" has none ---- */
 bool before_check(const struct core *c, const struct jobrec *r, const char *text,
@@ -119,6 +120,8 @@ enum refusal step_limits_update(struct core *c, const struct msg_update_job *m,
 /* Changes fields, or the limits of steps; of several jobs each by itself, and who may is asked for
  * each field. */
 void req_amend_jobs(struct core *c, const struct msg_amend_jobs *m);
+/* Steps' limits and components at once; jobs by reference one after the other, over several
+ * turns. */
 void req_update_job(struct core *c, const struct msg_update_job *m);
 
 /* ---- extend.c: more time for running jobs, where that delays nobody ---- */
@@ -137,7 +140,9 @@ void req_update_reservation(struct core *c, const struct msg_update_reservation 
 
 /* ---- misc.c ---- */
 void req_get_script(struct core *c, const struct msg_get_script *m);
+/* Asks the node of that run; the answer comes with req_output_read. Its owner alone may. */
 void req_get_output(struct core *c, const struct msg_get_output *m);
+/* A node's answer: passed on to who asked; one that nobody waits for is dropped. */
 void req_output_read(struct core *c, const struct msg_output_read *m);
 void outputs_closed(struct core *c, uint64_t conn); /* of a node or of who asked */
 /* Reconfigure, stop, counters: an administrator's, all but the ping. */
@@ -173,10 +178,11 @@ void req_expel(struct core *c, const struct msg_expel *m);
 /* Rows of the store. A token of a kind that this release does not know lets nobody in. */
 void token_load(struct core *c, const struct token *row);
 void tokens_move(struct core *c, int64_t by_us); /* the clock was set */
+/* from the store, as the controller starts */
 void host_load(struct core *c, const struct host *row);
 /* Each to v->row, those that have expired among them until the next is made. */
 void tokens_show(const struct core *c, const struct view *v);
-void hosts_show(const struct core *c, const struct view *v);
+void hosts_show(const struct core *c, const struct view *v); /* every joined host, in any order */
 /* At the end of the controller. */
 void host_records_free(struct core *c);
 

@@ -5,9 +5,9 @@
 #include "core/request/request.h"
 
 struct update {
-    const struct msg_update_job *m;
-    const struct job_spec *values; /* NULL if none are given */
-    const char *fields;            /* which of them are meant, comma-separated; NULL = none */
+    const struct msg_update_job *m; /* the request at hand */
+    const struct job_spec *values;  /* NULL if none are given */
+    const char *fields;             /* which of them are meant, comma-separated; NULL = none */
     /* of the job at hand */
     struct job_spec trial;
     bool limit;      /* the time limit changes, to trial.req.time_limit_us */

@@ -7,7 +7,7 @@
 
 /* A step that waits. */
 struct queuedrec {
-    struct arena *arena;
+    struct arena *arena;  /* of all of it */
     struct queued_step q; /* texts and program in the arena */
     struct step s;        /* as it is shown, PENDING; texts of q */
 };

@@ -20,10 +20,11 @@ void steprec_free(struct core *c, struct steprec *st);
 /* Of a live step: its limit from its start; TIME_UNLIMITED = none of its own. Stored, and its job's
  * timer is armed. */
 void step_limit_set(struct core *c, struct jobrec *r, struct steprec *st, int64_t limit_us);
-void steps_drop(struct core *c, struct jobrec *r); /* all, with those that wait */
-void steps_trim(struct core *c, struct jobrec *r); /* the oldest ended ones leave memory */
-void step_save(struct core *c, const struct steprec *st);
+void steps_drop(struct core *c, struct jobrec *r);          /* all, with those that wait */
+void steps_trim(struct core *c, struct jobrec *r);          /* the oldest ended ones leave memory */
+void step_save(struct core *c, const struct steprec *st);   /* its row as it is now */
 void step_layout_parse(struct core *c, struct steprec *st); /* parts and layout from its text */
+/* From the store: into the run at hand of its job; of a former run it is passed over. */
 void step_load(struct core *c, const struct step *row);
 /* After loading: nodes that were told, graces. */
 void steps_restore(struct core *c, struct jobrec *r);
@@ -73,6 +74,7 @@ void step_wish_add(struct core *c, struct jobrec *r, const struct msg_create_ste
 /* Takes out and frees the i-th of r->wish, with its waiter; it answers nothing. */
 void step_wish_drop(struct core *c, struct jobrec *r, size_t i);
 void step_pending_say(struct core *c, const struct jobrec *r); /* to the call at hand */
+/* Every call that waits for CPUs gets this answer, queued ones are dropped. */
 void step_wishes_refuse(struct core *c, struct jobrec *r, enum refusal refusal, const char *detail);
 /* The connection is gone: what it waits for in that job is wished no more. The job may be gone,
  * too. */
@@ -117,10 +119,10 @@ const struct step *step_queue_find(const struct jobrec *r, int64_t step_id);
 /* An ended step leaves memory: how it ended stays known, and what it used. */
 void step_queue_gone(struct jobrec *r, const struct step *s);
 struct gone_use {
-    int64_t user_us, system_us, energy_mj;
+    int64_t user_us, system_us, energy_mj; /* CPU time; energy in mJ */
 };
 const struct gone_use *step_queue_gone_use(const struct jobrec *r); /* NULL: none left */
-void step_queue_free(struct jobrec *r);
+void step_queue_free(struct jobrec *r); /* with its records; the job has none then */
 /* A row of the store, after those of its job and steps: it waits, or is what a live step was asked
  * with. Rows of former runs are left out. */
 void step_queue_load(struct core *c, const struct queued_step *row);

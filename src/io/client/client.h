@@ -70,6 +70,7 @@ void client_keep_texts(struct client *c);
  * order. */
 bool client_send(struct client *c, enum message_kind kind, const void *body, uint64_t *ret_seq,
                  struct err *ret_err);
+/* Timeouts as client_call takes them. False: nothing came, or the connection is lost: *ret_err. */
 bool client_receive(struct client *c, int timeout_ms, struct arena *a, struct message *ret,
                     struct err *ret_err);
 

@@ -8,11 +8,11 @@
 #define CLIENT_PAUSE_FIRST_MS 10
 
 struct client {
-    int fd;
-    uint64_t seq;
+    int fd;            /* -1 = closed */
+    uint64_t seq;      /* of the call sent last */
     struct framed way; /* what comes; what goes is sent whole */
-    char *state_dir;
-    bool exact; /* texts come as people gave them */
+    char *state_dir;   /* owned; where the socket was found */
+    bool exact;        /* texts come as people gave them */
     /* What the other side said of the connection as a whole before it closed it. */
     char *parting;
     client_patience patience; /* NULL = none */

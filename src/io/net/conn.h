@@ -57,7 +57,7 @@ struct conn_ops {
 
 /* Who is at the other end of a Unix socket, as the kernel says (SO_PEERCRED). */
 struct conn_peer {
-    bool known;
+    bool known; /* else none of the next is */
     uid_t uid;
     gid_t gid;
     pid_t pid;
@@ -83,6 +83,7 @@ void conn_send(struct conn *c, const void *data, size_t len);
 /* Encodes one message (wire_encode) and sends it. */
 void conn_send_message(struct conn *c, const struct message *m);
 size_t conn_unsent(const struct conn *c); /* bytes queued and not yet taken by the socket */
+/* of what the peer does not read; beyond it the connection fails */
 void conn_set_unsent_max(struct conn *c, size_t bytes);
 /* Longer frames from the other side are garbage. Default: the limits of model/limits.h. */
 void conn_set_frame_max(struct conn *c, size_t bytes);
@@ -109,10 +110,10 @@ struct conn_peer conn_peer_of(int fd);
 int64_t conn_half_since(const struct conn *c);
 /* Counted since it was opened, as they were on the wire. */
 uint64_t conn_bytes_in(const struct conn *c);
-uint64_t conn_bytes_out(const struct conn *c);
-uint64_t conn_frames_in(const struct conn *c);
+uint64_t conn_bytes_out(const struct conn *c); /* since it was made */
+uint64_t conn_frames_in(const struct conn *c); /* likewise */
 /* What its callbacks get as their first argument; the caller's. */
 void *conn_ctx(const struct conn *c);
-void conn_set_ctx(struct conn *c, void *ctx);
+void conn_set_ctx(struct conn *c, void *ctx); /* what its callbacks get from now on */
 
 #endif

@@ -34,9 +34,9 @@ struct http_body; /* opaque */
 /* Takes over the texts, which are sent one after another; they are empty afterwards. One
  * reference. */
 struct http_body *http_body_new(struct str *piece, size_t n);
-struct http_body *http_body_of(const char *text); /* copied */
-void http_body_unref(struct http_body *b);        /* NULL is fine */
-size_t http_body_bytes(const struct http_body *b);
+struct http_body *http_body_of(const char *text);  /* copied */
+void http_body_unref(struct http_body *b);         /* NULL is fine */
+size_t http_body_bytes(const struct http_body *b); /* so far */
 
 struct http_times {
     int64_t ask_us;  /* until a request must be whole; 0 = 10 s */
@@ -46,10 +46,11 @@ struct http_times {
 /* Was Remuda built with a parser of HTTP? */
 bool http_there(void);
 
+/* It listens nowhere yet. Times that are 0 are the usual ones. */
 struct http_server *http_server_new(struct loop *l, struct http_times times, http_fn fn, void *ctx);
 /* Ends all connections; no call follows. NULL is fine. */
 void http_server_free(struct http_server *s);
-size_t http_connections(const struct http_server *s);
+size_t http_connections(const struct http_server *s); /* open ones */
 /* Takes over an accepted connection. */
 void http_serve(struct http_server *s, int fd, bool trusted);
 /* Keeps a reference of its own to the body. Nothing if the other side is gone. `type`: its

@@ -5,7 +5,7 @@
 #include "io/net/http.h"
 
 struct http_body {
-    size_t refs, n, bytes;
+    size_t refs, n, bytes; /* answers that are sending it */
     struct str piece[];
 };
 

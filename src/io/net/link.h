@@ -21,8 +21,8 @@ struct link_ops {
 /* Starts connecting to the Unix socket at `path` (any length); the first attempt is made in the
  * next round. */
 struct link *link_new(struct loop *l, const char *path, const struct link_ops *ops, void *ctx);
-void link_free(struct link *k); /* closes; no more callbacks. NULL is fine */
-bool link_is_up(const struct link *k);
+void link_free(struct link *k);        /* closes; no more callbacks. NULL is fine */
+bool link_is_up(const struct link *k); /* connected, and not closing */
 /* Sends; what is sent while the link is down is dropped (the caller repeats what matters after
  * `up`). */
 void link_send(struct link *k, const struct message *m);

@@ -31,6 +31,7 @@ void tls_context_free(struct tls_context *c); /* NULL is fine */
 
 struct tls; /* opaque; one connection */
 
+/* One connection's; `c` is borrowed. A client's first bytes are ready to be sent. */
 struct tls *tls_new(struct tls_context *c);
 void tls_free(struct tls *t); /* NULL is fine */
 /* Bytes that came: they are not copied, so they must stay until tls_read has returned 0 or less. */

@@ -24,8 +24,8 @@ void daemon_descriptors_raise(void);
  * kernel lets go of it when the process dies. Nobody may open and close the file in the same
  * process meanwhile. */
 struct pid_file {
-    int fd;
-    char *path;
+    int fd;     /* locked as long as it is open */
+    char *path; /* owned */
 };
 /* Takes the lock and writes our pid. ERR_EXISTS "… runs already as process N". After daemon_detach,
  * before anything else is touched. */

@@ -10,14 +10,14 @@
 #include <stddef.h>
 
 struct program_list {
-    char **path;
+    char **path; /* owned, each */
     size_t n;
 };
 
 /* The paths that match, last name first, as Slurm runs them; a word that is no pattern is itself.
  * False where a pattern matches nothing. program_list_done frees them. */
 bool program_list_find(const char *pattern, struct program_list *ret, struct err *ret_err);
-void program_list_done(struct program_list *l);
+void program_list_done(struct program_list *l); /* empty again */
 
 /* Prolog=, Epilog= and SubmitFilter= as this host has them: say(ctx, sentence) for each that it
  * could not run. */

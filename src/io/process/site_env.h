@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct site_user {
-    uint32_t uid;
+    uint32_t uid;                    /* as whom the program runs */
     const char *name, *home, *shell; /* NULL: unknown */
 };
 

@@ -17,29 +17,29 @@ struct spawn_options {
     const char *const *env; /* NULL-terminated NAME=VALUE; NULL = the daemon's own */
     const char *dir;        /* work directory; NULL = the daemon's */
     const void *input;      /* its standard input, copied; NULL = /dev/null */
-    size_t input_len;
+    size_t input_len;       /* bytes */
     /* So many bytes of its standard output and error together are kept (the rest is read and
      * dropped); 0 = /dev/null. */
     size_t output_max;
     int error_fd_plus1; /* its standard error is this descriptor, plus 1; 0 = as its output */
     /* Further descriptors the child gets as 3, 4, …; all others of ours are close-on-exec. */
     const int *fds;
-    size_t nfds;
+    size_t nfds; /* of `fds` */
     /* then SIGKILL to its process group, and if even that does not end it in 10 s it counts as
      * ended by it; 0 = none */
     int64_t timeout_us;
     bool as_user; /* run with uid and gid below and no other groups (root only) */
-    uid_t uid;
+    uid_t uid;    /* with its groups, where we are root */
     gid_t gid;
     /* a session of its own that outlives us: no timeout, and spawn_free does not end it. */
     bool detach;
 };
 
 struct spawn_result {
-    int status; /* wait status */
-    bool timed_out;
+    int status;         /* wait status */
+    bool timed_out;     /* it was killed for that */
     const char *output; /* NUL-terminated; valid during the callback */
-    size_t output_len;
+    size_t output_len;  /* bytes */
 };
 
 /* Starts it. done(ctx, result) comes once, when the process has ended and its output is read (a
@@ -58,8 +58,8 @@ void spawn_kill(struct spawn *s, int signo); /* to its process group */
  * reaped, by a pid_watch. */
 void spawn_free(struct spawn *s);
 
-/* "exited with 3", "was ended by signal 9 (Killed)", appended. */
 struct str;
+/* Of waitpid(2)'s status: "exited with 3", "was ended by signal 9 (Killed)", appended. */
 void spawn_status_text(int status, struct str *out);
 
 #endif

@@ -20,28 +20,30 @@
 
 struct device_out {
     const char *kind; /* "gpu" */
-    int32_t index;
-    bool failed;
-    int64_t since_us;
-    const char *why; /* never NULL */
+    int32_t index;    /* as the node numbers it */
+    bool failed;      /* else it is unproven */
+    int64_t since_us; /* wall clock */
+    const char *why;  /* never NULL */
 };
 
 /* What both texts are made of: "gpu:2:WORD:1790000000000000:process 4711 (python) still holds
  * it". */
 struct device_entry {
     const char *kind, *word, *why; /* none is NULL */
-    int32_t index;
+    int32_t index;                 /* as the node numbers it */
     int64_t since_us;
 };
 struct device_entries {
-    struct device_entry *v;
+    struct device_entry *v; /* in the arena */
     size_t n;
 };
 /* node.device_health: each device with the word of its health (agent/health.h), since when it is
  * so, and the evidence, which may be empty. The rest as device_outs_parse and device_out_format do
  * it. */
 bool device_entries_parse(const char *text, struct arena *a, struct device_entries *ret);
+/* Appended, ';' between entries; what of `why` would end one is made harmless. */
 void device_entry_format(const struct device_entry *d, struct str *out);
+/* NULL = not in it */
 const struct device_entry *device_entries_find(const struct device_entries *list, const char *kind,
                                                int32_t index);
 
@@ -49,7 +51,7 @@ const struct device_entry *device_entries_find(const struct device_entries *list
 bool device_out_is_process(const struct device_out *d);
 
 struct device_outs {
-    struct device_out *v;
+    struct device_out *v; /* in the arena */
     size_t n;
 };
 
@@ -57,6 +59,7 @@ struct device_outs {
 bool device_outs_parse(const char *text, struct arena *a, struct device_outs *ret);
 /* Appends one, after a ';' if there is something already. */
 void device_out_format(const struct device_out *d, struct str *out);
+/* NULL = not in it */
 const struct device_out *device_outs_find(const struct device_outs *list, const char *kind,
                                           int32_t index);
 /* For people: "gpu 2 is not used: process 4711 (python) still holds it", "process 4711 cannot be

@@ -12,18 +12,18 @@
 
 struct job_env_part {
     const struct job *job;
-    struct alloc alloc;
+    struct alloc alloc; /* read once, from the job's text */
 };
 
 struct job_env {
-    const struct job *job;
+    const struct job *job;     /* the leader, or the job alone */
     const struct alloc *alloc; /* of job->alloc */
     /* Of a heterogeneous job all components, the leader first, for what names every host. */
     const struct job_env_part *part;
-    size_t nparts;
-    bool interactive; /* of bsub -I, qsub -I: the shell at somebody's terminal */
-    const char *node; /* the node it is for */
-    const char *hostname;
+    size_t nparts;        /* components */
+    bool interactive;     /* of bsub -I, qsub -I: the shell at somebody's terminal */
+    const char *node;     /* the node it is for */
+    const char *hostname; /* of the node it is made on */
     const char *cluster_name, *state_dir;
     const char *topology_addr, *topology_pattern; /* switches above the node; NULL = no topology */
     const char *bin_dir;                          /* directory of the commands */

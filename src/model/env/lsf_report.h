@@ -13,8 +13,8 @@
 struct lsf_report_end {
     /* Local dates as ctime(3) has them, without newline: "Sat Feb  5 22:03:10 2022". */
     const char *submitted, *started, *terminated;
-    int64_t submit_us, start_us, end_us;
-    int32_t status;     /* wait status of the script */
+    int64_t submit_us, start_us, end_us; /* wall clock */
+    int32_t status;                      /* wait status of the script */
     const char *term;   /* "TERM_OWNER: job killed by owner."; NULL = it ended by itself */
     int64_t cpu_us;     /* CPU time of all its processes */
     int64_t max_bytes;  /* largest resident set; 0 = not known */

@@ -9,8 +9,8 @@
 struct step_env {
     struct job_env job; /* of the job on this node */
     const struct step *step;
-    const struct msg_create_step *asked;
-    const struct alloc *layout; /* of step->layout */
+    const struct msg_create_step *asked; /* as its command asked for it */
+    const struct alloc *layout;          /* of step->layout */
     const char *cpu_bind,
         /* "quiet,mask_cpu:", … as SLURM_CPU_BIND_TYPE and _LIST show them; NULL = none. */
         *cpu_list;

@@ -42,7 +42,7 @@ struct gpu_idle {
     GPU_IDLE_TIMES(X)
 #undef X
     struct span exempt[16]; /* accounts whose jobs are left alone; in the text that was read */
-    size_t nexempt;
+    size_t nexempt;         /* of `exempt` */
 };
 
 /* "warn:30m,notify:1h,cancel:2h,grace:10m,interactive:1h,exempt:astro,exempt:teaching" (units s m h

@@ -15,12 +15,12 @@ struct gres_item {
     const char *kind; /* "gpu" */
     /* NULL = any; alternatives as "a100|a40" (our addition); compared without letter case. */
     const char *type;
-    int64_t count;
+    int64_t count; /* 0 and more */
 };
 
 struct gres_list {
     struct gres_item *item;
-    size_t n;
+    size_t n; /* in the order of the text */
 };
 
 /* --gres and Gres=: kind[[:type]:count],…; "none" and "" give an empty list; "gres/gpu:2" and
@@ -62,9 +62,11 @@ struct device {
 };
 struct device_list {
     struct device *v;
-    size_t n;
+    size_t n; /* in the order of the text */
 };
+/* What devices_format writes; ERR_INVALID names the piece. */
 bool devices_parse(const char *text, struct arena *a, struct device_list *ret, struct err *ret_err);
+/* "gpu:v100:0:16384:0-7:UUID|pci=…", joined by ';' */
 void devices_format(const struct device_list *list, struct str *out);
 /* "3=MIG-a,4=MIG-b": what a device must be called by where its number does not do; of number 3
  * "MIG-a". Empty: its number does. */

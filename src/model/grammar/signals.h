@@ -26,6 +26,7 @@ enum signal_word {
     SIGNAL_TOLD,  /* everybody has it */
     SIGNAL_ENDS   /* everybody has it, and the job ends */
 };
+/* for a signal's value (sigqueue) */
 uint64_t signal_word_pack(enum signal_word word, uint64_t job_id);
 /* PLAIN if `value` is none of ours; *ret_job_id then is 0. */
 enum signal_word signal_word_read(uint64_t value, uint64_t *ret_job_id);

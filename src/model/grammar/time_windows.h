@@ -16,10 +16,10 @@ struct time_window {
     uint32_t days;                        /* bit 0 = Sunday: days on which it opens */
     int32_t from_min, to_min;             /* minutes of the day; to ≤ from: of the next day */
     int32_t max_nodes, max_jobs_per_user; /* 0 = no limit */
-    int64_t max_time_us;
+    int64_t max_time_us;                  /* of jobs that start in it */
 };
 struct time_windows {
-    struct time_window *v;
+    struct time_window *v; /* in the arena, in the order of the text */
     size_t n;
 };
 

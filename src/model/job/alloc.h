@@ -20,32 +20,34 @@
 #include <stdint.h>
 
 struct alloc_gres {
-    const char *kind; /* "gpu" */
-    const char *type; /* "v100"; NULL = untyped */
-    int64_t count;
+    const char *kind;    /* "gpu" */
+    const char *type;    /* "v100"; NULL = untyped */
+    int64_t count;       /* with indexes: how many */
     const char *devices; /* folded indexes "0,2-3"; NULL = counted only */
 };
 
 struct alloc_node {
-    const char *node;
-    int32_t cpu_count;
-    const char *cpus; /* folded CPU numbers "0-3,8"; never NULL */
-    int64_t mem_mib;
-    int32_t tasks;
+    const char *node;     /* its name */
+    int32_t cpu_count;    /* of `cpus` */
+    const char *cpus;     /* folded CPU numbers "0-3,8"; never NULL */
+    int64_t mem_mib;      /* 0 = memory is not counted */
+    int32_t tasks;        /* of the job or step, there */
     const char *task_ids; /* folded; NULL = not said */
     struct alloc_gres *gres;
-    size_t ngres;
+    size_t ngres; /* of `gres` */
 };
 
 struct alloc {
     struct alloc_node *node;
-    size_t n;
+    size_t n; /* nodes, in their order */
 };
 
+/* nodes that have the same are folded */
 void alloc_format(const struct alloc *al, struct str *out);
 /* Everything in *ret lives in the arena. ERR_INVALID names the place. A gres is written
  * "gpu:v100=0,2". */
 bool alloc_parse(const char *text, struct arena *a, struct alloc *ret, struct err *ret_err);
+/* NULL = nothing of it; one by one */
 const struct alloc_node *alloc_find(const struct alloc *al, const char *node);
 
 #endif

@@ -16,9 +16,9 @@ void array_format_pending(const struct idset *ids, uint32_t limit, bool all, str
 
 /* A job as people name it in a list: ID, ID_TASK, ID_[tasks], ID+OFFSET, ID.STEP, ID_TASK.STEP. */
 struct job_ref {
-    uint64_t job_id;
-    uint32_t task_id; /* NO_TASK = none given */
-    bool has_step;
+    uint64_t job_id;    /* of an array: the array's */
+    uint32_t task_id;   /* NO_TASK = none given */
+    bool has_step;      /* then step_id */
     int64_t step_id;    /* STEP_BATCH … when has_step */
     int32_t het_offset; /* -1 = none given */
     struct idset tasks; /* ID_[…]: owned; empty otherwise */
@@ -26,7 +26,8 @@ struct job_ref {
      * who knows. */
     bool exact;
 };
+/* "42", "42_7", "42_[1-5]", "42+1", "42.0"; job_ref_done frees. ERR_INVALID shows these forms. */
 bool job_ref_parse(const char *text, struct job_ref *ret, struct err *ret_err);
-void job_ref_done(struct job_ref *r);
+void job_ref_done(struct job_ref *r); /* its indexes */
 
 #endif

@@ -24,22 +24,22 @@
 #define LIMIT_DEPENDENCY_DEPTH 32u /* parentheses within each other */
 
 enum dep_kind {
-    DEP_AFTER,
-    DEP_AFTERANY,
-    DEP_AFTEROK,
-    DEP_AFTERNOTOK,
-    DEP_AFTERCORR,
-    DEP_SINGLETON,
-    DEP_EXIT, /* ended otherwise than well, with an exit code that compares so */
-    DEP_NUMDONE,
-    DEP_NUMENDED,
-    DEP_NUMEXIT,
-    DEP_NUMSTART,
-    DEP_NUMRUN,
-    DEP_NUMPEND,
-    DEP_NUMHOLD,
-    DEP_ON,     /* so many more jobs must name it with a before */
-    DEP_BEFORE, /* and the next three: the job named is to wait for this one */
+    DEP_AFTER,      /* it has begun, or was cancelled before */
+    DEP_AFTERANY,   /* it is over */
+    DEP_AFTEROK,    /* it ended with exit code 0 */
+    DEP_AFTERNOTOK, /* it ended otherwise */
+    DEP_AFTERCORR,  /* afterok, element for element */
+    DEP_SINGLETON,  /* no other live job of the user has its name */
+    DEP_EXIT,       /* ended otherwise than well, with an exit code that compares so */
+    DEP_NUMDONE,    /* of an array: elements that ended well */
+    DEP_NUMENDED,   /* that are over */
+    DEP_NUMEXIT,    /* that ended otherwise than well */
+    DEP_NUMSTART,   /* that have begun */
+    DEP_NUMRUN,     /* that run */
+    DEP_NUMPEND,    /* that wait */
+    DEP_NUMHOLD,    /* that are held */
+    DEP_ON,         /* so many more jobs must name it with a before */
+    DEP_BEFORE,     /* and the next three: the job named is to wait for this one */
     DEP_BEFOREANY,
     DEP_BEFOREOK,
     DEP_BEFORENOTOK,
@@ -61,16 +61,16 @@ struct dependency {
     bool each;        /* of an array: each element waits for its counterpart; of aftercorr,
                        * which always means that: and the arrays must have the same size */
     bool whole;       /* of an array, all of it: written ID_* */
-    bool negated;
-    uint8_t status; /* enum dep_status of it as it stands there, negated or not: what is
+    bool negated;     /* must not hold */
+    uint8_t status;   /* enum dep_status of it as it stands there, negated or not: what is
                      * SATISFIED stays so, what is FAILED can come right by a requeue alone */
-    bool now;       /* while OPEN: it holds at the moment, and may cease to */
+    bool now;         /* while OPEN: it holds at the moment, and may cease to */
 };
 
 struct dependency_list {
     struct dependency *v;
-    uint32_t n;
-    bool any; /* '?' between them, at the top of the form: one suffices */
+    uint32_t n; /* conditions */
+    bool any;   /* '?' between them, at the top of the form: one suffices */
     /* How they belong together: '&' or '|' opens a group, ')' closes it, '.' is the next condition.
      * NULL: all of them are in one. Whoever owns v owns it. */
     char *form;
@@ -93,9 +93,9 @@ struct dep_truth {
 /* Of the whole list, by the status of its parts; an empty one is true. */
 struct dep_truth dependency_truth(const struct dependency_list *d);
 
-bool dep_compares(enum dep_compare how, int64_t a, int64_t b);
-bool dep_counts(enum dep_kind kind);    /* num… */
-bool dep_is_before(enum dep_kind kind); /* before… */
+bool dep_compares(enum dep_compare how, int64_t a, int64_t b); /* does `a how b` hold? */
+bool dep_counts(enum dep_kind kind);                           /* num… */
+bool dep_is_before(enum dep_kind kind);                        /* before… */
 /* Element for element, where both are arrays. */
 bool dep_pairs(const struct dependency *d);
 /* of a before…: what the job it names waits for. */

@@ -19,8 +19,8 @@ enum tristate { UNSET, YES, NO };
 enum exclusive { EXCLUSIVE_UNSET, EXCLUSIVE_NODE, EXCLUSIVE_USER, EXCLUSIVE_MCS, EXCLUSIVE_TOPO };
 /* The last two: one of two files is begun anew, the other continued. */
 enum open_mode {
-    OPEN_UNSET,
-    OPEN_APPEND,
+    OPEN_UNSET,  /* JobFileAppend decides */
+    OPEN_APPEND, /* what files had stays */
     OPEN_TRUNCATE,
     OPEN_TRUNCATE_OUTPUT,
     OPEN_TRUNCATE_ERROR
@@ -29,9 +29,10 @@ enum open_mode {
 enum dialect { DIALECT_SLURM, DIALECT_LSF, DIALECT_PBS };
 enum hint {
     HINT_UNSET,
-    HINT_COMPUTE_BOUND,
-    HINT_MEMORY_BOUND,
-    HINT_MULTITHREAD,
+    HINT_COMPUTE_BOUND, /* all cores of a socket, a thread each */
+    HINT_MEMORY_BOUND,  /* one core a socket */
+    HINT_MULTITHREAD,   /* threads of a core may be used */
+    /* a thread of each core */
     HINT_NOMULTITHREAD
 };
 /* Who suspended a job, and so who may let it go on: a person (or a program in their name); the
@@ -42,17 +43,17 @@ extern const struct enum_names tristate_names, exclusive_names, open_mode_names,
 
 /* --mail-type bits */
 enum mail_type {
-    MAIL_BEGIN = 1,
-    MAIL_END = 2,
-    MAIL_FAIL = 4,
-    MAIL_REQUEUE = 8,
-    MAIL_INVALID_DEPEND = 16,
-    MAIL_STAGE_OUT = 32,
-    MAIL_TIME_LIMIT = 64,
-    MAIL_TIME_LIMIT_90 = 128,
+    MAIL_BEGIN = 1,           /* it starts */
+    MAIL_END = 2,             /* it is over, however */
+    MAIL_FAIL = 4,            /* it ended otherwise than well */
+    MAIL_REQUEUE = 8,         /* it goes back to the queue */
+    MAIL_INVALID_DEPEND = 16, /* its dependency can never be satisfied */
+    MAIL_STAGE_OUT = 32,      /* taken, and never sent */
+    MAIL_TIME_LIMIT = 64,     /* it has reached it */
+    MAIL_TIME_LIMIT_90 = 128, /* percent of it; so of 80 and 50 */
     MAIL_TIME_LIMIT_80 = 256,
     MAIL_TIME_LIMIT_50 = 512,
-    MAIL_ARRAY_TASKS = 1024,
+    MAIL_ARRAY_TASKS = 1024, /* of each element, not of the array */
 };
 
 /* What placement depends on. Jobs whose rows here are all equal are one class for the planner. */
@@ -365,9 +366,9 @@ struct step {
 };
 extern const struct fields step_fields;
 
-/* "42", "42_7" for an array element, "42_[0-9%4]" for the pending rest of an array; appended to
- * out. */
 struct str;
+/* "42", "42_7" for an array element, "42_[0-9%4]" for the pending rest of an array, "42+1" for a
+ * component; appended to out. */
 void job_label(const struct job *j, struct str *out);
 /* The reservations it asked for; of one that asked for none the one that drew it, once it has
  * begun. NULL = none. */

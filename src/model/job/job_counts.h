@@ -9,6 +9,7 @@
 int32_t job_nodes(const struct job *j);
 /* What it has; while it has nothing, what it asks for. */
 int32_t job_tasks(const struct job *j);
+/* That it has or, before it starts, would have at least: one a node and those of its tasks. */
 int32_t job_cpus(const struct job *j);
 /* Allocated, or asked for, in MiB; 0 = its partition's default, which is not known here. */
 int64_t job_mem_mib(const struct job *j);

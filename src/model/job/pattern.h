@@ -10,15 +10,15 @@
 #include <stdint.h>
 
 struct pattern_env {
-    uint64_t job_id, array_job_id; /* array_job_id 0: no array, %A is the job id */
-    uint32_t array_task_id;        /* NO_TASK: %a becomes 4294967294 as Slurm's does */
-    int64_t step_id;               /* STEP_BATCH: %J is the job id alone */
-    int32_t node_index, task;      /* %n, %t */
-    const char *node, *user, *job_name;
+    uint64_t job_id, array_job_id;      /* array_job_id 0: no array, %A is the job id */
+    uint32_t array_task_id;             /* NO_TASK: %a becomes 4294967294 as Slurm's does */
+    int64_t step_id;                    /* STEP_BATCH: %J is the job id alone */
+    int32_t node_index, task;           /* %n, %t */
+    const char *node, *user, *job_name; /* NULL = not known: the letter gives nothing */
 };
 
-/* Of the script of a job: its own file names. */
 struct job;
+/* Of the script of a job: its own file names. Borrows the record's texts. */
 struct pattern_env pattern_env_of_job(const struct job *j);
 
 /* Appends the name; what is no known letter stays as it is. A backslash anywhere turns replacement

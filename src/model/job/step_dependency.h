@@ -20,7 +20,7 @@ struct step_dependency {
 
 struct step_dependency_list {
     struct step_dependency *v;
-    size_t n;
+    size_t n; /* each must hold */
 };
 
 /* Does it name steps (rather than jobs)? Their numbers have a point. */

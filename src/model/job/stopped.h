@@ -12,6 +12,6 @@
 bool job_is_stopped(const struct job *j);
 /* The state that listings show; live as long as the program. */
 const char *job_state_shown(const struct job *j);
-const char *job_state_shown_short(const struct job *j);
+const char *job_state_shown_short(const struct job *j); /* likewise */
 /* "STOPPED" or "ST", any case. */
 bool state_word_is_stopped(const char *word);

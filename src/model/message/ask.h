@@ -33,33 +33,33 @@
 // clang-format on
 
 enum query_what {
-    QUERY_JOBS,
-    QUERY_NODES,
-    QUERY_PARTITIONS,
-    QUERY_STEPS,
-    QUERY_SETTINGS,
-    QUERY_STATUS,
-    QUERY_HISTORY,
-    QUERY_RESERVATIONS,
-    QUERY_PRIORITY,
-    QUERY_SHARES,
-    QUERY_DIAG,
-    QUERY_TOKENS,
-    QUERY_HOSTS,
-    QUERY_ACCOUNTS,
-    QUERY_ACCOUNT_USERS,
-    QUERY_ASSOCS,
-    QUERY_QOS,
-    QUERY_LIMITS,
-    QUERY_WCKEYS,
-    QUERY_TRES,
-    QUERY_TRANSACTIONS,
-    QUERY_USED,
-    QUERY_NODE_SPELLS,
-    QUERY_PAST_RESERVATIONS,
-    QUERY_LIMIT_USE,
-    QUERY_FAIR_SHARES,
-    QUERY_IN_USE,
+    QUERY_JOBS,              /* struct job: in memory, not over unless asked for */
+    QUERY_NODES,             /* struct node */
+    QUERY_PARTITIONS,        /* struct partition */
+    QUERY_STEPS,             /* struct step */
+    QUERY_SETTINGS,          /* struct meta: key and value */
+    QUERY_STATUS,            /* struct daemon_status, one */
+    QUERY_HISTORY,           /* struct job, out of the store */
+    QUERY_RESERVATIONS,      /* struct reservation: to come and active */
+    QUERY_PRIORITY,          /* struct priority_row: of what waits */
+    QUERY_SHARES,            /* struct usage */
+    QUERY_DIAG,              /* struct diag, one */
+    QUERY_TOKENS,            /* struct token */
+    QUERY_HOSTS,             /* struct host */
+    QUERY_ACCOUNTS,          /* struct account, removed ones too, as of the next */
+    QUERY_ACCOUNT_USERS,     /* struct account_user */
+    QUERY_ASSOCS,            /* struct assoc */
+    QUERY_QOS,               /* struct qos */
+    QUERY_LIMITS,            /* struct limit */
+    QUERY_WCKEYS,            /* struct wckey */
+    QUERY_TRES,              /* struct tres */
+    QUERY_TRANSACTIONS,      /* struct transaction, out of the store */
+    QUERY_USED,              /* struct used, out of the store */
+    QUERY_NODE_SPELLS,       /* struct node_spell, out of the store */
+    QUERY_PAST_RESERVATIONS, /* struct reservation, out of the store */
+    QUERY_LIMIT_USE,         /* struct limit_use */
+    QUERY_FAIR_SHARES,       /* struct fair_share */
+    QUERY_IN_USE,            /* struct in_use */
     QUERY_TRIGGERS
 };
 #define QUERY_COUNT (QUERY_TRIGGERS + 1)
@@ -147,15 +147,15 @@ struct limit_use {
 extern const struct fields limit_use_fields;
 
 enum job_action {
-    ACTION_HOLD,
-    ACTION_UHOLD,
+    ACTION_HOLD,  /* an operator's is released by operators alone */
+    ACTION_UHOLD, /* as its user holds it, whoever asks */
     ACTION_RELEASE,
-    ACTION_REQUEUE,
-    ACTION_REQUEUE_HOLD,
+    ACTION_REQUEUE,      /* ends its run, and it waits again */
+    ACTION_REQUEUE_HOLD, /* and is held */
     ACTION_SUSPEND,
     ACTION_RESUME,
-    ACTION_TOP,
-    ACTION_NOTIFY,
+    ACTION_TOP,    /* first of its user's */
+    ACTION_NOTIFY, /* a line to its output */
 };
 extern const struct enum_names job_action_names;
 enum notify_streams { NOTIFY_ERROR = 1, NOTIFY_OUTPUT = 2 };
@@ -390,10 +390,11 @@ extern const struct fields cron_entry_fields;
     X(BLOB, script, 0, "its batch script")
 
 enum daemon_action {
-    DAEMON_PING,
+    DAEMON_PING, /* is it there? */
     DAEMON_RECONFIGURE,
     DAEMON_SHUTDOWN,
-    DAEMON_RESET_DIAG,
+    DAEMON_RESET_DIAG, /* counts of sdiag begin anew */
+    /* sets FairShareDampeningFactor */
     DAEMON_DAMPENING
 };
 extern const struct enum_names daemon_action_names;

@@ -90,7 +90,7 @@ enum qos_flag {
 #undef X
 };
 struct flag_word {
-    const char *word, *doc;
+    const char *word, *doc; /* as sacctmgr writes it */
 };
 extern const struct flag_word qos_flag_words[QOS_FLAG_COUNT];
 extern const struct flag_word account_flag_words[ACCOUNT_FLAG_COUNT];

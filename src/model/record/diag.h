@@ -62,8 +62,8 @@ extern const struct fields diag_fields;
 
 /* One of diag.rpcs or diag.rpc_users: a text, as rows of a query have no lists in them. */
 struct rpc_count {
-    const char *name; /* without blanks */
-    uint64_t number, count, us;
+    const char *name;           /* without blanks */
+    uint64_t number, count, us; /* of the kind or user; messages; µs in all */
 };
 /* One more at the end of the list. */
 void rpc_counts_add(struct str *list, const struct rpc_count *one);

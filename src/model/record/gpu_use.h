@@ -11,11 +11,11 @@
 #include <stdint.h>
 
 struct gpu_use {
-    int32_t index;
-    int32_t util; /* percent; -1 = not told, here and below */
-    int64_t mem_mib;
+    int32_t index;   /* as the node numbers it */
+    int32_t util;    /* percent; -1 = not told, here and below */
+    int64_t mem_mib; /* in use */
     int32_t watts;
-    int64_t idle_s;
+    int64_t idle_s; /* it has done nothing for so long */
 };
 
 #define GPU_USE_MAX 64u

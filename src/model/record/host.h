@@ -19,7 +19,7 @@ extern const struct enum_names host_kind_names;
 enum host_speaks {
     SPEAKS_FOR_ONE,   /* for `uid` of its record */
     SPEAKS_FOR_USERS, /* for all but administrators */
-    SPEAKS_FOR_ALL,
+    SPEAKS_FOR_ALL,   /* every user of its own */
 };
 
 struct host_kind_row {

@@ -7,11 +7,12 @@
 enum part_state { PART_UP, PART_DOWN, PART_DRAIN, PART_INACTIVE };
 enum part_share { SHARE_NO, SHARE_EXCLUSIVE, SHARE_YES, SHARE_FORCE };
 enum preempt_mode {
-    PREEMPT_UNSET,
+    PREEMPT_UNSET, /* the cluster's */
     /* as the cluster does */ PREEMPT_OFF,
-    PREEMPT_CANCEL,
-    PREEMPT_REQUEUE,
-    PREEMPT_SUSPEND,
+    PREEMPT_CANCEL,  /* who gives way ends */
+    PREEMPT_REQUEUE, /* or waits again */
+    PREEMPT_SUSPEND, /* or is stopped, and goes on later */
+    /* or they take turns */
     PREEMPT_GANG
 };
 /* EnforcePartLimits: NO; ANY (one partition of a list that takes the job is enough); ours: CLAMP;

@@ -120,7 +120,7 @@ struct tres_weight {
 
 struct tres_weights {
     struct tres_weight v[TRES_WEIGHTS_MAX];
-    size_t n;
+    size_t n; /* of `v` */
 };
 
 /* "CPU=1.0,Mem=0.25G,GRES/gpu=2,Node=…": numbers may be negative and have three decimals. */

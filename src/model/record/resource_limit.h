@@ -107,10 +107,10 @@ extern const struct enum_names resource_limit_names;
 struct resource_limit_row {
     const char *word, *others; /* of sacctmgr */
     uint32_t owners;           /* ON_ bits */
-    enum limit_unit unit;
-    enum limit_scope scope;
-    enum limit_counts counts;
-    const char *heading;
+    enum limit_unit unit;      /* how its value is written */
+    enum limit_scope scope;    /* whose jobs are counted together */
+    enum limit_counts counts;  /* what of them */
+    const char *heading;       /* of sacctmgr's listings */
     int width;
     const char *doc;
 };
@@ -139,6 +139,7 @@ extern const struct fields limit_fields;
 
 /* Its key, from its other fields. */
 void limit_id_add(const struct limit *l, struct str *out);
+/* of its row in the store: owner, kind, resource */
 const char *limit_id(const struct limit *l, struct arena *a);
 /* Can it be bound to hours? Those on what runs can: a start within them is bound by it, and what
  * began before goes on. */

@@ -75,11 +75,11 @@ enum series_id {
 };
 
 struct series_value {
-    uint16_t id;
-    enum series_source source;
-    enum series_join join;
+    uint16_t id;               /* in files; never given another meaning */
+    enum series_source source; /* whose value it is: node, GPU, job, step */
+    enum series_join join;     /* how those of a stretch become one */
     int32_t scale;
-    const char *word, *unit, *title, *doc;
+    const char *word, *unit, *title, *doc; /* names for options, axes, headings, pages */
 };
 extern const struct series_value series_values[];
 extern const size_t series_values_n;
@@ -92,7 +92,7 @@ const struct series_value *series_value_named(struct span word);
 struct series_point {
     uint16_t id;
     uint32_t index; /* of a core, else 0 */
-    int64_t value;
+    int64_t value;  /* in the value's stored unit */
 };
 
 /* "1:50 41.7:100": NUMBER:VALUE, or NUMBER.INDEX:VALUE, at most `max` of them; what is no value

@@ -10,9 +10,9 @@
 enum trigger_about {
     TRIGGER_NODE, /* nodes, or those of a job */
     TRIGGER_JOB,
-    TRIGGER_CONTROLLER,
-    TRIGGER_ACCOUNTING,
-    TRIGGER_DATABASE,
+    TRIGGER_CONTROLLER, /* the daemon */
+    TRIGGER_ACCOUNTING, /* who keeps accounts: the same daemon here */
+    TRIGGER_DATABASE,   /* the store */
 };
 
 /* X(EVENT, Slurm's word, about, doc) */

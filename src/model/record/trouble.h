@@ -37,8 +37,8 @@ enum store_trouble {
 
 struct store_trouble_row {
     const char *name;
-    bool passes;
-    const char *found, *way;
+    bool passes;             /* by itself, with time */
+    const char *found, *way; /* sentences: what is wrong, what to do */
 };
 extern const struct store_trouble_row store_trouble_rows[TROUBLE_COUNT];
 

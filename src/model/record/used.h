@@ -61,6 +61,6 @@ extern const struct fields used_fields, used_hour_fields, node_spell_fields;
 struct str;
 /* The row of the sum of an hour. Texts stay the sum's; `who` is made in the buffer. */
 struct used_hour used_hour_of(const struct used *u, struct str *who);
-struct used used_of_hour(const struct used_hour *h);
+struct used used_of_hour(const struct used_hour *h); /* Without the hour; texts are those of `h`. */
 
 #endif

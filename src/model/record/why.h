@@ -8,14 +8,14 @@
 /* NEEDS: what a partition's nodes are asked for, and how many have it free. The others say where
  * the rest of its nodes stand, or what else is in the way. */
 enum blocker_kind {
-    BLOCKER_NEEDS,
-    BLOCKER_BUSY,
-    BLOCKER_OUT,
-    BLOCKER_AWAY,
-    BLOCKER_KEPT,
-    BLOCKER_EXCLUDED,
-    BLOCKER_RESERVED,
-    BLOCKER_NEVER,
+    BLOCKER_NEEDS,    /* what it asks for */
+    BLOCKER_BUSY,     /* others have it */
+    BLOCKER_OUT,      /* drained, down */
+    BLOCKER_AWAY,     /* silent */
+    BLOCKER_KEPT,     /* for a promised start */
+    BLOCKER_EXCLUDED, /* by the job's own options */
+    BLOCKER_RESERVED, /* by a reservation */
+    BLOCKER_NEVER,    /* it could not hold it, were it empty */
     BLOCKER_LICENCE,
     BLOCKER_LIMIT
 };

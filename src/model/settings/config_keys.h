@@ -31,7 +31,7 @@ struct line_key {
 };
 struct line_keys {
     const struct line_key *key;
-    size_t n;
+    size_t n; /* of `key` */
 };
 extern const struct line_keys node_keys, partition_keys;
 
@@ -41,8 +41,8 @@ bool node_state_set(struct node *n, const char *value, struct err *ret_err);
 /* Slurm's cluster-wide keys, of any release, that have no effect in Remuda, and why. */
 struct idle_key {
     const char *key;
-    bool missed; /* what it asks for is not there */
-    const char *why;
+    bool missed;     /* what it asks for is not there */
+    const char *why; /* it has no effect here */
 };
 extern const struct idle_key idle_keys[];
 extern const size_t idle_key_count;

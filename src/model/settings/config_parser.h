@@ -25,44 +25,44 @@ struct line {
 /* Where something was said. */
 struct place {
     const char *file;
-    int line;
+    int line; /* from 1 */
 };
 
 /* Lines that speak of nodes which may be described further down; config_lines_finish resolves
  * them. */
 struct node_set {
-    struct place at;
+    struct place at;                    /* where it is written */
     const char *name, *nodes, *feature; /* nodes and feature NULL: not given */
 };
 struct down_nodes {
     struct place at;
-    const char *names, *reason;
+    const char *names, *reason; /* patterns, as written */
     const char *state;
 };
 
 struct parser {
-    struct arena *a; /* the configuration's */
-    struct settings *settings;
+    struct arena *a;           /* the configuration's */
+    struct settings *settings; /* filled in */
     config_reader reader;
     void *reader_ctx;
     struct place at; /* of the line at hand */
     unsigned depth;  /* of Include */
     bool joined;     /* CONFIG_JOINED is read: what hosts that joined said of themselves */
-    struct node_draft default_node;
+    struct node_draft default_node; /* of the lines NodeName=DEFAULT so far */
     struct partition default_part;
     struct partition cluster_part; /* what partitions have that do not say it themselves */
     struct map_str *node_index;    /* name → a size_t in the arena: index in node */
-    struct map_str *part_seen;
-    VEC(struct node) node;
+    struct map_str *part_seen;     /* names */
+    VEC(struct node) node;         /* expanded when the last line is read */
     VEC(struct partition) part;
     VEC(struct place) part_at; /* of part[i] */
     VEC(struct node_set) set;
     VEC(struct down_nodes) down;
     VEC(struct topo_row) topo;
     const char *block_sizes;
-    VEC(const char *) warning;
-    VEC(uint8_t) weighs; /* of warning[i] */
-    struct place *given; /* by setting: where it was given last; file NULL = it was not */
+    VEC(const char *) warning; /* in the order of the lines */
+    VEC(uint8_t) weighs;       /* of warning[i] */
+    struct place *given;       /* by setting: where it was given last; file NULL = it was not */
 };
 
 /* A key of the cluster that says what partitions have, such as DefMemPerGPU=. *ret_is: it is. */
@@ -85,8 +85,11 @@ bool config_error_at(const struct place *at, const char *what, struct err *ret_e
 bool config_topology_finish(struct parser *p, struct config *ret, struct err *ret_err);
 /* Takes the lines of a file. */
 bool config_file_parse(struct parser *p, const char *text, const char *file, struct err *ret_err);
+/* SwitchName= */
 bool config_switch_line(struct parser *p, const struct line *line, struct err *ret_err);
+/* BlockName= */
 bool config_block_line(struct parser *p, const struct line *line, struct err *ret_err);
+/* BlockSizes=: checked when the last line was read */
 bool config_block_sizes(struct parser *p, const struct line *line, struct err *ret_err);
 
 /* A line that starts with one of NodeName, PartitionName, NodeSet, DownNodes, FrontendName,

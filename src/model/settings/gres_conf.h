@@ -14,14 +14,14 @@ enum gres_detect { DETECT_UNSET, DETECT_OFF, DETECT_NVML, DETECT_RSMI };
 
 /* A line that names a resource. Texts live in the arena. */
 struct gres_conf_row {
-    int line;
+    int line;                /* from 1 */
     const char *name, *type; /* "gpu", "v100"; type NULL = what is found */
     const char **file;       /* each file of File= or MultipleFiles=, ranges written out */
-    size_t nfiles;
-    bool one_device;   /* MultipleFiles: all of them are files of one device */
-    bool count_only;   /* Flags=CountOnly */
-    int64_t count;     /* 0 = as many as files */
-    const char *cores; /* core numbers, folded; NULL = what is found */
+    size_t nfiles;           /* of `files` */
+    bool one_device;         /* MultipleFiles: all of them are files of one device */
+    bool count_only;         /* Flags=CountOnly */
+    int64_t count;           /* 0 = as many as files */
+    const char *cores;       /* core numbers, folded; NULL = what is found */
     /* "-1,16,0": links to each device of the node, -1 = itself; NULL = what is found. */
     const char *links;
 };

@@ -14,7 +14,7 @@ struct node_sizes {
     struct node_size {
         int32_t low, high;
     } range[NODE_SIZES_MAX];
-    size_t n;
+    size_t n; /* of `range`; 0 = one number, or none */
 };
 
 /* Numbers from 1 to LIMIT_NODES, with k for 1024, in any order. ERR_INVALID with a sentence: what

@@ -160,11 +160,11 @@
 // clang-format on
 
 enum setting_type {
-    SETTING_TEXT,
-    SETTING_I32,
+    SETTING_TEXT, /* as it is; "" and "(null)" are none */
+    SETTING_I32,  /* a count, within `allowed` */
     SETTING_I64,
-    SETTING_BOOL,
-    SETTING_SPAN,
+    SETTING_BOOL, /* YES or NO, and Slurm's other words */
+    SETTING_SPAN, /* a time: µs here, its unit in the file */
     SETTING_MIB,
     SETTING_PERCENT,
     SETTING_POLICY
@@ -189,15 +189,16 @@ struct settings {
 };
 
 enum setting_form {
-    FORM_ANY,
-    FORM_WORD,
-    FORM_WORDS,
-    FORM_PORTS,
-    FORM_WEIGHTS,
-    FORM_LICENCES,
-    FORM_FREQUENCIES,
+    FORM_ANY,         /* any text */
+    FORM_WORD,        /* one of its words */
+    FORM_WORDS,       /* some of its words, with commas */
+    FORM_PORTS,       /* "20000-29999" */
+    FORM_WEIGHTS,     /* "CPU=1.0,Mem=0.25G" */
+    FORM_LICENCES,    /* "matlab:10" */
+    FORM_FREQUENCIES, /* "30", "task=30,energy=10" */
     FORM_SERIES_AGES,
     FORM_GPU_IDLE,
+    /* "12month" */
     FORM_AGE
 };
 enum setting_effect { EFFECT_ACTS, EFFECT_KEPT };
@@ -211,13 +212,13 @@ struct setting_allowed {
 };
 
 struct setting {
-    const char *key;
+    const char *key; /* as the file has it */
     enum setting_type type;
-    size_t offset;
+    size_t offset;        /* in struct settings */
     const char *standard; /* default, as text */
-    const char *unit;
+    const char *unit;     /* of the value in the file; "" = none */
     struct setting_allowed allowed;
-    enum setting_effect effect;
+    enum setting_effect effect; /* or taken, and without any */
     const char *doc;
 };
 extern const struct setting setting_table[];
@@ -242,12 +243,12 @@ bool ports_parse(const char *text, int32_t *ret_first, int32_t *ret_last, struct
 /* A whole configuration: settings, nodes, partitions, and what the reader should know. Owns its
  * arena. */
 struct config {
-    struct arena *arena;
+    struct arena *arena; /* of all that lies in it */
     struct settings settings;
     struct node *node; /* ranges expanded: one entry a node */
-    size_t nnodes;
+    size_t nnodes;     /* of `node` */
     struct partition *part;
-    size_t nparts;
+    size_t nparts;            /* of `part` */
     struct topology topology; /* empty with TopologyPlugin=topology/flat */
     /* Local time as base/calendar/zone.h writes it; NULL = UTC. Not parsed: whoever reads the file
      * fills it in. */
@@ -281,6 +282,6 @@ typedef const char *(*config_reader)(void *ctx, const char *path, struct arena *
  * is filled only on success. */
 bool config_parse(const char *text, const char *file, config_reader reader, void *ctx,
                   struct config *ret, struct err *ret_err);
-void config_done(struct config *c);
+void config_done(struct config *c); /* the arena that all of it lies in */
 
 #endif

@@ -12,6 +12,7 @@ bool setting_set(const struct setting *k, struct settings *s, const char *text,
 bool setting_parse_bool(const char *text, bool *ret, struct err *ret_err);
 /* UNLIMITED is 0. */
 bool setting_parse_mib(const char *text, int64_t *ret, struct err *ret_err);
+/* EnforcePartLimits, Slurm's words and ours */
 bool setting_parse_policy(const char *text, int32_t *ret, struct err *ret_err);
 /* Unit "sec" or "min". */
 bool setting_parse_span(const char *text, const char *unit, int64_t *ret_us, struct err *ret_err);

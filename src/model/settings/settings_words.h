@@ -325,8 +325,8 @@ enum setting_word_kind {
 struct setting_word {
     const char *key; /* of the setting */
     enum setting_word_kind kind;
-    size_t offset; /* in struct setting_words; of the kinds that have a member */
-    const char *word, *choices, *doc;
+    size_t offset;                    /* in struct setting_words; of the kinds that have a member */
+    const char *word, *choices, *doc; /* of WORD_CHOICE, with commas */
 };
 extern const struct setting_word setting_word_table[];
 extern const size_t setting_word_count;

@@ -14,11 +14,11 @@ struct topo_row {
     const char *name;
     const char *nodes;    /* as written; NULL = not given */
     const char *switches; /* children */
-    bool block;
+    bool block;           /* of blocks; else a switch */
 };
 struct topology {
     struct topo_row *row;
-    size_t n;
+    size_t n; /* in the order of the file */
     /* BlockSizes=18,36: nodes of a block, and of groups of consecutive blocks. */
     const char *block_sizes;
 };
@@ -33,6 +33,7 @@ struct str;
 void topology_nodes(const struct topology *t, const struct topo_row *row, struct str *out);
 /* "s3.s0.n1" and "switch.switch.node", NULL without a topology. */
 const char *topology_address(const struct topology *t, const char *node, struct arena *a);
+/* "switch.switch.node": what its path is made of; NULL = not in it */
 const char *topology_pattern(const struct topology *t, const char *node, struct arena *a);
 /* NULL = no switch or block of that name. */
 const struct topo_row *topology_find(const struct topology *t, const char *name);

@@ -34,11 +34,11 @@ struct cgroup_bases {
     /* What jobs are held to here, and a sentence for each thing they are not; sentences are
      * separated by "; " */
     struct str said;
-    struct str scope; /* the group of our scope (cgroup/scope.h); empty = none */
-    bool complete;    /* nothing is missing */
-    bool limits_memory, hides_devices;
-    int lock[CGROUP_BASES_MAX]; /* held until cgroup_bases_done: whose groups are in use */
-    size_t nlocks;
+    struct str scope;                  /* the group of our scope (cgroup/scope.h); empty = none */
+    bool complete;                     /* nothing is missing */
+    bool limits_memory, hides_devices; /* what groups here can do */
+    int lock[CGROUP_BASES_MAX];        /* held until cgroup_bases_done: whose groups are in use */
+    size_t nlocks;                     /* of `lock` */
 };
 
 /* Makes the node's groups below the groups of this process, named CGROUP_NAME_START

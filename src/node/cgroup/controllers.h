@@ -16,6 +16,7 @@ struct base_place {
 };
 /* Those that are looked for: version 1 of each, and version 2. */
 struct base_places {
+    /* of each hierarchy; `v2`: of the one for all */
     struct base_place memory, cpuset, devices, pids, freezer, v2;
 };
 

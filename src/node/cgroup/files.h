@@ -21,7 +21,7 @@ enum cgroup_file {
 
 /* All zero: none is open. Numbers are of descriptors, plus 1. */
 struct cgroup_files {
-    int memory[CGROUP_FILE_KINDS];
+    int memory[CGROUP_FILE_KINDS]; /* descriptors + 1; 0 = not open, as of all */
     int tasks[CGROUP_FILES_MAX];
     int procs;
 };
@@ -39,6 +39,6 @@ void cgroup_files_tasks(struct cgroup_files *f, size_t i, int dir_fd);
 bool cgroup_files_enter(const struct cgroup_files *f, size_t i, int dir_fd);
 /* No process is in the group. */
 bool cgroup_files_no_process(struct cgroup_files *f, int dir_fd, bool v2);
-void cgroup_files_close(struct cgroup_files *f);
+void cgroup_files_close(struct cgroup_files *f); /* those that are open */
 
 #endif

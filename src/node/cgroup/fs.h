@@ -10,7 +10,7 @@
 
 /* A control file as a whole. False with errno. A text that does not fit is cut. */
 bool cgroup_put(const char *dir, const char *file, const char *text);
-bool cgroup_put_number(const char *dir, const char *file, int64_t value);
+bool cgroup_put_number(const char *dir, const char *file, int64_t value); /* as cgroup_put */
 /* Reads what fits, with a NUL; false, with errno, where it cannot be read. `dir` is absolute. */
 bool cgroup_get(const char *dir, const char *file, char *buffer, size_t size);
 /* Controllers that are off have no such files. */
@@ -18,6 +18,7 @@ bool cgroup_has(const char *dir, const char *file);
 /* The same of a group that is open: its path is not walked again. `file` may be "../FILE", of the
  * group above. */
 bool cgroup_put_at(int dir_fd, const char *file, const char *text);
+/* as cgroup_get, below an open directory */
 bool cgroup_get_at(int dir_fd, const char *file, char *buffer, size_t size);
 
 /* The number in the line "KEY NUMBER"; -1 if there is none. */

@@ -27,7 +27,7 @@ struct step_cgroup {
     char *dir[STEP_CGROUP_MAX]; /* owned */
     /* Of each, open: what a short step costs is to a part walks along its path. */
     int fd[STEP_CGROUP_MAX];
-    struct cgroup_files files;
+    struct cgroup_files files; /* kept open */
     size_t n;
     char name[CGROUP_NAME_BYTES]; /* what it was made or taken as; empty = a longer one */
     char *bases;                  /* the same; owned */
@@ -42,16 +42,17 @@ struct step_cgroup {
 /* Bytes; 0 = no limit. Swap: that may be used beyond the memory, plus 1; 0 = no limit of its
  * own. */
 struct cgroup_limits {
-    int64_t job_mem_bytes, step_mem_bytes;
-    int64_t job_swap_bytes_plus1, step_swap_bytes_plus1;
-    int64_t swappiness_plus1; /* 0 = the kernel's */
-    int64_t pids;             /* processes and threads of the job here; 0 = no limit */
-    const char *cpus;         /* NULL = all */
-    const char *deny;         /* device files to hide, "195:1 195:2"; NULL = none; see `hides` */
+    int64_t job_mem_bytes, step_mem_bytes;               /* 0 = none */
+    int64_t job_swap_bytes_plus1, step_swap_bytes_plus1; /* 0 = none; 1 = no swap */
+    int64_t swappiness_plus1;                            /* 0 = the kernel's */
+    int64_t pids;     /* processes and threads of the job here; 0 = no limit */
+    const char *cpus; /* NULL = all */
+    const char *deny; /* device files to hide, "195:1 195:2"; NULL = none; see `hides` */
 };
 
 /* "g7.2"; and back: false for folders that are not ours. */
 void step_cgroup_name(int64_t group, int64_t part, char name[CGROUP_NAME_BYTES]);
+/* "g7.0"; false: of another form */
 bool step_cgroup_name_parse(const char *name, int64_t *ret_group, int64_t *ret_part);
 
 /* Makes the groups of the step `name` ("JOB.ATTEMPT.STEP", or of step_cgroup_name) below the bases

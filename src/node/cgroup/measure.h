@@ -8,7 +8,7 @@
 struct group_memory {
     int64_t rss_bytes;   /* shared memory and tmpfs counted, page cache not */
     int64_t cache_bytes; /* page cache */
-    int64_t swap_bytes;
+    int64_t swap_bytes;  /* -1 = not counted */
 };
 /* In bytes; -1 = the kernel does not say. */
 void group_memory_read(const struct step_cgroup *c, struct group_memory *ret);

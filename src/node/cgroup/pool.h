@@ -22,7 +22,7 @@ struct group_pool; /* opaque */
 /* first: numbers begin after it. They must be none that groups of an earlier daemon may have: the
  * time in seconds is a good one. */
 struct group_pool *group_pool_new(int64_t first);
-void group_pool_free(struct group_pool *g);
+void group_pool_free(struct group_pool *g); /* what it knows, no group; NULL is allowed */
 /* Fills p->group, group_part and group_ready; nothing where the node has no groups. The same step
  * gets the same again. */
 void group_pool_give(struct group_pool *g, struct step_plan *p);

@@ -37,24 +37,24 @@ struct node_daemon {
     struct arena *arena; /* texts that live as long as the daemon */
     struct loop *loop;
     struct log *log;
-    struct agent *agent;
-    struct agent_effects fx;
-    struct arena *turn; /* emptied after each event */
-    VEC(struct node_input) inputs;
+    struct agent *agent;           /* what happens, and only there */
+    struct agent_effects fx;       /* of the event at hand */
+    struct arena *turn;            /* emptied after each event */
+    VEC(struct node_input) inputs; /* that came while it was stepping */
     bool stepping;
-    struct link *link;
-    struct herd_link *herd;
+    struct link *link;      /* to the controller */
+    struct herd_link *herd; /* shepherds: who runs, who speaks */
     struct owners *owners;
     struct programs *programs;
     struct output_asker *outputs;
-    struct gpu_watch *gpus;
+    struct gpu_watch *gpus; /* the helper; NULL = no GPUs are watched */
     struct series_feed *series;
     struct timer *wake;
-    struct machine machine;
-    struct spawn *find; /* that looks for the devices anew; NULL = none */
-    bool find_again;    /* when it has ended */
-    bool find_accepts;  /* what is not there any more is not missed */
-    bool find_quiet;    /* nobody asked for it */
+    struct machine machine; /* what was found at the start */
+    struct spawn *find;     /* that looks for the devices anew; NULL = none */
+    bool find_again;        /* when it has ended */
+    bool find_accepts;      /* what is not there any more is not missed */
+    bool find_quiet;        /* nobody asked for it */
     struct timer *find_timer;
     /* a GPU was found at each of these places, as model/grammar/gres.h writes devices; NULL =
      * none. */

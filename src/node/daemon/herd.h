@@ -47,6 +47,7 @@ bool herd_serve_plans(struct herd_link *h, struct err *ret_err);
 /* Its plan is still being made (its owner is looked up): until herd_start or herd_gave_up it is no
  * step that was asked for and never began. */
 void herd_expect(struct herd_link *h, const struct note *step);
+/* a step whose shepherd is not expected any more */
 void herd_gave_up(struct herd_link *h, const struct note *step);
 /* The plan is copied; while there is no parent it waits for the next. */
 void herd_start(struct herd_link *h, const struct step_plan *p);
@@ -66,6 +67,6 @@ void herd_forget(struct herd_link *h, const struct note *step);
 struct str;
 /* Appends the job as it came with that step; false = it is not kept any more. */
 bool herd_kept(struct herd_link *h, const struct note *step, struct str *out);
-const char *herd_node_dir(const struct herd_link *h);
+const char *herd_node_dir(const struct herd_link *h); /* where steps have their directories */
 
 #endif

@@ -13,15 +13,15 @@
 
 /* What the node adds to it. */
 struct launch_site {
-    const char *node, *hostname;
+    const char *node, *hostname; /* names and paths, borrowed */
     const char *state_dir, *node_dir, *bin_dir;
     const char *cgroups;
     const struct msg_node_welcome *welcome;
     /* The system's numbers of the node's CPUs, "0,2,1,3"; NULL = do not keep jobs to CPUs. */
     const char *cpu_numbers;
-    int32_t threads_per_core, cores_per_socket;
+    int32_t threads_per_core, cores_per_socket; /* of the machine */
     struct limits_machine limits;
-    bool is_root;
+    bool is_root; /* else all runs as this user */
     bool has_gpus;
     /* of the node, as model/grammar/gres.h writes them; NULL = none are known */
     const char *devices;

@@ -19,16 +19,16 @@ struct waiting_block {
     struct series_head head;
     int64_t since_us; /* monotonic */
     uint64_t number;  /* of the frame that has it; 0 = none yet */
-    bool in_file;
+    bool in_file;     /* memory has only its head */
 };
 
 struct series_queue {
     struct log *log;
-    char *path; /* of the file; owned */
-    VEC(struct waiting_block) block;
-    size_t bytes, file_bytes;
-    bool drops; /* the oldest went, and it was said */
-    bool full;  /* the disk does not take them, and it was said */
+    char *path;                      /* of the file; owned */
+    VEC(struct waiting_block) block; /* the oldest first */
+    size_t bytes, file_bytes;        /* in memory, and in the file */
+    bool drops;                      /* the oldest went, and it was said */
+    bool full;                       /* the disk does not take them, and it was said */
 };
 
 /* A block behind the others, copied. One that is whole takes the place of its pieces that wait. */
@@ -41,6 +41,6 @@ void series_queue_sent(struct series_queue *q, uint64_t number);
 void series_queue_save(struct series_queue *q, bool now);
 /* From the file what an earlier daemon could not send. */
 void series_queue_read(struct series_queue *q);
-void series_queue_done(struct series_queue *q);
+void series_queue_done(struct series_queue *q); /* unsent blocks go; files stay */
 
 #endif

@@ -27,8 +27,8 @@ struct gpu_found {
     VEC(struct gpu_row) gpu;
 };
 
-struct gpu_row *gpu_found_add(struct gpu_found *f); /* valid until the next */
-void remark_add(struct str *remarks, const char *text);
+struct gpu_row *gpu_found_add(struct gpu_found *f);     /* valid until the next */
+void remark_add(struct str *remarks, const char *text); /* "; " between remarks */
 /* gres.conf over what was found and numbered: `found` becomes what the node has; `counted` gets
  * what has no devices ("nic:2"). False with an error that names file and line. */
 bool gres_conf_apply(struct gpu_found *found, const struct gres_conf *conf, const char *path,

@@ -14,8 +14,8 @@
 
 struct gpu_code {
     int code;
-    const char *name;
-    int sign; /* enum device_sign, SIGN_NONE or SIGN_WRONG */
+    const char *name; /* as its maker writes it */
+    int sign;         /* enum device_sign, SIGN_NONE or SIGN_WRONG */
     /* It is about the library or its driver, not about one device: the library is opened anew. */
     bool of_library;
     const char *text; /* for people: what it means, and what helps */

@@ -16,7 +16,7 @@ struct gpu_holder {
     int64_t start_us; /* wall clock, within two seconds; 0 = not known */
     /* Its environment or control group is a job's of ours: which (0: not known which) */
     int64_t job_id;
-    bool of_job;
+    bool of_job;   /* it is in a group of a job */
     char step[64]; /* the directory of its step, "7.1.batch"; "" = not known */
     char name[32]; /* as the kernel calls it */
 };

@@ -26,6 +26,8 @@ int64_t gpu_number(struct span word);
 /* What stands behind "used" and "gpu". What a library says may be anything: what is out of bounds
  * counts as not told. False: the line is none. */
 bool gpu_used_parse(struct span line, struct gpu_used *ret);
+/* What stands behind "now"; a figure that is none, or beyond its bound, is not known (-1). False:
+ * no index, or cut off. */
 bool gpu_now_parse(struct span line, struct gpu_now *ret);
 /* What stands behind "seen", and behind "sign", which has no use. ret->why is the arena's. */
 bool gpu_seen_parse(struct span line, bool has_use, struct arena *a, struct device_seen *ret);

@@ -17,7 +17,7 @@
 /* How a device is, and why: the sentence that people read. */
 struct gpu_word {
     enum device_sign sign;
-    char why[240];
+    char why[240]; /* "" = nothing more to say */
 };
 
 struct gpu_memory {
@@ -31,17 +31,17 @@ struct gpu_memory {
 struct gpu_counted {
     bool known;
     unsigned long long value;
-    int64_t at_ms;
+    int64_t at_ms; /* clock that is never set */
 };
 
 struct nvidia_gpu {
-    nvml_device handle; /* NULL: not found yet */
-    nvml_device whole;  /* the GPU that it is an instance of, or itself */
-    bool is_mig;
+    nvml_device handle;                      /* NULL: not found yet */
+    nvml_device whole;                       /* the GPU that it is an instance of, or itself */
+    bool is_mig;                             /* an instance of a device */
     unsigned gpu_instance, compute_instance; /* of an instance; NVML_NO_INSTANCE = not known */
-    bool has_ecc;
-    uint64_t ecc;                  /* uncorrectable errors that were told */
-    struct gpu_counted counted[4]; /* PCIe and NVLink, sent and received */
+    bool has_ecc;                            /* it counts errors */
+    uint64_t ecc;                            /* uncorrectable errors that were told */
+    struct gpu_counted counted[4];           /* PCIe and NVLink, sent and received */
     /* Samples of its activity: for its curve, and each second of an instance. */
     struct nvidia_activity {
         void *sample[2]; /* NULL: none yet */
@@ -55,8 +55,8 @@ struct amd_gpu {
     bool found;
     uint32_t number; /* its place in struct amd */
     bool has_ecc;
-    uint64_t ecc; /* uncorrectable errors that were told */
-    int64_t errors_due_ms;
+    uint64_t ecc;                  /* uncorrectable errors that were told */
+    int64_t errors_due_ms;         /* asking is slow: only then */
     struct gpu_counted counted[2]; /* XGMI, sent and received */
 };
 struct amd_helper {
@@ -69,17 +69,17 @@ struct amd_helper {
 
 struct gpu_maker;
 struct gpu {
-    int32_t index;
+    int32_t index; /* as the node numbers it */
     char uuid[96]; /* "-": not known */
     char pci[32];  /* "-": not known */
     struct device_number file[GPU_FILES_OF_ONE];
-    size_t nfiles;
+    size_t nfiles;                 /* of `file` */
     const struct gpu_maker *maker; /* NULL: no library tells of it, a line of gres.conf made it */
     struct nvidia_gpu nvidia;
     struct amd_gpu amd;
-    bool hangs;     /* its library hung when it was asked for it: it is not asked */
-    bool told_once; /* `told` went to the daemon */
-    enum device_sign told;
+    bool hangs;            /* its library hung when it was asked for it: it is not asked */
+    bool told_once;        /* `told` went to the daemon */
+    enum device_sign told; /* what was said of it last */
     int64_t absent_due_ms; /* while it is absent: not asked for before */
     bool has_base;
     uint64_t base_bytes; /* of its memory, when it was found clean */
@@ -89,7 +89,7 @@ struct gpu {
 struct gpu_helper {
     struct nvml nvml;
     struct amd_helper amd;
-    bool has_nvml;
+    bool has_nvml;       /* its library is there and open */
     char nvml_why[240];  /* the library is not open: why */
     int64_t nvml_due_ms; /* not tried again before */
     void *events;        /* of NVML; NULL: none */
@@ -112,6 +112,7 @@ void gpu_asking(struct gpu_helper *h, const struct gpu *g);
 /* A sign that an event gave, at once, whatever was told before. */
 void gpu_sign_say(struct gpu_helper *h, const struct gpu *g, enum device_sign sign,
                   const char *why);
+/* a sign, and why, cut to its room */
 struct gpu_word gpu_word_of(enum device_sign sign, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* What a code means for a device that was asked for something that has to be known: WELL where it
@@ -131,7 +132,7 @@ struct gpu_asked gpu_asked_of(const struct gpu *g);
 
 struct gpu_known {
     pid_t pid;
-    uint64_t bytes;
+    uint64_t bytes; /* of memory of the device */
 };
 struct gpu_search {
     const struct gpu_held_use *use;
@@ -194,6 +195,6 @@ void gpu_nvidia_sample_end(struct gpu_helper *h);
 void gpu_nvidia_events(struct gpu_helper *h);
 /* Of a whole GPU that can tell of XID errors; others are only asked. Called once a GPU. */
 void gpu_nvidia_events_register(struct gpu_helper *h, struct gpu *g);
-void gpu_nvidia_events_end(struct gpu_helper *h);
+void gpu_nvidia_events_end(struct gpu_helper *h); /* Nothing, where none are listened to. */
 
 #endif

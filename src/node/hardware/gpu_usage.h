@@ -19,7 +19,7 @@ struct step_use {
 
 /* A device; -1 = not told. */
 struct gpu_usage_row {
-    int32_t index;
+    int32_t index; /* as the node numbers it */
     int64_t percent, bytes, mw;
     int64_t mj;        /* since the last time; 0 = not told */
     int64_t own_bytes; /* of its memory, beyond what is in use of one that nobody has */
@@ -37,7 +37,7 @@ struct gpu_meter {
 };
 
 struct gpu_usage {
-    VEC(struct step_use) step;
+    VEC(struct step_use) step; /* in the order they were asked for */
     VEC(struct gpu_usage_row) gpu;
     bool percent_known;
 };

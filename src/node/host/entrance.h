@@ -20,13 +20,13 @@ struct entrance; /* opaque */
 struct entrance_place {
     enum { ENTRANCE_NONE, ENTRANCE_WAITS, ENTRANCE_BEGINS } state;
     struct entrance_user *user;
-    loop_fn go;
+    loop_fn go; /* called with ctx when it may begin */
     void *ctx;
-    struct entrance_place *next;
+    struct entrance_place *next; /* of the same user */
 };
 
-struct entrance *entrance_new(struct loop *l);
-void entrance_free(struct entrance *e); /* no place is in use */
+struct entrance *entrance_new(struct loop *l); /* nobody waits */
+void entrance_free(struct entrance *e);        /* no place is in use */
 
 /* go(ctx) is called when it may begin: now, or later. */
 void entrance_take(struct entrance *e, struct entrance_place *p, uid_t uid, loop_fn go, void *ctx);

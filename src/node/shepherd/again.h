@@ -30,7 +30,7 @@ struct again_child {
 
 struct again {
     struct again_child *v; /* AGAIN_CHILDREN of them */
-    size_t n, nidle;
+    size_t n, nidle;       /* that there are; of these, those that wait */
     int asks[2]; /* a pipe: who waits writes its process id there; -1 = this kernel lacks something
                     that is needed */
 };

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 struct plan_intake {
-    char *data; /* of the plan, without its length; mapped, NULL = none yet */
-    size_t len, have, mapped;
+    char *data;               /* of the plan, without its length; mapped, NULL = none yet */
+    size_t len, have, mapped; /* bytes the plan has, those that came, and those that are mapped */
     char head[4];
     size_t have_head;
 };

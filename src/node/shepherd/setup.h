@@ -22,6 +22,7 @@ struct setup {
 
 /* "slurmstepd: error: …" for the step's standard error; kept until there is one. */
 void remark(struct setup *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* To the task's stderr, once it is there (has_output); then none are left. */
 void remarks_write(struct setup *s);
 /* What a line of the pipe begins with; of each the first counts. */
 enum setup_word {

@@ -29,11 +29,11 @@
 
 /* What shepherds inherit from their parent. */
 struct herd {
-    const char *node_dir;
-    int steps_fd; /* NODE_DIR/steps */
+    const char *node_dir; /* where steps have their directories */
+    int steps_fd;         /* NODE_DIR/steps */
     /* Each process connects anew, at the same number, when the daemon was restarted. */
     int notes_fd;
-    int lock_fd;
+    int lock_fd; /* of this step's directory, as long as it lives */
     /* A shepherd's own, shepherd/again.h: where its next plan comes from, and where it asks for it;
      * -1 = it has one step. */
     int again_fd, asks_fd;

@@ -30,24 +30,24 @@ struct shepherd_kept {
 struct shepherd {
     const struct herd *herd;
     const struct step_plan *plan;
-    struct shepherd_kept *kept;
-    struct step_cgroup groups;
+    struct shepherd_kept *kept; /* what stays for the next step */
+    struct step_cgroup groups;  /* of the step and of its job */
     /* Their processes were killed or stopped as a whole: they are not handed back. */
     bool groups_used_up;
-    int state_fd;
+    int state_fd; /* the file in which it says how far it is */
     int signals_fd;
     /* a pipe: ours, and that of the step's processes until they execute its program. */
     int failure_fd[2];
     struct str setup_words; /* lines that were read from it */
     struct task_set *tasks; /* NULL = a batch script */
     struct pollfd *fds;     /* what is waited for: the signals, then the tasks' */
-    pid_t main_pid;
-    bool main_ended; /* then `status` is its wait status */
+    pid_t main_pid;         /* of the script */
+    bool main_ended;        /* then `status` is its wait status */
     int status;
     bool over_memory;          /* used more than its limit, as a sample found */
     struct oom_victim largest; /* of the processes of the last sample that used most */
     bool exit_told;            /* EXITED was written, not clean */
-    bool terminating;
+    bool terminating;          /* was told to end */
     bool ended_from_outside;   /* terminated while its own process still ran */
     enum command_why why;      /* then: why, as the first command said */
     bool commanded;            /* a command came */
@@ -57,9 +57,9 @@ struct shepherd {
     bool writers_given_up;     /* they are ended like any process */
     int64_t clear_by_us;       /* monotonic: tell EXITED by then, clean or not */
     int64_t sample_at_us;      /* monotonic */
-    int64_t sample_gap_us;
-    int64_t usage_at_us; /* monotonic: its use is not told before */
-    int64_t stopped_us;  /* monotonic: suspended since; 0 = is not */
+    int64_t sample_gap_us;     /* between looks at what it uses */
+    int64_t usage_at_us;       /* monotonic: its use is not told before */
+    int64_t stopped_us;        /* monotonic: suspended since; 0 = is not */
     /* Monotonic: what is left then outlives SIGKILL and is reported; 0 = nothing is being
      * killed. */
     int64_t stuck_at_us;

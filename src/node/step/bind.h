@@ -16,7 +16,7 @@ struct bind_ask {
     const struct job_spec *spec;   /* what was asked */
     /* The system's number of each CPU of the node, core by core; NULL = CPUs are not kept to. */
     const char *cpu_numbers;
-    int32_t threads_per_core, cores_per_socket;
+    int32_t threads_per_core, cores_per_socket; /* of the machine */
     const char *devices;   /* of the node, with the CPUs near them; NULL = all are near all CPUs */
     const char *gpu_names; /* of instances of GPUs (device_name_of); NULL = numbers do */
     bool gpus_hidden;      /* the step sees its own GPUs only: they are numbered from 0 */
@@ -26,7 +26,7 @@ struct bind_result {
     /* a line each: "NUMBER CPUS GPUS MEMORY_NODES", "-" = not said (node/step/plan.h) */
     const char *tasks;
     const char *type; /* what it came to, as SLURM_CPU_BIND_TYPE: "none", "threads", "cores", … */
-    bool verbose;
+    bool verbose;     /* each task says how it is bound */
 };
 
 /* Everything in *ret lives in the arena. */

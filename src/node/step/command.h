@@ -12,7 +12,7 @@
 #define COMMAND_SIGNAL SIGRTMIN
 
 enum command_op {
-    COMMAND_TERMINATE = 1,
+    COMMAND_TERMINATE = 1, /* TERM, then KILL */
     COMMAND_KILL = 2,
     COMMAND_FOLLOW = 3, /* the step's file "follow" says whom */
     COMMAND_TELL = 4    /* the step's file "tell" is a line for its error output */

@@ -14,6 +14,7 @@ struct counters_now {
 /* Interfaces of hardware; where there are none (a container), all but the loopback. */
 struct counters *counters_new(void);
 void counters_free(struct counters *c); /* NULL is fine */
+/* Sums since the interfaces came up; -1 = there is none of the kind. */
 void counters_read(const struct counters *c, struct counters_now *ret);
 
 #endif

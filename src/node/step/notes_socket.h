@@ -14,12 +14,13 @@
 /* `steps_fd` is the directory NODE_DIR/steps. All return a descriptor (close-on-exec), or -1 with
  * errno. */
 int notes_listen(int steps_fd); /* in the place of an earlier daemon's; does not block */
+/* -1: nobody, or the kernel does not tell who sends; each message is one note */
 int notes_accept(int listening);
 /* Never blocks afterwards; -1, with errno, where nobody listens. */
 int notes_connect(int steps_fd);
 
 struct notes_sender {
-    pid_t pid;
+    pid_t pid; /* checked by the kernel */
     uid_t uid;
 };
 

@@ -10,7 +10,7 @@
 
 /* Printed before the bytes of both files: how many they are, OUTPUT_END_BYTES each at most. */
 struct output_end_head {
-    uint32_t out, err;
+    uint32_t out, err; /* bytes of each that follow */
 };
 
 #endif

@@ -17,7 +17,7 @@ struct owner {
     const char *name, *home, *shell; /* NULL if not known */
     const char *group;               /* name of gid, or NULL */
     const gid_t *groups;             /* supplementary groups; at least gid */
-    size_t ngroups;
+    size_t ngroups;                  /* of `groups` */
 };
 
 struct owners; /* opaque */

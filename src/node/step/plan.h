@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct plan_bytes {
-    const void *data;
+    const void *data; /* borrowed */
     size_t len;
 };
 

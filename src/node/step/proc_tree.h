@@ -15,7 +15,7 @@ size_t proc_tree_tops(pid_t root, pid_t *pids, pid_t *tops, size_t max);
 
 struct proc_usage {
     int64_t cpu_user_us, cpu_system_us; /* of itself and of its children that were waited for */
-    int64_t rss_bytes, vm_bytes, major_faults;
+    int64_t rss_bytes, vm_bytes, major_faults; /* of a process now; faults since it began */
     int64_t read_bytes, write_bytes; /* through system calls, cached or not, as Slurm counts */
 };
 /* False if it is gone. */

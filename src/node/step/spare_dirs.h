@@ -17,8 +17,8 @@ struct spare_dirs {
     struct {
         uint64_t number[SPARE_DIRS_MAX];
         size_t n;
-    } kind[SPARE_KINDS];
-    uint64_t last; /* number given */
+    } kind[SPARE_KINDS]; /* those that are ready */
+    uint64_t last;       /* number given */
 };
 
 /* What a folder for it has to hold. */

@@ -38,6 +38,6 @@ struct advices {
 void sched_advise(struct cluster *cl, const struct plan *p, uint64_t job_id,
                   const char *user_groups, int64_t now_us, uint64_t cost_max, struct arena *a,
                   struct advices *ret);
-void advices_done(struct advices *v);
+void advices_done(struct advices *v); /* the list; texts are the arena's */
 
 #endif

@@ -6,12 +6,12 @@
 #include "sched/answer/whatif.h"
 
 struct trial {
-    struct whatif w;
+    struct whatif w;               /* the cluster as it would be */
     const struct job_request *req; /* as it is */
     const struct option *o;        /* of its first partition */
-    const char *groups;
+    const char *groups;            /* of who asks */
     struct arena *a;
-    struct advices *ret;
+    struct advices *ret; /* what has been found so far */
 };
 
 /* Would it start now with this request, and nobody give way? `anew`: as a job that is submitted

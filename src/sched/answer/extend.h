@@ -17,7 +17,7 @@ struct extend_ask {
     int64_t add_us;     /* so much longer */
     bool all;           /* less than that is not looked for */
     bool promises_only; /* look at starts of now and at promises, not at what is foreseen */
-    uint64_t cost_max;
+    uint64_t cost_max;  /* entries looked at */
 };
 
 struct extension {
@@ -25,8 +25,8 @@ struct extension {
     /* Of all that was asked for: who would start later, the one that loses most first, by how much
      * (TIME_UNLIMITED: no start could be foreseen), and how many there are; 0 = nobody */
     uint64_t later_job, later_jobs;
-    int64_t later_us;
-    bool cut; /* more may be harmless: not everything could be tried */
+    int64_t later_us; /* so much later that one starts */
+    bool cut;         /* more may be harmless: not everything could be tried */
 };
 
 /* False: not even how things are could be worked out within the bound. */

@@ -9,7 +9,7 @@
 /* Devices of the node that the job would take, and that nobody has and nobody may have. */
 struct outs {
     const struct device_out **v;
-    size_t n;
+    size_t n;    /* the cluster's own */
     bool enough; /* with them the node would do */
 };
 

@@ -26,7 +26,7 @@ struct whatif {
  * can. */
 bool whatif_init(struct whatif *w, struct cluster *cl, uint64_t job_id, int64_t now_us,
                  uint64_t cost_max);
-void whatif_done(struct whatif *w);
+void whatif_done(struct whatif *w); /* the plan of the trial, too */
 /* No more may be tried: its budget of work is used up. */
 bool whatif_spent(const struct whatif *w);
 

@@ -28,14 +28,14 @@ struct feature_count {
 /* One way to satisfy a constraint. */
 struct feature_arm {
     const struct feature_expr *all[FEATURE_COUNTS_MAX]; /* each node satisfies each of them */
-    size_t nall;
+    size_t nall;                                        /* of `all` */
     struct feature_count count[FEATURE_COUNTS_MAX];
-    size_t ncount;
+    size_t ncount; /* of `count` */
 };
 
 struct feature_arms {
     struct feature_arm *arm;
-    size_t n;
+    size_t n; /* alternatives; the first that can be is taken */
 };
 
 /* ERR_INVALID names the place. An empty text gives one arm that asks nothing. */

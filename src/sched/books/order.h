@@ -23,14 +23,14 @@ enum start_why { START_HEAD, START_PASSED, START_PROMISED };
 /* What an order may look at. */
 struct order_job {
     uint64_t job_id;
-    int64_t submit_us, now_us;
-    int64_t limit_us;    /* TIME_UNLIMITED = none */
-    int64_t expected_us; /* how long such jobs of its user ran; 0 = not known */
+    int64_t submit_us, now_us; /* µs of the wall clock */
+    int64_t limit_us;          /* TIME_UNLIMITED = none */
+    int64_t expected_us;       /* how long such jobs of its user ran; 0 = not known */
     /* In 2^20ths: of all recent use its user's part, and of the cluster the part that its user's
      * running work has */
     int64_t used, busy;
-    int64_t width; /* CPUs, or GPUs at their worth in CPUs, whichever is more */
-    int32_t nice;
+    int64_t width;        /* CPUs, or GPUs at their worth in CPUs, whichever is more */
+    int32_t nice;         /* as asked; higher is later */
     int64_t age_bound_us; /* waiting counts more and more from there on */
     bool head,
         oldest; /* it was the first that was blocked; it waited longest, far past the bound */
@@ -44,13 +44,14 @@ uint64_t order_key(enum sched_order order, const struct order_job *j);
 bool order_named(const char *name, enum sched_order *ret);
 /* False = no such name; *ret is as it was. */
 bool backfill_named(const char *name, enum sched_backfill *ret);
-bool promises_named(const char *name, enum sched_promises *ret);
+bool promises_named(const char *name, enum sched_promises *ret); /* "head", "aged", "all" */
 
 /* A simulator's own order. `key` says where a job stands (larger first), among those that may pass
  * a blocked one if `passing`; false: it must not start now. Jobs that differ in it must differ in
  * their request, their nice or their time of submission. */
 struct order_hook {
     void *ctx;
+    /* false: not now; larger keys first */
     bool (*key)(void *ctx, const struct order_job *j, bool passing, int64_t *ret_key);
     /* A job starts: as the first in the order, past a blocked one, or as it was promised. May be
      * NULL. */

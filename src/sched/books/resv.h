@@ -10,30 +10,30 @@
 
 /* What it keeps on one node (node ≥ number of nodes: a licence). */
 struct rpart {
-    uint32_t node;
-    bool whole;
-    uint32_t n;
+    uint32_t node;             /* number */
+    bool whole;                /* all of it is kept */
+    uint32_t n;                /* of `cpu` */
     struct use use[NEEDS_MAX]; /* where not whole */
 };
 
 struct sresv {
-    uint32_t number;      /* place in cluster.resv, plus 1 */
-    struct reservation r; /* texts in arena */
-    struct arena *arena;
+    uint32_t number;        /* place in cluster.resv, plus 1 */
+    struct reservation r;   /* texts in arena */
+    struct arena *arena;    /* texts and lists of it */
     VEC(struct rpart) part; /* ascending by node; made when the cluster is settled */
     uint64_t *nodes;        /* bitmap; NULL = its jobs may use any (FLEX, ANY_NODES) */
     bool made;              /* part and nodes are those of r */
 };
 
 struct window {
-    int64_t start_us, end_us;
+    int64_t start_us, end_us; /* the end is not of it */
 };
 #define WINDOWS_MAX 64 /* times of a recurring reservation that are looked ahead */
 
 /* What they keep: of all of them, after nodes, partitions or times changed, or of those that are
  * new or changed themselves. */
 void resv_settle(struct cluster *cl, bool all);
-void resvs_free(struct cluster *cl);
+void resvs_free(struct cluster *cl); /* at the end of the cluster */
 /* The windows that end after now_us, ascending; returns how many. */
 size_t resv_windows(const struct cluster *cl, const struct reservation *r, int64_t now_us,
                     struct window ret[WINDOWS_MAX]);

@@ -34,7 +34,7 @@ struct dim {
 /* An amount of one dimension. */
 struct use {
     uint32_t dim;
-    int64_t amount;
+    int64_t amount; /* CPUs, MiB, devices */
 };
 
 typedef VEC(uint32_t) u32_vec;
@@ -67,29 +67,29 @@ static inline size_t bit_ones(uint64_t x)
 /* ---- nodes ---- */
 
 struct sdevice {
-    uint32_t dim;
+    uint32_t dim;     /* its kind and type */
     const char *kind; /* of the dimension */
-    int32_t index;
-    int64_t mem_mib;
-    char *near; /* one byte a slot: 1 = close; NULL = all are */
+    int32_t index;    /* as the node numbers it */
+    int64_t mem_mib;  /* 0 = not known */
+    char *near;       /* one byte a slot: 1 = close; NULL = all are */
     /* One byte a device of the group: 1 = a fast connection to it (NVLink); NULL = to none */
     char *linked;
 };
 
 /* Nodes that are equal in all that placement looks at. */
 struct group {
-    uint32_t idx;
-    char *key; /* all that they share, as text */
-    int32_t cpus, sockets, cores_per_socket, threads_per_core;
+    uint32_t idx;                                              /* place in cluster.group */
+    char *key;                                                 /* all that they share, as text */
+    int32_t cpus, sockets, cores_per_socket, threads_per_core; /* threads, unless set to cores */
     /* What is given out as one: a core, or a thread under CR_CPU; without the cores set aside */
     int32_t slots;
-    int32_t spec_slots; /* set aside for the system: the last ones */
-    int32_t slot_cpus;  /* CPUs of a slot */
-    int64_t mem_mib, tmp_disk_mib;
-    int32_t weight, weight_rank;
+    int32_t spec_slots;            /* set aside for the system: the last ones */
+    int32_t slot_cpus;             /* CPUs of a slot */
+    int64_t mem_mib, tmp_disk_mib; /* to schedule */
+    int32_t weight, weight_rank;   /* as configured; its place among all weights */
     char *features;
     struct sdevice *dev;
-    size_t ndev;
+    size_t ndev;    /* of `dev`, in the order of their indexes */
     int64_t *total; /* by dimension; ntotal entries, the rest 0 */
     size_t ntotal;
     uint64_t *parts;    /* bitmap of partitions */
@@ -102,25 +102,25 @@ struct hold;
  * clean (unproven.h). */
 struct unproven {
     uint32_t dim;
-    int32_t index;
+    int32_t index; /* as the node numbers it */
     int64_t since_us;
     uint64_t for_job; /* its last job gave way to this one; 0 = to nobody */
 };
 
 struct snode {
     char *name;
-    uint32_t idx;
+    uint32_t idx; /* place in cluster.node */
     struct group *group;
     char *base_key;   /* group key without partitions */
     struct node *cfg; /* what placement needs of it, texts owned by `arena` */
     struct arena *arena;
-    bool up; /* takes work */
-    bool planned;
+    bool up;           /* takes work */
+    bool planned;      /* kept for a promised start */
     bool has_out;      /* devices are out, when it was counted last */
     uint16_t *load;    /* by slot: 0 idle, LOAD_ALONE, else jobs that share it */
     uint64_t *dev_job; /* by device: job that holds it, 0 = none, DEVICE_OUT */
     VEC(struct unproven) unproven;
-    VEC(struct hold *) hold;
+    VEC(struct hold *) hold; /* what jobs have of it, each owned by its run */
 };
 #define LOAD_ALONE UINT16_MAX
 /* Nobody holds it, and nobody may be given it (node.devices_out) */
@@ -129,14 +129,14 @@ struct snode {
 /* ---- partitions ---- */
 
 struct spart {
-    uint32_t idx;
-    struct partition p; /* texts in `arena` */
-    struct time_windows windows;
-    struct tres_weights billing;
-    bool is_billed; /* else a CPU costs 1 */
+    uint32_t idx;                /* place in cluster.part */
+    struct partition p;          /* texts in `arena` */
+    struct time_windows windows; /* when jobs may start; n = 0: always */
+    struct tres_weights billing; /* weights */
+    bool is_billed;              /* else a CPU costs 1 */
     struct arena *arena;
-    VEC(struct snode *) node;
-    bool gone;
+    VEC(struct snode *) node; /* by number */
+    bool gone;                /* no longer configured */
 };
 
 /* ---- running work ---- */
@@ -145,27 +145,27 @@ enum lifted { LIFTED_NOT, LIFTED_CPUS, LIFTED_ALL };
 
 struct held_gres {
     uint32_t dim;
-    int64_t count;
+    int64_t count;  /* devices, or units of what is only counted */
     int64_t back;   /* of these, what is free when it ends: not what is out */
     int32_t *index; /* device indexes; NULL = counted only */
-    size_t nindex;
+    size_t nindex;  /* 0, or count */
 };
 
 struct hold {
     struct run *run;
     struct snode *node;
-    int32_t *cpu; /* CPU numbers */
-    size_t ncpu;
-    int64_t mem_mib;
+    int32_t *cpu;    /* CPU numbers */
+    size_t ncpu;     /* of `cpu` */
+    int64_t mem_mib; /* 0 = memory is not counted */
     struct held_gres *gres;
-    size_t ngres;
-    bool released;
+    size_t ngres;  /* of `gres` */
+    bool released; /* free again, though the job is not over */
 };
 
 struct lic_use {
-    uint32_t lic;
-    bool above; /* a cap that it counts against, and may exceed */
-    int64_t count;
+    uint32_t lic;    /* place in cluster.lic */
+    bool above;      /* a cap that it counts against, and may exceed */
+    int64_t count;   /* so much of it */
     int64_t slack;   /* of a cap: so much more than its total it may have */
     uint32_t places; /* of a cap: in which of the job's partitions; 0 = in all */
     uint32_t amount; /* of a cap: licence.amount */
@@ -175,14 +175,15 @@ struct lic_use {
 struct run {
     uint64_t job_id;
     uint32_t uid;
-    struct person *person; /* whose it is, and what it holds */
-    int64_t cpus, gpus;
-    const char *partition;  /* interned */
-    const char *qos_name;   /* interned; NULL = none */
-    const struct sqos *qos; /* qos.h; NULL = none of that name was ever told */
-    int64_t start_us, end_us;
-    uint32_t resv; /* number of the reservation it runs in; 0 = none */
-    uint64_t het;  /* heterogeneous job that it is a component of; 0 = none */
+    struct person *person;    /* whose it is, and what it holds */
+    int64_t cpus, gpus;       /* on all its nodes */
+    const char *partition;    /* interned */
+    const char *qos_name;     /* interned; NULL = none */
+    const struct sqos *qos;   /* qos.h; NULL = none of that name was ever told */
+    int64_t start_us, end_us; /* the end as its limit has it */
+    uint32_t resv;            /* number of the reservation it runs in; 0 = none */
+    uint64_t het;             /* heterogeneous job that it is a component of; 0 = none */
+    /* whole: nodes to itself; shares: CPUs with others; user_only: nodes with its user's */
     bool suspended, whole, shares, user_only;
     /* Its CPUs may have been given to others meanwhile, and be used twice now */
     bool was_suspended;
@@ -191,9 +192,9 @@ struct run {
     int64_t yielded_us; /* when it was, last; 0 = never */
     uint64_t for_job;   /* who waits for what it frees; 0 = nobody in particular */
     uint8_t lifted;     /* enum lifted, while a pass asks what would be without it (preempt.c) */
-    struct hold *hold;
+    struct hold *hold;  /* owned; of these nheld are not released */
     size_t nholds, nheld;
-    struct lic_use *lic, *cap;
+    struct lic_use *lic, *cap; /* what it takes of licences, and counts against caps */
     size_t nlic, ncap;
     size_t place;          /* in cluster.run */
     struct run_pack *pack; /* run_pack.h; NULL = not made yet */
@@ -210,19 +211,19 @@ static inline int64_t run_places(const struct run *r)
 #define CAP_TURNS 16
 struct cap_hours {
     struct time_window window;
-    int64_t from_us, turn[CAP_TURNS];
+    int64_t from_us, turn[CAP_TURNS]; /* these were looked up then */
     bool open[CAP_TURNS + 1];
-    size_t n;
+    size_t n; /* of `turn` */
 };
 
 /* A licence, or a cap (caps.h). */
 struct licence {
-    char *name; /* of a cap: what is said of it */
-    int64_t total, used;
-    uint32_t cap_id; /* 0 = a licence */
-    enum cap_counts counts;
-    enum job_reason reason;
-    char *gres;
+    char *name;              /* of a cap: what is said of it */
+    int64_t total, used;     /* of a cap: in its unit */
+    uint32_t cap_id;         /* 0 = a licence */
+    enum cap_counts counts;  /* of a cap: what it counts */
+    enum job_reason reason;  /* of a cap: what a job waits for */
+    char *gres;              /* of a cap of devices: which; NULL = none */
     struct cap_hours *hours; /* a cap that binds starts in these only; NULL = always */
     uint32_t amount;         /* what it counts: caps of the same have the same number */
 };
@@ -242,7 +243,7 @@ struct cap_amount {
 
 /* Of a user's jobs that ask for so much time: how long they are expected to run. */
 struct expected {
-    int64_t limit_us, run_us;
+    int64_t limit_us, run_us; /* asked for; ran, in the mean */
 };
 
 /* Of a user in an account, or of an association. */
@@ -268,8 +269,8 @@ struct wjob {
     struct waiting w; /* req and magnets point into the class */
     /* It was next in its partition but blocked: for so long, and since then (waited.c) */
     int64_t head_us, head_from_us;
-    struct lane *lane;
-    uint64_t serial; /* of its coming (cluster.queue.serial then) */
+    struct lane *lane; /* in which it waits */
+    uint64_t serial;   /* of its coming (cluster.queue.serial then) */
 };
 
 /* Why the jobs of a class wait, from a time on. */
@@ -280,34 +281,34 @@ struct cause {
 
 /* Equal requests. */
 struct sclass {
-    uint64_t hash;
+    uint64_t hash;          /* of all that makes it equal */
     struct job_request req; /* texts interned */
     /* As in struct waiting, interned: its jobs are drawn by the same reservations */
     const char *magnets;
     const char *caps; /* the same of those; its jobs count against them */
     /* Of a class that is one user's own (--exclusive=user); 0 = anybody's */
     uint32_t uid_plus1;
-    uint64_t serial; /* never used twice, unlike idx */
-    uint32_t idx;    /* place in cluster.klass; stays */
-    struct lane *lanes;
+    uint64_t serial;          /* never used twice, unlike idx */
+    uint32_t idx;             /* place in cluster.klass; stays */
+    struct lane *lanes;       /* NULL = nobody waits */
     VEC(struct cause) cause;  /* ascending by time */
     struct sclass *next;      /* same hash bucket */
     struct compiled *made;    /* demand.h; NULL = not yet for this configuration */
     struct arena *made_arena; /* in which all of `made` lies; NULL = none */
-    uint64_t made_version;
+    uint64_t made_version;    /* derived.version when it was made */
 };
 
 /* Jobs of one class whose order among themselves never changes: same nice, asked priority and
  * order. Sorted by (eligible, submit, id). */
 struct lane {
     struct sclass *klass;
-    int32_t nice, site;
-    int64_t qos_factor, assoc_factor;
-    uint64_t priority_asked, promise_priority;
-    bool placed;        /* its one job has the place of another */
-    uint32_t uid_plus1; /* of a lane that is one user's own; 0 = anybody's */
-    uint64_t het;       /* a heterogeneous job's components have lanes of their own */
-    struct wjob **job;
+    int32_t nice, site;                        /* as asked; what the site adds */
+    int64_t qos_factor, assoc_factor;          /* in PRIORITY_ONE-ths */
+    uint64_t priority_asked, promise_priority; /* 0 = by the factors; and what a promise needs */
+    bool placed;                               /* its one job has the place of another */
+    uint32_t uid_plus1;                        /* of a lane that is one user's own; 0 = anybody's */
+    uint64_t het;         /* a heterogeneous job's components have lanes of their own */
+    struct wjob **job;    /* room for cap */
     size_t first, n, cap; /* jobs are job[first … first+n) */
     uint64_t elements;    /* of all of them */
     uint32_t idx;         /* place in cluster.queue.lane */
@@ -315,6 +316,7 @@ struct lane {
 };
 
 struct policy {
+    /* PriorityWeight*; and PriorityMaxAge */
     int64_t weight_age, weight_size, weight_part, weight_fair, weight_qos, weight_assoc, max_age_us;
     struct tres_weights tres;
     bool favor_small, size_by_time, part_as_is, tres_as_is, increase_only; /* PriorityFlags */
@@ -323,9 +325,10 @@ struct policy {
     bool fifo;
     bool by_thread;    /* CR_CPU */
     bool count_memory; /* CR_*_Memory */
+    /* MiB; 0 = none, as of the next */
     int64_t def_mem_per_cpu, def_mem_per_node, max_mem_per_cpu, max_mem_per_node;
-    int64_t grace_us; /* how long past its end a job is expected to hold on */
-    enum limit_policy limits;
+    int64_t grace_us;               /* how long past its end a job is expected to hold on */
+    enum limit_policy limits;       /* EnforcePartLimits */
     int64_t max_switch_wait_us;     /* --switches is insisted on so long at most */
     bool topo_optional;             /* only for jobs with --switches */
     uint32_t promises;              /* bf_max_job_test: planned starts a pass; 0 = all */
@@ -355,18 +358,18 @@ struct dim_book {
 /* In natural order of their names once settled. cluster.c, node_state.c */
 struct node_book {
     VEC(struct snode *);
-    struct map_str *by_name;
+    struct map_str *by_name; /* struct snode */
     int64_t *free; /* n × dim.n: what is free, exact; may be negative after a node shrank */
 };
 
 struct group_book { /* settle.c */
     VEC(struct group *);
-    struct map_str *by_key;
+    struct map_str *by_key; /* struct group */
 };
 
-struct part_book {       /* cluster.c */
-    VEC(struct spart *); /* by idx; entries that are gone stay */
-    struct map_str *by_name;
+struct part_book {           /* cluster.c */
+    VEC(struct spart *);     /* by idx; entries that are gone stay */
+    struct map_str *by_name; /* struct spart */
     bool by_user; /* some partition tells users apart (ExclusiveUser, limits of one user) */
 };
 
@@ -397,7 +400,7 @@ struct licence_book {
     VEC(struct cap_place) of_cap;  /* by number of a cap */
     u32_vec named;                 /* places of licences */
     VEC(struct cap_hours *) hours; /* that there are or once were */
-    VEC(struct cap_amount) amount;
+    VEC(struct cap_amount) amount; /* by lic_use.amount */
     /* Bitmap by place: caps that can hold nobody in this pass (cap_binds.c). A pass asks about
      * hundreds of thousands: beside one another they stay in the cache */
     bits_vec idle;
@@ -405,16 +408,16 @@ struct licence_book {
 
 /* Running work. use.c */
 struct run_book {
-    VEC(struct run *); /* in no order: what a pass goes through */
-    struct map_u64 *by_job;
+    VEC(struct run *);      /* in no order: what a pass goes through */
+    struct map_u64 *by_job; /* struct run */
 };
 
 /* Equal requests of waiting work. classes.c */
 struct class_book {
-    VEC(struct sclass *); /* holes are NULL */
-    VEC(uint32_t) holes;
+    VEC(struct sclass *);   /* holes are NULL */
+    VEC(uint32_t) holes;    /* places that are free */
     struct sclass **bucket; /* by hash */
-    size_t nbuckets, count;
+    size_t nbuckets, count; /* a power of two; classes that there are */
 };
 
 /* Waiting work. classes.c, waiting.c */
@@ -432,7 +435,7 @@ struct queue {
 struct cluster {
     struct policy policy;
     struct order_hook hook; /* key NULL = none */
-    struct intern *text;
+    struct intern *text;    /* names of whatever runs, waits or limits */
     struct local_time local;
     struct dim_book dim;
     struct licence_book lic;
@@ -463,7 +466,7 @@ static inline int64_t *node_free(const struct cluster *cl, const struct snode *n
 
 /* node_state.c */
 struct group *group_make(struct cluster *cl, const struct node *n, const char *key);
-void group_free(struct group *g);
+void group_free(struct group *g); /* of no nodes any more */
 /* Load and devices from its holds, and its row of cluster.node.free */
 void node_recount(struct cluster *cl, struct snode *n);
 /* Loads and devices anew from the holds on it, after its group changed. */

@@ -8,28 +8,28 @@
 
 /* A lane's next job in one of its partitions. */
 struct entry {
-    struct lane *lane;
+    struct lane *lane; /* that it is the next of */
     struct wjob *job;
-    struct compiled *c;
-    struct option *o;
-    size_t pos; /* of the job in its lane (pass.pos) */
-    uint64_t priority;
+    struct compiled *c;  /* its class's */
+    struct option *o;    /* one of c->option */
+    size_t pos;          /* of the job in its lane (pass.pos) */
+    uint64_t priority;   /* higher first, within its tier */
     int64_t key;         /* of a simulator's own order: larger first */
     bool held;           /* a simulator's order says: not now */
     bool owed;           /* work was stopped for it */
     int64_t promised_us; /* in its partition, by the last pass; INT64_MAX = nothing */
-    int32_t tier;
-    uint32_t number; /* of the option in its class */
-    uint64_t spent;  /* of this array an element started in this pass; 0 = of none */
+    int32_t tier;        /* of its partition: higher first */
+    uint32_t number;     /* of the option in its class */
+    uint64_t spent;      /* of this array an element started in this pass; 0 = of none */
 };
 
 /* An entry in the order, with what tells fast that it cannot be placed: nodes with at least so
  * much, in buckets. */
 struct quick {
-    int64_t run_us;
-    uint64_t wake; /* it cannot be placed before so much came free (world.freed) */
-    uint32_t entry, part;
-    int32_t nodes; /* 0 = not known: try */
+    int64_t run_us;       /* the longest that its limit allows */
+    uint64_t wake;        /* it cannot be placed before so much came free (world.freed) */
+    uint32_t entry, part; /* numbers in pass.entry and cluster.part */
+    int32_t nodes;        /* 0 = not known: try */
     int32_t tier;
     uint16_t cell;       /* of the joint count: the least that any variant takes of any node */
     struct screen least; /* the same in buckets */
@@ -40,46 +40,46 @@ struct quick {
     /* A cap of which there was too little, plus 1, and how much of it must be free: while that is
      * so, nothing else needs to be asked. 0 = none */
     uint32_t lacks;
-    int64_t lacks_count;
+    int64_t lacks_count; /* of that cap */
 };
 
 /* What the last pass found about a class in one of its partitions. */
 struct class_note {
-    uint64_t serial; /* of the class; 0 = nothing */
-    enum job_reason reason;
-    uint32_t capped; /* the cap it lacks room in where it would start, plus 1; 0 = none */
-    int64_t takes;   /* so much of it it would take */
-    const char *detail, *away;
-    bool detailed;
+    uint64_t serial;           /* of the class; 0 = nothing */
+    enum job_reason reason;    /* as squeue shows it */
+    uint32_t capped;           /* the cap it lacks room in where it would start, plus 1; 0 = none */
+    int64_t takes;             /* so much of it it would take */
+    const char *detail, *away; /* for `remuda why`; NULL = made when asked for */
+    bool detailed;             /* it was asked for */
 };
 
 struct planned {
     uint64_t job_id;
-    int64_t start_us;
-    uint32_t *node; /* owned */
-    uint32_t nnodes;
-    uint64_t pass; /* it was made in */
-    bool promise;  /* kept free for it, not only foreseen */
-    char *names;   /* owned; folded, made when asked for */
+    int64_t start_us; /* as foreseen */
+    uint32_t *node;   /* owned */
+    uint32_t nnodes;  /* of `node` */
+    uint64_t pass;    /* it was made in */
+    bool promise;     /* kept free for it, not only foreseen */
+    char *names;      /* owned; folded, made when asked for */
 };
 
 /* A start that a pass found or foresaw. */
 struct started {
     uint64_t job_id;
-    int64_t start_us;
+    int64_t start_us; /* now, or as foreseen */
 };
 
 /* A promise in the world of a pass. */
 struct promised {
-    uint32_t world_job;
-    struct lane *lane;
+    uint32_t world_job; /* its number in the agenda */
+    struct lane *lane;  /* that it is the head of */
     struct wjob *job;
-    uint32_t part;
-    int64_t start_us;
-    uint64_t het;
-    bool awaited; /* others end for it, and its lane went on without it */
-    bool extra;   /* not the one that its partition is served by */
-    bool ahead;   /* its lane went on without it */
+    uint32_t part;    /* number of the partition */
+    int64_t start_us; /* it is kept from then on */
+    uint64_t het;     /* 0 = a plain job */
+    bool awaited;     /* others end for it, and its lane went on without it */
+    bool extra;       /* not the one that its partition is served by */
+    bool ahead;       /* its lane went on without it */
     /* Where: the option of its class and the variant of that, and the nodes in pass.promised_on
      * (remembered ones only) */
     uint32_t option, variant, first, n;
@@ -87,8 +87,8 @@ struct promised {
 
 /* A promise of the last pass with its place (standing.c). */
 struct standing {
-    uint64_t job_id, class_serial;
-    uint32_t option, variant;
+    uint64_t job_id, class_serial; /* another means: its request changed */
+    uint32_t option, variant;      /* of its class, as they were numbered then */
     int64_t start_us;
     uint32_t first, n; /* its nodes in plan_private.standing_on */
 };
@@ -96,16 +96,16 @@ struct standing {
 /* One of these in the world of a pass, until its job is tried. */
 struct stands {
     const struct wjob *job;
-    uint32_t world_job;
+    uint32_t world_job; /* its number in the agenda */
 };
 
 struct het {
     uint64_t id;
-    struct wjob **job;
+    struct wjob **job; /* components that wait, by offset */
     struct lane **lane;
-    size_t n;
-    bool done;
-    uint32_t stamp;
+    size_t n;       /* of `job` and `lane` */
+    bool done;      /* it starts, or nothing of it is to be tried again */
+    uint32_t stamp; /* the step it was looked at in */
 };
 
 /* A job for which work was stopped: until then, or until it starts, none that it may stop begins
@@ -113,39 +113,39 @@ struct het {
  * the tiers. Or those who were stopped would be back before it. */
 struct owed {
     uint64_t job_id;
-    int64_t since_us, until_us;
+    int64_t since_us, until_us; /* work was stopped for it then */
     uint64_t served; /* the last pass in which it was found to have its room (keep_out.c) */
 };
 
 struct plan_private {
-    struct arena *arena;
+    struct arena *arena; /* texts of the last pass */
     const struct cluster *cl;
-    uint64_t serial;  /* of the cluster when the pass was made */
-    uint64_t version; /* configuration then: node numbers below are of it */
-    int64_t now_us;
+    uint64_t serial;             /* of the cluster when the pass was made */
+    uint64_t version;            /* configuration then: node numbers below are of it */
+    int64_t now_us;              /* when the pass was made */
     uint64_t pass;               /* passes made */
     VEC(struct class_note) note; /* by class */
     struct map_u64 *planned;     /* by job id */
     struct map_u64 *coming;      /* a forecast that is being taken over (foreseen.c); NULL = none */
     struct map_u64 *former;      /* the one before, freed a part at a time; NULL = it is gone */
-    struct map_walk former_at;
-    struct map_u64 *rank; /* by job id: place in the order; filled when first asked for */
-    bool ranked;
+    struct map_walk former_at;   /* how far it is freed */
+    struct map_u64 *rank;        /* by job id: place in the order; filled when first asked for */
+    bool ranked;                 /* `rank` is filled */
     /* When the first job that insists on few switches gives in; 0 = none does */
     int64_t insists_until_us;
-    VEC(uint64_t) head; /* jobs that are next in their partition but blocked */
-    VEC(uint64_t) late; /* jobs that can not end before their deadline */
-    VEC(struct plan_start) start;
+    VEC(uint64_t) head;           /* jobs that are next in their partition but blocked */
+    VEC(uint64_t) late;           /* jobs that can not end before their deadline */
+    VEC(struct plan_start) start; /* as struct plan shows them */
     VEC(struct plan_preempt) preempt;
-    VEC(uint64_t) resume;
+    VEC(uint64_t) resume; /* jobs that go on */
     VEC(struct owed) owed;
     VEC(struct standing) standing; /* of the version of the configuration below */
     VEC(struct placed) standing_on;
     uint64_t standing_version;
-    int64_t exempt_until_us; /* some work may be stopped from then on, or begin; 0 = none */
-    int64_t forecast_us;     /* when the last forecast was made; INT64_MIN = never */
-    uint64_t forecast_cost;  /* its cost in steps */
-    uint64_t forecast_serial;
+    int64_t exempt_until_us;  /* some work may be stopped from then on, or begin; 0 = none */
+    int64_t forecast_us;      /* when the last forecast was made; INT64_MIN = never */
+    uint64_t forecast_cost;   /* its cost in steps */
+    uint64_t forecast_serial; /* serial of the cluster then */
     /* Of a question about starts: each is logged, elements of arrays for themselves, and the queue
      * stays as the last real pass left it. */
     bool logs;
@@ -158,32 +158,32 @@ struct pass {
     struct plan_private *v;
     /* read, but for counters while work is lifted, which go back (preempt/lift.c) */
     struct cluster *cl;
-    struct world *w;
+    struct world *w; /* the future as this pass fills it */
     struct exacts *ex;
     bool passing; /* the order is that of jobs that pass a blocked one */
     /* Who comes first matters only for who gets resources first: no hook, and backfill */
     bool ordered;
-    bool again;  /* a promise was taken back: the step must be made once more */
-    bool future; /* past the present: starts are foreseen, not made */
-    uint32_t step;
-    uint64_t cost;           /* work done, in entries looked at */
-    int64_t started_size;    /* CPU seconds begun so far */
-    VEC(struct entry) entry; /* all there ever were in this pass */
-    VEC(struct quick) live;  /* those that still wait, in order */
-    size_t *pos;             /* by lane: jobs done with */
-    uint32_t *left;          /* by lane: elements left of the next job */
-    VEC(struct promised) promise;
+    bool again;                   /* a promise was taken back: the step must be made once more */
+    bool future;                  /* past the present: starts are foreseen, not made */
+    uint32_t step;                /* counts steps; stamps are of it */
+    uint64_t cost;                /* work done, in entries looked at */
+    int64_t started_size;         /* CPU seconds begun so far */
+    VEC(struct entry) entry;      /* all there ever were in this pass */
+    VEC(struct quick) live;       /* those that still wait, in order */
+    size_t *pos;                  /* by lane: jobs done with */
+    uint32_t *left;               /* by lane: elements left of the next job */
+    VEC(struct promised) promise; /* made in this pass */
     VEC(struct placed) promised_on;
-    VEC(struct stands) stands;
+    VEC(struct stands) stands; /* of the last pass, and not tried yet */
     int32_t stands_tier; /* what was promised in this tier and above is in the world, or was */
     bool *served;        /* by partition: its first blocked job has a promise */
     VEC(struct het) het;
-    struct placement at;
+    struct placement at;   /* scratch of the place being tried */
     uint32_t refused_node; /* where pass_emit found that single CPUs or devices are not to be had */
     const struct lic_use *capped; /* the cap that held the entry tried last; NULL = none did */
     VEC(uint64_t) awaited;        /* jobs for which work is ending (preempt.c) */
-    bool awaited_known;
-    int32_t resumed_tier; /* suspended work of this tier and above was looked at */
+    bool awaited_known;           /* `awaited` is filled */
+    int32_t resumed_tier;         /* suspended work of this tier and above was looked at */
     /* Of a what-if: one job in a lane of its own, beside the cluster's lanes; NULL = none */
     struct lane *instead;
     const struct wjob *left_out; /* the job as it really waits: passed over */

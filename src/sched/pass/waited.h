@@ -6,7 +6,7 @@
 #include "sched/plan.h"
 
 struct waited {
-    int64_t us[REASON_COUNT];
+    int64_t us[REASON_COUNT]; /* so long for each reason */
 };
 
 /* Splits [from_us, until_us) of a job that waits by cause. Time before the planner had the job, or

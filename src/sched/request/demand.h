@@ -14,23 +14,23 @@
 /* What some units take from one node. */
 struct take {
     struct use use[NEEDS_MAX];
-    uint32_t n;
+    uint32_t n; /* of `use` */
     int32_t cpus, tasks;
-    int64_t mem_mib;
+    int64_t mem_mib; /* 0 = memory is not counted */
 };
 
 /* Of a generic resource: `base` on each node, and `unit` more for each unit there. */
 struct need_gres {
-    uint32_t dim;
+    uint32_t dim; /* which resource */
     int64_t base, unit;
 };
 
 /* How tasks and GPUs go on nodes, before it is known which nodes there are. */
 struct layout {
-    int32_t nmin, nmax; /* nodes */
-    int32_t units;      /* in all; 0 = one on each node */
-    int32_t umin, umax; /* on each node */
-    int32_t base_tasks, unit_tasks;
+    int32_t nmin, nmax;             /* nodes */
+    int32_t units;                  /* in all; 0 = one on each node */
+    int32_t umin, umax;             /* on each node */
+    int32_t base_tasks, unit_tasks; /* on each node, and more for each unit */
     int64_t base_gpus, unit_gpus;
     /* Of the job's GPUs (--gpus), one unit gets 1/gpu_share; 0 = they do not count */
     int64_t gpu_share;
@@ -39,27 +39,27 @@ struct layout {
 /* A feature with a number (name*2): so many nodes of these groups. */
 struct count_need {
     uint64_t *groups; /* whose nodes count */
-    int32_t nodes;
+    int32_t nodes;    /* so many of them */
 };
 
 /* Buckets of the least that one node gives: a first look at nodes. */
 struct screen {
-    uint16_t dim; /* a generic resource that is asked for, or DIM_CPU */
-    uint8_t cpu, mem, gres;
+    uint16_t dim;           /* a generic resource that is asked for, or DIM_CPU */
+    uint8_t cpu, mem, gres; /* in buckets */
 };
 
 /* One way to give it: `base_…` on each node, `unit_…` more for each unit (lay) that goes there. The
  * compiled's. */
 struct variant {
-    struct screen screen;
+    struct screen screen; /* for the first look */
     struct layout lay;
-    int32_t base_cpus, unit_cpus;
-    int64_t gpu_mem_mib; /* MEM_GPU: memory that comes with a GPU of its type */
+    int32_t base_cpus, unit_cpus; /* on each node, and more for each unit */
+    int64_t gpu_mem_mib;          /* MEM_GPU: memory that comes with a GPU of its type */
     struct need_gres gres[NEEDS_MAX];
-    size_t ngres;
+    size_t ngres;     /* of `gres` */
     uint64_t *groups; /* bitmap: groups whose empty node holds the least that goes on one node */
     struct count_need count[FEATURE_COUNTS_MAX];
-    size_t ncount;
+    size_t ncount;     /* of `count` */
     struct take **one; /* by group: what umin units take; made when needed */
     uint32_t number;   /* among the variants of all options */
 };
@@ -71,7 +71,7 @@ enum mem_rule { MEM_NONE, MEM_NODE, MEM_CPU, MEM_GPU, MEM_WHOLE, MEM_SHARE };
 /* The request in one of its partitions, inside a reservation or not. The compiled's. Passes keep
  * the last three of it up to date. */
 struct option {
-    struct spart *part;
+    struct spart *part;       /* its partition */
     uint32_t place;           /* of its partition in the job's list */
     const struct sresv *resv; /* it runs inside this reservation; NULL = none */
     /* Its run may be cut to the reservation's end: the job gave no limit */
@@ -79,42 +79,42 @@ struct option {
     /* The place where the first that is blocked gets a promise: partition and reservation */
     uint32_t serve;
     int64_t limit_us, limit_min_us; /* longest run; shortest (--time-min) */
-    int32_t tier, job_factor;
+    int32_t tier, job_factor;       /* of the partition; its job factor of priority */
     struct use_mode mode;
-    enum mem_rule mem;
+    enum mem_rule mem; /* how memory is counted */
     int64_t mem_mib;
     /* The partition's, else the cluster's; 0 = no limit */
     int64_t max_mem_per_cpu_mib, max_mem_per_node_mib;
     struct variant *variant;
-    size_t nvariants;
+    size_t nvariants; /* tried in this order */
     /* The first that was thought of, whether or not any node could hold it; NULL = none */
     struct variant *wish;
-    enum job_reason never; /* why it cannot start whatever is free; REASON_NONE = it can */
-    const char *never_text;
-    int32_t nodes_min;   /* for the size factor of the priority */
-    uint64_t up_version; /* `reachable` holds for this version of which nodes are up */
-    bool reachable;      /* could it start if all nodes that are up were empty */
-    uint32_t stamp;      /* scratch of a pass: blocked in this step */
+    enum job_reason never;  /* why it cannot start whatever is free; REASON_NONE = it can */
+    const char *never_text; /* NULL = REASON_NONE */
+    int32_t nodes_min;      /* for the size factor of the priority */
+    uint64_t up_version;    /* `reachable` holds for this version of which nodes are up */
+    bool reachable;         /* could it start if all nodes that are up were empty */
+    uint32_t stamp;         /* scratch of a pass: blocked in this step */
 };
 
 /* What a class needs. It owns its arena, in which all of it lives, and is made anew when nodes,
  * partitions or settings change (cluster_settle). */
 struct compiled {
-    struct arena *arena;
+    struct arena *arena; /* of all of it */
     const struct job_request *req;
     const struct sqos *qos; /* books/qos.h; NULL = nothing is known of it */
     struct option *option;
-    size_t n;
+    size_t n; /* options, in the order of the job's list */
     /* Licences, and behind them caps (caps.h), of which at least so much is taken. Caps that cannot
      * bind in the pass at hand stand behind those, and are not counted in nlic (cap_binds.c). */
     struct lic_use *lic;
     size_t nlic, ncap, ncap_idle;
-    bool caps_known;   /* lic_use.most of its caps is filled */
-    uint64_t *allowed; /* bitmap of nodes (--exclude); NULL = all */
-    uint32_t *must;    /* nodes that must be in (--nodelist) */
-    size_t nmust;
+    bool caps_known;         /* lic_use.most of its caps is filled */
+    uint64_t *allowed;       /* bitmap of nodes (--exclude); NULL = all */
+    uint32_t *must;          /* nodes that must be in (--nodelist) */
+    size_t nmust;            /* of `must` */
     int64_t gpus_per_socket; /* 0 = not asked */
-    int64_t gpu_mem_mib;
+    int64_t gpu_mem_mib;     /* that a GPU must have at least; 0 = any */
 };
 
 /* Does the licence or cap concern a start there? */
@@ -134,15 +134,15 @@ static inline uint64_t option_allows(const struct compiled *c, const struct opti
 /* Why a request can not be worked out or never be satisfied. */
 struct verdict {
     enum refusal refusal;
-    enum job_reason reason;
-    struct str *text; /* may be NULL */
+    enum job_reason reason; /* why it never starts */
+    struct str *text;       /* may be NULL */
 };
 
 /* Works it out; never NULL. A request that makes no sense has no options and fills *v. `v` may be
  * NULL. */
 struct compiled *demand_compile(const struct cluster *cl, const struct job_request *req,
                                 struct verdict *v);
-void demand_free(struct compiled *c);
+void demand_free(struct compiled *c); /* with all it was compiled to; NULL is allowed */
 /* Of a class, kept until the configuration changes. */
 struct compiled *demand_of(const struct cluster *cl, struct sclass *k);
 
@@ -171,7 +171,7 @@ bool demand_possible(const struct cluster *cl, const struct compiled *c, const s
 /* How many units of a variant there is room for on as many nodes as it may have, if those the
  * option allows were empty; node lists and neighbours are not looked at. */
 struct demand_room {
-    int64_t units;
+    int64_t units; /* in all */
     int64_t nodes; /* that hold at least one */
     bool types;    /* another type of resource has room, too, which does not add to it */
 };

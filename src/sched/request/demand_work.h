@@ -12,28 +12,28 @@
 enum gres_per { PER_NODE, PER_TASK, PER_JOB };
 
 struct asked {
-    struct gres_item item;
+    struct gres_item item; /* as the request names it */
     enum gres_per per;
     uint32_t choice[CHOICES_MAX]; /* dimensions that can serve it, the lesser devices first */
-    size_t nchoices;
+    size_t nchoices;              /* 0 = the cluster has none */
 };
 
 struct demand_work {
     const struct cluster *cl;
     const struct job_request *req;
-    const char *magnets; /* as in struct waiting */
-    uint32_t place;      /* of the partition at hand in the request's list */
-    struct compiled *c;
+    const char *magnets;       /* as in struct waiting */
+    uint32_t place;            /* of the partition at hand in the request's list */
+    struct compiled *c;        /* what is made */
     struct arena *a, *scratch; /* what stays; what is needed while working only */
     struct verdict *v;
     struct asked asked[NEEDS_MAX];
-    size_t nasked;
-    int64_t job_gpus, node_gpus, task_gpus;
-    struct node_sizes sizes; /* n = 0: no list of numbers was asked */
+    size_t nasked;                          /* of `asked` */
+    int64_t job_gpus, node_gpus, task_gpus; /* 0 = not asked so */
+    struct node_sizes sizes;                /* n = 0: no list of numbers was asked */
     struct layout layout[LAYOUTS_MAX * NODE_SIZES_MAX];
-    size_t nlayouts;
+    size_t nlayouts;                 /* of `layout` */
     struct feature_arms arms, liked; /* liked: arms of --prefer */
-    uint32_t numbered;
+    uint32_t numbered;               /* variants so far */
 };
 
 /* The first complaint goes into the verdict, if there is one. Always false. */

@@ -7,7 +7,7 @@
 
 /* Empty lists for so many nodes and licences. */
 void agenda_init(struct agenda *a, size_t nall);
-void agenda_done(struct agenda *a);
+void agenda_done(struct agenda *a); /* its lists */
 
 /* After its free amounts changed: does the node take work now? Not of licences. */
 void agenda_open(struct world *w, uint32_t node);

@@ -39,8 +39,9 @@ static inline int counts_which(const struct world *w, int64_t end_us)
                ? COUNT_EVER
                : COUNT_NOW;
 }
+/* Once the world has its nodes and promises; a table is filled when it is first asked for. */
 void counts_init(struct world *w);
-void counts_done(struct world *w);
+void counts_done(struct world *w); /* its tables */
 /* After what is free or promised there changed */
 void counts_touch(struct world *w, uint32_t node);
 /* After promises came or went: when the first and last begin */

@@ -6,14 +6,15 @@
 
 /* What is taken on a node during one pass, on top of what really runs there. */
 struct exact {
-    uint16_t *load;
-    char *taken; /* by slot: in this pass */
-    uint64_t *dev_job;
+    uint16_t *load;    /* by slot, as snode.load */
+    char *taken;       /* by slot: in this pass */
+    uint64_t *dev_job; /* by device, as snode.dev_job */
 };
 
 struct exacts; /* opaque: of the nodes touched in a pass */
+/* In the arena, but for its index of nodes; each is filled when it is first asked for. */
 struct exacts *exacts_new(const struct cluster *cl, struct arena *a);
-void exacts_free(struct exacts *e);
+void exacts_free(struct exacts *e); /* the index; the rest is the arena's */
 /* A copy in which what running work gave back since (node_recount) is free; `e` and its arena
  * outlive it. */
 struct exacts *exacts_fork(const struct exacts *e);

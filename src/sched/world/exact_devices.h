@@ -6,10 +6,10 @@
 
 /* What is being chosen on one node. */
 struct choice {
-    struct exact *x;
-    const struct group *g;
-    char *slot; /* 1 = chosen */
-    char *dev;  /* 1 = chosen */
+    struct exact *x;       /* what is free of the node */
+    const struct group *g; /* its group */
+    char *slot;            /* 1 = chosen */
+    char *dev;             /* 1 = chosen */
 };
 
 /* Chooses `count` free devices of a dimension: of those with links the set that is linked best and

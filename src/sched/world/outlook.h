@@ -40,13 +40,14 @@ bool outlook_holds(struct world *w, uint32_t node);
  * ascending. */
 struct outlook_walk {
     struct world *w;
-    struct outlook *p;
+    struct outlook *p; /* the node's */
     int64_t limit_us;
     size_t rise, drop, first, end; /* stretches; the window holds those from `first` before `end` */
 };
+/* From now on, stretches of at least limit_us; one walk of a node at a time. */
 struct outlook_walk outlook_walk(struct world *w, uint32_t node, int64_t limit_us);
 /* False after the last. *ret_row is the world's own, good until the next call. */
 bool outlook_next(struct outlook_walk *walk, int64_t *ret_at_us, const int64_t **ret_row);
-void outlook_free(struct outlook *p);
+void outlook_free(struct outlook *p); /* NULL is allowed */
 
 #endif

@@ -17,21 +17,21 @@ struct resv_candidate {
 struct choosing {
     struct world *w;
     const struct cluster *cl;
-    struct reservation *r;
+    struct reservation *r; /* filled in when all are chosen */
     struct arena *a;
     struct str *detail;
-    struct viewpoint view;
-    struct window win[WINDOWS_MAX];
+    struct viewpoint view;          /* as a reservation sees nodes */
+    struct window win[WINDOWS_MAX]; /* every time it is to be active */
     size_t nwin;
-    VEC(struct resv_candidate) cand;
+    VEC(struct resv_candidate) cand; /* that could serve */
     bool named, partial;
     struct feature_arms arms;
     struct gres_list gres;
     int64_t cores[64]; /* of the nodes in order, or in all */
     size_t ncores;
-    int64_t *row; /* scratch: free over all its times */
-    VEC(uint32_t) chosen;
-    struct str holds;
+    int64_t *row;         /* scratch: free over all its times */
+    VEC(uint32_t) chosen; /* numbers of nodes */
+    struct str holds;     /* what it keeps, as text */
     int64_t core_sum, cpu_sum;
 };
 

@@ -14,14 +14,17 @@ struct viewpoint {
     bool over_work, over_all; /* as if nothing ran; as if there were no reservations */
 };
 
+/* Windows of reservations, and when partitions and caps change, as this pass sees them. */
 void view_init(struct world *w);
-void view_done(struct world *w);
+void view_done(struct world *w); /* its lists */
 
 /* Nothing of this file matters on the node: world_row tells. */
 bool view_plain(const struct world *w, const struct option *o, uint32_t node);
 /* Like world_row, as the option sees it. */
 const int64_t *view_row(struct world *w, const struct option *o, uint32_t node, int64_t start_us,
                         int64_t end_us);
+/* What is free of each dimension all the time from start to end, as seen from `p`. In the world's
+ * scratch: valid until the next. All 0: nothing may run there then. */
 const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t node,
                            int64_t start_us, int64_t end_us);
 /* Appends the times at which a start becomes possible or impossible, on top of ends and promises;

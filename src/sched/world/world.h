@@ -11,24 +11,24 @@
 
 /* What one job takes from one node. */
 struct wtake {
-    uint32_t node, job;
-    uint32_t first, n; /* amounts: world.use[first … first+n) */
-    uint32_t next;     /* on the same node, by time: of ends for work, of starts for promises */
+    uint32_t node, job; /* number, and place in agenda.job */
+    uint32_t first, n;  /* amounts: world.use[first … first+n) */
+    uint32_t next;      /* on the same node, by time: of ends for work, of starts for promises */
 };
 
 /* Work that runs, or a promise of it. */
 struct wjobs {
-    int64_t start_us, end_us;
-    uint32_t first, n; /* takes: world.take[first … first+n) */
-    uint64_t name;     /* job id: decides between equal ends */
-    uint32_t resv;     /* number of the reservation it is in; 0 = none */
-    uint32_t part;     /* place of its partition, plus 1; 0 = not known */
-    bool lifted;       /* as if it were gone (preemption) */
+    int64_t start_us, end_us; /* the end as its limit has it */
+    uint32_t first, n;        /* takes: world.take[first … first+n) */
+    uint64_t name;            /* job id: decides between equal ends */
+    uint32_t resv;            /* number of the reservation it is in; 0 = none */
+    uint32_t part;            /* place of its partition, plus 1; 0 = not known */
+    bool lifted;              /* as if it were gone (preemption) */
 };
 
 struct end {
     int64_t at_us;
-    uint32_t job;
+    uint32_t job; /* place in agenda.job */
 };
 
 /* From at_us on a node takes `more` units more (or less) of what is being placed. */
@@ -52,11 +52,11 @@ struct joint {
 /* What a reservation keeps on a node. */
 struct kept_for {
     const struct sresv *s;
-    const struct rpart *part;
-    uint32_t next; /* on the same node */
+    const struct rpart *part; /* what of the node */
+    uint32_t next;            /* on the same node */
 };
 struct windows {
-    size_t n;
+    size_t n; /* of `v` */
     struct window v[WINDOWS_MAX];
 };
 
@@ -72,13 +72,13 @@ struct present {
 
 /* What runs and what is promised, until when, and where. agenda.c */
 struct agenda {
-    VEC(struct wjobs) job; /* all there ever were in this pass; a number stays its job's */
-    VEC(struct wtake) take;
+    VEC(struct wjobs) job;  /* all there ever were in this pass; a number stays its job's */
+    VEC(struct wtake) take; /* all, in the order they were made */
     VEC(struct use) use;
-    uint32_t *work;       /* by node: first take of running work, by end; NONE = none */
-    uint32_t *kept;       /* by node: first take of promises, by start */
-    VEC(struct end) ends; /* of running work, ascending; from ends_first on */
-    size_t ends_first;
+    uint32_t *work;         /* by node: first take of running work, by end; NONE = none */
+    uint32_t *kept;         /* by node: first take of promises, by start */
+    VEC(struct end) ends;   /* of running work, ascending; from ends_first on */
+    size_t ends_first;      /* those before have come */
     VEC(uint32_t) promised; /* promises in force */
     /* Their starts; INT64_MAX and INT64_MIN without any */
     int64_t first_promise_us, last_promise_us;
@@ -106,7 +106,7 @@ struct resv_view {
     /* When reservations and windows of partitions begin and end, ascending; from turn_first on they
      * are to come */
     i64_vec turn;
-    size_t turn_first;
+    size_t turn_first;     /* those before have come */
     int64_t *used, *other; /* rows of a look at one node */
 };
 
@@ -145,9 +145,9 @@ struct scratch {
  * a table like `now`, what runs out of it in `agenda`, and a question that world_place and
  * world_earliest ask where they ask part_windows.h. */
 struct world {
-    const struct cluster *cl;
+    const struct cluster *cl;  /* read only */
     size_t nnodes, nall, dims; /* nall: and licences */
-    int64_t now_us;
+    int64_t now_us;            /* of the step at hand: the present, or foreseen */
     struct present now;
     struct agenda agenda;
     struct world_counts counts;
@@ -168,13 +168,13 @@ static inline const struct wjobs *agenda_job(const struct agenda *a, uint32_t ta
 
 struct placed {
     uint32_t node;
-    int32_t units;
+    int32_t units; /* that go there */
 };
 /* What is to be placed, for whom, and what it keeps away from: the arguments of a placement.
  * Whoever plans fills it from the job at hand (pass/to_place.h). */
 struct to_place {
     const struct compiled *c;
-    struct option *o;
+    struct option *o;         /* in this partition */
     uint32_t uid_plus1;       /* whose job it is, where nodes are a user's own; 0 = anybody's */
     int64_t insists_until_us; /* it wants few switches until then; 0 = it does not */
     /* Of world_earliest: later starts are of no interest; 0 = all are */
@@ -193,12 +193,12 @@ struct placement {
     uint64_t missing;
     /* The same: nodes would do, and this cap does not allow what it takes there; NULL = none */
     const struct lic_use *capped;
-    int64_t takes;
+    int64_t takes; /* so much of `capped` it would take */
 };
 
 /* Of a cluster that is settled (cluster_settle) and does not change while the world is there. */
 struct world *world_new(const struct cluster *cl, int64_t now_us);
-void world_free(struct world *w);
+void world_free(struct world *w); /* NULL is allowed; what lies in the pass's arena stays */
 
 /* Can it start at start_us (now or later) and keep its resources until end_us? Fills *ret; if not,
  * only ret->missing, ret->capped and ret->takes. */
@@ -208,6 +208,7 @@ bool world_place(struct world *w, const struct to_place *what, int64_t start_us,
 /* Makes it so: as work from now on, or as a promise from start_us on. Returns its number. */
 uint32_t world_begin(struct world *w, const struct compiled *c, const struct placement *p,
                      uint64_t name, int64_t end_us);
+/* `p` is kept for it then, whoever comes later; its number in the agenda. `name`: the job's id. */
 uint32_t world_promise(struct world *w, const struct compiled *c, const struct placement *p,
                        uint64_t name, int64_t start_us, int64_t end_us);
 void world_undo(struct world *w, uint32_t job);   /* of work begun in this pass, the last first */

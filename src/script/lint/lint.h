@@ -69,7 +69,7 @@ enum lint_rule {
 };
 struct lint_rule_info {
     const char *name, *doc;
-    enum lint_level level;
+    enum lint_level level; /* unless the line says otherwise */
 };
 extern const struct lint_rule_info lint_rules[LINT_RULE_COUNT];
 
@@ -87,8 +87,8 @@ struct lint_became {
 
 /* An option as it was read. */
 struct lint_option {
-    unsigned line; /* 0 = of the command line */
-    const struct option_row *row;
+    unsigned line;                  /* 0 = of the command line */
+    const struct option_row *row;   /* of which option */
     const char *value;              /* NULL = none */
     const char *error;              /* why it was not taken; NULL = it was */
     const char *no_effect;          /* why nothing comes of it; NULL = something does */
@@ -109,18 +109,18 @@ struct lint {
     char *(*get)(const char *name); /* variables count, too: of sbatch; NULL = they do not */
     /* Found: everything in the arena. */
     const char *text;
-    size_t len;
+    size_t len;                  /* bytes of `text` */
     struct submit_options *comp; /* of COMPONENTS_MAX */
-    size_t ncomp;
+    size_t ncomp;                /* of `comp` */
     struct lsf_request lsf;
     struct pbs_request pbs;
-    bool readable;   /* the job could be made of the options */
-    unsigned others; /* bits (1 << dialect) of other systems' lines */
-    VEC(struct lint_option) option;
-    VEC(struct lint_line) line; /* directives in force */
+    bool readable;                  /* the job could be made of the options */
+    unsigned others;                /* bits (1 << dialect) of other systems' lines */
+    VEC(struct lint_option) option; /* in the order they stand in the script */
+    VEC(struct lint_line) line;     /* directives in force */
     VEC(struct lint_became)
     unasked; /* options of sbatch that no line asked for: the system's own */
-    VEC(struct lint_finding) finding;
+    VEC(struct lint_finding) finding; /* in the order they were found */
     struct option_watch watch;
 };
 
@@ -158,9 +158,11 @@ void lint_meaning(const struct option_row *row, const char *value, struct str *o
 
 /* Inside script/: only the reading, with what it finds; the looks at it. */
 void lint_read_alone(struct lint *l, const char *text, size_t len, int argc, char *const argv[]);
+/* line by line: directives, shell, late and misspelt ones */
 void lint_lines_look(struct lint *l, const char *name);
-void lint_values_look(struct lint *l);
+void lint_values_look(struct lint *l); /* what each option is set to, in its dialect */
+/* what they ask for together; `is_directory` may be NULL where no disk can be looked at */
 void lint_job_look(struct lint *l, lint_is_directory is_directory);
-void lint_others_look(struct lint *l);
+void lint_others_look(struct lint *l); /* directives of the other dialects that the script has */
 
 #endif

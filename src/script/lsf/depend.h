@@ -22,7 +22,7 @@ struct lsf_condition {
 
 struct lsf_depend {
     struct lsf_condition *v;
-    size_t n;
+    size_t n;         /* conditions */
     const char *form; /* as our dependency, with a mark for each condition */
 };
 

@@ -16,9 +16,9 @@ struct lsf_request {
     int32_t slots, slots_max, whole_hosts, ptile, cores, plane; /* plane: span[block=N] */
     bool one_host, cyclic, exclusive;
     int64_t mem_kib, limit_kib, tmp_mib; /* rusage[mem], -M */
-    enum lsf_mem_per mem_per;
+    enum lsf_mem_per mem_per;            /* whose the memory is */
     int32_t min_cpus, max_switches;
-    const char *licences;
+    const char *licences; /* as ours: "matlab:2" */
     /* GPUs: "2", "V100:2" */
     int32_t gpus, gpus_per_socket;
     bool gpus_per_task;
@@ -59,7 +59,7 @@ struct lsf_request {
         int resource;
         int64_t bytes;
     } ulimit[4];
-    size_t nulimit;
+    size_t nulimit; /* of `ulimit` */
     bool mail_begin, mail_end, mail_fail;
     bool keep_output; /* of sbatch: output files that are not named are Slurm's */
     bool help, version, lint;
@@ -92,9 +92,11 @@ const struct lsf_request *lsf_part(const struct lsf_request *r, size_t part, str
 /* Inside script/: parts of it. */
 bool lsf_resources_read(struct lsf_request *r, const char *text, struct arena *a,
                         struct err *ret_err);
+/* "-R {2*{…} + {…}}": fills r->part. ERR_VALUE: what stands where, and what may. */
 bool lsf_compound_read(struct lsf_request *r, const char *text, struct arena *a,
                        struct err *ret_err);
 struct writing;
+/* The sections that have something to say, in LSF's order, as one -R; nothing without any. */
 void lsf_resources_write(struct writing *w, const struct option_row *row);
 /* "num=2:mode=shared", or "-" for the default; false names what is not understood. */
 bool lsf_gpu_read(struct lsf_request *r, const char *text, struct arena *a, struct err *ret_err);
@@ -102,6 +104,7 @@ bool lsf_gpu_read(struct lsf_request *r, const char *text, struct arena *a, stru
 bool lsf_size_read(struct span text, int64_t kib, int64_t *ret_kib);
 /* A number from 1 to max, blanks around it; false for all else. */
 bool lsf_count_read(struct span text, int64_t max, int32_t *ret);
+/* Adds to r->no_effect, once a word, that `what` is taken and does nothing here. */
 void lsf_note(struct lsf_request *r, struct arena *a, const char *what, const char *why);
 /* moment.c: "[[[year:]month:]day:]hour:minute": the next that is so, as far as it is given. False:
  * it is none. */

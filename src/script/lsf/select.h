@@ -11,7 +11,7 @@
 /* What a host has; features NULL = none. */
 struct lsf_host_facts {
     const char *name, *features; /* "gpu32gb,XeonGold6226R" */
-    int64_t mem_mib, tmp_mib;
+    int64_t mem_mib, tmp_mib;    /* 0 = not known */
     int32_t cpus, gpus;
 };
 

@@ -21,9 +21,9 @@ LSF_WRITERS(X)
 
 /* Of -R: what stands between the brackets; nothing = the section is left out. */
 void lsf_write_select(struct writing *w, struct str *out);
-void lsf_write_rusage(struct writing *w, struct str *out);
-void lsf_write_span(struct writing *w, struct str *out);
-void lsf_write_cu(struct writing *w, struct str *out);
-void lsf_write_affinity(struct writing *w, struct str *out);
+void lsf_write_rusage(struct writing *w, struct str *out);   /* memory and licences */
+void lsf_write_span(struct writing *w, struct str *out);     /* hosts, ptile, stripe, block */
+void lsf_write_cu(struct writing *w, struct str *out);       /* maxcus, of --switches */
+void lsf_write_affinity(struct writing *w, struct str *out); /* CPUs of a task, as cores */
 
 #endif

@@ -5,11 +5,11 @@
 #include "script/options/options.h"
 
 struct finishing {
-    struct submit_options *o;
-    struct job_request *q;
+    struct submit_options *o; /* what was read, completed here */
+    struct job_request *q;    /* of o */
     unsigned command;
     struct arena *a;
-    struct str *warnings;
+    struct str *warnings; /* a line each */
 };
 
 /* Of two options that exclude each other the one from the weaker source is to be dropped; two of

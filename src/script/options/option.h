@@ -33,9 +33,9 @@ enum option_arg {
 /* Who gave a value; a higher one beats a lower one. FROM_COMPONENT: carried over from the component
  * before (heterogeneous jobs). */
 enum option_source {
-    FROM_DEFAULT,
-    FROM_COMPONENT,
-    FROM_DIRECTIVE,
+    FROM_DEFAULT,   /* nobody said anything */
+    FROM_COMPONENT, /* of the component before */
+    FROM_DIRECTIVE, /* of the script */
     FROM_ENVIRONMENT,
     FROM_COMMAND_LINE
 };
@@ -61,7 +61,7 @@ struct dialect_site;
 struct writing; /* script/writing.h */
 /* What setters may need to know; given by the caller, so that this library stays pure. */
 struct option_env {
-    int64_t now_us;
+    int64_t now_us; /* for "now+1hour" */
     const struct civil_zone *zone;
     const struct dialect_site *site; /* scripts of LSF and PBS: NULL = the defaults */
     struct option_watch *watch;      /* NULL = nobody */
@@ -107,7 +107,7 @@ struct option_row {
 struct option_theme {
     const char *title, *heading;
     const struct option_row *row;
-    const size_t *n;
+    const size_t *n; /* of `row` */
 };
 
 /* What is done with words that are no options. */
@@ -119,12 +119,13 @@ enum option_words {
 
 struct option_table {
     const struct option_theme *theme;
-    size_t themes;
+    size_t themes;     /* of `theme` */
     const char *usage; /* "squeue [OPTIONS]", for --help; NULL = the command writes its own */
     const char *about; /* of --help, below the usage: lines, each with its end; NULL = none */
     unsigned command;  /* which of `commands` this is; 0 = every row belongs to it */
     size_t variables;  /* which of env[] are this command's */
     enum option_words words;
+    /* a word that is no option; NULL = there may be none */
     bool (*word)(void *to, const char *word, struct arena *a, struct err *ret_err);
     /* Options are letters or words behind one dash, and their value is the next word, as LSF's
      * commands have them: -J name -oo file -gpu num=1. */
@@ -198,6 +199,7 @@ SETTER(set_yes_no);   /* enum tristate from yes and no */
 const struct option_row *option_row_at(const struct option_table *t, size_t index);
 /* The row must be one of the table. */
 size_t option_row_index(const struct option_table *t, const struct option_row *row);
+/* has the command that row? */
 bool option_row_is_of(const struct option_table *t, const struct option_row *row);
 /* The row of exactly that name or letter; NULL if the command has none. */
 const struct option_row *option_row_named(const struct option_table *t, const char *name);
@@ -239,7 +241,7 @@ struct option_line {
     bool (*variable_counts)(void *to, const struct option_row *row, const char *value);
     /* By index of the row: who set it, and the text that did ("" for a flag). */
     enum option_source source[OPTION_MAX];
-    const char *given[OPTION_MAX];
+    const char *given[OPTION_MAX]; /* by number of the row: as typed; NULL = not given */
     int rest_at; /* WORDS_END: index of the word that ended the options; argc where none did */
 };
 

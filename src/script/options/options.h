@@ -59,9 +59,10 @@ struct submit_options {
     const char *given[OPTION_MAX];
 };
 
-size_t option_count(void);
+size_t option_count(void); /* of all themes */
+/* index < option_count(); in the order of the themes */
 const struct option_row *option_at(size_t index);
-size_t option_index(const struct option_row *row);
+size_t option_index(const struct option_row *row); /* of a row of these tables */
 /* The themes of the table, for help and documentation: NULL past the last. */
 const char *option_theme(size_t theme, const struct option_row **ret_rows, size_t *ret_n);
 /* The heading of --help under which a theme's options stand, as Slurm's users know it; several
@@ -102,6 +103,7 @@ bool options_finish(struct submit_options *o, unsigned command, struct arena *a,
 void options_write_words(const struct submit_options *o, unsigned command, struct str *out);
 /* `sbatch --help` and `--usage`. */
 void options_write_help(unsigned command, struct str *out);
+/* the lines of --usage; `command` is one bit */
 void options_write_usage(unsigned command, struct str *out);
 /* What --NAME=help prints. */
 void options_write_values(const struct option_row *row, struct str *out);

@@ -65,6 +65,8 @@ bool pbs_finish(const struct pbs_request *r, struct dialect_out *d, struct err *
 /* As pbs_finish refuses a job of several parts: how many components it has, and one of them, from
  * 0. What is of the job as a whole is of the first. */
 size_t pbs_parts(const struct pbs_request *r);
+/* One component of a request of unlike chunks; of the first also what is of the whole job.
+ * ERR_VALUE where parts cannot do what was asked. */
 bool pbs_part_finish(const struct pbs_request *r, size_t part, struct dialect_out *d,
                      struct err *ret_err);
 
@@ -77,6 +79,7 @@ bool pbs_files_finish(const struct pbs_request *r, bool by_sbatch, struct dialec
 bool pbs_resources_read(struct pbs_request *r, const char *text, struct arena *a,
                         struct err *ret_err);
 struct writing;
+/* Each resource a line of its own: "#PBS -l walltime=01:00:00". */
 void pbs_resources_write(struct writing *w, const struct option_row *row);
 /* "afterok:12.server,afterany:13[]" as ours. */
 const char *pbs_depend_read(const char *text, struct arena *a, struct err *ret_err);

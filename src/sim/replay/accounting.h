@@ -28,11 +28,14 @@ bool sacct_read(const char *path, struct trace *ret, struct err *ret_err);
     "30|,"                                                                                         \
     "TimeLimit:30|,"                                                                               \
     "TimeUsed:30|,NumCPUs:20|,NumNodes:20|,tres-alloc:400|,NodeList:4000|,Reason:100|,Feature:200"
+/* A file of `squeue -o …`, or the queue of this machine's Slurm (path NULL). now_s: when, in
+ * seconds of the epoch; of a file it is found in it. */
 bool squeue_read(const char *path, int64_t now_s, struct trace *ret, struct err *ret_err);
 
 /* The same of tables that are read already; the trace of accounting has no name. now_s 0: as the
  * running jobs tell. */
 bool sacct_parse(const struct text_table *t, struct trace *ret, struct err *ret_err);
+/* `t` is consumed in part: cells are trimmed. *ret is freed here where it fails. */
 bool squeue_parse(struct text_table *t, int64_t now_s, struct trace *ret, struct err *ret_err);
 
 /* ---- one cell ---- */

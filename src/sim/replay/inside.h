@@ -21,8 +21,8 @@ struct ending {
 struct endings {
     VEC(struct ending) v; /* heap by (time, turn, job) */
 };
-void endings_push(struct endings *h, struct ending e);
-struct ending endings_pop(struct endings *h);
+void endings_push(struct endings *h, struct ending e); /* a heap, the earliest first */
+struct ending endings_pop(struct endings *h);          /* of one that is not empty */
 
 /* What is known of a job besides the trace and the result. */
 struct live_job {
@@ -80,22 +80,28 @@ struct replay {
 
 /* ---- replay_machine.c: what the controller's machine is told and says ----------------------- */
 bool machine_start(struct replay *p);
+/* with the figures of its nodes; nothing, where it never started */
 void machine_stop(struct replay *p);
+/* the first reason stands; the replay ends */
 void replay_failed(struct replay *p, const char *what, int64_t job, const char *why);
-void replay_submit(struct replay *p, uint32_t i);
+void replay_submit(struct replay *p, uint32_t i); /* job `i` of the trace, now */
 /* What was planned has come: unless the job is suspended, over, or in another run. */
 void replay_end(struct replay *p, struct ending *e);
 void replay_correct(struct replay *p, uint32_t job); /* the planner hears what the user asked */
+/* A pass, if the core wants one; its time is taken unless `untimed`. Nodes answer at once. */
 void replay_pass(struct replay *p);
 int64_t replay_wake_due(const struct replay *p); /* seconds; NEVER */
-int64_t wall_us(const struct replay *p);
+int64_t wall_us(const struct replay *p);         /* now, as the core's clock shows it */
 
 /* ---- order.c: orders, places, predictions ---- */
 int64_t estimate_of(struct replay *p, uint32_t i);
+/* it has ended: the next of its user is guessed by it */
 void prediction_learn(struct replay *p, uint32_t i);
-void hook_fill(struct replay *p);
+void hook_fill(struct replay *p);  /* what the policy asks of the planner beyond its settings */
 void depth_mark(struct replay *p); /* who is considered in the pass that comes */
+/* Conservative backfill: the earliest that its limit fits, and it is kept. */
 void place_take(struct replay *p, uint32_t i);
+/* One ended before its limit: whoever waits moves up, in order. */
 void places_compress(struct replay *p, uint32_t ended);
 /* The next of the places of those that wait; NEVER = none is to come. */
 int64_t place_next(const struct replay *p);
@@ -105,6 +111,6 @@ void nodes_count_start(struct replay *p);
 /* NULL: gives back what it took */
 void nodes_count_take(struct replay *p, uint32_t job, const char *alloc);
 void nodes_count_time(struct replay *p, int64_t seconds); /* that pass now */
-void nodes_count_end(struct replay *p);
+void nodes_count_end(struct replay *p);                   /* what of free nodes was too broken up */
 
 #endif

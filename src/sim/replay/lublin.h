@@ -20,12 +20,14 @@ struct lublin {
 };
 extern const struct lublin lublin_batch, lublin_all;
 
-double rng_unit(struct rng *r); /* 0 < x < 1 */
-double rng_normal(struct rng *r);
-double rng_gamma(struct rng *r, double shape, double scale);
+double rng_unit(struct rng *r);   /* 0 < x < 1 */
+double rng_normal(struct rng *r); /* mean 0, deviation 1 (Box and Muller, 1958) */
+double rng_gamma(struct rng *r, double shape, double scale); /* Marsaglia and Tsang (2000) */
 
+/* processors of a job, 1 … machine; often a power of two */
 int64_t lublin_width(const struct lublin *l, struct rng *r, int64_t machine);
 int64_t lublin_run(const struct lublin *l, struct rng *r, int64_t width); /* seconds, ≥ 1 */
+/* seconds to the next arrival, at an average hour */
 double lublin_gap(const struct lublin *l, struct rng *r);
 /* Share of a day's arrivals that fall into each half hour; their mean is 1. */
 #define LUBLIN_BUCKETS 48

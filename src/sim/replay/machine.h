@@ -19,7 +19,7 @@ struct machine_table {
 
 /* ERR names file, line and what is wrong there. */
 bool machine_read(const char *path, struct machine_table *ret, struct err *ret_err);
-void machine_done(struct machine_table *t);
+void machine_done(struct machine_table *t); /* names, list */
 
 /* The same as NodeName lines of remuda.conf; a model is the type of the node's GPUs. */
 void machine_config(const struct machine_table *t, struct str *out);

@@ -30,7 +30,7 @@ extern const struct made_kind made_streams[]; /* made_streams.c; the last has no
 bool made_named(const char *path); /* is it the name of such a workload? */
 /* The jobs of queue 1 are those that a stream is about; the others are of queue 0. */
 bool made_read(const char *path, struct trace *ret, struct err *ret_err);
-void made_help(FILE *to);
+void made_help(FILE *to); /* the kinds, for --help */
 
 /* ---- for kinds ---- */
 

@@ -15,8 +15,9 @@ struct profile {
     VEC(struct slice) slice;
 };
 
+/* `free` processors from then on, for ever */
 void profile_init(struct profile *p, int64_t from, int64_t free);
-void profile_done(struct profile *p);
+void profile_done(struct profile *p);                   /* the list */
 void profile_forget(struct profile *p, int64_t before); /* what is past */
 /* Adds `procs` (or takes, if negative) over [from, to). */
 void profile_add(struct profile *p, int64_t from, int64_t to, int64_t procs);

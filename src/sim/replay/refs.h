@@ -20,8 +20,8 @@ extern const struct ref_policy ref_policies[];
 extern const size_t ref_policy_count;
 
 const struct ref_policy *ref_policy_named(const char *name); /* NULL = none */
-bool ref_order_named(const char *name, enum ref_order *ret);
-const char *ref_order_name(enum ref_order order);
+bool ref_order_named(const char *name, enum ref_order *ret); /* false: no such order */
+const char *ref_order_name(enum ref_order order);            /* as ref_order_named reads it */
 
 /* A key in whole numbers that orders as the reference's does; larger first. `estimate` in seconds,
  * submit and now in the trace's time. */

@@ -67,8 +67,10 @@ struct replay_result {
     struct arena *text;
 };
 
+/* From the first submission to the last end; *ret is overwritten. False: a combination that is
+ * none, or the core refused a job. */
 bool replay_run(const struct trace *t, const struct replay_setup *setup, struct replay_result *ret,
                 struct err *ret_err);
-void replay_done(struct replay_result *r);
+void replay_done(struct replay_result *r); /* empty again */
 
 #endif

@@ -13,7 +13,7 @@ struct site {
  * = not wanted). ERR names file, line and key. */
 bool site_read(const char *path, struct site *site, struct replay_machine *ret,
                size_t *ret_warnings, struct err *ret_err);
-void site_done(struct site *s);
+void site_done(struct site *s); /* texts; empty again */
 
 /* For config_parse: paths are relative to the folder of the file `ctx`. */
 const char *site_include(void *ctx, const char *path, struct arena *a, struct err *ret_err);

@@ -26,7 +26,7 @@ struct text_table {
 bool table_parse(char *text, char separator, struct text_table *ret, struct err *ret_err);
 /* A file, plain or gzipped; "-" is standard input. Errors name it. */
 bool table_read(const char *path, char separator, struct text_table *ret, struct err *ret_err);
-void table_done(struct text_table *t);
+void table_done(struct text_table *t); /* its text; cells pointed into it */
 
 /* The column of one of several names ("name|sn"), small and capital letters being the same;
  * NO_COLUMN if there is none. */

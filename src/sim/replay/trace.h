@@ -52,7 +52,7 @@ char *trace_name(const char *path);
 void trace_sort(struct trace *t); /* by submission, stable */
 /* Cleaning C1 for a machine of so many processors. */
 void trace_clean(struct trace *t, int64_t machine);
-void trace_done(struct trace *t);
+void trace_done(struct trace *t); /* its texts; empty again */
 
 /* Keeps jobs first…last (counted from 1 in order of submission). */
 void trace_keep(struct trace *t, size_t first, size_t last);

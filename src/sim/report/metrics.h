@@ -28,11 +28,13 @@ struct sim_metrics {
     char schedule[65], jobs_hash[65]; /* SHA-256 */
 };
 
+/* All of them: waits, slowdowns, use, times of passes, hashes of the schedule. */
 void metrics_of(const struct trace *t, const struct replay_machine *m,
                 const struct replay_result *r, struct sim_metrics *ret);
 
 /* Is job i one of those that count? */
 bool metrics_count(const struct trace *t, const struct replay_result *r, size_t i);
+/* Bounded: (wait + run) / max(run, 10 s), at least 1 (Feitelson et al. 1997). */
 double metrics_slowdown(const struct trace_job *j, const struct replayed *r);
 /* How it went in reality, if the trace says of every job when it started; freed with
  * replay_done. */
@@ -48,6 +50,7 @@ struct group_sum {
 /* Groups in order of their first job; freed by the caller. */
 struct group_sum *groups_by_user(const struct trace *t, const struct replay_result *r,
                                  size_t *ret_n);
+/* Freed by the caller, as of the other groups. */
 struct group_sum *groups_by_width(const struct trace *t, const struct replay_result *r,
                                   size_t *ret_n);
 

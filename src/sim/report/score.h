@@ -33,7 +33,7 @@ struct replay_setup score_setup(const struct scoring *s, const struct ref_policy
 /* Means over arrivals shaken with seeds 1 … n; n 0: the file as it is. */
 bool score_shaken(const struct scoring *s, const char *name, const struct replay_setup *setup,
                   struct score_figures *ret);
-double geo_mean(const double *v, size_t n);
+double geo_mean(const double *v, size_t n); /* of what is above 0; 0 of nothing */
 /* Begins a part of the JSON object: ", \"S2\": ". */
 void score_part(struct scoring *s, const char *name);
 
@@ -45,6 +45,7 @@ bool score_promises(struct scoring *s);  /* S8 */
 
 /* ---- score_made.c ---- */
 bool score_made(struct scoring *s); /* S10: logs that are made */
+/* s->workload: each against its references */
 bool score_workloads(struct scoring *s);
 bool score_streams(struct scoring *s); /* S11: streams made against an order */
 

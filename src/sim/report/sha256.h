@@ -13,7 +13,7 @@ struct sha256 {
 
 /* Before anything is added; what stood there before does not matter. */
 void sha256_init(struct sha256 *s);
-void sha256_add(struct sha256 *s, const void *data, size_t len);
+void sha256_add(struct sha256 *s, const void *data, size_t len); /* in any pieces */
 /* 64 small hexadecimal digits and a zero byte. Ends it: more is added only after sha256_init. */
 void sha256_hex(struct sha256 *s, char ret[65]);
 

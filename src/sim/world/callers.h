@@ -14,7 +14,7 @@ struct callers {
     VEC(struct caller) v;
 };
 
-void callers_add(struct callers *c, uint64_t conn);
+void callers_add(struct callers *c, uint64_t conn); /* it may be told things from now on */
 /* An answer reaches its command. A sentence if it should not have come; NULL = all is well. */
 const char *callers_hear(struct callers *c, uint64_t conn, enum message_kind kind);
 void callers_forget(struct callers *c, uint64_t conn); /* it died */
@@ -24,6 +24,6 @@ uint64_t callers_hang_up(struct callers *c, size_t n);
 void callers_lose(struct callers *c);
 /* When all is over: who was not told; NULL = nobody */
 const char *callers_audit(const struct callers *c);
-void callers_done(struct callers *c);
+void callers_done(struct callers *c); /* the list */
 
 #endif

@@ -24,7 +24,7 @@ struct simgpus {
 };
 
 void simgpus_init(struct simgpus *g, const char *gres); /* "gpu:v100:2" */
-void simgpus_done(struct simgpus *g);
+void simgpus_done(struct simgpus *g);                   /* its lists */
 /* A step begins with what the launch gives it on that node. A sentence if that must not be; the
  * caller frees it. */
 char *simgpus_begin(struct simgpus *g, const char *node, const struct msg_launch *l,
@@ -35,8 +35,8 @@ int64_t simgpus_of(const struct simgpus *g, const struct note *ids);
 #define NOTE_DELAY_US 50
 /* It is over; its processes are gone stuck_us later. */
 void simgpus_end(struct simgpus *g, const struct note *ids, int64_t now_us, int64_t stuck_us);
-void simgpus_reboot(struct simgpus *g); /* nothing holds anything */
-void simgpus_break(struct simgpus *g, int32_t index, bool broken);
+void simgpus_reboot(struct simgpus *g);                            /* nothing holds anything */
+void simgpus_break(struct simgpus *g, int32_t index, bool broken); /* from now on it looks so */
 /* What a look at it shows; texts in the arena. */
 struct device_seen simgpus_look(const struct simgpus *g, const struct device_look *look,
                                 int64_t now_us, struct arena *a);

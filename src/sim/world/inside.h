@@ -191,7 +191,7 @@ void world_depend_learn(struct sim_world *w, const struct job *j); /* a row that
 void world_depend_check(struct sim_world *w); /* of a batch all rows were learnt */
 void world_depend_stop(struct sim_world *w);  /* the store is another */
 void world_depend_audit(struct sim_world *w); /* all is healed and quiet */
-void world_depend_free(struct sim_world *w);
+void world_depend_free(struct sim_world *w);  /* what the oracle expects of dependencies */
 
 /* ---- trigger.c ---- */
 #define SIM_ONCE "/bin/once" /* program of triggers that do not stay */
@@ -200,16 +200,18 @@ void world_trigger_runs(struct sim_world *w, const struct program_run *run); /* 
 /* ---- cron.c ---- */
 void world_cron_check(struct sim_world *w, const struct job *j); /* a row that was committed */
 void world_cron_clock(struct sim_world *w);                      /* it was set */
-void world_cron_free(struct sim_world *w);
+void world_cron_free(struct sim_world *w);                       /* likewise of crontabs */
 
 /* ---- trace.c: what was committed, as text ---- */
 /* As the next row of the job is compared with */
 void world_state_seen(struct sim_world *w, const struct job *j);
 /* A line where its state, or its run, is another than at the last row. */
 void world_trace_job(struct sim_world *w, const struct job *j);
+/* A row of a step was written: a line, and the oracle's look: over stays over. */
 void world_trace_step(struct sim_world *w, const struct step *s);
 /* Its devices that nobody may be given, if they changed */
 void world_trace_node(struct sim_world *w, const struct node *row);
+/* likewise of a reservation */
 void world_trace_reservation(struct sim_world *w, const struct reservation *r, bool removed);
 /* Hash of a step on a node; node 0 = of all of it. */
 uint64_t world_step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint64_t node);
@@ -224,7 +226,7 @@ void world_rows_check(struct sim_world *w, enum store_table table, const void *r
 /* ---- queued.c: steps that wait for steps ---- */
 void world_queued_learn(struct sim_world *w, const struct queued_step *q);
 void world_queued_check(struct sim_world *w, const struct step *s); /* all rows were learnt */
-enum step_life world_step_life(const struct step *s);
+enum step_life world_step_life(const struct step *s);               /* of its row */
 
 /* ---- limits.c ---- */
 /* No job of the batch started beyond a limit. */
@@ -247,10 +249,11 @@ int64_t world_use_charged(const struct sim_world *w, uint64_t job_id); /* second
 bool world_use_began(const struct sim_world *w, uint64_t job_id);      /* in the last batch */
 /* RawUsage=0 is asked for; it was answered. */
 void world_use_forgets(struct sim_world *w, bool of_qos, const char *name);
-void world_use_forgot(struct sim_world *w);
-void world_use_lose(struct sim_world *w); /* the controller died */
+void world_use_forgot(struct sim_world *w); /* the request to forget usage is done */
+void world_use_lose(struct sim_world *w);   /* the controller died */
+/* as it is now: for a restart of the oracle with the controller; NULL is empty */
 struct simuse *world_use_copy(const struct simuse *from);
-void world_use_free(struct simuse *u);
+void world_use_free(struct simuse *u); /* NULL is allowed */
 /* Is use counted here at all: limits are in force, and nothing fades? */
 bool world_use_is_kept(const struct sim_world *w);
 /* Each association of the store, those that always are among them. */
@@ -263,6 +266,7 @@ void controller_die(struct sim_world *w);
 /* Steps the event at the world's time, and checks every invariant of the core. */
 void controller_event(struct sim_world *w, struct event ev);
 void controller_turn_end(struct sim_world *w); /* plans if that is due, commits, lets effects out */
+/* The store answers again: what waited for it goes on. */
 void controller_store_retry(struct sim_world *w);
 /* The agent hears of it, the controller by its caller; nothing where there is none. */
 void node_link_drop(struct sim_world *w, size_t i);
@@ -283,6 +287,7 @@ uint64_t callers_next(const struct sim_world *w);
 void world_ask_again(struct sim_world *w, const struct happening *h);
 /* A call whose command stays to hear what becomes of it, or leaves with the answer. */
 void world_call(struct sim_world *w, enum message_kind kind, const void *body);
+/* it leaves; a submission whose answer is lost is asked again */
 void world_call_once(struct sim_world *w, enum message_kind kind, const void *body);
 
 /* ---- scripts.c: scripts that run srun ---- */
@@ -290,12 +295,16 @@ void world_call_once(struct sim_world *w, enum message_kind kind, const void *bo
 bool simscript_begins(struct sim_world *w, size_t i, struct simstep *s, const struct job *j);
 /* A script's next srun, if it still runs. */
 void simscript_goes(struct sim_world *w, const struct happening *h);
+/* a script that asks for itself to be run again */
 void simscript_requeues(struct sim_world *w, const struct happening *h);
 /* An answer to an srun of a script, if it is one's. */
 void simscripts_hear(struct sim_world *w, uint64_t conn, const struct message *m);
 void simscripts_lose(struct sim_world *w); /* the controller died */
+/* it gets TERM, and its steps' commands may pass it on */
 void simscript_terminated(struct sim_world *w, size_t i, struct simstep *s);
+/* such a command cancels its step */
 void simsrun_cancels(struct sim_world *w, const struct happening *h);
+/* its commands' connections break, each in its own time */
 void simscript_dies(struct sim_world *w, struct simstep *s);
 /* It is gone, however it was: the controller sees its connection close. */
 void simsrun_hangs_up(struct sim_world *w, uint64_t conn);
@@ -306,9 +315,11 @@ void simnode_start(struct sim_world *w, size_t i);
 void simnode_connect(struct sim_world *w, size_t i);
 /* Steps its agent, and does what that says; nothing where its daemon is down. */
 void simnode_event(struct sim_world *w, size_t i, struct agent_event ev);
+/* the answer to a look at devices; of a daemon that died meanwhile nothing */
 void simnode_looked(struct sim_world *w, const struct happening *h);
 /* By itself, if it still runs as it did when that was planned. */
 void simstep_ends(struct sim_world *w, const struct happening *h);
+/* a heartbeat's figures of GPUs: busy, idle or not told, by time and place alone */
 void simnode_gpus_say(struct sim_world *w, size_t i);
 /* Whatever ended it: its processes are gone, its GPUs free in time. */
 void simstep_dies(struct sim_world *w, struct simnode *n, struct simstep *s);

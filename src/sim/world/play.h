@@ -25,11 +25,11 @@ int64_t play_some_time(struct play *p, int64_t most_us);
 /* A job that was acknowledged; "1" before there is one. */
 const char *play_any_id(struct play *p, char *text, size_t size);
 
-void play_submit(struct play *p);
+void play_submit(struct play *p);  /* of random shape */
 void play_command(struct play *p); /* salloc, srun, or the end of one */
 void play_control(struct play *p); /* hold, requeue, suspend, … */
-void play_cancel(struct play *p);
-void play_update(struct play *p);
-void play_extend(struct play *p);
+void play_cancel(struct play *p);  /* one, an element, a step; sometimes with a signal */
+void play_update(struct play *p);  /* another time limit */
+void play_extend(struct play *p);  /* remuda extend: time added, or tried */
 
 #endif

@@ -35,7 +35,7 @@ struct behaviour {
 /* Parses `config` (remuda.conf's grammar) and starts everything at time 0 of the world (virtual
  * clock starts at an arbitrary fixed day). */
 struct sim_world *simworld_new(uint64_t seed, const char *config, struct err *ret_err);
-void simworld_free(struct sim_world *w);
+void simworld_free(struct sim_world *w); /* NULL is allowed */
 
 int64_t world_now(const struct sim_world *w);  /* µs since the world began */
 int64_t world_wall(const struct sim_world *w); /* the same by the clock that daemons read */
@@ -50,6 +50,7 @@ bool world_idle(const struct sim_world *w);
 /* The components of a heterogeneous job; the script runs in the first, and all end with it. */
 uint64_t world_submit_het(struct sim_world *w, const struct job_spec *specs, size_t n,
                           const struct behaviour *b, enum refusal *ret_refusal);
+/* The job's number; 0: refused, and *ret_refusal says why. */
 uint64_t world_submit(struct sim_world *w, const struct job_spec *spec, const struct behaviour *b,
                       enum refusal *ret_refusal);
 /* An allocation of n components, at most WORLD_COMPONENTS_MAX, that belongs to its command, which
@@ -61,13 +62,14 @@ bool world_step(struct sim_world *w, const struct msg_create_step *m, const stru
                 enum refusal *ret_refusal);
 /* Commands that stay are numbered from 0 in the order they came. This one's connection is gone. */
 void world_hang_up(struct sim_world *w, size_t n);
-size_t world_callers(const struct sim_world *w);
+size_t world_callers(const struct sim_world *w); /* connections that are open */
 /* Any other request; false if it was not answered. */
 bool world_request(struct sim_world *w, enum message_kind kind, const void *body,
                    enum refusal *ret_refusal);
 
 /* ---- faults ---- */
 enum crash_point { CRASH_NOW, CRASH_BEFORE_COMMIT, CRASH_AFTER_COMMIT, CRASH_BETWEEN_EFFECTS };
+/* At that point of its next turn (CRASH_NOW: at once), and back after so long. */
 void world_crash_controller(struct sim_world *w, enum crash_point point, int64_t back_after_us);
 /* A node's daemon dies; its steps go on. Nothing where it is down. */
 void world_crash_agent(struct sim_world *w, size_t node, int64_t back_after_us);
@@ -93,7 +95,7 @@ void world_backup(struct sim_world *w);
 void world_restore(struct sim_world *w, bool given_is_gone, int64_t back_after_us);
 /* Somebody sets the wall clock, of all machines at once. */
 void world_set_clock(struct sim_world *w, int64_t by_us);
-size_t world_nodes(const struct sim_world *w);
+size_t world_nodes(const struct sim_world *w); /* how many */
 
 /* ---- a stranger (hostile.c) ---- */
 #define HOSTILE_UID      1001u
@@ -114,7 +116,7 @@ const char *world_account_of(struct rng *rng);
 /* A dependency on some of these jobs (n > 0), often one that is refused; appended. */
 void world_dependency_of(struct rng *rng, const uint64_t *ids, size_t n, bool array,
                          struct str *out);
-const char *world_qos_of(struct rng *rng);
+const char *world_qos_of(struct rng *rng); /* one of those of the worlds, or NULL */
 /* What the controller has of accounts is what the store has. Sets world_broken if not. */
 void world_accounts_audit(struct sim_world *w);
 /* What it shows as used is what the rows of jobs say. Sets world_broken if not. */
@@ -128,7 +130,7 @@ void world_cron_end(struct sim_world *w);
 
 /* ---- triggers (triggers.c) ---- */
 void world_triggers_change(struct sim_world *w, struct rng *rng);
-void world_triggers_end(struct sim_world *w);
+void world_triggers_end(struct sim_world *w); /* everyone's are taken back */
 
 /* ---- the past (past.c) ---- */
 /* Some of what is over is removed from the store, as PurgeJobAfter= and its kin have it done. */

@@ -20,7 +20,7 @@ struct pages; /* opaque */
 /* Opens `path` and its log (`path`-wal), both for reading. With `use_log` the log's last whole
  * commit is what a page is. NULL with ret_err: the file cannot be opened or is empty. */
 struct pages *pages_open(const char *path, bool use_log, struct err *ret_err);
-void pages_close(struct pages *p);
+void pages_close(struct pages *p);            /* its files, itself */
 uint32_t pages_count(const struct pages *p);  /* numbers are 1 to this */
 uint32_t pages_in_log(const struct pages *p); /* pages that the log has */
 size_t pages_size(const struct pages *p);     /* bytes of one */

@@ -17,7 +17,9 @@ struct sql_purged; /* opaque */
 /* The table must be there when it is first asked. */
 struct sql_purged *sql_purged_new(sqlite3 *db);
 void sql_purged_free(struct sql_purged *p); /* NULL is fine */
+/* in *ret; false: the store fails */
 bool sql_purged_has(struct sql_purged *p, int64_t id, bool *ret, struct err *ret_err);
+/* ranges that touch become one */
 bool sql_purged_mark(struct sql_purged *p, int64_t id, struct err *ret_err);
 
 #endif

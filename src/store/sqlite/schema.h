@@ -36,7 +36,7 @@ void sql_job_over(struct str *out);
 
 /* Statements are made when they are first used, and freed by sql_table_done. */
 void sql_table_init(struct sql_table *t, enum store_table table);
-void sql_table_done(struct sql_table *t);
+void sql_table_done(struct sql_table *t); /* prepared statements, too */
 /* Makes tables and indexes, adds missing columns (unless read_only), and notes which columns there
  * are. One transaction. */
 bool sql_schema_make(sqlite3 *db, struct sql_table table[STORE_TABLE_COUNT], bool read_only,
@@ -52,11 +52,11 @@ bool sql_tables_note(sqlite3 *db, struct err *ret_err);
 /* Appends the statement; parameters are numbered as fields are in their table. Of the others as the
  * key is. */
 void sql_put_text(const struct sql_table *t, struct str *out);
-void sql_delete_text(const struct sql_table *t, struct str *out);
-void sql_find_text(const struct sql_table *t, struct str *out);
+void sql_delete_text(const struct sql_table *t, struct str *out); /* "DELETE FROM … WHERE key=?" */
+void sql_find_text(const struct sql_table *t, struct str *out);   /* the same with SELECT 1 */
 /* SELECT of all columns in the order of the fields, without WHERE. */
 void sql_select_text(const struct sql_table *t, struct str *out);
-void sql_order_text(const struct sql_table *t, struct str *out);
+void sql_order_text(const struct sql_table *t, struct str *out); /* " ORDER BY" its key */
 
 /* Binds the non-zero fields; others must be NULL (sqlite3_clear_bindings). Texts and blobs must
  * live until the statement is reset. */

@@ -31,11 +31,12 @@ struct series_file *series_file_open(const char *path, bool write, struct err *r
 struct series_file *series_file_make(const char *path, struct err *ret_err);
 void series_file_close(struct series_file *f); /* NULL is fine; what was begun is undone */
 
+/* a transaction that may write */
 bool series_file_begin(struct series_file *f, struct err *ret_err);
 /* Of a block that is there already the one that goes further counts. */
 bool series_file_put(struct series_file *f, const struct series_row *row, struct err *ret_err);
 bool series_file_commit(struct series_file *f, struct err *ret_err); /* on the disk */
-void series_file_undo(struct series_file *f);
+void series_file_undo(struct series_file *f); /* what is not committed; nothing else */
 
 /* Which rows, from where on. */
 struct series_where {

@@ -17,7 +17,9 @@ void sql_used_free(struct sql_used *u); /* NULL is fine */
 /* In a transaction: at its beginning, before each row, and at its end. The rows of
  * jobs that were there before the sums are counted some at each beginning. */
 bool sql_used_begin(struct sql_used *u, struct err *ret_err);
+/* one row of a batch; call it before the row is written */
 bool sql_used_row(struct sql_used *u, const struct row *row, struct err *ret_err);
+/* after the last row of the batch: sums are written */
 bool sql_used_end(struct sql_used *u, struct err *ret_err);
 /* The transaction is rolled back. */
 void sql_used_forget(struct sql_used *u);

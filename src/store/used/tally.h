@@ -6,12 +6,14 @@
 #include "store/used/job.h"
 
 struct used_tally; /* opaque */
+/* `q` is copied, its texts are borrowed */
 struct used_tally *tally_new(const struct used_query *q);
-void tally_free(struct used_tally *t);
+void tally_free(struct used_tally *t); /* with its rows */
 
 /* Adds to the row of `by` (of which what the query does not ask for is left aside), or to the hour
  * that begins at from_s. Generic resources are added to the row that was added to last. */
 void tally_add(struct used_tally *t, const struct used *by, int64_t from_s, const struct used *sum);
+/* to the row that the last tally_add was for */
 void tally_add_gres(struct used_tally *t, const char *name, int64_t amount);
 /* What of the job falls into the query's time. */
 void tally_add_job(struct used_tally *t, const struct used_job *u);

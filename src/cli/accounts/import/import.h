@@ -13,15 +13,15 @@
 /* A line of a text: where it came from, and where it begins. */
 struct origin {
     const char *file;
-    int line;
-    size_t at;
-    bool out; /* becomes a comment */
+    int line;  /* from 1 */
+    size_t at; /* byte in the text where it begins */
+    bool out;  /* becomes a comment */
 };
 
 /* A file of Slurm's as it is taken over: Include lines are replaced by what they include. */
 struct taken {
-    const char *name; /* "slurm.conf" */
-    struct str text;
+    const char *name;          /* "slurm.conf" */
+    struct str text;           /* in Remuda's words */
     VEC(struct origin) origin; /* each line */
 };
 
@@ -34,18 +34,18 @@ enum remark {
     REMARK_COUNT
 };
 struct remark_line {
-    enum remark kind;
+    enum remark kind; /* how much it matters */
     const char *text; /* "slurm.conf:12: …" */
 };
 
 struct import {
     struct arena *a;
-    const char *state_dir, *conf, *accounts, *qos, *jobs;
-    bool dry_run, leave_out;
-    VEC(struct taken *) file; /* slurm.conf first */
-    VEC(struct remark_line) remark;
-    struct str understood; /* lines */
-    int rc;
+    const char *state_dir, *conf, *accounts, *qos, *jobs; /* of the line, as they were typed */
+    bool dry_run, leave_out;                              /* says what would be done */
+    VEC(struct taken *) file;                             /* slurm.conf first */
+    VEC(struct remark_line) remark;                       /* in the order they were found */
+    struct str understood;                                /* lines */
+    int rc;                                               /* exit status so far */
 };
 
 /* Reads the directory, and says what it is: fills file, remark and understood. False after an error
@@ -53,7 +53,7 @@ struct import {
 bool import_conf_read(struct import *m);
 /* Writes it where `remuda up` looks. False after an error was printed. */
 bool import_conf_write(struct import *m);
-void import_conf_done(struct import *m);
+void import_conf_done(struct import *m); /* Files with their texts, remarks; not `m`. */
 /* Past jobs: looked at as a whole and told, or sent. False after an error was printed. */
 bool import_jobs_run(struct import *m, bool trial);
 

@@ -76,22 +76,22 @@ enum sacct_column {
 };
 
 struct sacct_in {
-    const struct civil_zone *zone; /* of the cluster it comes from */
-    int64_t now_us;                /* nothing ended later */
-    bool (*uid_of)(void *ctx, const char *user, uint32_t *ret);
+    const struct civil_zone *zone;                              /* of the cluster it comes from */
+    int64_t now_us;                                             /* nothing ended later */
+    bool (*uid_of)(void *ctx, const char *user, uint32_t *ret); /* false: no such user here */
     /* A row; a job's other rows come before its own. False ends the reading. */
     bool (*row)(void *ctx, enum store_table table, const void *record);
     void *ctx;
     /* Private. */
     char separator;
-    size_t columns;
+    size_t columns;                    /* cells a line has */
     int16_t column[SACCT_COLUMNS_MAX]; /* what it is; -1 = nothing that is kept */
     struct arena *kept;                /* of the job at hand */
-    struct job job;
-    bool has_job;
-    char cluster[128]; /* of the lines before */
-    struct step *step; /* steps of the job at hand */
-    size_t nstep, cap;
+    struct job job;                    /* of the lines read last, until another begins */
+    bool has_job;                      /* it is not given out yet */
+    char cluster[128];                 /* of the lines before */
+    struct step *step;                 /* steps of the job at hand */
+    size_t nstep, cap;                 /* of that job, and room for so many */
     /* What was read. */
     uint64_t jobs, steps, alive,
         nobodys;        /* alive: not over, left out; nobodys: users not known here */
@@ -99,6 +99,7 @@ struct sacct_in {
     struct str missing; /* columns that would have told more */
 };
 
+/* what reading holds; records that were given out are the caller's arena's */
 void sacct_in_done(struct sacct_in *in);
 /* The line of names. ERR_INVALID. */
 bool sacct_in_head(struct sacct_in *in, const char *line, struct err *ret_err);
@@ -109,6 +110,7 @@ bool sacct_in_end(struct sacct_in *in);
 
 /* ---- sacct_line.c ---- */
 extern const char *const sacct_column_names[COLUMN_COUNT];
+/* Has the heading one of that name? */
 bool sacct_has_column(const struct sacct_in *in, enum sacct_column column);
 struct sacct_line {
     const char *of[COLUMN_COUNT]; /* "" where there is none */
@@ -128,18 +130,22 @@ bool sacct_state(const char *cell, int32_t *ret, uint32_t *ret_by_plus1);
 /* "1.50G", "1024K", "512" to bytes. */
 bool sacct_bytes(const char *cell, int64_t *ret);
 struct sacct_tres {
-    int64_t cpu, mem_mib, node, billing_plus1;
-    const char *gres; /* "gpu:v100=4,nic=2" */
+    int64_t cpu, mem_mib, node, billing_plus1; /* 0 = not told, as of all but billing_plus1 */
+    const char *gres;                          /* "gpu:v100=4,nic=2" */
 };
+/* "cpu=4,mem=8G,node=1,billing=4,gres/gpu=2"; kinds that are not counted here are passed over.
+ * False: a number is none, or too large. */
 bool sacct_tres(const char *cell, struct arena *a, struct sacct_tres *ret);
 /* "12", "12_3", "12_[4-9]", "12+1", each with ".batch", ".0" behind it. */
 struct sacct_id {
-    uint64_t id;
-    bool is_element, is_component, is_step;
+    uint64_t id;                            /* of the job, or of the array or heterogeneous job */
+    bool is_element, is_component, is_step; /* which of the next hold something */
     uint32_t element, component;
     const char *waiting; /* "4-9" of "12_[4-9]"; NULL = none */
     int64_t step;
 };
+/* "12", "12_3", "12_[4-9%2]", "12+1", each with or without ".batch" or ".0" behind it. False:
+ * anything else. */
 bool sacct_id(const char *cell, struct arena *a, struct sacct_id *ret);
 
 #endif

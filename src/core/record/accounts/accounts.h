@@ -17,8 +17,8 @@ struct assocrec {
 };
 
 struct qosrec {
-    struct qos q; /* texts interned */
-    limit_list limit;
+    struct qos q;     /* texts interned */
+    limit_list limit; /* in the order of kinds */
     /* With the flag Relative what its limits are worth, in their order (relative.c); else none */
     VEC(int64_t) worth;
 };
@@ -28,6 +28,7 @@ struct qosrec {
 
 /* Empty books; nothing is stored yet. Freed with accounts_free, whose texts the pool frees. */
 void accounts_init(struct core *c);
+/* At the end of the controller; arrays of core_load_packed in one piece each. */
 void accounts_free(struct core *c);
 /* A stored row; of what carries limits before the limits. */
 void accounts_load(struct core *c, enum store_table table, const void *record);
@@ -86,6 +87,7 @@ uint32_t accounts_next_id(struct core *c, enum store_table table);
 /* Stores it under a number and time of now. */
 void transaction_put(struct core *c, struct transaction *t);
 void accounts_journal(struct core *c); /* opens it */
+/* Records changed since the request began; 0 = none, or no request is at work. */
 size_t accounts_journaled(const struct core *c);
 void accounts_keep(struct core *c); /* to the store */
 void accounts_undo(struct core *c); /* all is as it was when the journal was opened */

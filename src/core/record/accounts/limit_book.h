@@ -24,9 +24,11 @@ const struct limit *limit_own(const limit_list *l, enum resource_limit what, con
 /* `struct limit_walk w = {0}; while ((list = limits_next(c, &w)))`: the lists of all associations,
  * then of all QOS. */
 struct limit_walk {
-    struct map_walk owner;
+    struct map_walk owner; /* of associations, then of QOS */
     bool of_qos;
 };
+/* Those of associations, then of QOS, each list once; NULL = that was all. `w` is zeroed before the
+ * first call. */
 const limit_list *limits_next(const struct core *c, struct limit_walk *w);
 
 #endif

@@ -7,12 +7,12 @@
 
 /* AccountingStorageEnforce: each word brings those it builds upon. */
 bool enforces_associations(const struct core *c);
-bool enforces_limits(const struct core *c);
-bool enforces_qos(const struct core *c);
+bool enforces_limits(const struct core *c); /* limits, safe or all */
+bool enforces_qos(const struct core *c);    /* qos or all */
 
 /* Whose job it is, and where it would run. */
 struct limit_subject {
-    const char *user, *account, *qos, *partition;
+    const char *user, *account, *qos, *partition; /* names; NULL = none */
 };
 /* `partition` is where it would run, one of its own; NULL = that does not matter. The texts are the
  * record's. */
@@ -20,7 +20,7 @@ struct limit_subject limits_subject(const struct jobrec *r, const char *partitio
 
 /* A limit of a subject, and who carries it: one of the two. */
 struct limit_hit {
-    const struct limit *l;
+    const struct limit *l; /* the book's */
     const struct assocrec *assoc;
     const struct qosrec *qos;
     int64_t value; /* the limit's, or what its percent makes */
@@ -92,13 +92,13 @@ bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t
                  struct str *detail);
 /* Jobs that are there, elements of arrays each. Texts interned. */
 struct live_count {
-    const char *account, *user, *qos, *partition;
-    uint64_t jobs;
+    const char *account, *user, *qos, *partition; /* interned */
+    uint64_t jobs;                                /* elements of arrays each */
 };
 
 /* Jobs that are there, counted once for all that may be asked: who asks of many limits. */
-struct live_sums; /* opaque */
-struct live_sums *live_sums_new(void);
+struct live_sums;                      /* opaque */
+struct live_sums *live_sums_new(void); /* empty */
 /* Adds at most *most kinds of jobs from `w` on, which is zeroed before the first call, and takes
  * them off it; true: all are in. */
 bool live_sums_go(struct live_sums *s, const struct core *c, struct map_walk *w, size_t *most);

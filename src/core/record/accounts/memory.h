@@ -8,9 +8,10 @@
 void *account_block_new(struct core *c, enum account_block_of of, size_t n, size_t size);
 /* Frees a record or limit, unless it lies among others that came at once. */
 void account_memory_free(struct core *c, void *p);
+/* Is it memory of its own, to be freed, and not a piece of a block that was loaded? */
 bool limit_list_is_own(const struct core *c, const limit_list *list);
 /* Before something is put into it: a list that lies among others gets memory of its own. */
 void limit_list_own(struct core *c, limit_list *list);
-void accounts_blocks_free(struct core *c);
+void accounts_blocks_free(struct core *c); /* when nothing points into them any more */
 
 #endif

@@ -33,8 +33,10 @@ enum job_reason minutes_alone(const struct core *c, const struct jobrec *r, cons
  * the planner would start it the same way again. */
 struct minutes_start {
     struct jobrec *r;
-    const struct plan_start *s;
+    const struct plan_start *s; /* where it would start, and when */
 };
+/* May these start together (a job, or components)? Else each of them is told the reason and why in
+ * words. */
 bool minutes_start(struct core *c, const struct minutes_start *start, size_t n);
 /* The limit that a running job has to end for; NULL: none. `detail` gets a sentence. */
 bool minutes_exhausted(const struct core *c, const struct jobrec *r, struct str *detail);

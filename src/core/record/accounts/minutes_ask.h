@@ -9,8 +9,8 @@ struct minutes_ask {
     const struct core *c;
     const struct limit_hit *h;
     const struct limit_subject *who;
-    int64_t unit; /* a resource × minute, in units of use.h */
-    int64_t most, used, promised;
+    int64_t unit;                 /* a resource × minute, in units of use.h */
+    int64_t most, used, promised; /* in units of use.h, as `used` and `promised` */
     bool counts_used, safe;
 };
 
@@ -42,8 +42,10 @@ bool minutes_held_from(const struct core *c, const struct jobrec *r, const char 
 /* What runs of those that a limit is counted for, and when there is room for how much: by limit and
  * whom it is counted for, good as long as the sums. NULL: there are no limits in minutes. */
 struct minutes_room {
-    void (*drop)(struct minutes_room *room);
+    void (*drop)(struct minutes_room *room); /* frees it, with what stands behind it */
 };
+/* By the key of the limit, what is left; NULL where nothing is counted. The book's, until the next
+ * change. */
 struct map_str *minutes_rooms(const struct core *c);
 
 #endif

@@ -7,17 +7,20 @@
 
 /* `peer` NULL: who asks is not known, and sees what is nobody's in particular. */
 bool may_see_job(const struct core *c, const struct peer *peer, uint32_t uid, const char *account);
+/* operators alone with PrivateData=nodes */
 bool may_see_nodes(const struct core *c, const struct peer *peer);
+/* likewise with =partitions */
 bool may_see_partitions(const struct core *c, const struct peer *peer);
 /* Of who asks, for all reservations of an answer; `peer` must outlive it. */
 struct resv_sight {
-    const struct peer *peer;
-    bool all;
+    const struct peer *peer;   /* NULL = not known */
+    bool all;                  /* not private, or an operator */
     VEC(const char *) account; /* that the user is in */
 };
 /* Freed by resv_sight_close. Where they are private, a peer that is not known (NULL) sees none. */
 struct resv_sight resv_sight_open(const struct core *c, const struct peer *peer);
-void resv_sight_close(struct resv_sight *s);
+void resv_sight_close(struct resv_sight *s); /* the list of accounts */
+/* who may use it, as a user, by a group or an account, sees it */
 bool may_see_reservation(const struct resv_sight *s, const struct reservation *r);
 /* Who the user is, what he may, and in which accounts. `account`: as a member of it; NULL = in
  * any. */

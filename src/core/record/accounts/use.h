@@ -21,18 +21,19 @@ struct userec {
     int64_t wall_ms;     /* wall clock time */
     int64_t loaded_us;   /* of a stored row: decayed until then */
     bool own;            /* charged itself, and stored; else the sum of those below it */
-    bool unsaved;
+    bool unsaved;        /* its row is made when the event ends */
 };
 
 /* ---- use.c ---------------------------------------------------------------------------------- */
 void uses_init(struct core *c);
-void uses_free(struct core *c);
+void uses_free(struct core *c);      /* at the end of the controller */
 void uses_know_tres(struct core *c); /* the resources that there are changed */
+/* a stored row: "assoc/12" or "qos/3"; one of another form is passed over */
 void uses_load(struct core *c, const struct use_row *row);
 void uses_restore(struct core *c);             /* when all rows are loaded and usage.at_us stands */
 void uses_save(struct core *c);                /* rows that changed in this step */
 void uses_move(struct core *c, int64_t by_us); /* the clock was set */
-uint64_t use_key(enum limit_owner owner, uint32_t id);
+uint64_t use_key(enum limit_owner owner, uint32_t id); /* of maps: the owner in the upper half */
 /* NULL = nothing was used. */
 const struct userec *use_find(const struct core *c, enum limit_owner owner, uint32_t id);
 /* As use_of, of a record at hand; u NULL = nothing was used. */
@@ -65,8 +66,9 @@ void uses_forget(struct core *c, enum limit_owner owner, uint32_t id);
 bool uses_decay(struct core *c, int64_t from_us, int64_t until_us);
 /* The tree changed. */
 void uses_sum(struct core *c);
-/* How long the run may still go on by its limit; USE_LONG without one. */
 #define USE_LONG (INT64_C(365) * 24 * 3600 * USEC_PER_SEC)
+/* How long the run may still go on by its limit: 0 = past it, USE_LONG without one; time suspended
+ * is no time. */
 int64_t use_left_us(const struct jobrec *r, int64_t now_us);
 /* The use factor of a run's QOS, in millionths. */
 int64_t use_factor_e6(const struct core *c, const struct jobrec *r);
@@ -79,6 +81,7 @@ size_t use_qos(const struct core *c, const struct jobrec *r, const char *partiti
  * userec by use_key, freed with use_promised_free. Of at most *most jobs from `w` on, which is
  * zeroed before the first call, a part at a time; true: of all. */
 struct map_u64 *use_promised_new(void);
+/* True: all are in; false: *most were looked at. */
 bool use_promised_go(const struct core *c, int64_t now_us, struct map_u64 *m, struct map_walk *w,
                      size_t *most);
 /* Of one job more; of what does not run nothing. */
@@ -107,14 +110,14 @@ void fairshare_watch_all(struct core *c);
 int64_t fairshare_of(const struct assocrec *r);
 
 /* ---- fairshare_view.c ----------------------------------------------------------------------- */
-struct fair_reading; /* opaque */
-struct fair_reading *fair_reading_new(const struct core *c);
+struct fair_reading;                                         /* opaque */
+struct fair_reading *fair_reading_new(const struct core *c); /* As the tree is now; not NULL. */
 /* All associations that are not removed and that are wanted (ctx: the view's), parents first; the
  * root always. So much of it as `most` rows cost; true: there is more. Each row is as it was when
  * the tree was looked at. */
 bool fair_reading_go(struct fair_reading *f, int64_t now_us,
                      bool (*wanted)(void *ctx, const struct assoc *a), const struct view *v,
                      size_t most);
-void fair_reading_free(void *reading);
+void fair_reading_free(void *reading); /* a fair_reading; of that type, as a view's `free` has it */
 
 #endif

@@ -16,6 +16,7 @@ struct triggerrec *trigger_keep(struct core *c, const struct trigger *row);
 void trigger_pull(struct core *c, struct triggerrec *t, int64_t collect_us);
 /* The same at once, with a word of what happened, which is told once. */
 void trigger_pull_word(struct core *c, struct triggerrec *t, const char *word);
+/* Its row as it is now, with what has happened so far. */
 void trigger_save(struct core *c, struct triggerrec *t);
 /* Appends what its program is told. */
 void trigger_what_add(const struct core *c, const struct triggerrec *t, struct str *out);

@@ -7,11 +7,11 @@
 #include "model/message.h"
 
 struct account_step {
-    struct core *c;
-    struct arena *a; /* of the turn */
-    const struct account_change *ch;
-    VEC(struct account_changed) changed;
-    const char *detail;
+    struct core *c;                      /* the core of this turn */
+    struct arena *a;                     /* of the turn */
+    const struct account_change *ch;     /* the change at hand, of a request that may have many */
+    VEC(struct account_changed) changed; /* what the answer says was done */
+    const char *detail;                  /* why it was refused; in `a`; NULL = it was not */
 };
 
 /* Returns `refusal`, with the sentence. */
@@ -25,6 +25,7 @@ void change_did(struct account_step *g, enum account_verb verb, enum account_nou
 /* What `list` has and `words` has not, NULL if that is nothing; `list`, and behind it what `words`
  * has beside. */
 const char *words_without(struct account_step *g, const char *list, const char *words);
+/* The same with them; a word that is there is not put twice. */
 const char *words_with(struct account_step *g, const char *list, const char *words);
 
 /* Sets the fields that the change names. */
@@ -44,24 +45,36 @@ void change_limits_lift(struct account_step *g, limit_list *list);
 
 /* The deeds: each does to one thing, which `asked` names, what g->ch says. */
 enum refusal change_account_add(struct account_step *g, const struct account *asked);
+/* refused: there is none of that name */
 enum refusal change_account_modify(struct account_step *g, const struct account *asked);
+/* With its place in the tree and all below it; root stays. */
 enum refusal change_account_remove(struct account_step *g, const struct account *asked);
+/* One that is there is left as it is. Refused: no account is to be his default, or it is none. */
 enum refusal change_user_add(struct account_step *g, const struct account_user *asked);
+/* Refused: there is none of that name, or the new default is no account of his. Renames, too. */
 enum refusal change_user_modify(struct account_step *g, const struct account_user *asked);
 /* The user `as`, who is there, has the name `to` from now on, wherever the name stands. */
 enum refusal change_user_rename(struct account_step *g, const struct account_user *as,
                                 const char *to);
+/* With all his associations and what he coordinates; root stays. */
 enum refusal change_user_remove(struct account_step *g, const struct account_user *asked);
+/* What was removed before comes back under its old number, with what it used. */
 enum refusal change_assoc_add(struct account_step *g, const struct assoc *asked);
+/* refused: there is none */
 enum refusal change_assoc_modify(struct account_step *g, const struct assoc *asked);
 /* It and all below it. */
 enum refusal change_assoc_remove(struct account_step *g, struct assocrec *top, bool check_default);
+/* g->ch->verb says whether asked->user becomes one of asked->account or ceases to be */
 enum refusal change_coordinator_change(struct account_step *g, const struct assoc *asked);
+/* As change_assoc_add; one that is there is left as it is. */
 enum refusal change_qos_add(struct account_step *g, const struct qos *asked);
+/* Refused: there is none, or two would preempt each other in a circle. */
 enum refusal change_qos_modify(struct account_step *g, const struct qos *asked);
 /* Whoever's QOS the request changed may use what is his default now. */
 enum refusal change_defaults_check(struct account_step *g, const struct msg_change_accounts *m);
+/* It goes from whatever lists it stands in, with its limits; its number stays, for what is past. */
 enum refusal change_qos_remove(struct account_step *g, const struct qos *asked);
+/* added or removed; a key of that name and user that is there, or is not, is no error */
 enum refusal change_wckey_change(struct account_step *g, const struct wckey *asked);
 
 #endif

@@ -8,14 +8,14 @@
 /* A job that may come of it, or an array. */
 struct draft {
     struct job_spec spec; /* texts of the request, or of the arena */
-    struct idset ids;
-    uint32_t limit;
+    struct idset ids;     /* of an array: its indexes */
+    uint32_t limit;       /* of an array: how many may run at once */
 };
 
 struct submission {
-    const struct msg_submit *m;
+    const struct msg_submit *m; /* borrowed until it is closed */
     struct draft *draft;
-    size_t n;
+    size_t n;           /* components, 1 of a plain job */
     struct str warning; /* for the user */
     struct str detail;  /* why not */
 };

@@ -67,7 +67,7 @@ struct amd_process {
     uint32_t device; /* its place here */
     pid_t pid;
     bool has_bytes;
-    uint64_t bytes;
+    uint64_t bytes; /* of memory of the device */
 };
 typedef VEC(struct amd_process) amd_process_vec;
 
@@ -86,7 +86,7 @@ extern const struct amd_source amd_by_kernel, amd_by_rsmi;
 /* A device and what is asked of it on a thread of its own. */
 struct amd_asked {
     const struct amd *amd;
-    uint32_t at;
+    uint32_t at; /* which of the devices */
     bool errors_too;
     struct amd_now fresh; /* of the thread, while it is busy */
     struct amd_now now;
@@ -98,13 +98,13 @@ struct amd {
     const struct amd_source *source;
     struct rsmi rsmi; /* of amd_by_rsmi */
     struct amd_device device[AMD_DEVICES_MAX];
-    uint32_t n;
+    uint32_t n;              /* of `device` */
     struct amd_asked *asked; /* one a device */
     struct bounded *thread;  /* for what is asked of all */
     struct str why;          /* of `find` */
     amd_process_vec fresh, process;
     bool fresh_ok;
-    int64_t wait_ms;
+    int64_t wait_ms; /* how long a call may take */
 };
 
 /* The file that is there where the driver is. */

@@ -9,7 +9,7 @@
 
 struct bounded; /* opaque: one such thread, which does one thing at a time */
 
-struct bounded *bounded_new(void);
+struct bounded *bounded_new(void); /* no call is under way */
 /* NULL is fine. One that does not come back is left behind, with what it was given. */
 void bounded_free(struct bounded *b);
 /* Has fn(ctx) called. False: it still is at what it began before, or no thread can be had. What ctx

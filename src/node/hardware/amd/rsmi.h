@@ -21,7 +21,7 @@ struct rsmi_process {
     uint32_t cu_occupancy;
 };
 struct rsmi_errors {
-    uint64_t correctable, uncorrectable;
+    uint64_t correctable, uncorrectable; /* of memory, since the driver came up */
 };
 
 /* X(member, must, symbol, parameters); all answer 0 for success. */
@@ -52,7 +52,7 @@ struct rsmi_errors {
 // clang-format on
 
 struct rsmi {
-    void *library;
+    void *library;  /* NULL = it is not there */
     char path[256]; /* of it */
 #define X(member, must, symbol, parameters) int(*member) parameters;
     RSMI_FUNCTIONS(X)
@@ -61,6 +61,6 @@ struct rsmi {
 
 /* False, with why, if there is no such library, or it cannot be used. */
 bool rsmi_open(struct rsmi *r, struct str *why);
-void rsmi_close(struct rsmi *r);
+void rsmi_close(struct rsmi *r); /* nothing where it was never opened */
 
 #endif

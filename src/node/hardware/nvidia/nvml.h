@@ -14,10 +14,10 @@
 typedef void *nvml_device;
 
 struct nvml_memory {
-    unsigned long long total, free, used;
+    unsigned long long total, free, used; /* bytes */
 };
-struct nvml_process { /* of the versions 2 and 3 */
-    unsigned pid;
+struct nvml_process {              /* of the versions 2 and 3 */
+    unsigned pid;                  /* as this host numbers them */
     unsigned long long used_bytes; /* all ones: not known */
     unsigned gpu_instance, compute_instance;
 };
@@ -33,7 +33,7 @@ struct nvml_attributes { /* of a MIG instance */
 };
 struct nvml_process_use { /* of the time since the sample before */
     unsigned pid;
-    unsigned long long at_us;
+    unsigned long long at_us;               /* wall clock */
     unsigned gpu, memory, encoder, decoder; /* percent */
 };
 struct nvml_use {
@@ -41,7 +41,7 @@ struct nvml_use {
 };
 struct nvml_event {
     nvml_device device;
-    unsigned long long type, data;
+    unsigned long long type, data; /* bits */
     unsigned gpu_instance, compute_instance;
 };
 
@@ -58,7 +58,7 @@ struct nvml_gpm_metric {
 };
 struct nvml_gpm {
     unsigned version, n; /* version 1 */
-    void *older, *newer;
+    void *older, *newer; /* two samples: the metric is between them */
     struct nvml_gpm_metric metric[NVML_GPM_PLACES];
 };
 

@@ -13,7 +13,7 @@
 #include "node/shepherd/tasks/set.h"
 
 struct file_writer {
-    pid_t pid;
+    pid_t pid; /* 0 = it has ended */
     int lines; /* the shepherd's end of the pipe; does not block */
     int said; /* one int for each of its readers: 0 = open, or errno; its end: the writer is gone */
     struct file_writer *next;

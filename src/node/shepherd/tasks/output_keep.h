@@ -9,7 +9,7 @@
 
 struct output_kept; /* opaque */
 
-struct output_kept *output_keep_new(void);
+struct output_kept *output_keep_new(void); /* nothing is kept */
 /* Copies it; what is older goes when there is no room. */
 void output_keep_add(struct output_kept *k, const struct msg_stream_data *m);
 /* All of it, oldest first. */

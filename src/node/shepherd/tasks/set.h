@@ -24,19 +24,19 @@ struct task_file {
     int fd;                 /* then: to the writer; -1 = none, or it has all */
     struct file_turn *turn; /* while the tasks are forked; NULL = none */
     bool turn_first;
-    const char *path;
+    const char *path; /* as it was opened; NULL = no file */
     struct str begun; /* of a line, without its end yet */
     struct str late;  /* lines that it does not take yet */
 };
 
 struct task {
-    int32_t id;            /* number in the step */
-    const char *cpus;      /* NULL = those of the step */
-    const char *gpus;      /* NULL = those of the step */
-    const char *mem_nodes; /* NULL = any */
-    pid_t pid;             /* 0 = not started */
-    int status;
-    bool ended, told;
+    int32_t id;                /* number in the step */
+    const char *cpus;          /* NULL = those of the step */
+    const char *gpus;          /* NULL = those of the step */
+    const char *mem_nodes;     /* NULL = any */
+    pid_t pid;                 /* 0 = not started */
+    int status;                /* wait status, once it has ended */
+    bool ended, told;          /* `told`: and its command knows */
     int out_fd, err_fd, in_fd; /* ours; -1 = none (any more) */
     uint64_t in_done;          /* of the input, bytes written to it, or meant for another */
     bool in_end;               /* no more comes for it alone */
@@ -45,8 +45,8 @@ struct task {
 
 /* Input for one task alone (sattach --input-filter). */
 struct input_part {
-    uint64_t from, to;
-    int32_t task;
+    uint64_t from, to; /* bytes of the input */
+    int32_t task;      /* whose it is; below 0: of all */
 };
 
 struct task_set_ops {
@@ -62,14 +62,15 @@ struct task_set {
     int failure_fd; /* where its tasks' processes say why they could not be set up */
     const struct task_set_ops *ops;
     void *ctx;
-    struct task *task;
+    struct task *task; /* owned, of n */
     size_t n;
     struct stream stream[1 + FOLLOWERS_MAX]; /* the command's, then those of sattach */
-    size_t nstreams;
-    struct arena *arena;          /* of `what` */
-    struct msg_stream_tasks what; /* what runs */
-    bool ends;                    /* it was told to: its notices say so */
-    bool asked;                   /* for `what` */
+    size_t nstreams;                         /* in use */
+    struct arena *arena;                     /* of `what` */
+    struct msg_stream_tasks what;            /* what runs */
+    bool ends;                               /* it was told to: its notices say so */
+    bool asked;                              /* for `what` */
+    /* all tasks were started; the command's stream has gone */
     bool launched, owner_gone, singletons_checked;
     bool detached;            /* no command: the plan says what runs, files take what it writes */
     int64_t tell_at_us;       /* ends that are not told yet; 0 = there are none */
@@ -78,13 +79,13 @@ struct task_set {
     struct str input;         /* from byte input_from on */
     uint64_t input_from;
     bool input_end;
-    struct input_part *part; /* in order */
-    size_t nparts;
-    struct file_turn *turns; /* while the tasks are forked */
-    struct file_writer *writers;
-    bool writers_moved; /* took something since that was asked */
-    struct meet *meet;  /* tasks of an MPI program; NULL = are not */
-    int aborted_code;   /* it ended itself, with this exit code; 0 = did not */
+    struct input_part *part;     /* in order */
+    size_t nparts;               /* of `part` */
+    struct file_turn *turns;     /* while the tasks are forked */
+    struct file_writer *writers; /* processes that write output files; NULL = none */
+    bool writers_moved;          /* took something since that was asked */
+    struct meet *meet;           /* tasks of an MPI program; NULL = are not */
+    int aborted_code;            /* it ended itself, with this exit code; 0 = did not */
 };
 
 /* Reads the tasks from the plan and connects to the command. False: why. */
@@ -99,8 +100,9 @@ void task_set_follow(struct task_set *t, const char *address, const char *key);
  * where something else is waited for, task_set_let_go. */
 size_t task_set_wait_max(const struct task_set *t);
 size_t task_set_wait_for(struct task_set *t, struct pollfd *v);
+/* Reads outputs, writes input, sends; n must be task_set_wait_max. */
 void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n);
-void task_set_let_go(struct task_set *t);
+void task_set_let_go(struct task_set *t); /* sends it; whose stream has gone is noticed */
 
 /* A child ended: was it one of the tasks? Then task_set_tell_ends once all that ended are known,
  * and again at tell_at_us (unless 0): tasks that end at about the same time are told of
@@ -112,9 +114,10 @@ void task_set_tell_ends(struct task_set *t, bool oom, int64_t now_us);
 /* Is it a process that writes a file for us (file_writer.h)? Was it one, which has ended now? Does
  * any still run? Did one take something since that was asked? */
 bool task_set_writer_is(const struct task_set *t, pid_t pid);
+/* was it one that writes output files? */
 bool task_set_writer_reaped(struct task_set *t, pid_t pid);
-bool task_set_writes(const struct task_set *t);
-bool task_set_writers_moved(struct task_set *t);
+bool task_set_writes(const struct task_set *t);  /* is one alive? */
+bool task_set_writers_moved(struct task_set *t); /* since the last call */
 /* Are all tasks over (or will none ever run)? */
 bool task_set_over(const struct task_set *t);
 /* The wait status the step ends with: the highest exit code, else a signal. */
@@ -147,9 +150,11 @@ void terminal_size_set(int fd, int32_t rows, int32_t columns);
 /* task.c: in the new process of a task; descriptors are its own ends, groups_why is of
  * step_cgroup_fork. */
 struct task_ends {
-    int in, out, err, meet;
-    const char *terminal; /* NULL = none */
+    int in, out, err, meet; /* descriptors of the task's side; -1 = none */
+    const char *terminal;   /* NULL = none */
 };
+/* In the new process: binding, limits, user, environment, exec(3). `groups_why`: errno of its
+ * control groups, 0 = it is in them. What fails is told through failure_fd. */
 _Noreturn void task_exec(const struct task_set *t, const struct task *task, size_t local_id,
                          const struct task_ends *ends, int groups_why);
 

@@ -15,29 +15,29 @@
 
 /* Sums that only grow, over a task's processes. */
 struct use_sums {
-    int64_t cpu_us, pages, read_bytes, write_bytes;
+    int64_t cpu_us, pages, read_bytes, write_bytes; /* all grow as long as it lives */
 };
 
 struct task_use {
     struct use_sums gone, live,
         most; /* of those that ended; of the sample at hand; both together, the most so far */
-    int64_t live_rss, live_vm, max_rss, max_vm;
+    int64_t live_rss, live_vm, max_rss, max_vm; /* bytes, now and at most */
 };
 
 struct account_child {
     pid_t pid;
-    size_t task;
+    size_t task; /* that it is of */
 };
 
 struct proc_account {
     struct task_use *use;
-    size_t n;
+    size_t n;                    /* tasks */
     struct account_child *child; /* our children of the last sample that are no tasks */
-    size_t nchildren;
+    size_t nchildren;            /* of `child` */
 };
 
-void account_open(struct proc_account *a, size_t ntasks);
-void account_close(struct proc_account *a);
+void account_open(struct proc_account *a, size_t ntasks); /* of nothing yet */
+void account_close(struct proc_account *a);               /* its lists; `a` may be opened again */
 
 /* A sample: begin, each process, end. */
 void account_begin(struct proc_account *a);

@@ -32,9 +32,11 @@ int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t
                     int64_t mem_mib, const int64_t *gres);
 /* What so much costs in the partition, in whole units. NULL = one that is not known: 1 a CPU. */
 struct cap_sums {
-    int64_t nodes, cpus, mem_mib;
-    const int64_t *gres; /* by dimension */
+    int64_t nodes, cpus, mem_mib; /* of a start, over all its nodes */
+    const int64_t *gres;          /* by dimension */
 };
+/* Billing units by the partition's weights: their sum, or the greatest (MAX_TRES); CPUs without
+ * weights. Never below 0. */
 int64_t cap_billing(const struct cluster *cl, const struct spart *part,
                     const struct cap_sums *sums);
 /* Behind a copy of `before` the caps that the job counts against, each once: *ret_n of them. */

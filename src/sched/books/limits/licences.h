@@ -7,7 +7,7 @@
 
 struct licence_list {
     struct lic_use *v; /* in the arena; each licence once */
-    size_t n;
+    size_t n;          /* in the order of the text */
 };
 
 /* "matlab:2,ansys" (NULL or "" = none). False at the first that is malformed, that the cluster does

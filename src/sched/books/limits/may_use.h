@@ -7,7 +7,7 @@
 #include "model/refusal.h"
 
 struct applicant {
-    uint32_t uid;
+    uint32_t uid;       /* whose job it is */
     const char *groups; /* names, comma-separated; NULL = not known: groups are not looked at */
 };
 

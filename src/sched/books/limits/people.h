@@ -9,8 +9,8 @@
 struct person *cluster_person(struct cluster *cl, uint32_t uid);
 /* What running work holds counts for its user. */
 void person_run(struct cluster *cl, struct run *r);
-void person_run_over(struct run *r);
-void people_free(struct cluster *cl);
+void person_run_over(struct run *r);  /* takes off what person_run added */
+void people_free(struct cluster *cl); /* at the end of the cluster */
 
 /* Of the whole cluster, the larger of its parts of all CPUs and all GPUs, in FACTOR_ONE-ths. */
 int64_t person_busy(const struct cluster *cl, const struct person *p);

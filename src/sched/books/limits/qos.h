@@ -11,8 +11,8 @@ struct sqos {
     char *preempt;    /* as it was told; NULL = nobody */
     bool known;       /* false: it went; the place stays */
     enum preempt_mode preempt_mode;
-    int64_t exempt_us, grace_us;
-    uint32_t over; /* bits of enum qos_over */
+    int64_t exempt_us, grace_us; /* runs so long before it must go, and then has so long to end */
+    uint32_t over;               /* bits of enum qos_over */
 };
 
 /* NULL = none of that name. */
@@ -25,6 +25,6 @@ static inline bool qos_may_exceed(const struct sqos *q, enum qos_over what)
 {
     return q && (q->over & what);
 }
-void qos_book_free(struct cluster *cl);
+void qos_book_free(struct cluster *cl); /* at the end of the cluster */
 
 #endif

@@ -10,14 +10,14 @@ struct victim {
     struct run *run;
     enum preempt_mode mode;
     int64_t lost; /* CPU seconds; with youngest_first seconds */
-    int64_t cpus;
+    int64_t cpus; /* that come free with it */
 };
 typedef VEC(struct victim) victims;
 
 /* Who wants room: a job, or all components of a heterogeneous one, which start together. */
 struct asker {
     struct pass *p;
-    const struct entry *e;
+    const struct entry *e; /* for whom room is made */
     const struct het *het; /* NULL = a job of one piece */
     u32_vec at;            /* nodes of the last placement that was tried */
 };
@@ -39,7 +39,7 @@ void victims_collect(const struct asker *a, victims *v);
 void lift(struct pass *p, struct victim *v);
 /* The victim has again what it had: it was lifted only to see whether that helps. */
 void put_back(struct pass *p, struct victim *v);
-void put_back_all(struct pass *p, victims *v);
+void put_back_all(struct pass *p, victims *v); /* they stay: their room is theirs again */
 /* Could it start now, with devices and sockets looked at? Fills a->at. */
 bool asker_fits(struct asker *a);
 /* Makes it so, by counts, for the rest of the pass. */

@@ -1,0 +1,255 @@
+/* Jobs whose nodes are gone, whose launches fail, and whose controller or store goes and comes back. */
+#include "core_help.h"
+
+/* ---- nodes ---- */
+
+static void a_node_that_is_gone_for_a_moment_loses_nothing(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    int n = job(id)->batch_host[1] - '0';
+    report(n, (struct msg_report){
+                  .kind = REPORT_STARTED, .job_id = id, .attempt = 1, .step_id = STEP_BATCH});
+    gone(n);
+    pass(30 * SEC);
+    struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
+    hello_holding(n, &held, 1);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(sent(FX_SEND, MSG_TERMINATE), 0);
+    assert_int_equal(sent(FX_SEND, MSG_LAUNCH), 0);
+    script_ends(id, 0);
+    assert_int_equal(state(id), JOB_COMPLETED);
+}
+
+static void a_launch_lost_on_its_way_is_sent_again(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    int n = job(id)->batch_host[1] - '0';
+    gone(n);
+    hello(n);
+    assert_int_equal(sent(FX_SEND, MSG_LAUNCH), 1);
+    assert_int_equal(job(id)->attempt, 1);
+}
+
+/* Its daemon waited for the prolog, and took along what it had in memory only. */
+static void a_script_that_a_daemon_had_not_begun_is_launched_again(void **unused)
+{
+    struct job_spec s = a_job("one");
+    s.requeue = NO;
+    uint64_t id = submit(s);
+    int n = job(id)->batch_host[1] - '0';
+    struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH, .unbegun = true};
+    for (int i = 0; i < 2; i++) {
+        gone(n);
+        hello_holding(n, &held, 1);
+        assert_int_equal(sent(FX_SEND, MSG_LAUNCH), 0);
+        gone(n);
+        hello(n);
+        assert_int_equal(sent(FX_SEND, MSG_LAUNCH), 1);
+        assert_int_equal(state(id), JOB_RUNNING);
+    }
+    held.unbegun = false;
+    gone(n);
+    hello_holding(n, &held, 1);
+    gone(n);
+    hello(n);
+    assert_int_equal(sent(FX_SEND, MSG_LAUNCH), 0);
+    assert_int_equal(state(id), JOB_NODE_FAIL);
+}
+
+static void a_node_gone_too_long_gives_its_jobs_to_others(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    int n = job(id)->batch_host[1] - '0';
+    const char *name = job(id)->batch_host;
+    gone(n);
+    pass(61 * SEC);
+    assert_int_equal(node(name)->state, NODE_DOWN);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(job(id)->attempt, 2);
+    assert_string_not_equal(job(id)->batch_host, name);
+    /* It comes back and still holds the former run: that is ended there. */
+    struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
+    hello_holding(n, &held, 1);
+    assert_int_equal(sent(FX_SEND, MSG_TERMINATE), 1);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(node(name)->state, NODE_UP);
+}
+
+static void a_launch_that_fails_is_tried_again_some_times(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    int tries = 0;
+    while (state(id) == JOB_RUNNING) {
+        const struct job *j = job(id);
+        assert_true(++tries < 20);
+        report(j->batch_host[1] - '0', (struct msg_report){.kind = REPORT_FAILED,
+                                                           .job_id = id,
+                                                           .attempt = j->attempt,
+                                                           .step_id = STEP_BATCH,
+                                                           .retry = true,
+                                                           .detail = "no home"});
+        report(j->batch_host[1] - '0',
+               (struct msg_report){.kind = REPORT_RELEASED, .job_id = id, .attempt = j->attempt});
+    }
+    assert_int_equal(state(id), JOB_PENDING);
+    assert_true(job(id)->spec.hold);
+    assert_int_equal(tries, 6);
+    assert_string_equal(job(id)->reason_detail, "no home");
+}
+
+/* As Slurm 22.05 does: what may not run again and could not be launched is cancelled; where the
+ * shepherd was lost before it began it is a failed node's. */
+static void a_launch_that_fails_once_and_for_all(void **unused)
+{
+    struct job_spec s = a_job("once");
+    s.requeue = NO;
+    for (int gone = 0; gone < 2; gone++) {
+        uint64_t id = submit(s);
+        assert_int_equal(state(id), JOB_RUNNING);
+        report(job(id)->batch_host[1] - '0', (struct msg_report){.kind = REPORT_FAILED,
+                                                                 .job_id = id,
+                                                                 .attempt = 1,
+                                                                 .step_id = STEP_BATCH,
+                                                                 .retry = true,
+                                                                 .gone = gone,
+                                                                 .detail = "no room"});
+        report(job(id)->batch_host[1] - '0',
+               (struct msg_report){.kind = REPORT_RELEASED, .job_id = id, .attempt = 1});
+        assert_int_equal(state(id), gone ? JOB_NODE_FAIL : JOB_CANCELLED);
+        assert_int_equal(job(id)->reason, gone ? REASON_NODE_DOWN : REASON_LAUNCH_FAILED);
+        assert_string_equal(job(id)->reason_detail, "no room");
+    }
+}
+
+/* ---- restarts ---- */
+
+static void a_restart_changes_nothing(void **unused)
+{
+    struct job_spec s = a_job("many");
+    s.array = "0-9%2";
+    submit(s);
+    uint64_t runs = submit(a_wide_job("runs"));
+    s = a_job("after");
+    s.dependency = arena_printf(w.a, "afterok:%llu", (unsigned long long)runs);
+    uint64_t after = submit(s);
+    s = a_job("held");
+    s.hold = true;
+    submit(s);
+    uint64_t done = submit(a_job("done"));
+    script_ends(done, 0);
+    uint64_t before = core_hash(w.c);
+    size_t rows = count((struct msg_query){.what = QUERY_JOBS, .states = "all"});
+    for (int n = 1; n <= 4; n++)
+        gone(n);
+    uint64_t without_nodes = core_hash(w.c);
+    assert_true(before != without_nodes);
+    restart(CONF);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "all"}), rows);
+    assert_int_equal(state(runs), JOB_RUNNING);
+    assert_int_equal(job(after)->reason, REASON_DEPENDENCY);
+    assert_int_equal(node(job(runs)->nodes)->alloc_cpus, 8);
+    int n = job(runs)->batch_host[1] - '0';
+    struct held held = {.job_id = runs, .attempt = 1, .step_id = STEP_BATCH};
+    hello_holding(n, &held, 1);
+    assert_int_equal(sent(FX_SEND, MSG_LAUNCH), 0);
+    script_ends(runs, 0);
+    assert_int_equal(state(runs), JOB_COMPLETED);
+    assert_int_equal(state(after), JOB_RUNNING);
+}
+
+static void nothing_starts_while_the_store_is_away(void **unused)
+{
+    struct job_spec s = a_job("one");
+    s.hold = true;
+    uint64_t id = submit(s);
+    step((struct event){.kind = EV_STORE_AWAY, .text = "disk full"});
+    assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_PENDING);
+    assert_int_equal(job(id)->reason, REASON_STORE_AWAY);
+    step((struct event){.kind = EV_STORE_BACK});
+    wake();
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
+/* It cannot be answered meanwhile, so its silence says nothing. */
+static void a_node_is_not_given_up_while_the_store_is_away(void **unused)
+{
+    uint64_t id = submit(a_job("runs"));
+    const char *name = job(id)->batch_host;
+    step((struct event){.kind = EV_STORE_AWAY, .text = "disk full"});
+    gone(name[1] - '0');
+    for (int i = 0; i < 5; i++)
+        pass(61 * SEC);
+    assert_int_equal(job(id)->attempt, 1);
+    assert_int_equal(node(name)->state, NODE_UP);
+    step((struct event){.kind = EV_STORE_BACK});
+    pass(50 * SEC);
+    assert_int_equal(job(id)->attempt, 1);
+    pass(61 * SEC);
+    assert_int_equal(node(name)->state, NODE_DOWN);
+    assert_int_equal(job(id)->attempt, 2);
+}
+
+static void equal_histories_give_equal_states(void **unused)
+{
+    uint64_t hash[2];
+    for (int k = 0; k < 2; k++) {
+        if (k)
+            world_open(CONF, 4);
+        for (int i = 0; i < 20; i++)
+            submit(i % 3 ? a_job("small") : a_wide_job("wide"));
+        pass(3 * MIN);
+        for (uint64_t id = 1; id <= 3; id++)
+            script_ends(id, 0);
+        cancel("7,9");
+        hash[k] = core_hash(w.c);
+        if (!k)
+            world_close();
+    }
+    assert_true(hash[0] == hash[1]);
+}
+
+/* A listing of all jobs in parts shows each once, though some end and some come in between. */
+static void a_listing_in_parts_shows_each_once(void **unused)
+{
+    struct msg_query q = {.what = QUERY_JOBS, .states = "all"};
+    struct rows r = {.what = QUERY_JOBS};
+    struct view view = {row_take, &r};
+    struct query_at at = {0};
+    struct str detail = STR_INIT;
+    struct job_spec spec = a_job("listed");
+    spec.hold = true;
+    for (int i = 0; i < 10; i++)
+        submit(spec);
+    int parts = 0;
+    do {
+        assert_int_equal(core_query_part(w.c, &q, &w.peer, w.now, &view, &detail, &at, 3),
+                         REFUSE_NONE);
+        if (parts++ == 1)
+            cancel("2,9"), submit(spec);
+    } while (at.more);
+    core_query_end(&at);
+    assert_int_equal(r.row.n, 11);
+    for (size_t i = 0; i < r.row.n; i++)
+        assert_int_equal(((const struct job *)r.row.v[i])->id, i + 1);
+    vec_done(&r.row);
+    str_done(&detail);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(a_listing_in_parts_shows_each_once),
+        STORY(a_node_that_is_gone_for_a_moment_loses_nothing),
+        STORY(a_launch_lost_on_its_way_is_sent_again),
+        STORY(a_script_that_a_daemon_had_not_begun_is_launched_again),
+        STORY(a_node_gone_too_long_gives_its_jobs_to_others),
+        STORY(a_launch_that_fails_is_tried_again_some_times),
+        STORY(a_launch_that_fails_once_and_for_all),
+        STORY(a_restart_changes_nothing),
+        STORY(nothing_starts_while_the_store_is_away),
+        STORY(a_node_is_not_given_up_while_the_store_is_away),
+        STORY(equal_histories_give_equal_states),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
