@@ -181,7 +181,7 @@ def aiida():
 
     until(state, "R")
     seen = records(run(f"qstat -f {job}"))[job]
-    same((seen["Job_Name"], seen["Resource_List.select"], seen["Rerunable"]), ("aiida-1", "2:ncpus=1", "False"))
+    same((seen["Job_Name"], seen["Resource_List.select"], seen["Rerunable"]), ("aiida-1", "1:ncpus=2:mpiprocs=2", "False"))
     run(f"qdel {job}")
     until(state, None)
 

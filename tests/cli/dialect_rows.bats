@@ -10,6 +10,7 @@ KillWait=1
 NodeName=n[1-2] CPUs=16 RealMemory=64000 Gres=gpu:2 Feature=bigmem,XeonA Virtual=YES
 NodeName=s1 CPUs=32 Sockets=2 CoresPerSocket=16 RealMemory=256000 Gres=gpu:4 Feature=power9 Virtual=YES
 PartitionName=workq Nodes=n[1-2],s1 Default=YES MaxTime=1-00:00:00
+PartitionName=endless Nodes=s1
 PartitionName=closed Nodes=s1 AllowGroups=nobody-is-in-it
 END
 }
@@ -131,10 +132,10 @@ over() { [ "$(qstat -x "$1" | tail -1 | awk '{print $5}')" = F ]; }
 
 @test "bqueues -u: the queues a user may use; showstart: when what waits is planned to start" {
     if [ "$(id -u)" = 0 ]; then
-        [ "$(bqueues -u nobody -noheader | awk '{print $1}' | tr '\n' ' ')" = "workq " ]
+        [ "$(bqueues -u nobody -noheader | awk '{print $1}' | tr '\n' ' ')" = "workq endless " ]
     fi
     bqueues -u "$(id -un)" -noheader | grep -q '^workq '
-    [ "$(bqueues -u all -noheader | wc -l)" = 2 ]
+    [ "$(bqueues -u all -noheader | wc -l)" = 3 ]
     run -255 --separate-stderr bqueues -u nobody-of-that-name
     [ "$stderr" = "nobody-of-that-name: No such user" ]
     held -J later
@@ -238,8 +239,59 @@ END
     queued -N two
     run -188 --separate-stderr qalter -W umask=22 "$id"
     [[ "$stderr" == "qalter: -W umask is not supported: it is of the submission"* ]]
-    run -2 --separate-stderr qalter -t 1-3 "$id"
-    [[ "$stderr" == *"illegal -t value: 1-3"* ]]
+    run -2 --separate-stderr qalter -t x "$id"
+    [[ "$stderr" == *"illegal -t value: x"* ]]
+    qdel "$id"
+}
+
+@test "qdel, qhold, qrls and qalter -t of Torque: these elements of an array, the others stay" {
+    queued -J 0-9
+    states() { squeue -h -r -j "$id" -o '%K %r' | sort -n | awk '{print $1 ($2 == "JobHeldUser" ? "h" : "")}' | tr '\n' ' '; }
+    qdel -t 7-9 "$id[]"
+    eventually [ "$(qstat -t "$id[]" | tail -n +4 | wc -l)" = 7 ]
+    qrls -t 1,3-4 "$id[].head"
+    [ "$(states)" = "0h 1 2h 3 4 5h 6h " ]
+    qhold -t 5 "$id"
+    qalter -t 5,6 -N other -l walltime=10:00 "$id[]"
+    [ "$(squeue -h -r -j "$id" -o '%K %j %l' | sort -n | tr '\n' ';')" = "0 STDIN 1-00:00:00;1 STDIN 1-00:00:00;2 STDIN 1-00:00:00;3 STDIN 1-00:00:00;4 STDIN 1-00:00:00;5 other 10:00;6 other 10:00;" ]
+    run -2 --separate-stderr qdel -t x "$id[]"
+    [ "$stderr" = "qdel: illegal -t value: x; elements are needed: 1-3,7" ]
+    run -153 --separate-stderr qdel -t 77 "$id[]"
+    qdel "$id[]"
+}
+
+@test "qstat -f: a chunk has a place of its own, with what it has; properties; chunks of one host stay there" {
+    lines() { qstat -f "$id" | tr -d '\n\t' | sed 's/    /\n/g' | sed -n "s/^$1 = //p"; }
+    starts() {
+        id=$(qsub "$@" <<< 'sleep 100')
+        id=${id%%[.[]*}
+        wait_state "$id" RUNNING
+    }
+    starts -l select=2:ncpus=4:mem=1gb:ngpus=1:bigmem=True
+    [[ "$(lines exec_host)" =~ ^(n[12])/0\*4\+n[12]/[01]\*4$ ]]
+    [[ "$(lines exec_vnode)" == "(n"[12]":ncpus=4:mem=1048576kb:ngpus=1)+(n"[12]":ncpus=4:mem=1048576kb:ngpus=1)" ]]
+    [ "$(lines Resource_List.select)" = "2:ncpus=4:mem=1gb:ngpus=1:bigmem=True" ]
+    qdel "$id"
+    starts -l nodes=2:ppn=2:bigmem:gpus=1
+    [ "$(lines exec_host)" = "n1/0*2+n2/0*2" ]
+    [ "$(lines Resource_List.select)" = "2:ncpus=2:mpiprocs=2:ngpus=1:bigmem=True" ]
+    qdel "$id"
+    starts -l select=1:ncpus=4:host=n1+2:ncpus=2:host=n1
+    [ "$(lines exec_host)" = "n1/0*4+n1/1*4" ]
+    qdel "$id"
+    starts -l select=2:ncpus=4:mpiprocs=2:host=s1
+    [[ "$(lines exec_host)" != *n* ]]
+    [ "$(shown NumNodes) $(shown NumTasks)" = "1 4" ]
+    qdel "$id"
+    run ! --separate-stderr qsub -l select=2:host=s1,place=scatter <<< true
+    [[ "$stderr" == *"2 chunks of host=s1 cannot have a node each"* ]]
+    sed -i '1i PbsFlavour=torque' "$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    starts -l nodes=2:ppn=2:bigmem:gpus=1
+    [ "$(lines Resource_List.nodes)" = "2:ppn=2:gpus=1:bigmem" ]
+    [ "$(lines exec_host)" = "n1/0-1+n2/0-1" ]
+    sed -i '/^PbsFlavour/d' "$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
     qdel "$id"
 }
 
@@ -352,6 +404,12 @@ END
     [ "$(qselect -N late -ts.gt.202001010000)" = "" ]
     run -2 --separate-stderr qselect -tm.gt.204001010000
     [[ "$stderr" == *"a, c, e, q, s and t are known"* ]]
+    # A job without a limit has no walltime: nothing holds of it.
+    local none
+    none=$(qsub -h -q endless -N none <<< true)
+    [ "$(qselect -N none -l walltime.gt.1:00:00)$(qselect -N none -l walltime.lt.1:00:00)" = "" ]
+    [ "$(qselect -N none -l ncpus.ge.1)" = "$none" ]
+    qdel "$none"
     run -2 --separate-stderr qselect -p many
     [[ "$stderr" == *"-1024 to 1023 is allowed"* ]]
     qdel "$early" "$late"
@@ -372,7 +430,7 @@ END
     [ "$(tr '\n' ' ' < parts.o)" = "4 line 0 line 1 line 2 line 3 gpu 0 of 2 " ]
     [ "$(qstat -x | grep -c parts)" = 1 ]
     qstat -xf "$id" > parts.f
-    grep -q 'Resource_List.select = 2:ncpus=8+2:ncpus=1$' parts.f
+    grep -q 'Resource_List.select = 2:ncpus=8:mem=1gb+1:ncpus=2:mpiprocs=2:ngpus=1$' parts.f
     grep -q 'Resource_List.ncpus = 18' parts.f
     grep -q 'Resource_List.ngpus = 1' parts.f
     [ "$(bjobs -a -noheader -o slots "$id")" = 4 ]

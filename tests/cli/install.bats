@@ -53,6 +53,15 @@ setup() { cd "$WORK" || exit 1; }
     (eval "$(remuda env --dialects lsf)"; grep -qx "LSF_UNIT_FOR_LIMITS=KB" "$LSF_ENVDIR/lsf.conf" && [ -x "$LSF_BINDIR/bsub" ] && [ -d "$LSF_SERVERDIR" ])
 }
 
+@test "remuda env: an interactive bash has completion, where it is installed; other shells are told nothing of it" {
+    mkdir -p "$PREFIX/bin"
+    cp "$(readlink -f "$(command -v remuda)")" "$PREFIX/bin/remuda"
+    run -0 --separate-stderr env -i PATH=/usr/bin:/bin HOME="$HOME" bash --norc -ic 'eval "$('"$PREFIX"'/bin/remuda env)"; complete -p sbatch'
+    [ "$output" = "complete -F _remuda_complete sbatch" ]
+    run -0 env -i PATH=/usr/bin:/bin HOME="$HOME" sh -c 'eval "$('"$PREFIX"'/bin/remuda env)"; echo "$PATH"'
+    [ "$output" = "$PREFIX/bin:/usr/bin:/bin" ]
+}
+
 @test "a command that is not there has its name, and says what is there instead" {
     local name n=0
     for name in $(comm -13 <(remuda commands | sort) <(remuda commands all | sort)); do

@@ -134,7 +134,7 @@ $id[2].head X" ]
     run -0 qstat -f -1 "$id"
     grep -qx "    exec_host = n1/0\*4+n2/0\*4" <<< "$output"
     grep -qx "    exec_vnode = (n1:ncpus=4:mem=1048576kb)+(n2:ncpus=4:mem=1048576kb)" <<< "$output"
-    grep -qx "    Resource_List.select = 2:ncpus=4:mpiprocs=1" <<< "$output"
+    grep -qx "    Resource_List.select = 2:ncpus=4:mpiprocs=1:mem=1gb" <<< "$output"
     grep -qx "    Variable_List = PBS_O_LOGNAME=$(id -un),PBS_O_HOST=.*,PBS_O_QUEUE=workq,A=1,B=two" <<< "$output"
     grep -qE "^    comment = Job run at .* on \(n1:ncpus=4:mem=1048576kb\)\+\(n2:ncpus=4:mem=1048576kb\)$" <<< "$output"
     [ "$(qstat -f -F json "$id" | python3 -c 'import json,sys; j = list(json.load(sys.stdin)["Jobs"].values())[0]; print(j["Variable_List"]["A"], j["Variable_List"]["B"], j["Resource_List"]["place"])')" = "1 two scatter" ]

@@ -196,3 +196,12 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
     grep -q "remuda.db, which has everybody's scripts and environments in it, could be read by others (mode 0644): it is 0600 now" "$REMUDA_STATE/log/controller.log"
     rm "$REMUDA_STATE/remuda.db.yesterday"
 }
+
+@test "a partition whose QOS nobody made is named by remuda status, until it is there" {
+    reconfigured "PartitionName=limited Nodes=ALL QOS=nowhere"
+    remuda status | grep -q "partition limited has QOS=nowhere, and there is no such QOS: its limits do not hold until .sacctmgr add qos nowhere."
+    sacctmgr -i -Q add qos nowhere
+    ! remuda status | grep -q nowhere
+    reconfigured
+    sacctmgr -i -Q delete qos nowhere
+}

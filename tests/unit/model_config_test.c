@@ -273,6 +273,7 @@ static void test_the_cluster_says_what_gpus_bring(void **state)
     assert_null(p[1].def_cpu_per_gpu_types);
     assert_int_equal(p[1].def_mem_per_gpu_mib, 500);
     assert_string_equal(p[2].def_cpu_per_gpu_types, "v100=5");
+    assert_string_equal(c->settings.job_defaults, "DefCpuPerGPU=2,a100:16,DefMemPerGPU=1000");
     assert_int_equal(p[2].def_mem_per_gpu_mib, 1000);
     assert_error("DefMemPerGPU=x\n", "remuda.conf:1: DefMemPerGPU: ", "x");
 }

@@ -165,6 +165,21 @@ static void lsf_print(const struct env_line *o, struct arena *a)
     }
 }
 
+/* Of an interactive bash, where it is installed: bash looks beside commands for it, but of old
+ * releases in the system's directories alone. */
+static void completion_print(struct arena *a)
+{
+    const char *file =
+        arena_printf(a, "%s/../share/bash-completion/completions/remuda", program_dir(a));
+    char *full = realpath(file, NULL);
+    if (full) {
+        fputs("[ -z \"${BASH_VERSION-}\" ] || [ -z \"${PS1-}\" ] || . ", stdout);
+        quoted_print(full);
+        putchar('\n');
+    }
+    free(full);
+}
+
 static void env_print(const struct env_line *o, struct arena *a)
 {
     const char *state_dir = o->state_dir;
@@ -179,6 +194,7 @@ static void env_print(const struct env_line *o, struct arena *a)
         fputs("; export REMUDA_STATE\n", stdout);
         free(full);
     }
+    completion_print(a);
 }
 
 int cmd_env(int argc, char **argv)

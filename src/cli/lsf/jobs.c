@@ -425,14 +425,16 @@ size_t lsf_run_hosts(const struct job *j, struct arena *a, struct lsf_host **ret
         for (; n < al.n; n++) {
             const struct alloc_node *at = &al.node[n];
             (*ret)[n] = (struct lsf_host){at->node, at->tasks > 0 ? at->tasks : at->cpu_count,
-                                          at->cpu_count, at->mem_mib};
+                                          at->cpu_count, at->mem_mib, 0};
+            for (size_t g = 0; g < at->ngres; g++)
+                (*ret)[n].gpus += text_is(at->gres[g].kind, "gpu") ? at->gres[g].count : 0;
         }
         return n;
     }
     if (j->nodes && hostlist_parse(&names, j->nodes, NULL)) {
         *ret = arena_alloc(a, (names.n + 1) * sizeof **ret);
         for (; n < names.n; n++)
-            (*ret)[n] = (struct lsf_host){arena_strdup(a, names.name[n]), 1, 1, 0};
+            (*ret)[n] = (struct lsf_host){arena_strdup(a, names.name[n]), 1, 1, 0, 0};
     }
     hostlist_done(&names);
     return n;

@@ -86,6 +86,7 @@ struct lsf_host {
     int32_t slots;   /* tasks */
     int32_t cpus;    /* on that host */
     int64_t mem_mib; /* 0 = not known */
+    int64_t gpus;
 };
 /* Returns how many; *ret lives in the arena. 0: it has not started. */
 size_t lsf_job_hosts(const struct job *j, struct arena *a, struct lsf_host **ret);

@@ -43,19 +43,21 @@ static SETTER(set_holds)
            err_set(ret_err, ERR_VALUE, "illegal -h value: %s; u, o, s, p and n are allowed", value);
 }
 
-/* "%5", or "5" */
-static SETTER(set_slots)
+/* "1-3,7", "%5", "1-3%5" */
+static SETTER(set_elements)
 {
     struct qalter *q = to;
-    int64_t n;
-    if (!text_to_i64(*value == '%' ? value + 1 : value, 0, UINT32_MAX, &n))
+    size_t len = strcspn(value, "%");
+    int64_t n = 0;
+    if (value[len] && !text_to_i64(value + len + 1, 0, UINT32_MAX, &n))
         return err_set(ret_err, ERR_VALUE,
-                       "illegal -t value: %s; %%N, so many elements at once, is allowed: the "
-                       "elements themselves stay as they are",
+                       "illegal -t value: %s; elements (1-3,7), %%N (so many at once) or both are "
+                       "needed",
                        value);
-    q->slots_given = true;
+    q->slots_given = value[len] != '\0';
     q->slots = (uint32_t)n;
-    return true;
+    return (!len && q->slots_given) ||
+           qcontrol_elements(to, row, arena_strndup(a, value, len), env, a, ret_err);
 }
 
 #define TO(name_, metavar_, doc_)                                                                  \
@@ -90,9 +92,9 @@ static const struct option_row rows[] = {
     TO("r", "y|n", "run it again when a node fails"),
     {.name = "t",
      .arg = ARG_REQUIRED,
-     .metavar = "%n",
-     .doc = "elements of an array that run at once (Torque)",
-     .set = set_slots},
+     .metavar = "list[%n]",
+     .doc = "these elements of the arrays; %n: so many of the whole at once (Torque)",
+     .set = set_elements},
     OPT_REFUSED("u", 0, ARG_REQUIRED, "run as another user", "submit as that user"),
     TO("v", "names", "variables that go with it, over those it has: A,B=1"),
     OPT_ACCEPTED("version", 0, ARG_NONE, "show the version"),

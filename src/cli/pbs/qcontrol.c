@@ -20,6 +20,25 @@ bool qcontrol_word(void *to, const char *word, struct arena *a, struct err *ret_
     return true;
 }
 
+SETTER(qcontrol_elements)
+{
+    struct qcontrol *q = to;
+    (void)row;
+    q->elements = arena_strdup(a, value);
+    return pbs_operand(arena_printf(a, "1[%s]", value), a) != NULL ||
+           err_set(ret_err, ERR_VALUE, "illegal -t value: %s; elements are needed: 1-3,7", value);
+}
+
+/* "12[].server" and "12" become "12[1-3].server" and "12[1-3]"; an element stays what it is. */
+static const char *elements_of(const struct qcontrol *q, const char *id)
+{
+    size_t digits = strspn(id, "0123456789");
+    const char *rest = strncmp(id + digits, "[]", 2) == 0 ? id + digits + 2 : id + digits;
+    if (!q->elements || *rest == '[')
+        return id;
+    return arena_printf(q->a, "%.*s[%s]%s", (int)digits, id, q->elements, rest);
+}
+
 static SETTER(set_hold)
 {
     *(const char **)((char *)to + row->at) = arena_strdup(a, value);
@@ -37,6 +56,11 @@ static const struct option_row del_rows[] = {
                  "force: at once (a job goes KillWait after SIGTERM at most)"),
     OPT_REFUSED("m", 0, ARG_REQUIRED, "a text with the mail", "scontrol notify tells the job"),
     OPT_ACCEPTED("p", 0, ARG_NONE, "purge (the same as without)"),
+    {.name = "t",
+     .arg = ARG_REQUIRED,
+     .metavar = "list",
+     .doc = "these elements of the arrays (Torque): 1-3,7",
+     .set = qcontrol_elements},
     {.name = "x",
      .doc = "jobs that are over, too: their history is kept, which is said",
      .set = set_flag,
@@ -50,6 +74,11 @@ static const struct option_row hold_rows[] = {
      .doc = "u, o, s: which hold (each is the user's); n: none",
      .set = set_hold,
      .at = offsetof(struct qcontrol, hold)},
+    {.name = "t",
+     .arg = ARG_REQUIRED,
+     .metavar = "list",
+     .doc = "these elements of the arrays (Torque): 1-3,7",
+     .set = qcontrol_elements},
 };
 static const struct option_row signal_rows[] = {
     COMMON,
@@ -241,8 +270,9 @@ int qcontrol_line(struct qcontrol *q, const struct option_table *t, void *to, in
     if (!q->client)
         return PBS_NO_CONTROLLER;
     for (size_t i = 0; i < q->id.n; i++) {
-        int found = look(q, q->id.v[i]);
-        int ended = found == OVER_ALREADY ? 0 : found ? found : one(q, q->id.v[i]);
+        const char *id = elements_of(q, q->id.v[i]);
+        int found = look(q, id);
+        int ended = found == OVER_ALREADY ? 0 : found ? found : one(q, id);
         status = ended ? ended : status;
     }
     client_close(q->client);

@@ -14,6 +14,7 @@ struct qcontrol {
     const char *first;    /* qmove: where to; qmsg: the text */
     bool takes_first;
     const char *signal;
+    const char *elements;     /* -t of Torque: "1-3,7" of each array that is named; NULL = all */
     const char *hold;         /* -h: letters of u, o, s, p, n; NULL = not given */
     bool over;                /* qdel -x */
     bool pending;             /* the job in hand has not started */
@@ -22,6 +23,8 @@ struct qcontrol {
 
 typedef int (*qcontrol_deed)(const struct qcontrol *q, const char *id);
 
+/* -t of Torque; false: value is no list of elements. For option_row.set in the same. */
+SETTER(qcontrol_elements);
 /* An operand. For option_table.word of what begins with a struct qcontrol. */
 bool qcontrol_word(void *to, const char *word, struct arena *a, struct err *ret_err);
 /* Reads the line into `to`, which begins with `q`, and does the deed to each job that there is and

@@ -60,7 +60,7 @@ static int64_t value_of(const struct job *j, const char *resource, struct arena 
     if (text_is(resource, "ngpus"))
         return qstat_gpus(j);
     if (text_is(resource, "walltime"))
-        return limit == TIME_UNLIMITED ? INT64_MAX : limit / USEC_PER_SEC;
+        return limit / USEC_PER_SEC;
     if (text_is(resource, "mem"))
         return j->alloc_mem_mib > 0 ? j->alloc_mem_mib : 0;
     return qstat_nodes(j, a);
@@ -243,6 +243,15 @@ static const struct option_row select_rows[] = {
 OPTION_TABLE(qselect_options, select_rows, .usage = "qselect [OPTIONS]", .one_dash = true,
              .letters_attach = true);
 
+/* False: the job has no such value, as one without a limit has no walltime; no comparison holds. */
+static bool has_value(const struct job *j, const char *resource)
+{
+    if (!resource[1])
+        return time_of(j, resource[0]) != 0;
+    return !text_is(resource, "walltime") ||
+           (job_limit_us(j) > 0 && job_limit_us(j) != TIME_UNLIMITED);
+}
+
 static bool is_meant(const struct qselect *q, const struct job *j)
 {
     const char *state = pbs_job_state(j);
@@ -255,9 +264,8 @@ static bool is_meant(const struct qselect *q, const struct job *j)
     if (q->rerunable && (j->spec.requeue == NO) != text_is(q->rerunable, "n"))
         return false;
     for (size_t i = 0; i < q->conditions; i++)
-        if (!q->condition[i].resource[1] && !time_of(j, q->condition[i].resource[0]))
-            return false;
-        else if (!holds(&q->condition[i], value_of(j, q->condition[i].resource, q->a)))
+        if (!has_value(j, q->condition[i].resource) ||
+            !holds(&q->condition[i], value_of(j, q->condition[i].resource, q->a)))
             return false;
     return true;
 }
@@ -362,7 +370,7 @@ static void run_add(struct tracejob *t, const struct job *j)
     if (j->state != JOB_PENDING && j->start_us)
         event_add(t, j->start_us,
                   arena_printf(t->a, "Job Run at request of Scheduler@%s on exec_vnode %s",
-                               pbs_server(&t->site), qstat_exec_vnode(j, t->a)));
+                               pbs_server(&t->site), qstat_exec_vnode(NULL, j, t->a)));
     if (!lsf_job_is_over(j))
         return;
     if (j->killed_by_uid_plus1)

@@ -175,8 +175,8 @@ static const char *memory_text(const struct qstat *q, int64_t mib)
 static void alternate_add(struct qstat *q, const struct qstat_row *r)
 {
     const struct job *j = r->job;
-    const char *where = q->hosts ? qstat_exec_host(j, &q->site, q->a) : NULL;
-    const char *comment = q->comments ? qstat_comment(j, q->a) : NULL;
+    const char *where = q->hosts ? qstat_exec_host(q->list, j, &q->site, q->a) : NULL;
+    const char *comment = q->comments ? qstat_comment(q->list, j, q->a) : NULL;
     const char *elapsed =
         clock_text(q, lsf_job_is_pending(j) ? 0 : job_elapsed_us(j, time_now_us()));
     const char *memory = memory_text(q, j->alloc_mem_mib), *name = qstat_name(q, r);

@@ -41,12 +41,16 @@ int qstat_queues_add(struct qstat *q, struct client *c);
 /* Says of which of q->filter.queue there is none, and takes these out (NULL: none is left): then
  * PBS_UNKNOWN_QUEUE, else 0; 1 where it cannot be known, which is said. */
 int qstat_queues_known(struct qstat *q, struct client *c);
-/* "n1/0*4+n2/0*4"; of Torque "n1/0-3+n2/0-3". NULL = none. */
-const char *qstat_exec_host(const struct job *j, const struct dialect_site *site, struct arena *a);
-/* "(n1:ncpus=4)+(n2:ncpus=4)"; NULL = none. */
-const char *qstat_exec_vnode(const struct job *j, struct arena *a);
+/* All that the job has on a host is one chunk; else each task is. */
+bool qstat_chunk_is_node(const struct job_request *r);
+/* Where it runs, of PBS Pro each chunk for itself: "n1/0*4+n1/1*4"; of Torque each host:
+ * "n1/0-7". NULL = nowhere. list: for the parts of a job that has several (NULL: j alone). */
+const char *qstat_exec_host(const struct lsf_job_list *list, const struct job *j,
+                            const struct dialect_site *site, struct arena *a);
+/* The same with what each chunk has: "(n1:ncpus=4:mem=8388608kb:ngpus=1)+(n1:…)"; NULL = nowhere. */
+const char *qstat_exec_vnode(const struct lsf_job_list *list, const struct job *j, struct arena *a);
 /* Why it waits, or where it runs; NULL = nothing to say. */
-const char *qstat_comment(const struct job *j, struct arena *a);
+const char *qstat_comment(const struct lsf_job_list *list, const struct job *j, struct arena *a);
 /* that it has or, before it starts, asks for: tasks × CPUs of each */
 int32_t qstat_cpus(const struct job *j);
 /* likewise; 1 where it asks for no number */

@@ -19,40 +19,6 @@ int32_t qstat_cpus(const struct job *j)
     return lsf_job_slots(j) * each;
 }
 
-const char *qstat_exec_host(const struct job *j, const struct dialect_site *site, struct arena *a)
-{
-    struct lsf_host *host;
-    struct str text = STR_INIT;
-    size_t n = lsf_job_hosts(j, a, &host);
-    for (size_t i = 0; i < n; i++) {
-        str_addf(&text, "%s%s/0", i ? "+" : "", host[i].name);
-        if (host[i].cpus > 1 && site->torque)
-            str_addf(&text, "-%d", host[i].cpus - 1);
-        else if (host[i].cpus > 1)
-            str_addf(&text, "*%d", host[i].cpus);
-    }
-    const char *kept = n ? arena_strdup(a, str_text(&text)) : NULL;
-    str_done(&text);
-    return kept;
-}
-
-/* "(n1:ncpus=4:mem=8388608kb)+(n2:ncpus=4)" */
-const char *qstat_exec_vnode(const struct job *j, struct arena *a)
-{
-    struct lsf_host *host;
-    struct str text = STR_INIT;
-    size_t n = lsf_job_hosts(j, a, &host);
-    for (size_t i = 0; i < n; i++) {
-        str_addf(&text, "%s(%s:ncpus=%d", i ? "+" : "", host[i].name, host[i].cpus);
-        if (host[i].mem_mib > 0)
-            str_addf(&text, ":mem=%lldkb", (long long)host[i].mem_mib * 1024);
-        str_addc(&text, ')');
-    }
-    const char *kept = n ? arena_strdup(a, str_text(&text)) : NULL;
-    str_done(&text);
-    return kept;
-}
-
 int32_t qstat_nodes(const struct job *j, struct arena *a)
 {
     struct lsf_host *host;
@@ -120,21 +86,65 @@ static void used_add(const struct qstat *q, struct pbs_attributes *t, const stru
     pbs_attribute_add(t, group, "walltime", pbs_clock(job_elapsed_us(j, time_now_us()), t->a));
 }
 
+/* What its nodes must have, as far as that is a list of properties: ":ib" of Torque, ":ib=True" of
+ * Pro's chunks. */
+static void properties_write(const char *constraint, bool torque, struct str *out)
+{
+    struct span rest = span_of(constraint), one;
+    if (text_empty(constraint) || strpbrk(constraint, "|()[]*!"))
+        return;
+    while (span_next(&rest, '&', &one))
+        str_addf(out, ":%.*s%s", (int)one.len, one.data, torque ? "" : "=True");
+}
+
+/* "4" of "4", "a100:4" and "gpu:a100:4"; of what is no one number 0. */
+static int64_t gpus_said(const char *text)
+{
+    const char *colon = text ? strrchr(text, ':') : NULL;
+    int64_t n = 0;
+    return text && text_to_i64(colon ? colon + 1 : text, 0, INT32_MAX, &n) ? n : 0;
+}
+
+/* Memory and GPUs of a chunk: of one that is all that the job has on its nodes, or of a task. */
+static void chunk_more_write(const struct job_request *r, bool whole, int32_t cpus, struct str *out)
+{
+    int64_t mib = whole && r->mem_per_node_mib > 0 ? r->mem_per_node_mib : 0;
+    int64_t gpus = gpus_said(whole && r->gpus_per_node ? r->gpus_per_node : r->gpus_per_task);
+    if (r->mem_per_cpu_mib > 0)
+        mib = r->mem_per_cpu_mib * cpus;
+    if (mib > 0 && mib % 1024 == 0)
+        str_addf(out, ":mem=%lldgb", (long long)mib / 1024);
+    else if (mib > 0)
+        str_addf(out, ":mem=%lldmb", (long long)mib);
+    if (gpus > 0)
+        str_addf(out, ":ngpus=%lld", (long long)gpus);
+}
+
 /* One chunk, or part of nodes=, as the flavour writes it. */
 static void part_write(const struct job *j, int32_t nodes, bool torque, struct str *out)
 {
     const struct job_request *r = &j->spec.req;
     int32_t tasks = lsf_job_slots(j), each = r->cpus_per_task > 0 ? r->cpus_per_task : 1;
+    bool by_node = qstat_chunk_is_node(r);
+    int32_t procs = !by_node ? 1 : r->ntasks_per_node > 0 ? r->ntasks_per_node : tasks;
+    int32_t cpus = procs * each;
     str_add(out, out->len ? "+" : "");
     if (torque) {
-        int32_t ppn = r->ntasks_per_node > 0 ? r->ntasks_per_node : (tasks + nodes - 1) / nodes;
+        int32_t ppn = by_node ? procs : (tasks + nodes - 1) / nodes;
+        int64_t gpus = gpus_said(r->gpus_per_node);
         str_addf(out, "%d:ppn=%d", nodes, ppn * each);
-    } else if (r->ntasks_per_node > 0 && r->min_nodes > 0) {
-        str_addf(out, "%d:ncpus=%d:mpiprocs=%d", r->min_nodes, r->ntasks_per_node * each,
-                 r->ntasks_per_node);
+        if (gpus > 0)
+            str_addf(out, ":gpus=%lld", (long long)gpus);
+    } else if (by_node) {
+        str_addf(out, "%d:ncpus=%d", r->min_nodes, cpus);
+        if (procs > 1 || r->ntasks_per_node > 0)
+            str_addf(out, ":mpiprocs=%d", procs);
     } else {
         str_addf(out, "%d:ncpus=%d", tasks, each);
     }
+    if (!torque)
+        chunk_more_write(r, by_node || tasks == 1, cpus, out);
+    properties_write(r->constraint, torque, out);
 }
 
 /* All components of a heterogeneous job. */
@@ -236,11 +246,11 @@ static const char *waiting_comment(const struct job *j, struct arena *a)
     }
 }
 
-const char *qstat_comment(const struct job *j, struct arena *a)
+const char *qstat_comment(const struct lsf_job_list *list, const struct job *j, struct arena *a)
 {
     if (lsf_job_is_pending(j))
         return waiting_comment(j, a);
-    const char *where = qstat_exec_vnode(j, a);
+    const char *where = qstat_exec_vnode(list, j, a);
     const char *run = j->start_us && where ? arena_printf(a, "Job run at %.16s on %s",
                                                           pbs_date(j->start_us, a), where)
                                            : NULL;
@@ -308,9 +318,9 @@ void qstat_attributes(const struct qstat *q, const struct qstat_row *r, struct p
     pbs_attribute_add(t, NULL, "Account_Name", j->spec.req.account);
     pbs_attribute_add(t, NULL, "depend",
                       pbs_depend_of(j->spec.dependency, pbs_server(&q->site), q->a));
-    pbs_attribute_add(t, NULL, "exec_host", qstat_exec_host(j, &q->site, t->a));
+    pbs_attribute_add(t, NULL, "exec_host", qstat_exec_host(q->list, j, &q->site, t->a));
     if (!q->site.torque)
-        pbs_attribute_add(t, NULL, "exec_vnode", qstat_exec_vnode(j, t->a));
+        pbs_attribute_add(t, NULL, "exec_vnode", qstat_exec_vnode(q->list, j, t->a));
     pbs_attribute_add(t, NULL, "Hold_Types", text_is(r->state, "H") && !j->priority ? "u" : "n");
     files_add(t, j, r->array && !q->site.torque);
     pbs_attribute_add(t, NULL, "Mail_Points", mail_points(j));
@@ -320,7 +330,7 @@ void qstat_attributes(const struct qstat *q, const struct qstat_row *r, struct p
     pbs_attribute_add(t, NULL, "Rerunable", j->spec.requeue == NO ? "False" : "True");
     asked_add(q, t, j);
     variables_add(q, t, j);
-    pbs_attribute_add(t, NULL, "comment", qstat_comment(j, t->a));
+    pbs_attribute_add(t, NULL, "comment", qstat_comment(q->list, j, t->a));
     if (j->attempt)
         pbs_attribute_number(t, NULL, "run_count", j->attempt);
     end_add(q, r, t);

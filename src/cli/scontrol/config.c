@@ -57,7 +57,7 @@ static const struct meta constant[] = {
     {"CredType", "cred/remuda"}, {"DataParserParameters", NULL}, {"DebugFlags", NULL}, {"DependencyParameters", NULL}, {"DisableRootJobs", "No"}, {"EioTimeout", "60"}, {"EpilogMsgTime", "2000 usec"},
     {"EpilogSlurmctld", NULL}, {"FederationParameters", NULL}, {"GetEnvTimeout", "2 sec"}, {"GpuFreqDef", NULL}, {"GroupUpdateForce", "1"}, {"GroupUpdateTime", "600 sec"},
     {"HASH_VAL", "Match"}, {"HashPlugin", NULL}, {"HealthCheckInterval", "0 sec"}, {"HealthCheckNodeState", "ANY"}, {"HealthCheckProgram", NULL}, {"JobCompHost", "localhost"},
-    {"JobCompLoc", NULL}, {"JobCompParams", NULL}, {"JobCompPort", "0"}, {"JobCompType", NULL}, {"JobCompUser", "root"}, {"JobContainerType", NULL}, {"JobDefaults", NULL},
+    {"JobCompLoc", NULL}, {"JobCompParams", NULL}, {"JobCompPort", "0"}, {"JobCompType", NULL}, {"JobCompUser", "root"}, {"JobContainerType", NULL},
     {"JobFileAppend", "0"}, {"JobSubmitPlugins", NULL}, {"LogTimeFormat", "iso8601_ms"}, {"MaxDBDMsgs", "0"}, {"MaxJobId", "4294901760"}, {"MaxStepCount", "40000"}, {"MaxTasksPerNode", "65533"},
     {"MCSParameters", NULL}, {"MCSPlugin", NULL}, {"MpiParams", NULL}, {"MULTIPLE_SLURMD", "Yes"}, {"NodeFeaturesPlugins", NULL}, {"PluginDir", NULL},
     {"PlugStackConfig", NULL}, {"PrEpParameters", NULL}, {"PrEpPlugins", NULL}, {"PriorityParameters", NULL}, {"PrioritySiteFactorParameters", NULL}, {"PrioritySiteFactorPlugin", NULL},

@@ -34,15 +34,6 @@ static const char *span_or(int64_t us, const char *if_zero, struct arena *a)
     return text;
 }
 
-/* "a100=16,v100=8" as a line of the configuration has it: ",a100:16,v100:8" */
-static const char *types_text(const char *types, struct arena *a)
-{
-    char *text = types ? arena_printf(a, ",%s", types) : arena_strdup(a, "");
-    for (char *c = text; *c; c++)
-        *c = *c == '=' ? ':' : *c;
-    return text;
-}
-
 static const char *number_or(int64_t n, const char *if_zero, struct arena *a)
 {
     return n ? arena_printf(a, "%lld", (long long)n) : if_zero;
@@ -93,21 +84,6 @@ static const char *memory_rule(const char *per_cpu, const char *per_node, int64_
     return cpu_mib ? per_cpu : per_node;
 }
 
-/* What is not set is left out. */
-static const char *job_defaults(const struct partition *p, struct arena *a)
-{
-    bool cpus = p->def_cpu_per_gpu || p->def_cpu_per_gpu_types;
-    bool memory = p->def_mem_per_gpu_mib || p->def_mem_per_gpu_types;
-    const char *said =
-        cpus ? arena_printf(a, "DefCpuPerGPU=%d%s%s", p->def_cpu_per_gpu,
-                            types_text(p->def_cpu_per_gpu_types, a), memory ? "," : "")
-             : "";
-    if (memory)
-        said = arena_printf(a, "%sDefMemPerGPU=%lld%s", said, (long long)p->def_mem_per_gpu_mib,
-                            types_text(p->def_mem_per_gpu_types, a));
-    return *said ? said : "(null)";
-}
-
 static void partition_print(struct scontrol *s, const struct partition *p)
 {
     struct record_text r;
@@ -137,7 +113,8 @@ static void partition_print(struct scontrol *s, const struct partition *p)
     record_addf(&r, "TotalNodes", "%d", p->total_nodes);
     record_add(&r, "SelectTypeParameters", "NONE");
     record_break(&r);
-    record_add(&r, "JobDefaults", job_defaults(p, s->a));
+    const char *gpus = partition_job_defaults(p, s->a);
+    record_add(&r, "JobDefaults", gpus ? gpus : "(null)");
     record_break(&r);
     key = memory_rule("DefMemPerCPU", "DefMemPerNode", p->def_mem_per_cpu_mib,
                       p->def_mem_per_node_mib, &value, s->a);

@@ -17,6 +17,7 @@
 struct scontrol_writing {
     FILE *to;
     struct settings standard;
+    struct arena *a;
 };
 
 static void text_key(const struct scontrol_writing *w, const char *key, const char *value)
@@ -60,15 +61,23 @@ static void node_write(void *ctx, const void *record)
         text_key(w, "NodeAddr", n->addr);
     if (!text_is(n->hostname, n->name))
         text_key(w, "NodeHostName", n->hostname);
+    int32_t threads = n->sockets * n->cores_per_socket * n->threads_per_core;
     fprintf(w->to, " Sockets=%d CoresPerSocket=%d ThreadsPerCore=%d RealMemory=%lld",
             (int)n->sockets, (int)n->cores_per_socket, (int)n->threads_per_core,
             (long long)n->memory_mib);
+    if (n->cpus != threads && n->cpus == n->sockets * n->cores_per_socket)
+        number_key(w, "CPUs", n->cpus, 0);
+    number_key(w, "Boards", n->boards, 1);
     number_key(w, "TmpDisk", n->tmp_disk_mib, 0);
     number_key(w, "Weight", n->weight, 1);
     number_key(w, "CoreSpecCount", n->core_spec, 0);
     number_key(w, "MemSpecLimit", n->memory_spec_mib, 0);
     text_key(w, "Feature", n->features);
     text_key(w, "Gres", n->gres);
+    text_key(w, "Devices", n->devices);
+    text_key(w, "CpuBind", n->cpu_bind);
+    if (n->state == NODE_FUTURE)
+        fputs(" State=FUTURE", w->to);
     if (n->is_virtual)
         fputs(" Virtual=YES", w->to);
     fputc('\n', w->to);
@@ -83,28 +92,70 @@ static void span_key(const struct scontrol_writing *w, const char *key, int64_t 
     str_done(&s);
 }
 
+static void yes_key(const struct scontrol_writing *w, const char *key, bool yes)
+{
+    text_key(w, key, yes ? "YES" : NULL);
+}
+
+/* Who may, and whose jobs. */
+static void partition_access_write(const struct scontrol_writing *w, const struct partition *p)
+{
+    yes_key(w, "Default", p->is_default);
+    yes_key(w, "Hidden", p->hidden);
+    yes_key(w, "RootOnly", p->root_only);
+    yes_key(w, "ReqResv", p->req_resv);
+    yes_key(w, "DisableRootJobs", p->disable_root);
+    text_key(w, "AllowGroups", p->allow_groups);
+    text_key(w, "AllowAccounts", p->allow_accounts);
+    text_key(w, "DenyAccounts", p->deny_accounts);
+    text_key(w, "AllowQos", p->allow_qos);
+    text_key(w, "DenyQos", p->deny_qos);
+    text_key(w, "AllocNodes", p->alloc_nodes);
+    text_key(w, "QOS", p->qos);
+    text_key(w, "Alternate", p->alternate);
+}
+
+/* How its jobs are shared out, and who goes first. */
+static void partition_order_write(const struct scontrol_writing *w, const struct partition *p)
+{
+    const char *share = enum_name(&part_share_names, p->share);
+    number_key(w, "PriorityTier", p->priority_tier, 1);
+    number_key(w, "PriorityJobFactor", p->priority_job_factor, 1);
+    if (p->preempt_mode != PREEMPT_UNSET)
+        text_key(w, "PreemptMode", enum_name(&preempt_mode_names, p->preempt_mode));
+    number_key(w, "GraceTime", p->grace_time_us / USEC_PER_SEC, 0);
+    if (p->share_count > 0)
+        fprintf(w->to, " OverSubscribe=%s:%d", share, (int)p->share_count);
+    else if (p->share != SHARE_NO)
+        text_key(w, "OverSubscribe", share);
+    yes_key(w, "ExclusiveUser", p->exclusive_user);
+    yes_key(w, "LLN", p->lln);
+    text_key(w, "CpuBind", p->cpu_bind);
+    text_key(w, "GpuIdle", p->gpu_idle);
+    text_key(w, "TRESBillingWeights", p->billing_weights);
+    text_key(w, "TimeWindows", p->time_windows);
+}
+
 static void partition_write(void *ctx, const void *record)
 {
     const struct scontrol_writing *w = ctx;
     const struct partition *p = record;
     fprintf(w->to, "PartitionName=%s", p->name);
     text_key(w, "Nodes", p->nodes);
-    text_key(w, "Default", p->is_default ? "YES" : NULL);
-    text_key(w, "Hidden", p->hidden ? "YES" : NULL);
-    text_key(w, "RootOnly", p->root_only ? "YES" : NULL);
+    partition_access_write(w, p);
     span_key(w, "MaxTime", p->max_time_us);
     span_key(w, "DefaultTime", p->default_time_us);
+    number_key(w, "OverTimeLimit", p->over_time_limit_us / USEC_PER_MIN, 0);
     number_key(w, "MaxNodes", p->max_nodes, 0);
     number_key(w, "MinNodes", p->min_nodes, 0);
-    number_key(w, "PriorityTier", p->priority_tier, 1);
-    number_key(w, "PriorityJobFactor", p->priority_job_factor, 1);
+    number_key(w, "MaxCPUsPerNode", p->max_cpus_per_node, 0);
+    number_key(w, "MaxCPUsPerSocket", p->max_cpus_per_socket, 0);
     number_key(w, "DefMemPerCPU", p->def_mem_per_cpu_mib, 0);
     number_key(w, "DefMemPerNode", p->def_mem_per_node_mib, 0);
     number_key(w, "MaxMemPerCPU", p->max_mem_per_cpu_mib, 0);
     number_key(w, "MaxMemPerNode", p->max_mem_per_node_mib, 0);
-    text_key(w, "AllowGroups", p->allow_groups);
-    text_key(w, "AllowAccounts", p->allow_accounts);
-    text_key(w, "AllowQos", p->allow_qos);
+    text_key(w, "JobDefaults", partition_job_defaults(p, w->a));
+    partition_order_write(w, p);
     text_key(w, "State", enum_name(&part_state_names, p->state));
     fputc('\n', w->to);
 }
@@ -122,7 +173,7 @@ static bool all_write(struct scontrol *s, struct scontrol_writing *w, struct err
 
 void scontrol_write_config(struct scontrol *s, const char *path)
 {
-    struct scontrol_writing w = {0};
+    struct scontrol_writing w = {.a = s->a};
     struct err err = {0};
     struct str when = STR_INIT;
     civil_format_iso(time_now_us(), &civil_local, &when);

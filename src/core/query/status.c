@@ -1,5 +1,6 @@
 /* What `remuda status` shows: the controller, and each node with what keeps jobs from it. */
 #include "core/query/query.h"
+#include "core/record/accounts/accounts.h"
 #include "core/record/accounts/private.h"
 
 /* What keeps jobs from the node, or will soon; NULL = nothing. */
@@ -15,6 +16,20 @@ static const char *node_trouble(const struct core *c, const struct noderec *n, s
                                      : n->n.complaint;
 }
 
+/* A partition whose QOS nobody has made has none of its limits. NULL = there is none such. */
+static const char *partition_trouble(const struct core *c, struct arena *a)
+{
+    for (size_t i = 0; i < c->part.n; i++) {
+        const struct partition *p = &c->part.v[i]->p;
+        if (!text_empty(p->qos) && !qos_find(c, p->qos))
+            return arena_printf(a,
+                                "partition %s has QOS=%s, and there is no such QOS: its limits do "
+                                "not hold until `sacctmgr add qos %s`",
+                                p->name, p->qos, p->qos);
+    }
+    return NULL;
+}
+
 void query_status(const struct core *c, const struct peer *peer, const struct view *v)
 {
     struct daemon_status controller = {.role = "controller",
@@ -24,7 +39,8 @@ void query_status(const struct core *c, const struct peer *peer, const struct vi
                                        .plans = c->planning.passes,
                                        .queue_considered = c->planning.considered};
     struct arena *said = arena_new();
-    controller.trouble = left_out_said(c, said);
+    const char *left_out = left_out_said(c, said);
+    controller.trouble = left_out ? left_out : partition_trouble(c, said);
     v->row(v->ctx, &controller);
     arena_free(said);
     for (size_t i = 0; i < c->node.n; i++) {

@@ -40,3 +40,26 @@ int64_t partition_per_type(const char *types, const char *type, int64_t otherwis
     }
     return otherwise;
 }
+
+/* "a100=16,v100=8" as a line of the configuration has it: ",a100:16,v100:8" */
+static const char *types_text(const char *types, struct arena *a)
+{
+    char *text = types ? arena_printf(a, ",%s", types) : arena_strdup(a, "");
+    for (char *c = text; *c; c++)
+        *c = *c == '=' ? ':' : *c;
+    return text;
+}
+
+const char *partition_job_defaults(const struct partition *p, struct arena *a)
+{
+    bool cpus = p->def_cpu_per_gpu || p->def_cpu_per_gpu_types;
+    bool memory = p->def_mem_per_gpu_mib || p->def_mem_per_gpu_types;
+    const char *said =
+        cpus ? arena_printf(a, "DefCpuPerGPU=%d%s%s", p->def_cpu_per_gpu,
+                            types_text(p->def_cpu_per_gpu_types, a), memory ? "," : "")
+             : "";
+    if (memory)
+        said = arena_printf(a, "%sDefMemPerGPU=%lld%s", said, (long long)p->def_mem_per_gpu_mib,
+                            types_text(p->def_mem_per_gpu_types, a));
+    return *said ? said : NULL;
+}

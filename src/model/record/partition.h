@@ -80,4 +80,8 @@ extern const struct fields partition_fields;
 /* Of a GPU of that type (NULL = untyped), as "a100=16,v100=8" has it; else `otherwise`. */
 int64_t partition_per_type(const char *types, const char *type, int64_t otherwise);
 
+/* What GPUs bring, as JobDefaults has it: "DefCpuPerGPU=4,a100:16,DefMemPerGPU=8000" (MiB), in a;
+ * NULL: nothing. */
+const char *partition_job_defaults(const struct partition *p, struct arena *a);
+
 #endif

@@ -274,7 +274,7 @@ PART_AS(allow_qos, list_text(value, &p->allow_qos))
 PART_AS(deny_qos, list_text(value, &p->deny_qos))
 PART_AS(alloc_nodes, list_text(value, &p->alloc_nodes))
 PART_AS(qos, list_text(value, &p->qos))
-PART_AS(alternate, list_text(value, &p->alternate))
+PART_AS(alternate, (p->alternate = text_empty(value) ? NULL : value, true))
 PART_KEY(windows)
 {
     struct partition *p = record;

@@ -426,6 +426,9 @@ bool config_lines_finish(struct parser *p, struct err *ret_err)
         ok = down_apply(p, &p->down.v[i], ret_err);
     for (size_t i = 0; i < p->part.n; i++)
         cluster_part_apply(&p->cluster_part, &p->part.v[i]);
+    const char *gpus = partition_job_defaults(&p->cluster_part, p->a);
+    if (gpus)
+        p->settings->job_defaults = gpus;
     for (size_t i = 0; ok && i < p->part.n; i++)
         ok = part_resolve(p, &p->part.v[i], &p->part_at.v[i], ret_err);
     return ok;

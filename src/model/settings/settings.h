@@ -77,6 +77,7 @@
     X(MIB, def_mem_per_node_mib, DefMemPerNode, "0", "", ANY, ACTS, "memory a node for jobs that ask none") \
     X(MIB, max_mem_per_cpu_mib, MaxMemPerCPU, "0", "", ANY, ACTS, "memory a CPU at most, unless the partition says otherwise: who wants more gets more CPUs; 0 = no limit") \
     X(MIB, max_mem_per_node_mib, MaxMemPerNode, "0", "", ANY, ACTS, "memory a job may have on a node, unless the partition says otherwise; 0 = no limit") \
+    X(TEXT, job_defaults, JobDefaults, "", "", ANY, ACTS, "what each GPU brings in partitions that do not say it: DefCpuPerGPU=4,a100:16,DefMemPerGPU=8000; DefCpuPerGPU= and DefMemPerGPU= are lines of their own, too") \
     X(TEXT, slurmctld_host, SlurmctldHost, "", "", ANY, KEPT, "the controller is where `remuda up` is run") \
     X(TEXT, slurmctld_addr, SlurmctldAddr, "", "", ANY, ACTS, "address at which the controller takes connections of other hosts; default all of this host") \
     X(I32, slurmctld_port, SlurmctldPort, "6817", "", RANGE(1, 65535), ACTS, "port for them; it is opened with the first `remuda token`") \

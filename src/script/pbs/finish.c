@@ -86,6 +86,10 @@ static bool plain_finish(const struct pbs_request *r, struct dialect_out *d, str
 
 static bool resources_check(const struct pbs_resources *l, struct err *e)
 {
+    if (l->select && l->host && l->place == PBS_SCATTER && l->chunks > 1)
+        return err_set(e, ERR_VALUE,
+                       "-l place=scatter: %d chunks of host=%s cannot have a node each", l->chunks,
+                       l->host);
     static const char *const without[] = {"ncpus", "mem", "nodes", "procs", "mpiprocs", "gpus"};
     if (l->place_given && !l->select && !l->nodes_given)
         return err_set(e, ERR_VALUE, "Cannot have \"place\" without \"select\"");
@@ -218,6 +222,8 @@ static struct pbs_resources part_at(const struct pbs_request *r, size_t part, st
             properties_join(&l, r->more[i].properties, a);
         }
     }
+    if (l.select && l.host && l.place == PBS_FREE)
+        chunk_pack(&l, NULL); /* all of them on that one */
     return l;
 }
 

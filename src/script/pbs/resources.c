@@ -139,10 +139,12 @@ static bool chunk_resource(struct pbs_resources_reading *d, struct span text)
         property_add(d, span_is(name, "model") ? value : name);
         return true;
     }
+    /* gpu_model=a100: the feature is the value; rack=3: it is not. */
+    struct span said = value.len && strchr("0123456789", value.data[0]) ? name : value;
     return dialect_refuse(d->e, arena_printf(d->a, "-l select with %.*s", (int)name.len, name.data),
                           "ncpus, mpiprocs, ompthreads, mem, ngpus, host, model and NAME=true are "
                           "taken; nodes with a feature are %.*s=true",
-                          (int)(value.len < 60 ? value.len : 60), value.data);
+                          (int)(said.len < 60 ? said.len : 60), said.data);
 }
 
 /* What a part has is set aside, and the next is read into its place; part_end brings the first
