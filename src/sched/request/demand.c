@@ -151,7 +151,7 @@ static bool may_cut(const struct job_request *req, const struct reservation *r)
 
 static void variants_of(struct demand_work *w, struct option *o, const struct feature_arm *arm)
 {
-    struct chosen chosen[NEEDS_MAX];
+    struct serving chosen[NEEDS_MAX];
     if (w->types != TYPES_MIXED)
         demand_variants(w, o, arm, chosen, 0);
     if (w->types != TYPES_ONE)

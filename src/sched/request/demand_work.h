@@ -20,7 +20,7 @@ struct asked {
 
 /* What serves a resource that is asked for: one dimension all of it (n = 1; the count is not looked
  * at), or several so much of each on every node. */
-struct chosen {
+struct serving {
     struct use part[CHOICES_MAX];
     size_t n;
 };
@@ -64,14 +64,14 @@ bool demand_asked(struct demand_work *w);
 /* Adds to the option a variant for each layout and each choice of types from the i-th resource
  * asked for on. */
 void demand_variants(struct demand_work *w, struct option *o, const struct feature_arm *arm,
-                     struct chosen *chosen, size_t i);
+                     struct serving *chosen, size_t i);
 /* Does what was chosen for the i-th resource go with what was for those before it? Resources of one
  * kind that are asked untyped take the same type; two with different types keep theirs. */
-bool demand_choice_allowed(const struct demand_work *w, const struct chosen *chosen, size_t i);
+bool demand_choice_allowed(const struct demand_work *w, const struct serving *chosen, size_t i);
 /* Adds to the option a variant with what was chosen for each resource, if any node could hold it.
  */
 void demand_variant_add(struct demand_work *w, struct option *o, const struct layout *lay,
-                        const struct feature_arm *arm, const struct chosen *chosen);
+                        const struct feature_arm *arm, const struct serving *chosen);
 /* Is there a node with several types of what is asked untyped, so that mixing may help? */
 bool demand_may_mix(const struct demand_work *w);
 /* Instead of demand_variants: the variants in which nodes give several types of what is asked

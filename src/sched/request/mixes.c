@@ -48,13 +48,13 @@ struct mixes {
     const struct demand_work *w;
     const struct option *o;
     const struct asked *k;
-    struct chosen v[MIXES_MAX];
+    struct serving v[MIXES_MAX];
     size_t n;
 };
 
 /* Has any node of the partition so much of the types that are chosen, and enough of those from the
  * `next` choice on for the rest? */
-static bool some_group(const struct mixes *m, const struct chosen *so_far, size_t next,
+static bool some_group(const struct mixes *m, const struct serving *so_far, size_t next,
                        int64_t rest)
 {
     for (size_t i = 0; i < m->w->cl->group.n; i++) {
@@ -71,7 +71,7 @@ static bool some_group(const struct mixes *m, const struct chosen *so_far, size_
     return false;
 }
 
-static bool same_mix(const struct chosen *a, const struct chosen *b)
+static bool same_mix(const struct serving *a, const struct serving *b)
 {
     bool same = a->n == b->n;
     for (size_t p = 0; same && p < a->n; p++)
@@ -79,7 +79,7 @@ static bool same_mix(const struct chosen *a, const struct chosen *b)
     return same;
 }
 
-static void mix_put(struct mixes *m, const struct chosen *c)
+static void mix_put(struct mixes *m, const struct serving *c)
 {
     bool known = false;
     for (size_t i = 0; i < m->n; i++)
@@ -93,7 +93,7 @@ static void mix_put(struct mixes *m, const struct chosen *c)
 static void mix_of_group(struct mixes *m, const struct group *g, int64_t amount)
 {
     int64_t of[CHOICES_MAX] = {0};
-    struct chosen c = {.n = 0};
+    struct serving c = {.n = 0};
     while (amount > 0) {
         size_t best = 0;
         for (size_t n = 1; n < m->k->nchoices; n++)
@@ -122,7 +122,7 @@ static int64_t most_of(const struct mixes *m, uint32_t dim)
 }
 
 /* All of them, until there are MIXES_MAX. */
-static void mixes_from(struct mixes *m, struct chosen *so_far, size_t next, int64_t rest)
+static void mixes_from(struct mixes *m, struct serving *so_far, size_t next, int64_t rest)
 {
     if (m->n == MIXES_MAX || !some_group(m, so_far, next, rest))
         return;
@@ -132,14 +132,14 @@ static void mixes_from(struct mixes *m, struct chosen *so_far, size_t next, int6
     }
     int64_t most = most_of(m, m->k->choice[next]);
     for (int64_t here = rest < most ? rest : most; here >= 0; here--) {
-        struct chosen more = *so_far;
+        struct serving more = *so_far;
         if (here > 0)
             more.part[more.n++] = (struct use){m->k->choice[next], here};
         mixes_from(m, &more, next + 1, rest - here);
     }
 }
 
-static int64_t largest_part(const struct chosen *c)
+static int64_t largest_part(const struct serving *c)
 {
     int64_t most = 0;
     for (size_t p = 0; p < c->n; p++)
@@ -149,7 +149,7 @@ static int64_t largest_part(const struct chosen *c)
 
 /* Nearest to one type first: few types, many of one; else they stay as they were found, with most
  * of the lesser devices first. */
-static bool mix_before(const struct chosen *a, const struct chosen *b)
+static bool mix_before(const struct serving *a, const struct serving *b)
 {
     return a->n != b->n ? a->n < b->n : largest_part(a) > largest_part(b);
 }
@@ -157,14 +157,14 @@ static bool mix_before(const struct chosen *a, const struct chosen *b)
 static void mixes_find(struct mixes *m, int64_t amount)
 {
     const struct cluster *cl = m->w->cl;
-    struct chosen none = {.n = 0};
+    struct serving none = {.n = 0};
     for (size_t i = 0; i < cl->group.n; i++)
         if (bit_get(cl->group.v[i]->parts, m->o->part->idx))
             mix_of_group(m, cl->group.v[i], amount);
     mixes_from(m, &none, 0, amount);
     for (size_t i = 1; i < m->n; i++)
         for (size_t at = i; at > 0 && mix_before(&m->v[at], &m->v[at - 1]); at--) {
-            struct chosen held = m->v[at];
+            struct serving held = m->v[at];
             m->v[at] = m->v[at - 1];
             m->v[at - 1] = held;
         }
@@ -189,7 +189,7 @@ struct mixing {
     struct option *o;
     const struct feature_arm *arm;
     const struct layout *lay;
-    struct chosen chosen[NEEDS_MAX];
+    struct serving chosen[NEEDS_MAX];
 };
 
 /* With mixes for the i-th resource and those after it; `parts`: what was chosen so far has so many.

@@ -113,11 +113,11 @@ static void gres_add_all(const struct asked *k, uint32_t dim, struct variant *v)
     gres_add(v, add);
 }
 
-static void variant_gres(const struct demand_work *w, const struct chosen *chosen,
+static void variant_gres(const struct demand_work *w, const struct serving *chosen,
                          struct variant *v)
 {
     for (size_t i = 0; i < w->nasked; i++) {
-        const struct chosen *c = &chosen[i];
+        const struct serving *c = &chosen[i];
         if (c->n == 1)
             gres_add_all(&w->asked[i], c->part[0].dim, v);
         for (size_t p = 0; c->n > 1 && p < c->n; p++)
@@ -166,7 +166,7 @@ static void variant_screen(const struct demand_work *w, const struct option *o, 
 }
 
 void demand_variant_add(struct demand_work *w, struct option *o, const struct layout *lay,
-                        const struct feature_arm *arm, const struct chosen *chosen)
+                        const struct feature_arm *arm, const struct serving *chosen)
 {
     if (o->nvariants == VARIANTS_MAX * (w->sizes.n ? w->sizes.n : 1))
         return;
@@ -195,7 +195,7 @@ void demand_variant_add(struct demand_work *w, struct option *o, const struct la
     o->variant[o->nvariants++] = v;
 }
 
-bool demand_choice_allowed(const struct demand_work *w, const struct chosen *chosen, size_t i)
+bool demand_choice_allowed(const struct demand_work *w, const struct serving *chosen, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (text_is(w->asked[k].item.kind, w->asked[i].item.kind) &&
@@ -206,7 +206,7 @@ bool demand_choice_allowed(const struct demand_work *w, const struct chosen *cho
 }
 
 void demand_variants(struct demand_work *w, struct option *o, const struct feature_arm *arm,
-                     struct chosen *chosen, size_t i)
+                     struct serving *chosen, size_t i)
 {
     ASSERT(i <= w->nasked);
     if (i == w->nasked) {

@@ -62,18 +62,20 @@ static bool any_type(const struct cluster *cl, const struct compiled *c, uint32_
     return dim >= DIM_GRES && dim < cl->dim.n && !type_asked(c, &cl->dim.v[dim]);
 }
 
+static bool same_kind(const struct cluster *cl, uint32_t a, uint32_t b)
+{
+    return a >= DIM_GRES && b >= DIM_GRES && text_is(cl->dim.v[a].kind, cl->dim.v[b].kind);
+}
+
 /* Of a mix, one amount is said: what was asked. */
 static void types_join(const struct cluster *cl, const struct compiled *c, struct take *t)
 {
     for (uint32_t i = 0; i < t->n; i++)
-        for (uint32_t k = i + 1; k < t->n && any_type(cl, c, t->use[i].dim);)
-            if (t->use[k].dim >= DIM_GRES &&
-                text_is(cl->dim.v[t->use[i].dim].kind, cl->dim.v[t->use[k].dim].kind) &&
+        for (uint32_t k = t->n; --k > i;)
+            if (same_kind(cl, t->use[i].dim, t->use[k].dim) && any_type(cl, c, t->use[i].dim) &&
                 any_type(cl, c, t->use[k].dim)) {
                 t->use[i].amount += t->use[k].amount;
                 memmove(&t->use[k], &t->use[k + 1], (--t->n - k) * sizeof t->use[0]);
-            } else {
-                k++;
             }
 }
 
@@ -91,16 +93,16 @@ static uint32_t dim_in(const struct cluster *cl, const struct compiled *c, const
     return best;
 }
 
-/* What the group has to serve `dim` with, which is one that dim_in gave: where any type does, of all
- * types. *ret_mixed: it has several. */
+/* What the group has to serve `dim` with, which is one that dim_in gave: where any type does, of
+ * all types. *ret_mixed: it has several. */
 static int64_t has_of(const struct cluster *cl, const struct compiled *c, const struct group *g,
                       uint32_t dim, bool *ret_mixed)
 {
     int64_t has = dim < g->ntotal ? g->total[dim] : 0;
     *ret_mixed = false;
     for (uint32_t d = DIM_GRES; d < g->ntotal && d < cl->dim.n; d++)
-        if (d != dim && g->total[d] > 0 && c->gpus_per_socket == 0 && any_type(cl, c, dim) &&
-            text_is(cl->dim.v[d].kind, cl->dim.v[dim].kind)) {
+        if (d != dim && g->total[d] > 0 && c->gpus_per_socket == 0 && same_kind(cl, d, dim) &&
+            any_type(cl, c, dim)) {
             has += g->total[d];
             *ret_mixed = true;
         }
