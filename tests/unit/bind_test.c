@@ -29,6 +29,8 @@ static const struct bind_case cases[] = {
     {"single", "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=3 ids=0-2", "single:2", NULL, true, false, "0 0 1"},
     {"per_task", "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=2 ids=0,1", "per_task:2", NULL, true, false, "0,1 2,3"},
     {"map_gpu", "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=3 ids=0-2", "map_gpu:3,1", NULL, true, false, "3 1 3"},
+    {"of two types: by their numbers", "a cpus=0-7 mem=1 gpu:t4=2,3 gpu:v100=0 tasks=3 ids=0-2", "single:1", NULL, true, false, "0 2 3"},
+    {"of two types, where others are hidden", "a cpus=0-7 mem=1 gpu:t4=2,3 gpu:v100=0 tasks=2 ids=0,1", "closest", "sockets", true, true, "0 1,2"},
     {"map, as 25.05 has it too", "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=2 ids=0,1", "map:3,1", NULL, true, false, "3 1"},
     {"mask_gpu", "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=2 ids=0,1", "mask_gpu:3,8", NULL, true, false, "0,1 3"},
     {"mask", "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=2 ids=0,1", "mask:0x4,0x1", NULL, true, false, "2 0"},

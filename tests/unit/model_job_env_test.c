@@ -172,6 +172,11 @@ static void test_gpus(void **state)
     HAS("ROCR_VISIBLE_DEVICES", "0,3");
     HAS("HIP_VISIBLE_DEVICES", "0,1");
     HAS("GPU_DEVICE_ORDINAL", "0,3");
+    /* Of two types: in the order of their numbers */
+    make("n1 cpus=0 mem=1 gpu:t4=2,3 gpu:v100=0");
+    HAS("SLURM_JOB_GPUS", "0,2,3");
+    HAS("SLURM_GPUS_ON_NODE", "3");
+    HAS("CUDA_VISIBLE_DEVICES", "0,2,3");
 }
 
 static void test_a_job_without_gpus_sees_none(void **state)

@@ -17,10 +17,10 @@ static uint64_t worlds_of(uint64_t n)
 #define RUNS  24 /* running, and started in the pass */
 #define JOBS  8
 
-enum { GPU_ANY, GPU_A, GPU_V, GPU_NONE }; /* type asked for, or of a node */
+enum { GPU_A, GPU_V, TYPES, GPU_ANY = TYPES, GPU_NONE }; /* types; type asked for */
 
 struct room {
-    int64_t cpus, mem, gpus;
+    int64_t cpus, mem, gpus[TYPES];
     int jobs;
 };
 
@@ -29,6 +29,7 @@ struct ask {
     int64_t gpus_task;
     int64_t mem_node, mem_cpu, gpus;
     int gpu_type, lic;
+    bool mixes; /* no type alone could do: each node gives the same of each */
     unsigned must, excluded, features; /* nodes */
     bool contiguous, alone;
     int64_t limit_us;
@@ -45,7 +46,6 @@ struct brute {
     uint64_t seed;
     int n, lic_total;
     struct room total[NODES];
-    int gpu_type[NODES];
     unsigned fast; /* nodes with the feature */
     struct use_of run[RUNS];
     size_t nruns;
@@ -66,7 +66,9 @@ static struct room room_at(const struct brute *b, int node, int64_t at_us)
         if (b->run[i].end_us <= at_us)
             continue;
         const struct room *t = &b->run[i].take[node];
-        r.cpus -= t->cpus, r.mem -= t->mem, r.gpus -= t->gpus, r.jobs += t->jobs;
+        r.cpus -= t->cpus, r.mem -= t->mem, r.jobs += t->jobs;
+        for (int k = 0; k < TYPES; k++)
+            r.gpus[k] -= t->gpus[k];
     }
     return r;
 }
@@ -76,17 +78,18 @@ static int64_t lesser_of(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Tasks of the job that fit into the room of a node. */
-static int64_t tasks_in(const struct brute *b, const struct ask *q, int node, int64_t at_us)
+/* Tasks of the job that fit into the room of a node, where it has so many GPUs for them. */
+static int64_t tasks_in(const struct brute *b, const struct ask *q, int node, int64_t at_us,
+                        int64_t gpus)
 {
     struct room r = room_at(b, node, at_us);
-    if ((q->alone && r.jobs > 0) || q->gpus > r.gpus || q->mem_node > r.mem)
+    if ((q->alone && r.jobs > 0) || q->gpus > gpus || q->mem_node > r.mem)
         return 0;
     int64_t tasks = r.cpus / q->cpt;
     if (q->per_node > 0)
         tasks = lesser_of(tasks, q->per_node);
     if (q->gpus_task > 0)
-        tasks = lesser_of(tasks, r.gpus / q->gpus_task);
+        tasks = lesser_of(tasks, gpus / q->gpus_task);
     if (q->mem_cpu > 0)
         tasks = lesser_of(tasks, r.mem / (q->mem_cpu * q->cpt));
     if (q->alone && q->mem_cpu > 0 &&
@@ -102,26 +105,65 @@ static bool neighbours(unsigned set)
     return (set & (set + 1)) == 0;
 }
 
-static bool set_can(const struct brute *b, const struct ask *q, unsigned set, int64_t at_us)
+/* Do the nodes hold all tasks, each with GPUs of one type only? */
+static bool one_type_can(const struct brute *b, const struct ask *q, unsigned set, int64_t at_us,
+                         int type)
 {
-    int nodes = __builtin_popcount(set), type = -1;
     int64_t tasks = 0;
-    if (nodes < q->nmin || nodes > q->nmax || nodes > q->tasks || (set & q->must) != q->must ||
-        set & q->excluded || (set & q->features) != set || (q->contiguous && !neighbours(set)))
-        return false;
     for (int i = 0; i < b->n; i++) {
+        int64_t here = set >> i & 1 ? tasks_in(b, q, i, at_us, room_at(b, i, at_us).gpus[type]) : 1;
+        if (here < 1)
+            return false;
+        tasks += set >> i & 1 ? here : 0;
+    }
+    return tasks >= q->tasks;
+}
+
+/* With so many of the first type and so many of the second on each node? GPUs of tasks are made up
+ * so where each node has as many tasks. */
+static bool mix_can(const struct brute *b, const struct ask *q, unsigned set, int64_t at_us,
+                    const int64_t *mix)
+{
+    int64_t tasks = 0, each = q->tasks / __builtin_popcount(set);
+    for (int i = 0; i < b->n; i++) {
+        struct room r = room_at(b, i, at_us);
         if (!(set >> i & 1))
             continue;
-        int64_t here = tasks_in(b, q, i, at_us);
-        bool devices = q->gpus > 0 || q->gpus_task > 0,
-             other = devices && type >= 0 && b->gpu_type[i] != type;
-        if (here < 1 || other ||
-            (devices && q->gpu_type != GPU_ANY && b->gpu_type[i] != q->gpu_type))
+        int64_t here = tasks_in(b, q, i, at_us, mix[GPU_A] + mix[GPU_V]);
+        if (r.gpus[GPU_A] < mix[GPU_A] || r.gpus[GPU_V] < mix[GPU_V] ||
+            here < (q->gpus_task ? each : 1))
             return false;
-        type = b->gpu_type[i];
         tasks += here;
     }
     return tasks >= q->tasks;
+}
+
+static bool any_mix_can(const struct brute *b, const struct ask *q, unsigned set, int64_t at_us)
+{
+    int nodes = __builtin_popcount(set);
+    int64_t all = q->gpus_task ? q->gpus_task * (q->tasks / nodes) : q->gpus, mix[TYPES];
+    if (q->gpus_task && q->tasks % nodes != 0)
+        return false;
+    for (mix[GPU_A] = 0; mix[GPU_A] <= all; mix[GPU_A]++) {
+        mix[GPU_V] = all - mix[GPU_A];
+        if (mix_can(b, q, set, at_us, mix))
+            return true;
+    }
+    return false;
+}
+
+static bool set_can(const struct brute *b, const struct ask *q, unsigned set, int64_t at_us)
+{
+    int nodes = __builtin_popcount(set);
+    if (nodes < q->nmin || nodes > q->nmax || nodes > q->tasks || (set & q->must) != q->must ||
+        set & q->excluded || (set & q->features) != set || (q->contiguous && !neighbours(set)))
+        return false;
+    if (q->mixes)
+        return any_mix_can(b, q, set, at_us);
+    for (int type = 0; type < TYPES; type++)
+        if ((q->gpu_type == type || q->gpu_type >= GPU_ANY) && one_type_can(b, q, set, at_us, type))
+            return true;
+    return false;
 }
 
 static bool licensed(const struct brute *b, const struct ask *q, int64_t at_us)
@@ -173,23 +215,29 @@ static void cluster_make(struct brute *b)
     b->n = 2 + (int)rng_below(&b->rng, NODES - 1);
     bool same = rng_chance(&b->rng, 300);
     for (int i = 0; i < b->n; i++) {
-        char name[24], gpus[24];
+        char name[24], gpus[48] = "";
         snprintf(name, sizeof name, "n%d", i + 1);
         struct node n = a_node(name);
         n.cores_per_socket = same ? 2 : (int32_t)rng_range(&b->rng, 1, 3);
         n.cpus = 2 * n.cores_per_socket;
         n.memory_mib = same ? 400 : 100 * rng_range(&b->rng, 1, 6);
-        b->gpu_type[i] = same ? GPU_A : (int)rng_range(&b->rng, GPU_A, GPU_NONE);
-        int have = b->gpu_type[i] == GPU_NONE ? 0 : same ? 2 : (int)rng_range(&b->rng, 1, 3);
-        if (have > 0) {
-            snprintf(gpus, sizeof gpus, "gpu:%s:%d", types[b->gpu_type[i]], have);
-            n.gres = gpus;
-        }
+        int64_t have[TYPES] = {0};
+        if (rng_chance(&b->rng, 400))
+            for (int k = 0; k < TYPES; k++)
+                have[k] = same ? 2 : rng_range(&b->rng, 1, 2);
+        else if (same || rng_chance(&b->rng, 667))
+            have[same ? GPU_A : (int)rng_below(&b->rng, TYPES)] =
+                same ? 2 : rng_range(&b->rng, 1, 3);
+        for (int k = 0; k < TYPES; k++)
+            if (have[k])
+                snprintf(gpus + strlen(gpus), sizeof gpus - strlen(gpus), "%sgpu:%s:%d",
+                         gpus[0] ? "," : "", types[k], (int)have[k]);
+        n.gres = gpus[0] ? gpus : NULL;
         if (rng_chance(&b->rng, 500)) {
             n.features = "fast";
             b->fast |= 1U << i;
         }
-        b->total[i] = (struct room){n.cpus, n.memory_mib, have, 0};
+        b->total[i] = (struct room){n.cpus, n.memory_mib, {have[GPU_A], have[GPU_V]}, 0};
         put_node(b->cl, &n);
     }
     snprintf(all, sizeof all, "n[1-%d]", b->n);
@@ -217,9 +265,9 @@ static void ask_make(struct brute *b, size_t i)
     else
         r->mem_per_node_mib = q->mem_node = 50 * rng_range(g, 1, 8);
     if (rng_chance(g, 350)) {
-        static const char *const words[] = {[GPU_ANY] = "", [GPU_A] = "a:", [GPU_V] = "v:"};
-        q->gpus = rng_range(g, 1, 2);
-        q->gpu_type = (int)rng_below(g, 3);
+        static const char *const words[] = {[GPU_A] = "a:", [GPU_V] = "v:", [GPU_ANY] = ""};
+        q->gpus = rng_range(g, 1, rng_chance(g, 400) ? 4 : 2);
+        q->gpu_type = (int)rng_below(g, TYPES + 1);
         snprintf(b->text[i][0], sizeof b->text[i][0], "%s%d", words[q->gpu_type], (int)q->gpus);
         if (rng_chance(g, 300)) {
             q->gpus_task = q->gpus;
@@ -274,10 +322,12 @@ static const char *world_text(const struct brute *b, uint64_t id)
     for (int i = 0; i < b->n; i++) {
         struct room r = room_at(b, i, NOW);
         at += (size_t)snprintf(text + at, sizeof text - at,
-                               " [%lld/%lld CPUs %lld/%lld MiB %lld/%lld gpus of %d, %d jobs]",
+                               " [%lld/%lld CPUs %lld/%lld MiB %lld/%lld gpu:a %lld/%lld gpu:v, "
+                               "%d jobs]",
                                (long long)r.cpus, (long long)b->total[i].cpus, (long long)r.mem,
-                               (long long)b->total[i].mem, (long long)r.gpus,
-                               (long long)b->total[i].gpus, b->gpu_type[i], r.jobs);
+                               (long long)b->total[i].mem, (long long)r.gpus[GPU_A],
+                               (long long)b->total[i].gpus[GPU_A], (long long)r.gpus[GPU_V],
+                               (long long)b->total[i].gpus[GPU_V], r.jobs);
     }
     return text;
 }
@@ -296,22 +346,29 @@ static void start_take(struct brute *b, const struct ask *q, const struct plan_s
         int node = node_number(a->node);
         struct room r = room_at(b, node, NOW);
         struct room *t = &u->take[node];
-        *t = (struct room){a->cpu_count, a->mem_mib, 0, 1};
-        for (size_t k = 0; k < a->ngres; k++)
-            t->gpus += a->gres[k].count;
+        int64_t gpus = 0;
+        *t = (struct room){a->cpu_count, a->mem_mib, {0}, 1};
+        for (size_t k = 0; k < a->ngres; k++) {
+            t->gpus[text_is(a->gres[k].type, "a") ? GPU_A : GPU_V] += a->gres[k].count;
+            gpus += a->gres[k].count;
+        }
+        if (!q->mixes && !q->alone && t->gpus[GPU_A] && t->gpus[GPU_V])
+            fail_msg("%s: %s gives two types, though one could do", world_text(b, s->job_id),
+                     a->node);
         set |= 1U << node;
         tasks += a->tasks;
-        bool enough = a->tasks >= 1 && a->cpu_count >= a->tasks * q->cpt && t->gpus >= q->gpus &&
-                      t->gpus >= q->gpus_task * a->tasks &&
+        bool enough = a->tasks >= 1 && a->cpu_count >= a->tasks * q->cpt && gpus >= q->gpus &&
+                      gpus >= q->gpus_task * a->tasks &&
                       (q->per_node == 0 || a->tasks <= q->per_node) && t->mem >= q->mem_node &&
                       t->mem >= q->mem_cpu * a->tasks * q->cpt;
-        bool there =
-            t->cpus <= r.cpus && t->mem <= r.mem && t->gpus <= r.gpus && (!q->alone || r.jobs == 0);
+        bool there = t->cpus <= r.cpus && t->mem <= r.mem && t->gpus[GPU_A] <= r.gpus[GPU_A] &&
+                     t->gpus[GPU_V] <= r.gpus[GPU_V] && (!q->alone || r.jobs == 0);
         if (!enough || !there)
             fail_msg("%s: %s is %s", world_text(b, s->job_id), a->node,
                      enough ? "given twice" : "too little");
         if (q->alone)
-            *t = (struct room){b->total[node].cpus, b->total[node].mem, b->total[node].gpus, 1};
+            t->cpus = b->total[node].cpus, t->mem = b->total[node].mem,
+            memcpy(t->gpus, b->total[node].gpus, sizeof t->gpus);
     }
     if (!set_can(b, q, set, NOW) || !licensed(b, q, NOW) || tasks != q->tasks)
         fail_msg("%s: starts on %#x with %d tasks, which is not what it asked for",
@@ -382,6 +439,10 @@ static void world(uint64_t seed)
         struct brute empty = b;
         empty.nruns = 0;
         possible = any_set(&empty, &b.ask[i], NOW, ~0U) != 0;
+        if (!possible && b.ask[i].gpu_type == GPU_ANY) {
+            b.ask[i].mixes = true;
+            possible = any_set(&empty, &b.ask[i], NOW, ~0U) != 0;
+        }
         bool taken = sched_check(b.cl, &checked, 1000, NULL, NULL, NULL) == REFUSE_NONE;
         if (possible != taken)
             fail_msg("%s is %s, but %s start on the empty cluster", world_text(&b, i + 1),

@@ -49,6 +49,8 @@ static void node_total(const struct node *n, int64_t ret[AMOUNTS])
         ret[A100] = 4;
     else if (text_is(n->gres, "gpu:v100:2,nic:1"))
         ret[V100] = 2, ret[NIC] = 1;
+    else if (text_is(n->gres, two_types))
+        ret[A100] = ret[V100] = 2;
     else if (n->gres)
         ret[GPU] = 4;
 }

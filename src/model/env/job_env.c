@@ -128,24 +128,28 @@ static const struct alloc_gres *gpus_here(const struct env_maker *m)
     return NULL;
 }
 
-/* Device numbers of all entries of the kind (a job may hold two types), unfolded: programs want
- * "0,1,2". */
+/* Device numbers of all entries of the kind (a job may hold two types) in their order, in which
+ * those that are left over are counted, unfolded: programs want "0,1,2". */
 int64_t env_gpu_numbers(const struct env_maker *m, const struct alloc_node *node, struct str *out)
 {
+    struct idset set = IDSET_INIT;
+    struct str all = STR_INIT;
+    uint32_t id;
     int64_t n = 0;
     for (size_t i = 0; node && i < node->ngres; i++) {
         const struct alloc_gres *g = &node->gres[i];
-        struct idset set = IDSET_INIT;
-        uint32_t id;
         if (!text_is(g->kind, "gpu"))
             continue;
         n += g->count;
-        bool more =
-            g->devices && idset_parse(&set, g->devices, UINT32_MAX, NULL) && idset_first(&set, &id);
-        for (; more; more = idset_next(&set, id, &id))
-            list_addf(out, "%u", id);
-        idset_done(&set);
+        if (g->devices)
+            list_addf(&all, "%s", g->devices);
     }
+    bool more =
+        all.len && idset_parse(&set, str_text(&all), UINT32_MAX, NULL) && idset_first(&set, &id);
+    for (; more; more = idset_next(&set, id, &id))
+        list_addf(out, "%u", id);
+    str_done(&all);
+    idset_done(&set);
     return n;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/idset.h"
+#include "base/list.h"
 #include "base/vec.h"
 #include "model/grammar/gres.h"
 
@@ -292,11 +293,16 @@ static void cpus_write(const struct idset *cpus, struct str *out)
 
 /* ---- GPUs and memory ---- */
 
+/* In the order of their numbers, in which those that are left over are counted; an allocation has
+ * them type by type. */
 static void gpus_find(struct binding *b)
 {
+    struct str all = STR_INIT;
     for (size_t i = 0; i < b->ask->here->ngres; i++)
-        if (text_is(b->ask->here->gres[i].kind, "gpu"))
-            numbers(b->ask->here->gres[i].devices, &b->gpu);
+        if (text_is(b->ask->here->gres[i].kind, "gpu") && b->ask->here->gres[i].devices)
+            list_addf(&all, "%s", b->ask->here->gres[i].devices);
+    numbers(str_text(&all), &b->gpu);
+    str_done(&all);
 }
 
 /* As CUDA is to be told of it: by name where it has one, else by its number, which counts from 0

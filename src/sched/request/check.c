@@ -230,7 +230,7 @@ static bool clamp(struct demand_checking *k, const struct option *o)
 /* ---- what there is ---- */
 
 /* Nodes of the partition, up or not, that could hold a part of it if they were empty. *ret_types:
- * others could with another type of its resource, of which a job has one. */
+ * others could with another type of its resource, of which a job has one, or another mix. */
 static int64_t nodes_that_hold(const struct compiled *c, const struct option *o, bool *ret_types)
 {
     int64_t most = 0;
@@ -246,7 +246,8 @@ static int64_t nodes_that_hold(const struct compiled *c, const struct option *o,
         most = nodes > most ? nodes : most;
         const struct variant *v = &o->variant[i];
         first = !first && nodes && v->ngres ? v : first;
-        *ret_types |= first && nodes && v->ngres && v->gres[0].dim != first->gres[0].dim;
+        *ret_types |= first && nodes && v->ngres &&
+                      (c->mixes ? v != first : v->gres[0].dim != first->gres[0].dim);
     }
     return most;
 }
@@ -345,7 +346,7 @@ static enum refusal never_fits(struct demand_checking *k, const struct compiled 
         str_addf(k->detail, "; partition %s has %lld such node%s", o->part->p.name,
                  (long long)nodes, nodes == 1 ? "" : "s");
         if (types)
-            word_one_type(k->cl, &o->variant[0], k->detail);
+            word_one_type(k->cl, c, &o->variant[0], k->detail);
         if (c->nmust > 0)
             str_addf(k->detail, " and the node list %.100s must be among them", k->req->nodelist);
         word_elsewhere(k, o);

@@ -149,12 +149,20 @@ static bool may_cut(const struct job_request *req, const struct reservation *r)
     return req->time_min_us <= 0 && !((r->flags & RESV_RECURRING) && fits);
 }
 
+static void variants_of(struct demand_work *w, struct option *o, const struct feature_arm *arm)
+{
+    struct serving chosen[NEEDS_MAX];
+    if (w->types != TYPES_MIXED)
+        demand_variants(w, o, arm, chosen, 0);
+    if (w->types != TYPES_ONE)
+        demand_mixes(w, o, arm);
+}
+
 /* `drawn`: the reservation draws the job, which did not ask for it. */
 static void option_make(struct demand_work *w, struct spart *part, const struct sresv *resv,
                         bool drawn)
 {
     struct option *o = &w->c->option[w->c->n++];
-    uint32_t chosen[NEEDS_MAX];
     *o = (struct option){.part = part,
                          .place = w->place,
                          .resv = resv,
@@ -170,11 +178,11 @@ static void option_make(struct demand_work *w, struct spart *part, const struct 
         for (size_t i = 0; i < w->arms.n; i++) {
             struct feature_arm both = w->arms.arm[i];
             if (arm_join(&both, &w->liked.arm[l]))
-                demand_variants(w, o, &both, chosen, 0);
+                variants_of(w, o, &both);
         }
     for (size_t i = 0; i < w->arms.n; i++)
-        demand_variants(w, o, &w->arms.arm[i], chosen, 0);
-    if (w->sizes.n && o->never == REASON_NONE)
+        variants_of(w, o, &w->arms.arm[i]);
+    if ((w->sizes.n || w->types != TYPES_ONE) && o->never == REASON_NONE)
         variants_drop(bounds_of(w->c, &part->p), o);
     layouts_narrow(bounds_of(w->c, &part->p), o);
     if (o->nvariants > 0)
@@ -224,10 +232,12 @@ static void reservations_make(struct demand_work *w, struct spart *part)
     option_make(w, part, NULL, false);
 }
 
-static void options_make(struct demand_work *w)
+static void options_each(struct demand_work *w)
 {
     struct span rest = span_of(w->req->partition ? w->req->partition : ""), piece;
     size_t names = 1;
+    w->c->n = 0;
+    w->numbered = 0;
     for (const char *at = rest.data; (at = strchr(at, ',')); at++)
         names++;
     w->c->option =
@@ -243,6 +253,32 @@ static void options_make(struct demand_work *w)
         if (!again)
             reservations_make(w, part);
     }
+}
+
+static bool any_possible(const struct demand_work *w)
+{
+    bool any = false;
+    for (size_t i = 0; i < w->c->n && !any; i++)
+        any = w->c->option[i].never == REASON_NONE &&
+              demand_possible(w->cl, w->c, &w->c->option[i], false);
+    return any;
+}
+
+/* Types are mixed where no type alone could ever do: so who can get GPUs that are alike does, and
+ * waits for them if he must. Of what cannot be had either way both are told. */
+static void options_make(struct demand_work *w)
+{
+    options_each(w);
+    if (!demand_may_mix(w) || any_possible(w))
+        return;
+    w->types = TYPES_MIXED;
+    options_each(w);
+    for (size_t i = 0; i < w->c->n; i++)
+        w->c->mixes |= w->c->option[i].nvariants > 0;
+    if (any_possible(w))
+        return;
+    w->types = TYPES_BOTH;
+    options_each(w);
 }
 
 /* ---- node lists and licences ---- */

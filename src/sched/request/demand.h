@@ -110,6 +110,7 @@ struct compiled {
     struct lic_use *lic;
     size_t nlic, ncap, ncap_idle;
     bool caps_known;         /* lic_use.most of its caps is filled */
+    bool mixes;              /* some node could give several types of what it asks untyped */
     uint64_t *allowed;       /* bitmap of nodes (--exclude); NULL = all */
     uint32_t *must;          /* nodes that must be in (--nodelist) */
     size_t nmust;            /* of `must` */

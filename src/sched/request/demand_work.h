@@ -1,5 +1,5 @@
-/* Working a request out, in parts: generic resources (asked.c), variants (variants.c), options and
- * all the rest (demand.c). Only those three include this. */
+/* Working a request out, in parts: generic resources (asked.c), variants (variants.c), those of
+ * mixed types (mixes.c), options and all the rest (demand.c). Only those four include this. */
 #ifndef REMUDA_SCHED_REQUEST_DEMAND_WORK_H
 #define REMUDA_SCHED_REQUEST_DEMAND_WORK_H
 
@@ -18,6 +18,16 @@ struct asked {
     size_t nchoices;              /* 0 = the cluster has none */
 };
 
+/* What serves a resource that is asked for: one dimension all of it (n = 1; the count is not looked
+ * at), or several so much of each on every node. */
+struct serving {
+    struct use part[CHOICES_MAX];
+    size_t n;
+};
+
+/* Of what is asked untyped: of which types nodes may give it. */
+enum demand_types { TYPES_ONE, TYPES_MIXED, TYPES_BOTH };
+
 struct demand_work {
     const struct cluster *cl;
     const struct job_request *req;
@@ -34,6 +44,7 @@ struct demand_work {
     size_t nlayouts;                 /* of `layout` */
     struct feature_arms arms, liked; /* liked: arms of --prefer */
     uint32_t numbered;               /* variants so far */
+    enum demand_types types;         /* of what is asked untyped */
 };
 
 /* The first complaint goes into the verdict, if there is one. Always false. */
@@ -53,6 +64,18 @@ bool demand_asked(struct demand_work *w);
 /* Adds to the option a variant for each layout and each choice of types from the i-th resource
  * asked for on. */
 void demand_variants(struct demand_work *w, struct option *o, const struct feature_arm *arm,
-                     uint32_t *chosen, size_t i);
+                     struct serving *chosen, size_t i);
+/* Does what was chosen for the i-th resource go with what was for those before it? Resources of one
+ * kind that are asked untyped take the same type; two with different types keep theirs. */
+bool demand_choice_allowed(const struct demand_work *w, const struct serving *chosen, size_t i);
+/* Adds to the option a variant with what was chosen for each resource, if any node could hold it.
+ */
+void demand_variant_add(struct demand_work *w, struct option *o, const struct layout *lay,
+                        const struct feature_arm *arm, const struct serving *chosen);
+/* Is there a node with several types of what is asked untyped, so that mixing may help? */
+bool demand_may_mix(const struct demand_work *w);
+/* Instead of demand_variants: the variants in which nodes give several types of what is asked
+ * untyped. */
+void demand_mixes(struct demand_work *w, struct option *o, const struct feature_arm *arm);
 
 #endif

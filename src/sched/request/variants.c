@@ -1,6 +1,6 @@
 /* The variants of an option: each arm of the constraint × each choice of types for the untyped
- * resources (all nodes of a job get one type) × each layout, and the groups of nodes on which a
- * variant could go if they were empty. */
+ * resources (all nodes of a job get one type; where none can do, see mixes.c) × each layout, and
+ * the groups of nodes on which a variant could go if they were empty. */
 #include "sched/request/demand_work.h"
 
 #include "base/alloc.h"
@@ -87,27 +87,43 @@ static void variant_cpus(const struct demand_work *w, const struct option *o, st
     v->unit_cpus = unit > INT32_MAX / 4 ? INT32_MAX / 4 : (int32_t)unit;
 }
 
-static void variant_gres(const struct demand_work *w, const uint32_t *chosen, struct variant *v)
+static void gres_add(struct variant *v, struct need_gres add)
+{
+    size_t at = 0;
+    while (at < v->ngres && v->gres[at].dim != add.dim)
+        at++;
+    if (at == v->ngres)
+        v->gres[v->ngres++] = (struct need_gres){.dim = add.dim};
+    v->gres[at].base += add.base;
+    v->gres[at].unit += add.unit;
+}
+
+/* Of one dimension. */
+static void gres_add_all(const struct asked *k, uint32_t dim, struct variant *v)
+{
+    struct need_gres add = {.dim = dim};
+    if (k->per == PER_NODE && v->lay.units == 0)
+        add.unit = k->item.count;
+    else if (k->per == PER_NODE)
+        add.base = k->item.count;
+    else if (k->per == PER_TASK)
+        add.base = k->item.count * v->lay.base_tasks, add.unit = k->item.count * v->lay.unit_tasks;
+    else if (v->lay.gpu_share > 0)
+        add.unit = (k->item.count + v->lay.gpu_share - 1) / v->lay.gpu_share;
+    gres_add(v, add);
+}
+
+static void variant_gres(const struct demand_work *w, const struct serving *chosen,
+                         struct variant *v)
 {
     for (size_t i = 0; i < w->nasked; i++) {
-        const struct asked *k = &w->asked[i];
-        struct need_gres add = {.dim = chosen[i]};
-        if (k->per == PER_NODE && v->lay.units == 0)
-            add.unit = k->item.count;
-        else if (k->per == PER_NODE)
-            add.base = k->item.count;
-        else if (k->per == PER_TASK)
-            add.base = k->item.count * v->lay.base_tasks,
-            add.unit = k->item.count * v->lay.unit_tasks;
-        else if (v->lay.gpu_share > 0)
-            add.unit = (k->item.count + v->lay.gpu_share - 1) / v->lay.gpu_share;
-        size_t at = 0;
-        while (at < v->ngres && v->gres[at].dim != add.dim)
-            at++;
-        if (at == v->ngres)
-            v->gres[v->ngres++] = (struct need_gres){.dim = add.dim};
-        v->gres[at].base += add.base;
-        v->gres[at].unit += add.unit;
+        const struct serving *c = &chosen[i];
+        if (c->n == 1)
+            gres_add_all(&w->asked[i], c->part[0].dim, v);
+        for (size_t p = 0; c->n > 1 && p < c->n; p++)
+            gres_add(v, v->lay.units == 0
+                            ? (struct need_gres){c->part[p].dim, 0, c->part[p].amount}
+                            : (struct need_gres){c->part[p].dim, c->part[p].amount, 0});
     }
 }
 
@@ -149,8 +165,8 @@ static void variant_screen(const struct demand_work *w, const struct option *o, 
     v->screen.gres = v->screen.dim == DIM_CPU ? 0 : bucket_of(w->cl, v->screen.dim, gres);
 }
 
-static void variant_add(struct demand_work *w, struct option *o, const struct layout *lay,
-                        const struct feature_arm *arm, const uint32_t *chosen)
+void demand_variant_add(struct demand_work *w, struct option *o, const struct layout *lay,
+                        const struct feature_arm *arm, const struct serving *chosen)
 {
     if (o->nvariants == VARIANTS_MAX * (w->sizes.n ? w->sizes.n : 1))
         return;
@@ -179,29 +195,29 @@ static void variant_add(struct demand_work *w, struct option *o, const struct la
     o->variant[o->nvariants++] = v;
 }
 
-/* Resources of one kind that are asked untyped take the same type; two with different types keep
- * theirs. */
-static bool choice_allowed(const struct demand_work *w, const uint32_t *chosen, size_t i)
+bool demand_choice_allowed(const struct demand_work *w, const struct serving *chosen, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (text_is(w->asked[k].item.kind, w->asked[i].item.kind) && chosen[k] != chosen[i] &&
+        if (text_is(w->asked[k].item.kind, w->asked[i].item.kind) &&
+            chosen[k].part[0].dim != chosen[i].part[0].dim &&
             (text_empty(w->asked[k].item.type) || text_empty(w->asked[i].item.type)))
             return false;
     return true;
 }
 
 void demand_variants(struct demand_work *w, struct option *o, const struct feature_arm *arm,
-                     uint32_t *chosen, size_t i)
+                     struct serving *chosen, size_t i)
 {
     ASSERT(i <= w->nasked);
     if (i == w->nasked) {
         for (size_t l = 0; l < w->nlayouts; l++)
-            variant_add(w, o, &w->layout[l], arm, chosen);
+            demand_variant_add(w, o, &w->layout[l], arm, chosen);
         return;
     }
     for (size_t k = 0; k < w->asked[i].nchoices; k++) {
-        chosen[i] = w->asked[i].choice[k];
-        if (choice_allowed(w, chosen, i))
+        chosen[i].n = 1;
+        chosen[i].part[0].dim = w->asked[i].choice[k];
+        if (demand_choice_allowed(w, chosen, i))
             demand_variants(w, o, arm, chosen, i + 1);
     }
 }

@@ -1,5 +1,6 @@
 /* Of generic resources, what is said is what was asked: "4 gpu" where no type was named, although
- * the planner tries one type after the other, and what a node has of any type. Memory that comes
+ * the planner tries one type after the other and mixes of them, and what a node has of any type.
+ * Memory that comes
  * with the CPUs was not asked for; who reads a refusal would look for it in his script in vain. */
 #include "sched/request/wording.h"
 
@@ -56,18 +57,56 @@ const char *word_label(const struct cluster *cl, const struct compiled *c, uint3
     return text_empty(d->type) || type_asked(c, d) ? d->label : d->kind;
 }
 
+static bool any_type(const struct cluster *cl, const struct compiled *c, uint32_t dim)
+{
+    return dim >= DIM_GRES && dim < cl->dim.n && !type_asked(c, &cl->dim.v[dim]);
+}
+
+static bool same_kind(const struct cluster *cl, uint32_t a, uint32_t b)
+{
+    return a >= DIM_GRES && b >= DIM_GRES && text_is(cl->dim.v[a].kind, cl->dim.v[b].kind);
+}
+
+/* Of a mix, one amount is said: what was asked. */
+static void types_join(const struct cluster *cl, const struct compiled *c, struct take *t)
+{
+    for (uint32_t i = 0; i < t->n; i++)
+        for (uint32_t k = t->n; --k > i;)
+            if (same_kind(cl, t->use[i].dim, t->use[k].dim) && any_type(cl, c, t->use[i].dim) &&
+                any_type(cl, c, t->use[k].dim)) {
+                t->use[i].amount += t->use[k].amount;
+                memmove(&t->use[k], &t->use[k + 1], (--t->n - k) * sizeof t->use[0]);
+            }
+}
+
 /* Where any type does: the one of which the group has most. */
 static uint32_t dim_in(const struct cluster *cl, const struct compiled *c, const struct group *g,
                        uint32_t dim)
 {
     uint32_t best = dim;
-    if (dim < DIM_GRES || dim >= cl->dim.n || type_asked(c, &cl->dim.v[dim]))
+    if (!any_type(cl, c, dim))
         return dim;
     for (uint32_t d = DIM_GRES; d < g->ntotal && d < cl->dim.n; d++)
         if (text_is(cl->dim.v[d].kind, cl->dim.v[dim].kind) &&
             (best >= g->ntotal || g->total[d] > g->total[best]))
             best = d;
     return best;
+}
+
+/* What the group has to serve `dim` with, which is one that dim_in gave: where any type does, of
+ * all types. *ret_mixed: it has several. */
+static int64_t has_of(const struct cluster *cl, const struct compiled *c, const struct group *g,
+                      uint32_t dim, bool *ret_mixed)
+{
+    int64_t has = dim < g->ntotal ? g->total[dim] : 0;
+    *ret_mixed = false;
+    for (uint32_t d = DIM_GRES; d < g->ntotal && d < cl->dim.n; d++)
+        if (d != dim && g->total[d] > 0 && c->gpus_per_socket == 0 && same_kind(cl, d, dim) &&
+            any_type(cl, c, dim)) {
+            has += g->total[d];
+            *ret_mixed = true;
+        }
+    return has;
 }
 
 /* ---- what is needed ---- */
@@ -126,6 +165,7 @@ static void take_asked(const struct cluster *cl, const struct compiled *c, const
     struct option part = *o;
     part.mode.whole = false;
     demand_take(cl, c, &part, v, g, v->lay.umin, ret);
+    types_join(cl, c, ret);
     if (o->mem == MEM_SHARE && (o->mode.whole || memory == MEMORY_ASKED))
         memory_leave_out(ret);
 }
@@ -227,11 +267,13 @@ static int group_fails(const struct cluster *cl, const struct compiled *c, const
     int fails = 0;
     int64_t lacking = 0;
     demand_take(cl, c, o, v, g, v->lay.umin, &t);
+    types_join(cl, c, &t);
     if (o->mem == MEM_SHARE)
         memory_leave_out(&t);
     for (uint32_t i = 0; i < t.n; i++) {
         uint32_t dim = dim_in(cl, c, g, t.use[i].dim);
-        int64_t has = dim < g->ntotal ? g->total[dim] : 0;
+        bool mixed;
+        int64_t has = has_of(cl, c, g, dim, &mixed);
         if (has >= t.use[i].amount || dim == DIM_SHARE)
             continue;
         lacking += 1000 - has * 1000 / t.use[i].amount;
@@ -239,6 +281,8 @@ static int group_fails(const struct cluster *cl, const struct compiled *c, const
             str_add(words, fails ? ", " : " with ");
             if (has == 0 && dim >= DIM_GRES)
                 str_addf(words, "no %s", word_label(cl, c, dim));
+            else if (mixed)
+                str_addf(words, "%lld %s", (long long)has, cl->dim.v[dim].kind);
             else
                 word_amount(cl, dim, has, words);
             str_addf(words, " (%lld asked)", (long long)t.use[i].amount);
@@ -291,12 +335,14 @@ void word_room(const struct cluster *cl, const struct compiled *c, const struct 
     }
     str_add(out, room->nodes == 1 ? "" : " in all");
     if (room->types)
-        word_one_type(cl, v, out);
+        word_one_type(cl, c, v, out);
 }
 
-void word_one_type(const struct cluster *cl, const struct variant *v, struct str *out)
+void word_one_type(const struct cluster *cl, const struct compiled *c, const struct variant *v,
+                   struct str *out)
 {
-    str_addf(out, " (all %s of a job are of one type)", cl->dim.v[v->gres[0].dim].kind);
+    str_addf(out, " (all %s of a job are of one type%s)", cl->dim.v[v->gres[0].dim].kind,
+             c->mixes ? ", or each node gives as many of each" : "");
 }
 
 void word_lacks(const struct cluster *cl, const struct compiled *c, const struct option *o,

@@ -19,7 +19,8 @@ void word_room(const struct cluster *cl, const struct compiled *c, const struct 
                const struct variant *v, const struct demand_room *room, struct str *out);
 /* Where nodes with another type of its first resource do not add to the room: " (all gpu of a job
  * are of one type)" appended. */
-void word_one_type(const struct cluster *cl, const struct variant *v, struct str *out);
+void word_one_type(const struct cluster *cl, const struct compiled *c, const struct variant *v,
+                   struct str *out);
 /* What comes nearest in the partition: "the nearest are gpu[1-4] with 4 gpu:v100 (8 asked)"
  * appended; of nodes that --nodelist names and that have too little: "the one asked for is gpu1
  * …". */
