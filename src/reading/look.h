@@ -5,6 +5,8 @@
 #include "reading/dips.h"
 #include "reading/reading.h"
 
+#define LOOK_TOUCHED 1.0 /* percent: what is below was not used */
+
 /* One GPU of the job; curves that there are not are NULL. */
 struct look_gpu {
     const char *node; /* as the node gave it */
@@ -41,6 +43,9 @@ struct look {
 /* NULL = the job had no node of that name, or nothing was measured there. */
 const struct look_node *look_node_of(const struct look *l, const char *name);
 
+/* " of NODE", where the job had several. */
+void look_node_add(const struct look *l, const char *node, struct str *out);
+
 /* A flag for each GPU; the caller frees. */
 bool *marks_new(const struct look *l);
 /* How many are set. */
@@ -52,7 +57,13 @@ void look_dips(struct look *l);
 void look_held(struct look *l);
 void look_phases(struct look *l);
 void look_gpus(struct look *l);
+/* Of look_gpus(). */
+void look_hangs(struct look *l);
+void look_unused(struct look *l);
+void look_idle(struct look *l);
+void look_little(struct look *l);
 void look_hosts(struct look *l);
-void look_ranks(struct look *l); /* after all others that compare */
+void look_memory(struct look *l); /* of look_hosts() */
+void look_ranks(struct look *l);  /* after all others that compare */
 
 #endif

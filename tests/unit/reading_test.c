@@ -4,24 +4,14 @@
 #include "reading/changes.h"
 #include "reading/dips.h"
 #include "reading/reading.h"
+#include "reading_help.h"
 #include "unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BEGAN_MS INT64_C(1790000000000)
 #define GAP_MS   2000
 #define HALF_H   900u /* samples */
-
-/* Even on all machines. */
-static double noise(size_t i, unsigned salt)
-{
-    uint64_t x = (i + 1) * UINT64_C(0x9e3779b97f4a7c15) + salt * UINT64_C(0xd1b54a32d192ed03);
-    x ^= x >> 31;
-    x *= UINT64_C(0xbf58476d1ce4e5b9);
-    x ^= x >> 27;
-    return (double)(x % 20001) / 10000 - 1; /* -1 to 1 */
-}
 
 /* ---- shapes, by the number of the sample ---- */
 
@@ -444,29 +434,18 @@ static void part_add(struct curves *c, const struct part *p, size_t n, int64_t g
         .step_id = p->device < 0 && p->id != SERIES_TASK_CPU ? -1 : (int64_t)p->rank / 1000,
         .device = p->device};
     strcpy(key.node, p->node);
-    struct series_grow *g = series_grow_new(&key);
-    struct str block = STR_INIT, all = STR_INIT;
+    int64_t *at_ms = xcalloc(n + 1, sizeof *at_ms);
+    double *v = xcalloc(n + 1, sizeof *v);
+    size_t came = 0;
     for (size_t i = 0; i < n; i++) {
-        double v = p->shape(i);
-        int64_t ahead = i >= p->step_at ? p->step_ms : 0;
         bool lost = p->lost_every && noise(i, 50) < 2.0 / (double)p->lost_every - 1;
-        if (!lost && (i < p->gap_from || i >= p->gap_to))
-            series_grow_add(
-                g, BEGAN_MS + (int64_t)i * gap_ms + ahead, gap_ms,
-                &(struct series_point){p->id, p->rank % 1000,
-                                       (int64_t)(v * series_value_of(p->id)->scale + 0.5)},
-                1);
-        if (series_grow_count(g) < SERIES_BLOCK_SAMPLES && i + 1 < n)
-            continue;
-        str_clear(&block);
-        series_grow_encode(g, 0, true, &block);
-        series_put(&all, &block);
-        series_grow_clear(g);
+        v[came] = p->shape(i);
+        at_ms[came] = BEGAN_MS + (int64_t)i * gap_ms + (i >= p->step_at ? p->step_ms : 0);
+        came += !lost && (i < p->gap_from || i >= p->gap_to);
     }
-    curves_take(c, all.data, all.len);
-    str_done(&block);
-    str_done(&all);
-    series_grow_free(g);
+    curve_put(c, &key, p->id, p->rank % 1000, at_ms, v, came, gap_ms);
+    free(at_ms);
+    free(v);
 }
 
 /* ---- the table ---- */
