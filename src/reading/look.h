@@ -5,16 +5,26 @@
 #include "reading/dips.h"
 #include "reading/reading.h"
 
-#define LOOK_TOUCHED 1.0 /* percent: what is below was not used */
+/* What GPUs that take turns are told. */
+#define LOOK_TURNS_NEXT                                                                            \
+    "a model that is cut in parts, one after another, uses one GPU at a time: cut batches in "     \
+    "smaller ones that follow each other (pipeline), share the data instead (DDP, FSDP), or ask "  \
+    "for one GPU if it fits"
+
+#define LOOK_TOUCHED 1.0 /* percent: what is not above was not used */
 
 /* One GPU of the job; curves that there are not are NULL. */
 struct look_gpu {
     const char *node; /* as the node gave it */
     int32_t number;
-    const struct curve *util, *sm, *mem, *throttle, *clock, *temp, *power, *ecc;
-    const struct curve *work;  /* what says best whether it was at work: util, of an instance sm */
+    const struct curve *util, *sm, *mem, *mem_total, *throttle, *clock, *temp, *power, *ecc, *xid;
+    const struct curve *enc, *dec;
+    const struct curve *work;  /* what says best whether it was at work: util, of an instance sm;
+                                  with its video engines, where they are */
+    struct curve *made;        /* it, if no curve that came is it */
     struct figures f, sm_f;    /* of work and sm */
     bool unused, hangs, idled; /* told of so: idled for long */
+    bool late;                 /* did nothing while others hung: told with them */
     struct dips dips[READING_PHASES]; /* in each phase */
 };
 
@@ -36,8 +46,9 @@ struct look {
     struct stretch phase[READING_PHASES]; /* at least one */
     double phase_mean[READING_PHASES];
     size_t nphases;
-    bool phases_of_gpus; /* else of CPUs */
-    bool needs_cpus;     /* a finding says to use more of them: none says to give them back */
+    const struct curve *set_back; /* its node's clock was set back: no times are told */
+    bool phases_of_gpus;          /* else of CPUs */
+    bool needs_cpus; /* a finding says to use more of them: none says to give them back */
 };
 
 /* NULL = the job had no node of that name, or nothing was measured there. */
@@ -51,6 +62,10 @@ bool *marks_new(const struct look *l);
 /* How many are set. */
 size_t marks_count(const struct look *l, const bool *mark);
 
+/* The last value up to that time, or the first; *at is where the search begins, 0 at first. -1:
+ * there is none. */
+double look_near(const struct curve *c, size_t *at, int64_t ms);
+
 bool look_is_low(const struct look_gpu *g);
 /* The looks add what they find to l->reading, each of its own kind, in this order. */
 void look_dips(struct look *l);
@@ -59,6 +74,7 @@ void look_phases(struct look *l);
 void look_gpus(struct look *l);
 /* Of look_gpus(). */
 void look_hangs(struct look *l);
+void look_thin(struct look *l);
 void look_unused(struct look *l);
 void look_idle(struct look *l);
 void look_little(struct look *l);

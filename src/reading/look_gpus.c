@@ -74,7 +74,8 @@ static void uneven_say(struct look *l)
         const struct look_gpu *g = &l->gpu.v[i];
         if (!g->work || g->unused || g->f.n < READING_SAMPLES)
             continue;
-        mark[i] = !g->idled && most - g->f.mean >= UNEVEN && g->f.mean < UNEVEN_PART * most;
+        mark[i] =
+            !g->idled && !g->late && most - g->f.mean >= UNEVEN && g->f.mean < UNEVEN_PART * most;
         *(mark[i] ? &low : &rest) += g->f.mean;
     }
     nlow = marks_count(l, mark);
@@ -85,10 +86,20 @@ static void uneven_say(struct look *l)
                  nlow > 1 ? "were" : "was", low / (double)nlow, used - nlow > 1 ? "s" : "",
                  rest / (double)(used - nlow));
         str_add(&next, "the work is not shared evenly: see the batches and data of each rank, and "
-                       "whether one rank does more (rank 0 saves, logs, validates)");
+                       "whether one rank does more (rank 0 saves, logs, validates; DataParallel "
+                       "gathers on one GPU: DistributedDataParallel does not)");
         say_found(l, FOUND_GPU_UNEVEN, &text, &next);
     }
     free(mark);
+}
+
+/* Who takes turns is not uneven. */
+static bool told_of_turns(const struct look *l)
+{
+    for (size_t i = 0; i < l->to->found.n; i++)
+        if (strstr(l->to->found.v[i].text, " took turns"))
+            return true;
+    return false;
 }
 
 void look_gpus(struct look *l)
@@ -96,19 +107,20 @@ void look_gpus(struct look *l)
     for (size_t i = 0; i < l->gpu.n; i++) {
         struct look_gpu *g = &l->gpu.v[i];
         /* Of an instance without activity counters nothing is known. */
-        g->unused = g->work && g->f.n >= READING_SAMPLES && g->f.most < LOOK_TOUCHED &&
-                    (!g->sm || g->sm_f.most < LOOK_TOUCHED);
-        for (size_t p = 0; p < l->nphases && g->work; p++)
+        g->unused = g->work && g->f.n >= READING_SAMPLES && g->f.most <= LOOK_TOUCHED &&
+                    (!g->sm || g->sm_f.most <= LOOK_TOUCHED);
+        for (size_t p = 0; p < l->nphases && g->work && !l->set_back; p++)
             dips_find(g->work, l->phase[p].from_ms, l->phase[p].to_ms, &g->dips[p]);
     }
     if (!l->gpu.n)
         return;
     look_hangs(l);
+    look_thin(l);
     look_unused(l);
     look_dips(l);
     look_idle(l);
     look_little(l);
-    if (!waited_for_say(l))
+    if (!told_of_turns(l) && !waited_for_say(l))
         uneven_say(l);
     look_held(l);
 }

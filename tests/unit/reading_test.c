@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAP_MS   2000
-#define HALF_H   900u /* samples */
+#define GAP_MS 2000
+#define HALF_H 900u /* samples */
 
 /* ---- shapes, by the number of the sample ---- */
 
@@ -754,7 +754,7 @@ static const struct profile profiles[] = {
      .n = HALF_H,
      .cpus = 1,
      .found = "disks",
-     .says = {"waited for disks in 60 % of the time, and read 8.8 MiB/s, wrote 0.0 MiB/s"}},
+     .says = {"waited for disks in 60 % of the time, and read 8.8 MiB/s, wrote nothing"}},
     {.what = "its second node did nothing",
      .part = {A(STEP, CPU, six_cpus), B(STEP, CPU, zero)},
      .n = HALF_H,
@@ -843,7 +843,8 @@ static const struct profile profiles[] = {
      .n = HALF_H,
      .cpus = 1,
      .found = "gap",
-     .says = {"nothing is known of 10 min 2 s on gpu7"}},
+     .says =
+         {"nothing is known of GPU 0 of gpu7 from 14:19 to 14:30, 10 min 2 s: no samples came"}},
     {.what = "an instance at work, of which no more is known",
      .part = {A(0, GPU_MEM, rss_flat), A(STEP, CPU, one_cpu)},
      .n = HALF_H,
@@ -854,7 +855,7 @@ static const struct profile profiles[] = {
      .n = HALF_H,
      .cpus = 1,
      .found = "gpu-unused",
-     .says = {"GPU 0 was never used"}},
+     .says = {"GPU 0 was never at work, with up to 3.9 GiB of its memory in use"}},
     {.what = "short",
      .part = {A(0, GPU_UTIL, zero), A(STEP, CPU, one_cpu)},
      .n = 20,
@@ -951,8 +952,11 @@ static const struct profile profiles[] = {
      .n = HALF_H,
      .cpus = 1,
      .found = "phases gpu-low gpu-idle",
-     .says = {"in bursts", "did nothing from 14:14 to 14:30, 15 min 40 s: see what the program did",
-              "14:13:20 to 14:14:19 its GPUs 70 % busy, 14:14:19 to 14:30:00 0 % busy"}},
+     .says =
+         {"in bursts",
+          "did nothing 2 times for 10 min or longer, 27 min 58 s in all, the longest from 14:14 to "
+          "14:30, 15 min 40 s: a server that nobody asks, or a notebook",
+          "14:13:20 to 14:14:19 its GPUs 70 % busy, 14:14:19 to 14:30:00 0 % busy"}},
     {.what = "the last minute without the GPU",
      .part = {A(0, GPU_UTIL, ends_with_a_minute), A(STEP, CPU, one_cpu)},
      .n = HALF_H,
@@ -1000,8 +1004,9 @@ static const struct profile profiles[] = {
      .part = {A(0, GPU_UTIL, day_of_requests), A(STEP, CPU, third_cpu)},
      .n = 43200,
      .cpus = 2,
-     .found = "phases cpus-unused",
-     .says = {"it had 2 phases", " 1 % busy"}},
+     .found = "phases gpu-idle cpus-unused",
+     .says = {"it had 2 phases", " 1 % busy",
+              "did nothing 10 times for 10 min or longer, 7 h 40 min in all, the longest from "}},
     {.what = "a server whose memory fills and stays",
      .part = {A(0, GPU_UTIL, noisy), A(0, GPU_MEM, gpu_mem_to_plateau), A(STEP, CPU, one_cpu)},
      .n = HALF_H,
@@ -1128,8 +1133,10 @@ static const struct profile profiles[] = {
      .part = {A(0, GPU_UTIL, simulates_then_learns), A(STEP, CPU, simulates_cpu)},
      .n = HALF_H,
      .cpus = 16,
-     .found = "phases",
-     .says = {"the load of its GPUs comes again each 1 min, between 3 and 94 %"}},
+     .found = "phases gpu-low",
+     .says =
+         {"the load of its GPUs comes again each 1 min, between 3 and 94 %",
+          "GPU 0 stood in 67 % of the time, and was busy 93 % else; 16 of its 16 CPUs were full"}},
     {.what = "tokens are made first",
      .part = {A(0, GPU_UTIL, tokenizes_first), A(1, GPU_UTIL, tokenizes_first),
               A(STEP, CPU, tokenizes_cpu)},
