@@ -16,7 +16,8 @@
 #define BATCHES_MS     60000 /* what comes more often is no epoch */
 #define WAITS_LEAST    20
 #define WAITS_PERCENT  20
-#define TURNS          30.0 /* busier while the other stands */
+#define ONE_AT_A_TIME  130.0 /* percent, of all */
+#define TURNS          30.0  /* busier while the other stands */
 
 /* ---- what it waits for ---- */
 
@@ -84,6 +85,8 @@ static void cause_say(const struct dip_cause *c, bool dips, struct str *text, st
         str_addf(text, "; it wrote ");
         say_mib(c->write_kib / 1024, text);
         str_addf(text, "/s%s", when);
+        if (c->disks)
+            str_addf(text, ", and waited for disks in %.0f %% of the time", c->wait);
         str_add(next, "write checkpoints beside the training (asynchronously), or less often");
     } else if (c->disks) {
         str_addf(text, "; it waited for disks in %.0f %% of the time%s", c->wait, when);
@@ -121,7 +124,7 @@ static const char *dips_are(const struct dip_cause *c, int64_t every_ms)
 {
     if (every_ms < BATCHES_MS && !c->writes)
         return c->cpus || c->disks || c->one_cpu ? ": input stalls" : ", as between batches";
-    if (c->cpus || c->disks || c->one_cpu)
+    if (c->cpus || c->one_cpu || (c->disks && !c->writes))
         return c->writes ? ": input stalls or checkpoints between epochs"
                          : ": input stalls between epochs";
     return c->writes ? ": checkpoints" : ", as between epochs or for checkpoints";
@@ -169,18 +172,29 @@ static bool take_turns(const struct look *l, size_t first, size_t p, const bool 
     return false;
 }
 
+/* All of them together do about as much as one could. */
+static bool one_at_a_time(const struct look *l, const bool *mark)
+{
+    double all = 0;
+    for (size_t i = 0; i < l->gpu.n; i++)
+        all += mark[i] ? l->gpu.v[i].f.mean : 0;
+    return all < ONE_AT_A_TIME;
+}
+
 static void turns_say(struct look *l, const struct dips *d, const bool *mark)
 {
     struct str text = STR_INIT, next = STR_INIT;
     say_gpus(l, mark, &text);
-    str_addf(&text, " took turns: each fell to %.0f %% every ", d->low);
+    str_addf(&text, "%s each fell to %.0f %% every ", one_at_a_time(l, mark) ? " took turns:" : ":",
+             d->low);
     say_span(d->every_ms, &text);
     str_add(&text, " for ");
     say_span(d->for_ms, &text);
     str_addf(&text, ", %zu times, while another worked", d->at.n);
-    str_add(&next, "a model that is cut in parts, one after another, uses one GPU at a time: cut "
-                   "batches in smaller ones that follow each other (pipeline), share the data "
-                   "instead (DDP, FSDP), or ask for one GPU if it fits");
+    str_add(&next, one_at_a_time(l, mark)
+                       ? LOOK_TURNS_NEXT
+                       : "stages of a pipeline that wait for each other: more and smaller "
+                         "micro-batches, and stages that have as much to do as the others");
     say_found(l, FOUND_GPU_DIPS, &text, &next);
 }
 

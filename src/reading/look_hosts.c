@@ -1,4 +1,4 @@
-/* CPUs, memory and disks of the job's nodes, and what was not sampled. */
+/* CPUs and disks of the job's nodes, and what was not sampled. */
 #include "base/plain.h"
 #include "reading/look.h"
 #include "reading/say.h"
@@ -6,28 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNUSED_PART  0.5  /* of its CPUs */
-#define ROOM         1.2  /* what is asked for next time */
-#define TOUCHED      0.01 /* of what the busiest node did */
-#define UNEVEN_PART  0.5
-#define AT_WORK      0.2 /* of the CPUs of the busiest node */
-#define FULL         0.9
-#define PSI_CPU      40.0
-#define PSI_IO       30.0
-#define MEM_FULL     0.95
-#define MEM_BEYOND   1.05
-#define OUT_SEEN     0.5
-#define SWAP_LEAST   100.0 /* MiB */
-#define GROW_PARTS   8u
-#define GROW_SAMPLES 60u
-#define GROW_MS      INT64_C(300000)
-#define GROW_LEAST   64.0 /* MiB */
-#define GROW_PART    0.1
-#define GAP_MS       INT64_C(60000)
-#define GAP_PERCENT  5
-#define HOUR_MS      3600000.0
+#define UNUSED_PART 0.5 /* of its CPUs */
+#define FEW_OF      4.0 /* CPUs; of fewer it is not worth a job */
+#define FEW_PART    0.15
+#define FEW_MS      INT64_C(300000)
+#define FEW_PERCENT 15   /* of the job */
+#define ROOM        1.2  /* what is asked for next time */
+#define TOUCHED     0.01 /* of what the busiest node did */
+#define UNEVEN_PART 0.5
+#define AT_WORK     0.2 /* of the CPUs of the busiest node */
+#define FULL        0.9
+#define PSI_CPU     40.0
+#define PSI_IO      30.0
+#define GAP_MS      INT64_C(60000)
+#define CLOCK_MS    INT64_C(120000)
+#define GAP_PERCENT 5
 
-static void node_add(const struct look *l, const char *node, struct str *out)
+void look_node_add(const struct look *l, const char *node, struct str *out)
 {
     if (l->node.n < 2)
         return;
@@ -64,6 +59,30 @@ static void cpus_sum(const struct look *l, struct cpus *s)
     s->cpus = l->job->alloc_cpus;
 }
 
+/* Of a job without GPUs: a long part of it that used few of its CPUs. */
+static void few_cpus_say(struct look *l)
+{
+    int64_t all = l->to_ms - l->from_ms;
+    double cpus = l->job->alloc_cpus;
+    for (size_t p = 0; p < l->nphases && l->nphases > 1 && !l->phases_of_gpus; p++) {
+        const struct stretch *s = &l->phase[p];
+        int64_t ms = s->to_ms - s->from_ms;
+        double used = l->phase_mean[p] / 100 * cpus;
+        if (cpus < FEW_OF || ms < FEW_MS || ms * 100 < all * FEW_PERCENT || used > FEW_PART * cpus)
+            continue;
+        struct str text = STR_INIT, next = STR_INIT;
+        str_addf(&text, "in phase %zu (", p + 1);
+        say_times(l, s->from_ms, s->to_ms + 1, &text);
+        str_add(&text, ", ");
+        say_span(ms, &text);
+        str_addf(&text, ") %.1f of its %.0f CPUs were busy", used, cpus);
+        str_add(&next, "do this part in a job of its own with fewer CPUs (--dependency=afterok), "
+                       "or on all of them");
+        say_found(l, FOUND_CPUS_UNUSED, &text, &next);
+        return;
+    }
+}
+
 static void cpus_say(struct look *l)
 {
     struct cpus s;
@@ -73,9 +92,14 @@ static void cpus_say(struct look *l)
     need = need > 0 ? need : 1;
     if (l->needs_cpus || !s.nodes || s.nodes < (size_t)l->job->alloc_nodes ||
         s.samples < READING_SAMPLES || s.usual > UNUSED_PART * s.cpus || s.cpus < 2 ||
-        need >= (int64_t)s.cpus)
+        need >= (int64_t)s.cpus) {
+        few_cpus_say(l);
         return;
-    str_addf(&text, "of its %.0f CPUs at most %.1f were busy at a time", s.cpus, s.usual);
+    }
+    if (s.usual < 0.05)
+        str_addf(&text, "its %.0f CPUs did next to nothing", s.cpus);
+    else
+        str_addf(&text, "of its %.0f CPUs at most %.1f were busy at a time", s.cpus, s.usual);
     if (s.most > s.usual * 1.5 + 0.5)
         str_addf(&text, " but for moments (%.1f)", s.most);
     str_addf(&next, "ask for fewer (-c, -n): %lld would do", (long long)need);
@@ -99,7 +123,7 @@ static void cpus_short_say(struct look *l)
             continue;
         struct str text = STR_INIT, next = STR_INIT;
         str_addf(&text, "its %.0f CPUs", n->cpus);
-        node_add(l, n->name, &text);
+        look_node_add(l, n->name, &text);
         str_addf(&text, " were full, and what it runs waited for one in %.0f %% of the time",
                  waits);
         str_add(&next, "more CPUs (-c), or fewer threads and workers (OMP_NUM_THREADS)");
@@ -156,186 +180,19 @@ static void nodes_say(struct look *l)
     say_found(l, FOUND_NODES_UNEVEN, &text, &next);
 }
 
-/* ---- memory ---- */
-
-struct growth {
-    double from, to, per_hour; /* MiB */
-};
-
-/* Steady: the medians of eight equal parts rise, all but one, and go on rising. The first quarter
- * is left out: there data and models are loaded. */
-static bool grows(const struct curve *c, struct growth *ret)
-{
-    size_t skip = c ? c->at.n / 4 : 0, n = c ? c->at.n - skip : 0, rising = 0;
-    double middle[GROW_PARTS];
-    if (n < GROW_SAMPLES || c->at.v[c->at.n - 1].at_ms - c->at.v[skip].at_ms < GROW_MS)
-        return false;
-    double *v = xcalloc(n, sizeof *v);
-    for (size_t p = 0; p < GROW_PARTS; p++) {
-        size_t from = n * p / GROW_PARTS, to = n * (p + 1) / GROW_PARTS;
-        for (size_t i = from; i < to; i++)
-            v[i - from] = c->at.v[skip + i].v;
-        middle[p] = quantile(v, to - from, 50);
-    }
-    free(v);
-    double more = middle[GROW_PARTS - 1] - middle[0],
-           late = middle[GROW_PARTS - 1] - middle[GROW_PARTS / 2];
-    for (size_t p = 1; p < GROW_PARTS; p++) {
-        rising += middle[p] > middle[p - 1];
-        if (middle[p] - middle[p - 1] > more / 2 || middle[p - 1] - middle[p] > more / 10)
-            return false;
-    }
-    double hours = (double)(c->at.v[c->at.n - 1].at_ms - c->at.v[skip].at_ms) / HOUR_MS *
-                   (GROW_PARTS - 1) / GROW_PARTS;
-    *ret = (struct growth){middle[0], middle[GROW_PARTS - 1], more / hours};
-    return rising + 1 >= GROW_PARTS - 1 && more >= GROW_LEAST && more >= GROW_PART * middle[0] &&
-           late >= 0.3 * more;
-}
-
-static void growth_add(const struct growth *g, struct str *text)
-{
-    str_add(text, " grew steadily, from ");
-    say_mib(g->from, text);
-    str_add(text, " to ");
-    say_mib(g->to, text);
-    str_add(text, ", ");
-    say_mib(g->per_hour, text);
-    str_add(text, " an hour");
-}
-
-static void memory_grows_say(struct look *l)
-{
-    for (size_t i = 0; i < l->node.n; i++) {
-        const struct look_node *n = &l->node.v[i];
-        struct growth g;
-        if (!grows(n->rss, &g))
-            continue;
-        struct str text = STR_INIT, next = STR_INIT;
-        str_add(&text, "its memory");
-        if (l->node.n > 1) {
-            str_add(&text, " on ");
-            str_add_plain(&text, n->name);
-        }
-        growth_add(&g, &text);
-        if (n->mem_mib > g.to) {
-            str_add(&text, "; at that rate its ");
-            say_mib(n->mem_mib, &text);
-            str_add(&text, " last another ");
-            say_span((int64_t)((n->mem_mib - g.to) / g.per_hour * HOUR_MS), &text);
-        }
-        str_add(&next, "a leak, or something that is kept from each round: losses with their "
-                       "graphs (use loss.item()), caches, lists of results");
-        say_found(l, FOUND_MEM_GROWS, &text, &next);
-        return;
-    }
-}
-
-static void gpu_grows_say(struct look *l)
-{
-    bool *mark = marks_new(l);
-    struct growth g, first = {0};
-    for (size_t i = 0; i < l->gpu.n; i++) {
-        mark[i] = grows(l->gpu.v[i].mem, &g);
-        if (mark[i] && first.to <= 0)
-            first = g;
-    }
-    if (marks_count(l, mark)) {
-        struct str text = STR_INIT, next = STR_INIT;
-        str_add(&text, "the memory in use of ");
-        say_gpus(l, mark, &text);
-        growth_add(&first, &text);
-        str_add(&next, "tensors are kept from each round (losses with their graphs: use "
-                       "loss.item()), or batches get larger");
-        say_found(l, FOUND_GPU_GROWS, &text, &next);
-    }
-    free(mark);
-}
-
-/* It is certain that it ran out; samples may have come before what it asked for at once. */
-static void memory_out_say(struct look *l)
-{
-    const struct look_node *of = NULL;
-    struct str text = STR_INIT, next = STR_INIT;
-    double most = -1;
-    for (size_t i = 0; i < l->node.n; i++) {
-        const struct look_node *n = &l->node.v[i];
-        struct figures f = {0};
-        if (n->rss)
-            curve_figures(n->rss, 0, INT64_MAX, &f);
-        if (n->mem_mib > 0 && f.n && f.most > most) {
-            most = f.most;
-            of = n;
-        }
-    }
-    if (!of)
-        return;
-    bool seen = most >= OUT_SEEN * of->mem_mib;
-    str_add(&text, seen ? "it ran out of memory: " : "it ran out of memory: its samples saw ");
-    say_mib(most, &text);
-    str_add(&text, " of ");
-    say_mib(of->mem_mib, &text);
-    node_add(l, of->name, &text);
-    str_add(&text, seen ? "" : " at most, so that what it asked for at the end came at once");
-    str_addf(&next, "ask for more (--mem=%.0fM)", (most > of->mem_mib ? most : of->mem_mib) * 1.5);
-    if (!seen)
-        str_add(&next, ", or see what it reads or makes as a whole there");
-    say_found(l, FOUND_MEM_FULL, &text, &next);
-}
-
-static void memory_full_say(struct look *l)
-{
-    if (l->job->oom || l->job->state == JOB_OUT_OF_MEMORY) {
-        memory_out_say(l);
-        return;
-    }
-    for (size_t i = 0; i < l->node.n; i++) {
-        const struct look_node *n = &l->node.v[i];
-        struct figures f = {0};
-        if (n->rss)
-            curve_figures(n->rss, 0, INT64_MAX, &f);
-        if (n->mem_mib <= 0 || f.n < READING_SAMPLES || f.most < MEM_FULL * n->mem_mib)
-            continue;
-        struct str text = STR_INIT, next = STR_INIT;
-        bool beyond = f.most > MEM_BEYOND * n->mem_mib; /* where nothing holds it to its memory */
-        str_add(&text, beyond ? "it used more memory than it had asked for: "
-                              : "its memory was nearly full: ");
-        say_mib(f.most, &text);
-        str_add(&text, beyond ? ", asked were " : " of ");
-        say_mib(n->mem_mib, &text);
-        node_add(l, n->name, &text);
-        str_addf(&next, "ask for more (--mem=%.0fM)",
-                 (f.most > n->mem_mib ? f.most : n->mem_mib) * 1.5);
-        say_found(l, FOUND_MEM_FULL, &text, &next);
-        return;
-    }
-}
-
-static void swaps_say(struct look *l)
-{
-    for (size_t i = 0; i < l->node.n; i++) {
-        const struct look_node *n = &l->node.v[i];
-        struct figures f = {0}, rss = {0};
-        if (n->swap)
-            curve_figures(n->swap, 0, INT64_MAX, &f);
-        if (n->rss)
-            curve_figures(n->rss, 0, INT64_MAX, &rss);
-        if (f.n < READING_SAMPLES || f.most < SWAP_LEAST || f.most < rss.most / 20)
-            continue;
-        struct str text = STR_INIT, next = STR_INIT;
-        str_add(&text, "it had up to ");
-        say_mib(f.most, &text);
-        str_add(&text, " swapped out");
-        if (l->node.n > 1) {
-            str_add(&text, " on ");
-            str_add_plain(&text, n->name);
-        }
-        str_add(&next, "ask for more memory (--mem)");
-        say_found(l, FOUND_SWAPS, &text, &next);
-        return;
-    }
-}
-
 /* ---- disks ---- */
+
+static void rate_add(double kib, struct str *text)
+{
+    if (kib < 1)
+        str_add(text, "nothing");
+    else if (kib < 1000)
+        str_addf(text, "%.0f KiB/s", kib);
+    else {
+        say_mib(kib / 1024, text);
+        str_add(text, "/s");
+    }
+}
 
 static void disks_say(struct look *l)
 {
@@ -348,12 +205,11 @@ static void disks_say(struct look *l)
         str_addf(&text, "it waited for disks in %.0f %% of the time", waits);
         if (read >= 0 && write >= 0) {
             str_add(&text, ", and read ");
-            say_mib(read / 1024, &text);
-            str_add(&text, "/s, wrote ");
-            say_mib(write / 1024, &text);
-            str_add(&text, "/s");
+            rate_add(read, &text);
+            str_add(&text, ", wrote ");
+            rate_add(write, &text);
         }
-        node_add(l, n->name, &text);
+        look_node_add(l, n->name, &text);
         str_add(&next, "copy the data to the node's own disk first ($TMPDIR), or into fewer, "
                        "larger files");
         say_found(l, FOUND_DISKS, &text, &next);
@@ -363,41 +219,100 @@ static void disks_say(struct look *l)
 
 /* ---- what is not known ---- */
 
+struct gap {
+    struct stretch longest;
+    int64_t all_ms;
+    const struct curve *of;
+};
+
+static void gap_take(struct gap *g, const struct curve *c, int64_t from_ms, int64_t to_ms)
+{
+    if (to_ms - from_ms <= 5 * c->gap_ms || to_ms - from_ms < GAP_MS)
+        return;
+    g->all_ms += to_ms - from_ms;
+    if (to_ms - from_ms > g->longest.to_ms - g->longest.from_ms)
+        g->longest = (struct stretch){from_ms, to_ms};
+}
+
+/* Of a GPU until the end of its job as well: a step may have ended before. */
+static struct gap gap_of(const struct look *l, const struct curve *c, bool gpu)
+{
+    struct gap g = {.of = c};
+    for (size_t k = 1; k < c->at.n; k++)
+        gap_take(&g, c, c->at.v[k - 1].at_ms, c->at.v[k].at_ms);
+    if (gpu && c->at.n && job_state_over((enum job_state)l->job->state))
+        gap_take(&g, c, c->at.v[c->at.n - 1].at_ms, l->job->end_us / 1000);
+    return g;
+}
+
+/* Samples have the time of their node: those of a time in which the job did not run. */
+static bool clock_say(struct look *l)
+{
+    const struct job *j = l->job;
+    int64_t start_ms = j->start_us / 1000, end_ms = j->end_us / 1000;
+    for (size_t i = 0; i < l->node.n; i++) {
+        const struct curve *c = l->node.v[i].cpu;
+        if (!c || !c->at.n || !start_ms)
+            continue;
+        int64_t from_ms = c->at.v[0].at_ms, to_ms = c->at.v[c->at.n - 1].at_ms;
+        if (from_ms >= start_ms - CLOCK_MS &&
+            (!job_state_over((enum job_state)j->state) || to_ms <= end_ms + CLOCK_MS))
+            continue;
+        struct str text = STR_INIT;
+        str_add(&text, "the clock of ");
+        str_add_plain(&text, l->node.v[i].name);
+        str_add(&text, " was wrong, or was set meanwhile: by it samples came from ");
+        say_times(l, from_ms, to_ms, &text);
+        str_add(&text, ", and the job began at ");
+        civil_format(j->start_us, j->start_us, "%H:%M", l->zone, &text);
+        str_add(&text, "; times that are named here may be wrong");
+        say_found(l, FOUND_GAP, &text, NULL);
+        return true;
+    }
+    if (l->set_back) {
+        struct str text = STR_INIT;
+        str_add(&text, "the clock of ");
+        str_add_plain(&text, l->set_back->key.node);
+        str_add(&text,
+                " was set back meanwhile: times of samples are mixed, and what came when is not "
+                "told");
+        say_found(l, FOUND_GAP, &text, NULL);
+    }
+    return l->set_back != NULL;
+}
+
 static void gap_say(struct look *l)
 {
-    struct stretch longest = {0};
-    int64_t all = 0;
-    const char *node = NULL;
+    struct gap most = {0};
     for (size_t i = 0; i < l->gpu.n + l->node.n; i++) {
         bool gpu = i < l->gpu.n;
         const struct curve *c = gpu ? l->gpu.v[i].work : l->node.v[i - l->gpu.n].cpu;
-        int64_t sum = 0;
-        struct stretch most = {0};
-        for (size_t k = 1; c && k < c->at.n; k++) {
-            int64_t from = c->at.v[k - 1].at_ms, to = c->at.v[k].at_ms;
-            if (to - from <= 5 * c->gap_ms || to - from < GAP_MS)
-                continue;
-            sum += to - from;
-            if (to - from > most.to_ms - most.from_ms)
-                most = (struct stretch){from, to};
-        }
-        if (sum > all) {
-            all = sum;
-            longest = most;
-            node = c->key.node;
-        }
+        struct gap g = {0};
+        if (c)
+            g = gap_of(l, c, gpu);
+        most = g.all_ms > most.all_ms ? g : most;
     }
-    if (!node || all * 100 < (l->to_ms - l->from_ms) * GAP_PERCENT ||
-        l->to->samples < READING_SAMPLES)
+    if (l->to->samples < READING_SAMPLES || clock_say(l) || !most.of ||
+        most.all_ms * 100 < (l->to_ms - l->from_ms) * GAP_PERCENT)
         return;
     struct str text = STR_INIT;
+    bool gpu = most.of->value->source == SERIES_DEVICE,
+         one = most.all_ms == most.longest.to_ms - most.longest.from_ms;
     str_add(&text, "nothing is known of ");
-    say_span(all, &text);
-    str_add(&text, " on ");
-    str_add_plain(&text, node);
-    str_add(&text, ", most of it ");
-    say_times(l, longest.from_ms, longest.to_ms, &text);
-    str_add(&text, ": no samples came");
+    if (gpu)
+        str_addf(&text, "GPU %d of ", most.of->key.device);
+    str_add_plain(&text, most.of->key.node);
+    str_add(&text, one ? " from " : " for ");
+    if (!one) {
+        say_span(most.all_ms, &text);
+        str_add(&text, ", the longest from ");
+    }
+    say_times(l, most.longest.from_ms, most.longest.to_ms, &text);
+    if (one) {
+        str_add(&text, ", ");
+        say_span(most.all_ms, &text);
+    }
+    str_add(&text, gpu ? ": no samples came" : ": no samples came, or no step ran");
     say_found(l, FOUND_GAP, &text, NULL);
 }
 
@@ -406,10 +321,7 @@ void look_hosts(struct look *l)
     cpus_say(l);
     cpus_short_say(l);
     nodes_say(l);
-    memory_grows_say(l);
-    gpu_grows_say(l);
-    memory_full_say(l);
-    swaps_say(l);
+    look_memory(l);
     disks_say(l);
     gap_say(l);
 }

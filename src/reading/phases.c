@@ -19,7 +19,8 @@
 #define ENDS_PART     10    /* a beginning or end shorter than such a part of the job is not told */
 #define ENDS_MS       30000 /* nor one that is shorter than that */
 #define FOUND_MOST    64u
-#define SPREAD_LEAST  15.0 /* percent: what goes up and down by less is no round */
+#define BATCHES_MS    60000 /* what comes more often is no epoch */
+#define SPREAD_LEAST  15.0  /* percent: what goes up and down by less is no round */
 
 struct signal {
     double *mean, *least;
@@ -281,9 +282,10 @@ static void period_say(struct look *l, const struct signal *s, const struct phas
         return;
     struct str text = STR_INIT;
     str_addf(&text, "the load of its %s comes again each ", l->phases_of_gpus ? "GPUs" : "CPUs");
-    say_span((l->to_ms - l->from_ms) * (int64_t)lag / (int64_t)s->n, &text);
-    str_addf(&text, ", between %.0f and %.0f %%: epochs, or another round of the program", low,
-             high);
+    int64_t every_ms = (l->to_ms - l->from_ms) * (int64_t)lag / (int64_t)s->n;
+    say_span(every_ms, &text);
+    str_addf(&text, ", between %.0f and %.0f %%: %s, or another round of the program", low, high,
+             every_ms < BATCHES_MS ? "batches" : "epochs");
     say_found(l, FOUND_PHASES, &text, NULL);
 }
 
@@ -300,7 +302,7 @@ void look_phases(struct look *l)
     l->nphases = 1;
     l->phase[0] = (struct stretch){l->from_ms, l->to_ms};
     size_t least = s.n / PHASE_PART > PHASE_SAMPLES ? s.n / PHASE_PART : PHASE_SAMPLES;
-    if (s.n >= READING_SAMPLES) {
+    if (s.n >= READING_SAMPLES && !l->set_back) {
         n = changes_find((const double *const[]){s.mean, s.least}, 2, s.n, least, STILL, at,
                          FOUND_MOST);
         for (size_t i = 0; i <= n; i++) {

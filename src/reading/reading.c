@@ -21,19 +21,23 @@ const char *finding_word(enum finding_kind kind)
 
 /* ---- what is read ---- */
 
-#define CURVES_MOST 4096u
-#define CELLS_LEAST 200
-#define CELLS_MOST  20000
-#define OF_A_NODE   8 /* curves */
-#define OF_A_GPU    8
+#define CURVES_MOST   4096u
+#define CELLS_LEAST   200
+#define CELLS_MOST    20000
+#define OF_A_NODE     8  /* curves */
+#define CLOSE_LEAST   20 /* samples, */
+#define CLOSE_PERCENT 5
+#define OF_A_GPU      12
 
 bool reading_wants(const struct series_value *v)
 {
     static const uint16_t wanted[] = {
-        SERIES_GPU_UTIL,     SERIES_GPU_SM,   SERIES_GPU_MEM, SERIES_GPU_POWER, SERIES_GPU_TEMP,
-        SERIES_GPU_SM_CLOCK, SERIES_GPU_ECC,  SERIES_CPU,     SERIES_RSS,       SERIES_SWAP,
-        SERIES_READ,         SERIES_WRITE,    SERIES_PSI_CPU, SERIES_PSI_MEM,   SERIES_PSI_IO,
-        SERIES_GPU_THROTTLE, SERIES_TASK_CPU,
+        SERIES_GPU_UTIL,    SERIES_GPU_SM,        SERIES_GPU_MEM, SERIES_GPU_POWER,
+        SERIES_GPU_TEMP,    SERIES_GPU_SM_CLOCK,  SERIES_GPU_ECC, SERIES_CPU,
+        SERIES_RSS,         SERIES_SWAP,          SERIES_READ,    SERIES_WRITE,
+        SERIES_PSI_CPU,     SERIES_PSI_MEM,       SERIES_PSI_IO,  SERIES_GPU_THROTTLE,
+        SERIES_TASK_CPU,    SERIES_GPU_MEM_TOTAL, SERIES_GPU_XID, SERIES_GPU_ENCODER,
+        SERIES_GPU_DECODER,
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (wanted[i] == v->id)
@@ -96,6 +100,10 @@ static void device_curve(struct look *l, const struct curve *c)
     case SERIES_GPU_TEMP: g->temp = c; return;
     case SERIES_GPU_POWER: g->power = c; return;
     case SERIES_GPU_ECC: g->ecc = c; return;
+    case SERIES_GPU_XID: g->xid = c; return;
+    case SERIES_GPU_MEM_TOTAL: g->mem_total = c; return;
+    case SERIES_GPU_ENCODER: g->enc = c; return;
+    case SERIES_GPU_DECODER: g->dec = c; return;
     }
 }
 
@@ -131,9 +139,45 @@ static void nodes_have(struct look *l)
     arena_free(a);
 }
 
+double look_near(const struct curve *c, size_t *at, int64_t ms)
+{
+    if (!c || !c->at.n)
+        return -1;
+    while (*at + 1 < c->at.n && c->at.v[*at + 1].at_ms <= ms)
+        ++*at;
+    return c->at.v[*at].v;
+}
+
+static bool was_touched(const struct curve *c)
+{
+    struct figures f = {0};
+    if (c)
+        curve_figures(c, 0, INT64_MAX, &f);
+    return f.n && f.most > LOOK_TOUCHED;
+}
+
+/* The duty cycle is of kernels alone: who encodes or decodes is at work as well. */
+static struct curve *with_video(const struct look_gpu *g)
+{
+    struct curve *made = xmemdup(g->util, sizeof *made);
+    size_t enc_at = 0, dec_at = 0;
+    made->at.v = xmemdup(g->util->at.v, g->util->at.n * sizeof *g->util->at.v);
+    made->at.cap = made->at.n;
+    for (size_t i = 0; i < made->at.n; i++) {
+        struct moment *m = &made->at.v[i];
+        double enc = look_near(g->enc, &enc_at, m->at_ms),
+               dec = look_near(g->dec, &dec_at, m->at_ms);
+        m->v = enc > m->v ? enc : m->v;
+        m->v = dec > m->v ? dec : m->v;
+    }
+    return made;
+}
+
 static void works_of(struct look_gpu *g)
 {
-    g->work = g->util ? g->util : g->sm;
+    if (g->util && g->util->at.n && (was_touched(g->enc) || was_touched(g->dec)))
+        g->made = with_video(g);
+    g->work = g->made ? g->made : g->util ? g->util : g->sm;
     if (g->work)
         curve_figures(g->work, 0, INT64_MAX, &g->f);
     if (g->sm)
@@ -155,6 +199,21 @@ static void curves_look(struct look *l)
     nodes_have(l);
 }
 
+/* A clock that was set back gives a part of the samples the times of others, among which they are
+ * put: closer than any are taken. */
+static const struct curve *closer_than_taken(const struct look *l)
+{
+    for (size_t i = 0; i < l->gpu.n; i++) {
+        const struct curve *c = l->gpu.v[i].work;
+        size_t close = 0;
+        for (size_t k = 1; c && k < c->at.n; k++)
+            close += (c->at.v[k].at_ms - c->at.v[k - 1].at_ms) * 4 < c->gap_ms * 3;
+        if (close >= CLOSE_LEAST && close * 100 >= c->at.n * CLOSE_PERCENT)
+            return c;
+    }
+    return NULL;
+}
+
 static int by_weight(const void *a, const void *b)
 {
     const struct finding *x = a, *y = b;
@@ -169,6 +228,7 @@ void reading_make(struct curves *c, const struct job *j, const struct civil_zone
     curves_join_steps(c);
     if (curves_span(c, &l.from_ms, &l.to_ms)) {
         curves_look(&l);
+        l.set_back = closer_than_taken(&l);
         look_phases(&l);
         look_gpus(&l);
         look_hosts(&l);
@@ -176,9 +236,13 @@ void reading_make(struct curves *c, const struct job *j, const struct civil_zone
     }
     if (ret->found.n)
         qsort(ret->found.v, ret->found.n, sizeof *ret->found.v, by_weight);
-    for (size_t i = 0; i < l.gpu.n; i++)
+    for (size_t i = 0; i < l.gpu.n; i++) {
         for (size_t k = 0; k < l.nphases; k++)
             dips_done(&l.gpu.v[i].dips[k]);
+        if (l.gpu.v[i].made)
+            vec_done(&l.gpu.v[i].made->at);
+        free(l.gpu.v[i].made);
+    }
     vec_done(&l.gpu);
     vec_done(&l.node);
 }

@@ -19,11 +19,14 @@
     X(GPU_DIPS, "gpu-dips")                                                                        \
     X(GPU_STALLS, "gpu-stalls")                                                                    \
     X(GPU_HANG, "gpu-hang")                                                                        \
+    X(GPU_THIN, "gpu-thin")                                                                        \
     X(GPU_IDLE, "gpu-idle")                                                                        \
     X(GPU_UNEVEN, "gpu-uneven")                                                                    \
     X(GPU_HEAT, "gpu-heat")                                                                        \
     X(GPU_POWER, "gpu-power")                                                                      \
     X(GPU_ECC, "gpu-ecc")                                                                          \
+    X(GPU_XID, "gpu-errors")                                                                       \
+    X(GPU_FULL, "gpu-memory-full")                                                                 \
     X(GPU_GROWS, "gpu-memory-grows")                                                               \
     X(CPUS_UNUSED, "cpus-unused")                                                                  \
     X(CPUS_SHORT, "cpus-short")                                                                    \
@@ -31,6 +34,7 @@
     X(RANKS_UNEVEN, "ranks-uneven")                                                                \
     X(MEM_GROWS, "memory-grows")                                                                   \
     X(MEM_FULL, "memory-full")                                                                     \
+    X(MEM_UNUSED, "memory-unused")                                                                 \
     X(SWAPS, "swaps")                                                                              \
     X(DISKS, "disks")                                                                              \
     X(GAP, "gap")

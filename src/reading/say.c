@@ -11,9 +11,10 @@
 
 void say_span(int64_t ms, struct str *out)
 {
+    ms = ms < 10000 ? (ms + 50) / 100 * 100 : ms;
     long long s = (long long)(ms + 500) / 1000, min = s < 3600 ? s / 60 : (s + 30) / 60,
               h = min < 48 * 60 ? min / 60 : (min + 30) / 60;
-    if (ms < 10000 && ms % 1000 >= 100)
+    if (ms < 10000 && ms % 1000)
         str_addf(out, "%.1f s", (double)ms / 1000);
     else if (s < 60)
         str_addf(out, "%lld s", s);
