@@ -598,6 +598,11 @@ static void others(void)
         &(struct msg_cancel){.names = "job", .nodes = "n[9000-10000],n[9000-10000]"});
     free(names);
     free(uids);
+    char *jobs = repeated(array, 1000 * (strlen(array) + 1)), *said = repeated("comment", 60000);
+    ask("sacctmgr modify job, one again and again", MSG_AMEND_JOBS,
+        &(struct msg_amend_jobs){.ids = jobs, .fields = said, .comment = "c"});
+    free(jobs);
+    free(said);
     ask("strigger --clear", MSG_CLEAR_TRIGGER, &(struct msg_clear_trigger){.user_plus1 = 1});
     free(again);
     free(ids);
