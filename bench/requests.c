@@ -525,10 +525,10 @@ static void submissions(void)
     ask("sbatch --gres, 5,000 types", MSG_SUBMIT, &m);
     str_done(&types);
     types = STR_INIT;
-    for (int i = 0; i < 1024; i++)
+    for (int i = 0; i < 256; i++)
         str_addf(&types, "%sgpu:t%d:1", i ? "," : "", i);
     s[0].req.gres = str_text(&types);
-    ask("sbatch --gres, 1,024 types", MSG_SUBMIT, &m);
+    ask("sbatch --gres, 256 types", MSG_SUBMIT, &m);
     str_done(&types);
     s[0].req.gres = "gpu:8";
     s[0].req.node_sizes = "1-9999:2";
@@ -598,6 +598,11 @@ static void others(void)
         &(struct msg_cancel){.names = "job", .nodes = "n[9000-10000],n[9000-10000]"});
     free(names);
     free(uids);
+    char *jobs = repeated(array, 1000 * (strlen(array) + 1)), *said = repeated("comment", 60000);
+    ask("sacctmgr modify job, one again and again", MSG_AMEND_JOBS,
+        &(struct msg_amend_jobs){.ids = jobs, .fields = said, .comment = "c"});
+    free(jobs);
+    free(said);
     ask("strigger --clear", MSG_CLEAR_TRIGGER, &(struct msg_clear_trigger){.user_plus1 = 1});
     free(again);
     free(ids);

@@ -248,6 +248,63 @@ size_t hostlist_count(const char *text, size_t most)
     return n <= most ? n : most + 1;
 }
 
+/* ---- looking for one ---- */
+
+/* Are these digits, as they are written, among what stands in a bracket? */
+static bool ranges_have(struct span inside, const char *digits, size_t n)
+{
+    struct span piece;
+    struct number asked, low, high;
+    const char *text = digits;
+    if (!number_read(&text, digits + n, &asked))
+        return false;
+    while (span_next(&inside, ',', &piece)) {
+        piece = span_trim(piece);
+        const char *at = piece.data, *end = piece.data + piece.len;
+        if (!number_read(&at, end, &low))
+            continue;
+        high = low;
+        if (at < end && (*at++ != '-' || !number_read(&at, end, &high)))
+            continue;
+        bool written = n == low.width || (n > low.width && *digits != '0');
+        if (written && asked.value >= low.value && asked.value <= high.value)
+            return true;
+    }
+    return false;
+}
+
+/* What follows a bracket is looked at first: mostly nothing does. */
+static bool expression_has(struct span e, const char *name)
+{
+    const char *open = e.len ? memchr(e.data, '[', e.len) : NULL;
+    size_t plain = open ? (size_t)(open - e.data) : e.len;
+    if (strncmp(name, e.data, plain) != 0)
+        return false;
+    name += plain;
+    if (!open)
+        return !*name;
+    const char *close = memchr(open, ']', e.len - plain);
+    if (!close)
+        return false;
+    struct span inside = {open + 1, (size_t)(close - open - 1)};
+    struct span after = {close + 1, e.len - (size_t)(close + 1 - e.data)};
+    size_t digits = strspn(name, "0123456789");
+    for (size_t n = 1; n <= digits && n <= DIGITS_MAX; n++)
+        if (expression_has(after, name + n) && ranges_have(inside, name, n))
+            return true;
+    return false;
+}
+
+bool hostlist_text_has(const char *text, const char *name)
+{
+    ASSERT(text && name);
+    struct span piece;
+    while (expression_next(&text, &piece))
+        if (expression_has(piece, name))
+            return true;
+    return false;
+}
+
 /* ---- order ---- */
 
 struct hostlist_piece {

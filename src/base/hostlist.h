@@ -26,6 +26,8 @@ bool hostlist_parse(struct hostlist *h, const char *text, struct err *ret_err);
 /* How many names `text` has, at most `most` + 1; of what cannot be read any number. It is read, not
  * multiplied out. */
 size_t hostlist_count(const char *text, size_t most);
+/* Has the text that name? It is read, not multiplied out. Of what cannot be read, either. */
+bool hostlist_text_has(const char *text, const char *name);
 void hostlist_add(struct hostlist *h, const char *name); /* one name as it is, no pattern; copied */
 /* one by one */
 bool hostlist_has(const struct hostlist *h, const char *name);

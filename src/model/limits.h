@@ -19,6 +19,9 @@
 /* one flat pool of a simulated machine is a node, too */
 #define LIMIT_CPUS_PER_NODE    1048576u
 #define LIMIT_DEVICES_PER_NODE 1024u /* devices of one gres kind on one node */
+#define LIMIT_NODE_TYPES       64u   /* kinds and types of devices that a node says it has */
+/* a text of a node's: eight times what 1,024 GPUs say of themselves */
+#define LIMIT_NODE_TEXT_BYTES (1u << 20)
 #define LIMIT_DEPENDENCIES     4096u /* per job */
 #define LIMIT_STEPS_PER_JOB    40000u
 #define LIMIT_CRONTAB_ENTRIES  200u  /* jobs of a user's table for scrontab */

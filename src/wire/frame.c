@@ -119,10 +119,12 @@ static bool envelope_member(void *ctx, struct span key)
     return to != NULL;
 }
 
-static bool users_may_send(enum message_kind kind)
+static size_t text_max(enum message_kind kind)
 {
     enum who who = message_table[kind].who;
-    return who != WHO_NODE && who != WHO_CONTROLLER && who != WHO_STREAM;
+    if (who == WHO_CONTROLLER || who == WHO_STREAM)
+        return SIZE_MAX;
+    return who == WHO_NODE ? LIMIT_NODE_TEXT_BYTES : LIMIT_TEXT_BYTES;
 }
 
 bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, struct err *ret_err)
@@ -137,7 +139,7 @@ bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, st
         return json_in_fail(&r.in, "unknown message '%.*s' (of a newer release?)",
                             (int)(type.len < 64 ? type.len : 64), type.data);
     const struct fields *t = message_table[kind].fields;
-    r.text_max = users_may_send(kind) ? LIMIT_TEXT_BYTES : SIZE_MAX;
+    r.text_max = text_max(kind);
     void *body = arena_alloc(a, t->size);
     struct envelope e = {.r = &r};
     json_in_begin(&r.in, f->json, f->json_len, a, ret_err);

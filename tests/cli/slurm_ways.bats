@@ -143,6 +143,10 @@ job_with_step() {
     run -255 timeout 20 salloc -Q -n1 sbcast -f sbcast.pipe here
     [[ "$output" == *"Can't mmap file \`sbcast.pipe\`, No such device."* ]]
     cmp /etc/hostname "$WORK/here"
+    # A device has no length, as Slurm sees it; read, it filled the disk.
+    run -0 timeout 20 salloc -Q -n1 sbcast -f /dev/zero none
+    [[ "$output" == *"Warning: file \`/dev/zero\` is empty." ]]
+    [ -e "$WORK/none" ] && [ ! -s "$WORK/none" ]
 }
 
 @test "--json without a controller: a document that says so, and status 1" {

@@ -28,6 +28,9 @@ if name == "closed":
     sys.exit(3)
 if name == "broken":
     sys.exit("a trace for the administrators")
+if name == "loud":
+    for i in range(int(q["jobs"][0]["comment"])):
+        sys.stderr.write("\x1b[31m" + "loud " * 200000 + "\n")
 if name == "slow":
     time.sleep(60)
 if name == "junk":
@@ -94,6 +97,17 @@ n_jobs() { squeue -h -t all | wc -l; }
     [[ "${stderr_lines[1]}" == "sbatch: error: the site's submit filter is broken (its answer: "* ]]
     run -1 --separate-stderr sbatch -J slow --wrap true
     [[ "${stderr_lines[1]}" == *"(it did not answer within 10 seconds)"* ]]
+}
+
+@test "a filter that says very much, as what a user sends may make it, does not fill the disk" {
+    log="$REMUDA_STATE/log/submit-filter.log"
+    sbatch -H -J loud --comment=100 --wrap true
+    [ "$(wc -c < "$log")" -lt 100000 ]
+    run ! grep -q $'\x1b' "$log"
+    truncate -s 17M "$log"
+    sbatch -H -J loud --comment=1 --wrap true
+    [ "$(wc -c < "$log")" -lt 100000 ]
+    [ "$(stat -c %s "$log.old")" = $((17 << 20)) ]
 }
 
 @test "srun, salloc and --test-only are asked about, too; other requests of a connection go on" {

@@ -263,6 +263,41 @@ static void test_names_are_counted(void **state)
     (void)hostlist_count("a[5-", 9);
 }
 
+/* Lists are read for each sample that a node sends: one of ten thousand names took a
+ * millisecond. */
+static void test_a_name_is_found_in_a_text(void **state)
+{
+    static const char *const lists[] = {"",
+                                        "n1",
+                                        "a[1-3,7,09-12]b[2,4-5],n2 n[08-11]",
+                                        "r[1-2]n[1-20]x,r[10-11]n[005-007],n10",
+                                        "x[1-12][1-12],y[0-3]",
+                                        "n[0-2,00-02,000]"};
+    struct hostlist all = HOSTLIST_INIT;
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        assert_true(hostlist_parse(&all, lists[i], NULL));
+    for (size_t i = 0; i < all.n; i++) /* and what is nearly each of them */
+        for (int more = 0; more < 4; more++) {
+            struct str name = STR_INIT;
+            str_addf(&name, "%.*s%s", (int)strlen(all.name[i]) - (more == 1), all.name[i],
+                     more == 2   ? "0"
+                     : more == 3 ? "x"
+                                 : "");
+            for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+                struct hostlist h = HOSTLIST_INIT;
+                assert_true(hostlist_parse(&h, lists[k], NULL));
+                if (hostlist_text_has(lists[k], str_text(&name)) !=
+                    hostlist_has(&h, str_text(&name)))
+                    fail_msg("\"%s\" in \"%s\"", str_text(&name), lists[k]);
+                hostlist_done(&h);
+            }
+            str_done(&name);
+        }
+    hostlist_done(&all);
+    (void)hostlist_text_has("n[1-,5", "n5"); /* no matter what, but it ends */
+    (void)hostlist_text_has("n[[1]]", "n1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_uniq_keeps_the_first_of_each),
         cmocka_unit_test(test_names_are_found_whole),
         cmocka_unit_test(test_names_are_counted),
+        cmocka_unit_test(test_a_name_is_found_in_a_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

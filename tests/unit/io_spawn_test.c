@@ -13,7 +13,7 @@ struct ended {
     struct world *world;
     int count, status;
     bool timed_out;
-    char output[20000];
+    char output[20000], errors[100];
 };
 
 static void child_done(void *ctx, const struct spawn_result *r)
@@ -24,6 +24,8 @@ static void child_done(void *ctx, const struct spawn_result *r)
     e->timed_out = r->timed_out;
     assert_true(r->output_len < sizeof e->output);
     memcpy(e->output, r->output, r->output_len + 1);
+    assert_true(r->errors_len < sizeof e->errors);
+    memcpy(e->errors, r->errors, r->errors_len + 1);
     loop_stop(e->world->loop);
 }
 
@@ -135,6 +137,21 @@ static void a_child_has_default_signals(void **state)
     assert_int_equal(ignored & 0x7fffffff, 0);
 }
 
+static void errors_apart_are_bounded_by_themselves(void **state)
+{
+    struct ended e = {.world = *state};
+    shell(&e, "echo out; head -c 1000000 /dev/zero | tr '\\0' e >&2; echo end",
+          (struct spawn_options){.output_max = 100, .error_max = 20});
+    loop_run(e.world->loop);
+    assert_int_equal(e.status, 0);
+    assert_string_equal(e.output, "out\nend\n");
+    assert_string_equal(e.errors, "eeeeeeeeeeeeeeeeeeee");
+    shell(&e, "echo out; echo err >&2", (struct spawn_options){.output_max = 100});
+    loop_run(e.world->loop);
+    assert_string_equal(e.output, "out\nerr\n");
+    assert_string_equal(e.errors, "");
+}
+
 static void a_forgotten_child_is_ended(void **state)
 {
     struct ended e = {.world = *state};
@@ -188,6 +205,7 @@ int main(void)
         TEST(what_cannot_start_is_told_at_once),
         TEST(environment_directory_and_descriptors_are_as_given),
         TEST(a_child_has_default_signals),
+        TEST(errors_apart_are_bounded_by_themselves),
         TEST(a_forgotten_child_is_ended),
         TEST(a_detached_child_outlives_being_forgotten),
         TEST(ends_have_words),

@@ -2,6 +2,7 @@
 #include "sched_help.h"
 
 #include "model/settings/topology.h"
+#include "sched/books/state.h"
 
 /* ---- partitions and constraints ---- */
 
@@ -86,6 +87,34 @@ static void constraints(void **state)
     assert_string_equal(
         where(4, (struct job_request){.min_nodes = 3, .max_nodes = 3, .constraint = "[x*2&y*1]"}),
         "a1,a2,b1");
+}
+
+/* Each cost 80 KB, and time, on ten thousand nodes for ever. What a job holds keeps its name. */
+static void types_that_nobody_has_any_more_are_forgotten(void **state)
+{
+    struct node n = a_node("n1"), busy = a_node("n2");
+    struct partition p = a_part("main", "ALL");
+    busy.gres = "gpu:first:2";
+    put_node(cl, &busy);
+    put_node(cl, &n);
+    put_part(cl, &p);
+    assert_string_equal(where(1, (struct job_request){.gpus = "first:1"}), "n2");
+    for (int i = 0; i < 1000; i++) {
+        char gres[64];
+        snprintf(gres, sizeof gres, "gpu:t%d:1,gpu:u%d:1", i, i);
+        n.gres = gres;
+        busy.gres = i % 2 ? "gpu:first:2" : NULL;
+        put_node(cl, &n);
+        put_node(cl, &busy);
+        assert_string_equal(where(2, (struct job_request){.gpus = "first:2"}), "");
+        snprintf(gres, sizeof gres, "u%d:1", i);
+        assert_string_equal(where(3, (struct job_request){.gpus = gres}), "n1");
+        cluster_release(cl, 3);
+        assert_in_range(cl->dim.n, DIM_GRES + 3, 200);
+    }
+    assert_string_equal(where(4, (struct job_request){.gpus = "first:1"}), "n2");
+    cluster_release(cl, 1);
+    assert_string_equal(where(5, (struct job_request){.gpus = "first:1"}), "n2");
 }
 
 static void memory_of_gpus_and_types(void **state)
@@ -182,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(what_is_preferred),
         T(constraints),
+        T(types_that_nobody_has_any_more_are_forgotten),
         T(memory_of_gpus_and_types),
         T(a_partition_bounds_its_cpus_on_a_node),
         T(least_loaded_first),

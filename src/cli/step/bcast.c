@@ -53,6 +53,10 @@ int bcast_run(struct allocation *al, struct step_ask *step, const struct bcast_a
         close(fd);
         return 255;
     }
+    if (!S_ISREG(st.st_mode)) { /* a device has no length and often no end: as in Slurm, no bytes */
+        close(fd);
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    }
     if (st.st_size == 0)
         program_error(al->name, "Warning: file `%s` is empty.", ask->from);
     const char *when =

@@ -1,6 +1,8 @@
 /* The filter is started once for each request: it reads the question on its standard input, writes
  * the answer on its standard output (wire/submit_filter.h), and ends with 0. Another status
- * refuses, in the words that it wrote there. Its standard error is for the administrators: LOG. */
+ * refuses, in the words that it wrote there. Its standard error is for the administrators: LOG. What
+ * it writes there may follow from what users ask, so neither one run of it nor all of them fill the
+ * disk. */
 #include "controller/session/submit_filter.h"
 
 #include "base/alloc.h"
@@ -13,15 +15,20 @@
 #include "io/process/spawn.h"
 #include "wire/submit_filter.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define RUN_MAX_US  (10 * USEC_PER_SEC)
 #define AT_ONCE     4
 #define ANSWER_MOST (1u << 20)
-#define SAID_MOST   1000 /* bytes of its words that a user is told */
+#define ERRORS_MOST (64u << 10) /* of one run */
+#define LOG_MOST    (16 << 20)  /* then it is moved to LOG.old */
+#define SAID_MOST   1000        /* bytes of its words that a user is told */
 #define LOG         "log/submit-filter.log"
 
 struct filtering {
@@ -145,10 +152,30 @@ static void status_refuse(struct kept_request *k, const struct spawn_result *r)
     str_done(&how);
 }
 
+static void errors_keep(const struct kept_request *k, const char *errors)
+{
+    struct str plain = STR_INIT;
+    struct stat st;
+    const char *path = arena_printf(k->arena, "%s/" LOG, k->c->state_dir);
+    if (text_empty(errors))
+        return;
+    str_add_plain_lines(&plain, errors);
+    if (stat(path, &st) == 0 && st.st_size >= LOG_MOST)
+        (void)rename(path, arena_printf(k->arena, "%s.old", path));
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || write(fd, plain.data, plain.len) != (ssize_t)plain.len)
+        log_warning(k->c->log, "%s: what the filter said cannot be kept: %s", path,
+                    strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    str_done(&plain);
+}
+
 static void ended(void *ctx, const struct spawn_result *r)
 {
     struct filtering *x = ctx;
     struct submit_filters *f = x->owner;
+    errors_keep(x->k, r->errors);
     if (session_is_there(f->c->sessions, x->k->session)) {
         if (r->timed_out || r->status)
             status_refuse(x->k, r);
@@ -177,7 +204,6 @@ static struct spawn *filter_start(struct filtering *x, struct err *ret_err)
     const char *argv[] = {c->config.settings.submit_filter, NULL};
     const char *more[] = {arena_printf(k->arena, "REMUDA_STATE=%s", c->state_dir),
                           arena_printf(k->arena, "SLURM_CONF=%s", c->config_path)};
-    int errors = open(controller_path(c, LOG), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     site_user_own(k->arena, &own);
     submit_filter_write(&question, &k->m, &who);
     const struct spawn_options options = {
@@ -187,13 +213,11 @@ static struct spawn *filter_start(struct filtering *x, struct err *ret_err)
         .input = question.data,
         .input_len = question.len,
         .output_max = ANSWER_MOST,
-        .error_fd_plus1 = errors + 1,
+        .error_max = ERRORS_MOST,
         .timeout_us = RUN_MAX_US,
     };
     struct spawn *spawn = spawn_start(c->loop, &options, ended, x, ret_err);
     str_done(&question);
-    if (errors >= 0)
-        close(errors);
     return spawn;
 }
 

@@ -243,6 +243,7 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
     }
     if (!speaks_our_protocol(c, n, said, m))
         return;
+    const struct node taken = node_said(c, n, said);
     if (n->conn && n->conn != c->turn.conn) {
         map_u64_del(c->node_index.by_conn, n->conn);
         effect_add(c->turn.fx, FX_CLOSE)->conn = n->conn;
@@ -255,8 +256,8 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
     n->n.responding = true;
     n->n.last_seen_us = c->turn.now_us;
     map_u64_put(c->node_index.by_conn, c->turn.conn, n);
-    node_devices_hello(c, n, m->devices_seq, said->devices_out);
-    facts_take(c, n, said);
+    node_devices_hello(c, n, m->devices_seq, taken.devices_out);
+    facts_take(c, n, &taken);
     into_service(c, n);
     node_save(c, n);
     node_plan_update(c, n);
@@ -275,8 +276,12 @@ void req_heartbeat(struct core *c, const struct msg_heartbeat *m)
     n->n.last_seen_us = c->turn.now_us;
     n->n.load_centi = m->load_centi;
     n->n.free_mem_mib = m->free_mem_mib;
+    if (node_says_too_many(m->devices_out) || node_says_too_many(m->device_health) ||
+        node_says_too_many(m->gpu_use))
+        return;
     if (m->node.n) {
-        facts_take(c, n, m->node.v);
+        const struct node taken = node_said(c, n, m->node.v);
+        facts_take(c, n, &taken);
         node_save(c, n);
         node_plan_update(c, n);
     }

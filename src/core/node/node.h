@@ -21,6 +21,13 @@ void req_heartbeat(struct core *c, const struct msg_heartbeat *m);
  * run. */
 void req_report(struct core *c, const struct msg_report *m);
 
+/* ---- said.c ---- */
+/* More devices than a node may have, in a text with a semicolon between them; NULL has none. */
+bool node_says_too_many(const char *text);
+/* What is taken of what it says: all, or all but its devices where they are too many, or of too
+ * many kinds and types; then device_trouble says so. Lasts as long as the turn. */
+struct node node_said(struct core *c, const struct noderec *n, const struct node *said);
+
 /* ---- devices.c: devices that nobody may be given ---- */
 /* What the node says, if it is news. */
 void node_devices_set(struct core *c, struct noderec *n, uint64_t seq, const char *out,

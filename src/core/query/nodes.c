@@ -223,14 +223,6 @@ enum refusal query_partitions(const struct core *c, const struct msg_query *q, c
     return REFUSE_INVALID_PARTITION;
 }
 
-static bool is_among(const char *nodes, const char *node)
-{
-    struct hostlist names = HOSTLIST_INIT;
-    bool among = hostlist_parse(&names, nodes, NULL) && hostlist_has(&names, node);
-    hostlist_done(&names);
-    return among;
-}
-
 bool core_node_had(const struct core *c, const char *node, uint64_t job_id, uint32_t attempt)
 {
     const struct noderec *n = node_find(c, node);
@@ -239,5 +231,5 @@ bool core_node_had(const struct core *c, const char *node, uint64_t job_id, uint
         return false;
     /* A job that waits again has no nodes; of one that gave some back those are not known. */
     return !r || attempt < r->j.attempt || !r->j.nodes || r->j.resize_us ||
-           hold_find(r, n->index) || is_among(r->j.nodes, node);
+           hold_find(r, n->index) || hostlist_text_has(r->j.nodes, node);
 }

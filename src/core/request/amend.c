@@ -1,13 +1,27 @@
 /* amend_jobs: what `sacctmgr modify job` says of jobs afterwards. A job that memory knows is
  * changed there; of another the row that was read with the request takes the new values and is
- * stored as a whole, so that sums of use by workload key follow as they do with any row. */
+ * stored as a whole, so that sums of use by workload key follow as they do with any row.
+ *
+ * A user writes the request, so what he names again and again, jobs or fields, is looked at once. */
 #include "base/list.h"
+#include "base/map.h"
 #include "core/record/accounts/accounts.h"
 #include "core/request/request.h"
 
 #include <string.h>
 
 #define TEXT_MOST (4 * LIMIT_NAME_BYTES)
+
+static const char *const known[] = {"comment", "admin_comment", "system_comment",
+                                    "extra",   "wckey",         "derived_exit_status"};
+enum said {
+    SAID_COMMENT = 1,
+    SAID_ADMIN_COMMENT = 2,
+    SAID_SYSTEM_COMMENT = 4,
+    SAID_EXTRA = 8,
+    SAID_WCKEY = 16,
+    SAID_DERIVED_EXIT_STATUS = 32
+};
 
 struct amended {
     struct jobrec *r; /* NULL = memory does not know it */
@@ -17,6 +31,8 @@ struct amended {
 struct amending {
     struct core *c;
     const struct msg_amend_jobs *m;
+    uint32_t said;      /* of enum said, in the order of `known` */
+    const char *fields; /* the same as words; in the arena of the turn */
     VEC(struct amended) job;
     const char *detail;
 };
@@ -44,36 +60,56 @@ static enum refusal jobs_find(struct amending *g)
 {
     struct span rest = span_of(g->m->ids ? g->m->ids : ""), piece;
     struct arena *a = g->c->turn.fx->arena;
-    while (span_next(&rest, ',', &piece)) {
+    struct map_u64 *seen = map_u64_new();
+    enum refusal refusal = REFUSE_NONE;
+    for (size_t n = 0; !refusal && span_next(&rest, ',', &piece); n++) {
         const char *number = arena_strndup(a, piece.data, piece.len);
         struct amended one;
         uint64_t id;
-        if (g->job.n == AMENDED_AT_ONCE)
-            return refuse(g, REFUSE_TOO_LARGE, "at most 1,000 jobs at once: choose fewer");
-        if (!text_to_u64(number, UINT64_MAX, &id) || !job_of(g->c, id, &one))
-            return refuse(g, REFUSE_INVALID_JOB_ID, arena_printf(a, "there is no job %s", number));
-        vec_push(&g->job, one);
+        if (n == AMENDED_AT_ONCE) {
+            refusal = refuse(g, REFUSE_TOO_LARGE, "at most 1,000 jobs at once: choose fewer");
+        } else if (!text_to_u64(number, UINT64_MAX, &id) || !job_of(g->c, id, &one)) {
+            refusal =
+                refuse(g, REFUSE_INVALID_JOB_ID, arena_printf(a, "there is no job %s", number));
+        } else if (!map_u64_get(seen, id)) {
+            map_u64_put(seen, id, g);
+            vec_push(&g->job, one);
+        }
     }
-    return REFUSE_NONE;
+    map_u64_free(seen);
+    return refusal;
+}
+
+/* False: a word is none of them. */
+static bool fields_read(struct amending *g)
+{
+    struct span rest = span_of(g->m->fields ? g->m->fields : ""), piece;
+    struct str words = STR_INIT;
+    while (span_next(&rest, ',', &piece)) {
+        size_t i = 0;
+        while (i < ARRAY_LEN(known) && !span_is(piece, known[i]))
+            i++;
+        if (i == ARRAY_LEN(known))
+            return false;
+        g->said |= 1u << i;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (g->said & 1u << i)
+            list_addf(&words, "%s", known[i]);
+    g->fields = arena_strdup(g->c->turn.fx->arena, str_text(&words));
+    str_done(&words);
+    return true;
 }
 
 static enum refusal values_check(struct amending *g)
 {
-    static const char *const known[] = {"comment", "admin_comment", "system_comment",
-                                        "extra",   "wckey",         "derived_exit_status"};
     const struct msg_amend_jobs *m = g->m;
     const char *const texts[] = {m->comment, m->admin_comment, m->system_comment, m->extra,
                                  m->wckey};
-    struct span rest = span_of(m->fields ? m->fields : ""), piece;
-    while (span_next(&rest, ',', &piece)) {
-        bool found = false;
-        for (size_t i = 0; i < ARRAY_LEN(known); i++)
-            found |= span_is(piece, known[i]);
-        if (!found)
-            return refuse(g, REFUSE_BAD_MESSAGE,
-                          "what is said of jobs afterwards is comment, admin_comment, "
-                          "system_comment, extra, wckey and derived_exit_status");
-    }
+    if (!fields_read(g))
+        return refuse(g, REFUSE_BAD_MESSAGE,
+                      "what is said of jobs afterwards is comment, admin_comment, system_comment, "
+                      "extra, wckey and derived_exit_status");
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (texts[i] && strlen(texts[i]) > TEXT_MOST)
             return refuse(g, REFUSE_TOO_LARGE, "what is said of a job is at most 1024 bytes long");
@@ -100,13 +136,13 @@ static enum refusal job_check(struct amending *g, const struct amended *a)
                                    "job %llu is another user's: its owner, coordinators of "
                                    "its account and operators may say something of it",
                                    id));
-    if (!over && list_has(g->m->fields, "wckey"))
+    if (!over && g->said & SAID_WCKEY)
         return refuse(g, REFUSE_UPDATE,
                       arena_printf(arena,
                                    "job %llu is not over: scontrol update JobId=%llu "
                                    "WCKey=… changes its workload key",
                                    id, id));
-    if (!over && list_has(g->m->fields, "derived_exit_status"))
+    if (!over && g->said & SAID_DERIVED_EXIT_STATUS)
         return refuse(g, REFUSE_UPDATE,
                       arena_printf(arena, "job %llu is not over: how it ended is said then", id));
     return REFUSE_NONE;
@@ -125,9 +161,8 @@ static enum refusal room_check(struct amending *g, uint32_t uid)
 
 static enum refusal amend_check(struct amending *g)
 {
-    bool of_operators =
-        list_has(g->m->fields, "admin_comment") || list_has(g->m->fields, "system_comment");
     enum refusal refusal = values_check(g);
+    bool of_operators = g->said & (SAID_ADMIN_COMMENT | SAID_SYSTEM_COMMENT);
     if (!refusal && of_operators && !peer_operates(g->c, g->c->turn.peer))
         refusal = refuse(g, REFUSE_ACCESS_DENIED,
                          "only operators may set AdminComment and SystemComment; Comment and "
@@ -143,26 +178,22 @@ static enum refusal amend_check(struct amending *g)
 
 /* ---- the change ----------------------------------------------------------------------------- */
 
-static bool set(const struct amending *g, const char *field)
-{
-    return list_has(g->m->fields, field);
-}
-
 static void known_amend(struct amending *g, struct jobrec *r)
 {
     const struct msg_amend_jobs *m = g->m;
     const struct {
-        const char *field, *value;
+        enum said said;
+        const char *value;
         const char **at;
-    } text[] = {{"comment", m->comment, &r->j.spec.comment},
-                {"admin_comment", m->admin_comment, &r->j.admin_comment},
-                {"system_comment", m->system_comment, &r->j.system_comment},
-                {"extra", m->extra, &r->j.spec.extra},
-                {"wckey", m->wckey, &r->j.spec.wckey}};
+    } text[] = {{SAID_COMMENT, m->comment, &r->j.spec.comment},
+                {SAID_ADMIN_COMMENT, m->admin_comment, &r->j.admin_comment},
+                {SAID_SYSTEM_COMMENT, m->system_comment, &r->j.system_comment},
+                {SAID_EXTRA, m->extra, &r->j.spec.extra},
+                {SAID_WCKEY, m->wckey, &r->j.spec.wckey}};
     for (size_t i = 0; i < ARRAY_LEN(text); i++)
-        if (set(g, text[i].field))
+        if (g->said & text[i].said)
             text_set(g->c, text[i].at, text_empty(text[i].value) ? NULL : text[i].value);
-    if (set(g, "derived_exit_status"))
+    if (g->said & SAID_DERIVED_EXIT_STATUS)
         r->j.derived_exit_status = m->derived_exit_status;
     user_room_texts(g->c, r);
     job_save(g->c, r);
@@ -171,12 +202,12 @@ static void known_amend(struct amending *g, struct jobrec *r)
 static void row_amend(struct amending *g, struct job *j)
 {
     const struct msg_amend_jobs *m = g->m;
-    j->spec.comment = set(g, "comment") ? m->comment : j->spec.comment;
-    j->admin_comment = set(g, "admin_comment") ? m->admin_comment : j->admin_comment;
-    j->system_comment = set(g, "system_comment") ? m->system_comment : j->system_comment;
-    j->spec.extra = set(g, "extra") ? m->extra : j->spec.extra;
-    j->spec.wckey = set(g, "wckey") ? m->wckey : j->spec.wckey;
-    if (set(g, "derived_exit_status"))
+    j->spec.comment = g->said & SAID_COMMENT ? m->comment : j->spec.comment;
+    j->admin_comment = g->said & SAID_ADMIN_COMMENT ? m->admin_comment : j->admin_comment;
+    j->system_comment = g->said & SAID_SYSTEM_COMMENT ? m->system_comment : j->system_comment;
+    j->spec.extra = g->said & SAID_EXTRA ? m->extra : j->spec.extra;
+    j->spec.wckey = g->said & SAID_WCKEY ? m->wckey : j->spec.wckey;
+    if (g->said & SAID_DERIVED_EXIT_STATUS)
         j->derived_exit_status = m->derived_exit_status;
     fx_store(g->c, TABLE_JOB, j);
 }
@@ -188,7 +219,7 @@ static void transaction_note(const struct amending *g, const struct job *j)
     struct transaction t = {.actor = g->c->turn.peer->user ? g->c->turn.peer->user : "nobody",
                             .action = "Modify Job",
                             .target = str_text(&target),
-                            .info = g->m->fields,
+                            .info = g->fields,
                             .accounts = j->spec.req.account,
                             .users = j->user_name};
     transaction_put(g->c, &t);

@@ -1,8 +1,8 @@
 /* Children through libuv's uv_spawn (which also owns SIGCHLD). Each leads a session, and with it a
  * process group, of its own.
  *
- * A child is done when it has exited and its output pipe is at its end, or a second after the exit
- * if a grandchild holds the pipe open. Its handles close one by one; the memory goes with the
+ * A child is done when it has exited and its output pipes are at their ends, or a second after the
+ * exit if a grandchild holds one open. Its handles close one by one; the memory goes with the
  * last. */
 #include "io/process/spawn.h"
 
@@ -22,15 +22,22 @@
 #define OUTPUT_GRACE_US USEC_PER_SEC
 #define KILL_GRACE_US   (10 * USEC_PER_SEC)
 
+/* Of what it writes so much is kept. */
+struct written {
+    uv_pipe_t pipe;
+    bool has, ended;
+    size_t max;
+    struct str kept;
+};
+
 struct spawn {
     struct loop *loop;
     uv_process_t process;
-    uv_pipe_t in, out;
-    bool has_in, has_out, exited, out_ended, detached, finishing;
+    uv_pipe_t in;
+    bool has_in, exited, detached, finishing;
+    struct written out, err; /* err: where it is not in `out` */
     uv_write_t write;
     char *input;
-    size_t output_max;
-    struct str output;
     char piece[8192];
     struct spawn_result result;
     struct timer *timeout, *grace;
@@ -45,7 +52,8 @@ static void handle_closed(uv_handle_t *handle)
     if (--s->open_handles > 0)
         return;
     free(s->input);
-    str_done(&s->output);
+    str_done(&s->out.kept);
+    str_done(&s->err.kept);
     free(s);
 }
 
@@ -64,8 +72,10 @@ static void handles_close(struct spawn *s)
     s->timeout = s->grace = NULL;
     if (s->has_in)
         handle_close(s, &s->in);
-    if (s->has_out)
-        handle_close(s, &s->out);
+    if (s->out.has)
+        handle_close(s, &s->out.pipe);
+    if (s->err.has)
+        handle_close(s, &s->err.pipe);
     handle_close(s, &s->process);
 }
 
@@ -75,15 +85,22 @@ static void spawn_finish(void *ctx)
     if (s->finishing)
         return;
     s->finishing = true;
-    s->result.output = str_text(&s->output);
-    s->result.output_len = s->output.len;
+    s->result.output = str_text(&s->out.kept);
+    s->result.output_len = s->out.kept.len;
+    s->result.errors = str_text(&s->err.kept);
+    s->result.errors_len = s->err.kept.len;
     s->done(s->ctx, &s->result);
     handles_close(s);
 }
 
+static bool all_read(const struct spawn *s)
+{
+    return (s->out.ended || !s->out.has) && (s->err.ended || !s->err.has);
+}
+
 static void spawn_check(struct spawn *s)
 {
-    if (s->exited && (s->out_ended || !s->has_out))
+    if (s->exited && all_read(s))
         spawn_finish(s);
 }
 
@@ -92,7 +109,7 @@ static void process_exited(uv_process_t *process, int64_t code, int signo)
     struct spawn *s = process->data;
     s->exited = true;
     s->result.status = signo ? signo : (int)(code & 0xff) << 8;
-    if (s->has_out && !s->out_ended) {
+    if (!all_read(s)) {
         timer_free(s->grace);
         s->grace = timer_new(s->loop, spawn_finish, s);
         timer_set(s->grace, OUTPUT_GRACE_US);
@@ -133,12 +150,13 @@ static void output_room(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 static void output_came(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct spawn *s = stream->data;
+    struct written *w = stream == (uv_stream_t *)&s->err.pipe ? &s->err : &s->out;
     if (n > 0) {
-        size_t room = s->output_max - s->output.len;
-        str_addn(&s->output, buf->base, (size_t)n < room ? (size_t)n : room);
+        size_t room = w->max - w->kept.len;
+        str_addn(&w->kept, buf->base, (size_t)n < room ? (size_t)n : room);
     } else if (n < 0) {
         uv_read_stop(stream);
-        s->out_ended = true;
+        w->ended = true;
         spawn_check(s);
     }
 }
@@ -171,19 +189,24 @@ static void pipe_make(struct spawn *s, uv_pipe_t *pipe, bool *ret_has)
     s->open_handles++;
 }
 
-/* Standard output and error share one pipe, so that its lines keep their order. */
-static bool output_open(struct spawn *s, int *ret_write_end, struct err *ret_err)
+static bool output_open(struct spawn *s, struct written *w, size_t max, int *ret_write_end,
+                        struct err *ret_err)
 {
     int ends[2];
+    w->max = max;
+    if (max == 0)
+        return true;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return err_set(ret_err, ERR_UNAVAILABLE, "cannot make a pipe: %s", strerror(errno));
-    pipe_make(s, &s->out, &s->has_out);
-    CHECK(uv_pipe_open(&s->out, ends[0]) == 0);
+    pipe_make(s, &w->pipe, &w->has);
+    CHECK(uv_pipe_open(&w->pipe, ends[0]) == 0);
     *ret_write_end = ends[1];
     return true;
 }
 
-static void stdio_fill(struct spawn *s, const struct spawn_options *o, int output_end,
+/* Standard output and error share one pipe, so that its lines keep their order, unless its errors
+ * are wanted apart. */
+static void stdio_fill(struct spawn *s, const struct spawn_options *o, const int ends[2],
                        uv_stdio_container_t *stdio)
 {
     stdio[0].flags = stdio[1].flags = stdio[2].flags = UV_IGNORE;
@@ -191,13 +214,13 @@ static void stdio_fill(struct spawn *s, const struct spawn_options *o, int outpu
         stdio[0].flags = UV_CREATE_PIPE | UV_READABLE_PIPE;
         stdio[0].data.stream = (uv_stream_t *)&s->in;
     }
-    if (s->has_out) {
+    if (s->out.has) {
         stdio[1].flags = stdio[2].flags = UV_INHERIT_FD;
-        stdio[1].data.fd = stdio[2].data.fd = output_end;
+        stdio[1].data.fd = stdio[2].data.fd = ends[0];
     }
-    if (o->error_fd_plus1) {
+    if (s->err.has) {
         stdio[2].flags = UV_INHERIT_FD;
-        stdio[2].data.fd = o->error_fd_plus1 - 1;
+        stdio[2].data.fd = ends[1];
     }
     for (size_t i = 0; i < o->nfds; i++) {
         stdio[3 + i].flags = UV_INHERIT_FD;
@@ -211,10 +234,10 @@ static char **texts_plain(const char *const *texts)
     return (char **)texts;
 }
 
-static int process_start(struct spawn *s, const struct spawn_options *o, int output_end)
+static int process_start(struct spawn *s, const struct spawn_options *o, const int ends[2])
 {
     uv_stdio_container_t *stdio = xcalloc(3 + o->nfds, sizeof *stdio);
-    stdio_fill(s, o, output_end, stdio);
+    stdio_fill(s, o, ends, stdio);
     uv_process_options_t p = {
         .exit_cb = process_exited,
         .file = o->argv[0],
@@ -238,12 +261,21 @@ static void streams_start(struct spawn *s, const struct spawn_options *o)
 {
     if (s->has_in)
         input_start(s, o);
-    if (s->has_out)
-        uv_read_start((uv_stream_t *)&s->out, output_room, output_came);
+    if (s->out.has)
+        uv_read_start((uv_stream_t *)&s->out.pipe, output_room, output_came);
+    if (s->err.has)
+        uv_read_start((uv_stream_t *)&s->err.pipe, output_room, output_came);
     if (o->timeout_us > 0 && !o->detach) {
         s->timeout = timer_new(s->loop, timed_out, s);
         timer_set(s->timeout, o->timeout_us);
     }
+}
+
+static void ends_close(const int ends[2])
+{
+    for (size_t i = 0; i < 2; i++)
+        if (ends[i] >= 0)
+            close(ends[i]);
 }
 
 struct spawn *spawn_start(struct loop *l, const struct spawn_options *o,
@@ -251,18 +283,21 @@ struct spawn *spawn_start(struct loop *l, const struct spawn_options *o,
                           struct err *ret_err)
 {
     struct spawn *s = xcalloc(1, sizeof *s);
-    int output_end = -1;
-    *s = (struct spawn){
-        .loop = l, .done = done, .ctx = ctx, .output_max = o->output_max, .detached = o->detach};
-    if (o->output_max > 0 && !output_open(s, &output_end, ret_err)) {
-        free(s);
+    int ends[2] = {-1, -1};
+    *s = (struct spawn){.loop = l, .done = done, .ctx = ctx, .detached = o->detach};
+    if (!output_open(s, &s->out, o->output_max, &ends[0], ret_err) ||
+        !output_open(s, &s->err, o->error_max, &ends[1], ret_err)) {
+        ends_close(ends);
+        if (s->out.has)
+            handle_close(s, &s->out.pipe);
+        else
+            free(s);
         return NULL;
     }
     if (o->input)
         pipe_make(s, &s->in, &s->has_in);
-    int rc = process_start(s, o, output_end);
-    if (output_end >= 0)
-        close(output_end);
+    int rc = process_start(s, o, ends);
+    ends_close(ends);
     if (rc == 0) {
         streams_start(s, o);
         return s;

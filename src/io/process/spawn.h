@@ -21,7 +21,7 @@ struct spawn_options {
     /* So many bytes of its standard output and error together are kept (the rest is read and
      * dropped); 0 = /dev/null. */
     size_t output_max;
-    int error_fd_plus1; /* its standard error is this descriptor, plus 1; 0 = as its output */
+    size_t error_max; /* the same of its standard error apart; 0 = it is in the output */
     /* Further descriptors the child gets as 3, 4, …; all others of ours are close-on-exec. */
     const int *fds;
     size_t nfds; /* of `fds` */
@@ -40,6 +40,8 @@ struct spawn_result {
     bool timed_out;     /* it was killed for that */
     const char *output; /* NUL-terminated; valid during the callback */
     size_t output_len;  /* bytes */
+    const char *errors; /* its standard error alike; empty where error_max is 0 */
+    size_t errors_len;  /* bytes */
 };
 
 /* Starts it. done(ctx, result) comes once, when the process has ended and its output is read (a

@@ -11,8 +11,8 @@
 #define GRES_HELP                                                                                  \
     "generic resources are written kind:count or kind:type:count, as in gpu:2 or gpu:v100:2"
 
-#define ITEMS_MOST  1024 /* each is compared with each */
-#define PIECES_MOST 1024 /* with those that name one again: the list is read many times */
+#define ITEMS_MOST  256 /* each is compared with each */
+#define PIECES_MOST 256 /* with those that name one again: the list is read many times */
 
 typedef VEC(struct gres_item) item_vec;
 

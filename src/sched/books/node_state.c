@@ -4,6 +4,7 @@
  * and devices, never adjusted, so that they cannot drift. */
 #include "base/alloc.h"
 #include "base/idset.h"
+#include "base/map.h"
 #include "base/rng.h"
 #include "model/env/device_out.h"
 #include "model/grammar/gres.h"
@@ -114,24 +115,33 @@ static int64_t group_listed(struct cluster *cl, struct group *g, const struct de
     return count;
 }
 
-/* Which devices each is linked with, once all are there. */
+static uint64_t device_key(const char *kind, int32_t index)
+{
+    return hash_text(HASH_INIT, kind) + (uint32_t)index;
+}
+
+/* Which devices each is linked with, once all are there. A node says it, who may be anybody's: each
+ * link is read once. */
 static void group_links(struct group *g, const struct device_list *devices)
 {
+    struct map_u64 *place = map_u64_new(); /* plus 1 */
+    for (size_t k = 0; k < g->ndev; k++)
+        map_u64_put(place, device_key(g->dev[k].kind, g->dev[k].index), (void *)(k + 1));
     for (size_t i = 0; i < devices->n; i++) {
-        struct span rest = span_of(devices->v[i].links ? devices->v[i].links : ""), one;
-        struct sdevice *d = NULL;
-        for (size_t k = 0; k < g->ndev; k++)
-            if (g->dev[k].index == devices->v[i].index &&
-                text_is(g->dev[k].kind, devices->v[i].kind))
-                d = &g->dev[k];
-        while (d && rest.len > 0 && span_next(&rest, '+', &one))
-            for (size_t k = 0; k < g->ndev; k++)
-                if (&g->dev[k] != d && g->dev[k].index == (int32_t)strtol(one.data, NULL, 10) &&
-                    text_is(g->dev[k].kind, d->kind)) {
-                    d->linked = d->linked ? d->linked : xcalloc(g->ndev, 1);
-                    d->linked[k] = 1;
-                }
+        const struct device *said = &devices->v[i];
+        struct span rest = span_of(said->links ? said->links : ""), one;
+        size_t d = (size_t)map_u64_get(place, device_key(said->kind, said->index));
+        for (size_t n = 0; d && n < g->ndev && rest.len > 0 && span_next(&rest, '+', &one); n++) {
+            size_t k = (size_t)map_u64_get(
+                place, device_key(said->kind, (int32_t)strtol(one.data, NULL, 10)));
+            struct sdevice *from = &g->dev[d - 1];
+            if (!k || k == d)
+                continue;
+            from->linked = from->linked ? from->linked : xcalloc(g->ndev, 1);
+            from->linked[k - 1] = 1;
+        }
     }
+    map_u64_free(place);
 }
 
 /* Is the kind among them, if only to say that there is none ("gpu:h100:0")? */

@@ -26,6 +26,78 @@ static void nodes_number(struct cluster *cl)
     hostlist_done(&names);
 }
 
+/* ---- kinds and types that nobody has any more ---- */
+
+#define DIMS_SPARE 64 /* so many may be forgotten later */
+
+static void dim_see(bool *seen, uint32_t *live, uint32_t dim)
+{
+    *live += !seen[dim];
+    seen[dim] = true;
+}
+
+/* What nodes have, jobs hold and reservations keep; returns how many there are. */
+static uint32_t dims_seen(const struct cluster *cl, bool *seen)
+{
+    uint32_t live = 0;
+    for (uint32_t d = 0; d < DIM_GRES; d++)
+        dim_see(seen, &live, d);
+    for (size_t g = 0; g < cl->group.n; g++)
+        for (uint32_t d = DIM_GRES; d < cl->group.v[g]->ntotal; d++)
+            if (cl->group.v[g]->total[d])
+                dim_see(seen, &live, d);
+    for (size_t i = 0; i < cl->run.n; i++)
+        for (size_t h = 0; h < cl->run.v[i]->nholds; h++)
+            for (size_t k = 0; k < cl->run.v[i]->hold[h].ngres; k++)
+                dim_see(seen, &live, cl->run.v[i]->hold[h].gres[k].dim);
+    for (size_t i = 0; i < cl->resv.n; i++)
+        for (size_t p = 0; cl->resv.v[i] && p < cl->resv.v[i]->part.n; p++)
+            for (size_t u = 0; u < cl->resv.v[i]->part.v[p].n; u++)
+                dim_see(seen, &live, cl->resv.v[i]->part.v[p].use[u].dim);
+    return live;
+}
+
+/* The others are gone, and those that stay have new numbers: what jobs hold is told them here, all
+ * else is made anew when the cluster is settled. */
+static void dims_renumber(struct cluster *cl, const bool *seen)
+{
+    uint32_t *number = xcalloc(cl->dim.n, sizeof *number), n = 0;
+    map_str_free(cl->dim.by_label);
+    cl->dim.by_label = map_str_new();
+    for (uint32_t d = 0; d < cl->dim.n; d++) {
+        struct dim *from = &cl->dim.v[d];
+        if (!seen[d]) {
+            free(from->kind);
+            free(from->type);
+            free(from->label);
+            continue;
+        }
+        number[d] = n;
+        cl->dim.v[n++] = *from;
+        map_str_put(cl->dim.by_label, from->label, (void *)(uintptr_t)n);
+    }
+    cl->dim.n = n;
+    for (size_t i = 0; i < cl->run.n; i++)
+        for (size_t h = 0; h < cl->run.v[i]->nholds; h++)
+            for (size_t k = 0; k < cl->run.v[i]->hold[h].ngres; k++) {
+                struct held_gres *g = &cl->run.v[i]->hold[h].gres[k];
+                g->dim = number[g->dim];
+            }
+    free(number);
+}
+
+/* A node that calls its devices by ever-new names leaves room and time behind on every node. Once
+ * there are more of those than of others, and some, they are forgotten. */
+static void dims_forget(struct cluster *cl)
+{
+    bool *seen = xcalloc(cl->dim.n, sizeof *seen);
+    if (cl->dim.n > 2 * dims_seen(cl, seen) + DIMS_SPARE) {
+        dims_renumber(cl, seen);
+        cl->derived.stale = true;
+    }
+    free(seen);
+}
+
 static int32_t share_max(const struct cluster *cl)
 {
     int32_t most = 1;
@@ -158,5 +230,6 @@ void cluster_settle(struct cluster *cl)
     classes_regroup(cl);
     topo_settle(cl);
     resv_settle(cl, true);
+    dims_forget(cl);
     cluster_settle(cl);
 }

@@ -22,22 +22,14 @@ static bool job_on(const struct core *c, const struct trigger *t, const struct n
 static bool job_had(const struct core *c, const struct trigger *t, const struct noderec *n)
 {
     const struct jobrec *r = t->task_plus1 ? NULL : job_find(c, t->job_id);
-    struct hostlist nodes = HOSTLIST_INIT;
-    bool had = r && job_live(r) && r->j.nodes && hostlist_parse(&nodes, r->j.nodes, NULL) &&
-               hostlist_has(&nodes, n->n.name);
-    hostlist_done(&nodes);
-    return had;
+    return r && job_live(r) && r->j.nodes && hostlist_text_has(r->j.nodes, n->n.name);
 }
 
 static bool wants_node(const struct core *c, const struct trigger *t, const struct noderec *n)
 {
-    struct hostlist nodes = HOSTLIST_INIT;
     if (t->job_id)
         return job_on(c, t, n) || job_had(c, t, n);
-    bool wants =
-        !t->nodes || (hostlist_parse(&nodes, t->nodes, NULL) && hostlist_has(&nodes, n->n.name));
-    hostlist_done(&nodes);
-    return wants;
+    return !t->nodes || hostlist_text_has(t->nodes, n->n.name);
 }
 
 static void node_event(struct core *c, const struct noderec *n, uint32_t events)
