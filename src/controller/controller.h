@@ -35,6 +35,8 @@ struct controller {
     const char *smtp_program;   /* path, whether it is there or not */
     const char *report_program; /* the commands' */
     struct program_runs *programs;
+    struct pid_file *lock; /* of the process, while it runs */
+    struct place *place;
     struct listener *listener;
     struct hosts *hosts;
     struct metrics_port *metrics; /* NULL until the state is loaded */
