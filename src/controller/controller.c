@@ -26,6 +26,7 @@
 #include "controller/session/submit_filter.h"
 #include "controller/site/config_file.h"
 #include "controller/site/hosts.h"
+#include "controller/site/place.h"
 #include "controller/site/private_files.h"
 #include "controller/site/program_run.h"
 #include "controller/traffic.h"
@@ -172,6 +173,7 @@ static void on_hangup(void *ctx)
 
 static void controller_end(struct controller *c)
 {
+    place_free(c->place);
     listener_free(c->listener);
     metrics_port_free(c->metrics);
     reads_free(c->reads);
@@ -284,6 +286,13 @@ static bool listen_start(struct controller *c, struct err *ret_err)
     return c->listener != NULL;
 }
 
+static bool listen_again(struct controller *c, struct err *ret_err)
+{
+    listener_free(c->listener);
+    c->listener = NULL;
+    return listen_start(c, ret_err);
+}
+
 /* A port that is taken must not keep the cluster down: its own host works on. */
 static void hosts_start(struct controller *c)
 {
@@ -316,6 +325,7 @@ static bool controller_start(struct controller *c, struct err *ret_err)
     metrics_port_configure(c->metrics);
     past_begin(c->past);
     series_store_begin(c->series);
+    c->place = place_new(c, c->lock, listen_again);
     return true;
 }
 
@@ -405,8 +415,9 @@ static bool controller_daemon(struct controller *c, const struct options *o, str
     struct pid_file lock;
     if (!state_dir_fill(c, o->state_dir, ret_err) ||
         (!o->foreground && !daemon_detach(&ready, ret_err)) ||
-        !pid_file_lock(&lock, controller_path(c, "controller.pid"), ret_err))
+        !pid_file_lock_dir(&lock, controller_path(c, "controller.pid"), ret_err))
         return false;
+    c->lock = &lock;
     bool ok = controller_run(c, o, ready, ret_err);
     pid_file_drop(&lock);
     return ok;

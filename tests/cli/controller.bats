@@ -52,6 +52,37 @@ log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.
     [ "$output" = "done NONE" ]
 }
 
+# Two controllers on one store would give out numbers twice.
+@test "pid file and socket that are removed while it runs: no second one starts, and they come back" {
+    start
+    first=$(pid)
+    rm "$S/controller.pid" "$S/controller.sock"
+    run start
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"controller.pid was removed while its process runs"* ]]
+    run remuda restore --state "$S" "$S/none.bak"
+    [[ "$output" == *"controller.pid was removed while its process runs"* ]]
+    eventually test -e "$S/controller.sock"
+    [ "$(pid)" = "$first" ]
+    run frames ping
+    [ "$output" = "done NONE" ]
+    run start
+    [[ "$output" == *"runs already as process $first"* ]]
+    log_has "controller.pid was removed: it is there again"
+    log_has "controller.sock was removed: it is there again"
+    # the next one may start as soon as it is over, however it ended
+    kill -9 "$first"
+    start
+}
+
+@test "a state directory that is removed while it runs: the controller ends" {
+    start
+    first=$(pid)
+    rm -r "$S"
+    is_over() { ! kill -0 "$first" 2>/dev/null; }
+    eventually is_over
+}
+
 @test "without a configuration, or with a bad one, it says where and does not start" {
     mv "$S/remuda.conf" "$S/other.conf"
     run start

@@ -211,6 +211,42 @@ static int second_take(const char *path)
     return WEXITSTATUS(status);
 }
 
+/* In a child: what is said to the second who asks for the directory, too. */
+static int second_dir_take(const char *path, const char *said)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        struct pid_file f;
+        struct err err = {0};
+        bool ok = pid_file_lock_dir(&f, path, &err);
+        _exit(ok ? 1 : err.code == ERR_EXISTS && strstr(err.text, said) ? 0 : 2);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+}
+
+/* As what cleans up temporary directories does it. */
+static void a_pid_file_that_is_removed_lets_nobody_in(void **state)
+{
+    struct world *w = *state;
+    const char *path = in_dir(w, "pid");
+    struct pid_file f;
+    assert_true(pid_file_lock_dir(&f, path, NULL));
+    assert_int_equal(second_dir_take(path, "runs already as process"), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(second_dir_take(path, "was removed while its process runs"), 0);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_true(pid_file_keep(&f, NULL));
+    assert_false(pid_file_keep(&f, NULL)); /* it is there */
+    assert_int_equal(second_dir_take(path, "runs already as process"), 0);
+    assert_int_equal(second_take(path), 0); /* who asks for the file alone, too */
+    assert_false(pid_file_dir_gone(&f));
+    pid_file_drop(&f);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(second_dir_take(path, ""), 1);
+}
+
 static void the_pid_file_is_a_lock(void **state)
 {
     struct world *w = *state;
@@ -282,6 +318,7 @@ int main(void)
         TEST(users_are_asked_once_and_cached),
         TEST(a_question_can_be_taken_back),
         TEST(the_pid_file_is_a_lock),
+        TEST(a_pid_file_that_is_removed_lets_nobody_in),
         TEST(the_first_process_tells_how_the_start_went),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

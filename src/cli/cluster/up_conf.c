@@ -5,8 +5,8 @@
 #include "cli/cluster/up.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
+#include "io/files.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,14 +69,6 @@ static bool node_lines(const struct up_line *o, struct arena *a, const char **re
 static const char conf_mark[] = "# Written by `remuda up`. Yours to edit: slurm.conf's grammar; "
                                 "`scontrol reconfigure` reads it again.\n";
 
-static bool file_write(const char *path, const char *text, struct err *ret_err)
-{
-    FILE *to = fopen(path, "we");
-    if (!to || fputs(text, to) < 0 || fclose(to) != 0)
-        return err_set(ret_err, ERR_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
-    return true;
-}
-
 static bool conf_write(const struct up_line *o, const char *path, struct arena *a,
                        struct err *ret_err)
 {
@@ -87,7 +79,8 @@ static bool conf_write(const struct up_line *o, const char *path, struct arena *
     str_add(&text, conf_mark);
     str_addf(&text, "ClusterName=%s\n\n%s\n\n", o->cluster_name ? o->cluster_name : "remuda", line);
     str_addf(&text, "PartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED State=UP\n");
-    bool ok = file_write(path, str_text(&text), ret_err);
+    /* whole or not at all: half of one would be taken for a cluster that is there */
+    bool ok = file_write_atomic(path, str_text(&text), text.len, 0644, ret_err);
     str_done(&text);
     return ok;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -130,7 +131,7 @@ static bool number_write(int fd)
     return fchmod(fd, 0644) == 0 && pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n) == 0;
 }
 
-bool pid_file_lock(struct pid_file *f, const char *path, struct err *ret_err)
+static bool file_lock(struct pid_file *f, const char *path, struct err *ret_err)
 {
     f->path = NULL;
     f->fd = lock_take(path, ret_err);
@@ -139,18 +140,99 @@ bool pid_file_lock(struct pid_file *f, const char *path, struct err *ret_err)
     if (!number_write(f->fd) && !room_is_missing(errno)) {
         file_error(ret_err, "write", path);
         close(f->fd);
+        f->fd = -1;
         return false;
     }
     f->path = xstrdup(path);
     return true;
 }
 
+bool pid_file_lock(struct pid_file *f, const char *path, struct err *ret_err)
+{
+    f->dir_fd = -1;
+    return file_lock(f, path, ret_err);
+}
+
+/* A file can be removed under its holder, and the next one would lock a new file of that name; the
+ * directory is the same for both. File systems that have no such lock (some of networks) do not
+ * keep anybody from starting. */
+static bool dir_lock(int fd)
+{
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    return false;
+}
+
+/* Who has the directory, as far as its file says. */
+static pid_t holder_of(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    pid_t pid = fd < 0 ? 0 : lock_holder(fd);
+    if (fd >= 0)
+        close(fd);
+    return pid;
+}
+
+static bool dir_is_taken(const char *path, struct err *ret_err)
+{
+    pid_t holder = holder_of(path);
+    if (holder > 0)
+        return err_set(ret_err, ERR_EXISTS, "%s: runs already as process %d", path, (int)holder);
+    return err_set(ret_err, ERR_EXISTS,
+                   "%s was removed while its process runs, which puts it back within seconds: try "
+                   "again then",
+                   path);
+}
+
+bool pid_file_lock_dir(struct pid_file *f, const char *path, struct err *ret_err)
+{
+    char *dir = xstrdup(path);
+    char *slash = strrchr(dir, '/');
+    if (slash)
+        *slash = '\0';
+    int fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(dir);
+    *f = (struct pid_file){.fd = -1, .dir_fd = -1};
+    if (fd < 0)
+        return file_error(ret_err, "write", path);
+    bool ok = dir_lock(fd) ? file_lock(f, path, ret_err) : dir_is_taken(path, ret_err);
+    if (ok)
+        f->dir_fd = fd;
+    else
+        close(fd);
+    return ok;
+}
+
+bool pid_file_keep(struct pid_file *f, struct err *ret_err)
+{
+    struct pid_file again = {.fd = -1};
+    if (is_still_there(f->fd, f->path) || !file_lock(&again, f->path, ret_err))
+        return false;
+    close(f->fd);
+    free(f->path);
+    f->fd = again.fd;
+    f->path = again.path;
+    return true;
+}
+
+bool pid_file_dir_gone(const struct pid_file *f)
+{
+    struct stat st;
+    return fstat(f->dir_fd, &st) == 0 && st.st_nlink == 0;
+}
+
 void pid_file_drop(struct pid_file *f)
 {
     if (!f->path)
         return;
-    unlink(f->path);
+    if (is_still_there(f->fd, f->path))
+        unlink(f->path);
     close(f->fd);
+    if (f->dir_fd >= 0)
+        close(f->dir_fd);
     free(f->path);
     f->path = NULL;
 }

@@ -25,11 +25,21 @@ void daemon_descriptors_raise(void);
  * process meanwhile. */
 struct pid_file {
     int fd;     /* locked as long as it is open */
+    int dir_fd; /* its directory, locked (flock), too; < 0 where it is not */
     char *path; /* owned */
 };
 /* Takes the lock and writes our pid. ERR_EXISTS "… runs already as process N". After daemon_detach,
  * before anything else is touched. */
 bool pid_file_lock(struct pid_file *f, const char *path, struct err *ret_err);
+/* The same, and nobody else who asks this way has the file's directory meanwhile, also where the
+ * file was removed under its holder: ERR_EXISTS, as above. Processes that are forked and execute
+ * nothing must close f->dir_fd, or they keep the directory after us. */
+bool pid_file_lock_dir(struct pid_file *f, const char *path, struct err *ret_err);
+/* Of one that has its directory: puts the file back, locked, where it was removed. True where it
+ * was put back; else false, without an error where it was there. */
+bool pid_file_keep(struct pid_file *f, struct err *ret_err);
+/* Of one that has its directory: whether that was removed. */
+bool pid_file_dir_gone(const struct pid_file *f);
 void pid_file_drop(struct pid_file *f); /* removes it; nothing if not taken */
 
 #endif

@@ -332,7 +332,7 @@ static int run(struct node_daemon *d)
     int ready = -1;
     bool ok = d->options.foreground || daemon_detach(&ready, &err);
     ok = ok && dir_make(node_dir, 0755, &err) &&
-         pid_file_lock(&pid_file, arena_printf(d->arena, "%s/node.pid", node_dir), &err) &&
+         pid_file_lock_dir(&pid_file, arena_printf(d->arena, "%s/node.pid", node_dir), &err) &&
          begin(d, node_dir, &err);
     if (ok) {
         daemon_ready(ready);
