@@ -224,6 +224,7 @@ struct licence {
     enum job_reason reason;
     char *gres;
     struct cap_hours *hours; /* a cap that binds starts in these only; NULL = always */
+    bool each;               /* struct cap.each */
     uint32_t amount;         /* what it counts: caps of the same have the same number */
 };
 

@@ -2,7 +2,6 @@
  * others what they can never allow. */
 #include "core/record/accounts/limits.h"
 #include "core/record/record.h"
-#include "model/grammar/gres.h"
 #include "model/job/job_counts.h"
 
 #include <string.h>
@@ -10,7 +9,6 @@
 int64_t limits_asked_of(const struct jobrec *r, const char *tres)
 {
     const struct job *j = &r->j;
-    int64_t sum = 0;
     if (text_is(tres, "cpu"))
         return job_cpus(j);
     if (text_is(tres, "mem"))
@@ -19,23 +17,7 @@ int64_t limits_asked_of(const struct jobrec *r, const char *tres)
         return job_nodes(j);
     if (text_is(tres, "billing"))
         return job_billing(j);
-    if (text_is(tres, "gres/gpu"))
-        return job_gpus_asked(j);
-    if (!text_starts(tres, "gres/"))
-        return -1;
-    struct arena *a = arena_new();
-    struct gres_list list = {0};
-    const char *name = tres + strlen("gres/");
-    size_t kind = strcspn(name, ":");
-    if (gres_parse(j->spec.req.gres ? j->spec.req.gres : "", a, &list, NULL))
-        for (size_t i = 0; i < list.n; i++) {
-            const struct gres_item *item = &list.item[i];
-            bool same = strlen(item->kind) == kind && strncmp(item->kind, name, kind) == 0 &&
-                        (!name[kind] || text_is_nocase(item->type, name + kind + 1));
-            sum += same ? item->count * job_nodes(j) : 0;
-        }
-    arena_free(a);
-    return sum;
+    return text_starts(tres, "gres/") ? job_gres_asked(j, tres + strlen("gres/")) : -1;
 }
 
 int64_t limits_wall_us(const struct core *c, const struct limit_subject *who)
@@ -49,6 +31,39 @@ int64_t limits_wall_us(const struct core *c, const struct limit_subject *who)
             least = hits.v[i].value * USEC_PER_MIN;
     vec_done(&hits);
     return least;
+}
+
+/* In that partition; 0 = none. */
+static int64_t nodes_most(const struct core *c, const struct jobrec *r, const char *partition)
+{
+    struct limit_subject who = limits_subject(r, partition);
+    limit_hits hits = {0};
+    int64_t most = 0;
+    limits_collect(c, &who, COUNTS_ASKED, &hits);
+    for (size_t i = 0; i < hits.n && !most; i++)
+        if (hits.v[i].l->what == LIMIT_MAX_TRES && text_is(hits.v[i].l->tres, "node") &&
+            !hits.v[i].above)
+            most = limit_worth(c, &who, &hits.v[i]);
+    vec_done(&hits);
+    return most;
+}
+
+/* Where it may run in several partitions, the least of those that are enough for it. */
+const struct job_request *limits_request(const struct core *c, const struct jobrec *r)
+{
+    const struct job_request *req = &r->j.spec.req;
+    struct span rest = span_of(req->partition ? req->partition : ""), piece;
+    int64_t least = req->min_nodes > 0 ? req->min_nodes : 1, to = req->max_nodes;
+    while (enforces_limits(c) && req->max_nodes > least && span_next(&rest, ',', &piece)) {
+        int64_t most =
+            nodes_most(c, r, arena_strndup(c->turn.fx->arena, piece.data, piece.len));
+        to = most >= least && most < to ? most : to;
+    }
+    if (to == req->max_nodes)
+        return req;
+    struct job_request *fewer = arena_dup(c->turn.fx->arena, req, sizeof *req);
+    fewer->max_nodes = (int32_t)to;
+    return fewer;
 }
 
 static bool within(const struct core *c, const struct jobrec *r, const struct limit_subject *who,
