@@ -93,6 +93,21 @@ static void nodes_that_it_might_have(void **unused)
     assert_int_equal(job(id)->alloc_nodes, 2);
 }
 
+/* The limit is the reason where so few are not enough. */
+static void nodes_that_are_too_few(void **unused)
+{
+    assert_int_equal(limit_set("qos test", "MaxTRESPerJob=node=2"), REFUSE_NONE);
+    struct job_spec s = job_of(3, "physics", "test");
+    s.req.min_nodes = 1;
+    s.req.max_nodes = 4;
+    s.req.ntasks_per_node = 1;
+    uint64_t id = submit(s);
+    assert_int_equal(state(id), JOB_PENDING);
+    assert_string_equal(reason(id), "QOSMaxNodePerJobLimit");
+    assert_int_equal(limit_set("qos test", "MaxTRESPerJob=node=3"), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
 #define GOT(function) cmocka_unit_test_setup_teardown(function, got_setup, teardown)
 
 int main(void)
@@ -102,6 +117,7 @@ int main(void)
         GOT(the_rest_of_a_whole_node),
         GOT(a_type_that_it_did_not_name),
         GOT(nodes_that_it_might_have),
+        GOT(nodes_that_are_too_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,7 +107,6 @@ struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t ele
     share_watch(c, r);
     struct waiting w = planner_would(c, r, elements);
     w.magnets = magnets_of(c, r);
-    w.req = limits_request(c, r);
     w.caps = limits_waiting(c, r);
     return w;
 }

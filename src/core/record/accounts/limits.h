@@ -55,9 +55,6 @@ void limit_say(const struct limit_hit *h, struct str *out);
 /* Caps the waiting job counts against, as struct waiting has them, in the arena of effects; NULL =
  * none. Tells the planner of those that are new. */
 const char *limits_waiting(struct core *c, const struct jobrec *r);
-/* Its request with no more nodes than one job may have (MaxTRESPerJob=node=N), where it is content
- * with fewer; in the arena of effects, or its own. */
-const struct job_request *limits_request(const struct core *c, const struct jobrec *r);
 /* The running job counts against its caps. */
 void limits_running(struct core *c, const struct jobrec *r);
 

@@ -33,39 +33,6 @@ int64_t limits_wall_us(const struct core *c, const struct limit_subject *who)
     return least;
 }
 
-/* In that partition; 0 = none. */
-static int64_t nodes_most(const struct core *c, const struct jobrec *r, const char *partition)
-{
-    struct limit_subject who = limits_subject(r, partition);
-    limit_hits hits = {0};
-    int64_t most = 0;
-    limits_collect(c, &who, COUNTS_ASKED, &hits);
-    for (size_t i = 0; i < hits.n && !most; i++)
-        if (hits.v[i].l->what == LIMIT_MAX_TRES && text_is(hits.v[i].l->tres, "node") &&
-            !hits.v[i].above)
-            most = limit_worth(c, &who, &hits.v[i]);
-    vec_done(&hits);
-    return most;
-}
-
-/* Where it may run in several partitions, the least of those that are enough for it. */
-const struct job_request *limits_request(const struct core *c, const struct jobrec *r)
-{
-    const struct job_request *req = &r->j.spec.req;
-    struct span rest = span_of(req->partition ? req->partition : ""), piece;
-    int64_t least = req->min_nodes > 0 ? req->min_nodes : 1, to = req->max_nodes;
-    while (enforces_limits(c) && req->max_nodes > least && span_next(&rest, ',', &piece)) {
-        int64_t most =
-            nodes_most(c, r, arena_strndup(c->turn.fx->arena, piece.data, piece.len));
-        to = most >= least && most < to ? most : to;
-    }
-    if (to == req->max_nodes)
-        return req;
-    struct job_request *fewer = arena_dup(c->turn.fx->arena, req, sizeof *req);
-    fewer->max_nodes = (int32_t)to;
-    return fewer;
-}
-
 static bool within(const struct core *c, const struct jobrec *r, const struct limit_subject *who,
                    const struct limit_hit *h)
 {
