@@ -8,7 +8,11 @@
 /* Like malloc, calloc, realloc, strdup and strndup, but never return NULL; the caller frees with
  * free(). */
 void *xmalloc(size_t size);
-void *xcalloc(size_t count, size_t size);     /* at least a byte, zeroed */
+void *xcalloc(size_t count, size_t size); /* at least a byte, zeroed */
+/* As xcalloc, for what is filled at once: where it is megabytes the system is asked for large pages,
+ * as taking small ones one by one costs more than filling them does. What does not fill a large page
+ * keeps small ones, so that no more memory is taken. */
+void *xcalloc_large(size_t count, size_t size);
 void *xrealloc(void *ptr, size_t size);       /* size 0 gives a byte, not NULL */
 char *xstrdup(const char *text);              /* NULL gives NULL */
 char *xstrndup(const char *text, size_t max); /* at most `max` bytes, and a NUL */

@@ -217,6 +217,9 @@ struct cap {
     enum cap_counts counts; /* what it counts */
     const char *gres;       /* CAP_GRES: "gpu", "gpu:v100"; CAP_LICENCES: its name; copied */
     int64_t most;           /* INT64_MAX = as much as there is */
+    /* Of each job by itself, by what it would get where it is placed: what others have does not
+     * count, and running work is not said to have of it */
+    bool each;
     enum job_reason reason; /* of those that wait for it */
     const char *says;       /* a noun for sentences: "GrpTRES=cpu=8 of account physics"; copied */
     /* Starts in these hours are bound by it ("weekdays 08:00-18:00", time_windows.h), local time;

@@ -9,7 +9,15 @@
 
 /* ---- the tables ----------------------------------------------------------------------------- */
 
-/* `unit`: what one job of one CPU, 100 MiB and ten minutes takes of it. */
+#define NODES   "node"
+#define LICENCE "license/matlab"
+#define WORLD                                                                                      \
+    "ClusterName=test\nMinJobAge=300\nKillWait=30\nGresTypes=gpu\nLicenses=matlab:50\n"            \
+    "NodeName=n[1-4] CPUs=8 RealMemory=8000 Gres=gpu:v100:8\n"                                     \
+    "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"                       \
+    "AccountingStorageEnforce=limits,qos\n"
+
+/* `unit`: what one job of one CPU, one GPU, 100 MiB, one licence and ten minutes takes of it. */
 static const struct {
     const char *word, *tres;
     int64_t unit;
@@ -19,13 +27,20 @@ static const struct {
     {"GrpTRES", "cpu", 1, true, true},
     {"GrpTRES", "mem", 100, true, true},
     {"GrpTRES", "billing", 1, true, true},
+    {"GrpTRES", NODES, 1, true, true},
+    {"GrpTRES", "gres/gpu", 1, true, true},
+    {"GrpTRES", "gres/gpu:v100", 1, true, true},
+    {"GrpTRES", LICENCE, 1, true, true},
     {"GrpTRESRunMins", "cpu", 10, true, true},
     {"MaxJobs", NULL, 1, true, false},
     {"MaxJobsPerUser", NULL, 1, false, true},
     {"MaxJobsPerAccount", NULL, 1, false, true},
     {"MaxTRESPerUser", "cpu", 1, false, true},
     {"MaxTRESPerUser", "mem", 100, false, true},
+    {"MaxTRESPerUser", NODES, 1, false, true},
+    {"MaxTRESPerUser", "gres/gpu:v100", 1, false, true},
     {"MaxTRESPerAccount", "cpu", 1, false, true},
+    {"MaxTRESPerAccount", "gres/gpu", 1, false, true},
     {"MaxTRESRunMinsPerUser", "cpu", 10, false, true},
     {"MaxTRESRunMinsPerAccount", "cpu", 10, false, true},
 };
@@ -36,11 +51,23 @@ static const char *const carrier[CARRIERS] = {"physics/alice", "physics",  "root
 
 enum shape { PLAIN, ARRAY, HET, SHAPES };
 
-enum deed { NOTHING, HELD, REQUEUED, CANCELLED, UPDATED, RESTARTED, RAISED, LIFTED, DEEDS };
+enum deed {
+    NOTHING,
+    HELD,
+    REQUEUED,
+    CANCELLED,
+    UPDATED,
+    RESTARTED,
+    RAISED,
+    LIFTED,
+    SHRUNK, /* the first, which has two nodes, gives one back */
+    LOST,   /* the first's node */
+    DEEDS
+};
 
 static const char *const shape_name[SHAPES] = {"plain", "array", "het"};
-static const char *const deed_name[DEEDS] = {"nothing", "held",      "requeued", "cancelled",
-                                             "updated", "restarted", "raised",   "lifted"};
+static const char *const deed_name[DEEDS] = {"nothing",   "held",   "requeued", "cancelled", "updated",
+                                             "restarted", "raised", "lifted",   "shrunk",    "lost"};
 
 struct product {
     size_t kind;
@@ -104,9 +131,21 @@ static bool one_ends(void)
     return false;
 }
 
+static void hello_of(int n, struct held *held, size_t nheld)
+{
+    struct node node = {.name = arena_printf(w.a, "n%d", n),
+                        .real_cpus = 8,
+                        .real_memory_mib = 8000,
+                        .real_gres = "gpu:v100:8",
+                        .version = "test"};
+    struct msg_node_hello m = {.node = {&node, 1}, .held = {held, nheld}, .pid = 7};
+    am_root();
+    say(CONN_OF(n), MSG_NODE_HELLO, &m);
+}
+
 static void comes_back(void)
 {
-    restart(ENFORCED);
+    restart(WORLD);
     for (int n = 1; n <= 4; n++) {
         struct map_walk walk = {0};
         struct held held[8];
@@ -116,7 +155,7 @@ static void comes_back(void)
             if (r->j.state == JOB_RUNNING && r->j.batch_host && r->j.batch_host[1] - '0' == n)
                 held[nheld++] = (struct held){.job_id = r->j.id, .attempt = r->j.attempt};
         }
-        hello_holding(n, held, nheld);
+        hello_of(n, held, nheld);
     }
     am_alice();
     pass(SEC);
@@ -162,7 +201,12 @@ static void carrier_make(const struct product *p)
 static struct job_spec spec_of(const struct product *p)
 {
     bool of_test = p->carrier == ON_JOB_QOS || p->carrier == ON_QOS_OVER;
-    return job_of(1, "physics", of_test ? "test" : "normal");
+    struct job_spec s = job_of(1, "physics", of_test ? "test" : "normal");
+    s.req.gres = "gpu:v100:1";
+    s.req.licenses = "matlab:1";
+    if (text_is(kinds[p->kind].tres, NODES)) /* one that several share counts once */
+        s.req.exclusive = EXCLUSIVE_NODE;
+    return s;
 }
 
 static uint64_t submitted(const struct product *p, bool first)
@@ -170,20 +214,41 @@ static uint64_t submitted(const struct product *p, bool first)
     struct job_spec s[2] = {spec_of(p), spec_of(p)};
     if (p->shape == ARRAY && !first)
         s[0].array = "1-3";
+    if (p->deed == SHRUNK && first)
+        s[0].req.min_nodes = s[0].req.max_nodes = s[0].req.ntasks = 2;
     return submit_all(s, p->shape == HET ? 2 : 1);
 }
 
-/* What components are billed is known where each is placed: they are told that there is no room. */
-static void told_why(const struct product *p, uint64_t second)
+static const struct blocker *blocker_of(const struct why *y, const char *limit)
 {
-    if (p->shape == HET && text_is(kinds[p->kind].tres, "billing"))
+    const struct blocker *b = y->blockers.v;
+    for (size_t i = 0; i < y->blockers.n; i++)
+        if (b[i].kind == BLOCKER_LIMIT && text_starts(b[i].what, limit))
+            return &b[i];
+    return NULL;
+}
+
+/* Slurm's word; and which limit, how much of it is in use, whose it is and when that ends. What
+ * components are billed is known where each is placed: they are told that there is no room. */
+static void told_why(const struct product *p, uint64_t first, uint64_t second)
+{
+    const char *tres = kinds[p->kind].tres;
+    if (p->shape == HET && text_is(tres, "billing"))
         return;
     enum resource_limit what;
     enum limit_owner owner = is_of_qos(p->carrier) ? OWNER_QOS : OWNER_ASSOC;
     assert_true(resource_limit_find(kinds[p->kind].word, owner, 100, &what));
-    const char *word =
-        enum_name(&job_reason_names, resource_limit_reason(owner, what, kinds[p->kind].tres));
+    const char *word = enum_name(&job_reason_names, resource_limit_reason(owner, what, tres));
     EXPECT(p, text_is(reason(second), word), "it waits for %s, not for %s", reason(second), word);
+    const char *limit = arena_printf(w.a, "%s=%s", kinds[p->kind].word, tres ? tres : "");
+    const struct blocker *b = blocker_of(why(ids_of(second))->jobs.v, limit);
+    EXPECT(p, b, "why does not tell of %s", limit);
+    EXPECT(p, strstr(b->what, strstr(limit, "Mins") ? "may still use" : "in use"),
+           "why tells no use: %s", b->what);
+    EXPECT(p, text_starts(b->jobs, ids_of(first)), "why tells of the jobs %s", b->jobs);
+    EXPECT(p, text_is(b->users, "alice"), "why tells of the users %s", b->users);
+    EXPECT(p, b->first_us > w.now && b->first_us <= job(first)->start_us + 11 * MIN,
+           "why tells of %lld", (long long)b->first_us);
 }
 
 static void time_limit_set(uint64_t id)
@@ -192,6 +257,22 @@ static void time_limit_set(uint64_t id)
     struct msg_update_job m = {.ids = ids_of(id), .fields = "time_limit_us", .values = {&to, 1}};
     say(1, MSG_UPDATE_JOB, &m);
     assert_int_equal(refusal(), REFUSE_NONE);
+}
+
+static void gives_a_node_back(uint64_t id)
+{
+    struct job_spec to = {.req = {.min_nodes = 1}};
+    struct msg_update_job m = {.ids = ids_of(id), .fields = "min_nodes", .values = {&to, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+}
+
+/* Whether it makes sense: components keep their nodes, and jobs and licences are not of nodes. */
+static bool makes_sense(const struct product *p)
+{
+    const char *tres = kinds[p->kind].tres;
+    bool may = is_of_qos(p->carrier) ? kinds[p->kind].on_qos : kinds[p->kind].on_assoc;
+    return may && (p->deed != SHRUNK || (p->shape != HET && tres && !text_is(tres, LICENCE)));
 }
 
 static void done(struct product *p, uint64_t first, uint64_t second)
@@ -227,6 +308,15 @@ static void done(struct product *p, uint64_t first, uint64_t second)
         assert_int_equal(limited(p, -1), REFUSE_NONE);
         EXPECT(p, !jobs_in(JOB_PENDING), "something waits still");
         break;
+    case SHRUNK:
+        gives_a_node_back(first);
+        EXPECT(p, jobs_in(JOB_RUNNING) == 2, "what it gave back is not had by another");
+        break;
+    case LOST:
+        gone(job(first)->batch_host[1] - '0');
+        pass(6 * MIN);
+        EXPECT(p, state(first) != JOB_RUNNING || job(first)->restarts, "it runs on a lost node");
+        break;
     case DEEDS: break;
     }
     am_alice();
@@ -234,16 +324,18 @@ static void done(struct product *p, uint64_t first, uint64_t second)
 
 static void product_run(struct product p)
 {
-    world_open(ENFORCED, 4);
+    world_open(WORLD, 0);
+    for (int n = 1; n <= 4; n++)
+        hello_of(n, NULL, 0);
     the_tree();
     carrier_make(&p);
-    p.most = p.shape == HET ? 2 : 1;
+    p.most = p.shape == HET || p.deed == SHRUNK ? 2 : 1;
     assert_int_equal(limited(&p, (int64_t)p.most), REFUSE_NONE);
     am_alice();
     uint64_t first = submitted(&p, true), second = submitted(&p, false);
     EXPECT(&p, first && second, "it is refused");
     EXPECT(&p, state(first) == JOB_RUNNING && state(second) == JOB_PENDING, "it does not hold");
-    told_why(&p, second);
+    told_why(&p, first, second);
     books_look(&p, "at first");
     done(&p, first, second);
     books_look(&p, "then");
@@ -259,9 +351,11 @@ static void each_limit_on_each_carrier(void **unused)
     for (size_t kind = 0; kind < ARRAY_LEN(kinds); kind++)
         for (enum carrier c = 0; c < CARRIERS; c++)
             for (enum shape s = 0; s < SHAPES; s++)
-                for (enum deed d = 0; d < DEEDS; d++)
-                    if (is_of_qos(c) ? kinds[kind].on_qos : kinds[kind].on_assoc)
-                        product_run((struct product){kind, c, s, d, 0});
+                for (enum deed d = 0; d < DEEDS; d++) {
+                    struct product p = {kind, c, s, d, 0};
+                    if (makes_sense(&p))
+                        product_run(p);
+                }
 }
 
 int main(void)

@@ -73,22 +73,42 @@ int32_t job_gpus_held(const char *gres)
     return sum > INT32_MAX ? INT32_MAX : (int32_t)sum;
 }
 
-int64_t job_gpus_asked(const struct job *j)
+/* "gpu" are those of all types; of "gpu:v100" what is asked for by that type. */
+static int64_t count_in(const struct gres_list *list, const char *name)
+{
+    size_t kind = strcspn(name, ":");
+    int64_t count = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct gres_item *item = &list->item[i];
+        bool same = strlen(item->kind) == kind && strncmp(item->kind, name, kind) == 0 &&
+                    (!name[kind] || text_is_nocase(item->type, name + kind + 1));
+        count += same ? item->count : 0;
+    }
+    return count;
+}
+
+int64_t job_gres_asked(const struct job *j, const char *name)
 {
     const struct job_request *r = &j->spec.req;
+    bool gpus = strncmp(name, "gpu", 3) == 0 && (!name[3] || name[3] == ':');
     struct arena *a = arena_new();
     struct gres_list list;
     int64_t count = 0;
-    if (r->gpus && gres_parse_gpus(r->gpus, a, &list, NULL))
-        count = gres_count(&list, "gpu");
-    else if (r->gpus_per_node && gres_parse_gpus(r->gpus_per_node, a, &list, NULL))
-        count = amount_times(gres_count(&list, "gpu"), job_nodes(j));
-    else if (r->gpus_per_task && gres_parse_gpus(r->gpus_per_task, a, &list, NULL))
-        count = amount_times(gres_count(&list, "gpu"), job_tasks(j));
+    if (gpus && r->gpus && gres_parse_gpus(r->gpus, a, &list, NULL))
+        count = count_in(&list, name);
+    else if (gpus && r->gpus_per_node && gres_parse_gpus(r->gpus_per_node, a, &list, NULL))
+        count = amount_times(count_in(&list, name), job_nodes(j));
+    else if (gpus && r->gpus_per_task && gres_parse_gpus(r->gpus_per_task, a, &list, NULL))
+        count = amount_times(count_in(&list, name), job_tasks(j));
     else if (r->gres && gres_parse(r->gres, a, &list, NULL))
-        count = amount_times(gres_count(&list, "gpu"), job_nodes(j));
+        count = amount_times(count_in(&list, name), job_nodes(j));
     arena_free(a);
     return count;
+}
+
+int64_t job_gpus_asked(const struct job *j)
+{
+    return job_gres_asked(j, "gpu");
 }
 
 /* ---- billing ---- */

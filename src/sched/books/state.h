@@ -225,6 +225,7 @@ struct licence {
     enum job_reason reason;  /* of a cap: what a job waits for */
     char *gres;              /* of a cap of devices: which; NULL = none */
     struct cap_hours *hours; /* a cap that binds starts in these only; NULL = always */
+    bool each;               /* struct cap.each */
     uint32_t amount;         /* what it counts: caps of the same have the same number */
 };
 

@@ -211,7 +211,7 @@ static uint32_t job_push(struct world *w, const struct compiled *c, const struct
     for (size_t i = 0; i < c->nlic; i++) {
         struct take of = {.use = {{DIM_CPU, licence_takes(w, &c->lic[i], p->option->part, &sums)}},
                           .n = 1};
-        if (use_concerns(&c->lic[i], p->option))
+        if (use_concerns(&c->lic[i], p->option) && !w->cl->lic.v[c->lic[i].lic].each)
             take_push(w, (uint32_t)w->nnodes + c->lic[i].lic, number, &of);
     }
     j.n = (uint32_t)a->take.n - j.first;

@@ -142,7 +142,11 @@ static void class_wants(const struct cluster *cl, struct sclass *k, int64_t elem
     if (!c->caps_known)
         most_fill(cl, c, cap, n, w->row);
     for (size_t i = 0; i < n; i++) {
-        w->amount[cap[i].lic] = add(w->amount[cap[i].lic], amount_times(cap[i].most, elements));
+        int64_t *amount = &w->amount[cap[i].lic];
+        if (!cl->lic.v[cap[i].lic].each)
+            *amount = add(*amount, amount_times(cap[i].most, elements));
+        else if (cap[i].most > *amount)
+            *amount = cap[i].most;
         slack_note(cl, w, &cap[i]);
         if (!cap[i].above)
             bit_set(w->held, cap[i].lic);

@@ -126,7 +126,7 @@ static bool pick_neighbours(struct placing *p)
         units += s->cap[s->key.v[i]];
         size_t nodes = i - from + 1;
         /* The stretch slides: what is added at its right end drops out at its left. */
-        if (nodes > (size_t)l->nmax) {
+        if (nodes > (size_t)p->nmax) {
             units -= s->cap[s->key.v[from++]];
             nodes--;
         }
@@ -148,7 +148,7 @@ static void pick_same(struct placing *p)
 {
     struct scratch *s = &p->w->scratch;
     const struct layout *l = &p->v->lay;
-    size_t want = (size_t)(p->what->c->req->use_min_nodes ? l->nmin : l->nmax);
+    size_t want = (size_t)(p->what->c->req->use_min_nodes ? l->nmin : p->nmax);
     if (want < s->pick.n)
         want = s->pick.n;
     if (s->pick.n == 0) {
@@ -205,7 +205,7 @@ static void pick_largest(struct placing *p, bool weighted)
     if (key.n > 1)
         qsort(key.v, key.n, sizeof key.v[0], key_order);
     int64_t units = pick_units(s);
-    for (size_t i = 0; i < key.n && s->pick.n < (size_t)l->nmax; i++) {
+    for (size_t i = 0; i < key.n && s->pick.n < (size_t)p->nmax; i++) {
         if (units >= l->units && s->pick.n >= (size_t)l->nmin && !p->what->c->req->spread_job)
             break;
         vec_push(&s->pick, NODE_OF(key.v[i]));
@@ -239,7 +239,7 @@ static bool pick_nodes(struct placing *p)
         else if (!(s->pick.n == 0 && l->nmin <= 1 && !p->what->c->req->spread_job && pick_one(p)))
             pick_largest(p, true);
     }
-    return s->pick.n >= (size_t)l->nmin && s->pick.n <= (size_t)l->nmax &&
+    return s->pick.n >= (size_t)l->nmin && s->pick.n <= (size_t)p->nmax &&
            (l->units == 0 || pick_units(s) >= l->units);
 }
 
@@ -257,14 +257,14 @@ bool placing_pick(struct placing *p)
     const struct layout *l = &p->v->lay;
     const struct job_request *r = p->what->c->req;
     size_t n = s->key.n;
-    bool together = p->w->cl->wiring.topo && l->nmax > 1 && !r->contiguous &&
+    bool together = p->w->cl->wiring.topo && p->nmax > 1 && !r->contiguous &&
                     p->what->c->nmust == 0 && p->v->ncount == 0 &&
                     (!p->w->cl->policy.topo_optional || r->switches > 0);
     if (!together || n < (size_t)l->nmin)
         return pick_nodes(p) && (!insists(p) || topo_leaves(p->w) <= (size_t)r->switches);
     /* To narrow takes candidates away, which are needed again if nothing comes of it. */
     uint64_t *all = xmemdup(s->key.v, (n + 1) * sizeof all[0]);
-    size_t want = (size_t)(r->use_min_nodes ? l->nmin : l->nmax);
+    size_t want = (size_t)(r->use_min_nodes ? l->nmin : p->nmax);
     bool ok = topo_narrow(p->w, (size_t)l->nmin, want, l->units) > 0 && pick_nodes(p);
     if (!ok) {
         memcpy(s->key.v, all, n * sizeof all[0]);

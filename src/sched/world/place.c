@@ -252,23 +252,48 @@ static bool caps_hold(struct placing *p, const struct placement *at)
     return true;
 }
 
+/* The nodes that one job may have, if that is enough for the variant. */
+static int32_t nodes_most(const struct placing *p)
+{
+    const struct compiled *c = p->what->c;
+    int64_t most = p->v->lay.nmax;
+    for (size_t i = c->nlic - c->ncap; i < c->nlic; i++) {
+        const struct licence *l = &p->w->cl->lic.v[c->lic[i].lic];
+        int64_t may = l->total + c->lic[i].slack;
+        if (l->each && cap_counts_nodes(l) && use_concerns(&c->lic[i], p->what->o) &&
+            may >= p->v->lay.nmin && may < most)
+            most = may;
+    }
+    return (int32_t)most;
+}
+
+/* It fits on no so few nodes: what it would have on more is not allowed, which is the reason why it
+ * waits. */
+static bool wants_more_nodes(struct placing *p)
+{
+    bool more = !p->near && p->nmax < p->v->lay.nmax;
+    p->nmax = p->v->lay.nmax;
+    return more;
+}
+
 bool placing_find(struct placing *p, struct placement *ret)
 {
     bool again = false, found = false;
     p->near = NULL;
     p->near_only = false;
+    p->nmax = nodes_most(p);
     do {
         p->lacks = 0;
         placing_candidates(p);
         bool picked = placing_pick(p);
         if (picked || p->near)
             p->lacks = 0;
-        if (!picked)
-            break;
-        placing_fill(p, ret);
-        found = caps_hold(p, ret);
+        if (picked) {
+            placing_fill(p, ret);
+            found = caps_hold(p, ret);
+        }
         /* Once only: then p->near is set, and cap_nodes_near says no. */
-        again = !found && cap_nodes_near(p);
+        again = picked ? !found && cap_nodes_near(p) : wants_more_nodes(p);
     } while (again);
     p->near = NULL;
     return found;

@@ -9,6 +9,7 @@ struct placing {
     struct world *w;
     const struct to_place *what; /* is to be placed */
     struct variant *v;           /* of what->o: the one that is tried */
+    int32_t nmax;                /* nodes at most: as v says, or as many as one job may have */
     int64_t start_us, end_us;    /* in this time */
     /* Nodes that must come free before the variant can start, at least; 0 = not known */
     uint64_t lacks;

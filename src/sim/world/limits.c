@@ -312,6 +312,18 @@ static int64_t amount_more(struct books *b, const struct limit *l, const struct 
     return text_is(l->tres, "node") ? nodes_add(seen, j, b->a) : amount_of(j, l->tres);
 }
 
+/* What one job may have: of what it has, and not of what it asked for. */
+static void got_check(struct sim_world *w, struct books *b, const struct limit *l,
+                      const struct job *started)
+{
+    bool of_nodes = text_is(l->tres, "node");
+    int64_t has = of_nodes ? started->alloc_nodes : amount_of(started, l->tres),
+            most = worth(b, l, started);
+    if (l->what == LIMIT_MAX_TRES && concerns(b, l, started, started) && has > most)
+        world_broke(w, "job %llu started with %lld of %s, of which %lld may be",
+                    (unsigned long long)started->id, (long long)has, l->id, (long long)most);
+}
+
 static void start_check(struct sim_world *w, struct books *b, const struct job *started)
 {
     for (size_t i = 0; i < b->limit.n; i++) {
@@ -319,6 +331,10 @@ static void start_check(struct sim_world *w, struct books *b, const struct job *
         int64_t sum = 0, most = worth(b, l, started);
         if (resource_limit_table[l->what].counts == COUNTS_ACCRUING)
             continue; /* of those that wait */
+        if (resource_limit_table[l->what].counts == COUNTS_ASKED) {
+            got_check(w, b, l, started);
+            continue;
+        }
         if (resource_limit_table[l->what].counts != COUNTS_RUNNING) {
             minutes_check(w, b, l, started);
             continue;

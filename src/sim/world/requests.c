@@ -41,6 +41,17 @@ static void srun_in_script(struct play *p, struct behaviour *b)
     b->requeues = rng_chance(&p->rng, 100);
 }
 
+/* What it gets may be more than it asks for. */
+static void gets_more(struct play *p, struct job_request *req)
+{
+    if (rng_chance(&p->rng, 150))
+        req->exclusive = EXCLUSIVE_NODE;
+    if (rng_chance(&p->rng, 150)) {
+        req->min_nodes = 1;
+        req->max_nodes = (int32_t)rng_range(&p->rng, 1, 3);
+    }
+}
+
 void play_submit(struct play *p)
 {
     static const char *const arrays[] = {"0-3", "0-9%2", "1,5,7", "0-20:4%3"};
@@ -88,6 +99,8 @@ void play_submit(struct play *p)
     bool het = !spec.array && rng_chance(&p->rng, 80);
     if (het) /* the smallest cluster holds both */
         component[0].req.ntasks = component[1].req.ntasks = 1;
+    else if (p->accounts)
+        gets_more(p, &component[0].req);
     uint64_t id = world_submit_het(p->w, component, het ? 2 : 1, &b, NULL);
     if (id)
         vec_push(&p->id, id);

@@ -1,6 +1,7 @@
 #include "core/record/accounts/assoc_index.h"
 
 #include "base/alloc.h"
+#include "core/record/accounts/memory.h"
 #include "core/record/record.h"
 
 #include <stdlib.h>
@@ -28,7 +29,8 @@ static size_t slot_next(const struct assoc_table *t, size_t at)
 
 static struct assocrec *assoc_of_id(const struct core *c, uint32_t id)
 {
-    return map_u64_get(c->accounts.assoc, id);
+    struct assocrec *r = assoc_in_block(c, id);
+    return r ? r : map_u64_get(c->accounts.assoc, id);
 }
 
 /* The slot where that one is, or the empty one where it belongs; the table has slots. */

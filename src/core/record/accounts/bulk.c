@@ -82,16 +82,10 @@ static void wckeys_take(struct bulk *b)
     }
 }
 
-/* Numbers of associations have few gaps: a place is guessed before it is looked for. */
 static limit_list *list_of(struct core *c, const struct limit *l)
 {
-    const struct account_block *b = &c->accounts.block[BLOCK_ASSOC];
-    struct assocrec *r = b->at;
-    size_t n = b->bytes / sizeof *r;
-    uint32_t at = n ? l->owner_id - r[0].a.id : 0;
-    if (l->owner == OWNER_ASSOC && at < n && r[at].a.id == l->owner_id)
-        return &r[at].limit;
-    return limits_of(c, (enum limit_owner)l->owner, l->owner_id);
+    struct assocrec *r = l->owner == OWNER_ASSOC ? assoc_in_block(c, l->owner_id) : NULL;
+    return r ? &r->limit : limits_of(c, (enum limit_owner)l->owner, l->owner_id);
 }
 
 static bool same_owner(const struct limit *a, const struct limit *b)

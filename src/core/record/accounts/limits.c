@@ -211,7 +211,10 @@ void limit_key(const struct core *c, const struct limit_subject *who, const stru
 static void cap_tell(struct core *c, struct caprec *cap, const struct limit_subject *who,
                      const struct limit_hit *h)
 {
-    struct cap row = {.id = cap->id, .most = h->value, .hours = h->l->hours};
+    struct cap row = {.id = cap->id,
+                      .most = h->value,
+                      .hours = h->l->hours,
+                      .each = resource_limit_table[h->l->what].counts == COUNTS_ASKED};
     struct str says = STR_INIT;
     if (cap->told && cap->most == h->value)
         return;
@@ -257,15 +260,27 @@ int64_t limit_worth(const struct core *c, const struct limit_subject *who,
     return times_e6(h->value, q->q.limit_factor_e6_plus1 - 1);
 }
 
-static void caps_add(struct core *c, const struct limit_subject *who, cap_uses *out)
+/* What one job may have holds for what it would get: the rest of a whole node, GPUs of a type that
+ * it did not name. */
+static bool is_capped(const struct limit_hit *h)
+{
+    enum cap_counts counts;
+    const char *gres;
+    bool of_each = h->l->what == LIMIT_MAX_TRES && !h->above;
+    return (of_each || resource_limit_table[h->l->what].counts == COUNTS_RUNNING) &&
+           cap_counts_of(h->l, &counts, &gres);
+}
+
+/* `waits`: those on each job by itself, too. */
+static void caps_add(struct core *c, const struct limit_subject *who, bool waits, cap_uses *out)
 {
     limit_hits hits = {0};
     struct str key = STR_INIT;
     limits_collect(c, who, COUNTS_RUNNING, &hits);
+    if (waits)
+        limits_collect(c, who, COUNTS_ASKED, &hits);
     for (size_t i = 0; i < hits.n; i++) {
-        enum cap_counts counts;
-        const char *gres;
-        if (!cap_counts_of(hits.v[i].l, &counts, &gres))
+        if (!is_capped(&hits.v[i]))
             continue;
         str_clear(&key);
         limit_key(c, who, &hits.v[i], &key);
@@ -312,7 +327,8 @@ static void uses_join(cap_uses *v)
 
 /* In each of these partitions, comma-separated. What holds in some of them says in which, by their
  * places in the list. */
-static const char *caps_text(struct core *c, const struct jobrec *r, const char *partitions)
+static const char *caps_text(struct core *c, const struct jobrec *r, const char *partitions,
+                             bool waits)
 {
     cap_uses uses = {0};
     struct str text = STR_INIT;
@@ -323,7 +339,7 @@ static const char *caps_text(struct core *c, const struct jobrec *r, const char 
             limits_subject(r, arena_strndup(c->turn.fx->arena, piece.data, piece.len));
         size_t first = uses.n;
         uint32_t bit = place < PLACES_MOST ? UINT32_C(1) << place : 0;
-        caps_add(c, &who, &uses);
+        caps_add(c, &who, waits, &uses);
         for (size_t i = first; i < uses.n; i++)
             uses.v[i].places = bit;
         all |= bit;
@@ -348,7 +364,7 @@ static const char *caps_text(struct core *c, const struct jobrec *r, const char 
 
 const char *limits_waiting(struct core *c, const struct jobrec *r)
 {
-    return enforces_limits(c) ? caps_text(c, r, r->j.spec.req.partition) : NULL;
+    return enforces_limits(c) ? caps_text(c, r, r->j.spec.req.partition, true) : NULL;
 }
 
 void limits_running(struct core *c, const struct jobrec *r)
@@ -356,7 +372,7 @@ void limits_running(struct core *c, const struct jobrec *r)
     ASSERT(cluster_is_running(c->cluster, r->j.id));
     if (enforces_limits(c) || c->accounts.last_cap)
         cluster_run_capped(c->cluster, r->j.id,
-                           enforces_limits(c) ? caps_text(c, r, r->j.run_partition) : NULL);
+                           enforces_limits(c) ? caps_text(c, r, r->j.run_partition, false) : NULL);
 }
 
 /* ---- priorities ----------------------------------------------------------------------------- */

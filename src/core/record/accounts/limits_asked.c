@@ -2,7 +2,6 @@
  * others what they can never allow. */
 #include "core/record/accounts/limits.h"
 #include "core/record/record.h"
-#include "model/grammar/gres.h"
 #include "model/job/job_counts.h"
 
 #include <string.h>
@@ -10,7 +9,6 @@
 int64_t limits_asked_of(const struct jobrec *r, const char *tres)
 {
     const struct job *j = &r->j;
-    int64_t sum = 0;
     if (text_is(tres, "cpu"))
         return job_cpus(j);
     if (text_is(tres, "mem"))
@@ -19,23 +17,7 @@ int64_t limits_asked_of(const struct jobrec *r, const char *tres)
         return job_nodes(j);
     if (text_is(tres, "billing"))
         return job_billing(j);
-    if (text_is(tres, "gres/gpu"))
-        return job_gpus_asked(j);
-    if (!text_starts(tres, "gres/"))
-        return -1;
-    struct arena *a = arena_new();
-    struct gres_list list = {0};
-    const char *name = tres + strlen("gres/");
-    size_t kind = strcspn(name, ":");
-    if (gres_parse(j->spec.req.gres ? j->spec.req.gres : "", a, &list, NULL))
-        for (size_t i = 0; i < list.n; i++) {
-            const struct gres_item *item = &list.item[i];
-            bool same = strlen(item->kind) == kind && strncmp(item->kind, name, kind) == 0 &&
-                        (!name[kind] || text_is_nocase(item->type, name + kind + 1));
-            sum += same ? item->count * job_nodes(j) : 0;
-        }
-    arena_free(a);
-    return sum;
+    return text_starts(tres, "gres/") ? job_gres_asked(j, tres + strlen("gres/")) : -1;
 }
 
 int64_t limits_wall_us(const struct core *c, const struct limit_subject *who)

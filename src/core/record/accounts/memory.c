@@ -8,7 +8,7 @@ void *account_block_new(struct core *c, enum account_block_of of, size_t n, size
     struct account_block *b = &c->accounts.block[of];
     CHECK(!b->at);
     b->bytes = n * size;
-    b->at = xcalloc(n ? n : 1, size);
+    b->at = xcalloc_large(n, size);
     return b->at;
 }
 
@@ -39,6 +39,16 @@ void limit_list_own(struct core *c, limit_list *list)
     memcpy(own.v, list->v, list->n * sizeof own.v[0]);
     own.n = list->n;
     *list = own;
+}
+
+/* Numbers of associations have few gaps: the place is guessed. */
+struct assocrec *assoc_in_block(const struct core *c, uint32_t id)
+{
+    const struct account_block *b = &c->accounts.block[BLOCK_ASSOC];
+    struct assocrec *r = b->at;
+    size_t n = b->bytes / sizeof *r;
+    uint32_t at = n ? id - r[0].a.id : 0;
+    return at < n && r[at].a.id == id ? &r[at] : NULL;
 }
 
 void accounts_blocks_free(struct core *c)

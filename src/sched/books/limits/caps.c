@@ -117,7 +117,7 @@ static int64_t cap_least(const struct cap_amount *cap, const struct job *j)
     case CAP_BILLING: return 0; /* it depends on where */
     case CAP_GRES: break;
     }
-    return text_is(cap->gres, "gpu") ? job_gpus_asked(j) : 0;
+    return job_gres_asked(j, cap->gres); /* of a type that is not asked for: it depends on where */
 }
 
 /* "12", "12+", "12:-3", "12:5@3+"; false at the end. */
@@ -223,7 +223,7 @@ void cluster_put_cap(struct cluster *cl, const struct cap *cap)
     ptrdiff_t at = cap_find(cl, cap->id);
     CHECK(cap->id);
     if (at < 0) {
-        struct licence l = {.cap_id = cap->id, .counts = cap->counts};
+        struct licence l = {.cap_id = cap->id, .counts = cap->counts, .each = cap->each};
         l.gres = cap->gres ? xstrdup(cap->gres) : NULL;
         l.amount = amount_of(cl, &l);
         vec_push(&cl->lic, l);
@@ -406,6 +406,10 @@ void cap_say(const struct cluster *cl, const struct lic_use *use, int64_t takes,
 {
     ASSERT(is_cap(&cl->lic.v[use->lic]) && takes >= 0);
     const struct licence *cap = &cl->lic.v[use->lic];
+    if (cap->each) {
+        str_addf(out, "%s: as it would be placed it gets %lld", cap->name, (long long)takes);
+        return;
+    }
     int64_t used = cap_in_use(cl, use->lic), most = cap->total + use->slack,
             left = most > used ? most - used : 0;
     str_addf(out, "%s: %lld of %lld %s in use", cap->name, (long long)used, (long long)most,

@@ -53,7 +53,8 @@ int64_t cap_turn(const struct cluster *cl, const struct licence *cap, int64_t at
 bool use_has_room(const struct cluster *cl, const struct lic_use *use, int64_t now_us);
 /* It has less than before. */
 void caps_recount(struct cluster *cl, struct run *r);
-/* "GrpTRES=cpu=8 of QOS test: 6 of 8 are in use, it needs 4" */
+/* "GrpTRES=cpu=8 of QOS test: 6 of 8 are in use, it needs 4"; "MaxTRESPerJob=cpu=6 of QOS test: as
+ * it would be placed it gets 8" */
 void cap_say(const struct cluster *cl, const struct lic_use *use, int64_t takes, struct str *out);
 
 #endif

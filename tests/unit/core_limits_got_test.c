@@ -1,0 +1,123 @@
+/* A limit on one job holds for what it would get, and not for what it asks for alone: the rest of a
+ * whole node, GPUs of a type that it did not name, nodes that it might have. */
+#include "core_tree.h"
+
+#define WORLD                                                                                      \
+    "ClusterName=test\nMinJobAge=300\nKillWait=30\nGresTypes=gpu\n"                                 \
+    "NodeName=n[1-2] CPUs=8 RealMemory=8000 Gres=gpu:v100:4\n"                                      \
+    "NodeName=n[3-4] CPUs=8 RealMemory=8000 Gres=gpu:p100:4\n"                                      \
+    "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"                        \
+    "AccountingStorageEnforce=limits,qos\n"
+
+static int got_setup(void **unused)
+{
+    world_open(WORLD, 0);
+    for (int n = 1; n <= 4; n++) {
+        struct node node = {.name = arena_printf(w.a, "n%d", n),
+                            .real_cpus = 8,
+                            .real_memory_mib = 8000,
+                            .real_gres = n <= 2 ? "gpu:v100:4" : "gpu:p100:4",
+                            .version = "test"};
+        struct msg_node_hello m = {.node = {&node, 1}, .pid = 7};
+        am_root();
+        say(CONN_OF(n), MSG_NODE_HELLO, &m);
+    }
+    the_tree();
+    am_alice();
+    return 0;
+}
+
+/* How a job asks for GPUs of a type; each asks for four. */
+static void asked_in(size_t way, struct job_spec *s)
+{
+    s->req.ntasks = 4;
+    switch (way) {
+    case 0: s->req.gres = "gpu:v100:4"; return;
+    case 1: s->req.gpus = "v100:4"; return;
+    case 2: s->req.gpus_per_node = "v100:4"; return;
+    default: s->req.gpus_per_task = "v100:1"; return;
+    }
+}
+
+static void a_type_asked_for_in_any_way(void **unused)
+{
+    assert_int_equal(limit_set("qos test", "MaxTRESPerJob=gres/gpu:v100=3"), REFUSE_NONE);
+    for (size_t way = 0; way < 4; way++) {
+        struct job_spec s = job_of(4, "physics", "test");
+        asked_in(way, &s);
+        uint64_t id = submit(s);
+        assert_int_equal(state(id), JOB_PENDING);
+        assert_string_equal(reason(id), "QOSMaxGRESPerJob");
+        cancel(ids_of(id));
+    }
+}
+
+static void the_rest_of_a_whole_node(void **unused)
+{
+    assert_int_equal(limit_set("qos test", "MaxTRESPerJob=cpu=6"), REFUSE_NONE);
+    struct job_spec s = job_of(1, "physics", "test");
+    s.req.exclusive = EXCLUSIVE_NODE;
+    uint64_t id = submit(s);
+    assert_int_equal(state(id), JOB_PENDING);
+    assert_string_equal(reason(id), "QOSMaxCpuPerJobLimit");
+    const struct blocker *b = why_one(id)->blockers.v;
+    assert_string_equal(b->what,
+                        "MaxTRESPerJob=cpu=6 of QOS test: as it would be placed it gets 8");
+    assert_int_equal(limit_set("qos test", "MaxTRESPerJob=cpu=8"), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
+static void a_type_that_it_did_not_name(void **unused)
+{
+    assert_int_equal(limit_set("qos test", "MaxTRESPerJob=gres/gpu:v100=3"), REFUSE_NONE);
+    struct job_spec s = job_of(1, "physics", "test");
+    s.req.gres = "gpu:4";
+    uint64_t id = submit(s), second = submit(s), third = submit(s);
+    assert_string_equal(job(id)->batch_host, "n3");
+    assert_string_equal(job(second)->batch_host, "n4");
+    assert_int_equal(state(third), JOB_PENDING);
+    s.req.gres = "gpu:3";
+    assert_string_equal(job(submit(s))->batch_host, "n1");
+}
+
+static void nodes_that_it_might_have(void **unused)
+{
+    assert_int_equal(limit_set("qos test", "MaxTRESPerJob=node=2"), REFUSE_NONE);
+    struct job_spec s = job_of(4, "physics", "test");
+    s.req.min_nodes = 1;
+    s.req.max_nodes = 4;
+    s.req.ntasks_per_node = 1;
+    s.req.ntasks = 0;
+    uint64_t id = submit(s);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(job(id)->alloc_nodes, 2);
+}
+
+/* The limit is the reason where so few are not enough. */
+static void nodes_that_are_too_few(void **unused)
+{
+    assert_int_equal(limit_set("qos test", "MaxTRESPerJob=node=2"), REFUSE_NONE);
+    struct job_spec s = job_of(3, "physics", "test");
+    s.req.min_nodes = 1;
+    s.req.max_nodes = 4;
+    s.req.ntasks_per_node = 1;
+    uint64_t id = submit(s);
+    assert_int_equal(state(id), JOB_PENDING);
+    assert_string_equal(reason(id), "QOSMaxNodePerJobLimit");
+    assert_int_equal(limit_set("qos test", "MaxTRESPerJob=node=3"), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
+#define GOT(function) cmocka_unit_test_setup_teardown(function, got_setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        GOT(a_type_asked_for_in_any_way),
+        GOT(the_rest_of_a_whole_node),
+        GOT(a_type_that_it_did_not_name),
+        GOT(nodes_that_it_might_have),
+        GOT(nodes_that_are_too_few),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
