@@ -10,6 +10,10 @@ struct placing {
     const struct to_place *what;
     struct variant *v; /* of what->o: the one that is tried */
     int64_t start_us, end_us;
+    /* While one node is looked at (earliest.c): it gives so much, for so many units, or nothing.
+     * NULL = more or less of them */
+    const struct take *whole;
+    int32_t whole_units;
     /* Nodes that must come free before the variant can start, at least; 0 = not known */
     uint64_t lacks;
     const struct lic_use *capped; /* the cap that did not allow it; NULL = none */
