@@ -83,6 +83,7 @@ struct promised {
     /* Where: the option of its class and the variant of that, and the nodes in pass.promised_on
      * (remembered ones only) */
     uint32_t option, variant, first, n;
+    uint64_t moment; /* when it was looked for (freed.h); 0 = not known */
 };
 
 /* A promise of the last pass with its place (standing.c). */
@@ -91,6 +92,14 @@ struct standing {
     uint32_t option, variant;      /* of its class, as they were numbered then */
     int64_t start_us;
     uint32_t first, n; /* its nodes in plan_private.standing_on */
+    uint64_t moment;   /* as in struct promised */
+    bool told;         /* it is in the world of the pass, or its nodes are told to be free */
+};
+
+/* What a pass left on a node (freed.c). */
+struct node_seen {
+    uint64_t sum;   /* over what runs there, and until when */
+    uint64_t freed; /* the moment in which something came free there */
 };
 
 /* One of these in the world of a pass, until its job is tried. */
@@ -142,6 +151,9 @@ struct plan_private {
     VEC(struct standing) standing; /* of the version of the configuration below */
     VEC(struct placed) standing_on;
     uint64_t standing_version;
+    VEC(struct node_seen) seen; /* by node, of the version of the configuration below */
+    uint64_t seen_version;
+    uint64_t freed;           /* the last moment in which something came free */
     int64_t exempt_until_us;  /* some work may be stopped from then on, or begin; 0 = none */
     int64_t forecast_us;      /* when the last forecast was made; INT64_MIN = never */
     uint64_t forecast_cost;   /* its cost in steps */
@@ -175,6 +187,8 @@ struct pass {
     VEC(struct promised) promise; /* made in this pass */
     VEC(struct placed) promised_on;
     VEC(struct stands) stands; /* of the last pass, and not tried yet */
+    struct standing *had;      /* of the job that is tried: what stood; NULL = nothing did */
+    uint64_t *same, *differs;  /* bitmaps of nodes (freed.c); NULL = nobody asks */
     int32_t stands_tier; /* what was promised in this tier and above is in the world, or was */
     bool *served;        /* by partition: its first blocked job has a promise */
     VEC(struct het) het;

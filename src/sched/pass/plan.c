@@ -8,6 +8,7 @@
 #include "sched/pass/components.h"
 #include "sched/pass/firsts.h"
 #include "sched/pass/found.h"
+#include "sched/pass/freed.h"
 #include "sched/pass/live.h"
 #include "sched/pass/pass.h"
 #include "sched/pass/preempt/preempt.h"
@@ -115,6 +116,7 @@ void plan_free(struct plan *p)
     vec_done(&p->priv->owed);
     vec_done(&p->priv->standing);
     vec_done(&p->priv->standing_on);
+    vec_done(&p->priv->seen);
     vec_done(&p->priv->log);
     free(p->priv);
     free(p);
@@ -135,6 +137,7 @@ void pass_close(struct pass *p)
     free(p->pos);
     free(p->left);
     free(p->served);
+    free(p->same);
     exacts_free(p->ex);
     world_free(p->w);
 }
@@ -208,8 +211,10 @@ void sched_plan(struct cluster *cl, int64_t now_us, struct budget *b, struct pla
     struct pass p;
     waited_pass_begins(v, cl, now_us);
     pass_open(&p, cl, v, now_us, NULL);
+    freed_begin(&p);
     pass_step(&p);
     standing_leave(&p);
+    freed_keep(&p);
     planned_mark(&p);
     heads_keep(&p);
     standing_keep(&p);

@@ -9,6 +9,8 @@ bool promise_due(const struct pass *p, const struct entry *e);
 /* Promises the blocked job the earliest start it can have, if one is due to it. `awaited`: work is
  * ending for it, so it is promised what comes free whatever its place. */
 void promise_make(struct pass *p, const struct entry *e, bool awaited);
+/* The job keeps the promise that stands for it (pass.had), if one is due to it still. */
+void promise_stays(struct pass *p, const struct entry *e);
 /* a start in this pass; one by one: promises are few */
 bool is_promised(const struct pass *p, const struct wjob *j);
 /* It started: what was refused for the sake of its promise is tried again (pass.again). */

@@ -17,11 +17,22 @@ void standing_note(struct pass *p, const struct entry *e, struct promised *pr);
 /* Puts what the last pass promised into the world, as far as it is still to be had: before a job of
  * the tier is tried, what was promised in that tier and above. Higher tiers owe it nothing. */
 void standing_enter(struct pass *p, int32_t tier);
+/* What stands of the job, in the world; NULL = nothing. */
+struct standing *standing_of(struct pass *p, const struct wjob *j);
+/* Nothing came free for it since its promise was looked for: it could have none that is earlier. */
+bool standing_stays(struct pass *p, const struct entry *e, const struct standing *s);
 /* The job is tried: what was promised it is free for it. */
 void standing_lift(struct pass *p, const struct wjob *j);
+/* It stands no more; its number in the world, where it goes on as a promise of the pass. NONE = it
+ * did not stand. */
+uint32_t standing_end(struct pass *p, const struct wjob *j);
+/* Where it stood becomes the place at hand (pass.at). */
+void standing_place(struct pass *p, const struct standing *s, struct option *o);
+/* The job was tried: unless it has that place again, it is free for others. */
+void standing_was(struct pass *p, const struct wjob *j, const struct standing *s);
 /* What stands still is of jobs that the pass did not try, and ends. */
 void standing_leave(struct pass *p);
 /* Of all promises of the pass, for the next one. */
-void standing_keep(const struct pass *p);
+void standing_keep(struct pass *p);
 
 #endif

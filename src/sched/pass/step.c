@@ -20,11 +20,26 @@
 /* What looking at an entry costs, in units of one in the packed order, about 5 ns. */
 #define TRY_COST 64
 
-static enum outcome entry_try(struct pass *p, struct entry *e)
+/* It cannot start: it is promised when it can. */
+static enum outcome entry_promise(struct pass *p, const struct entry *e, bool stays)
 {
-    if (e->tier < p->stands_tier && !p->future)
-        standing_enter(p, e->tier);
-    standing_lift(p, e->job);
+    pass_note(p, e, entry_blocked_by(p, e));
+    if (!p->served[e->o->serve] && !p->future)
+        vec_push(&p->v->head, e->job->w.job_id);
+    enum preempting stops = stays ? PREEMPTS_NONE : pass_preempt(p, e, NULL);
+    size_t promises = p->promise.n;
+    if (stays)
+        promise_stays(p, e);
+    else if (stops == PREEMPTS_NONE || stops == PREEMPTS_ENDING)
+        promise_make(p, e, stops == PREEMPTS_ENDING);
+    if (p->promise.n > promises && p->promise.v[promises].ahead)
+        return SKIPPED;
+    return stops == PREEMPTS_NONE ? BLOCKED : SKIPPED;
+}
+
+/* `stays`: it has the promise of the last pass still, and could not have an earlier one. */
+static enum outcome entry_tried(struct pass *p, struct entry *e, bool stays)
+{
     if (e->o->never != REASON_NONE) {
         pass_note(p, e, e->o->never);
         return NEVER;
@@ -62,22 +77,30 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
     p->cost += TRY_COST + p->w->nnodes / 8;
     if (p->future && is_promised(p, e->job))
         return BLOCKED;
-    if (entry_start(p, e))
+    if (!stays && entry_start(p, e))
         return STARTED;
-    if (p->at.capped) {
+    if (!stays && p->at.capped) {
         pass_note_capped(p, e, p->at.capped, p->at.takes);
         return BLOCKED;
     }
-    pass_note(p, e, entry_blocked_by(p, e));
-    if (!p->served[e->o->serve] && !p->future)
-        vec_push(&p->v->head, e->job->w.job_id);
-    enum preempting stops = pass_preempt(p, e, NULL);
-    size_t promises = p->promise.n;
-    if (stops == PREEMPTS_NONE || stops == PREEMPTS_ENDING)
-        promise_make(p, e, stops == PREEMPTS_ENDING);
-    if (p->promise.n > promises && p->promise.v[promises].ahead)
-        return SKIPPED;
-    return stops == PREEMPTS_NONE ? BLOCKED : SKIPPED;
+    return entry_promise(p, e, stays);
+}
+
+static enum outcome entry_try(struct pass *p, struct entry *e)
+{
+    if (e->tier < p->stands_tier && !p->future)
+        standing_enter(p, e->tier);
+    struct wjob *job = e->job;
+    struct standing *had = p->had = standing_of(p, job);
+    if (!had)
+        return entry_tried(p, e, false);
+    bool stays = standing_stays(p, e, had);
+    if (!stays)
+        standing_lift(p, job);
+    enum outcome out = entry_tried(p, e, stays);
+    standing_was(p, job, had);
+    p->had = NULL;
+    return out;
 }
 
 /* True if entry i of the order is blocked for sure and nothing more is to be done about it in this

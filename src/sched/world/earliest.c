@@ -21,11 +21,53 @@ static bool too_late(const struct placing *p, int64_t at_us)
     return p->what->latest_us && at_us > p->what->latest_us;
 }
 
+/* ---- what a node must hold ---- */
+
+/* The most units that any node of the variant holds, if that is easily said; else what the layout
+ * allows. */
+static int32_t share_most(const struct placing *p)
+{
+    const struct world *w = p->w;
+    int32_t most = 0;
+    if (p->v->lay.units == 0 || p->v->unit_cpus <= 0)
+        return p->v->lay.umax;
+    for (size_t i = 0; i < w->cl->group.n; i++) {
+        const struct group *g = w->cl->group.v[i];
+        int32_t cap = world_group_has(p->v, g) ? g->cpus / p->v->unit_cpus : 0;
+        most = cap > most ? cap : most;
+    }
+    return most < p->v->lay.umax ? most : p->v->lay.umax;
+}
+
+/* So many a node must hold to be of use: what all the others it can be with do not. */
+static int32_t share_least(const struct placing *p)
+{
+    const struct layout *l = &p->v->lay;
+    int64_t least = l->units - (int64_t)(l->nmax - 1) * share_most(p);
+    return l->units > 0 && least > l->umin ? (int32_t)least : l->umin;
+}
+
+/* What so many units take on the node; false if it could not hold them if it were empty. */
+static bool take_of(const struct placing *p, uint32_t node, int32_t units, struct take *ret)
+{
+    const struct world *w = p->w;
+    const struct group *g = w->now.group[node];
+    return units <= p->v->lay.umax && world_group_has(p->v, g) &&
+           demand_take(w->cl, p->what->c, p->what->o, p->v, g, units, ret);
+}
+
+/* Units of use that fit. Where a node gives its all or nothing, that is one comparison. */
+static int32_t units_of_use(const struct placing *p, uint32_t node, const int64_t *row)
+{
+    if (p->whole)
+        return take_fits(p->whole, row) ? p->whole_units : 0;
+    return demand_cap(p->w->cl, p->what->c, p->what->o, p->v, p->w->now.group[node], row);
+}
+
 static int32_t cap_at(struct placing *p, uint32_t node, int64_t at_us, int64_t limit_us)
 {
-    struct world *w = p->w;
-    return demand_cap(w->cl, p->what->c, p->what->o, p->v, w->now.group[node],
-                      view_row(w, p->what->o, node, at_us, time_add(at_us, limit_us)));
+    return units_of_use(p, node,
+                        view_row(p->w, p->what->o, node, at_us, time_add(at_us, limit_us)));
 }
 
 static void stair_if(struct placing *p, uint32_t node, int64_t at_us, int64_t limit_us,
@@ -43,10 +85,9 @@ static void stairs_free(struct placing *p, uint32_t node)
 {
     struct world *w = p->w;
     const struct agenda *a = &w->agenda;
-    const struct group *g = w->now.group[node];
     int64_t *row = w->scratch.row;
     memcpy(row, world_free_row(w, node), w->dims * sizeof row[0]);
-    int32_t cap = demand_cap(w->cl, p->what->c, p->what->o, p->v, g, row);
+    int32_t cap = units_of_use(p, node, row);
     if (cap > 0)
         stair_push(w, w->now_us, cap, 1);
     for (uint32_t t = a->work[node]; t != NONE && cap < p->v->lay.umax; t = a->take.v[t].next) {
@@ -59,7 +100,7 @@ static void stairs_free(struct placing *p, uint32_t node)
         /* Several end at once: asked when all of them are added. */
         if (take->next != NONE && agenda_job(a, take->next)->end_us == end)
             continue;
-        int32_t more = demand_cap(w->cl, p->what->c, p->what->o, p->v, g, row);
+        int32_t more = units_of_use(p, node, row);
         if (more > cap)
             stair_push(w, end, more - cap, cap == 0);
         cap = more;
@@ -98,7 +139,27 @@ static void stairs_kept(struct placing *p, uint32_t node, int64_t limit_us)
     vec_done(&at);
 }
 
-/* The same where nothing but work and promises is in the way, and promises are many. */
+static bool enough_whole(void *ctx, const int64_t *row)
+{
+    return take_fits(ctx, row);
+}
+
+/* Where nothing but work and promises is in the way, and promises are many: of a node that
+ * gives its all or nothing. */
+static void stairs_whole(struct placing *p, uint32_t node, int64_t limit_us, struct take *take)
+{
+    size_t at = 0;
+    int64_t from, to;
+    while (outlook_run(p->w, node, &at, enough_whole, take, &from, &to) && !too_late(p, from)) {
+        if (to < time_add(from, limit_us))
+            continue;
+        stair_push(p->w, from, p->whole_units, 1);
+        if (to != INT64_MAX)
+            stair_push(p->w, to - limit_us + 1, -p->whole_units, -1);
+    }
+}
+
+/* The same of a node that may give more or less. */
 static void stairs_outlook(struct placing *p, uint32_t node, int64_t limit_us)
 {
     struct world *w = p->w;
@@ -107,7 +168,7 @@ static void stairs_outlook(struct placing *p, uint32_t node, int64_t limit_us)
     int64_t at;
     int32_t cap = 0;
     while (outlook_next(&walk, &at, &row) && !too_late(p, at)) {
-        int32_t now = demand_cap(w->cl, p->what->c, p->what->o, p->v, w->now.group[node], row);
+        int32_t now = units_of_use(p, node, row);
         if (now != cap)
             stair_push(w, at, now - cap, (now > 0) - (cap > 0));
         cap = now;
@@ -157,6 +218,37 @@ static int stair_order(const void *a, const void *b)
     return (x->at_us > y->at_us) - (x->at_us < y->at_us);
 }
 
+static void stairs_of(struct placing *p, uint32_t node, int64_t limit_us)
+{
+    struct world *w = p->w;
+    int32_t least = share_least(p);
+    struct take take;
+    if (!world_group_has(p->v, w->now.group[node]))
+        return;
+    bool whole = least == share_most(p);
+    if (whole && !take_of(p, node, least, &take))
+        return;
+    p->whole = whole ? &take : NULL;
+    p->whole_units = least;
+    bool plain = view_plain(w, p->what->o, node);
+    if (w->agenda.kept[node] == NONE && plain)
+        stairs_free(p, node);
+    else if (plain && whole && outlook_pays(w, node))
+        stairs_whole(p, node, limit_us, &take);
+    else if (plain && outlook_pays(w, node))
+        stairs_outlook(p, node, limit_us);
+    else
+        stairs_kept(p, node, limit_us);
+    p->whole = NULL;
+}
+
+/* Of nodes 64 × word … 64 × word + 63. */
+static uint64_t nodes_allowed(const struct placing *p, size_t word)
+{
+    return p->w->now.up[word] & option_allows(p->what->c, p->what->o, word) &
+           ~(p->what->barred ? p->what->barred[word] : 0);
+}
+
 /* As many as there are takes on the nodes that it may use, and their sorting: the dearest question
  * of a pass, asked for each promise and before work is stopped, never for the whole queue. */
 static void stairs_collect(struct placing *p, int64_t limit_us)
@@ -164,19 +256,8 @@ static void stairs_collect(struct placing *p, int64_t limit_us)
     struct world *w = p->w;
     vec_clear(&w->scratch.stair);
     for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-        for (uint64_t bits = w->now.up[i] & option_allows(p->what->c, p->what->o, i); bits;
-             bits &= bits - 1) {
-            uint32_t node = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits));
-            if (!world_group_has(p->v, w->now.group[node]))
-                continue;
-            bool plain = view_plain(w, p->what->o, node);
-            if (w->agenda.kept[node] == NONE && plain)
-                stairs_free(p, node);
-            else if (plain && outlook_pays(w, node))
-                stairs_outlook(p, node, limit_us);
-            else
-                stairs_kept(p, node, limit_us);
-        }
+        for (uint64_t bits = nodes_allowed(p, i); bits; bits &= bits - 1)
+            stairs_of(p, (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits)), limit_us);
     stairs_licences(p);
     stairs_windows(p);
     if (w->scratch.stair.n > 1)
@@ -191,8 +272,7 @@ static uint32_t only_node(const struct placing *p)
     const struct world *w = p->w;
     uint32_t only = NONE;
     for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-        for (uint64_t bits = w->now.up[i] & option_allows(p->what->c, p->what->o, i); bits;
-             bits &= bits - 1) {
+        for (uint64_t bits = nodes_allowed(p, i); bits; bits &= bits - 1) {
             uint32_t node = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits));
             if (!world_group_has(p->v, w->now.group[node]))
                 continue;
@@ -203,28 +283,49 @@ static uint32_t only_node(const struct placing *p)
     return only;
 }
 
-struct alone {
-    const struct placing *p;
-    uint32_t node;
-};
-
-static bool enough_alone(void *ctx, const int64_t *row)
+/* That one node must hold if it is the only one. */
+static int32_t units_least(const struct placing *p)
 {
-    const struct alone *a = ctx;
-    const struct placing *p = a->p;
-    int32_t cap = demand_cap(p->w->cl, p->what->c, p->what->o, p->v, p->w->now.group[a->node], row);
-    return cap > 0 && cap >= p->v->lay.units;
+    return p->v->lay.units > 0 ? p->v->lay.units : p->v->lay.umin;
+}
+
+/* The first time from `from` on and below `before` at which the node could hold so many units;
+ * INT64_MAX = there is none. */
+static int64_t first_on(struct placing *p, uint32_t node, int64_t limit_us, int32_t least,
+                        int64_t from, int64_t before)
+{
+    struct world *w = p->w;
+    int32_t cap = 0;
+    struct take take;
+    if (!take_of(p, node, least, &take))
+        return INT64_MAX;
+    if (outlook_pays(w, node) && view_plain(w, p->what->o, node))
+        return outlook_first(w, node, limit_us, from, before, enough_whole, &take);
+    vec_clear(&w->scratch.stair);
+    stairs_of(p, node, limit_us);
+    for (size_t i = 0; i < w->scratch.stair.n; i++) {
+        const struct stair *s = &w->scratch.stair.v[i];
+        cap += s->more;
+        if (s->at_us >= before)
+            return INT64_MAX;
+        /* The last of those before `from` has what is free then. */
+        if (cap >= least &&
+            (i + 1 == w->scratch.stair.n || w->scratch.stair.v[i + 1].at_us > from))
+            return s->at_us > from ? s->at_us : from;
+    }
+    return INT64_MAX;
 }
 
 /* Where one node decides, the first time at which it could do is tried before all are found. */
 static bool alone_earliest(struct placing *p, int64_t limit_us, int64_t from, struct placement *ret,
                            int64_t *ret_us)
 {
-    struct alone a = {.p = p, .node = only_node(p)};
-    if (a.node == NONE || p->v->lay.nmin > 1 || !view_plain(p->w, p->what->o, a.node) ||
-        !outlook_pays(p->w, a.node))
+    uint32_t node = only_node(p);
+    struct take take;
+    if (node == NONE || p->v->lay.nmin > 1 || !view_plain(p->w, p->what->o, node) ||
+        !outlook_pays(p->w, node) || !take_of(p, node, units_least(p), &take))
         return false;
-    int64_t at = outlook_first(p->w, a.node, limit_us, from, enough_alone, &a);
+    int64_t at = outlook_first(p->w, node, limit_us, from, INT64_MAX, enough_whole, &take);
     if (at == INT64_MAX || too_late(p, at))
         return false;
     p->start_us = at;
@@ -234,6 +335,28 @@ static bool alone_earliest(struct placing *p, int64_t limit_us, int64_t from, st
      * stairs know about. */
     return placing_licences_free(p) && part_window_bars(p->w, p->what->o, at) == REASON_NONE &&
            placing_find(p, ret);
+}
+
+/* The first of these times on any node, where one node does for the variant. */
+static int64_t first_on_any(struct placing *p, int64_t limit_us, int64_t from, int64_t before)
+{
+    int64_t first = INT64_MAX;
+    if (p->what->latest_us && p->what->latest_us < before)
+        before = p->what->latest_us + 1;
+    for (size_t i = 0; i < BIT_WORDS(p->w->nnodes); i++)
+        for (uint64_t bits = nodes_allowed(p, i); bits; bits &= bits - 1) {
+            uint32_t node = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits));
+            int64_t at = first_on(p, node, limit_us, units_least(p), from, before);
+            first = at < first ? at : first;
+            before = first < before ? first : before;
+        }
+    return first;
+}
+
+/* No licence, no cap and no hours: what nodes have free decides. */
+static bool nodes_decide(const struct placing *p)
+{
+    return p->what->c->nlic == 0 && p->what->o->part->windows.n == 0 && !p->w->view.kept_head;
 }
 
 /* Earliest time from `from` on and below `before` at which the variant can start. The sum of all
@@ -246,6 +369,17 @@ static bool variant_earliest(struct placing *p, int64_t limit_us, int64_t from, 
     struct world *w = p->w;
     const struct layout *l = &p->v->lay;
     int64_t units = 0, nodes = 0;
+    if (l->nmax == 1 && nodes_decide(p)) {
+        int64_t at = first_on_any(p, limit_us, from, before);
+        if (at == INT64_MAX)
+            return false;
+        p->start_us = at;
+        p->end_us = time_add(at, limit_us);
+        if (placing_find(p, ret)) {
+            *ret_us = at;
+            return true;
+        }
+    }
     stairs_collect(p, limit_us);
     for (size_t i = 0; i < w->scratch.stair.n && w->scratch.stair.v[i].at_us < before; i++) {
         units += w->scratch.stair.v[i].more;
@@ -283,4 +417,31 @@ bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_
         found |= variant_earliest(&p, limit_us, from_us, *ret_us, ret, ret_us);
     }
     return found;
+}
+
+/* ---- on some nodes ---- */
+
+static bool variant_could_hold(struct placing *p, int64_t limit_us, const uint64_t *nodes)
+{
+    const struct world *w = p->w;
+    int32_t least = share_least(p);
+    for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
+        for (uint64_t bits = nodes_allowed(p, i) & nodes[i]; bits; bits &= bits - 1)
+            if (first_on(p, (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits)), limit_us, least,
+                         w->now_us, time_add(p->what->latest_us, 1)) != INT64_MAX)
+                return true;
+    return false;
+}
+
+bool world_could_hold(struct world *w, const struct to_place *what, int64_t limit_us,
+                      const uint64_t *nodes)
+{
+    ASSERT(limit_us >= 0);
+    struct placing p = {.w = w, .what = what};
+    bool could = false;
+    for (size_t i = 0; i < what->o->nvariants && !could; i++) {
+        p.v = &what->o->variant[i];
+        could = variant_could_hold(&p, limit_us, nodes);
+    }
+    return could;
 }

@@ -299,7 +299,7 @@ static bool row_within(const int64_t *row, const int64_t *other, size_t dims)
 }
 
 int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t from_us,
-                      bool (*enough)(void *ctx, const int64_t *row), void *ctx)
+                      int64_t before_us, bool (*enough)(void *ctx, const int64_t *row), void *ctx)
 {
     ASSERT(node < w->nall && limit_us >= 0);
     const struct outlook *p = outlook_of(w, node);
@@ -308,7 +308,7 @@ int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t 
      * anything than one that was not is not. */
     const int64_t *did = NULL, *did_not = NULL; /* rows that were enough, and not */
     int64_t start = from_us;
-    for (size_t i = stretch_of(p, from_us); i < p->at.n; i++) {
+    for (size_t i = stretch_of(p, from_us); i < p->at.n && start < before_us; i++) {
         const int64_t *row = &p->row.v[i * w->dims];
         int64_t end = i + 1 < p->at.n ? p->at.v[i + 1] : INT64_MAX;
         bool as_before = did && row_within(did, row, w->dims);
@@ -322,6 +322,23 @@ int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t 
             return start;
     }
     return INT64_MAX;
+}
+
+bool outlook_run(struct world *w, uint32_t node, size_t *at,
+                 bool (*enough)(void *ctx, const int64_t *row), void *ctx, int64_t *ret_from_us,
+                 int64_t *ret_to_us)
+{
+    ASSERT(node < w->nall);
+    const struct outlook *p = outlook_of(w, node);
+    while (*at < p->at.n && !enough(ctx, &p->row.v[*at * w->dims]))
+        ++*at;
+    if (*at == p->at.n)
+        return false;
+    *ret_from_us = p->at.v[*at];
+    while (*at < p->at.n && enough(ctx, &p->row.v[*at * w->dims]))
+        ++*at;
+    *ret_to_us = *at < p->at.n ? p->at.v[*at] : INT64_MAX;
+    return true;
 }
 
 /* ---- a walk ---- */

@@ -11,6 +11,10 @@ struct placing {
     struct variant *v;           /* of what->o: the one that is tried */
     int32_t nmax;                /* nodes at most: as v says, or as many as one job may have */
     int64_t start_us, end_us;    /* in this time */
+    /* While one node is looked at (earliest.c): it gives so much, for so many units, or nothing.
+     * NULL = more or less of them */
+    const struct take *whole;
+    int32_t whole_units;
     /* Nodes that must come free before the variant can start, at least; 0 = not known */
     uint64_t lacks;
     const struct lic_use *capped; /* the cap that did not allow it; NULL = none */

@@ -227,6 +227,10 @@ void world_end_by(struct world *w, uint64_t name, int64_t end_us);
  * `missing`. False if there is none. */
 bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_us, int64_t from_us,
                     struct placement *ret, int64_t *ret_us);
+/* Could any of the nodes (a bitmap) hold such a part of it for limit_us that it could do with the
+ * most that others can hold, at some time up to what->latest_us? */
+bool world_could_hold(struct world *w, const struct to_place *what, int64_t limit_us,
+                      const uint64_t *nodes);
 
 /* Of work, or the next begin or end of a reservation; INT64_MAX = none */
 int64_t world_next_end(const struct world *w);
