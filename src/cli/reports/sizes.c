@@ -178,7 +178,8 @@ static void row_add(struct sizes *z, size_t at, int64_t total)
     out.cell[SIZES_COL_CLUSTER].text = z->s->cluster;
     out.cell[z->by == BY_WCKEY ? SIZES_COL_WCKEY : SIZES_COL_ACCOUNT].text = z->name.v[at];
     for (int i = 0; i < z->n; i++)
-        out.cell[SIZES_COLUMNS + i] = (struct report_cell){.amount = row->amount[i], .of = row->all};
+        out.cell[SIZES_COLUMNS + i] =
+            (struct report_cell){.amount = row->amount[i], .of = row->all};
     out.cell[SIZES_COLUMNS + z->n].text =
         arena_printf(z->s->a, "%.2f%%", total ? 100.0 * (double)row->all / (double)total : 0.0);
     report_add(&z->report, &out);
@@ -248,8 +249,9 @@ static void sizes_report(struct sreport *s, enum sizes_by by, const char *title,
         account_tree_read(s, &z.used, &z.tree)) {
         groups_read(&z);
         if (z.more) {
-            program_error("sreport", "a report has at most %d sizes of jobs; grouping=50,250,1000 "
-                                     "says where each begins",
+            program_error("sreport",
+                          "a report has at most %d sizes of jobs; grouping=50,250,1000 "
+                          "says where each begins",
                           SIZES_MAX);
             s->rc = 1;
         } else {

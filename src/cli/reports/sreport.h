@@ -114,7 +114,7 @@ struct capacity spells_capacity(const spell_vec *spells, const char *tres, int64
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-/* SIZE: a use, in a report of sizes. BLANK: as wide as a use, of which this report knows nothing. */
+/* SIZE: a use, in a report of sizes. BLANK: as wide as a use of which this report knows nothing. */
 enum cell_kind { CELL_TEXT, CELL_USE, CELL_SIZE, CELL_COUNT, CELL_BLANK };
 struct report_column {
     const char *key;    /* word of format=; NULL: none */
