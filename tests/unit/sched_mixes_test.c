@@ -148,6 +148,8 @@ static void what_is_free_is_made_up(void **state)
                         "n2 gpu:d=4-5 gpu:w=0 gpu:x=1 gpu:y=2 gpu:z=3");
     assert_string_equal(gives(&w, ASKS(.gres = "gpu:16"), NULL),
                         "n1 gpu:a=0-3 gpu:b=4-7 gpu:c=8-11 gpu:d=12-15");
+    assert_string_equal(runs(&w, 11, ASKS(.gres = "gpu:a:4,gpu:b:4")), "n1 gpu:a=0-3 gpu:b=4-7");
+    assert_string_equal(gives(&w, ASKS(.gres = "gpu:6"), NULL), "n1 gpu:c=8-11 gpu:d=12-13");
     world_end(&w);
 }
 

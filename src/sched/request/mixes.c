@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define MIXES_MAX 16 /* of one resource in one layout */
+#define MIXES_MAX    16  /* of one resource in one layout */
+#define MIXES_LOOKED 256 /* among so many of them are the best */
 
 static int64_t group_has(const struct group *g, uint32_t dim)
 {
@@ -49,7 +50,8 @@ struct mixes {
     const struct option *o;
     const struct asked *k;
     struct serving v[MIXES_MAX];
-    size_t n;
+    size_t n, sure; /* the first `sure` stay, the others may give way to better ones */
+    size_t looked;
 };
 
 /* Has any node of the partition so much of the types that are chosen, and enough of those from the
@@ -79,13 +81,34 @@ static bool same_mix(const struct serving *a, const struct serving *b)
     return same;
 }
 
+static int64_t largest_part(const struct serving *c)
+{
+    int64_t most = 0;
+    for (size_t p = 0; p < c->n; p++)
+        most = c->part[p].amount > most ? c->part[p].amount : most;
+    return most;
+}
+
+/* Nearest to one type first: few types, many of one; else they stay as they were found, with most
+ * of the lesser devices first. */
+static bool mix_before(const struct serving *a, const struct serving *b)
+{
+    return a->n != b->n ? a->n < b->n : largest_part(a) > largest_part(b);
+}
+
 static void mix_put(struct mixes *m, const struct serving *c)
 {
     bool known = false;
     for (size_t i = 0; i < m->n; i++)
         known |= same_mix(&m->v[i], c);
-    if (!known && c->n > 1 && m->n < MIXES_MAX)
-        m->v[m->n++] = *c;
+    if (m->n == MIXES_MAX && (m->sure == m->n || !mix_before(c, &m->v[m->n - 1])))
+        return;
+    if (known || c->n < 2)
+        return;
+    size_t at = m->n == MIXES_MAX ? m->n - 1 : m->n++;
+    for (; at > m->sure && mix_before(c, &m->v[at - 1]); at--)
+        m->v[at] = m->v[at - 1];
+    m->v[at] = *c;
 }
 
 /* What an empty node gives with as few types as it can, so that each kind of node that could do has
@@ -121,12 +144,13 @@ static int64_t most_of(const struct mixes *m, uint32_t dim)
     return most;
 }
 
-/* All of them, until there are MIXES_MAX. */
+/* All of them, of which the best stay. */
 static void mixes_from(struct mixes *m, struct serving *so_far, size_t next, int64_t rest)
 {
-    if (m->n == MIXES_MAX || !some_group(m, so_far, next, rest))
+    if (m->looked == MIXES_LOOKED || !some_group(m, so_far, next, rest))
         return;
     if (rest == 0 || next == m->k->nchoices) {
+        m->looked++;
         mix_put(m, so_far);
         return;
     }
@@ -139,21 +163,6 @@ static void mixes_from(struct mixes *m, struct serving *so_far, size_t next, int
     }
 }
 
-static int64_t largest_part(const struct serving *c)
-{
-    int64_t most = 0;
-    for (size_t p = 0; p < c->n; p++)
-        most = c->part[p].amount > most ? c->part[p].amount : most;
-    return most;
-}
-
-/* Nearest to one type first: few types, many of one; else they stay as they were found, with most
- * of the lesser devices first. */
-static bool mix_before(const struct serving *a, const struct serving *b)
-{
-    return a->n != b->n ? a->n < b->n : largest_part(a) > largest_part(b);
-}
-
 static void mixes_find(struct mixes *m, int64_t amount)
 {
     const struct cluster *cl = m->w->cl;
@@ -161,6 +170,7 @@ static void mixes_find(struct mixes *m, int64_t amount)
     for (size_t i = 0; i < cl->group.n; i++)
         if (bit_get(cl->group.v[i]->parts, m->o->part->idx))
             mix_of_group(m, cl->group.v[i], amount);
+    m->sure = m->n;
     mixes_from(m, &none, 0, amount);
     for (size_t i = 1; i < m->n; i++)
         for (size_t at = i; at > 0 && mix_before(&m->v[at], &m->v[at - 1]); at--) {
