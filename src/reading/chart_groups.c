@@ -165,6 +165,15 @@ const struct curve *chart_group_lowest(const struct chart_group *t, int64_t from
     return is_low ? lowest : NULL;
 }
 
+double chart_group_has(const struct chart_group *t)
+{
+    double has = t->of.v[0]->has;
+    for (size_t i = 1; i < t->of.n; i++)
+        if (t->of.v[i]->has < has || t->of.v[i]->has > has)
+            return 0;
+    return has;
+}
+
 /* ---- in a terminal ---- */
 
 static void group_write(const struct chart_group *t, int64_t from_ms, int64_t to_ms,
@@ -177,6 +186,8 @@ static void group_write(const struct chart_group *t, int64_t from_ms, int64_t to
     double mean = 0;
     const struct curve *lowest = chart_group_lowest(t, from_ms, to_ms, &mean);
     chart_group_name(t, &name);
+    if (chart_group_has(t) > 0)
+        str_addf(&after, ", of %s", chart_number(t->value, chart_group_has(t), number));
     if (lowest) {
         str_add(&after, "; lowest: ");
         curve_name(lowest, &after);

@@ -29,6 +29,8 @@ void chart_group_figures(const struct chart_group *t, int64_t from_ms, int64_t t
 /* Of each of `n` equal parts of that time the least, most and mean of all its curves together. */
 void chart_group_parts(const struct chart_group *t, int64_t from_ms, int64_t to_ms,
                        struct chart_part *part, size_t n);
+/* What each of them has; 0 = it is not known, or is not the same of all. */
+double chart_group_has(const struct chart_group *t);
 /* That with the lowest mean, where it is lower than the middle one's by a quarter; else NULL. Of
  * two or fewer there is no middle. */
 const struct curve *chart_group_lowest(const struct chart_group *t, int64_t from_ms, int64_t to_ms,

@@ -282,6 +282,39 @@ void curves_keep(struct curves *c, bool (*keep)(void *ctx, const struct curve *c
     c->v.n = n;
 }
 
+/* ---- limits ---- */
+
+static double memory_of_gpu(const struct curves *c, const struct curve *used)
+{
+    struct figures f = {0};
+    for (size_t i = 0; i < c->v.n && !f.n; i++)
+        if (c->v.v[i]->value->id == SERIES_GPU_MEM_TOTAL &&
+            c->v.v[i]->key.device == used->key.device &&
+            !strcmp(c->v.v[i]->key.node, used->key.node))
+            curve_figures(c->v.v[i], 0, INT64_MAX, &f);
+    return f.n ? f.most : 0;
+}
+
+void curves_know_memory(struct curves *c)
+{
+    for (size_t i = 0; i < c->v.n; i++)
+        if (c->v.v[i]->value->id == SERIES_GPU_MEM)
+            c->v.v[i]->has = memory_of_gpu(c, c->v.v[i]);
+}
+
+void curves_know_job(struct curves *c, const struct job *j)
+{
+    for (size_t i = 0; i < c->v.n; i++) {
+        struct curve *one = c->v.v[i];
+        if (!one->of_job || j->alloc_nodes != 1)
+            continue;
+        if (one->value->id == SERIES_CPU)
+            one->has = 100.0 * j->alloc_cpus;
+        if (one->value->id == SERIES_RSS)
+            one->has = (double)j->alloc_mem_mib;
+    }
+}
+
 /* ---- figures ---- */
 
 void curve_figures(const struct curve *c, int64_t from_ms, int64_t to_ms, struct figures *ret)

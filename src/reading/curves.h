@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "model/job/job.h"
 #include "model/record/series.h"
 #include "wire/series.h"
 
@@ -19,6 +20,7 @@ struct curve {
     uint32_t index;               /* of a core */
     int64_t gap_ms;               /* so far apart are its samples, as was asked for */
     VEC(struct moment) at;        /* in order, each time once */
+    double has;                   /* the most that it can be, in its unit; 0 = not known */
     size_t in_cell;               /* samples that the last of them was made of */
 };
 
@@ -47,6 +49,11 @@ void curves_add(struct curves *c, const char *blocks, size_t len);
 void curves_join_steps(struct curves *c);
 /* Keeps those for which keep() is true. */
 void curves_keep(struct curves *c, bool (*keep)(void *ctx, const struct curve *c), void *ctx);
+
+/* How much there is of what curves use: of GPUs their memory, where that was sampled; */
+void curves_know_memory(struct curves *c);
+/* of a job on one node its CPUs and memory, after curves_join_steps(). */
+void curves_know_job(struct curves *c, const struct job *j);
 
 struct figures {
     size_t n;                       /* samples that are known */

@@ -62,7 +62,9 @@ static double power_at_work(const struct look_gpu *g)
     return found;
 }
 
-static bool hang_find(const struct look_gpu *g, struct hang *h)
+/* By power only of a job of several: one alone waits for nobody, and light kernels take little,
+ * too. */
+static bool hang_find(const struct look_gpu *g, bool alone, struct hang *h)
 {
     struct figures f;
     *h = (struct hang){.sm = -1};
@@ -73,7 +75,7 @@ static bool hang_find(const struct look_gpu *g, struct hang *h)
             return false;
         curve_figures(g->sm, h->at.from_ms, h->at.to_ms, &f);
         h->sm = f.mean;
-    } else if (g->util && g->power && !g->sm && g->power->at.n >= READING_SAMPLES) {
+    } else if (!alone && g->util && g->power && !g->sm && g->power->at.n >= READING_SAMPLES) {
         h->usual = power_at_work(g);
         h->at = longest_wait(g->util, g->power, STILL_PART * h->usual);
         if (h->at.to_ms - h->at.from_ms < STILL_MS)
@@ -128,7 +130,7 @@ void look_hangs(struct look *l)
     struct hang h, first = {0};
     for (size_t i = 0; i < l->gpu.n; i++) {
         struct look_gpu *g = &l->gpu.v[i];
-        g->hangs = mark[i] = hang_find(g, &h);
+        g->hangs = mark[i] = hang_find(g, l->gpu.n == 1, &h);
         if (mark[i] && !first.at.to_ms)
             first = h;
     }

@@ -250,6 +250,8 @@ static bool clock_say(struct look *l)
 {
     const struct job *j = l->job;
     int64_t start_ms = j->start_us / 1000, end_ms = j->end_us / 1000;
+    if (job_state_over((enum job_state)j->state) && end_ms - start_ms < GAP_MS)
+        return false;
     for (size_t i = 0; i < l->node.n; i++) {
         const struct curve *c = l->node.v[i].cpu;
         if (!c || !c->at.n || !start_ms)

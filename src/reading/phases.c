@@ -264,6 +264,11 @@ static void phases_say(struct look *l)
                                      : "its CPUs ",
                  l->phase_mean[i]);
     }
+    if (l->job->suspended_us > 0) {
+        str_add(&text, "; it was suspended for ");
+        say_span(l->job->suspended_us / 1000, &text);
+        str_add(&text, " of that time");
+    }
     say_found(l, FOUND_PHASES, &text, NULL);
 }
 

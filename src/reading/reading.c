@@ -226,6 +226,7 @@ void reading_make(struct curves *c, const struct job *j, const struct civil_zone
     struct look l = {.curves = c, .job = j, .zone = zone, .to = ret};
     *ret = (struct reading){0};
     curves_join_steps(c);
+    curves_know_job(c, j);
     if (curves_span(c, &l.from_ms, &l.to_ms)) {
         curves_look(&l);
         l.set_back = closer_than_taken(&l);

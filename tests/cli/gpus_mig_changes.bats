@@ -23,7 +23,14 @@ teardown_file() {
     rm -rf "$TOP"
 }
 
-play() { printf '%s\n' "machine a100mig" "$@" >"$TOP/gpus.new"; mv "$TOP/gpus.new" "$TOP/gpus"; }
+# play FACT…: what is in use of the memory of an instance is its activity as well, in hundredths: 1111 MiB, 11.1 %.
+play() {
+    { printf '%s\n' "machine a100mig" "gpm 0 999 0" "$@"; printf '%s\n' "$@" | sed -n 's/^used \(1[0-9]*\) \([0-9]*\)[0-9]$/gpm \1 \2 0/p'; } >"$TOP/gpus.new"
+    mv "$TOP/gpus.new" "$TOP/gpus"
+}
+activity() { remuda plot "$1" -a --csv=nounits 2>/dev/null | python3 -c '
+import csv, sys
+print("\n".join(v for v in (r.get("sm_activity [%]", "") for r in csv.DictReader(sys.stdin, skipinitialspace=True)) if v not in ("", "[N/A]")))'; }
 memory() { remuda plot "$1" -a --csv=nounits 2>/dev/null | python3 -c '
 import csv, sys
 print("\n".join(r["memory.used [MiB]"] for r in csv.DictReader(sys.stdin, skipinitialspace=True)))'; }
@@ -78,6 +85,11 @@ at = [datetime.strptime(r["timestamp"], "%Y/%m/%d %H:%M:%S.%f") for r in csv.Dic
 gaps = [(b - a).total_seconds() for a, b in zip(at, at[1:])]
 assert max(gaps) >= 5, gaps'
     [ "$(pgrep -f "remudad node.*$REMUDA_STATE")" = "$daemon" ]
+    # What its processors did is its own as well. An instance of which nothing is said any more has what its whole GPU has.
+    activity "$first" | sort | uniq -c | sort -rn
+    activity "$second" | sort | uniq -c | sort -rn
+    [ "$(activity "$first" | grep -vx 99.9 | sort -u)" = 11.1 ]
+    [ "$(activity "$second" | grep -vx 99.9 | sort -u)" = 22.2 ]
     play
     sleep 2
     touch over
@@ -86,7 +98,8 @@ assert max(gaps) >= 5, gaps'
     only "$first" 1111
     only "$second" 2222
     most=$(sacct -n -P -j "$first.batch,$second.batch" -o TRESUsageInMax | tr ',' '\n' | sed -n 's/^gres\/gpumem=//p')
-    echo "memory: $most"
+    # Without what the driver has for itself.
+    [ "$most" = $'1107M\n2218M' ]
     # Given again: nothing of it stays out of use.
     in_use() { ! scontrol show node | grep -q DeviceOut; }
     eventually in_use

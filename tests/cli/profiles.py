@@ -40,6 +40,16 @@ def cpu(job, run, node, first):
         "read": [200000 if i < 200 else 30 for i in range(n)], "write": [10] * n})
 
 
+def hang(job, run, node, first):
+    """Two GPUs that wait in a collective from the 700th sample on: busy as before, without work."""
+    n, r = 1600, random.Random(6)
+    for gpu in range(2):
+        source(job, run, node, first, gpu, {
+            "util": [92 + 4 * r.random() if i < 700 else 100 for i in range(n)], "sm": [66 + 4 * r.random() if i < 700 else 0.4 for i in range(n)],
+            "mem": [30000] * n, "memtotal": [81920] * n})
+    source(job, run, node, first, -1, {"cpu": [200] * n, "rss": [9000] * n})
+
+
 def flat(job, run, node, first):
     n = 200
     source(job, run, node, first, 0, {"util": [93] * n})

@@ -65,6 +65,19 @@ P
     ! remuda plot "$flat" --svg | grep -q 'class="shade"'
 }
 
+@test "a hang: drawn by what its processors had to do, as the duty cycle shows nothing; how much memory there is stands beside it" {
+    id=$(run_job --wrap true)
+    samples hang "$id" 1
+    COLUMNS=100 remuda report "$id" >said
+    grep -q '^[^ ]* GPU 0 sm  *30 % ' said
+    run ! grep -q '^[^ ]* GPU 0 util ' said
+    tr '\n' ' ' <said | tr -s ' ' | grep -q "GPUs 0,1 were busy 100 % of the time from .* their processors had work in 0.4 % of it: they waited, as in a collective that hangs: see which rank"
+    COLUMNS=100 remuda plot "$id" --height 3 >drawn
+    grep -q '^[^ ]* GPU 1 mem: mean 29 GiB, of 80 GiB$' drawn
+    grep -q '^[^ ]* cpu: mean 200 %, of 100 %$' drawn
+    remuda plot "$id" --svg | grep -q '>of 80 GiB<'
+}
+
 @test "a picture of eight GPUs names each, its times are full minutes of the viewer's clock" {
     id=$(run_job --wrap true)
     samples node8 "$id" 1

@@ -108,6 +108,8 @@ assert all(len(line) <= 80 for p in plain for line in p), max((l for p in plain 
 assert "1-10/1002" in plain[0][-1], plain[0][-1]
 assert any("993-1002/1002" in p[-1] and any(l.startswith(">") for l in p) for p in plain), "G"
 assert any(p[1].startswith(" JOB ") for p in plain), "Tab"
+# What is seen is explained first: of nodes that are away and nothing else, that.
+assert any("GPUs: " in p[-1] and "- away" in p[-1] for p in plain), [p[-1] for p in plain]
 assert "\x1b[32m" in screens[0] or "\x1b[1m" in screens[0]
 P
 }

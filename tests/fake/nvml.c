@@ -35,7 +35,8 @@
  *   pcie GPU TX RX, nvlink GPU TX RX
  *                            so many KiB a second go over it; counters of PCIe have 32 bits, but
  *                            with a line "wide GPU 1"
- *   gpm GPU SM TENSOR        activity in tenths of a percent; without such a line it has none
+ *   gpm GPU SM TENSOR        activity in tenths of a percent; without such a line it has none, an
+ *                            instance that of its GPU
  *   replay GPU MS            it plays "frame GPU UTIL MIB" and "watts GPU N", a line of each for so
  *                            long, from the moment in which the file was written; then the last
  *   hang GPU                 questions about its memory are never answered

@@ -161,9 +161,20 @@ int nvmlGpmSampleGet(void *d, unsigned *sample)
     *sample = fake_number_of(d) + 1;
     return OK;
 }
+/* Of an instance of which nothing is said what its GPU has. */
 int nvmlGpmMigSampleGet(void *d, unsigned instance, unsigned *sample)
 {
+    unsigned long long sm, tensor;
     *sample = fake_number_of(d) + 1;
+    for (unsigned i = 0; i < 4 && fake_number_of(d) == 0; i++) {
+        const struct instance *one = &fake_the_machine()->gpu[0].instance[i];
+        if (!one->name || one->gi != instance)
+            continue;
+        if (fake_gone(100 + i))
+            return 2;
+        if (fake_fact("gpm", 100 + i, 0, &sm, &tensor))
+            *sample = 100 + i + 1;
+    }
     return instance ? OK : 2;
 }
 int nvmlGpmMetricsGet(struct gpm *g)

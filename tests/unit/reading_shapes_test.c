@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOISES 8u /* so many times each job, with others */
+#define NOISES 4u /* so many times each job, with others */
 
 struct shape {
     char *what;

@@ -174,6 +174,13 @@ static double title_of(const struct panel *p, const struct pen *pen)
     str_addn(&name, p->value->title, title_len(p->value));
     label_write(pen, LEFT, p->y - 14, PEN_NAME, PEN_START, str_text(&name));
     double x = LEFT + width_of(str_text(&name), name.len, true) + 16;
+    if (chart_group_has(p->all) > 0) {
+        char number[CHART_NUMBER_BYTES];
+        str_clear(&name);
+        str_addf(&name, "of %s", chart_number(p->value, chart_group_has(p->all), number));
+        label_write(pen, x - 8, p->y - 14, PEN_FAINT, PEN_START, str_text(&name));
+        x += width_of(str_text(&name), name.len, false) + 8;
+    }
     str_done(&name);
     return x;
 }

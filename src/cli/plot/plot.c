@@ -158,9 +158,12 @@ static bool fetch(struct plotting *p, struct err *ret_err)
     if (!curves_fetch(&p->curves, p->client, &get, ret_err))
         return false;
     k.gpus = has_gpus(&p->curves);
+    curves_know_memory(&p->curves);
     curves_keep(&p->curves, is_wanted, &k);
-    if (!p->has_step && !p->l->json && !p->l->csv)
+    if (!p->has_step && !p->l->json && !p->l->csv) {
         curves_join_steps(&p->curves);
+        curves_know_job(&p->curves, &p->job);
+    }
     return true;
 }
 

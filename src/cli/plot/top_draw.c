@@ -108,21 +108,24 @@ static void level_add(const struct top_view *v, double percent, struct str *out)
         str_addc(out, "0123456789"[part >= 100 ? 9 : (int)(part / 10)]);
 }
 
+/* Of one that is not at work, or of which that is not known; 0: how busy it is is shown. */
+static char gpu_sign(const struct top_gpu *g)
+{
+    return g->out ? 'x' : g->busy >= 0 ? 0 : g->taken ? '?' : g->away ? '-' : '.';
+}
+
 static void gpu_add(const struct top_view *v, const struct top_gpu *g, struct str *out)
 {
-    if (g->out) {
-        colour(v, "31;1", out);
-        str_addc(out, 'x');
-    } else if (g->busy >= 0) {
-        colour(v, heat(g->busy), out);
-        level_add(v, g->busy, out);
-    } else if (g->taken) {
-        str_addc(out, '?');
+    char sign = gpu_sign(g);
+    if (sign == '?') {
+        str_addc(out, sign);
         return;
-    } else {
-        colour(v, "2", out);
-        str_addc(out, g->away ? '-' : '.');
     }
+    colour(v, sign == 'x' ? "31;1" : sign ? "2" : heat(g->busy), out);
+    if (sign)
+        str_addc(out, sign);
+    else
+        level_add(v, g->busy, out);
     colour(v, "0", out);
 }
 
@@ -358,12 +361,39 @@ static void piece_add(const struct top_view *v, const char *piece, struct str *l
         str_addf(line, "%s%s", apart, piece);
 }
 
-static void keys_add(const struct top_view *v, size_t n, struct str *line)
+static bool is_on_screen(const struct top *t, const struct top_view *v, char sign)
+{
+    size_t end = v->first + top_rows(v);
+    for (size_t i = v->first; i < t->node.n && i < end; i++)
+        for (size_t k = 0; k < t->node.v[i]->ngpus; k++)
+            if (gpu_sign(&t->node.v[i]->gpu[k]) == sign)
+                return true;
+    return false;
+}
+
+/* Those that are seen first, then the others, as many as there is room for. */
+static void signs_add(const struct top *t, const struct top_view *v, struct str *line)
+{
+    static const char signs[] = ".?x-";
+    static const char *const wide[] = {". free", "? unknown", "x out", "- away"},
+                             *const narrow[] = {".free", "?unknown", "xout", "-away"};
+    size_t before = line->len;
+    for (int seen = 1; seen >= 0; seen--)
+        for (size_t i = 0; signs[i]; i++) {
+            struct str piece = STR_INIT;
+            if (is_on_screen(t, v, signs[i]) != seen)
+                continue;
+            str_addf(&piece, "%s%s", line->len == before && v->width >= NARROW ? "GPUs: " : "",
+                     v->width < NARROW ? narrow[i] : wide[i]);
+            piece_add(v, str_text(&piece), line);
+            str_done(&piece);
+        }
+}
+
+static void keys_add(const struct top *t, const struct top_view *v, size_t n, struct str *line)
 {
     static const char *const nodes[TOP_SORTS] = {"s:name", "s:busy", "s:free", "s:load"},
-                             *const jobs[TOP_SORTS] = {"s:number", "s:busy", "s:GPUs", "s:CPUs"},
-                             *const wide[] = {"GPUs: . free", "? unknown", "x out", "- away"},
-                             *const narrow[] = {".free", "?unknown", "xout", "-away"};
+                             *const jobs[TOP_SORTS] = {"s:number", "s:busy", "s:GPUs", "s:CPUs"};
     size_t fit = top_rows(v);
     const char *order = (v->jobs ? jobs : nodes)[v->sort];
     str_addf(line, "%zu-%zu/%zu", n ? v->first + 1 : 0, v->first + fit < n ? v->first + fit : n, n);
@@ -371,17 +401,17 @@ static void keys_add(const struct top_view *v, size_t n, struct str *line)
     piece_add(v, v->jobs ? "Tab nodes" : "Tab jobs", line);
     piece_add(v, order, line);
     piece_add(v, "Enter open", line);
-    for (size_t i = 0; i < sizeof wide / sizeof *wide && !v->jobs; i++)
-        piece_add(v, v->width < NARROW ? narrow[i] : wide[i], line);
+    if (!v->jobs)
+        signs_add(t, v, line);
 }
 
-static void foot_add(const struct top_view *v, size_t n, struct str *out)
+static void foot_add(const struct top *t, const struct top_view *v, size_t n, struct str *out)
 {
     struct str line = STR_INIT;
     if (v->message)
         str_add(&line, v->message);
     else
-        keys_add(v, n, &line);
+        keys_add(t, v, n, &line);
     if (line.len > (size_t)v->width)
         str_cut(&line, (size_t)v->width);
     colour(v, "7", out);
@@ -408,5 +438,5 @@ void top_draw(const struct top *t, const struct top_view *v, struct str *out)
         return;
     for (; shown < fit; shown++)
         str_addc(out, '\n');
-    foot_add(v, n, out);
+    foot_add(t, v, n, out);
 }

@@ -51,12 +51,19 @@ static void head_write(const struct job *j, const struct job *now, const struct 
 
 /* ---- the picture ---- */
 
-uint16_t report_gpu_value(const struct curves *c)
+uint16_t report_gpu_value(const struct seen *s)
 {
+    const struct curves *c = &s->curves;
     uint16_t found = 0;
+    bool waits = false;
+    for (size_t i = 0; i < s->reading.found.n; i++)
+        waits = waits || s->reading.found.v[i].kind == FOUND_GPU_HANG ||
+                s->reading.found.v[i].kind == FOUND_GPU_THIN;
     for (size_t i = 0; i < c->v.n; i++) {
         uint16_t id = c->v.v[i]->value->id;
-        if (id == SERIES_GPU_UTIL || (id == SERIES_GPU_SM && !found))
+        if (id == SERIES_GPU_SM && (waits || !found))
+            found = id;
+        if (id == SERIES_GPU_UTIL && !(waits && found == SERIES_GPU_SM))
             found = id;
     }
     return found;
@@ -67,10 +74,11 @@ bool report_is_drawn(uint16_t gpu_value, const struct curve *one)
     return one->value->id == SERIES_CPU || (gpu_value && one->value->id == gpu_value);
 }
 
-void report_charts_write(const struct curves *c, struct chart_style style, struct str *out)
+void report_charts_write(const struct seen *s, struct chart_style style, struct str *out)
 {
+    const struct curves *c = &s->curves;
     int64_t from, to;
-    uint16_t gpu_value = report_gpu_value(c);
+    uint16_t gpu_value = report_gpu_value(s);
     struct curves drawn = {0};
     struct chart_groups t;
     if (!curves_span(c, &from, &to))
@@ -107,7 +115,7 @@ static void job_print(const struct past_jobs *p, size_t i, const struct seen *s)
     struct efficiency e;
     efficiency_of(p, j, time_now_us(), &e);
     head_write(j, p->now.v[i], &e, &text);
-    report_charts_write(&s->curves,
+    report_charts_write(s,
                         (struct chart_style){.width = window_width(WIDTH),
                                              .utf8 = window_has_utf8(),
                                              .colour = window_has_colour(),

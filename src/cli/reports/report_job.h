@@ -2,6 +2,7 @@
 #ifndef REMUDA_CLI_REPORTS_REPORT_JOB_H
 #define REMUDA_CLI_REPORTS_REPORT_JOB_H
 
+#include "cli/reports/seen.h"
 #include "cli/table/json_form.h"
 #include "io/client/client.h"
 #include "reading/chart.h"
@@ -16,11 +17,12 @@ bool report_jobs(struct client *c, const char *job, uint32_t attempt, enum json_
 
 /* ---- also for mails ---- */
 
-/* The value that shows best what GPUs did: of instances their SM activity; 0 = there is none. */
-uint16_t report_gpu_value(const struct curves *c);
+/* The value that shows best what GPUs did: of instances, and of GPUs that were busy and had no
+ * work, their SM activity; 0 = there is none. */
+uint16_t report_gpu_value(const struct seen *s);
 /* Is it that, or what CPUs did? */
 bool report_is_drawn(uint16_t gpu_value, const struct curve *one);
 /* Those, a few of many, as high as is good. */
-void report_charts_write(const struct curves *c, struct chart_style style, struct str *out);
+void report_charts_write(const struct seen *s, struct chart_style style, struct str *out);
 
 #endif

@@ -60,7 +60,7 @@ static void base64_lines_add(const struct str *png, struct str *out)
 /* Its curves are fewer afterwards. */
 static void picture_add(struct seen *s, const struct job *j, struct str *out)
 {
-    uint16_t gpu_value = report_gpu_value(&s->curves);
+    uint16_t gpu_value = report_gpu_value(s);
     struct picture p = {
         .curves = &s->curves, .job = j, .phase = s->reading.phase, .nphases = s->reading.nphases};
     struct str png = STR_INIT;
@@ -99,8 +99,7 @@ static void seen_add(const struct seen *s, struct str *out)
         return;
     str_addc(out, '\n');
     report_charts_write(
-        &s->curves, (struct chart_style){.width = MAIL_WIDTH, .utf8 = true, .zone = &civil_local},
-        out);
+        s, (struct chart_style){.width = MAIL_WIDTH, .utf8 = true, .zone = &civil_local}, out);
     if (!s->reading.found.n)
         return;
     str_add(out, "\nWhat it did, and what to do about it:\n");
