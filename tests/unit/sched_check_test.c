@@ -122,6 +122,11 @@ static void what_was_asked_is_named(void **state)
     /* Two of the four asked for are nearer than none, wherever they stand in the list. */
     refuses((struct job_request){.partition = "mixed", .gres = "gpu:v100:4"}, REFUSE_NODE_CONFIG,
             "no such node: the nearest are w[1-4] with 2 gpu:v100 (4 asked)");
+    /* Where nodes were named, these lack something; those that are excluded are not near. */
+    refuses((struct job_request){.partition = "mixed", .gres = "gpu:v100:4", .nodelist = "a[1-2]"},
+            REFUSE_NODE_CONFIG, "the ones asked for are a[1-2] with no gpu:v100 (4 asked)");
+    refuses((struct job_request){.partition = "mixed", .gres = "gpu:v100:4", .exclude = "w[1-4]"},
+            REFUSE_NODE_CONFIG, "the nearest are a[1-4] with no gpu:v100 (4 asked)");
     refuses((struct job_request){.partition = "mixed", .gres = "gpu:4"}, REFUSE_NODE_CONFIG,
             "it needs 1 node with 1 CPU and 4 gpu; partition mixed has no such node: the nearest "
             "are a[1-4] with 2 gpu:a100 (4 asked)");

@@ -345,38 +345,84 @@ static void nearest_tell(const struct cluster *cl, const struct compiled *c, con
 
 #define NEAREST_NAMED 64
 
+static bool is_named(const struct compiled *c, const struct snode *n)
+{
+    for (size_t i = 0; i < c->nmust; i++)
+        if (c->must[i] == n->idx)
+            return true;
+    return false;
+}
+
+static bool is_allowed(const struct compiled *c, const struct option *o, const struct snode *n)
+{
+    return (option_allows(c, o, n->idx / 64) >> (n->idx % 64) & 1) != 0;
+}
+
+/* Of which nodes it is said what they lack: those that were asked for by name, where that is why;
+ * of the others those that were not excluded. */
+enum nearest_of { OF_NAMED, OF_ALLOWED, OF_ALL };
+
+static bool nearest_counts(const struct compiled *c, const struct option *o, enum nearest_of of,
+                           const struct snode *n)
+{
+    return of == OF_ALL || (of == OF_NAMED ? is_named(c, n) : is_allowed(c, o, n));
+}
+
+static enum nearest_of nearest_of(const struct cluster *cl, const struct compiled *c,
+                                  const struct option *o)
+{
+    bool allowed = false;
+    int64_t lacking;
+    for (size_t i = 0; i < o->part->node.n; i++) {
+        const struct snode *n = o->part->node.v[i];
+        allowed |= is_allowed(c, o, n);
+        if (is_named(c, n) && group_fails(cl, c, o, o->wish, n->group, &lacking, NULL) > 0)
+            return OF_NAMED;
+    }
+    return allowed ? OF_ALLOWED : OF_ALL;
+}
+
 void word_nearest(const struct cluster *cl, const struct compiled *c, const struct option *o,
                   struct str *out)
 {
-    const struct group *best = NULL;
+    const struct group *best = NULL, *before = NULL;
     int64_t least = 0, lacking = 0;
-    for (size_t i = 0; o->wish && i < cl->group.n; i++) {
-        const struct group *g = cl->group.v[i];
-        if (!bit_get(g->parts, o->part->idx))
+    if (!o->wish)
+        return;
+    enum nearest_of of = nearest_of(cl, c, o);
+    for (size_t i = 0; i < o->part->node.n; i++) {
+        const struct snode *n = o->part->node.v[i];
+        if (!nearest_counts(c, o, of, n) || n->group == before)
             continue;
-        group_fails(cl, c, o, o->wish, g, &lacking, NULL);
+        before = n->group;
+        group_fails(cl, c, o, o->wish, before, &lacking, NULL);
         if (!best || lacking < least)
-            best = g, least = lacking;
+            best = before, least = lacking;
     }
     if (!best)
         return;
     struct hostlist names = HOSTLIST_INIT;
     struct str said = STR_INIT, same = STR_INIT;
-    const struct group *before = NULL;
+    before = NULL;
     nearest_tell(cl, c, o, best, least, &said);
     for (size_t i = 0; i < o->part->node.n && names.n < NEAREST_NAMED; i++) {
-        const struct group *g = o->part->node.v[i]->group;
-        if (g != before) {
+        const struct snode *n = o->part->node.v[i];
+        if (!nearest_counts(c, o, of, n))
+            continue;
+        if (n->group != before) {
             str_clear(&same);
-            group_fails(cl, c, o, o->wish, g, &lacking, NULL);
-            nearest_tell(cl, c, o, g, lacking, &same);
-            before = g;
+            group_fails(cl, c, o, o->wish, n->group, &lacking, NULL);
+            nearest_tell(cl, c, o, n->group, lacking, &same);
+            before = n->group;
         }
         if (lacking == least && text_is(str_text(&same), str_text(&said)))
-            hostlist_add(&names, o->part->node.v[i]->name);
+            hostlist_add(&names, n->name);
     }
     hostlist_sort(&names);
-    str_add(out, names.n == 1 ? "the nearest is " : "the nearest are ");
+    if (of == OF_NAMED)
+        str_add(out, names.n == 1 ? "the one asked for is " : "the ones asked for are ");
+    else
+        str_add(out, names.n == 1 ? "the nearest is " : "the nearest are ");
     hostlist_fold(&names, out);
     str_add(out, str_text(&said));
     hostlist_done(&names);

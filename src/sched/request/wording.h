@@ -21,7 +21,8 @@ void word_room(const struct cluster *cl, const struct compiled *c, const struct 
  * are of one type)" appended. */
 void word_one_type(const struct cluster *cl, const struct variant *v, struct str *out);
 /* What comes nearest in the partition: "the nearest are gpu[1-4] with 4 gpu:v100 (8 asked)"
- * appended. */
+ * appended; of nodes that --nodelist names and that have too little: "the one asked for is gpu1
+ * …". */
 void word_nearest(const struct cluster *cl, const struct compiled *c, const struct option *o,
                   struct str *out);
 /* What an empty node of the group has too little of: " with no gpu:v100 (2 asked)" appended. */
