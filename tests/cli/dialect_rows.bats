@@ -462,6 +462,12 @@ END
     grep -qxE 'Job was executed on host\(s\) <2\*n[12]>' "parts.$id"
     grep -qx ' *<3\*s1>, in queue <workq>, as user .*' "parts.$id"
     [ "$(bjobs -a -noheader -o 'slots nexec_host' "$id")" = "5 2" ]
+    # Alternatives within a part are of its hosts; parts that are alternatives of each other are refused.
+    held -R '2*{select[bigmem || power9]}+3*{power9}'
+    [ "$(squeue -h -j "$id" -o '%C %f' | sort | tr '\n' ';')" = "2 bigmem|power9;3 power9;" ]
+    run -255 --separate-stderr bsub -R '2*{bigmem} || 3*{power9}' true
+    [[ "$stderr" == "-R {…} || {…} is not supported: hosts of either kind are select[a || b]; "* ]]
+    bkill "$id"
     held -n 5 -R '2*{bigmem}+{power9}'
     [ "$(squeue -h -j "$id" -o '%C %f' | sort | tr '\n' ';')" = "2 bigmem;3 power9;" ]
     bkill "$id"

@@ -35,7 +35,7 @@ held() {
     [ "$(tr -s ' ' <<< "${lines[1]}")" = "0 0 0 0 1 0" ]
     LSB_BJOBS_FORMAT="jobid stat:-8 job_name:3" run -0 bjobs "$id"
     [ "${lines[0]}" = "JOBID     STAT *ME" ]
-    [ "${lines[1]}" = "$(printf '%-5s %8s %s' "$id" PSUSP '*ts')" ]
+    [ "${lines[1]}" = "$(printf '%s %8s %s' "$id" PSUSP '*ts')" ]
     run -0 bjobs -UF "$id"
     [[ "$output" == *"Job <$id>, Job Name <waits>, User <$(id -un)>, Project <default>, Status <PSUSP>, Queue <workq>, Command <sleep 100>"* ]]
     run -0 --separate-stderr bjobs -p "$id"

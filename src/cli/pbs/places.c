@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-struct place {
+struct chunk_place {
     const char *host;
     int32_t at, cpus; /* the first of its slots there: a chunk's of Pro, a CPU of Torque */
     int64_t mem_mib, gpus;
 };
 
-struct places {
-    VEC(struct place) v;
+struct chunk_places {
+    VEC(struct chunk_place) v;
 };
 
 bool qstat_chunk_is_node(const struct job_request *r)
@@ -27,7 +27,7 @@ static int32_t chunks_on(const struct job *j, const struct lsf_host *h)
     return split ? h->slots : 1;
 }
 
-static int32_t next_at(const struct places *p, const char *host)
+static int32_t next_at(const struct chunk_places *p, const char *host)
 {
     int32_t at = 0;
     for (size_t i = 0; i < p->v.n; i++)
@@ -35,7 +35,7 @@ static int32_t next_at(const struct places *p, const char *host)
     return at;
 }
 
-static void places_add(struct places *p, const struct job *j, bool torque, struct arena *a)
+static void places_add(struct chunk_places *p, const struct job *j, bool torque, struct arena *a)
 {
     struct lsf_host *host;
     size_t n = lsf_job_hosts(j, a, &host);
@@ -43,17 +43,17 @@ static void places_add(struct places *p, const struct job *j, bool torque, struc
         int32_t chunks = torque ? 1 : chunks_on(j, &host[i]);
         int32_t first = torque ? 0 : next_at(p, host[i].name);
         for (int32_t k = 0; k < chunks; k++) {
-            struct place one = {host[i].name, first + k, host[i].cpus / chunks,
-                                host[i].mem_mib / chunks, host[i].gpus / chunks};
+            struct chunk_place one = {host[i].name, first + k, host[i].cpus / chunks,
+                                      host[i].mem_mib / chunks, host[i].gpus / chunks};
             vec_push(&p->v, one);
         }
     }
 }
 
-static struct places places_of(const struct lsf_job_list *list, const struct job *j, bool torque,
-                               struct arena *a)
+static struct chunk_places places_of(const struct lsf_job_list *list, const struct job *j,
+                                     bool torque, struct arena *a)
 {
-    struct places p = {0};
+    struct chunk_places p = {0};
     for (size_t i = 0; list && j->het_job_id && i < list->part.n; i++)
         if (list->part.v[i]->het_job_id == j->id)
             places_add(&p, list->part.v[i], torque, a);
@@ -62,7 +62,7 @@ static struct places places_of(const struct lsf_job_list *list, const struct job
     return p;
 }
 
-static const char *text_done(struct places *p, struct str *text, struct arena *a)
+static const char *text_done(struct chunk_places *p, struct str *text, struct arena *a)
 {
     const char *kept = p->v.n ? arena_strdup(a, str_text(text)) : NULL;
     vec_done(&p->v);
@@ -73,10 +73,10 @@ static const char *text_done(struct places *p, struct str *text, struct arena *a
 const char *qstat_exec_host(const struct lsf_job_list *list, const struct job *j,
                             const struct dialect_site *site, struct arena *a)
 {
-    struct places p = places_of(list, j, site->torque, a);
+    struct chunk_places p = places_of(list, j, site->torque, a);
     struct str text = STR_INIT;
     for (size_t i = 0; i < p.v.n; i++) {
-        const struct place *at = &p.v.v[i];
+        const struct chunk_place *at = &p.v.v[i];
         str_addf(&text, "%s%s/%d", i ? "+" : "", at->host, at->at);
         if (at->cpus > 1 && site->torque)
             str_addf(&text, "-%d", at->cpus - 1);
@@ -88,10 +88,10 @@ const char *qstat_exec_host(const struct lsf_job_list *list, const struct job *j
 
 const char *qstat_exec_vnode(const struct lsf_job_list *list, const struct job *j, struct arena *a)
 {
-    struct places p = places_of(list, j, false, a);
+    struct chunk_places p = places_of(list, j, false, a);
     struct str text = STR_INIT;
     for (size_t i = 0; i < p.v.n; i++) {
-        const struct place *at = &p.v.v[i];
+        const struct chunk_place *at = &p.v.v[i];
         str_addf(&text, "%s(%s:ncpus=%d", i ? "+" : "", at->host, at->cpus);
         if (at->mem_mib > 0)
             str_addf(&text, ":mem=%lldkb", (long long)at->mem_mib * 1024);

@@ -47,7 +47,7 @@ bool qstat_chunk_is_node(const struct job_request *r);
  * "n1/0-7". NULL = nowhere. list: for the parts of a job that has several (NULL: j alone). */
 const char *qstat_exec_host(const struct lsf_job_list *list, const struct job *j,
                             const struct dialect_site *site, struct arena *a);
-/* The same with what each chunk has: "(n1:ncpus=4:mem=8388608kb:ngpus=1)+(n1:…)"; NULL = nowhere. */
+/* The same with what each chunk has: "(n1:ncpus=4:mem=8388608kb:ngpus=1)+(n1:…)"; NULL = none. */
 const char *qstat_exec_vnode(const struct lsf_job_list *list, const struct job *j, struct arena *a);
 /* Why it waits, or where it runs; NULL = nothing to say. */
 const char *qstat_comment(const struct lsf_job_list *list, const struct job *j, struct arena *a);

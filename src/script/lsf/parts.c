@@ -38,9 +38,6 @@ bool lsf_compound_read(struct lsf_request *r, const char *text, struct arena *a,
                        struct err *ret_err)
 {
     struct span rest = span_trim(span_of(text));
-    if (strstr(text, "||"))
-        return dialect_refuse(ret_err, "-R {…} || {…}",
-                              "hosts of either kind are select[a || b]; else ask for one of them");
     r->nparts = 0;
     for (bool more = true; more;) {
         struct lsf_part part = {0};
@@ -55,6 +52,10 @@ bool lsf_compound_read(struct lsf_request *r, const char *text, struct arena *a,
         r->no_effect = look->no_effect;
         r->part[r->nparts++] = part;
         more = rest.len > 0;
+        if (more && rest.data[0] == '|')
+            return dialect_refuse(
+                ret_err, "-R {…} || {…}",
+                "hosts of either kind are select[a || b]; else ask for one of them");
         if (more && rest.data[0] != '+')
             return blame(text, rest, "parts are joined by +, as " COMPOUND, ret_err);
         if (more && !part.slots)
