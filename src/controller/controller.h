@@ -36,7 +36,7 @@ struct controller {
     const char *report_program; /* the commands' */
     struct program_runs *programs;
     struct pid_file *lock; /* of the process, while it runs */
-    struct place *place;
+    struct place_watch *place;
     struct listener *listener;
     struct hosts *hosts;
     struct metrics_port *metrics; /* NULL until the state is loaded */
