@@ -122,6 +122,7 @@ struct report *report_make(enum report_kind kind, const struct held_step *s, con
         p->msg.retry = n->retry;
         p->msg.prolog = n->prolog;
         p->msg.gone = s->lost;
+        p->msg.unfit = n->unfit;
         p->msg.detail = xstrdup(n->detail);
         break;
     case REPORT_STARTED:

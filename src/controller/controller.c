@@ -173,7 +173,7 @@ static void on_hangup(void *ctx)
 
 static void controller_end(struct controller *c)
 {
-    place_free(c->place);
+    place_watch_free(c->place);
     listener_free(c->listener);
     metrics_port_free(c->metrics);
     reads_free(c->reads);
@@ -325,7 +325,7 @@ static bool controller_start(struct controller *c, struct err *ret_err)
     metrics_port_configure(c->metrics);
     past_begin(c->past);
     series_store_begin(c->series);
-    c->place = place_new(c, c->lock, listen_again);
+    c->place = place_watch_new(c, c->lock, listen_again);
     return true;
 }
 

@@ -36,7 +36,7 @@ struct controller {
     const char *report_program; /* the commands' */
     struct program_runs *programs;
     struct pid_file *lock;        /* of the process, while it runs */
-    struct place *place;          /* its directory, looked after */
+    struct place_watch *place;    /* its directory, looked after */
     struct listener *listener;    /* of clients of this host */
     struct hosts *hosts;          /* from other hosts, and what lets them join */
     struct metrics_port *metrics; /* NULL until the state is loaded */

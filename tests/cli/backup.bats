@@ -88,6 +88,17 @@ over() { [ -e "$WORK/go" ]; }
     grep -q "job $id" "$REMUDA_STATE/log/controller.log"
 }
 
+# No node has anything of them: `given` alone knows the number.
+@test "the store is gone, and every job is over: job ids go on" {
+    local id
+    id=$(sbatch --parsable -n1 -o /dev/null --wrap true)
+    eventually is "$id" COMPLETED
+    kill -9 "$(remuda status --pid controller)"
+    rm "$REMUDA_STATE"/remuda.db*
+    remuda up -q 3>&-
+    [ "$(sbatch --parsable -n1 -o /dev/null --wrap true)" -gt "$id" ]
+}
+
 @test "what is no backup is not restored, and nothing is touched" {
     remuda down
     head -c 20000 /dev/urandom > "$WORK/noise"

@@ -95,6 +95,41 @@ log_has() { grep -q "$1" "$REMUDA_STATE/log/controller.log"; }
 }
 
 # Nothing can be written, not even who holds the lock: a sentence, at once, and nothing is changed. Afterwards all goes on.
+# Else it would take and fail all that waits, faster than any other node ends a job: each was sent back six times within 0.2 s, and held.
+@test "a node that has no room for any job is drained, with the reason; what waits is not held, and runs when it is resumed" {
+    remuda down
+    mount -t tmpfs -o size=8m,nr_inodes=14 tmpfs "$REMUDA_STATE/nodes/node1"
+    remuda up -q 3>&-
+    srun -Q -n1 true
+    n=0
+    while mkdir "$REMUDA_STATE/nodes/node1/steps/fill$n" 2>/dev/null; do n=$((n + 1)); done
+    [ "$n" -gt 0 ]
+    id=$(sbatch --parsable -n1 -o /dev/null --wrap "echo run >> $WORK/ran")
+    eventually log_has "node node1 is drained: 3 launches failed"
+    [[ "$(sinfo -h -R -o %E)" == "batch job complete failure: cannot make the step's directory on node1: No space left on device"* ]]
+    is "$id" PENDING
+    [[ "$(squeue -h -j "$id" -o %r)" != JobHoldMaxRequeue ]]
+    rmdir "$REMUDA_STATE"/nodes/node1/steps/fill*
+    scontrol update NodeName=node1 State=RESUME
+    eventually is "$id" COMPLETED
+    [ "$(grep -c run "$WORK/ran")" = 1 ]
+    remuda down
+    umount -l "$REMUDA_STATE/nodes/node1"
+}
+
+# An empty file, left by the first, would be a cluster that is there already.
+@test "a cluster that is to be made on a full disk is made when there is room" {
+    fill
+    new="$DISK/new"
+    mkdir "$new"
+    run remuda up -q --state "$new" --nodes 1 --name other
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"$new/remuda.conf: No space left on device"* ]]
+    room
+    remuda up -q --state "$new" --nodes 1 --name other 3>&-
+    remuda down --state "$new"
+}
+
 @test "daemons on a file system that is read-only do not start, and say so; when it is not any more, nothing is lost" {
     id=$(sbatch --parsable -n1 -H -o /dev/null --wrap true)
     remuda down

@@ -162,6 +162,24 @@ static void elements_do_not_pass_the_bound_of_crowds(void **unused)
     assert_int_equal(remark(arena_printf(w.a, "%llu_[0-899]", id)), REFUSE_NONE);
 }
 
+/* Each becomes a job of its own, in memory and in the store. */
+static void a_request_splits_off_so_many_elements(void **unused)
+{
+    struct job_spec array = a_job("array");
+    configure("ClusterName=t\nMaxArraySize=50000\nMaxJobCount=100000\n"
+              "NodeName=n[1-2] CPUs=4 RealMemory=4000\n"
+              "PartitionName=p Nodes=ALL Default=YES\n");
+    array.array = "0-19999";
+    array.hold = true;
+    unsigned long long id = submit(array);
+    assert_int_equal(remark(arena_printf(w.a, "%llu_[0-16384]", id)), REFUSE_TOO_LARGE);
+    assert_non_null(strstr(answer()->results.n
+                               ? ((const struct result *)answer()->results.v)->detail
+                               : answer()->detail,
+                           "more than 16384 elements"));
+    assert_int_equal(remark(arena_printf(w.a, "%llu_[0-99]", id)), REFUSE_NONE);
+}
+
 /* 128 components, each with four thousand conditions, were looked at for seconds. */
 static void components_share_what_they_may_wait_for(void **unused)
 {
@@ -457,6 +475,7 @@ int main(void)
         STORY(crowds_that_wait_with_crowds_of_conditions_are_bounded),
         STORY(nodes_are_not_named_again_and_again),
         STORY(elements_do_not_pass_the_bound_of_crowds),
+        STORY(a_request_splits_off_so_many_elements),
         STORY(components_share_what_they_may_wait_for),
         STORY(partitions_are_looked_at_once),
         STORY(a_circle_is_looked_for_so_far),

@@ -189,6 +189,23 @@ static void a_held_job_that_ended_and_goes_back_is_held(void **unused)
     assert_int_equal(strength_of(id), HELD_BY_ADMIN);
 }
 
+/* Its end is on its way when the owner asks for another run. */
+static void a_held_job_that_is_completing_goes_back_held(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    int host = job(id)->batch_host[1] - '0';
+    am_olga();
+    assert_int_equal(control(ids_of(id), ACTION_HOLD), REFUSE_NONE);
+    report(host, (struct msg_report){
+                     .kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = STEP_BATCH});
+    assert_int_equal(state(id), JOB_COMPLETING);
+    am_alice();
+    assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+    report(host, (struct msg_report){.kind = REPORT_RELEASED, .job_id = id, .attempt = 1});
+    assert_int_equal(state(id), JOB_PENDING);
+    assert_int_equal(strength_of(id), HELD_BY_ADMIN);
+}
+
 static void a_store_that_knew_reasons_alone_is_understood(void **unused)
 {
     uint64_t id = submit_later();
@@ -210,6 +227,7 @@ int main(void)
         STORY(of_a_running_job),
         STORY(an_element_is_held_as_its_array_is),
         STORY(a_held_job_that_ended_and_goes_back_is_held),
+        STORY(a_held_job_that_is_completing_goes_back_held),
         STORY(a_store_that_knew_reasons_alone_is_understood),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,41 @@ static void a_launch_that_fails_is_tried_again_some_times(void **unused)
     assert_string_equal(job(id)->reason_detail, "no home");
 }
 
+/* A node without room would fail all that waits before another has ended a job. */
+static void a_node_that_fails_every_launch_is_drained(void **unused)
+{
+    const char *bad = NULL;
+    uint64_t id = 0;
+    for (int i = 0; i < 5; i++) {
+        if (i == 0 || i == 2)
+            id = submit(a_job("one"));
+        bad = bad ? bad : arena_strdup(w.a, job(id)->batch_host);
+        assert_string_equal(job(id)->batch_host, bad);
+        assert_false(node(bad)->drain);
+        uint32_t attempt = job(id)->attempt;
+        report(bad[1] - '0', (struct msg_report){.kind = REPORT_FAILED,
+                                                 .job_id = id,
+                                                 .attempt = attempt,
+                                                 .step_id = STEP_BATCH,
+                                                 .retry = true,
+                                                 .unfit = true,
+                                                 .detail = "no room"});
+        report(bad[1] - '0',
+               (struct msg_report){.kind = REPORT_RELEASED, .job_id = id, .attempt = attempt});
+        if (i == 1) { /* one that starts shows that the node is well */
+            report(bad[1] - '0', (struct msg_report){.kind = REPORT_STARTED,
+                                                     .job_id = id,
+                                                     .attempt = job(id)->attempt,
+                                                     .step_id = STEP_BATCH});
+            script_ends(id, 0);
+        }
+    }
+    assert_true(node(bad)->drain);
+    assert_string_equal(node(bad)->reason, "batch job complete failure: no room");
+    assert_int_equal(state(id), JOB_RUNNING); /* elsewhere */
+    assert_string_not_equal(job(id)->batch_host, bad);
+}
+
 /* As Slurm 22.05 does: what may not run again and could not be launched is cancelled; where the
  * shepherd was lost before it began it is a failed node's. */
 static void a_launch_that_fails_once_and_for_all(void **unused)
@@ -245,6 +280,7 @@ int main(void)
         STORY(a_script_that_a_daemon_had_not_begun_is_launched_again),
         STORY(a_node_gone_too_long_gives_its_jobs_to_others),
         STORY(a_launch_that_fails_is_tried_again_some_times),
+        STORY(a_node_that_fails_every_launch_is_drained),
         STORY(a_launch_that_fails_once_and_for_all),
         STORY(a_restart_changes_nothing),
         STORY(nothing_starts_while_the_store_is_away),

@@ -36,6 +36,7 @@ extern char **environ;
 
 #define START_TIMEOUT_MS 15000
 #define LOOK_AGAIN_MS    1000
+#define READY_LOOKS      4 /* 20 ms apart: what was killed holds its lock until it is gone */
 
 static SETTER(set_up_gres)
 {
@@ -219,20 +220,23 @@ static bool nodes_start(const struct up_line *o, const struct config *config, st
 }
 
 /* Waits until `here` nodes have reported. A daemon that was killed a moment ago may have seemed to
- * run: what is gone meanwhile is started. */
+ * run, also to the controller: what is gone meanwhile is started. */
 static struct node_count nodes_wait(const struct up_line *o, const struct config *config,
                                     size_t here, struct arena *a)
 {
     struct node_count count = {.silent = HOSTLIST_INIT};
-    bool started;
+    int ready_looks = 0;
     for (int waited = 0; waited < START_TIMEOUT_MS; waited += 20) {
         size_t again = 0;
+        bool started = false;
         hostlist_done(&count.silent);
         count = nodes_count(o->state_dir, a);
-        if (count.ready >= here)
-            break;
-        if (waited % LOOK_AGAIN_MS == 0)
+        bool ready = count.ready >= here;
+        if (ready || waited % LOOK_AGAIN_MS == 0)
             nodes_start(o, config, a, &again, &started, NULL);
+        ready_looks = ready && !started ? ready_looks + 1 : 0;
+        if (ready_looks == READY_LOOKS)
+            break;
         sleep_ms(20);
     }
     return count;

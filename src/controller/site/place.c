@@ -11,7 +11,7 @@
 
 #define LOOK_US 5000000 /* half of what commands wait for a controller that is away */
 
-struct place {
+struct place_watch {
     struct controller *c;
     struct pid_file *lock;
     bool (*listen)(struct controller *c, struct err *ret_err);
@@ -19,7 +19,7 @@ struct place {
     struct timer *timer;
 };
 
-static void socket_keep(struct place *p)
+static void socket_keep(struct place_watch *p)
 {
     struct controller *c = p->c;
     struct stat st;
@@ -34,7 +34,7 @@ static void socket_keep(struct place *p)
 
 static void look(void *ctx)
 {
-    struct place *p = ctx;
+    struct place_watch *p = ctx;
     struct controller *c = p->c;
     struct err err = {0};
     if (c->stopping)
@@ -52,18 +52,18 @@ static void look(void *ctx)
     timer_set(p->timer, LOOK_US);
 }
 
-struct place *place_new(struct controller *c, struct pid_file *lock,
-                        bool (*listen)(struct controller *c, struct err *ret_err))
+struct place_watch *place_watch_new(struct controller *c, struct pid_file *lock,
+                                    bool (*listen)(struct controller *c, struct err *ret_err))
 {
-    struct place *p = xcalloc(1, sizeof *p);
-    *p = (struct place){.c = c, .lock = lock, .listen = listen};
+    struct place_watch *p = xcalloc(1, sizeof *p);
+    *p = (struct place_watch){.c = c, .lock = lock, .listen = listen};
     p->socket = state_socket_path(c->state_dir, c->arena);
     p->timer = timer_new(c->loop, look, p);
     timer_set(p->timer, LOOK_US);
     return p;
 }
 
-void place_free(struct place *p)
+void place_watch_free(struct place_watch *p)
 {
     if (!p)
         return;

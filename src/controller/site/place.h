@@ -9,11 +9,11 @@
 
 #include <stdbool.h>
 
-struct place; /* opaque */
+struct place_watch; /* opaque */
 
 /* Looks every few seconds, from now on. `lock` is borrowed; listen(c) makes the socket anew. */
-struct place *place_new(struct controller *c, struct pid_file *lock,
-                        bool (*listen)(struct controller *c, struct err *ret_err));
-void place_free(struct place *p); /* NULL is fine */
+struct place_watch *place_watch_new(struct controller *c, struct pid_file *lock,
+                                    bool (*listen)(struct controller *c, struct err *ret_err));
+void place_watch_free(struct place_watch *p); /* NULL is fine */
 
 #endif

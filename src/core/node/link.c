@@ -412,6 +412,10 @@ void req_report(struct core *c, const struct msg_report *m)
                    r->j.state != JOB_SPECIAL_EXIT && !job_state_over((enum job_state)r->j.state);
     if (m->kind == REPORT_FAILED && m->prolog)
         node_program_failed(c, n, SITE_PROLOG, m->detail);
+    if (m->kind == REPORT_FAILED && m->unfit)
+        node_launch_failed(c, n, m->detail);
+    if (m->kind == REPORT_STARTED)
+        n->unfit = 0;
     if (m->kind == REPORT_RELEASED && m->detail) /* of its epilog; nothing else is said then */
         node_program_failed(c, n, SITE_EPILOG, m->detail);
     if (current)

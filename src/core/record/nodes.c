@@ -1,6 +1,8 @@
 #include "core/record/record.h"
 #include "core/record/triggers/triggers.h"
 
+#define UNFIT_LAUNCHES 3 /* that fail one after the other before no more are tried */
+
 /* The planner counts on a node only while its daemon answers. What it reported less than configured
  * is not planned with. */
 void node_plan_update(struct core *c, struct noderec *n)
@@ -59,6 +61,24 @@ void node_reason_set(struct core *c, struct noderec *n, const char *reason)
     text_set(c, &n->n.reason_user, "remuda");
     n->n.reason_uid = 0;
     n->n.reason_us = c->turn.now_us;
+}
+
+/* One that has no room, say, would take and fail all that waits, faster than any other ends a job.
+ * A single failure may be of a moment. */
+void node_launch_failed(struct core *c, struct noderec *n, const char *detail)
+{
+    if (++n->unfit < UNFIT_LAUNCHES || n->n.drain)
+        return;
+    n->unfit = 0;
+    struct str reason = STR_INIT;
+    str_addf(&reason, "batch job complete failure: %s", detail ? detail : "it cannot be launched");
+    fx_log(c, LEVEL_ERROR, "node %s is drained: %d launches failed: %s", n->n.name, UNFIT_LAUNCHES,
+           detail ? detail : "");
+    n->n.drain = true;
+    node_reason_set(c, n, str_text(&reason));
+    str_done(&reason);
+    node_save(c, n);
+    node_plan_update(c, n);
 }
 
 /* The next job would fail alike, or find what was not cleared away: none comes here until somebody

@@ -389,6 +389,9 @@ enum site_program { SITE_PROLOG, SITE_EPILOG };
  * said; NULL = nothing. */
 void node_program_failed(struct core *c, struct noderec *n, enum site_program which,
                          const char *detail);
+/* A launch failed there as any would have, because of `detail` (may be NULL): drains the node, in
+ * Slurm's words and these, at the third since one worked. */
+void node_launch_failed(struct core *c, struct noderec *n, const char *detail);
 
 /* ---- former_runs.c: runs that a node has of jobs that went on without it -------------------- */
 /* Its job waits. */

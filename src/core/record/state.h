@@ -150,6 +150,7 @@ struct noderec {
     /* Told to end, not yet gone (former_runs.c); empty while not connected. */
     VEC(struct former_run) former;
     int64_t idle_us;             /* since when it has been idle, for triggers */
+    uint32_t unfit;              /* launches that it failed, as it would any, since one worked */
     uint8_t is;                  /* how triggers saw it last */
     bool mentioned;              /* while a configuration is applied */
     bool withdrawn, was_drained; /* no longer configured; before that */

@@ -126,7 +126,8 @@ static void step_begin(struct herd *h, struct children *c, struct plan_intake *i
                           .job_id = plan.job_id,
                           .attempt = plan.attempt,
                           .step_id = plan.step_id,
-                          .retry = 1};
+                          .retry = 1,
+                          .unfit = 1};
     failed.at_us = wall_us();
     snprintf(failed.detail, sizeof failed.detail, "cannot start a process on %s: %s", plan.node,
              strerror(errno));

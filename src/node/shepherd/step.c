@@ -336,7 +336,7 @@ static void failed_exit(struct shepherd *s, const char *what)
 {
     snprintf(s->note.detail, sizeof s->note.detail, "%s on %s: %s", what, s->plan->node,
              strerror(errno));
-    s->note.retry = 1;
+    s->note.retry = s->note.unfit = 1;
     bool told = shepherd_tell(s, NOTE_FAILED, TELL_WAIT_MS);
     if (s->state_fd >= 0)
         step_dir_note(s->state_fd, &s->note);
