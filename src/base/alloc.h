@@ -9,14 +9,14 @@
  * free(). */
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
-/* As xcalloc, for what is filled at once: where it is megabytes the system is asked for large pages,
- * as taking small ones one by one costs more than filling them does. What does not fill a large page
- * keeps small ones, so that no more memory is taken. */
-void *xcalloc_large(size_t count, size_t size);
 void *xrealloc(void *ptr, size_t size);
 char *xstrdup(const char *text); /* NULL gives NULL */
 char *xstrndup(const char *text, size_t max);
 void *xmemdup(const void *data, size_t size);
+/* The memory at `at` is about to be filled, all of it: where it is much, its pages are asked for at
+ * once, and large ones, as to come upon small ones one by one costs more than to fill them. What
+ * does not fill a large page keeps small ones, so that no more memory is taken. Its bytes stay. */
+void pages_take(void *at, size_t bytes);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Stops the program with SIGABRT. `invariant` is for a debugger, a core file and a handler of the
