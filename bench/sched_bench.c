@@ -136,7 +136,9 @@ static void cap_make(struct bench *b, uint32_t id, int kind, int64_t most)
                                          .counts = counts[kind],
                                          .gres = kind == 4 ? "gpu" : NULL,
                                          .most = most,
-                                         .each = id >= CAPS_JOB && id < CAPS_USER,
+                                         .each = id >= CAPS_JOB && id < CAPS_USER
+                                                     ? CAP_EACH_JOB
+                                                     : CAP_TOGETHER,
                                          .reason = REASON_QOS_MAX_JOBS_PER_USER,
                                          .says = "a limit"});
 }

@@ -224,7 +224,7 @@ struct licence {
     enum job_reason reason;
     char *gres;
     struct cap_hours *hours; /* a cap that binds starts in these only; NULL = always */
-    bool each;               /* struct cap.each */
+    enum cap_each each;
     uint32_t amount;         /* what it counts: caps of the same have the same number */
 };
 
@@ -236,6 +236,7 @@ struct cap_place {
 
 struct cap_amount {
     enum cap_counts counts;
+    enum cap_each each;
     const char *gres; /* of the first such cap; NULL = it counts none */
 };
 
