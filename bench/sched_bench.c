@@ -132,15 +132,14 @@ enum {
 static void cap_make(struct bench *b, uint32_t id, int kind, int64_t most)
 {
     static const enum cap_counts counts[KINDS] = {CAP_JOBS, CAP_NODES, CAP_CPUS, CAP_MEM, CAP_GRES};
-    cluster_put_cap(b->cl, &(struct cap){.id = id,
-                                         .counts = counts[kind],
-                                         .gres = kind == 4 ? "gpu" : NULL,
-                                         .most = most,
-                                         .each = id >= CAPS_JOB && id < CAPS_USER
-                                                     ? CAP_EACH_JOB
-                                                     : CAP_TOGETHER,
-                                         .reason = REASON_QOS_MAX_JOBS_PER_USER,
-                                         .says = "a limit"});
+    cluster_put_cap(
+        b->cl, &(struct cap){.id = id,
+                             .counts = counts[kind],
+                             .gres = kind == 4 ? "gpu" : NULL,
+                             .most = most,
+                             .each = id >= CAPS_JOB && id < CAPS_USER ? CAP_EACH_JOB : CAP_TOGETHER,
+                             .reason = REASON_QOS_MAX_JOBS_PER_USER,
+                             .says = "a limit"});
 }
 
 /* All are set and wide, but that every third account may run two jobs; made when a job comes that

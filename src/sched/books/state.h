@@ -225,7 +225,7 @@ struct licence {
     char *gres;
     struct cap_hours *hours; /* a cap that binds starts in these only; NULL = always */
     enum cap_each each;
-    uint32_t amount;         /* what it counts: caps of the same have the same number */
+    uint32_t amount; /* what it counts: caps of the same have the same number */
 };
 
 /* What is asked of a cap by its number, beside one another: the table of all is large. */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Fills scratch.row with its devices. What a job that has the node to itself gets of them is all. */
+/* Fills scratch.row with its devices: those of a job that has the node to itself are all of it. */
 static struct cap_sums node_takes(struct world *w, const struct compiled *c,
                                   const struct placement *at, const struct placed *pl)
 {

@@ -275,8 +275,8 @@ static int32_t nodes_most(const struct placing *p)
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++) {
         const struct licence *l = &p->w->cl->lic.v[c->lic[i].lic];
         int64_t may = l->total + c->lic[i].slack;
-        if (l->each == CAP_EACH_JOB && cap_counts_nodes(l) && use_concerns(&c->lic[i], p->what->o) &&
-            may >= p->v->lay.nmin && may < most)
+        if (l->each == CAP_EACH_JOB && cap_counts_nodes(l) &&
+            use_concerns(&c->lic[i], p->what->o) && may >= p->v->lay.nmin && may < most)
             most = may;
     }
     return (int32_t)most;

@@ -221,10 +221,7 @@ static enum cap_each each_of(const struct limit *l)
 static void cap_tell(struct core *c, struct caprec *cap, const struct limit_subject *who,
                      const struct limit_hit *h)
 {
-    struct cap row = {.id = cap->id,
-                      .most = h->value,
-                      .hours = h->l->hours,
-                      .each = each_of(h->l)};
+    struct cap row = {.id = cap->id, .most = h->value, .hours = h->l->hours, .each = each_of(h->l)};
     struct str says = STR_INIT;
     if (cap->told && cap->most == h->value)
         return;
