@@ -125,23 +125,26 @@ enum {
     CAPS_ACCOUNT = 1000,
     CAPS_QOS = 2000,
     CAPS_USER = 10000,
-    CAPS_QOS_ACCOUNT = 100000
+    CAPS_QOS_ACCOUNT = 100000,
+    CAPS_JOB = 3000 /* of a QOS, on each job by itself */
 };
 
 static void cap_make(struct bench *b, uint32_t id, int kind, int64_t most)
 {
     static const enum cap_counts counts[KINDS] = {CAP_JOBS, CAP_NODES, CAP_CPUS, CAP_MEM, CAP_GRES};
-    cluster_put_cap(b->cl, &(struct cap){.id = id,
-                                         .counts = counts[kind],
-                                         .gres = kind == 4 ? "gpu" : NULL,
-                                         .most = most,
-                                         .reason = REASON_QOS_MAX_JOBS_PER_USER,
-                                         .says = "a limit"});
+    cluster_put_cap(
+        b->cl, &(struct cap){.id = id,
+                             .counts = counts[kind],
+                             .gres = kind == 4 ? "gpu" : NULL,
+                             .most = most,
+                             .each = id >= CAPS_JOB && id < CAPS_USER ? CAP_EACH_JOB : CAP_TOGETHER,
+                             .reason = REASON_QOS_MAX_JOBS_PER_USER,
+                             .says = "a limit"});
 }
 
 /* All are set and wide, but that every third account may run two jobs; made when a job comes that
  * counts against them. */
-static void caps_of(struct bench *b, uint64_t job, char *text, size_t size)
+static void caps_of(struct bench *b, uint64_t job, bool waits, char *text, size_t size)
 {
     const int64_t wide = INT64_C(1) << 40;
     uint32_t user = (uint32_t)(job * 2654435761u >> 7) % USERS, account = user % ACCOUNTS,
@@ -151,9 +154,10 @@ static void caps_of(struct bench *b, uint64_t job, char *text, size_t size)
                               CAPS_ACCOUNT + account * KINDS,
                               CAPS_QOS + qos * KINDS,
                               CAPS_USER + (qos * USERS + user) * KINDS,
-                              CAPS_QOS_ACCOUNT + (qos * ACCOUNTS + account) * KINDS};
+                              CAPS_QOS_ACCOUNT + (qos * ACCOUNTS + account) * KINDS,
+                              CAPS_JOB + qos * KINDS};
     size_t len = 0;
-    for (size_t i = 0; i < ARRAY_LEN(first); i++)
+    for (size_t i = 0; i < ARRAY_LEN(first) - !waits; i++)
         for (uint32_t kind = 0; kind < KINDS; kind++) {
             bool held = kind == 0 && i == 2 && account % 3 == 0;
             cap_make(b, first[i] + kind, (int)kind, held ? 2 : wide);
@@ -166,7 +170,7 @@ static void submit(struct bench *b, uint32_t shape)
 {
     char caps[512];
     if (b->limits)
-        caps_of(b, b->next_id, caps, sizeof caps);
+        caps_of(b, b->next_id, true, caps, sizeof caps);
     struct waiting w = {.job_id = b->next_id++,
                         .req = &b->shape[shape],
                         .uid = 1000 + (uint32_t)rng_below(&b->rng, 500),
@@ -191,7 +195,7 @@ static void starts_apply(struct bench *b, int64_t now, bool ragged)
         cluster_unwait(b->cl, s->job_id);
         if (b->limits) {
             char caps[512];
-            caps_of(b, s->job_id, caps, sizeof caps);
+            caps_of(b, s->job_id, false, caps, sizeof caps);
             cluster_run_capped(b->cl, s->job_id, caps);
         }
         vec_push(&b->running, s->job_id);

@@ -36,18 +36,6 @@ void *xcalloc(size_t count, size_t size)
     return there(calloc(count ? count : 1, size ? size : 1));
 }
 
-#define LARGE_PAGE ((size_t)2 << 20)
-
-/* A wish: where the system does not follow it all is as it was. */
-void *xcalloc_large(size_t count, size_t size)
-{
-    char *all = xcalloc(count, size);
-    size_t ahead = -(uintptr_t)all % LARGE_PAGE, bytes = count * size;
-    if (bytes >= ahead + LARGE_PAGE)
-        madvise(all + ahead, (bytes - ahead) / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
-    return all;
-}
-
 void *xrealloc(void *ptr, size_t size)
 {
     return there(realloc(ptr, size ? size : 1));
@@ -59,6 +47,29 @@ void *xmemdup(const void *data, size_t size)
     if (size)
         memcpy(copy, data, size);
     return copy;
+}
+
+#define SMALL_PAGE ((size_t)4 << 10)
+#define LARGE_PAGE ((size_t)2 << 20)
+#define MUCH       ((size_t)256 << 10)
+
+/* What there is of whole pages of that size. */
+static void pages_advise(char *at, size_t bytes, size_t page, int advice)
+{
+    size_t ahead = -(uintptr_t)at % page;
+    if (bytes >= ahead + page)
+        madvise(at + ahead, (bytes - ahead) / page * page, advice);
+}
+
+/* Wishes: where the system does not follow them all is as it was. */
+void pages_take(void *at, size_t bytes)
+{
+    if (bytes < MUCH)
+        return;
+    pages_advise(at, bytes, LARGE_PAGE, MADV_HUGEPAGE);
+#ifdef MADV_POPULATE_WRITE
+    pages_advise(at, bytes, SMALL_PAGE, MADV_POPULATE_WRITE);
+#endif
 }
 
 char *xstrdup(const char *text)

@@ -8,15 +8,15 @@
 /* Like malloc, calloc, realloc, strdup and strndup, but never return NULL; the caller frees with
  * free(). */
 void *xmalloc(size_t size);
-void *xcalloc(size_t count, size_t size); /* at least a byte, zeroed */
-/* As xcalloc, for what is filled at once: where it is megabytes the system is asked for large pages,
- * as taking small ones one by one costs more than filling them does. What does not fill a large page
- * keeps small ones, so that no more memory is taken. */
-void *xcalloc_large(size_t count, size_t size);
+void *xcalloc(size_t count, size_t size);     /* at least a byte, zeroed */
 void *xrealloc(void *ptr, size_t size);       /* size 0 gives a byte, not NULL */
 char *xstrdup(const char *text);              /* NULL gives NULL */
 char *xstrndup(const char *text, size_t max); /* at most `max` bytes, and a NUL */
 void *xmemdup(const void *data, size_t size); /* nothing is read where size is 0 */
+/* The memory at `at` is about to be filled, all of it: where it is much, its pages are asked for at
+ * once, and large ones, as to come upon small ones one by one costs more than to fill them. What
+ * does not fill a large page keeps small ones, so that no more memory is taken. Its bytes stay. */
+void pages_take(void *at, size_t bytes);
 /* As asprintf(3); the text is the caller's. */
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

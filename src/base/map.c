@@ -69,6 +69,7 @@ static void entries_pack(struct map *m, size_t more)
         wanted *= 2;
     free(m->place);
     m->place = xcalloc(wanted, sizeof m->place[0]);
+    pages_take(m->place, more ? wanted * sizeof m->place[0] : 0);
     m->nplaces = wanted;
     for (size_t i = 0; i < n; i++) {
         size_t at = key_home(m, m->entry[i].key);
@@ -172,6 +173,7 @@ static void map_reserve(struct map *m, size_t more)
         return;
     m->cap = m->n + more;
     m->entry = xrealloc(m->entry, m->cap * sizeof m->entry[0]);
+    pages_take(m->entry + m->n, more * sizeof m->entry[0]);
 }
 
 /* ---- keys that are numbers ------------------------------------------------------------------ */

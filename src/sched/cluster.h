@@ -212,14 +212,15 @@ enum refusal sched_may_use(const struct cluster *cl, const char *partition,
 
 /* CAP_BILLING: units, by the weights of the partition it is placed in. */
 enum cap_counts { CAP_JOBS, CAP_NODES, CAP_CPUS, CAP_MEM, CAP_BILLING, CAP_GRES, CAP_LICENCES };
+/* What jobs have together; or what one may get where it is placed, of each by itself: in all, on
+ * each of its nodes, or times its limit in minutes. Then running work is not said to have of it. */
+enum cap_each { CAP_TOGETHER, CAP_EACH_JOB, CAP_EACH_NODE, CAP_EACH_MINUTES };
 struct cap {
     uint32_t id;            /* from 1; the caller's, never used for another */
     enum cap_counts counts; /* what it counts */
     const char *gres;       /* CAP_GRES: "gpu", "gpu:v100"; CAP_LICENCES: its name; copied */
     int64_t most;           /* INT64_MAX = as much as there is */
-    /* Of each job by itself, by what it would get where it is placed: what others have does not
-     * count, and running work is not said to have of it */
-    bool each;
+    enum cap_each each;     /* of whom */
     enum job_reason reason; /* of those that wait for it */
     const char *says;       /* a noun for sentences: "GrpTRES=cpu=8 of account physics"; copied */
     /* Starts in these hours are bound by it ("weekdays 08:00-18:00", time_windows.h), local time;

@@ -3,10 +3,10 @@
 #include "core_tree.h"
 
 #define WORLD                                                                                      \
-    "ClusterName=test\nMinJobAge=300\nKillWait=30\nGresTypes=gpu\n"                                 \
-    "NodeName=n[1-2] CPUs=8 RealMemory=8000 Gres=gpu:v100:4\n"                                      \
-    "NodeName=n[3-4] CPUs=8 RealMemory=8000 Gres=gpu:p100:4\n"                                      \
-    "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"                        \
+    "ClusterName=test\nMinJobAge=300\nKillWait=30\nGresTypes=gpu\n"                                \
+    "NodeName=n[1-2] CPUs=8 RealMemory=8000 Gres=gpu:v100:4\n"                                     \
+    "NodeName=n[3-4] CPUs=8 RealMemory=8000 Gres=gpu:p100:4\n"                                     \
+    "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"                       \
     "AccountingStorageEnforce=limits,qos\n"
 
 static int got_setup(void **unused)
@@ -67,6 +67,24 @@ static void the_rest_of_a_whole_node(void **unused)
     assert_int_equal(state(id), JOB_RUNNING);
 }
 
+/* On each node, and times its limit, too. */
+static void on_a_node_and_in_minutes(void **unused)
+{
+    static const char *const limits[][3] = {
+        {"MaxTRESPerNode=cpu=7", "MaxTRESPerNode=cpu=8", "QOSMaxCpuPerNode"},
+        {"MaxTRESMins=cpu=79", "MaxTRESMins=cpu=80", "QOSMaxCpuMinutesPerJobLimit"}};
+    struct job_spec s = job_of(1, "physics", "test");
+    s.req.exclusive = EXCLUSIVE_NODE;
+    for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+        assert_int_equal(limit_set("qos test", limits[i][0]), REFUSE_NONE);
+        uint64_t id = submit(s);
+        assert_int_equal(state(id), JOB_PENDING);
+        assert_string_equal(reason(id), limits[i][2]);
+        assert_int_equal(limit_set("qos test", limits[i][1]), REFUSE_NONE);
+        assert_int_equal(state(id), JOB_RUNNING);
+    }
+}
+
 static void a_type_that_it_did_not_name(void **unused)
 {
     assert_int_equal(limit_set("qos test", "MaxTRESPerJob=gres/gpu:v100=3"), REFUSE_NONE);
@@ -113,11 +131,9 @@ static void nodes_that_are_too_few(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        GOT(a_type_asked_for_in_any_way),
-        GOT(the_rest_of_a_whole_node),
-        GOT(a_type_that_it_did_not_name),
-        GOT(nodes_that_it_might_have),
-        GOT(nodes_that_are_too_few),
+        GOT(a_type_asked_for_in_any_way), GOT(the_rest_of_a_whole_node),
+        GOT(on_a_node_and_in_minutes),    GOT(a_type_that_it_did_not_name),
+        GOT(nodes_that_it_might_have),    GOT(nodes_that_are_too_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

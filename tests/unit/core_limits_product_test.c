@@ -66,8 +66,9 @@ enum deed {
 };
 
 static const char *const shape_name[SHAPES] = {"plain", "array", "het"};
-static const char *const deed_name[DEEDS] = {"nothing",   "held",   "requeued", "cancelled", "updated",
-                                             "restarted", "raised", "lifted",   "shrunk",    "lost"};
+static const char *const deed_name[DEEDS] = {"nothing", "held",      "requeued", "cancelled",
+                                             "updated", "restarted", "raised",   "lifted",
+                                             "shrunk",  "lost"};
 
 struct product {
     size_t kind;

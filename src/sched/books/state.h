@@ -225,8 +225,8 @@ struct licence {
     enum job_reason reason;  /* of a cap: what a job waits for */
     char *gres;              /* of a cap of devices: which; NULL = none */
     struct cap_hours *hours; /* a cap that binds starts in these only; NULL = always */
-    bool each;               /* struct cap.each */
-    uint32_t amount;         /* what it counts: caps of the same have the same number */
+    enum cap_each each;
+    uint32_t amount; /* what it counts: caps of the same have the same number */
 };
 
 /* What is asked of a cap by its number, beside one another: the table of all is large. */
@@ -237,6 +237,7 @@ struct cap_place {
 
 struct cap_amount {
     enum cap_counts counts;
+    enum cap_each each;
     const char *gres; /* of the first such cap; NULL = it counts none */
 };
 

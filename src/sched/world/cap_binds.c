@@ -74,6 +74,8 @@ static int64_t job_most(const struct cluster *cl, const struct compiled *c,
 {
     const struct licence *cap = &cl->lic.v[use->lic];
     int64_t most = use->count;
+    if (cap->each == CAP_EACH_NODE || cap->each == CAP_EACH_MINUTES)
+        return INT64_MAX; /* rare: always looked at */
     if (cap->counts == CAP_JOBS || cap->counts == CAP_LICENCES)
         return most;
     for (size_t i = 0; i < c->n; i++)

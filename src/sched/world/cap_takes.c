@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* What a job that has the node to itself gets of its devices is all of them. */
-static void node_add(struct world *w, const struct compiled *c, const struct placement *at,
-                     const struct placed *pl, struct cap_sums *sums)
+/* Fills scratch.row with its devices: those of a job that has the node to itself are all of it. */
+static struct cap_sums node_takes(struct world *w, const struct compiled *c,
+                                  const struct placement *at, const struct placed *pl)
 {
     const struct group *g = w->now.group[pl->node];
     struct take own;
@@ -24,11 +24,7 @@ static void node_add(struct world *w, const struct compiled *c, const struct pla
     for (uint32_t i = 0; i < t->n; i++)
         if (t->use[i].dim >= DIM_GRES && t->use[i].amount > row[t->use[i].dim])
             row[t->use[i].dim] = t->use[i].amount;
-    for (size_t d = DIM_GRES; d < w->dims; d++)
-        w->scratch.sum[d] += row[d];
-    sums->cpus += t->cpus;
-    sums->mem_mib += t->mem_mib;
-    sums->nodes++;
+    return (struct cap_sums){.nodes = 1, .cpus = t->cpus, .mem_mib = t->mem_mib, .gres = row};
 }
 
 struct cap_sums placement_sums(struct world *w, const struct compiled *c,
@@ -39,9 +35,27 @@ struct cap_sums placement_sums(struct world *w, const struct compiled *c,
     if (c->ncap == 0)
         return sums;
     memset(w->scratch.sum, 0, w->dims * sizeof w->scratch.sum[0]);
-    for (size_t k = 0; k < at->at.n; k++)
-        node_add(w, c, at, &at->at.v[k], &sums);
+    for (size_t k = 0; k < at->at.n; k++) {
+        struct cap_sums one = node_takes(w, c, at, &at->at.v[k]);
+        for (size_t d = DIM_GRES; d < w->dims; d++)
+            w->scratch.sum[d] += one.gres[d];
+        sums.cpus += one.cpus;
+        sums.mem_mib += one.mem_mib;
+        sums.nodes++;
+    }
     return sums;
+}
+
+int64_t cap_takes_on_node(struct world *w, const struct compiled *c, const struct licence *cap,
+                          const struct placement *at)
+{
+    int64_t most = 0;
+    for (size_t k = 0; k < at->at.n; k++) {
+        struct cap_sums one = node_takes(w, c, at, &at->at.v[k]);
+        int64_t takes = cap_of_node(w->cl, cap, one.cpus, one.mem_mib, one.gres);
+        most = takes > most ? takes : most;
+    }
+    return most;
 }
 
 int64_t licence_takes(const struct world *w, const struct lic_use *use, const struct spart *part,

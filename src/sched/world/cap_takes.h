@@ -8,6 +8,9 @@
 /* What a placement takes together; `gres` in scratch.sum. scratch.row is overwritten. */
 struct cap_sums placement_sums(struct world *w, const struct compiled *c,
                                const struct placement *at);
+/* The most that it takes of it on one of its nodes. */
+int64_t cap_takes_on_node(struct world *w, const struct compiled *c, const struct licence *cap,
+                          const struct placement *at);
 /* What the licence or cap loses by it, exactly. */
 int64_t licence_takes(const struct world *w, const struct lic_use *use, const struct spart *part,
                       const struct cap_sums *sums);

@@ -6,6 +6,7 @@
  * for jobs that run past the promise. (With equal whole nodes this makes backfill start exactly the
  * jobs that counting nodes would.) */
 #include "base/alloc.h"
+#include "base/amount.h"
 #include "sched/world/cap_nodes.h"
 #include "sched/world/cap_takes.h"
 #include "sched/world/counts.h"
@@ -237,12 +238,26 @@ static bool cap_allows(struct placing *p, const struct lic_use *use, const struc
     return nodes && cap_nodes_allow(w, use, at, p->start_us, p->end_us, takes);
 }
 
+static int64_t takes_of(struct placing *p, const struct lic_use *use, const struct placement *at,
+                        const struct cap_sums *sums)
+{
+    const struct licence *l = &p->w->cl->lic.v[use->lic];
+    if (l->each == CAP_EACH_NODE)
+        return cap_takes_on_node(p->w, p->what->c, l, at);
+    int64_t takes = licence_takes(p->w, use, p->what->o->part, sums);
+    if (l->each != CAP_EACH_MINUTES || takes == 0)
+        return takes;
+    return p->end_us == TIME_UNLIMITED
+               ? INT64_MAX
+               : amount_times(takes, (p->end_us - p->start_us) / USEC_PER_MIN);
+}
+
 static bool caps_hold(struct placing *p, const struct placement *at)
 {
     const struct compiled *c = p->what->c;
     struct cap_sums sums = placement_sums(p->w, c, at);
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++) {
-        int64_t takes = licence_takes(p->w, &c->lic[i], p->what->o->part, &sums);
+        int64_t takes = takes_of(p, &c->lic[i], at, &sums);
         if (cap_allows(p, &c->lic[i], at, &takes))
             continue;
         p->capped = &c->lic[i];
@@ -260,8 +275,8 @@ static int32_t nodes_most(const struct placing *p)
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++) {
         const struct licence *l = &p->w->cl->lic.v[c->lic[i].lic];
         int64_t may = l->total + c->lic[i].slack;
-        if (l->each && cap_counts_nodes(l) && use_concerns(&c->lic[i], p->what->o) &&
-            may >= p->v->lay.nmin && may < most)
+        if (l->each == CAP_EACH_JOB && cap_counts_nodes(l) &&
+            use_concerns(&c->lic[i], p->what->o) && may >= p->v->lay.nmin && may < most)
             most = may;
     }
     return (int32_t)most;

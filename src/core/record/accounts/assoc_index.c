@@ -88,6 +88,7 @@ void assoc_index_reserve(struct core *c, size_t more)
     if (wanted == t->nslots)
         return;
     t->slot = xcalloc(wanted, sizeof t->slot[0]);
+    pages_take(t->slot, wanted * sizeof t->slot[0]);
     t->nslots = wanted;
     for (size_t i = 0; i < former.nslots; i++) {
         if (!former.slot[i])

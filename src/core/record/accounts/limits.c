@@ -208,13 +208,20 @@ void limit_key(const struct core *c, const struct limit_subject *who, const stru
     }
 }
 
+/* What one job may have holds for what it would get: the rest of a whole node, GPUs of a type that
+ * it did not name. */
+static enum cap_each each_of(const struct limit *l)
+{
+    return l->what == LIMIT_MAX_TRES            ? CAP_EACH_JOB
+           : l->what == LIMIT_MAX_TRES_PER_NODE ? CAP_EACH_NODE
+           : l->what == LIMIT_MAX_TRES_MINS     ? CAP_EACH_MINUTES
+                                                : CAP_TOGETHER;
+}
+
 static void cap_tell(struct core *c, struct caprec *cap, const struct limit_subject *who,
                      const struct limit_hit *h)
 {
-    struct cap row = {.id = cap->id,
-                      .most = h->value,
-                      .hours = h->l->hours,
-                      .each = resource_limit_table[h->l->what].counts == COUNTS_ASKED};
+    struct cap row = {.id = cap->id, .most = h->value, .hours = h->l->hours, .each = each_of(h->l)};
     struct str says = STR_INIT;
     if (cap->told && cap->most == h->value)
         return;
@@ -260,13 +267,11 @@ int64_t limit_worth(const struct core *c, const struct limit_subject *who,
     return times_e6(h->value, q->q.limit_factor_e6_plus1 - 1);
 }
 
-/* What one job may have holds for what it would get: the rest of a whole node, GPUs of a type that
- * it did not name. */
 static bool is_capped(const struct limit_hit *h)
 {
     enum cap_counts counts;
     const char *gres;
-    bool of_each = h->l->what == LIMIT_MAX_TRES && !h->above;
+    bool of_each = each_of(h->l) != CAP_TOGETHER && !h->above;
     return (of_each || resource_limit_table[h->l->what].counts == COUNTS_RUNNING) &&
            cap_counts_of(h->l, &counts, &gres);
 }

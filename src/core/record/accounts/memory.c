@@ -8,7 +8,8 @@ void *account_block_new(struct core *c, enum account_block_of of, size_t n, size
     struct account_block *b = &c->accounts.block[of];
     CHECK(!b->at);
     b->bytes = n * size;
-    b->at = xcalloc_large(n, size);
+    b->at = xcalloc(n, size);
+    pages_take(b->at, b->bytes);
     return b->at;
 }
 

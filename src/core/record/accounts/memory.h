@@ -12,8 +12,8 @@ void account_memory_free(struct core *c, void *p);
 bool limit_list_is_own(const struct core *c, const limit_list *list);
 /* Before something is put into it: a list that lies among others gets memory of its own. */
 void limit_list_own(struct core *c, limit_list *list);
-/* The association of that number among those that came at once, NULL if it is none of them. One that
- * is removed since is found, too: for numbers of which it is known that they are there. */
+/* The association of that number among those that came at once, NULL if it is none of them. One
+ * that was removed since is found, too: for numbers of which it is known that they are there. */
 struct assocrec *assoc_in_block(const struct core *c, uint32_t id);
 void accounts_blocks_free(struct core *c); /* when nothing points into them any more */
 

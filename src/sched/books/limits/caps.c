@@ -108,6 +108,8 @@ static int64_t licences_in(const char *list, const char *name)
 /* Of a job that is nothing but its request. */
 static int64_t cap_least(const struct cap_amount *cap, const struct job *j)
 {
+    if (cap->each == CAP_EACH_NODE || cap->each == CAP_EACH_MINUTES)
+        return 0; /* it depends on where, and on its limit there */
     switch (cap->counts) {
     case CAP_JOBS: return 1;
     case CAP_NODES: return job_nodes(j);
@@ -211,10 +213,10 @@ static struct cap_hours *hours_take(struct cluster *cl, const char *text)
 static uint32_t amount_of(struct cluster *cl, const struct licence *cap)
 {
     for (size_t i = 0; i < cl->lic.amount.n; i++)
-        if (cl->lic.amount.v[i].counts == cap->counts &&
+        if (cl->lic.amount.v[i].counts == cap->counts && cl->lic.amount.v[i].each == cap->each &&
             text_is(cl->lic.amount.v[i].gres, cap->gres))
             return (uint32_t)i;
-    vec_push(&cl->lic.amount, ((struct cap_amount){cap->counts, cap->gres}));
+    vec_push(&cl->lic.amount, ((struct cap_amount){cap->counts, cap->each, cap->gres}));
     return (uint32_t)cl->lic.amount.n - 1;
 }
 
@@ -407,7 +409,9 @@ void cap_say(const struct cluster *cl, const struct lic_use *use, int64_t takes,
     ASSERT(is_cap(&cl->lic.v[use->lic]) && takes >= 0);
     const struct licence *cap = &cl->lic.v[use->lic];
     if (cap->each) {
-        str_addf(out, "%s: as it would be placed it gets %lld", cap->name, (long long)takes);
+        str_addf(out, "%s: as it would be placed it %s %lld%s", cap->name,
+                 cap->each == CAP_EACH_MINUTES ? "may use" : "gets", (long long)takes,
+                 cap->each == CAP_EACH_NODE ? " on a node" : "");
         return;
     }
     int64_t used = cap_in_use(cl, use->lic), most = cap->total + use->slack,
