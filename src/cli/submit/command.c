@@ -125,7 +125,7 @@ int submit_fail(const struct submit_command *c, const struct err *e)
 static bool words_parse(struct submit_command *c, size_t i, struct submit_options *o, int end,
                         int *ret_rest, struct err *e)
 {
-    ASSERT(i < c->nwords && end >= c->words[i].from - 1);
+    ASSERT(i < COMPONENTS_MAX && end >= c->words[i].from - 1);
     int from = c->words[i].from - 1, rest;
     bool ok = options_parse_argv(o, c->command, end - from, c->argv + from, FROM_COMMAND_LINE,
                                  &c->env, c->a, &rest, e);
