@@ -7,16 +7,16 @@
 
 struct placing {
     struct world *w;
-    const struct to_place *what;
-    struct variant *v; /* of what->o: the one that is tried */
-    int64_t start_us, end_us;
+    const struct to_place *what; /* is to be placed */
+    struct variant *v;           /* of what->o: the one that is tried */
+    int64_t start_us, end_us;    /* in this time */
     /* Nodes that must come free before the variant can start, at least; 0 = not known */
     uint64_t lacks;
     const struct lic_use *capped; /* the cap that did not allow it; NULL = none */
     int64_t takes;                /* that much of it */
     /* Bitmap of nodes that are preferred, or the only ones (cap_nodes.h); NULL = none are */
     const uint64_t *near;
-    bool near_only;
+    bool near_only; /* where switches are insisted on */
 };
 
 /* Fills world.scratch.key and .cap with the nodes that could take something from start_us to
