@@ -43,6 +43,7 @@ void *xrealloc(void *ptr, size_t size)
 
 void *xmemdup(const void *data, size_t size)
 {
+    ASSERT(data || size == 0);
     void *copy = xmalloc(size);
     if (size)
         memcpy(copy, data, size);

@@ -1,5 +1,7 @@
 #include "base/duration.h"
 
+#include "base/alloc.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -92,6 +94,7 @@ bool duration_parse_lsf(const char *text, int64_t *ret_us, struct err *ret_err)
 
 static void two_digits(struct str *out, int64_t n)
 {
+    ASSERT(n >= 0 && n < 100);
     str_addc(out, (char)('0' + n / 10));
     str_addc(out, (char)('0' + n % 10));
 }

@@ -75,6 +75,7 @@ static bool number_read(const char **at, const char *end, struct number *ret)
 static void number_add(struct str *out, uint64_t value, size_t width)
 {
     char digits[DIGITS_MAX + 1];
+    ASSERT(width <= sizeof digits);
     size_t at = sizeof digits;
     do
         digits[--at] = (char)('0' + value % 10);

@@ -197,6 +197,7 @@ static bool interleaved_build(struct builder *b, const struct idrange *r, size_t
  * the next group begins, 0 on error. */
 static size_t group_build(struct builder *b, const struct idset *raw, size_t i, struct err *ret_err)
 {
+    ASSERT(i < raw->n);
     struct idrange all = raw->range[i];
     bool dense = all.step == 1;
     size_t end = i + 1;

@@ -22,6 +22,7 @@ static void pair_open(struct merge_sort *m, size_t low)
 void merge_begin(struct merge_sort *m, void *v, size_t n, size_t size,
                  int (*order)(const void *, const void *))
 {
+    ASSERT(size > 0 && order && (v || n == 0));
     *m = (struct merge_sort){.from = v, .v = v, .n = n, .size = size, .width = 1, .order = order};
     m->to = n > 1 ? xcalloc(n, size) : NULL;
     pair_open(m, 0);

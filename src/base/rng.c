@@ -26,6 +26,7 @@ uint64_t rng_below(struct rng *r, uint64_t n)
 
 int64_t rng_range(struct rng *r, int64_t min, int64_t max)
 {
+    ASSERT(min <= max);
     uint64_t width = (uint64_t)max - (uint64_t)min + 1;
     uint64_t off = width ? rng_below(r, width) : rng_next(r);
     return (int64_t)((uint64_t)min + off);

@@ -43,9 +43,9 @@ struct turns {
 
 /* Hands the open turn to the writer, if there is something in it and the writer is free. */
 void turns_close(struct turns *t);
-/* Timers of struct turns: the store is tried again; it has been away for longer than is waited. */
+/* Timers of struct turns, which is their ctx: the store is tried again … */
 void turns_retry_due(void *ctx);
-/* A timer's: the store is away for too long, and what waits for it is told so. */
+/* … it has been away for longer than is waited: who waits for it is refused. */
 void turns_grace_over(void *ctx);
 
 #endif

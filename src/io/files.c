@@ -60,6 +60,7 @@ bool file_error(struct err *ret_err, const char *what, const char *path)
 
 static bool fd_read(int fd, const char *path, size_t max, struct str *out, struct err *ret_err)
 {
+    ASSERT(fd >= 0 && max > 0);
     char piece[16384];
     size_t had = out->len;
     ssize_t n;

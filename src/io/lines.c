@@ -1,10 +1,13 @@
 #include "io/lines.h"
 
+#include "base/alloc.h"
+
 #include <errno.h>
 #include <string.h>
 
 bool file_line(FILE *f, size_t most, struct str *line, struct err *ret_err)
 {
+    ASSERT(most > 0);
     char piece[4096];
     size_t n = 0;
     int c;

@@ -117,6 +117,7 @@ static void line_write(struct log *l, const struct str *line, size_t missing)
 void log_write(struct log *l, enum log_severity s, const char *format, ...)
 {
     static const char *const word[] = {"error: ", "warning: ", "", "debug: "};
+    ASSERT((size_t)s < ARRAY_LEN(word));
     if ((int)s > l->most)
         return;
     struct str text = STR_INIT, line = STR_INIT;

@@ -8,6 +8,8 @@
 #include "model/fields.h"
 #include "model/limits.h"
 
+#include "base/alloc.h"
+
 const struct int_range range_any32 = {.min = INT32_MIN, .max = INT32_MAX};
 const struct int_range range_any64 = {.min = INT64_MIN, .max = INT64_MAX};
 const struct int_range range_nodes = {.max = LIMIT_NODES};
@@ -69,6 +71,7 @@ void range_say(const struct int_range *r, struct str *out)
 static bool out_of_range(const struct field *f, const struct int_range *r, bool is_signed,
                          uint64_t n, struct err *ret_err)
 {
+    ASSERT(r->min <= 0 || (uint64_t)r->min <= r->max);
     struct str allowed = STR_INIT;
     range_say(r, &allowed);
     if (is_signed)

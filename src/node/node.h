@@ -17,7 +17,7 @@ int relay_main(int argc, char **argv);
 /* `remudad join --state DIR [--name NODE] HOST[:PORT] TOKEN` and `remudad leave --state DIR`: the
  * network's part of the commands of these names. */
 int join_main(int argc, char **argv);
-int leave_main(int argc, char **argv); /* remudad leave: this host's nodes go; the exit status */
+int leave_main(int argc, char **argv); /* as join_main: the exit status */
 
 /* `remudad seal LISTEN_FD @NAME`: TLS between a command's socket and shepherds of other hosts
  * (seal.c); commands start it. */

@@ -168,6 +168,7 @@ double change_weight(const double *v, size_t n, size_t border, double still)
 
 static double like_at(const double *v, size_t n, size_t lag, double mean, double spread)
 {
+    ASSERT(lag < n && spread > 0);
     double sum = 0;
     for (size_t i = 0; i + lag < n; i++)
         sum += (v[i] - mean) * (v[i + lag] - mean);

@@ -26,6 +26,7 @@ static void part_add(struct chart_part *p, double v, size_t *count)
 void chart_parts(const struct curve *c, int64_t from_ms, int64_t to_ms, struct chart_part *part,
                  size_t n)
 {
+    ASSERT(n > 0);
     double span = to_ms > from_ms ? (double)(to_ms - from_ms) : 1;
     size_t *count = xcalloc(n, sizeof *count), before = 0;
     bool had = false;
@@ -267,6 +268,7 @@ static void head_write(const struct chart *c, int width, struct str *out)
 /* Those of a list have their figures in the same columns. */
 static void short_head_write(const struct chart *c, int width, struct str *out)
 {
+    ASSERT(width > 10);
     struct str name = STR_INIT;
     char mean[CHART_NUMBER_BYTES];
     str_addf(&name, "%s %s", c->name, c->value->word);
@@ -312,6 +314,7 @@ void chart_draw(const struct chart *c, const struct chart_style *style, struct s
 void chart_times_write(int64_t from_ms, int64_t to_ms, const struct chart_style *style,
                        struct str *out)
 {
+    ASSERT(from_ms <= to_ms);
     struct str from = STR_INIT, to = STR_INIT, middle = STR_INIT;
     int beside = beside_of(style), cells = style->width - beside - 1;
     int64_t span = to_ms - from_ms;

@@ -115,6 +115,7 @@ void chart_group_figures(const struct chart_group *t, int64_t from_ms, int64_t t
 void chart_group_parts(const struct chart_group *t, int64_t from_ms, int64_t to_ms,
                        struct chart_part *part, size_t n)
 {
+    ASSERT(n > 0 && t->of.n > 0);
     struct chart_part *one = xcalloc(n, sizeof *one);
     size_t *count = xcalloc(n, sizeof *count);
     memset(part, 0, n * sizeof *part);
@@ -143,6 +144,7 @@ static int up(const void *va, const void *vb)
 const struct curve *chart_group_lowest(const struct chart_group *t, int64_t from_ms, int64_t to_ms,
                                        double *ret_mean)
 {
+    ASSERT(t->of.n > 0);
     const struct curve *lowest = NULL;
     double *mean = xcalloc(t->of.n, sizeof *mean), most = 0;
     size_t n = 0;

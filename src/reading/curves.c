@@ -188,6 +188,7 @@ static double value_at(const struct joined_curve *j, int64_t ms, int64_t before_
 /* The next time of which one has a sample, and when that one had its last before; false: none. */
 static bool next_moment(struct joined_curve *j, size_t n, int64_t *ret_ms, int64_t *ret_before_ms)
 {
+    ASSERT(n > 0);
     int64_t ms = INT64_MAX, before = INT64_MAX;
     for (size_t i = 0; i < n; i++)
         if (j[i].next < j[i].c->at.n && j[i].c->at.v[j[i].next].at_ms < ms)

@@ -7,6 +7,8 @@
 #include "reading/look.h"
 #include "reading/say.h"
 
+#include "base/alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +62,7 @@ static int by_end(const void *a, const void *b)
 
 static void rank_measure(struct rank *r, int64_t from_ms, int64_t to_ms)
 {
+    ASSERT(r->c->at.n > 0 && from_ms <= to_ms);
     double sum = 0, own;
     for (size_t i = 0; i < r->c->at.n; i++)
         sum += r->c->at.v[i].v;

@@ -6,6 +6,8 @@
 #include "reading/look.h"
 #include "reading/say.h"
 
+#include "base/alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,6 +152,7 @@ static size_t parts_merge(const struct look *l, const struct signal *s,
                           const struct curve *const *curve, size_t ncurves,
                           struct phases_part *part, size_t n)
 {
+    ASSERT(n > 0);
     for (size_t i = 0; i + 1 < n;) {
         if (are_other(s, &part[i], &part[i + 1])) {
             i++;
@@ -169,6 +172,7 @@ static size_t parts_merge(const struct look *l, const struct signal *s,
 static void border_place(const struct signal *s, struct phases_part *a, struct phases_part *b,
                          size_t least)
 {
+    ASSERT(a->from < a->to && a->to == b->from && b->from < b->to);
     size_t from = a->to > a->from + least ? a->to - least : a->from + 1,
            to = b->from + least < b->to ? b->from + least : b->to - 1, best = a->to;
     double apart = a->middle > b->middle ? a->middle - b->middle : b->middle - a->middle, err = -1;
@@ -214,6 +218,7 @@ static void dips_begin(struct phases_part *before, struct phases_part *p)
 
 static void phases_set(struct look *l, const struct signal *s, struct phases_part *part, size_t n)
 {
+    ASSERT(n > 0 && n <= READING_PHASES);
     l->nphases = n;
     for (size_t i = 1; i < n; i++)
         dips_begin(&part[i - 1], &part[i]);

@@ -1,5 +1,6 @@
 #include "reading/reading.h"
 
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "model/job/alloc.h"
 #include "model/job/job_counts.h"
@@ -16,6 +17,7 @@ static const char *const words[] = {
 
 const char *finding_word(enum finding_kind kind)
 {
+    ASSERT((size_t)kind < ARRAY_LEN(words));
     return words[kind];
 }
 

@@ -1,5 +1,6 @@
 #include "reading/say.h"
 
+#include "base/alloc.h"
 #include "base/idset.h"
 #include "base/plain.h"
 
@@ -33,6 +34,7 @@ void say_span(int64_t ms, struct str *out)
 void say_times_like(const struct look *l, int64_t from_ms, int64_t to_ms, int64_t span_ms,
                     struct str *out)
 {
+    ASSERT(from_ms <= to_ms);
     const char *format = l->to_ms - l->from_ms > DAY_MS ? "%m-%dT%H:%M"
                          : span_ms < 600000             ? "%H:%M:%S"
                                                         : "%H:%M";
@@ -49,6 +51,7 @@ void say_times(const struct look *l, int64_t from_ms, int64_t to_ms, struct str 
 /* Those of one node, from number i on, which are marked. */
 static size_t node_gpus(const struct look *l, const bool *mark, size_t i, struct idset *set)
 {
+    ASSERT(i < l->gpu.n);
     size_t k = i, n = 0;
     for (; k < l->gpu.n && !strcmp(l->gpu.v[k].node, l->gpu.v[i].node); k++)
         if (mark[k] && l->gpu.v[k].number >= 0) {
@@ -60,6 +63,7 @@ static size_t node_gpus(const struct look *l, const bool *mark, size_t i, struct
 
 static size_t node_end(const struct look *l, size_t i)
 {
+    ASSERT(i < l->gpu.n);
     size_t k = i;
     while (k < l->gpu.n && !strcmp(l->gpu.v[k].node, l->gpu.v[i].node))
         k++;

@@ -22,7 +22,7 @@ struct order_hook;
 
 /* Empty, without nodes; it copies all that it is told. Freed with cluster_free (NULL is fine). */
 struct cluster *cluster_new(void);
-void cluster_free(struct cluster *cl); /* NULL is allowed; plans of it go before */
+void cluster_free(struct cluster *cl); /* NULL is allowed */
 /* Weights, flags, licences and planner parameters. */
 void cluster_set_policy(struct cluster *cl, const struct settings *s);
 /* A simulator's own order (order.h); copied. Stays until another is set. */

@@ -41,6 +41,7 @@ const struct dialect_variable *dialect_variable_at(size_t i)
 
 const struct dialect_variable *dialect_variable_named(struct span name, enum dialect of, bool array)
 {
+    ASSERT((size_t)of < ARRAY_LEN(variables[0].name));
     const struct dialect_variable *found = NULL;
     for (size_t i = 0; i < ARRAY_LEN(variables); i++) {
         const struct dialect_variable *v = &variables[i];
@@ -57,6 +58,7 @@ const struct dialect_variable *dialect_variable_named(struct span name, enum dia
 
 const char *dialect_variable_in(const struct dialect_variable *v, enum dialect d, bool torque)
 {
+    ASSERT((size_t)d < ARRAY_LEN(v->name));
     return d == DIALECT_PBS && torque && v->torque ? v->torque : v->name[d];
 }
 

@@ -95,16 +95,19 @@ static const struct {
 
 const char *script_prefix(enum dialect d)
 {
+    ASSERT((size_t)d < ARRAY_LEN(dialects));
     return dialects[d].prefix;
 }
 
 const char *script_command(enum dialect d)
 {
+    ASSERT((size_t)d < ARRAY_LEN(dialects));
     return dialects[d].command;
 }
 
 bool script_line_is_of(struct span line, enum dialect d, struct span *ret_rest)
 {
+    ASSERT((size_t)d < ARRAY_LEN(dialects));
     const char *prefix = dialects[d].prefix;
     while (d == DIALECT_PBS && line.len && script_is_blank(line.data[0]))
         line = (struct span){line.data + 1, line.len - 1};

@@ -314,6 +314,7 @@ bool script_parse(const char *text, size_t len, struct submit_options *comp, siz
                   size_t *ret_ncomp, bool ignore_pbs, const struct option_env *env, struct arena *a,
                   struct str *warnings, struct err *ret_err)
 {
+    ASSERT(max > 0 && max <= COMPONENTS_MAX);
     struct script_reader r = {
         .comp = comp, .max = max, .ncomp = 1, .env = env, .a = a, .warnings = warnings};
     struct span rest = {text, len}, line;

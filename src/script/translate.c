@@ -448,6 +448,7 @@ bool script_translate(const char *text, size_t len, enum dialect from, enum dial
                       const struct option_env *env, const char *name, struct arena *a,
                       struct translation *ret, struct err *ret_err)
 {
+    ASSERT(from <= DIALECT_PBS && to <= DIALECT_PBS);
     struct translating t = {.from = from, .l = {.dialect = from, .env = env, .a = a}};
     *ret = (struct translation){0};
     lint_read_alone(&t.l, text, len, 0, NULL);

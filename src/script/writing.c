@@ -188,6 +188,7 @@ enum writing_gpus writing_gpus_of(struct writing *w, const char **ret_type, int6
 bool writing_words(struct writing *w, const char *text, char sign, const char *allowed,
                    struct span *ret, size_t max, size_t *ret_n)
 {
+    ASSERT(max > 0);
     struct span rest = span_of(text), one;
     *ret_n = 0;
     (void)w;

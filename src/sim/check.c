@@ -172,6 +172,7 @@ static void table_check(struct check_count *c, const char *trace, const char *ta
 
 static void row_check(struct check_count *c, const struct trace *t, char *const cell[], size_t n)
 {
+    ASSERT(n > 9);
     struct replay_setup s;
     struct replay_result r;
     struct sim_metrics m;

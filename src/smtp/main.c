@@ -34,6 +34,7 @@ static int never(const char *why)
 static size_t data_read(char *buffer, size_t size, size_t n, void *ctx)
 {
     struct unsent *u = ctx;
+    ASSERT(u->at || u->left == 0);
     size_t part = size * n < u->left ? size * n : u->left;
     memcpy(buffer, u->at, part);
     u->at += part;

@@ -1,5 +1,6 @@
 #include "wire/frame.h"
 
+#include "base/alloc.h"
 #include "model/limits.h"
 #include "wire/frame_out.h"
 #include "wire/record.h"
@@ -56,6 +57,7 @@ size_t frame_begin(struct str *out, const char *type, uint64_t call)
 
 void frame_end(struct str *out, size_t at, size_t raw_len)
 {
+    ASSERT(out->len >= at + FRAME_HEADER_BYTES);
     size_t lens[2] = {out->len - at - FRAME_HEADER_BYTES, raw_len};
     for (size_t i = 0; i < FRAME_HEADER_BYTES; i++)
         out->data[at + i] = (char)(unsigned char)(lens[i / 4] >> (24 - 8 * (i % 4)));
@@ -121,6 +123,7 @@ static bool envelope_member(void *ctx, struct span key)
 
 static size_t text_max(enum message_kind kind)
 {
+    ASSERT(kind < MESSAGE_COUNT);
     enum who who = message_table[kind].who;
     if (who == WHO_CONTROLLER || who == WHO_STREAM)
         return SIZE_MAX;

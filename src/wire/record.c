@@ -56,6 +56,7 @@ static void add_hex(struct str *out, const char *prefix, unsigned char c)
  * same, terminals nothing that moves them. */
 static bool quote_for_people(struct str *out, const char *text, size_t len)
 {
+    ASSERT(len > 0 && len < 5);
     char one[5] = "";
     memcpy(one, text, len);
     if (text_is_plain(one))
@@ -418,6 +419,7 @@ static bool name_is(const char *name, struct span key)
 /* Index of the field, from *at round to before it; -1 if unknown. */
 static ptrdiff_t find_from(const struct fields *t, struct span key, size_t at)
 {
+    ASSERT(at <= t->n);
     for (size_t i = at; i < t->n; i++)
         if (name_is(t->field[i].name, key))
             return (ptrdiff_t)i;

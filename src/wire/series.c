@@ -164,6 +164,7 @@ void series_grow_encode(const struct series_grow *g, size_t from, bool whole, st
 
 static void text_get(struct series_in *in, char *to, size_t size)
 {
+    ASSERT(size > 0);
     uint64_t len = series_get_u64(in);
     if (in->bad || len >= size || len > (size_t)(in->end - in->at) || memchr(in->at, 0, len)) {
         in->bad = true;

@@ -206,6 +206,7 @@ static void gaps_put(struct str *out, const int64_t *v, size_t n)
 
 static void codes_put(struct str *out, const uint64_t *u, size_t n, unsigned k)
 {
+    ASSERT(k < 64);
     struct bits_out b = {.out = out};
     for (size_t i = 0; i < n; i++)
         code_put(&b, u[i], k);

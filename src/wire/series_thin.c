@@ -102,6 +102,7 @@ static bool is_figure(int64_t v)
 
 static void sample_add(struct series_thin *t, const struct series_block *b, size_t i)
 {
+    ASSERT(i < b->head.n);
     for (size_t k = 0; k < b->ncols; k++) {
         int64_t v = b->col[k].v[i];
         if (!is_figure(v))

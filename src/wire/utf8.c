@@ -1,5 +1,7 @@
 #include "wire/utf8.h"
 
+#include "base/alloc.h"
+
 static int is_tail(unsigned char c)
 {
     return (c & 0xc0) == 0x80;
@@ -33,6 +35,7 @@ size_t utf8_take(const void *data, size_t len)
 
 uint32_t utf8_char(const char *data, size_t len)
 {
+    ASSERT(len >= 1 && len <= 4);
     const unsigned char *p = (const unsigned char *)data;
     uint32_t c = len == 1 ? p[0] : p[0] & (0x7fu >> len);
     for (size_t i = 1; i < len; i++)

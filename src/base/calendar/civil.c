@@ -2,6 +2,7 @@
  * that the leap day is the last day, and 400 years are one era of equal length. */
 #include "base/calendar/civil.h"
 
+#include "base/alloc.h"
 #include "base/duration.h"
 
 #include <string.h>
@@ -12,6 +13,7 @@
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
+    ASSERT(b > 0);
     return a / b - (a % b < 0);
 }
 
@@ -66,6 +68,7 @@ const struct civil_zone civil_utc = {utc_to_sec, utc_from_sec};
 
 static void padded_add(struct str *out, int64_t n, int width, char pad)
 {
+    ASSERT(width >= 0 && width <= 20);
     char digits[20];
     int at = (int)sizeof digits;
     if (n < 0) {
@@ -143,6 +146,7 @@ static void relative_add(const struct civil *c, const struct civil *now, struct 
 
 static int day_of_year(const struct civil *c)
 {
+    ASSERT(c->month >= 1 && c->month <= 12);
     struct civil first = {.year = c->year, .month = 1, .day = 1};
     return (int)(day_number(c) - civil_to_sec(&first) / DAY_SEC) + 1;
 }

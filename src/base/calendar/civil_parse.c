@@ -14,6 +14,7 @@
 
 static int days_in_month(int year, int month)
 {
+    ASSERT(month >= 1 && month <= 12);
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     return days[month - 1] + (leap && month == 2);
@@ -69,6 +70,7 @@ static size_t digits_count(const char *at)
 /* Takes `count` digits, which are there. */
 static int digits_take(struct civil_reading *r, size_t count)
 {
+    ASSERT(digits_count(r->at) >= count);
     int n = 0;
     while (count--)
         n = n * 10 + (*r->at++ - '0');
@@ -185,6 +187,7 @@ static bool date_joint_take(struct civil_reading *r)
 
 static int century(int two_digits)
 {
+    ASSERT(two_digits >= 0 && two_digits < 100);
     return 2000 + two_digits;
 }
 

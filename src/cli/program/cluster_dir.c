@@ -1,5 +1,6 @@
 #include "cli/program/cluster_dir.h"
 
+#include "base/alloc.h"
 #include "base/str.h"
 #include "io/build.h"
 #include "model/stored.h"
@@ -113,6 +114,7 @@ struct client *cluster_reach(const char *state_dir, struct err *ret_err)
 bool cluster_ask(struct client *c, enum message_kind kind, const void *body, enum message_kind want,
                  struct arena *a, struct message *ret, struct err *ret_err)
 {
+    ASSERT(kind < MESSAGE_COUNT && want < MESSAGE_COUNT);
     if (!client_call(c, kind, body, 0, a, ret, ret_err))
         return false;
     const struct msg_done *done = ret->body;

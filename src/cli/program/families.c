@@ -18,12 +18,14 @@ static const struct {
 
 const char *command_family_name(enum command_family f)
 {
+    ASSERT((size_t)f < COMMAND_FAMILIES);
     static const char *const words[COMMAND_FAMILIES] = {"", "slurm", "lsf", "pbs"};
     return words[f];
 }
 
 const char *command_link_at(enum command_family f, size_t i)
 {
+    ASSERT((size_t)f < COMMAND_FAMILIES);
     for (size_t k = 0; k < ARRAY_LEN(names); k++)
         if (names[k].family == f && i-- == 0)
             return names[k].name;

@@ -1,5 +1,6 @@
 #include "cli/program/window.h"
 
+#include "base/alloc.h"
 #include "base/str.h"
 
 #include <langinfo.h>
@@ -9,6 +10,7 @@
 
 static int bounded(int n, int least, int most)
 {
+    ASSERT(least <= most);
     return n < least ? least : n > most ? most : n;
 }
 

@@ -3,6 +3,8 @@
 #include "cli/record/acct_cells.h"
 #include "model/job/job_counts.h"
 
+#include "base/alloc.h"
+
 static int64_t clip(int64_t us, int64_t low, int64_t high)
 {
     if (!us)
@@ -67,6 +69,7 @@ bool acct_step_is_of(const struct step *step, const struct job *j)
 
 enum job_state acct_state(const struct acct_row *row)
 {
+    ASSERT(row->step || row->job);
     if (row->step)
         return (enum job_state)row->step->state;
     bool ending = row->job->state == JOB_COMPLETING;

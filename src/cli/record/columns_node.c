@@ -281,6 +281,7 @@ CELL(size)
 
 static void state_add(const struct sinfo_row *r, enum node_word form, struct str *out)
 {
+    ASSERT(form <= NODE_WORD_COMPACT);
     if (r->node)
         node_state_word(r->node, form, out);
     else
@@ -413,6 +414,7 @@ const struct column_table node_columns = {columns, ARRAY_LEN(columns), "node", N
 
 enum merge node_column_merge(const struct column *c)
 {
+    ASSERT(c >= columns && c < columns + ARRAY_LEN(merges));
     return merges[c - columns];
 }
 

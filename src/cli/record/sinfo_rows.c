@@ -201,6 +201,7 @@ static const struct column *column_of(char letter)
 
 static size_t order_read(const char *sort, struct order_key *key, size_t max, char *ret_bad)
 {
+    ASSERT(max > 0);
     struct order_key next = {0};
     size_t n = 0;
     for (const char *at = sort; *at; at++) {

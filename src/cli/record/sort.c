@@ -155,6 +155,7 @@ static int entry_compare(const void *pa, const void *pb, void *ctx)
 
 static void records_sort(struct compare *how, const void **record, size_t n)
 {
+    ASSERT(how->sort && (record || n == 0));
     struct sort_entry *entries = xcalloc(n, sizeof *entries);
     for (size_t i = 0; i < n; i++)
         entries[i] = (struct sort_entry){record[i], i};

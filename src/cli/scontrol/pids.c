@@ -10,6 +10,8 @@
 #include "cli/table/columns.h"
 #include "model/job/job.h"
 
+#include "base/alloc.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,6 +179,7 @@ void scontrol_listpids(struct scontrol *s, int n, char **word)
 
 static bool first_of(const struct pids_processes *all, size_t at, bool steps)
 {
+    ASSERT(at < all->p.n);
     const struct process *p = &all->p.v[at];
     for (size_t i = 0; i < at; i++)
         if (text_is(all->p.v[i].job, p->job) && (!steps || text_is(all->p.v[i].step, p->step)))

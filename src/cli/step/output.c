@@ -98,6 +98,7 @@ static void sink_flush(struct sink *s)
 
 static void sink_put(struct sink *s, const char *data, size_t len)
 {
+    ASSERT(s->sent <= s->queue.len);
     size_t done = s->queue.len == s->sent ? sink_write(s, data, len) : 0;
     if (done < len)
         str_addn(&s->queue, data + done, len - done);
@@ -117,6 +118,7 @@ static void label_put(const struct step_output *o, struct sink *s, int32_t task)
 static void line_put(const struct step_output *o, struct sink *s, int32_t task, const char *data,
                      size_t len)
 {
+    ASSERT(s->line && task >= 0 && task < o->ntasks);
     struct str *begun = &s->line[task];
     label_put(o, s, task);
     if (begun->len)
@@ -128,6 +130,7 @@ static void line_put(const struct step_output *o, struct sink *s, int32_t task, 
 static void lines_put(const struct step_output *o, struct sink *s, int32_t task, const char *data,
                       size_t len, bool end)
 {
+    ASSERT(s->line && task >= 0 && task < o->ntasks);
     struct str *begun = &s->line[task];
     while (len > 0) {
         const char *newline = memchr(data, '\n', len);

@@ -201,6 +201,7 @@ static void epilog_run(const struct launch *l)
  * one's. */
 static size_t streams_of(const struct launch *l, size_t i)
 {
+    ASSERT(l->step && i < l->run.nsteps);
     size_t comp = l->comp_of ? l->comp_of[i] : i;
     return comp > 0 && !l->step[i].output ? 0 : comp;
 }
@@ -221,6 +222,7 @@ static struct srun_streams *streams_again(struct launch *l, size_t i)
  * are told. */
 static bool streams_settle(struct launch *l, size_t i, const struct step *step)
 {
+    ASSERT(i < l->run.nsteps);
     struct srun_streams *s = &l->streams[streams_of(l, i)];
     for (size_t k = 0; k < i; k++)
         if (streams_of(l, k) == streams_of(l, i)) {

@@ -4,6 +4,8 @@
 #include "cli/step/srun_parts.h"
 #include "cli/submit/script.h"
 
+#include "base/alloc.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,6 +24,7 @@ static void lines_join(char *text, size_t len)
 
 bool srun_multi_prog_read(struct launch *l, size_t i, const char *path, struct err *e)
 {
+    ASSERT(i < l->run.nsteps);
     struct blob *ret = &l->step[i].tasks.multi_prog;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -91,6 +94,7 @@ static bool line_check(struct multi_checking *k, struct span line, struct arena 
 
 bool srun_multi_prog_check(const struct launch *l, size_t i, int32_t ntasks, struct err *e)
 {
+    ASSERT(i < l->run.nsteps);
     const struct blob *text = &l->step[i].tasks.multi_prog;
     struct span rest = {text->data, text->len}, line;
     int from = 0, to = 0;

@@ -46,6 +46,7 @@ static const char *base_name(const char *path)
 
 static bool program_take(struct launch *l, size_t i, struct step_ask *s, struct err *e)
 {
+    ASSERT(i < l->line.ncomp);
     struct submit_options *o = &l->line.comp[i];
     int from, to;
     if (!srun_program_words(l, i, &from, &to)) {
@@ -74,6 +75,7 @@ static const char *of_submission(const struct launch *l, const struct submit_opt
 
 static bool env_take(struct launch *l, size_t i, struct err *e)
 {
+    ASSERT(i < l->line.ncomp);
     const struct submit_options *o = &l->line.comp[i];
     struct str env = STR_INIT;
     const char *extra[4 + SUBMIT_ENV_OPTIONS + 1] = {
@@ -99,6 +101,7 @@ static bool env_take(struct launch *l, size_t i, struct err *e)
 
 static void step_take(struct launch *l, size_t i)
 {
+    ASSERT(i < l->line.ncomp && i < l->run.nsteps);
     struct submit_options *o = &l->line.comp[i];
     struct step_ask *s = &l->step[i];
     struct msg_stream_tasks *t = &s->tasks;
@@ -178,6 +181,7 @@ static bool arbitrary_job(struct job_request *r, const struct hostlist *names, s
 /* -m arbitrary, or SLURM_HOSTFILE where nothing else says how: a node for each task. */
 static bool arbitrary_take(struct launch *l, size_t i, struct job_spec *step, struct err *e)
 {
+    ASSERT(i < l->line.ncomp);
     struct submit_options *o = &l->line.comp[i];
     struct job_request *r = &step->req;
     const char *file = getenv("SLURM_HOSTFILE"), *names = r->nodelist;

@@ -439,6 +439,7 @@ static void dead_remove(struct stream_hub *h)
 
 void hub_serve(struct stream_hub *h, const struct pollfd *v, size_t n)
 {
+    ASSERT(n >= 2);
     size_t peers = n - 2;
     for (size_t i = 0; i < peers && i < h->peer.n; i++) {
         struct stream_peer *p = h->peer.v[i];

@@ -41,9 +41,9 @@ const char *hub_address(const struct stream_hub *h);
 /* A new secret of HUB_KEY_CHARS characters, in the arena. */
 const char *hub_key_new(struct arena *a);
 
-/* Descriptors to wait for, appended to v (room for hub_count()); then hub_serve with the same
+size_t hub_count(const struct stream_hub *h); /* of its descriptors, now */
+/* Fills v, which has room for hub_count(), and returns how many; then hub_serve with the same
  * entries after poll. While paused no message is read. */
-size_t hub_count(const struct stream_hub *h);
 size_t hub_wait_for(struct stream_hub *h, struct pollfd *v, bool paused);
 /* Reads, writes, takes in who came; n as hub_wait_for returned it, which peers that came since
  * are not in. */

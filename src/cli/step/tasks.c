@@ -148,6 +148,7 @@ void tasks_lost(struct step_tasks *t, const char *node)
 
 int32_t tasks_count(const struct step_tasks *t, enum task_at at)
 {
+    ASSERT((size_t)at < ARRAY_LEN(t->count));
     return t->count[at];
 }
 
@@ -164,6 +165,7 @@ bool tasks_any_bad(const struct step_tasks *t)
 bool tasks_describe(const struct step_tasks *t, enum task_at at, struct str *out)
 {
     static const char *const words[] = {"starting", "running", "exited"};
+    ASSERT((size_t)at < ARRAY_LEN(words));
     struct idset set = IDSET_INIT;
     for (int32_t i = 0; i < t->n; i++)
         if (t->task[i].at == at)

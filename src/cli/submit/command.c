@@ -125,6 +125,7 @@ int submit_fail(const struct submit_command *c, const struct err *e)
 static bool words_parse(struct submit_command *c, size_t i, struct submit_options *o, int end,
                         int *ret_rest, struct err *e)
 {
+    ASSERT(i < COMPONENTS_MAX && end >= c->words[i].from - 1);
     int from = c->words[i].from - 1, rest;
     bool ok = options_parse_argv(o, c->command, end - from, c->argv + from, FROM_COMMAND_LINE,
                                  &c->env, c->a, &rest, e);
@@ -253,6 +254,7 @@ static bool nodefile_read(struct submit_command *c, struct submit_options *o, st
 
 bool submit_component(struct submit_command *c, size_t i, struct str *warnings, struct err *e)
 {
+    ASSERT(i < COMPONENTS_MAX);
     struct submit_options *o = &c->comp[i];
     int rest;
     if (!options_parse_env(o, c->command, env_get, &c->env, c->a, e))

@@ -14,6 +14,7 @@
 const char *submit_read_fd(int fd, size_t max, struct arena *a, size_t *ret_len,
                            struct err *ret_err)
 {
+    ASSERT(fd >= 0 && max > 0);
     struct stat st;
     bool sized =
         fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= 0 && (size_t)st.st_size <= max;

@@ -265,6 +265,7 @@ static size_t width_of(const char *text, size_t len)
 /* Bytes of the first `width` characters. */
 static size_t bytes_of(const char *text, size_t len, size_t width)
 {
+    ASSERT(text || len == 0);
     size_t i = 0;
     for (; i < len; i++)
         if (((unsigned char)text[i] & 0xc0) != 0x80 && width-- == 0)

@@ -16,7 +16,7 @@ struct tls_context;
  * to find out. */
 typedef void (*host_came)(struct controller *c, int fd, struct tls_context *tls);
 
-/* `came` is called for each host that may join */
+/* Listens nowhere yet; `came` is called from the loop. */
 struct hosts *hosts_new(struct controller *c, host_came came);
 void hosts_free(struct hosts *h); /* NULL is fine */
 /* Opens the port; nothing if it is open. The error says what stands in the way. */

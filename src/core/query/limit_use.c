@@ -84,6 +84,7 @@ static struct use_reading *use_reading_new(void)
 enum refusal query_limit_use(const struct core *c, const struct peer *peer, const struct view *v,
                              struct query_at *at, size_t most)
 {
+    ASSERT(most > 0);
     struct limit_subject who;
     if (!at->kept) {
         at->kept = use_reading_new();

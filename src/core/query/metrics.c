@@ -8,6 +8,8 @@
 #include "core/query/metrics.h"
 #include "core/record/accounts/private.h"
 
+#include "base/alloc.h"
+
 #include <stdlib.h>
 
 struct metrics *metrics_new(const struct metrics_asked *asked)
@@ -159,6 +161,7 @@ static bool stage_go(struct metrics *m, const struct core *c, int64_t now_us, si
 
 bool metrics_part(struct metrics *m, const struct core *c, int64_t now_us, size_t most)
 {
+    ASSERT(most > 0 && m->stage <= STAGE_DONE);
     while (m->stage != STAGE_DONE && most)
         if (!stage_go(m, c, now_us, &most)) {
             m->stage++;

@@ -1,6 +1,8 @@
 /* Sums of jobs and nodes: of the cluster, and of each user, account and partition. */
 #include "core/query/metrics.h"
 
+#include "base/alloc.h"
+
 #include <stddef.h>
 
 const struct peer *metrics_reader(const struct metrics *m)
@@ -11,6 +13,7 @@ const struct peer *metrics_reader(const struct metrics *m)
 
 static void *sums_of(struct metrics *m, struct map_str *of, const char *name, size_t size)
 {
+    ASSERT(size > 0);
     const char *key;
     void **slot = map_str_slot(of, name, true, &key);
     if (!*slot)

@@ -2,6 +2,8 @@
 #include "base/plain.h"
 #include "core/query/metrics.h"
 
+#include "base/alloc.h"
+
 const struct metric_row row_metrics[ROW_METRIC_COUNT] = {
 #define X(code, name, counter, help) [ROW_##code] = {name, counter, help},
     ROW_METRICS(X)
@@ -116,6 +118,7 @@ struct str *row_begin(struct metrics *m, enum row_metric code, const struct str 
 
 void row_i64(struct metrics *m, enum row_metric code, const struct str *labels, int64_t value)
 {
+    ASSERT(code < ROW_METRIC_COUNT);
     struct str *out = row_begin(m, code, labels);
     str_add_i64(out, value);
     str_addc(out, '\n');
@@ -123,6 +126,7 @@ void row_i64(struct metrics *m, enum row_metric code, const struct str *labels, 
 
 void row_seconds(struct metrics *m, enum row_metric code, const struct str *labels, int64_t us)
 {
+    ASSERT(code < ROW_METRIC_COUNT);
     struct str *out = row_begin(m, code, labels);
     seconds_add(out, us);
     str_addc(out, '\n');

@@ -107,6 +107,7 @@ static bool shares_gather(const struct core *c, const struct msg_query *q, const
 enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct peer *peer,
                           const struct view *v, struct query_at *at, size_t most)
 {
+    ASSERT(most > 0);
     size_t looks = most;
     if (!at->kept) {
         at->kept = xcalloc(1, sizeof(struct share_reading));
@@ -155,6 +156,7 @@ static void fair_row(void *ctx, const void *record)
 enum refusal query_fair_shares(const struct core *c, const struct peer *peer, int64_t now_us,
                                const struct view *v, struct query_at *at, size_t most)
 {
+    ASSERT(most > 0);
     struct fair_view f = {c, peer, v};
     struct view through = {fair_row, &f};
     if (!at->kept && accounts_in_use(c)) {

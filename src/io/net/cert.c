@@ -194,6 +194,7 @@ int64_t cert_until(const char *cert, struct err *ret_err)
 
 static void hex_write(const unsigned char *data, size_t len, char *ret)
 {
+    ASSERT(data || len == 0);
     static const char digits[] = "0123456789abcdef";
     for (size_t i = 0; i < len; i++) {
         ret[2 * i] = digits[data[i] >> 4];

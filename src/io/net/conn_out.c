@@ -1,5 +1,7 @@
 #include "io/net/conn_inside.h"
 
+#include "base/alloc.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,6 +12,7 @@
 
 static void out_taken(struct conn *c, size_t n)
 {
+    ASSERT(c->out_sent + n <= c->out.len);
     c->out_sent += n;
     c->bytes_out += n;
     if (c->out_sent < c->out.len)

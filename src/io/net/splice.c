@@ -1,7 +1,10 @@
 #include "io/net/splice.h"
 
+#include "base/alloc.h"
+
 static enum splice_end end_of(const struct splice *s, const struct conn *c)
 {
+    ASSERT(c && (c == s->end[SPLICE_NEAR] || c == s->end[SPLICE_FAR]));
     return c == s->end[SPLICE_NEAR] ? SPLICE_NEAR : SPLICE_FAR;
 }
 

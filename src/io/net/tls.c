@@ -388,6 +388,7 @@ const char *tls_unsent(const struct tls *t, size_t *ret_len)
 
 void tls_sent(struct tls *t, size_t len)
 {
+    ASSERT(t->sent + len <= t->out.len);
     t->sent += len;
     if (t->sent < t->out.len)
         return;

@@ -157,6 +157,7 @@ int64_t env_gpu_numbers(const struct env_maker *m, const struct alloc_node *node
  * twice. */
 void env_put_visible_devices(struct env_maker *m, const char *numbers, int64_t n)
 {
+    ASSERT(numbers && n >= 0);
     struct str relative = STR_INIT, names = STR_INIT;
     struct span rest = span_of(numbers), number;
     for (int64_t i = 0; i < n; i++)
@@ -419,6 +420,7 @@ void job_env_leader(const struct job_env *e, struct str *out)
 
 static void component_put(const struct job_env *e, size_t i, struct str *out)
 {
+    ASSERT(e->job && e->alloc);
     struct str plain = STR_INIT;
     struct env_maker m = env_maker_of(e, &plain);
     put_allocation(&m);

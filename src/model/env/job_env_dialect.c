@@ -2,6 +2,7 @@
  */
 #include "model/env/env_maker.h"
 
+#include "base/alloc.h"
 #include "base/idset.h"
 #include "model/job/array.h"
 #include "model/job/pattern.h"
@@ -56,6 +57,7 @@ static size_t parts_of(const struct job_env *e)
 
 static struct job_env_part part_at(const struct job_env *e, size_t i)
 {
+    ASSERT(i < (e->nparts ? e->nparts : 1));
     return e->nparts ? e->part[i] : (struct job_env_part){e->job, *e->alloc};
 }
 

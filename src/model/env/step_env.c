@@ -211,6 +211,7 @@ static void put_names(struct env_maker *m, const char *name, const char *other,
 void step_env_whole(const struct job *const *jobs, const struct step *steps, size_t n,
                     struct arena *a, struct str *out)
 {
+    ASSERT(n > 0);
     static const struct alloc nothing;
     struct job_env leader = {.job = jobs[0], .alloc = &nothing, .node = ""};
     struct env_maker m = env_maker_of(&leader, out);

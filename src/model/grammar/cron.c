@@ -203,6 +203,7 @@ bool cron_parse(const char *text, struct cron *ret, size_t *ret_used, struct err
 /* Minutes of local time since 1970, rounded down. */
 static int64_t floor_div(int64_t n, int64_t by)
 {
+    ASSERT(by > 0);
     return n / by - (n % by < 0);
 }
 
@@ -260,6 +261,7 @@ struct spell {
 
 static struct spell spell_at(const struct zone *z, size_t i)
 {
+    ASSERT(z->n == 0 || i < z->n);
     struct spell s = {.from_sec = INT64_MIN / 4, .to_sec = INT64_MAX / 4, .first = i == 0};
     if (z->n == 0)
         return s;

@@ -62,6 +62,7 @@ static bool name_ok(const char *name, const char *marks)
 /* The parts of "kind:type:count" between colons; more than `max` are an error. */
 static bool parts_split(char *text, size_t max, char **ret_part, size_t *ret_n, struct err *ret_err)
 {
+    ASSERT(max > 0);
     *ret_n = 0;
     for (char *at = text; at;) {
         if (*ret_n == max)

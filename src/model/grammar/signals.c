@@ -46,6 +46,7 @@ const char *signal_name(int signo)
 
 uint64_t signal_word_pack(enum signal_word word, uint64_t job_id)
 {
+    ASSERT(word <= SIGNAL_ENDS);
     return WORD_MAGIC << 48 | (uint64_t)word << WORD_SHIFT | (job_id & JOB_MASK);
 }
 

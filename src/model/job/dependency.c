@@ -1,5 +1,6 @@
 #include "model/job/dependency.h"
 
+#include "base/alloc.h"
 #include "base/duration.h"
 #include "base/vec.h"
 #include "model/job/job.h"
@@ -346,6 +347,7 @@ static bool term_parse(struct dependency_parser *p, uint32_t *ret_at, unsigned d
 
 static bool group_parse(struct dependency_parser *p, uint32_t at, unsigned depth)
 {
+    ASSERT(at < p->node.n);
     uint32_t term, last = 0;
     while (term_parse(p, &term, depth)) {
         if (last)
@@ -397,6 +399,7 @@ static char operator_of(const struct dependency_node *n, bool negated)
 
 static bool emit(struct dependency_parser *p, uint32_t at, bool negated, char parent)
 {
+    ASSERT(at < p->node.n);
     const struct dependency_node *n = &p->node.v[at];
     negated ^= n->negated;
     while (n->group && n->members == 1) {

@@ -36,6 +36,7 @@ bool dep_pairs(const struct dependency *d)
 
 enum dep_kind dep_after_of(enum dep_kind before)
 {
+    ASSERT(dep_is_before(before));
     return before == DEP_BEFORE      ? DEP_AFTER
            : before == DEP_BEFOREANY ? DEP_AFTERANY
            : before == DEP_BEFOREOK  ? DEP_AFTEROK

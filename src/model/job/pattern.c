@@ -1,5 +1,6 @@
 #include "model/job/pattern.h"
 
+#include "base/alloc.h"
 #include "model/job/job.h"
 
 #include <string.h>
@@ -8,6 +9,7 @@
 
 static void number_add(struct str *out, uint64_t n, int width)
 {
+    ASSERT(width >= 0);
     str_addf(out, "%0*llu", width, (unsigned long long)n);
 }
 

@@ -36,6 +36,7 @@ const struct flag_word account_flag_words[ACCOUNT_FLAG_COUNT] = {
 
 static bool flag_word_find(const struct flag_word *words, size_t n, struct span word, uint32_t *ret)
 {
+    ASSERT(n <= 32);
     for (size_t i = 0; i < n; i++)
         if (span_is_nocase(word, words[i].word)) {
             *ret |= UINT32_C(1) << i;
@@ -47,6 +48,7 @@ static bool flag_word_find(const struct flag_word *words, size_t n, struct span 
 bool flag_words_parse(const struct flag_word *words, size_t n, const char *text, uint32_t *ret,
                       struct err *ret_err)
 {
+    ASSERT(n > 0 && n <= 32);
     struct span rest = span_of(text), word;
     uint32_t bits = 0;
     while (span_next(&rest, ',', &word)) {

@@ -1,5 +1,7 @@
 #include "model/record/gpu_use.h"
 
+#include "base/alloc.h"
+
 #include <string.h>
 
 #define INDEX_MAX 1023
@@ -27,6 +29,7 @@ void gpu_use_format(const struct gpu_use *u, struct str *out)
 
 static bool number_read(struct span *entry, int64_t max, int64_t *ret)
 {
+    ASSERT(max >= 0);
     struct span piece;
     char text[16];
     if (!span_next(entry, ':', &piece) || piece.len == 0 || piece.len >= sizeof text)
@@ -52,6 +55,7 @@ static bool entry_read(struct span entry, struct gpu_use *ret)
 
 size_t gpu_use_read(const char *text, struct gpu_use *ret, size_t max)
 {
+    ASSERT(max > 0);
     struct span rest = span_of(text), entry;
     size_t n = 0;
     while (text && n < max && span_next(&rest, ';', &entry))

@@ -29,6 +29,7 @@ static enum base_word base_of(const struct node *n)
 static void control_word(const struct node *n, enum base_word base, struct str *out)
 {
     static const char *const words[] = {"UNKNOWN", "IDLE", "MIXED", "ALLOCATED", "DOWN", "FUTURE"};
+    ASSERT((size_t)base < ARRAY_LEN(words));
     str_add(out, words[base]);
     if (n->jobs_cleaning)
         str_add(out, "+COMPLETING");
@@ -79,6 +80,7 @@ static struct word_pair listing_word(const struct node *n, enum base_word base)
 
 void node_state_word(const struct node *n, enum node_word form, struct str *out)
 {
+    ASSERT(form <= NODE_WORD_COMPACT);
     enum base_word base = base_of(n);
     if (form == NODE_WORD_CONTROL) {
         control_word(n, base, out);

@@ -84,6 +84,7 @@ static bool row_has(const struct resource_limit_row *row, const char *asked, siz
 bool resource_limit_find(const char *word, enum limit_owner owner, size_t least,
                          enum resource_limit *ret)
 {
+    ASSERT((unsigned)owner < 32);
     for (int pass = 0; pass < 2; pass++) /* whole words first */
         for (int i = 0; i < RESOURCE_LIMIT_COUNT; i++)
             if ((resource_limit_table[i].owners >> owner & 1u) &&
@@ -118,6 +119,7 @@ int tres_compare(const char *a, const char *b)
 static bool value_parse(enum resource_limit what, const char *tres, const char *text, int64_t *ret,
                         struct err *ret_err)
 {
+    ASSERT(what < RESOURCE_LIMIT_COUNT);
     const struct resource_limit_row *row = &resource_limit_table[what];
     if (text_is(text, "-1")) {
         *ret = -1;
@@ -152,6 +154,7 @@ static bool minutes_parse(const char *word, const char *text, int64_t *ret, stru
 
 bool resource_limit_takes_hours(enum resource_limit what)
 {
+    ASSERT(what < RESOURCE_LIMIT_COUNT);
     return resource_limit_table[what].counts == COUNTS_RUNNING;
 }
 
@@ -223,6 +226,7 @@ static bool count_take(enum resource_limit what, struct span piece, struct arena
 bool limits_parse(enum resource_limit what, const char *text, tres_known known, void *ctx,
                   struct arena *a, struct record_list *ret, struct err *ret_err)
 {
+    ASSERT(what < RESOURCE_LIMIT_COUNT);
     const struct resource_limit_row *row = &resource_limit_table[what];
     limit_vec v = {0};
     bool ok = true;

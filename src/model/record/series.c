@@ -1,5 +1,6 @@
 #include "model/record/series.h"
 
+#include "base/alloc.h"
 #include "base/duration.h"
 #include "base/list.h"
 
@@ -32,6 +33,7 @@ const struct series_value *series_value_named(struct span word)
 
 size_t series_points_read(struct span text, struct series_point *ret, size_t max)
 {
+    ASSERT(max > 0);
     struct span one;
     size_t n = 0;
     while (n < max && span_next(&text, ' ', &one)) {

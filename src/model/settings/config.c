@@ -29,6 +29,7 @@ typedef VEC(struct word) word_vec;
 
 void config_warn(struct parser *p, enum config_weight weight, const char *format, ...)
 {
+    ASSERT(p->at.file);
     struct str text = STR_INIT;
     va_list args;
     va_start(args, format);

@@ -41,6 +41,7 @@ static bool enum_set(const struct enum_names *names, const char *allowed, const 
 
 static bool number(const char *value, int64_t min, int64_t max, int32_t *ret, struct err *ret_err)
 {
+    ASSERT(min <= max && min >= INT32_MIN && max <= INT32_MAX);
     int64_t n;
     if (!text_to_i64(value, min, max, &n))
         return err_set(ret_err, ERR_INVALID,

@@ -89,6 +89,7 @@ static bool node_complete(struct parser *p, struct node_draft *d, struct err *re
 static bool beside_parse(const char *key, const char *text, size_t n, struct hostlist *ret,
                          struct err *ret_err)
 {
+    ASSERT(n > 0);
     if (text && !hostlist_parse(ret, text, ret_err))
         return err_prefix(ret_err, "%s", key);
     if (!text || ret->n == n || ret->n == 1)
@@ -100,6 +101,7 @@ static bool beside_parse(const char *key, const char *text, size_t n, struct hos
 
 static const char *beside(struct parser *p, const struct hostlist *list, size_t i)
 {
+    ASSERT(list->n <= 1 || i < list->n);
     return list->n ? arena_strdup(p->a, list->name[list->n == 1 ? 0 : i]) : NULL;
 }
 

@@ -154,6 +154,7 @@ static bool number_parse(const struct setting *k, const char *text, int64_t max,
     bool ranged = k->allowed.min || k->allowed.max;
     int64_t min = ranged ? k->allowed.min : 0;
     max = ranged ? k->allowed.max : max;
+    ASSERT(min <= max);
     return text_to_i64(text, min, max, ret) ||
            err_set(ret_err, ERR_INVALID, "a number from %lld to %lld is expected, not \"%.60s\"",
                    (long long)min, (long long)max, text);

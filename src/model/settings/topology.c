@@ -1,5 +1,6 @@
 #include "model/settings/topology.h"
 
+#include "base/alloc.h"
 #include "base/hostlist.h"
 #include "base/map.h"
 #include "base/str.h"
@@ -22,6 +23,7 @@ const struct topo_row *topology_find(const struct topology *t, const char *name)
 static bool collect(const struct topology *t, const struct topo_row *row, int depth, int *ways,
                     struct hostlist *out)
 {
+    ASSERT(depth >= 0);
     struct hostlist children = HOSTLIST_INIT;
     bool ok = depth < DEPTH_MAX && ++*ways <= WAYS_MAX;
     if (ok && row->nodes)

@@ -67,6 +67,6 @@ void herd_forget(struct herd_link *h, const struct note *step);
 struct str;
 /* Appends the job as it came with that step; false = it is not kept any more. */
 bool herd_kept(struct herd_link *h, const struct note *step, struct str *out);
-const char *herd_node_dir(const struct herd_link *h); /* where steps have their directories */
+const char *herd_node_dir(const struct herd_link *h); /* steps have theirs below it */
 
 #endif

@@ -74,6 +74,7 @@ static void files_plan(const struct launch_site *site, const struct job *j, int6
 
 static const char *nth_number(const char *list, int64_t n)
 {
+    ASSERT(n >= 0);
     for (; n > 0 && list; n--) {
         list = strchr(list, ',');
         list = list ? list + 1 : NULL;

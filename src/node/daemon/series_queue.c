@@ -1,5 +1,6 @@
 #include "node/daemon/series_queue.h"
 
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "io/clock.h"
 
@@ -16,6 +17,7 @@
 
 static void block_drop(struct series_queue *q, size_t i)
 {
+    ASSERT(i < q->block.n && q->bytes >= q->block.v[i].bytes.len);
     q->bytes -= q->block.v[i].bytes.len;
     str_done(&q->block.v[i].bytes);
     vec_remove(&q->block, i);

@@ -1,5 +1,6 @@
 #include "node/hardware/discover_gpus.h"
 
+#include "base/alloc.h"
 #include "base/idset.h"
 
 #include <stdlib.h>
@@ -153,6 +154,7 @@ static void known_numbers(struct gpu_found *f, const struct device_list *known, 
 /* Its place, if nobody has that number or had it; else the lowest that is free. */
 static int32_t number_free(const struct gpu_found *f, const struct device_list *known, size_t place)
 {
+    ASSERT(place <= INT32_MAX);
     int32_t number = (int32_t)place;
     if (!is_taken(f, number) && !is_known(known, number))
         return number;

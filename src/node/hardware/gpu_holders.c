@@ -1,5 +1,6 @@
 #include "node/hardware/gpu_holders.h"
 
+#include "base/alloc.h"
 #include "base/str.h"
 #include "io/process/groups.h"
 
@@ -133,6 +134,7 @@ bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *u
 /* Marks those of the files that the process has open. */
 static bool open_files(const char *pid, const struct device_number *files, size_t n, bool *ret_open)
 {
+    ASSERT(n > 0);
     char path[320];
     struct dirent *e;
     bool any = false;

@@ -53,6 +53,7 @@ static bool is_hex_id(const char *word)
 /* The next word of a name; a dash and what follows it are left out. False at the end. */
 static bool word_next(const char **at, char *word, size_t size)
 {
+    ASSERT(size > 0);
     static const char between[] = " /,;()[]\t";
     *at += strspn(*at, between);
     size_t len = strcspn(*at, between);

@@ -178,6 +178,7 @@ static void row_energy(struct gpu_usage_row *row, struct gpu_meter *m,
 static size_t share_out(struct gpu_usage *u, const uint32_t *pid, size_t n, int64_t percent,
                         int64_t mj)
 {
+    ASSERT(percent >= 0);
     size_t seen = 0;
     size_t *at = xcalloc(n + 1, sizeof *at);
     for (size_t i = 0; i < n; i++) {

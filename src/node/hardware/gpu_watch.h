@@ -49,7 +49,8 @@ void gpu_watch_release(struct gpu_watch *w, const char *why);
 /* After a release: the process is begun anew, and what hung is tried again. Nothing where it was
  * not released. */
 void gpu_watch_resume(struct gpu_watch *w);
-bool gpu_watch_is_released(const struct gpu_watch *w); /* the helper lets go of the devices */
+/* No helper is to run, since gpu_watch_release. */
+bool gpu_watch_is_released(const struct gpu_watch *w);
 /* These are the devices from now on: the process is started anew with them. */
 void gpu_watch_devices(struct gpu_watch *w, const char *devices, const char *files);
 

@@ -1,5 +1,7 @@
 #include "node/hardware/sysfs.h"
 
+#include "base/alloc.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -33,6 +35,7 @@ int sysfs_number(const char *path, uint64_t *ret)
 
 int sysfs_line(const char *path, char *to, size_t size)
 {
+    ASSERT(size > 0);
     int error = sysfs_read(path, to, size, NULL);
     if (error)
         return error;

@@ -29,7 +29,7 @@
 
 /* What shepherds inherit from their parent. */
 struct herd {
-    const char *node_dir; /* where steps have their directories */
+    const char *node_dir; /* steps have theirs below it */
     int steps_fd;         /* NODE_DIR/steps */
     /* Each process connects anew, at the same number, when the daemon was restarted. */
     int notes_fd;

@@ -311,6 +311,7 @@ static void directives_take(struct lint *l)
 
 void lint_read_alone(struct lint *l, const char *text, size_t len, int argc, char *const argv[])
 {
+    ASSERT(l->env && l->a);
     struct option_env env = *l->env;
     struct dialect_site standard = dialect_site_standard();
     l->text = text;

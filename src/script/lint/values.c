@@ -234,6 +234,7 @@ static bool adds_up(const struct lint *l, const char *name)
 
 static void repeated_look(struct lint *l, size_t at)
 {
+    ASSERT(at < l->option.n);
     const struct lint_option *o = &l->option.v[at];
     if (o->error || l->ncomp > 1 || adds_up(l, o->row->name))
         return;
@@ -255,6 +256,7 @@ static void repeated_look(struct lint *l, size_t at)
 /* Of -l each resource for itself: the first value counts. */
 static void resources_repeated(struct lint *l, size_t at)
 {
+    ASSERT(at < l->option.n);
     const struct lint_option *o = &l->option.v[at];
     struct span rest = span_of(o->value), one, name;
     while (!o->error && rest.data && span_next(&rest, ',', &one)) {

@@ -59,6 +59,7 @@ const struct option_row *option_at(size_t index)
 
 size_t option_index(const struct option_row *row)
 {
+    ASSERT(row);
     return option_row_index(&all, row);
 }
 
@@ -96,6 +97,7 @@ bool option_set(struct submit_options *o, const struct option_row *row, const ch
                 enum option_source source, const struct option_env *env, struct arena *a,
                 struct err *ret_err)
 {
+    ASSERT(source > FROM_DEFAULT);
     if (row->support == SUPPORT_REFUSED)
         return err_set(ret_err, ERR_UNSUPPORTED, "not supported yet: --%s (%s)", row->name,
                        row->why);

@@ -401,6 +401,7 @@ static bool row_set(struct option_line *l, const struct option_row *row, const c
                     enum option_source source, struct err *e)
 {
     size_t i = option_row_index(l->table, row);
+    ASSERT(i < OPTION_MAX);
     if (!row->set)
         return err_set(e, ERR_UNSUPPORTED, "%s%s: %s", l->table->one_dash ? "-" : "--", row->name,
                        row->why);

@@ -58,6 +58,7 @@ bool value_refused(const struct option_row *row, const char *value, struct err *
 bool value_number(const struct option_row *row, const char *value, int64_t min, int64_t max,
                   int64_t *ret, struct err *e)
 {
+    ASSERT(min <= max);
     const char *digits = value + strspn(value, " \t"); /* `wc -l` puts some before its number */
     digits += digits[0] == '+';
     if (text_to_i64(digits, min, max, ret))
@@ -70,6 +71,7 @@ bool value_number(const struct option_row *row, const char *value, int64_t min, 
 bool value_count(const struct option_row *row, struct span text, const char *value, int64_t max,
                  int64_t *ret, struct err *e)
 {
+    ASSERT(max > 0);
     char digits[24];
     int64_t factor = 1;
     if (text.len && strchr("kK", text.data[text.len - 1]))

@@ -2,6 +2,8 @@
  * (2000), the incomplete gamma function by its series. */
 #include "sim/replay/lublin.h"
 
+#include "base/alloc.h"
+
 #include <math.h>
 
 /* As in the authors' program: 45 hours, five days */
@@ -74,6 +76,7 @@ double rng_gamma(struct rng *r, double shape, double scale)
 
 static double between(struct rng *r, double low, double high)
 {
+    ASSERT(low <= high);
     return low + (high - low) * rng_unit(r);
 }
 

@@ -29,6 +29,7 @@ static bool columns_find(const struct text_table *t, struct machine_columns *c, 
 static bool node_read(const struct text_table *t, size_t row, const struct machine_columns *c,
                       struct machine_table *ret, struct err *ret_err)
 {
+    ASSERT(row < t->rows);
     struct machine_node n = {0};
     int64_t gpus;
     const char *name = table_cell(t, row, c->name), *model = table_cell(t, row, c->model);

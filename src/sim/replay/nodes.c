@@ -15,6 +15,7 @@ const char *const node_choice_names[] = {[NODES_BEST_FIT] = "best-fit",
  * of it to those that need more. */
 static double lost_of(const struct trace *t, int64_t free, int64_t node_procs)
 {
+    ASSERT(node_procs > 0);
     double sum = 0;
     for (size_t i = 0; i < t->job.n; i++) {
         int64_t width = t->job.v[i].procs < node_procs ? t->job.v[i].procs : node_procs;

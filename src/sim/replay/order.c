@@ -26,6 +26,7 @@ static int64_t predicted(const struct replay *p, const struct trace_job *j)
 
 void prediction_learn(struct replay *p, uint32_t i)
 {
+    ASSERT(i < p->t->job.n);
     const struct trace_job *j = &p->t->job.v[i];
     if (p->s->estimates != ESTIMATES_PREDICT || j->user < 0)
         return;
@@ -41,6 +42,7 @@ void prediction_learn(struct replay *p, uint32_t i)
 
 int64_t estimate_of(struct replay *p, uint32_t i)
 {
+    ASSERT(i < p->t->job.n);
     const struct trace_job *j = &p->t->job.v[i];
     int64_t seconds = j->estimate;
     switch (p->s->estimates) {
@@ -56,6 +58,7 @@ int64_t estimate_of(struct replay *p, uint32_t i)
 
 static int64_t key_of(const struct replay *p, uint32_t i, bool passing)
 {
+    ASSERT(i < p->t->job.n);
     const struct trace_job *t = &p->t->job.v[i];
     const struct ref_policy *policy = &p->s->policy;
     /* Of those that pass, the SC '15 simulator lets equal estimates go by arrival. */
@@ -146,6 +149,7 @@ void depth_mark(struct replay *p)
 
 void place_take(struct replay *p, uint32_t i)
 {
+    ASSERT(i < p->t->job.n);
     int64_t procs = p->t->job.v[i].procs, limit = p->job[i].limit;
     p->job[i].place = profile_earliest(&p->plan, p->now, procs, limit);
     profile_add(&p->plan, p->job[i].place, p->job[i].place + limit, -procs);
@@ -153,6 +157,7 @@ void place_take(struct replay *p, uint32_t i)
 
 static void place_give(struct replay *p, uint32_t i, int64_t from)
 {
+    ASSERT(i < p->t->job.n);
     profile_add(&p->plan, from, p->job[i].place + p->job[i].limit, p->t->job.v[i].procs);
 }
 

@@ -106,6 +106,7 @@ static void task_add(struct replay_packing *p, struct packing_task t)
 static bool task_read(struct replay_packing *p, const struct text_table *b, size_t row,
                       const size_t column[5], struct err *ret_err)
 {
+    ASSERT(row < b->rows);
     int64_t v[4];
     for (size_t i = 0; i < 4; i++)
         if (!table_number(b, row, column[i], &v[i], ret_err))
@@ -246,6 +247,7 @@ static bool gpu_like_before(const struct packnode *n, int32_t at)
 static struct offer offer_of(const struct replay_packing *p, const struct packnode *n,
                              const struct packing_task *t, enum packing_rule rule)
 {
+    ASSERT(t->kind < p->kind.n);
     struct offer best = {.cost = NO_OFFER, .known = true};
     for (int32_t at = 0; suits(n, t) && at < (t->gpus == 1 ? n->gpus : 1); at++) {
         if (!gpu_fits(n, t, at) || gpu_like_before(n, at))
@@ -259,6 +261,7 @@ static struct offer offer_of(const struct replay_packing *p, const struct packno
 
 static bool place(struct replay_packing *p, const struct packing_task *t, enum packing_rule rule)
 {
+    ASSERT(t->kind < p->kind.n);
     struct offer best = {.cost = NO_OFFER};
     size_t node = 0, kinds = p->kind.n;
     for (size_t i = 0; i < p->node.n; i++) {

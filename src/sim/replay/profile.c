@@ -19,6 +19,7 @@ void profile_done(struct profile *p)
 /* The slice that holds `at`; slices before the first are not known any more. */
 static size_t slice_find(const struct profile *p, int64_t at)
 {
+    ASSERT(p->slice.n > 0);
     size_t low = 0, high = p->slice.n;
     while (high - low > 1) {
         size_t middle = (low + high) / 2;
@@ -71,6 +72,7 @@ void profile_add(struct profile *p, int64_t from, int64_t to, int64_t procs)
 
 int64_t profile_earliest(const struct profile *p, int64_t from, int64_t procs, int64_t seconds)
 {
+    ASSERT(procs >= 0 && seconds >= 0);
     size_t i = slice_find(p, from);
     int64_t start = from;
     for (; i < p->slice.n; i++) {

@@ -53,6 +53,7 @@ bool ref_order_named(const char *name, enum ref_order *ret)
 
 const char *ref_order_name(enum ref_order order)
 {
+    ASSERT((size_t)order < ARRAY_LEN(order_names));
     return order_names[order];
 }
 

@@ -61,6 +61,7 @@ static void job_started(struct replay *p, const struct job *j, uint64_t conn)
 /* It must give way to others: it ends now, and may begin anew later. */
 static void job_stopped(struct replay *p, uint32_t i)
 {
+    ASSERT(i < p->t->job.n);
     struct live_job *l = &p->job[i];
     int64_t ran = l->suspended ? p->t->job.v[i].run - l->left : p->now - p->r->job[i].start;
     p->r->lost_s += ran * p->t->job.v[i].procs;
@@ -250,6 +251,7 @@ static void request_site(struct replay *p, const struct trace_job *j, struct job
 
 void replay_submit(struct replay *p, uint32_t i)
 {
+    ASSERT(i < p->t->job.n);
     const struct trace_job *j = &p->t->job.v[i];
     struct str gres = STR_INIT;
     p->job[i].limit = estimate_of(p, i);

@@ -12,6 +12,7 @@
 
 size_t cells_split(char *line, char separator, char **cell, size_t max)
 {
+    ASSERT(max > 0);
     const char separators[] = {separator, '\0'};
     size_t n = 0;
     while (line && n < max) {
@@ -101,6 +102,7 @@ size_t table_column(const struct text_table *t, const char *names)
 
 const char *table_cell(const struct text_table *t, size_t row, size_t column)
 {
+    ASSERT(column == NO_COLUMN || (row < t->rows && column < t->column.n));
     return column == NO_COLUMN ? "" : t->cell.v[row * t->column.n + column];
 }
 

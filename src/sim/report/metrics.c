@@ -16,6 +16,7 @@ static int double_order(const void *a, const void *b)
 /* The value that so many percent of all are below; `v` is sorted. */
 static double percentile(const double *v, size_t n, unsigned percent)
 {
+    ASSERT(percent < 100);
     return n > 0 ? v[n * percent / 100] : 0;
 }
 
@@ -28,6 +29,7 @@ double metrics_slowdown(const struct trace_job *j, const struct replayed *r)
 
 bool metrics_count(const struct trace *t, const struct replay_result *r, size_t i)
 {
+    ASSERT(i < t->job.n);
     return trace_counts(&t->job.v[i]) && !r->job[i].refused;
 }
 

@@ -151,8 +151,10 @@ static bool order_score(struct scoring *s, const char *name)
 double geo_mean(const double *v, size_t n)
 {
     double sum = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        ASSERT(v[i] > 0);
         sum += log(v[i]);
+    }
     return n ? exp(sum / (double)n) : 0;
 }
 

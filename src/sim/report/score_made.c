@@ -113,6 +113,7 @@ struct gate_row {
 static bool gates_print(struct scoring *s, const char *part, const char *path,
                         const struct gate_row *g, size_t n, double slow)
 {
+    ASSERT(s->json.len > 0);
     bool all = true;
     printf("%s %-42s slowdown x %.3f", part, path + (made_named(path) ? strlen("made:") : 0), slow);
     str_addf(&s->json, "%s{\"workload\": \"%s\", \"slowdown\": %.4f",

@@ -51,6 +51,7 @@ static void cover(const struct svg_picture *p, struct svg_curve *c, int64_t from
 
 static void curves_make(struct svg_picture *p, size_t k)
 {
+    ASSERT(k < p->runs);
     const struct replay_result *r = &p->run[k]->result;
     struct svg_curve *c = p->curve[k];
     for (size_t i = 0; i < p->t->job.n; i++) {
@@ -114,6 +115,7 @@ static void curve_draw(const struct svg_picture *p, const struct svg_curve *c, d
 /* Days since the start if the time is not known. */
 static void time_label(const struct svg_picture *p, int64_t at, char *out, size_t size)
 {
+    ASSERT(size > 0);
     time_t sec = (time_t)(at + p->t->epoch);
     struct tm tm = {0};
     bool hours = p->to - p->from < 3 * 86400;
@@ -150,6 +152,7 @@ static void row_draw(const struct svg_picture *p, enum series s, double y)
     static const char *const titles[] = {
         [CPUS] = "busy CPUs", [GPUS] = "busy GPUs", [WAITING] = "waiting jobs"};
     double scale = scale_of(p, s);
+    ASSERT(scale > 0);
     for (size_t k = 0; k < p->runs; k++) {
         double x = LEFT + (double)k * (WIDTH + LEFT),
                full = y + HEIGHT - p->capacity[s] / scale * HEIGHT;

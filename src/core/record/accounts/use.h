@@ -118,6 +118,6 @@ struct fair_reading *fair_reading_new(const struct core *c); /* As the tree is n
 bool fair_reading_go(struct fair_reading *f, int64_t now_us,
                      bool (*wanted)(void *ctx, const struct assoc *a), const struct view *v,
                      size_t most);
-void fair_reading_free(void *reading); /* a fair_reading; of that type, as a view's `free` has it */
+void fair_reading_free(void *reading); /* query_at.drop: of a struct fair_reading */
 
 #endif

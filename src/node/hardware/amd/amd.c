@@ -131,6 +131,7 @@ void amd_version(const struct amd *a, struct str *out)
 
 void amd_note(struct amd_now *now, enum amd_answer answer, const char *what, const char *said)
 {
+    ASSERT(said);
     if (answer <= AMD_LATER ||
         answer <= now->answer) /* what is not told, and what is busy, say nothing about it */
         return;

@@ -4,6 +4,8 @@
 #include "node/hardware/discover_gpus.h"
 #include "node/hardware/gpu_sentences.h"
 
+#include "base/alloc.h"
+
 #include <inttypes.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -23,6 +25,7 @@ static const char *text_or_null(const char *text, struct arena *a)
 
 static void gpu_add(const struct amd *amd, uint32_t at, struct gpu_found *found, struct arena *a)
 {
+    ASSERT(at < amd->n);
     const struct amd_device *d = &amd->device[at];
     struct gpu_row *row = gpu_found_add(found);
     const char *kfd = kfd_number(a);

@@ -8,6 +8,8 @@
 #include "model/record/series.h"
 #include "node/hardware/amd/amd.h"
 
+#include "base/alloc.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -22,6 +24,7 @@
 
 static uint64_t number_at(const char *bytes, size_t at, size_t size)
 {
+    ASSERT(size > 0 && size <= 8);
     uint64_t n = 0;
     for (size_t i = size; i-- > 0;)
         n = n << 8 | (unsigned char)bytes[at + i];
@@ -30,6 +33,7 @@ static uint64_t number_at(const char *bytes, size_t at, size_t size)
 
 static bool is_told(uint64_t n, size_t size)
 {
+    ASSERT(size > 0 && size <= 8);
     return n != UINT64_MAX >> (64 - 8 * size);
 }
 

@@ -11,6 +11,8 @@
 #include "node/hardware/nvidia/nvml.h"
 #include "node/hardware/sysfs.h"
 
+#include "base/alloc.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -218,6 +220,7 @@ static int by_name(const void *a, const void *b)
 /* The addresses that the driver has GPUs at, in NVML's order. */
 static size_t addresses_read(struct nvidia_looking *l, const char **ret, size_t most)
 {
+    ASSERT(most > 0);
     struct dirent *e;
     size_t n = 0;
     DIR *d = opendir(arena_printf(l->a, "%s/driver/nvidia/gpus", proc_dir()));

@@ -95,10 +95,10 @@ void task_set_launch(struct task_set *t);
 /* Another command that wants to see (sattach); silently not, if it cannot be reached. */
 void task_set_follow(struct task_set *t, const char *address, const char *key);
 
-/* Entries to wait for, into v (room for task_set_wait_max); then task_set_serve with the same
- * entries. What is said from then on goes out with the next task_set_wait_for, task_set_finish or,
- * where something else is waited for, task_set_let_go. */
-size_t task_set_wait_max(const struct task_set *t);
+size_t task_set_wait_max(const struct task_set *t); /* room for entries to wait for */
+/* Entries to wait for, into v; returns task_set_wait_max, as each has its place. Then
+ * task_set_serve with the same entries. What is said from then on goes out with the next
+ * task_set_wait_for, task_set_finish or, where something else is waited for, task_set_let_go. */
 size_t task_set_wait_for(struct task_set *t, struct pollfd *v);
 /* Reads outputs, writes input, sends; n must be task_set_wait_max. */
 void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n);
