@@ -381,6 +381,9 @@ static void queries(void)
     char *one = repeated("n1", LIMIT_TEXT_BYTES), *every = repeated("n[1-10000]", LIMIT_TEXT_BYTES);
     char *thirteen = repeated("n[1-10000]", 13 * 11 + 1); /* 130,000 of 131,072 names */
     query("squeue", (struct msg_query){.what = QUERY_JOBS});
+    char *fields = repeated("xyz", LIMIT_TEXT_BYTES);
+    query_all("squeue, 16,000 fields", (struct msg_query){.what = QUERY_JOBS, .fields = fields});
+    free(fields);
     query("squeue -j, 10,000 ids", (struct msg_query){.what = QUERY_JOBS, .ids = ids});
     query("squeue -j, an array again and again",
           (struct msg_query){.what = QUERY_JOBS, .ids = again});
@@ -583,6 +586,11 @@ static void others(void)
         &(struct msg_update_job){.ids = all, .fields = "comment", .values = {&values, 1}});
     ask("scontrol update, an array again and again", MSG_UPDATE_JOB,
         &(struct msg_update_job){.ids = again, .fields = "comment", .values = {&values, 1}});
+    char *said = repeated("comment", 60000);
+    ask("scontrol update, a field again and again", MSG_UPDATE_JOB,
+        &(struct msg_update_job){.ids = arena_printf(arena, "%s_[0-16000]", array),
+                                 .fields = said,
+                                 .values = {&values, 1}});
     ask("scontrol update Dependency=, an array", MSG_UPDATE_JOB,
         &(struct msg_update_job){.ids = array, .fields = "dependency", .values = {&values, 1}});
     ask("scancel, others' 10,000", MSG_CANCEL, &(struct msg_cancel){.ids = ids});
@@ -598,7 +606,7 @@ static void others(void)
         &(struct msg_cancel){.names = "job", .nodes = "n[9000-10000],n[9000-10000]"});
     free(names);
     free(uids);
-    char *jobs = repeated(array, 1000 * (strlen(array) + 1)), *said = repeated("comment", 60000);
+    char *jobs = repeated(array, 1000 * (strlen(array) + 1));
     ask("sacctmgr modify job, one again and again", MSG_AMEND_JOBS,
         &(struct msg_amend_jobs){.ids = jobs, .fields = said, .comment = "c"});
     free(jobs);

@@ -1,5 +1,5 @@
-/* Any text: read or refused. What is read folds to a text that reads to the same names, in the same
- * order; refusing leaves the list as it was. */
+/* Any text: read or refused. What is read is found in the text, and folds to a text that reads to
+ * the same names, in the same order; refusing leaves the list as it was. */
 #include "fuzz.h"
 
 #include "base/alloc.h"
@@ -32,9 +32,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct err e = {0};
     hostlist_add(&h, "first");
     size_t counted = hostlist_count(text, HOSTLIST_MAX);
+    (void)hostlist_text_has(text, "gpu12");
     CHECK(counted <= HOSTLIST_MAX + 1);
     if (hostlist_parse(&h, text, &e)) {
         CHECK(h.n == counted + 1);
+        for (size_t i = 1; i < h.n; i += 1 + h.n / 16)
+            CHECK(hostlist_text_has(text, h.name[i]));
         fold_check(&h);
         hostlist_sort(&h);
         fold_check(&h);

@@ -116,7 +116,7 @@ static void test_a_list_has_an_end(void **state)
             str_addf(&text, "%sgpu:1", i ? "," : "");
         assert_string_equal(gres(str_text(&text)),
                             n == 256 ? "gpu:256"
-                                      : "refused: a list of resources has at most 256 items");
+                                     : "refused: a list of resources has at most 256 items");
         str_done(&text);
     }
 }

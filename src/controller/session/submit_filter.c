@@ -1,8 +1,8 @@
 /* The filter is started once for each request: it reads the question on its standard input, writes
  * the answer on its standard output (wire/submit_filter.h), and ends with 0. Another status
- * refuses, in the words that it wrote there. Its standard error is for the administrators: LOG. What
- * it writes there may follow from what users ask, so neither one run of it nor all of them fill the
- * disk. */
+ * refuses, in the words that it wrote there. Its standard error is for the administrators: LOG.
+ * What it writes there may follow from what users ask, so neither one run of it nor all of them
+ * fill the disk. */
 #include "controller/session/submit_filter.h"
 
 #include "base/alloc.h"

@@ -38,12 +38,19 @@ static void gpu_idle_fill(const struct core *c, const struct jobrec *r, struct j
         j->gpu_idle_next = str_text(next);
 }
 
-static bool wants_field(const struct msg_query *q, const char *name)
+/* Which of the fields that cost something are wanted. A list may be long: it is read once. */
+struct dear_fields {
+    bool planned_us, priority, gpu_idle_us;
+};
+
+static struct dear_fields dear_fields_of(const struct msg_query *q)
 {
-    return !q->fields || list_has(q->fields, name);
+    return (struct dear_fields){.planned_us = !q->fields || list_has(q->fields, "planned_us"),
+                                .priority = !q->fields || list_has(q->fields, "priority"),
+                                .gpu_idle_us = !q->fields || list_has(q->fields, "gpu_idle_us")};
 }
 
-static void job_show(const struct core *c, const struct jobrec *r, const struct msg_query *q,
+static void job_show(const struct core *c, const struct jobrec *r, const struct dear_fields *dear,
                      int64_t now_us, struct part_cpus *known, const struct view *v)
 {
     struct job j = r->j;
@@ -59,10 +66,10 @@ static void job_show(const struct core *c, const struct jobrec *r, const struct 
         /* As in Slurm the begin time stands for the start of a job that is not planned yet. */
         j.planned_us =
             wait.planned_us || j.spec.begin_us <= now_us ? wait.planned_us : j.spec.begin_us;
-        if (!j.planned_us && !r->waiting && wants_field(q, "planned_us"))
+        if (!j.planned_us && !r->waiting && dear->planned_us)
             j.planned_us = minutes_room_us(c, r, (enum job_reason)j.reason);
         j.planned_nodes = wait.planned_nodes;
-        if (!wait.priority && wants_field(q, "priority") && job_is_kept(c, r, now_us))
+        if (!wait.priority && dear->priority && job_is_kept(c, r, now_us))
             wait.priority = priority_kept(c, r, now_us);
         j.priority = r->j.spec.hold ? 0 : wait.priority ? wait.priority : 1;
         if (r->waiting)
@@ -72,7 +79,7 @@ static void job_show(const struct core *c, const struct jobrec *r, const struct 
         j.end_us = expected_end(&j, now_us);
         if (j.preempt_end_us && (!j.end_us || j.preempt_end_us < j.end_us))
             j.end_us = j.preempt_end_us;
-        if (wants_field(q, "gpu_idle_us"))
+        if (dear->gpu_idle_us)
             gpu_idle_fill(c, r, &j, &next);
     }
     v->row(v->ctx, &j);
@@ -95,6 +102,7 @@ struct query_show {
     const struct core *c;
     const struct peer *peer;
     const struct msg_query *q;
+    struct dear_fields dear;
     const struct filter *f;
     const struct view *v;
     int64_t now_us;
@@ -118,7 +126,7 @@ static void record_show(struct query_show *x, const struct jobrec *r, const stru
         !may_see_job(x->c, x->peer, r->j.user_id, r->j.spec.req.account))
         return;
     if (x->what == QUERY_JOBS)
-        job_show(x->c, r, x->q, x->now_us, x->known, x->v);
+        job_show(x->c, r, &x->dear, x->now_us, x->known, x->v);
     if (x->what == QUERY_PRIORITY)
         priority_show(x->c, r, x->q, x->now_us, x->v);
     if (x->what != QUERY_STEPS)
@@ -191,6 +199,7 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
     struct query_show x = {.c = c,
                            .peer = peer,
                            .q = q,
+                           .dear = dear_fields_of(q),
                            .f = at->kept,
                            .v = v,
                            .now_us = now_us,

@@ -2,7 +2,7 @@
  * changed there; of another the row that was read with the request takes the new values and is
  * stored as a whole, so that sums of use by workload key follow as they do with any row.
  *
- * A user writes the request, so what he names again and again, jobs or fields, is looked at once. */
+ * A user writes the request: what he names again and again, jobs or fields, is looked at once. */
 #include "base/list.h"
 #include "base/map.h"
 #include "core/record/accounts/accounts.h"

@@ -78,9 +78,10 @@ static enum refusal components_update(struct core *c, const struct msg_update_jo
     enum refusal refusal = components_named(c, m, &of, detail);
     for (size_t i = 0; i < of.n && !refusal; i++) {
         bool any = span_next(&rest, ';', &fields) && fields.len;
-        u[i] = (struct update){.m = m,
-                               .values = (const struct job_spec *)m->values.v + i,
-                               .fields = any ? arena_strndup(a, fields.data, fields.len) : NULL};
+        u[i] = (struct update){
+            .m = m,
+            .values = (const struct job_spec *)m->values.v + i,
+            .fields = any ? list_once(arena_strndup(a, fields.data, fields.len), 1, a) : NULL};
         refusal = fields_check(&u[i], i > 0, a, detail);
         if (!refusal)
             refusal = update_check(c, of.v[i], &u[i], detail);
@@ -103,11 +104,14 @@ void req_update_job(struct core *c, const struct msg_update_job *m)
         reply_done(c, refusal, detail);
         return;
     }
-    const char *wrong = update_field_wrong(m->fields, a);
+    /* Each is looked for in the list again and again, for each job. */
+    struct msg_update_job once = *m;
+    once.fields = list_once(m->fields, 1, a);
+    const char *wrong = update_field_wrong(once.fields, a);
     if (wrong)
         reply_done(c, REFUSE_UPDATE, arena_printf(a, "\"%s\" of a job cannot be changed", wrong));
     else if (!text_empty(m->fields) && !m->values.n)
         reply_done(c, REFUSE_BAD_MESSAGE, "fields are named, but no values are given");
     else
-        sweep_begin(c, &updating, m, m->ids ? m->ids : "");
+        sweep_begin(c, &updating, &once, m->ids ? m->ids : "");
 }
