@@ -401,6 +401,39 @@ static bool variant_earliest(struct placing *p, int64_t limit_us, int64_t from, 
     return false;
 }
 
+/* ---- variants ---- */
+
+static bool take_same(const struct take *a, const struct take *b)
+{
+    bool same = a->n == b->n;
+    for (uint32_t i = 0; same && i < a->n; i++)
+        same = a->use[i].dim == b->use[i].dim && a->use[i].amount == b->use[i].amount;
+    return same;
+}
+
+/* Can the pieces of p->v go nowhere but as the even layout `even` goes, which was tried? So it is
+ * where nodes are full with an even share: then all of this was asked before. */
+static bool only_even(const struct placing *p, struct variant *even)
+{
+    const struct world *w = p->w;
+    const struct layout *l = &p->v->lay;
+    int32_t least = share_least(p);
+    if (l->units == 0 || even->lay.units > 0 || l->nmin != l->nmax || even->lay.nmin != l->nmin ||
+        even->lay.nmax != l->nmax || least != share_most(p) ||
+        (int64_t)least * l->nmax != l->units || even->ncount > 0 || p->v->ncount > 0)
+        return false;
+    for (size_t i = 0; i < w->cl->group.n; i++) {
+        const struct group *g = w->cl->group.v[i];
+        struct take take;
+        if (world_group_has(p->v, g) &&
+            demand_take(w->cl, p->what->c, p->what->o, p->v, g, least, &take) &&
+            !(world_group_has(even, g) &&
+              take_same(&take, take_least(w->cl, p->what->c, p->what->o, even, g))))
+            return false;
+    }
+    return true;
+}
+
 bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_us, int64_t from_us,
                     struct placement *ret, int64_t *ret_us)
 {
@@ -414,6 +447,8 @@ bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_
     *ret_us = what->latest_us ? time_add(what->latest_us, 1) : INT64_MAX;
     for (size_t i = 0; i < o->nvariants; i++) {
         p.v = &o->variant[i];
+        if (i > 0 && only_even(&p, &o->variant[i - 1]))
+            continue;
         found |= variant_earliest(&p, limit_us, from_us, *ret_us, ret, ret_us);
     }
     return found;
@@ -441,6 +476,8 @@ bool world_could_hold(struct world *w, const struct to_place *what, int64_t limi
     bool could = false;
     for (size_t i = 0; i < what->o->nvariants && !could; i++) {
         p.v = &what->o->variant[i];
+        if (i > 0 && only_even(&p, &what->o->variant[i - 1]))
+            continue;
         could = variant_could_hold(&p, limit_us, nodes);
     }
     return could;
