@@ -153,7 +153,7 @@ struct plan_private {
     uint64_t standing_version;
     VEC(struct node_seen) seen; /* by node, of the version of the configuration below */
     uint64_t seen_version;
-    uint64_t freed; /* the last moment in which something came free */
+    uint64_t freed;          /* the last moment in which something came free */
     int64_t exempt_until_us; /* some work may be stopped from then on, or begin; 0 = none */
     int64_t forecast_us;     /* when the last forecast was made; INT64_MIN = never */
     uint64_t forecast_cost;  /* its cost in steps */
@@ -187,10 +187,10 @@ struct pass {
     VEC(struct promised) promise;
     VEC(struct placed) promised_on;
     VEC(struct stands) stands;
-    struct standing *had;    /* of the job that is tried: what stood; NULL = nothing did */
+    struct standing *had;     /* of the job that is tried: what stood; NULL = nothing did */
     uint64_t *same, *differs; /* bitmaps of nodes (freed.c); NULL = nobody asks */
-    int32_t stands_tier; /* what was promised in this tier and above is in the world, or was */
-    bool *served;        /* by partition: its first blocked job has a promise */
+    int32_t stands_tier;      /* what was promised in this tier and above is in the world, or was */
+    bool *served;             /* by partition: its first blocked job has a promise */
     VEC(struct het) het;
     struct placement at;
     uint32_t refused_node; /* where pass_emit found that single CPUs or devices are not to be had */

@@ -309,8 +309,7 @@ static int64_t first_on(struct placing *p, uint32_t node, int64_t limit_us, int3
         if (s->at_us >= before)
             return INT64_MAX;
         /* The last of those before `from` has what is free then. */
-        if (cap >= least &&
-            (i + 1 == w->scratch.stair.n || w->scratch.stair.v[i + 1].at_us > from))
+        if (cap >= least && (i + 1 == w->scratch.stair.n || w->scratch.stair.v[i + 1].at_us > from))
             return s->at_us > from ? s->at_us : from;
     }
     return INT64_MAX;
