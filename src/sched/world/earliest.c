@@ -47,13 +47,18 @@ static int32_t share_least(const struct placing *p)
     return l->units > 0 && least > l->umin ? (int32_t)least : l->umin;
 }
 
-/* What so many units take on the node; false if it could not hold them if it were empty. */
-static bool take_of(const struct placing *p, uint32_t node, int32_t units, struct take *ret)
+/* What so many units take on the node, in `own` if nobody else has it; NULL if it could not hold
+ * them if it were empty. */
+static const struct take *take_of(const struct placing *p, uint32_t node, int32_t units,
+                                  struct take *own)
 {
     const struct world *w = p->w;
     const struct group *g = w->now.group[node];
-    return units <= p->v->lay.umax && world_group_has(p->v, g) &&
-           demand_take(w->cl, p->what->c, p->what->o, p->v, g, units, ret);
+    if (units > p->v->lay.umax || !world_group_has(p->v, g))
+        return NULL;
+    if (units == p->v->lay.umin)
+        return take_least(w->cl, p->what->c, p->what->o, p->v, g);
+    return demand_take(w->cl, p->what->c, p->what->o, p->v, g, units, own) ? own : NULL;
 }
 
 /* Units of use that fit. Where a node gives its all or nothing, that is one comparison. */
@@ -139,18 +144,18 @@ static void stairs_kept(struct placing *p, uint32_t node, int64_t limit_us)
     vec_done(&at);
 }
 
-static bool enough_whole(void *ctx, const int64_t *row)
+static bool enough_whole(const void *ctx, const int64_t *row)
 {
     return take_fits(ctx, row);
 }
 
 /* Where nothing but work and promises is in the way, and promises are many: of a node that
  * gives its all or nothing. */
-static void stairs_whole(struct placing *p, uint32_t node, int64_t limit_us, struct take *take)
+static void stairs_whole(struct placing *p, uint32_t node, int64_t limit_us)
 {
     size_t at = 0;
     int64_t from, to;
-    while (outlook_run(p->w, node, &at, enough_whole, take, &from, &to) && !too_late(p, from)) {
+    while (outlook_run(p->w, node, &at, enough_whole, p->whole, &from, &to) && !too_late(p, from)) {
         if (to < time_add(from, limit_us))
             continue;
         stair_push(p->w, from, p->whole_units, 1);
@@ -221,20 +226,20 @@ static int stair_order(const void *a, const void *b)
 static void stairs_of(struct placing *p, uint32_t node, int64_t limit_us)
 {
     struct world *w = p->w;
-    int32_t least = share_least(p);
-    struct take take;
+    struct take own;
     if (!world_group_has(p->v, w->now.group[node]))
         return;
+    int32_t least = share_least(p);
     bool whole = least == share_most(p);
-    if (whole && !take_of(p, node, least, &take))
-        return;
-    p->whole = whole ? &take : NULL;
+    p->whole = whole ? take_of(p, node, least, &own) : NULL;
     p->whole_units = least;
+    if (whole && !p->whole)
+        return;
     bool plain = view_plain(w, p->what->o, node);
     if (w->agenda.kept[node] == NONE && plain)
         stairs_free(p, node);
     else if (plain && whole && outlook_pays(w, node))
-        stairs_whole(p, node, limit_us, &take);
+        stairs_whole(p, node, limit_us);
     else if (plain && outlook_pays(w, node))
         stairs_outlook(p, node, limit_us);
     else
@@ -296,11 +301,12 @@ static int64_t first_on(struct placing *p, uint32_t node, int64_t limit_us, int3
 {
     struct world *w = p->w;
     int32_t cap = 0;
-    struct take take;
-    if (!take_of(p, node, least, &take))
-        return INT64_MAX;
-    if (outlook_pays(w, node) && view_plain(w, p->what->o, node))
-        return outlook_first(w, node, limit_us, from, before, enough_whole, &take);
+    if (outlook_pays(w, node) && view_plain(w, p->what->o, node)) {
+        struct take own;
+        const struct take *take = take_of(p, node, least, &own);
+        return take ? outlook_first(w, node, limit_us, from, before, enough_whole, take)
+                    : INT64_MAX;
+    }
     vec_clear(&w->scratch.stair);
     stairs_of(p, node, limit_us);
     for (size_t i = 0; i < w->scratch.stair.n; i++) {
@@ -320,11 +326,14 @@ static bool alone_earliest(struct placing *p, int64_t limit_us, int64_t from, st
                            int64_t *ret_us)
 {
     uint32_t node = only_node(p);
-    struct take take;
+    struct take own;
     if (node == NONE || p->v->lay.nmin > 1 || !view_plain(p->w, p->what->o, node) ||
-        !outlook_pays(p->w, node) || !take_of(p, node, units_least(p), &take))
+        !outlook_pays(p->w, node))
         return false;
-    int64_t at = outlook_first(p->w, node, limit_us, from, INT64_MAX, enough_whole, &take);
+    const struct take *take = take_of(p, node, units_least(p), &own);
+    if (!take)
+        return false;
+    int64_t at = outlook_first(p->w, node, limit_us, from, INT64_MAX, enough_whole, take);
     if (at == INT64_MAX || too_late(p, at))
         return false;
     p->start_us = at;

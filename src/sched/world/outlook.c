@@ -302,7 +302,8 @@ static bool row_within(const int64_t *row, const int64_t *other, size_t dims)
 }
 
 int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t from_us,
-                      int64_t before_us, bool (*enough)(void *ctx, const int64_t *row), void *ctx)
+                      int64_t before_us, bool (*enough)(const void *ctx, const int64_t *row),
+                      const void *ctx)
 {
     ASSERT(node < w->nall && limit_us >= 0);
     const struct outlook *p = outlook_of(w, node);
@@ -328,8 +329,8 @@ int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t 
 }
 
 bool outlook_run(struct world *w, uint32_t node, size_t *at,
-                 bool (*enough)(void *ctx, const int64_t *row), void *ctx, int64_t *ret_from_us,
-                 int64_t *ret_to_us)
+                 bool (*enough)(const void *ctx, const int64_t *row), const void *ctx,
+                 int64_t *ret_from_us, int64_t *ret_to_us)
 {
     ASSERT(node < w->nall);
     const struct outlook *p = outlook_of(w, node);
