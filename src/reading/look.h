@@ -76,12 +76,12 @@ void look_held(struct look *l); /* clocks held back by heat or power; memory err
 /* first: where the job changes what it does; the others say it of each phase */
 void look_phases(struct look *l);
 void look_gpus(struct look *l); /* after the phases: unused, hanging, idle, little used */
-/* Of look_gpus(). */
-void look_hangs(struct look *l);
-void look_thin(struct look *l);
-void look_unused(struct look *l);
-void look_idle(struct look *l);
-void look_little(struct look *l);
+/* Of look_gpus(), in this order; each marks what it tells of, and the later ones leave that. */
+void look_hangs(struct look *l);  /* busy without work, as one that waits for others */
+void look_thin(struct look *l);   /* busy with kernels too small for the device */
+void look_unused(struct look *l); /* never at work */
+void look_idle(struct look *l);   /* at work once, and idle for long */
+void look_little(struct look *l); /* short bursts, and nothing between */
 void look_hosts(struct look *l);  /* CPUs, memory and disks */
 void look_memory(struct look *l); /* of look_hosts() */
 void look_ranks(struct look *l);  /* after all others that compare */

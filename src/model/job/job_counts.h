@@ -16,6 +16,7 @@ int64_t job_mem_mib(const struct job *j);
 /* Of "gpu" or another kind asked for in whichever way, of whatever type; of "gpu:v100" what is
  * asked for by that type. */
 int64_t job_gres_asked(const struct job *j, const char *name);
+/* The same of "gpu". */
 int64_t job_gpus_asked(const struct job *j);
 /* GPUs of all types in what a job holds (job.alloc_gres): "gpu:v100=4,nic=2" are 4. NULL: none. */
 int32_t job_gpus_held(const char *gres);

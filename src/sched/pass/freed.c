@@ -88,9 +88,9 @@ bool freed_tells(const struct pass *p, const struct entry *e)
     return wanted(p) && !p->future && p->same && e->c->n == 1 && e->c->nlic == 0 &&
            e->c->nmust == 0 && !o->resv && !p->w->view.kept_head && o->part->windows.n == 0 &&
            o->limit_min_us == o->limit_us && !o->mode.share && !o->mode.user_only &&
-           !part_caps_cpus(&o->part->p) && e->c->req->switches <= 0 &&
-           e->job->w.deadline_us == 0 && !e->lane->het && p->het.n == 0 &&
-           p->left[e->lane->idx] == 1 && !policy->preempt_qos && !policy->preempt_tier;
+           !part_caps_cpus(&o->part->p) && e->c->req->switches <= 0 && e->job->w.deadline_us == 0 &&
+           !e->lane->het && p->het.n == 0 && p->left[e->lane->idx] == 1 && !policy->preempt_qos &&
+           !policy->preempt_tier;
 }
 
 uint64_t freed_moment(const struct pass *p, const struct entry *e)

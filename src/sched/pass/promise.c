@@ -29,7 +29,7 @@ static bool lane_may_go_on(const struct pass *p, const struct entry *e)
     return e->c->n == 1 && p->left[e->lane->idx] == 1;
 }
 
-/* The first of its partition that is blocked, or one of those who are promised a start behind it. */
+/* The first of its partition that is blocked, or of those who are promised a start behind it. */
 static bool is_due(const struct pass *p, const struct entry *e)
 {
     return !p->served[e->o->serve] || promise_due(p, e);
@@ -146,9 +146,9 @@ static bool none_earlier(struct pass *p, const struct entry *e)
     standing_lift(p, e->job);
     bool earlier = world_earliest(p->w, &what, limit, p->w->now_us, &p->at, &at);
     standing_place(p, p->had, e->o);
-    vec_push(&p->stands, ((struct stands){e->job, world_promise(p->w, e->c, &p->at,
-                                                                e->job->w.job_id, start,
-                                                                time_add(start, limit))}));
+    vec_push(&p->stands,
+             ((struct stands){e->job, world_promise(p->w, e->c, &p->at, e->job->w.job_id, start,
+                                                    time_add(start, limit))}));
     return !earlier;
 }
 

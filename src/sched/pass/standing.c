@@ -4,6 +4,7 @@
 #include "sched/pass/bars.h"
 #include "sched/pass/freed.h"
 #include "sched/pass/priority.h"
+#include "sched/pass/to_place.h"
 #include "sched/world/outlook.h"
 #include "sched/world/resv_view.h"
 
@@ -142,10 +143,30 @@ struct standing *standing_of(struct pass *p, const struct wjob *j)
     return NULL;
 }
 
-bool standing_stays(struct pass *p, const struct entry *e, const struct standing *s)
+static bool stands_where_differs(const struct pass *p, const struct standing *s)
 {
-    return s->moment && e->promised_us == s->start_us && s->start_us > p->w->now_us &&
-           s->option == e->number && freed_tells(p, e) && !freed_since(p, e, s->moment);
+    for (uint32_t i = s->first; i < s->first + s->n; i++)
+        if (bit_get(p->differs, p->v->standing_on.v[i].node))
+            return true;
+    return false;
+}
+
+bool standing_stays(struct pass *p, const struct entry *e, struct standing *s)
+{
+    if (!s->moment || e->promised_us != s->start_us || s->start_us <= p->w->now_us ||
+        s->option != e->number || !freed_tells(p, e))
+        return false;
+    if (!freed_since(p, e, s->moment))
+        return true;
+    /* Where it stands itself it would see its own promise. */
+    if (stands_where_differs(p, s))
+        return false;
+    struct to_place what = pass_to_place(p, e->c, e->o, e->job);
+    what.latest_us = s->start_us - 1;
+    if (world_could_hold(p->w, &what, e->o->limit_us, p->differs))
+        return false;
+    s->moment = p->v->freed;
+    return true;
 }
 
 static bool same_place(const struct pass *p, const struct promised *pr, const struct standing *s)

@@ -19,8 +19,9 @@ void standing_note(struct pass *p, const struct entry *e, struct promised *pr);
 void standing_enter(struct pass *p, int32_t tier);
 /* What stands of the job, in the world; NULL = nothing. */
 struct standing *standing_of(struct pass *p, const struct wjob *j);
-/* Nothing came free for it since its promise was looked for: it could have none that is earlier. */
-bool standing_stays(struct pass *p, const struct entry *e, const struct standing *s);
+/* Nothing of use to it came free since its promise was looked for: it could have none that is
+ * earlier. */
+bool standing_stays(struct pass *p, const struct entry *e, struct standing *s);
 /* The job is tried: what was promised it is free for it. */
 void standing_lift(struct pass *p, const struct wjob *j);
 /* It stands no more; its number in the world, where it goes on as a promise of the pass. NONE = it

@@ -47,13 +47,18 @@ static int32_t share_least(const struct placing *p)
     return l->units > 0 && least > l->umin ? (int32_t)least : l->umin;
 }
 
-/* What so many units take on the node; false if it could not hold them if it were empty. */
-static bool take_of(const struct placing *p, uint32_t node, int32_t units, struct take *ret)
+/* What so many units take on the node, in `own` if nobody else has it; NULL if it could not hold
+ * them if it were empty. */
+static const struct take *take_of(const struct placing *p, uint32_t node, int32_t units,
+                                  struct take *own)
 {
     const struct world *w = p->w;
     const struct group *g = w->now.group[node];
-    return units <= p->v->lay.umax && world_group_has(p->v, g) &&
-           demand_take(w->cl, p->what->c, p->what->o, p->v, g, units, ret);
+    if (units > p->v->lay.umax || !world_group_has(p->v, g))
+        return NULL;
+    if (units == p->v->lay.umin)
+        return take_least(w->cl, p->what->c, p->what->o, p->v, g);
+    return demand_take(w->cl, p->what->c, p->what->o, p->v, g, units, own) ? own : NULL;
 }
 
 /* Units of use that fit. Where a node gives its all or nothing, that is one comparison. */
@@ -139,18 +144,18 @@ static void stairs_kept(struct placing *p, uint32_t node, int64_t limit_us)
     vec_done(&at);
 }
 
-static bool enough_whole(void *ctx, const int64_t *row)
+static bool enough_whole(const void *ctx, const int64_t *row)
 {
     return take_fits(ctx, row);
 }
 
 /* Where nothing but work and promises is in the way, and promises are many: of a node that
  * gives its all or nothing. */
-static void stairs_whole(struct placing *p, uint32_t node, int64_t limit_us, struct take *take)
+static void stairs_whole(struct placing *p, uint32_t node, int64_t limit_us)
 {
     size_t at = 0;
     int64_t from, to;
-    while (outlook_run(p->w, node, &at, enough_whole, take, &from, &to) && !too_late(p, from)) {
+    while (outlook_run(p->w, node, &at, enough_whole, p->whole, &from, &to) && !too_late(p, from)) {
         if (to < time_add(from, limit_us))
             continue;
         stair_push(p->w, from, p->whole_units, 1);
@@ -221,20 +226,20 @@ static int stair_order(const void *a, const void *b)
 static void stairs_of(struct placing *p, uint32_t node, int64_t limit_us)
 {
     struct world *w = p->w;
-    int32_t least = share_least(p);
-    struct take take;
+    struct take own;
     if (!world_group_has(p->v, w->now.group[node]))
         return;
+    int32_t least = share_least(p);
     bool whole = least == share_most(p);
-    if (whole && !take_of(p, node, least, &take))
-        return;
-    p->whole = whole ? &take : NULL;
+    p->whole = whole ? take_of(p, node, least, &own) : NULL;
     p->whole_units = least;
+    if (whole && !p->whole)
+        return;
     bool plain = view_plain(w, p->what->o, node);
     if (w->agenda.kept[node] == NONE && plain)
         stairs_free(p, node);
     else if (plain && whole && outlook_pays(w, node))
-        stairs_whole(p, node, limit_us, &take);
+        stairs_whole(p, node, limit_us);
     else if (plain && outlook_pays(w, node))
         stairs_outlook(p, node, limit_us);
     else
@@ -296,11 +301,12 @@ static int64_t first_on(struct placing *p, uint32_t node, int64_t limit_us, int3
 {
     struct world *w = p->w;
     int32_t cap = 0;
-    struct take take;
-    if (!take_of(p, node, least, &take))
-        return INT64_MAX;
-    if (outlook_pays(w, node) && view_plain(w, p->what->o, node))
-        return outlook_first(w, node, limit_us, from, before, enough_whole, &take);
+    if (outlook_pays(w, node) && view_plain(w, p->what->o, node)) {
+        struct take own;
+        const struct take *take = take_of(p, node, least, &own);
+        return take ? outlook_first(w, node, limit_us, from, before, enough_whole, take)
+                    : INT64_MAX;
+    }
     vec_clear(&w->scratch.stair);
     stairs_of(p, node, limit_us);
     for (size_t i = 0; i < w->scratch.stair.n; i++) {
@@ -309,8 +315,7 @@ static int64_t first_on(struct placing *p, uint32_t node, int64_t limit_us, int3
         if (s->at_us >= before)
             return INT64_MAX;
         /* The last of those before `from` has what is free then. */
-        if (cap >= least &&
-            (i + 1 == w->scratch.stair.n || w->scratch.stair.v[i + 1].at_us > from))
+        if (cap >= least && (i + 1 == w->scratch.stair.n || w->scratch.stair.v[i + 1].at_us > from))
             return s->at_us > from ? s->at_us : from;
     }
     return INT64_MAX;
@@ -321,11 +326,14 @@ static bool alone_earliest(struct placing *p, int64_t limit_us, int64_t from, st
                            int64_t *ret_us)
 {
     uint32_t node = only_node(p);
-    struct take take;
+    struct take own;
     if (node == NONE || p->v->lay.nmin > 1 || !view_plain(p->w, p->what->o, node) ||
-        !outlook_pays(p->w, node) || !take_of(p, node, units_least(p), &take))
+        !outlook_pays(p->w, node))
         return false;
-    int64_t at = outlook_first(p->w, node, limit_us, from, INT64_MAX, enough_whole, &take);
+    const struct take *take = take_of(p, node, units_least(p), &own);
+    if (!take)
+        return false;
+    int64_t at = outlook_first(p->w, node, limit_us, from, INT64_MAX, enough_whole, take);
     if (at == INT64_MAX || too_late(p, at))
         return false;
     p->start_us = at;
@@ -401,6 +409,39 @@ static bool variant_earliest(struct placing *p, int64_t limit_us, int64_t from, 
     return false;
 }
 
+/* ---- variants ---- */
+
+static bool take_same(const struct take *a, const struct take *b)
+{
+    bool same = a->n == b->n;
+    for (uint32_t i = 0; same && i < a->n; i++)
+        same = a->use[i].dim == b->use[i].dim && a->use[i].amount == b->use[i].amount;
+    return same;
+}
+
+/* Can the pieces of p->v go nowhere but as the even layout `even` goes, which was tried? So it is
+ * where nodes are full with an even share: then all of this was asked before. */
+static bool only_even(const struct placing *p, struct variant *even)
+{
+    const struct world *w = p->w;
+    const struct layout *l = &p->v->lay;
+    int32_t least = share_least(p);
+    if (l->units == 0 || even->lay.units > 0 || l->nmin != l->nmax || even->lay.nmin != l->nmin ||
+        even->lay.nmax != l->nmax || least != share_most(p) ||
+        (int64_t)least * l->nmax != l->units || even->ncount > 0 || p->v->ncount > 0)
+        return false;
+    for (size_t i = 0; i < w->cl->group.n; i++) {
+        const struct group *g = w->cl->group.v[i];
+        struct take take;
+        if (world_group_has(p->v, g) &&
+            demand_take(w->cl, p->what->c, p->what->o, p->v, g, least, &take) &&
+            !(world_group_has(even, g) &&
+              take_same(&take, take_least(w->cl, p->what->c, p->what->o, even, g))))
+            return false;
+    }
+    return true;
+}
+
 bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_us, int64_t from_us,
                     struct placement *ret, int64_t *ret_us)
 {
@@ -414,6 +455,8 @@ bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_
     *ret_us = what->latest_us ? time_add(what->latest_us, 1) : INT64_MAX;
     for (size_t i = 0; i < o->nvariants; i++) {
         p.v = &o->variant[i];
+        if (i > 0 && only_even(&p, &o->variant[i - 1]))
+            continue;
         found |= variant_earliest(&p, limit_us, from_us, *ret_us, ret, ret_us);
     }
     return found;
@@ -441,6 +484,8 @@ bool world_could_hold(struct world *w, const struct to_place *what, int64_t limi
     bool could = false;
     for (size_t i = 0; i < what->o->nvariants && !could; i++) {
         p.v = &what->o->variant[i];
+        if (i > 0 && only_even(&p, &what->o->variant[i - 1]))
+            continue;
         could = variant_could_hold(&p, limit_us, nodes);
     }
     return could;

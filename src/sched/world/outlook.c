@@ -119,6 +119,9 @@ static void sweep(struct world *w, uint32_t node, struct outlook *p)
 static void least_find(const struct world *w, struct outlook *p)
 {
     size_t dims = w->dims;
+    if (p->least_known)
+        return;
+    p->least_known = true;
     vec_clear(&p->least);
     vec_reserve(&p->least, dims);
     memcpy(p->least.v, p->row.v, dims * sizeof p->least.v[0]);
@@ -142,7 +145,7 @@ static struct outlook *outlook_of(struct world *w, uint32_t node)
     /* Here and not when the node changes: it may change often between two questions. */
     if (!is_true(w, p, node)) {
         sweep(w, node, p);
-        least_find(w, p);
+        p->least_known = false;
         p->changes = w->agenda.changes[node];
         p->now_us = w->now_us;
     }
@@ -193,7 +196,7 @@ static void stretches_add(const struct world *w, struct outlook *p, uint32_t dim
     for (size_t i = from; i < to; i++) {
         int64_t *amount = &p->row.v[i * w->dims + dim];
         *amount += more;
-        if (*amount < p->least.v[dim])
+        if (p->least_known && *amount < p->least.v[dim])
             p->least.v[dim] = *amount;
     }
 }
@@ -215,7 +218,7 @@ static bool as_added_up(const struct world *w, const struct outlook *p, uint32_t
         if (memcmp(row, &p->row.v[i * w->dims], w->dims * sizeof row[0]) != 0)
             return false;
         for (size_t d = 0; d < w->dims; d++)
-            if (row[d] < p->least.v[d])
+            if (p->least_known && row[d] < p->least.v[d])
                 return false;
     }
     return true;
@@ -243,8 +246,7 @@ static void told(const struct world *w, struct outlook *known, uint32_t take, in
         const struct use *u = &w->agenda.use.v[t->first + i];
         stretches_add(w, known, u->dim, sign * u->amount, from, to);
     }
-    if (sign > 0)
-        least_find(w, known);
+    known->least_known &= sign < 0;
     ASSERT(as_added_up(w, known, t->node));
 }
 
@@ -264,10 +266,11 @@ void outlook_given(const struct world *w, struct outlook *known, uint32_t take, 
 const int64_t *outlook_least(struct world *w, uint32_t node, int64_t start_us, int64_t end_us)
 {
     ASSERT(node < w->nall && start_us <= end_us);
-    const struct outlook *p = outlook_of(w, node);
+    struct outlook *p = outlook_of(w, node);
     size_t i = stretch_of(p, start_us), dims = w->dims;
     int64_t *row = w->scratch.row;
     if (i == 0 && end_us == INT64_MAX) {
+        least_find(w, p);
         memcpy(row, p->least.v, dims * sizeof row[0]);
         return row;
     }
@@ -299,7 +302,8 @@ static bool row_within(const int64_t *row, const int64_t *other, size_t dims)
 }
 
 int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t from_us,
-                      int64_t before_us, bool (*enough)(void *ctx, const int64_t *row), void *ctx)
+                      int64_t before_us, bool (*enough)(const void *ctx, const int64_t *row),
+                      const void *ctx)
 {
     ASSERT(node < w->nall && limit_us >= 0);
     const struct outlook *p = outlook_of(w, node);
@@ -325,8 +329,8 @@ int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t 
 }
 
 bool outlook_run(struct world *w, uint32_t node, size_t *at,
-                 bool (*enough)(void *ctx, const int64_t *row), void *ctx, int64_t *ret_from_us,
-                 int64_t *ret_to_us)
+                 bool (*enough)(const void *ctx, const int64_t *row), const void *ctx,
+                 int64_t *ret_from_us, int64_t *ret_to_us)
 {
     ASSERT(node < w->nall);
     const struct outlook *p = outlook_of(w, node);

@@ -21,13 +21,14 @@ const int64_t *outlook_least(struct world *w, uint32_t node, int64_t start_us, i
 /* The first time from from_us until before_us from which for limit_us each stretch is `enough`;
  * INT64_MAX = none. What is enough must be so with more, too. */
 int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t from_us,
-                      int64_t before_us, bool (*enough)(void *ctx, const int64_t *row), void *ctx);
+                      int64_t before_us, bool (*enough)(const void *ctx, const int64_t *row),
+                      const void *ctx);
 
 /* The next time, behind the *at stretches looked at so far (0 at first), during which each stretch
  * is `enough`, as above: from *ret_from_us until before *ret_to_us. False after the last. */
 bool outlook_run(struct world *w, uint32_t node, size_t *at,
-                 bool (*enough)(void *ctx, const int64_t *row), void *ctx, int64_t *ret_from_us,
-                 int64_t *ret_to_us);
+                 bool (*enough)(const void *ctx, const int64_t *row), const void *ctx,
+                 int64_t *ret_from_us, int64_t *ret_to_us);
 
 /* The node's outlook if it is true as things are; NULL = it has none. Asked before something is
  * taken there, so that it can be told what is, instead of being made anew. */

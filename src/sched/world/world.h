@@ -116,7 +116,8 @@ struct outlook {
     int64_t now_us;   /* world.now_us when it was made */
     i64_vec at;       /* when each stretch begins, ascending; the first is now */
     i64_vec row;      /* amounts free in it, world.dims each */
-    i64_vec least;    /* the least of them */
+    i64_vec least;    /* the least of them, as far as it is known */
+    bool least_known;
     VEC(uint8_t) how; /* what happens where it begins */
     VEC(struct end) ends;
     VEC(uint32_t) queue, head; /* of a walk */
