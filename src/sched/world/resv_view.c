@@ -259,6 +259,12 @@ static void row_least(struct world *w, const struct viewpoint *p, uint32_t node,
             w->scratch.row[d] = w->view.other[d];
 }
 
+/* Who shares finds room where no CPU is idle, too. */
+static bool has_cpus(const struct viewpoint *p, const int64_t *row)
+{
+    return row[DIM_CPU] > 0 || (p->shares && row[DIM_SHARE] > 0);
+}
+
 const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t node,
                            int64_t start_us, int64_t end_us)
 {
@@ -281,7 +287,7 @@ const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t 
         const struct kept_for *k = &w->view.kept_for.v[i];
         const struct windows *win = &w->view.win[k->s->number - 1];
         /* Once nothing is left it cannot get less. */
-        for (size_t n = 0; w->scratch.row[DIM_CPU] > 0 && matters(p, k) && n < win->n &&
+        for (size_t n = 0; has_cpus(p, w->scratch.row) && matters(p, k) && n < win->n &&
                            win->v[n].start_us < end_us;
              n++)
             if (win->v[n].start_us > start_us)
