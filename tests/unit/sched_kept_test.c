@@ -58,10 +58,40 @@ static void shares_are_kept_for_a_later_reservation(void **state)
     assert_string_equal(runs(&w, 14, so_many("shared", 1)), "n1 cpus=6 mem=10 tasks=1");
 }
 
+/* ---- what a partition bounds ---- */
+
+/* Work that shares has no more CPUs together than the partition may have, and lies on those it has
+ * once they are all. The rows of -c4 and -c2 are what Slurm 22.05 does. */
+static void a_partition_bounds_the_cpus_of_work_that_shares(void **state)
+{
+    (void)state;
+    struct partition p = a_part("shared", "ALL");
+    p.share = SHARE_FORCE;
+    p.share_count = 2;
+    p.max_cpus_per_node = 4;
+    put_part(w.cl, &p);
+    assert_string_equal(runs(&w, 1, so_many("shared", 4)), "n1 cpus=0-3 mem=10 tasks=1");
+    assert_string_equal(runs(&w, 2, so_many("shared", 4)), "n1 cpus=0-3 mem=10 tasks=1");
+    assert_string_equal(runs(&w, 3, so_many("shared", 1)), "");
+    cluster_release(w.cl, 1);
+    cluster_release(w.cl, 2);
+    assert_string_equal(runs(&w, 4, so_many("shared", 2)), "n1 cpus=0-1 mem=10 tasks=1");
+    assert_string_equal(runs(&w, 5, so_many("shared", 2)), "n1 cpus=2-3 mem=10 tasks=1");
+    assert_string_equal(runs(&w, 6, so_many("shared", 2)), "n1 cpus=0-1 mem=10 tasks=1");
+    assert_string_equal(runs(&w, 7, so_many("shared", 1)), "n1 cpus=2 mem=10 tasks=1");
+    for (uint64_t id = 4; id <= 7; id++)
+        cluster_release(w.cl, id);
+    assert_string_equal(runs(&w, 11, so_many("shared", 3)), "n1 cpus=0-2 mem=10 tasks=1");
+    assert_string_equal(runs(&w, 12, so_many("main", 5)), "n1 cpus=3-7 mem=10 tasks=1");
+    assert_string_equal(runs(&w, 13, so_many("shared", 3)), "n1 cpus=0-2 mem=10 tasks=1");
+    assert_string_equal(runs(&w, 14, so_many("shared", 1)), "");
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(shares_are_kept_for_a_later_reservation)};
+    const struct CMUnitTest tests[] = {T(shares_are_kept_for_a_later_reservation),
+                                       T(a_partition_bounds_the_cpus_of_work_that_shares)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

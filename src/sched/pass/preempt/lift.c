@@ -32,7 +32,7 @@ static void lift_set(struct pass *p, struct victim *v, enum lifted how)
         return;
     bool licences = how == LIFTED_ALL || r->lifted == LIFTED_ALL;
     r->lifted = (uint8_t)how;
-    world_lift(p->w, r->job_id, how != LIFTED_NOT);
+    world_lift(p->w, r, how);
     for (size_t i = 0; i < r->nholds; i++)
         if (!r->hold[i].released)
             node_shift(p, r->hold[i].node);
