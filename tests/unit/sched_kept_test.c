@@ -87,11 +87,27 @@ static void a_partition_bounds_the_cpus_of_work_that_shares(void **state)
     assert_string_equal(runs(&w, 14, so_many("shared", 1)), "");
 }
 
+/* A job that has the node to itself leaves CPUs idle where its partition bounds them: they are
+ * nobody's, not even its user's. */
+static void a_node_that_is_taken_whole_is_not_shared_with_its_user(void **state)
+{
+    (void)state;
+    struct partition p = a_part("main", "ALL");
+    p.max_cpus_per_node = 4;
+    put_part(w.cl, &p);
+    struct job_request whole = so_many("main", 1), own = so_many("shared", 1);
+    whole.exclusive = EXCLUSIVE_NODE;
+    own.exclusive = EXCLUSIVE_USER;
+    assert_string_equal(runs(&w, 11, whole), "n1 cpus=0-3 mem=10 tasks=1");
+    assert_string_equal(runs(&w, 12, own), "");
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {T(shares_are_kept_for_a_later_reservation),
-                                       T(a_partition_bounds_the_cpus_of_work_that_shares)};
+                                       T(a_partition_bounds_the_cpus_of_work_that_shares),
+                                       T(a_node_that_is_taken_whole_is_not_shared_with_its_user)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

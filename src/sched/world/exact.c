@@ -90,8 +90,8 @@ static bool near_chosen(const struct choice *ch, int32_t slot)
     return false;
 }
 
-/* What a partition leaves its jobs of the node together (MaxCPUsPerNode, MaxCPUsPerSocket). On slots
- * that they have already, those that share may lie all the same. */
+/* What a partition leaves its jobs of the node together (MaxCPUsPerNode, MaxCPUsPerSocket). On
+ * slots that they have already, those that share may lie all the same. */
 struct bound {
     char *own;           /* by slot: jobs of the partition are there */
     int32_t *per_socket; /* by socket: slots that they may have besides */

@@ -221,7 +221,7 @@ void world_fulfil(struct world *w, uint32_t job); /* a promise that is due becom
 
 /* The amounts of `row` are free on the node now, too (sign 1), or no longer (-1). */
 void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t sign);
-/* Is the work as if it were gone? What it holds no longer counts as used by its reservation, nor its
+/* Is the work as if it were gone? What it holds no longer counts as used by its reservation or its
  * partition, and does not come free with its end; what is free now is told by world_free_more. */
 void world_lift(struct world *w, const struct run *r, enum lifted how);
 /* Running work ends sooner than was expected. */
