@@ -116,12 +116,33 @@ static void who_would_go_leaves_the_bound_of_sockets(void **state)
     a_bound(0, 2);
 }
 
+/* Whoever is promised what running work leaves does not keep that work from being stopped for a job
+ * that is behind him in the queue and before both of them. */
+static void a_promise_of_what_goes_is_not_in_the_way(void **state)
+{
+    (void)state;
+    make("preempt/qos", a_part("low", "n1"));
+    struct job_request all = {.partition = "low",
+                              .qos = "low",
+                              .cpus_per_task = 8,
+                              .mem_per_node_mib = 10,
+                              .time_limit_us = HOUR},
+                       top = all;
+    top.qos = "top";
+    runs(100, all, "0-7", NOW + 20 * MIN);
+    queue_job(cl, 5, &all);
+    queue_job(cl, 10, &top);
+    assert_int_equal(planned_of(5, NOW), NOW + 20 * MIN);
+    assert_int_equal(plan->npreempts, 1);
+    assert_int_equal(plan->preempt[0].for_job, 10);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(cpus_of_suspended_work_come_once),
-                                       T(who_would_go_leaves_the_bound_of_its_partition),
-                                       T(who_would_go_leaves_the_bound_of_sockets)};
+    const struct CMUnitTest tests[] = {
+        T(cpus_of_suspended_work_come_once), T(who_would_go_leaves_the_bound_of_its_partition),
+        T(who_would_go_leaves_the_bound_of_sockets), T(a_promise_of_what_goes_is_not_in_the_way)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

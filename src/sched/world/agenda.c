@@ -341,22 +341,29 @@ void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t
     w->now.freed++;
 }
 
-/* Of what a preempted job has, all goes but for caps; of a suspended one, the CPUs. */
-void world_lift(struct world *w, const struct run *r, enum lifted how)
+static struct wjobs *job_of(struct world *w, const struct run *r)
 {
     ASSERT(r->place < w->cl->run.n && w->cl->run.v[r->place] == r);
+    return &w->agenda.job.v[w->agenda.of_run[r->place]];
+}
+
+void world_lift(struct world *w, const struct run *r, bool lifted)
+{
+    job_of(w, r)->lifted = lifted;
+}
+
+void world_suspend(struct world *w, const struct run *r)
+{
     struct agenda *a = &w->agenda;
-    struct wjobs *j = &a->job.v[a->of_run[r->place]];
+    struct wjobs *j = job_of(w, r);
     for (uint32_t i = j->first; i < j->first + j->n; i++) {
         struct wtake *t = &a->take.v[i];
-        if (t->node >= w->nnodes && is_cap(&w->cl->lic.v[t->node - w->nnodes]))
-            continue;
-        t->first -= j->lifted == LIFTED_CPUS ? t->cpus : 0;
-        t->first += how == LIFTED_CPUS ? t->cpus : 0;
-        t->n = how == LIFTED_ALL ? 0 : how == LIFTED_CPUS ? (uint16_t)(t->all - t->cpus) : t->all;
+        t->first += t->cpus;
+        t->n = (uint16_t)(t->n - t->cpus);
+        t->cpus = 0;
         a->changes[t->node]++;
     }
-    j->lifted = (uint8_t)how;
+    j->lifted = false;
 }
 
 /* The end is what chains and ends are sorted by: out of both before it changes, and back in. */

@@ -61,12 +61,8 @@ static void run_copy(struct world *w, struct run *r)
          * where each account has limits those are most takes. */
         if (p->node >= w->nnodes && cap_is_idle(w->cl, p->node - w->nnodes))
             continue;
-        struct wtake t = {.node = p->node,
-                          .job = number,
-                          .first = uses + p->first,
-                          .n = p->n,
-                          .all = p->n,
-                          .cpus = p->cpus};
+        struct wtake t = {
+            .node = p->node, .job = number, .first = uses + p->first, .n = p->n, .cpus = p->cpus};
         vec_push(&a->take, t);
         j.n++;
     }

@@ -14,8 +14,8 @@ struct wtake {
     uint32_t node, job; /* number, and place in agenda.job */
     uint32_t first;     /* amounts: world.use[first … first+n) */
     uint32_t next;      /* on the same node, by time: of ends for work, of starts for promises */
-    uint16_t n;         /* fewer while the job is lifted: what was free before comes free once */
-    uint16_t all, cpus; /* of a run: `n` when it is not lifted, and those that its CPUs are */
+    uint16_t n;
+    uint16_t cpus; /* of `n`, the first: what a run gives back when it is suspended */
 };
 
 /* Work that runs, or a promise of it. */
@@ -26,7 +26,7 @@ struct wjobs {
     uint32_t resv;            /* number of the reservation it is in; 0 = none */
     uint32_t part;            /* place of its partition, plus 1; 0 = not known */
     bool shares;              /* its CPUs, with other work */
-    uint8_t lifted;           /* enum lifted: as if it were gone (preemption) */
+    bool lifted;              /* as if it were gone (preemption) */
 };
 
 struct end {
@@ -222,8 +222,10 @@ void world_fulfil(struct world *w, uint32_t job); /* a promise that is due becom
 /* The amounts of `row` are free on the node now, too (sign 1), or no longer (-1). */
 void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t sign);
 /* Is the work as if it were gone? What it holds no longer counts as used by its reservation or its
- * partition, and does not come free with its end; what is free now is told by world_free_more. */
-void world_lift(struct world *w, const struct run *r, enum lifted how);
+ * partition; what is free is told by world_free_more. */
+void world_lift(struct world *w, const struct run *r, bool lifted);
+/* It is suspended from now on: its CPUs, which are free now, do not come free with its end. */
+void world_suspend(struct world *w, const struct run *r);
 /* Running work ends sooner than was expected. */
 void world_end_by(struct world *w, uint64_t name, int64_t end_us);
 
