@@ -186,6 +186,32 @@ static void every_node_is_counted_once(void **unused)
     vec_done(&v);
 }
 
+/* Of a job that names two partitions, one may have no node that could ever hold it: it waits in the
+ * other, and is told of both. */
+static void a_partition_that_could_never_hold_it(void **unused)
+{
+    (void)unused;
+    struct node small = a_node("s1");
+    small.memory_mib = 1000;
+    put_node(cl, &small);
+    put_nodes(cl, "b1", a_node(NULL));
+    struct partition p = a_part("few", "s1"), other = a_part("main", "b1");
+    p.is_default = false;
+    put_part(cl, &p);
+    put_part(cl, &other);
+    struct job_request q = {
+        .partition = "few,main", .mem_per_node_mib = 5000, .time_limit_us = HOUR};
+    run_job(1, q, NOW + HOUR);
+    queue_job(cl, 2, &q);
+    planned();
+    blocker_vec v = {0};
+    sched_blockers(cl, plan, 2, NOW, arena, &v);
+    assert_string_equal(blocker_of(&v, BLOCKER_LIMIT)->partition, "few");
+    assert_string_equal(blocker_of(&v, BLOCKER_NEVER)->names, "s1");
+    assert_string_equal(blocker_of(&v, BLOCKER_BUSY)->names, "b1");
+    vec_done(&v);
+}
+
 static void nodes_kept_for_a_promise_are_named(void **unused)
 {
     two_partitions();
@@ -310,6 +336,7 @@ int main(void)
         T(another_type_of_gpu),
         T(less_memory_and_fewer_cpus),
         T(every_node_is_counted_once),
+        T(a_partition_that_could_never_hold_it),
         T(nodes_kept_for_a_promise_are_named),
         T(a_component_of_a_heterogeneous_job),
         T(who_would_have_to_give_way_is_said),

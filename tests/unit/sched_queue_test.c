@@ -129,6 +129,46 @@ static void spare_nodes_may_be_held_past_the_promise(void **state)
     assert_int_equal(wait_of(4).planned_us, NOW + 3 * HOUR);
 }
 
+/* Two types of GPU on one node: who could take either does not start early with those of another. */
+static void a_promise_of_a_type_of_gpu_is_kept(void **unused)
+{
+    (void)unused;
+    struct settings set;
+    settings_default(&set);
+    setting_words_default(&set.word);
+    put_setting(&set, "SchedulerParameters", "promises=all");
+    cluster_set_policy(cl, &set);
+    for (int i = 2; i <= 4; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "n%d", i);
+        cluster_remove_node(cl, name);
+    }
+    struct node n = a_node("n1");
+    n.gres = "gpu:a100:2,gpu:v100:2";
+    put_node(cl, &n);
+    struct job_request a100 = {.partition = "main",
+                               .gpus_per_node = "a100:2",
+                               .mem_per_node_mib = 1,
+                               .time_limit_us = 40 * MIN},
+                       v100 = a100, either = a100;
+    v100.gpus_per_node = "v100:2";
+    either.gpus_per_node = "a100|v100:2";
+    either.time_limit_us = 30 * MIN;
+    running(1, a100);
+    v100.time_limit_us = 50 * MIN;
+    running(2, v100);
+    waits(10, either);
+    waits(11, v100);
+    sched_plan(cl, NOW, NULL, plan);
+    assert_int_equal(wait_of(10).planned_us, NOW + 40 * MIN);
+    assert_int_equal(wait_of(11).planned_us, NOW + 50 * MIN);
+    cluster_release(cl, 2);
+    sched_plan(cl, NOW + 32 * MIN, NULL, plan);
+    assert_null(start_of(plan, 10));
+    assert_non_null(start_of(plan, 11));
+    assert_int_equal(wait_of(10).planned_us, NOW + 40 * MIN);
+}
+
 static void a_limit_is_cut_to_its_minimum(void **state)
 {
     running(1, nodes_for(3, 2 * HOUR));
@@ -392,6 +432,7 @@ int main(void)
         T(hours_of_a_partition_are_foreseen_and_named),
         T(a_short_job_passes_a_wide_one),
         T(spare_nodes_may_be_held_past_the_promise),
+        T(a_promise_of_a_type_of_gpu_is_kept),
         T(a_limit_is_cut_to_its_minimum),
         T(tiers_then_nice_then_age),
         T(nice_counts_the_places_given_up),

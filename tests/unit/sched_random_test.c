@@ -438,10 +438,11 @@ static void everybody_is_promised_a_start_on_demand(void **state)
 }
 
 /* Nobody's promise moves later, whoever comes. On one node a cluster that is built anew and told who
- * was promised what promises the same; on several that takes the nodes, too, which a planner keeps
- * for itself. */
+ * was promised what promises the same; on several, or with several types on it, that takes the
+ * places, too, which a planner keeps for itself. */
 static void turn_remembering(struct sim *s)
 {
+    bool one_place = s->one_node && !text_is(s->node[0].gres, two_types);
     struct str firsts = STR_INIT;
     end_due(s);
     cluster_firsts_tell(s->cl, &firsts);
@@ -455,7 +456,7 @@ static void turn_remembering(struct sim *s)
         struct plan_wait w, anew;
         if (j->start || !plan_wait_of(s->plan, s->cl, j->id, &w))
             continue;
-        if (s->one_node && plan_wait_of(plan, cl, j->id, &anew) && anew.planned_us != w.planned_us)
+        if (one_place && plan_wait_of(plan, cl, j->id, &anew) && anew.planned_us != w.planned_us)
             fail_msg("world %llu (%s): job %llu is planned for %lld, by a new planner for %lld",
                      (unsigned long long)s->seed, s->parameters, (unsigned long long)j->id,
                      (long long)w.planned_us, (long long)anew.planned_us);

@@ -51,6 +51,7 @@ struct sim {
     bool exact;    /* jobs end when their limit says */
     bool one_user; /* all jobs are of one user */
     bool one_node;
+    bool bounded;           /* partitions bound the CPUs of their jobs on a node */
     bool mixed;             /* licences, heterogeneous jobs, work that is suspended */
     const char *parameters; /* SchedulerParameters; NULL = none */
 };
@@ -103,6 +104,10 @@ static void parts_make(struct sim *s)
                            : rng_chance(&s->rng, 100) ? SHARE_EXCLUSIVE
                                                       : SHARE_NO;
         s->part[i].share_count = 2;
+        if (s->bounded)
+            s->part[i].max_cpus_per_node = 2 * (int32_t)rng_range(&s->rng, 2, 5);
+        if (s->bounded && rng_chance(&s->rng, 300))
+            s->part[i].max_cpus_per_socket = 2 * (int32_t)rng_range(&s->rng, 1, 3);
         put_part(s->cl, &s->part[i]);
     }
 }

@@ -29,7 +29,6 @@ struct outs outs_in_the_way(const struct cluster *cl, const struct snode *n, con
 
 struct variant *variant_on(const struct option *o, const struct group *g)
 {
-    ASSERT(o->nvariants > 0);
     for (size_t i = 0; i < o->nvariants; i++)
         if (bit_get(o->variant[i].groups, g->idx))
             return &o->variant[i];

@@ -17,7 +17,8 @@ struct outs {
 struct outs outs_in_the_way(const struct cluster *cl, const struct snode *n, const struct take *t,
                             struct arena *a);
 
-/* The first of the option that may go on nodes of the group; NULL = none may. */
+/* The first of the option that may go on nodes of the group; NULL = none may. An option whose
+ * partition could not hold the job at all has none to begin with (option.wish). */
 struct variant *variant_on(const struct option *o, const struct group *g);
 
 #endif

@@ -51,10 +51,11 @@ static int64_t slot_cpus(const struct hold *h)
 /* Nearly always the same as on the node before: then the amounts are shared. */
 static void take_push(struct run_pack *p, struct pack_take t)
 {
-    t.n = (uint32_t)p->use.n - t.first;
+    ASSERT(p->use.n - t.first <= UINT16_MAX);
+    t.n = (uint16_t)(p->use.n - t.first);
     if (p->take.n > 0) {
         const struct pack_take *last = &p->take.v[p->take.n - 1];
-        bool same = last->n == t.n;
+        bool same = last->n == t.n && last->cpus == t.cpus;
         for (uint32_t i = 0; same && i < t.n; i++)
             same = p->use.v[last->first + i].dim == p->use.v[t.first + i].dim &&
                    p->use.v[last->first + i].amount == p->use.v[t.first + i].amount;
@@ -76,8 +77,9 @@ static void take_of_hold(const struct cluster *cl, struct run_pack *p, const str
      * that work is gone. What that must not lead to is in preempt/keep_out.c. */
     use_push(p, DIM_CPU, h->run->shares ? 0 : cpus);
     use_push(p, DIM_SHARE, h->run->shares ? cpus : cpus * cl->policy.share_max);
-    use_push(p, DIM_MEM, h->mem_mib);
     use_push(p, DIM_JOBS, h->run->yields ? 0 : run_places(h->run));
+    t.cpus = (uint16_t)(p->use.n - t.first);
+    use_push(p, DIM_MEM, h->mem_mib);
     for (size_t i = 0; i < h->ngres; i++)
         use_push(p, h->gres[i].dim, h->gres[i].back);
     take_push(p, t);

@@ -5,8 +5,10 @@
 #include "sched/books/state.h"
 
 struct pack_take {
-    uint32_t node;     /* licences are numbered behind the nodes */
-    uint32_t first, n; /* amounts: run_pack.use[first … first+n) */
+    uint32_t node;  /* licences are numbered behind the nodes */
+    uint32_t first; /* amounts: run_pack.use[first … first+n) */
+    uint16_t n;
+    uint16_t cpus; /* of `n`, the first: what is free while it is suspended */
 };
 struct run_pack {
     uint64_t version;           /* of the configuration it was made for; 0 = it must be made anew */

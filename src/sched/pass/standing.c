@@ -98,11 +98,25 @@ static bool stand(struct pass *p, struct standing *s, int32_t tier)
     return true;
 }
 
+/* On one node, whoever goes first by his promise moves nobody behind him, if he can take in one way
+ * only what he takes: an earlier start with another type of GPU is in the way of those who were
+ * promised these. */
+static bool order_is_enough(const struct pass *p)
+{
+    for (size_t i = 0; p->w->nnodes == 1 && i < p->v->standing.n; i++) {
+        const struct wjob *j = map_u64_get(p->cl->queue.by_job, p->v->standing.v[i].job_id);
+        const struct compiled *c = j ? demand_of(p->cl, j->lane->klass) : NULL;
+        for (size_t k = 0; c && k < c->n; k++)
+            if (c->option[k].nvariants > 1)
+                return false;
+    }
+    return p->w->nnodes == 1;
+}
+
 void standing_enter(struct pass *p, int32_t tier)
 {
     ASSERT(!p->future);
-    /* On one node whoever goes first by his promise moves nobody behind him. */
-    if (p->w->nnodes == 1 || p->v->standing_version != p->cl->derived.version)
+    if (p->v->standing_version != p->cl->derived.version || order_is_enough(p))
         return;
     /* Whose promise is not to be kept comes before those who were promised a later start. */
     for (size_t i = 0; i < p->v->standing.n; i++)

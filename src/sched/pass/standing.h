@@ -2,8 +2,9 @@
  * last pass promised a start goes first, by that start, each to the earliest start he can have.
  * Where one node decides, nobody then starts later than he was promised because of others: who
  * stood before him has moved earlier only, and holds nothing after that start that he did not hold
- * before. On several nodes, who finds an earlier start could take those of another, so there all
- * promises stand where they were until their jobs are tried. */
+ * before. On several nodes, or where one has several types of what a job takes, who finds an
+ * earlier start could take those of another, so there all promises stand where they were until
+ * their jobs are tried. */
 #ifndef REMUDA_SCHED_PASS_STANDING_H
 #define REMUDA_SCHED_PASS_STANDING_H
 

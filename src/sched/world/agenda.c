@@ -37,6 +37,7 @@ void agenda_done(struct agenda *a)
     free(a->work);
     free(a->kept);
     free(a->changes);
+    free(a->of_run);
 }
 
 void agenda_open(struct world *w, uint32_t node)
@@ -161,7 +162,7 @@ void agenda_use(struct agenda *a, uint32_t dim, int64_t amount)
 static void take_push(struct world *w, uint32_t node, uint32_t job, const struct take *t)
 {
     struct agenda *a = &w->agenda;
-    struct wtake wt = {.node = node, .job = job, .first = (uint32_t)a->use.n, .n = t->n};
+    struct wtake wt = {.node = node, .job = job, .first = (uint32_t)a->use.n, .n = (uint16_t)t->n};
     for (uint32_t i = 0; i < t->n; i++)
         vec_push(&a->use, t->use[i]);
     /* Sharing work lies on idle CPUs first, and takes those from work that wants them alone. */
@@ -169,7 +170,7 @@ static void take_push(struct world *w, uint32_t node, uint32_t job, const struct
         (t->n < 2 || t->use[1].dim != DIM_CPU)) {
         int64_t idle = world_free_row(w, node)[DIM_CPU];
         agenda_use(a, DIM_CPU, idle < t->cpus ? (idle > 0 ? idle : 0) : t->cpus);
-        wt.n = (uint32_t)a->use.n - wt.first;
+        wt.n = (uint16_t)(a->use.n - wt.first);
     }
     vec_push(&a->take, wt);
 }
@@ -193,6 +194,7 @@ static uint32_t job_push(struct world *w, const struct compiled *c, const struct
     j.first = (uint32_t)a->take.n;
     j.resv = p->option->resv ? p->option->resv->number : 0;
     j.part = p->option->part->idx + 1;
+    j.shares = p->option->mode.share > 0;
     for (size_t i = 0; i < p->at.n; i++) {
         const struct placed *at = &p->at.v[i];
         const struct group *g = w->now.group[at->node];
@@ -339,16 +341,29 @@ void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t
     w->now.freed++;
 }
 
-void world_lift(struct world *w, uint64_t name, bool lifted)
+static struct wjobs *job_of(struct world *w, const struct run *r)
+{
+    ASSERT(r->place < w->cl->run.n && w->cl->run.v[r->place] == r);
+    return &w->agenda.job.v[w->agenda.of_run[r->place]];
+}
+
+void world_lift(struct world *w, const struct run *r, bool lifted)
+{
+    job_of(w, r)->lifted = lifted;
+}
+
+void world_suspend(struct world *w, const struct run *r)
 {
     struct agenda *a = &w->agenda;
-    if (!w->view.kept_head) /* nobody asks */
-        return;
-    for (size_t i = 0; i < a->job.n; i++)
-        if (a->job.v[i].name == name) {
-            a->job.v[i].lifted = lifted;
-            return;
-        }
+    struct wjobs *j = job_of(w, r);
+    for (uint32_t i = j->first; i < j->first + j->n; i++) {
+        struct wtake *t = &a->take.v[i];
+        t->first += t->cpus;
+        t->n = (uint16_t)(t->n - t->cpus);
+        t->cpus = 0;
+        a->changes[t->node]++;
+    }
+    j->lifted = false;
 }
 
 /* The end is what chains and ends are sorted by: out of both before it changes, and back in. */

@@ -57,8 +57,7 @@ static struct exact *exact_of(struct exacts *e, uint32_t node)
         const struct snode *n = e->cl->node.v[node];
         struct exact *x = e->node[node] = arena_alloc(e->a, sizeof *x);
         x->load = arena_dup(e->a, n->load, ((size_t)n->group->slots + 1) * sizeof n->load[0]);
-        x->taken = arena_alloc(e->a, (size_t)n->group->slots + 1);
-        memset(x->taken, 0, (size_t)n->group->slots + 1);
+        x->taken = arena_alloc(e->a, ((size_t)n->group->slots + 1) * sizeof x->taken[0]);
         x->dev_job = arena_dup(e->a, n->dev_job, (n->group->ndev + 1) * sizeof n->dev_job[0]);
         if (e->base && e->base->node[node])
             exact_merge(x, e->base->node[node], n->group);
@@ -91,9 +90,18 @@ static bool near_chosen(const struct choice *ch, int32_t slot)
     return false;
 }
 
+/* What a partition leaves its jobs of the node together (MaxCPUsPerNode, MaxCPUsPerSocket). On
+ * slots that they have already, those that share may lie all the same. */
+struct bound {
+    char *own;           /* by slot: jobs of the partition are there */
+    int32_t *per_socket; /* by socket: slots that they may have besides */
+    int32_t per_node;
+};
+
 struct socket_rule {
     int32_t per_socket;  /* slots on one socket at most */
-    const int32_t *open; /* by socket: what MaxCPUsPerSocket leaves; NULL = all */
+    struct bound *bound; /* NULL = none */
+    bool own;            /* with a bound: slots of its own jobs only, or others only */
     int32_t share;
     uint16_t load; /* slots with this load only */
 };
@@ -104,6 +112,18 @@ static int32_t socket_slots(const struct group *g)
     return all > 0 ? all : 1;
 }
 
+static bool slot_meets(const struct choice *ch, int32_t slot, const struct socket_rule *r,
+                       bool near)
+{
+    return slot_usable(ch, slot, r->share) && ch->x->load[slot] == r->load &&
+           (!r->bound || r->bound->own[slot] == r->own) && (!near || near_chosen(ch, slot));
+}
+
+static int32_t bound_room(const struct bound *b, int32_t socket)
+{
+    return b->per_socket[socket] < b->per_node ? b->per_socket[socket] : b->per_node;
+}
+
 static int32_t socket_count(const struct choice *ch, int32_t socket, const struct socket_rule *r,
                             bool near, int32_t *ret_taken)
 {
@@ -111,12 +131,11 @@ static int32_t socket_count(const struct choice *ch, int32_t socket, const struc
     *ret_taken = 0;
     for (int32_t s = socket * each; s < (socket + 1) * each && s < ch->g->slots; s++) {
         *ret_taken += ch->slot[s];
-        n += slot_usable(ch, s, r->share) && ch->x->load[s] == r->load &&
-             (!near || near_chosen(ch, s));
+        n += slot_meets(ch, s, r, near);
     }
     int32_t room = r->per_socket - *ret_taken;
-    if (r->open && r->open[socket] - *ret_taken < room)
-        room = r->open[socket] - *ret_taken;
+    if (r->bound && !r->own && bound_room(r->bound, socket) < room)
+        room = bound_room(r->bound, socket);
     return n < room ? n : room > 0 ? room : 0;
 }
 
@@ -137,9 +156,12 @@ static int32_t slots_from_sockets(struct choice *ch, int32_t want, const struct 
             break;
         int32_t take = best_free < want ? best_free : want;
         want -= take;
+        if (r->bound && !r->own) {
+            r->bound->per_socket[best] -= take;
+            r->bound->per_node -= take;
+        }
         for (int32_t s = best * each; s < ch->g->slots && take > 0; s++)
-            if (slot_usable(ch, s, r->share) && ch->x->load[s] == r->load &&
-                (!near || near_chosen(ch, s))) {
+            if (slot_meets(ch, s, r, near)) {
                 ch->slot[s] = 1;
                 take--;
             }
@@ -147,46 +169,65 @@ static int32_t slots_from_sockets(struct choice *ch, int32_t want, const struct 
     return want;
 }
 
-/* What jobs of the partition may still take of each socket of the node; NULL = all. What was taken
- * in this pass counts as theirs. The caller frees it. */
-static int32_t *sockets_open(const struct choice *ch, const struct snode *n,
-                             const struct partition *p)
+/* By slot: do jobs of the partition have it? The caller frees it. */
+static char *slots_of(const struct choice *ch, const struct snode *n, const struct spart *part)
 {
-    int32_t each = socket_slots(ch->g), most = p->max_cpus_per_socket / ch->g->slot_cpus;
-    if (p->max_cpus_per_socket <= 0)
-        return NULL;
-    char *used = xmemdup(ch->x->taken, (size_t)ch->g->slots + 1);
+    char *own = xcalloc((size_t)ch->g->slots + 1, 1);
+    for (int32_t s = 0; s < ch->g->slots; s++)
+        own[s] = ch->x->taken[s] == part->idx + 1 || ch->x->taken[s] == TAKEN_BY_MANY;
     for (size_t i = 0; i < n->hold.n; i++) {
         const struct hold *h = n->hold.v[i];
-        for (size_t k = 0; k < h->ncpu && !h->run->suspended && text_is(h->run->partition, p->name);
-             k++)
+        const struct run *r = h->run;
+        bool counts = !r->suspended && !r->lifted && text_is(r->partition, part->p.name);
+        for (size_t k = 0; k < h->ncpu && counts; k++)
             if (h->cpu[k] / ch->g->slot_cpus < ch->g->slots)
-                used[h->cpu[k] / ch->g->slot_cpus] = 1;
+                own[h->cpu[k] / ch->g->slot_cpus] = 1;
     }
-    int32_t *open = xcalloc((size_t)ch->g->sockets + 1, sizeof open[0]);
+    return own;
+}
+
+/* False: there is none, or counts have seen to it (resv_view.c): of work that has its CPUs alone
+ * they know how many there are on a node. The caller frees what is in it. */
+static bool bound_make(const struct choice *ch, const struct snode *n, const struct option *o,
+                       struct bound *ret)
+{
+    const struct partition *p = &o->part->p;
+    bool of_node = p->max_cpus_per_node > 0 && o->mode.share > 0;
+    int32_t each = socket_slots(ch->g), cpus = ch->g->slot_cpus;
+    if (p->max_cpus_per_socket <= 0 && !of_node)
+        return false;
+    ret->own = slots_of(ch, n, o->part);
+    ret->per_node = of_node ? p->max_cpus_per_node / cpus : INT32_MAX / 2;
+    ret->per_socket = xcalloc((size_t)ch->g->sockets + 1, sizeof ret->per_socket[0]);
     for (int32_t k = 0; k < ch->g->sockets; k++) {
-        open[k] = most;
-        for (int32_t s = k * each; s < (k + 1) * each && s < ch->g->slots; s++)
-            open[k] -= used[s];
+        ret->per_socket[k] =
+            p->max_cpus_per_socket > 0 ? p->max_cpus_per_socket / cpus : INT32_MAX / 2;
+        for (int32_t s = k * each; s < (k + 1) * each && s < ch->g->slots; s++) {
+            ret->per_socket[k] -= ret->own[s];
+            ret->per_node -= ret->own[s];
+        }
     }
-    free(used);
-    return open;
+    return true;
 }
 
 static bool slots_choose(struct choice *ch, const struct compiled *c, const struct option *o,
-                         const int32_t *open, int32_t want)
+                         struct bound *bound, int32_t want)
 {
-    struct socket_rule r = {.per_socket = INT32_MAX, .open = open, .share = o->mode.share};
+    struct socket_rule r = {.per_socket = INT32_MAX, .bound = bound, .share = o->mode.share};
     if (c->req->ntasks_per_socket > 0 && !o->mode.whole) { /* a whole node is all its sockets */
         int32_t each = c->req->cpus_per_task > 0 ? c->req->cpus_per_task : 1;
         r.per_socket = (c->req->ntasks_per_socket * each + ch->g->slot_cpus - 1) / ch->g->slot_cpus;
     }
     /* Work that shares lies on idle CPUs first and doubles up as late as it can; at each load those
-     * near the chosen devices come first, then any. */
+     * near the chosen devices come first, then any. What its partition has already comes before
+     * what it has not. */
     for (int32_t load = 0; load <= (r.share > 0 ? r.share - 1 : 0) && want > 0; load++) {
         r.load = (uint16_t)load;
-        want = slots_from_sockets(ch, want, &r, true);
-        want = slots_from_sockets(ch, want, &r, false);
+        for (int own = bound != NULL; own >= 0; own--) {
+            r.own = own;
+            want = slots_from_sockets(ch, want, &r, true);
+            want = slots_from_sockets(ch, want, &r, false);
+        }
     }
     return want == 0;
 }
@@ -246,7 +287,8 @@ static void choice_apply(struct choice *ch, const struct option *o)
 {
     for (int32_t s = 0; s < ch->g->slots; s++)
         if (ch->slot[s]) {
-            ch->x->taken[s] = 1;
+            uint32_t *by = &ch->x->taken[s], part = o->part->idx + 1;
+            *by = *by == 0 || *by == part ? part : TAKEN_BY_MANY;
             ch->x->load[s] = o->mode.share > 0 ? (uint16_t)(ch->x->load[s] + 1) : LOAD_ALONE;
         }
     for (size_t d = 0; d < ch->g->ndev; d++)
@@ -290,9 +332,11 @@ bool exact_take(struct exacts *e, const struct compiled *c, const struct option 
                      ? exact_devices_by_socket(&ch, t.use[i].dim, t.use[i].amount,
                                                c->gpus_per_socket)
                      : exact_devices(&ch, t.use[i].dim, t.use[i].amount);
-    int32_t *open = sockets_open(&ch, e->cl->node.v[node], &o->part->p);
-    ok = ok && slots_choose(&ch, c, o, open, t.cpus / g->slot_cpus);
-    free(open);
+    struct bound bound = {0};
+    bool bounded = bound_make(&ch, e->cl->node.v[node], o, &bound);
+    ok = ok && slots_choose(&ch, c, o, bounded ? &bound : NULL, t.cpus / g->slot_cpus);
+    free(bound.own);
+    free(bound.per_socket);
     /* At the end, but never all */
     int32_t spared = c->req->core_spec > 1 ? c->req->core_spec - 1 : 0;
     for (int32_t s = spared < g->slots ? g->slots - spared : 1; ok && s < g->slots; s++)
@@ -343,7 +387,7 @@ bool exact_take_back(struct exacts *e, uint32_t node, const int32_t *cpu, size_t
         if (slot >= g->slots || (i > 0 && slot == cpu[i - 1] / g->slot_cpus))
             continue;
         x->load[slot] = shares ? (uint16_t)(x->load[slot] + 1) : LOAD_ALONE;
-        x->taken[slot] = 1;
+        x->taken[slot] = TAKEN_BY_MANY;
     }
     return true;
 }

@@ -4,10 +4,12 @@
 
 #include "sched/request/demand.h"
 
+#define TAKEN_BY_MANY UINT32_MAX /* or by one that is not known */
+
 /* What is taken on a node during one pass, on top of what really runs there. */
 struct exact {
     uint16_t *load;    /* by slot, as snode.load */
-    char *taken;       /* by slot: in this pass */
+    uint32_t *taken;   /* by slot: in this pass; place of the partition, plus 1, or TAKEN_BY_MANY */
     uint64_t *dev_job; /* by device, as snode.dev_job */
 };
 

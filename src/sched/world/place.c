@@ -60,7 +60,8 @@ static uint64_t node_key_of(const struct placing *p, uint32_t node, const int64_
 }
 
 /* Are all jobs on the node, and at least one, those of the user whose job is being placed? Then a
- * job that wants nodes for its user only may go there, too. */
+ * job that wants nodes for its user only may go there, too; not to one that has the node to itself,
+ * though its partition may not let it have all CPUs. */
 static bool own_node(const struct placing *p, uint32_t node)
 {
     const struct snode *n = p->w->cl->node.v[node];
@@ -68,9 +69,10 @@ static bool own_node(const struct placing *p, uint32_t node)
         return false;
     int64_t jobs = JOBS_ALL;
     for (size_t i = 0; i < n->hold.n; i++) {
-        if (n->hold.v[i]->run->uid + 1 != p->what->uid_plus1)
+        const struct run *r = n->hold.v[i]->run;
+        if (r->whole || r->uid + 1 != p->what->uid_plus1)
             return false;
-        jobs -= run_places(n->hold.v[i]->run);
+        jobs -= run_places(r);
     }
     /* And nothing started there in this pass */
     return n->hold.n > 0 && world_free_row(p->w, node)[DIM_JOBS] == jobs;

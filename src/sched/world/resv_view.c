@@ -138,18 +138,19 @@ bool view_advance(struct world *w, int64_t now_us)
 
 /* ---- amounts ---- */
 
-/* The CPUs of work that shares stand in DIM_SHARE; DIM_CPU has those of them that were idle. */
+/* The CPUs of work that shares stand in DIM_SHARE; DIM_CPU has those of them that were idle when it
+ * began. On the same CPUs, several jobs count several times. */
 static void used_add(struct world *w, const struct wtake *t)
 {
-    int64_t cpus = 0, shares = 0;
+    bool shares = t->node < w->nnodes && w->agenda.job.v[t->job].shares;
     for (uint32_t i = 0; i < t->n; i++) {
         const struct use *u = &w->agenda.use.v[t->first + i];
+        if (shares && u->dim == DIM_CPU)
+            continue;
         w->view.used[u->dim] += u->amount;
-        cpus += u->dim == DIM_CPU ? u->amount : 0;
-        shares += u->dim == DIM_SHARE ? u->amount : 0;
+        if (shares && u->dim == DIM_SHARE)
+            w->view.used[DIM_CPU] += u->amount;
     }
-    if (shares > cpus && shares != cpus * w->cl->policy.share_max)
-        w->view.used[DIM_CPU] += shares - cpus;
 }
 
 /* Fills world.used with what jobs of the reservation, or of the partition, hold on the node at a
@@ -208,13 +209,17 @@ static void keep_within(struct world *w, uint32_t node, int64_t at_us, const str
     }
 }
 
-static void partition_caps(struct world *w, uint32_t node, int64_t at_us, const struct spart *part,
+/* Who shares may lie on CPUs that its partition has already (exact.c): so many jobs on each of
+ * them. */
+static void partition_caps(struct world *w, const struct viewpoint *p, uint32_t node, int64_t at_us,
                            int64_t *row)
 {
-    used_fill(w, node, at_us, 0, part->idx + 1);
-    int64_t rest = part_cpus_most(&part->p, w->cl->node.v[node]->group) - w->view.used[DIM_CPU];
-    if (row[DIM_CPU] > rest)
-        row[DIM_CPU] = rest;
+    int64_t most = part_cpus_most(&p->capped->p, w->cl->node.v[node]->group);
+    uint32_t dim = p->share > 0 ? DIM_SHARE : DIM_CPU;
+    used_fill(w, node, at_us, 0, p->capped->idx + 1);
+    int64_t rest = (p->share > 0 ? most * p->share : most) - w->view.used[dim];
+    if (row[dim] > rest)
+        row[dim] = rest;
 }
 
 static bool matters(const struct viewpoint *p, const struct kept_for *k)
@@ -245,10 +250,10 @@ static void row_seen(struct world *w, const struct viewpoint *p, uint32_t node, 
         else
             keep_from_others(w, p, node, at_us, k, row);
     }
-    if (p->shares && parts && row[DIM_SHARE] > row[DIM_CPU])
+    if (p->share > 0 && parts && row[DIM_SHARE] > row[DIM_CPU])
         row[DIM_SHARE] = row[DIM_CPU];
     if (p->capped && node < w->nnodes)
-        partition_caps(w, node, at_us, p->capped, row);
+        partition_caps(w, p, node, at_us, row);
 }
 
 static void row_least(struct world *w, const struct viewpoint *p, uint32_t node, int64_t at_us)
@@ -257,6 +262,12 @@ static void row_least(struct world *w, const struct viewpoint *p, uint32_t node,
     for (size_t d = 0; d < w->dims; d++)
         if (w->view.other[d] < w->scratch.row[d])
             w->scratch.row[d] = w->view.other[d];
+}
+
+/* Who shares finds room where no CPU is idle, too. */
+static bool has_cpus(const struct viewpoint *p, const int64_t *row)
+{
+    return row[DIM_CPU] > 0 || (p->share > 0 && row[DIM_SHARE] > 0);
 }
 
 const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t node,
@@ -281,7 +292,7 @@ const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t 
         const struct kept_for *k = &w->view.kept_for.v[i];
         const struct windows *win = &w->view.win[k->s->number - 1];
         /* Once nothing is left it cannot get less. */
-        for (size_t n = 0; w->scratch.row[DIM_CPU] > 0 && matters(p, k) && n < win->n &&
+        for (size_t n = 0; has_cpus(p, w->scratch.row) && matters(p, k) && n < win->n &&
                            win->v[n].start_us < end_us;
              n++)
             if (win->v[n].start_us > start_us)
@@ -294,7 +305,7 @@ static struct viewpoint viewpoint_of(const struct option *o)
 {
     return (struct viewpoint){.inside = o->resv,
                               .cut = o->cut,
-                              .shares = o->mode.share > 0,
+                              .share = o->mode.share,
                               .capped = part_caps_cpus(&o->part->p) ? o->part : NULL};
 }
 

@@ -10,7 +10,7 @@ struct viewpoint {
     /* A job of this partition, which bounds what all of its jobs have on a node */
     const struct spart *capped;
     bool cut;                 /* its run may be cut to the end of the reservation */
-    bool shares;              /* a job that shares its CPUs with others */
+    int32_t share;            /* jobs that may share its CPUs with it; 0 = it has them alone */
     bool over_work, over_all; /* as if nothing ran; as if there were no reservations */
 };
 

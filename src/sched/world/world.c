@@ -50,7 +50,8 @@ static void run_copy(struct world *w, struct run *r)
                       .first = (uint32_t)a->take.n,
                       .name = r->job_id,
                       .resv = r->resv,
-                      .part = pack->part};
+                      .part = pack->part,
+                      .shares = r->shares};
     uint32_t number = (uint32_t)a->job.n, uses = (uint32_t)a->use.n;
     for (size_t i = 0; i < pack->use.n; i++)
         vec_push(&a->use, pack->use.v[i]);
@@ -60,10 +61,12 @@ static void run_copy(struct world *w, struct run *r)
          * where each account has limits those are most takes. */
         if (p->node >= w->nnodes && cap_is_idle(w->cl, p->node - w->nnodes))
             continue;
-        struct wtake t = {.node = p->node, .job = number, .first = uses + p->first, .n = p->n};
+        struct wtake t = {
+            .node = p->node, .job = number, .first = uses + p->first, .n = p->n, .cpus = p->cpus};
         vec_push(&a->take, t);
         j.n++;
     }
+    a->of_run[r->place] = number;
     vec_push(&a->job, j);
     struct end e = {j.end_us, number};
     vec_push(&a->ends, e);
@@ -115,6 +118,7 @@ static void runs_copy(struct world *w)
     struct agenda *a = &w->agenda;
     size_t n = w->cl->run.n;
     struct run **run = xcalloc(n + 1, sizeof run[0]);
+    a->of_run = xmalloc((n + 1) * sizeof a->of_run[0]);
     if (n > 0)
         memcpy(run, w->cl->run.v, n * sizeof run[0]);
     qsort(run, n, sizeof run[0], run_order);

@@ -12,8 +12,10 @@
 /* What one job takes from one node. */
 struct wtake {
     uint32_t node, job; /* number, and place in agenda.job */
-    uint32_t first, n;  /* amounts: world.use[first … first+n) */
+    uint32_t first;     /* amounts: world.use[first … first+n) */
     uint32_t next;      /* on the same node, by time: of ends for work, of starts for promises */
+    uint16_t n;
+    uint16_t cpus; /* of `n`, the first: what a run gives back when it is suspended */
 };
 
 /* Work that runs, or a promise of it. */
@@ -23,6 +25,7 @@ struct wjobs {
     uint64_t name;            /* job id: decides between equal ends */
     uint32_t resv;            /* number of the reservation it is in; 0 = none */
     uint32_t part;            /* place of its partition, plus 1; 0 = not known */
+    bool shares;              /* its CPUs, with other work */
     bool lifted;              /* as if it were gone (preemption) */
 };
 
@@ -79,6 +82,7 @@ struct agenda {
     uint32_t *kept;         /* by node: first take of promises, by start */
     VEC(struct end) ends;   /* of running work, ascending; from ends_first on */
     size_t ends_first;      /* those before have come */
+    uint32_t *of_run;       /* by run.place: its job */
     VEC(uint32_t) promised; /* promises in force */
     /* Their starts; INT64_MAX and INT64_MIN without any */
     int64_t first_promise_us, last_promise_us;
@@ -218,9 +222,11 @@ void world_fulfil(struct world *w, uint32_t job); /* a promise that is due becom
 
 /* The amounts of `row` are free on the node now, too (sign 1), or no longer (-1). */
 void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t sign);
-/* Is the work as if it were gone? What it holds no longer counts as used by its reservation; what
- * is free is told by world_free_more. */
-void world_lift(struct world *w, uint64_t name, bool lifted);
+/* Is the work as if it were gone? What it holds no longer counts as used by its reservation or its
+ * partition; what is free is told by world_free_more. */
+void world_lift(struct world *w, const struct run *r, bool lifted);
+/* It is suspended from now on: its CPUs, which are free now, do not come free with its end. */
+void world_suspend(struct world *w, const struct run *r);
 /* Running work ends sooner than was expected. */
 void world_end_by(struct world *w, uint64_t name, int64_t end_us);
 

@@ -23,7 +23,10 @@ static void node_shift(struct pass *p, struct snode *n)
     free(diff);
 }
 
-/* Work that is suspended keeps its licences, so these move only with all that it has. In the world
+/* In the world what is lifted comes free at its end all the same, on top of now: so those who were
+ * promised what it leaves do not keep the asker from it. When the asker begins, that is over
+ * (world_suspend; whoever is ended ends sooner).
+ * Work that is suspended keeps its licences, so these move only with all that it has. In the world
  * they stand behind the nodes, and count in the place of CPUs. */
 static void lift_set(struct pass *p, struct victim *v, enum lifted how)
 {
@@ -32,7 +35,7 @@ static void lift_set(struct pass *p, struct victim *v, enum lifted how)
         return;
     bool licences = how == LIFTED_ALL || r->lifted == LIFTED_ALL;
     r->lifted = (uint8_t)how;
-    world_lift(p->w, r->job_id, how != LIFTED_NOT);
+    world_lift(p->w, r, how != LIFTED_NOT);
     for (size_t i = 0; i < r->nholds; i++)
         if (!r->hold[i].released)
             node_shift(p, r->hold[i].node);

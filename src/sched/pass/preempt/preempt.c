@@ -146,6 +146,7 @@ static void begin_on_suspended(struct asker *a, victims *chosen)
     for (size_t i = 0; i < chosen->n; i++) {
         struct run *r = chosen->v[i].run;
         r->lifted = LIFTED_NOT;
+        world_suspend(p->w, r);
         for (size_t k = 0; k < r->nholds; k++)
             if (!r->hold[k].released)
                 node_recount(p->cl, r->hold[k].node);
