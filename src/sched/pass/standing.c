@@ -45,10 +45,13 @@ static bool place_known(const struct pass *p, const struct standing *s, const st
     return true;
 }
 
-static bool nodes_hold(const struct pass *p, const struct standing *s)
+/* While it would run: before, jobs of one user may have a node of theirs together, of which each
+ * counts as if it had all of it. */
+static bool nodes_hold(const struct pass *p, const struct standing *s, int64_t start_us,
+                       int64_t end_us)
 {
     for (uint32_t i = s->first; i < s->first + s->n; i++)
-        if (!outlook_holds(p->w, p->v->standing_on.v[i].node))
+        if (!outlook_holds(p->w, p->v->standing_on.v[i].node, start_us, end_us))
             return false;
     return true;
 }
@@ -88,7 +91,7 @@ static bool stand(struct pass *p, struct standing *s, int32_t tier)
             limit = entry_limit(&e, view_limit(w, e.o, e.o->limit_us, start), start);
     standing_place(p, s, e.o);
     struct stands now = {j, world_promise(w, c, &p->at, s->job_id, start, time_add(start, limit))};
-    if (!nodes_hold(p, s)) {
+    if (!nodes_hold(p, s, start, time_add(start, limit))) {
         world_break(w, now.world_job);
         return false;
     }
@@ -97,11 +100,24 @@ static bool stand(struct pass *p, struct standing *s, int32_t tier)
     return true;
 }
 
+/* On one node whoever goes first by his promise moves nobody behind him, but where one may be there
+ * in several ways: of two types of GPU he may take the one that another was promised. */
+static bool order_does(const struct pass *p)
+{
+    bool ways = false;
+    for (size_t i = 0; p->w->nnodes == 1 && i < p->v->standing.n && !ways; i++) {
+        const struct standing *s = &p->v->standing.v[i];
+        const struct wjob *j = map_u64_get(p->cl->queue.by_job, s->job_id);
+        const struct compiled *c = j ? demand_of(p->cl, j->lane->klass) : NULL;
+        ways = c && s->option < c->n && c->option[s->option].nvariants > 1;
+    }
+    return p->w->nnodes == 1 && !ways;
+}
+
 void standing_enter(struct pass *p, int32_t tier)
 {
     ASSERT(!p->future);
-    /* On one node whoever goes first by his promise moves nobody behind him. */
-    if (p->w->nnodes == 1 || p->v->standing_version != p->cl->derived.version)
+    if (order_does(p) || p->v->standing_version != p->cl->derived.version)
         return;
     /* Whose promise is not to be kept comes before those who were promised a later start. */
     for (size_t i = 0; i < p->v->standing.n; i++)
