@@ -164,9 +164,11 @@ bool standing_stays(struct pass *p, const struct entry *e, const struct standing
            s->option == e->number && freed_tells(p, e) && !freed_since(p, e, s->moment);
 }
 
+/* What shares CPUs takes as many idle ones as there are, which others change. */
 static bool same_place(const struct pass *p, const struct promised *pr, const struct standing *s)
 {
-    return pr->start_us == s->start_us && pr->n == s->n &&
+    const struct option *o = &demand_of(p->cl, pr->lane->klass)->option[pr->option];
+    return !o->mode.share && pr->start_us == s->start_us && pr->n == s->n &&
            memcmp(&p->promised_on.v[pr->first], &p->v->standing_on.v[s->first],
                   s->n * sizeof p->promised_on.v[0]) == 0;
 }
