@@ -246,6 +246,94 @@ static void what_was_promised_stands_but_against_higher_tiers(void **state)
     cluster_free(cl);
 }
 
+static void wait_for_gpu(struct cluster *cl, uint64_t id, const char *gpu, int64_t minutes)
+{
+    struct job_request req = {
+        .partition = "main", .gpus_per_node = gpu, .time_limit_us = minutes * MIN};
+    queue_job(cl, id, &req);
+}
+
+/* A node with a GPU of each of two types, and jobs that take either: the third of them could begin
+ * before its promise where the fourth, who can have one type alone, was promised to be. */
+static void of_two_types_that_of_another_is_not_taken(void **state)
+{
+    struct cluster *cl = cluster_new();
+    struct plan *plan = plan_new();
+    struct partition part = a_part("main", "ALL");
+    struct node n = a_node("n1");
+    struct settings set = {0};
+    struct plan_wait third, fourth;
+    n.gres = "gpu:a:1,gpu:v:1";
+    put_node(cl, &n);
+    put_part(cl, &part);
+    setting_words_default(&set.word);
+    put_setting(&set, "SchedulerParameters", "promises=all");
+    cluster_set_policy(cl, &set);
+    for (uint64_t id = 1; id <= 2; id++)
+        wait_for_gpu(cl, id, "a|v:1", 40);
+    sched_plan(cl, NOW, NULL, plan);
+    assert_int_equal(plan->nstarts, 2);
+    for (uint64_t id = 1; id <= 2; id++) {
+        struct job_request req = {.partition = "main", .gpus_per_node = "a|v:1"};
+        cluster_start(cl, id, &req, 1000, "main", &start_of(plan, id)->alloc, NOW, NOW + 40 * MIN);
+        cluster_unwait(cl, id);
+    }
+    for (uint64_t id = 3; id <= 5; id++)
+        wait_for_gpu(cl, id, "a|v:1", 10);
+    wait_for_gpu(cl, 6, "v:1", 50);
+    sched_plan(cl, NOW, NULL, plan);
+    assert_true(plan_wait_of(plan, cl, 5, &third) && plan_wait_of(plan, cl, 6, &fourth));
+    assert_int_equal(third.planned_us, NOW + 50 * MIN);
+    assert_int_equal(fourth.planned_us, NOW + 50 * MIN);
+    cluster_release(cl, 2); /* which had the other type */
+    sched_plan(cl, NOW + 32 * MIN, NULL, plan);
+    assert_int_equal(plan->nstarts, 1);
+    assert_true(plan_wait_of(plan, cl, 5, &third) && plan_wait_of(plan, cl, 6, &fourth));
+    assert_int_equal(third.planned_us, NOW + 50 * MIN);
+    assert_int_equal(fourth.planned_us, NOW + 42 * MIN);
+    plan_free(plan);
+    cluster_free(cl);
+}
+
+/* Job 1 leaves three CPUs idle. Job 2, who shares CPUs, has all that it asks for once job 1 is gone,
+ * and not the three alone: job 3 is promised what is left then. */
+static void who_shares_is_promised_what_is_idle_then(void **state)
+{
+    struct cluster *cl = cluster_new();
+    struct plan *plan = plan_new();
+    struct partition part = a_part("main", "ALL"), shared = a_part("shared", "ALL");
+    struct node n = a_node("n1");
+    struct settings set = {0};
+    struct plan_wait two, three;
+    shared.share = SHARE_FORCE;
+    shared.share_count = 2;
+    put_node(cl, &n);
+    put_part(cl, &part);
+    put_part(cl, &shared);
+    setting_words_default(&set.word);
+    put_setting(&set, "SchedulerParameters", "promises=all");
+    cluster_set_policy(cl, &set);
+    struct job_request req[] = {
+        {.partition = "main", .cpus_per_task = 5, .mem_per_node_mib = 8000},
+        {.partition = "shared", .cpus_per_task = 6, .mem_per_node_mib = 1000},
+        {.partition = "main", .cpus_per_task = 4, .mem_per_node_mib = 1000},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(req); i++) {
+        req[i].time_limit_us = HOUR;
+        queue_job(cl, 1 + i, &req[i]);
+        sched_plan(cl, NOW, NULL, plan);
+        if (i > 0)
+            continue;
+        cluster_start(cl, 1, &req[0], 1000, "main", &start_of(plan, 1)->alloc, NOW, NOW + HOUR);
+        cluster_unwait(cl, 1);
+    }
+    assert_true(plan_wait_of(plan, cl, 2, &two) && plan_wait_of(plan, cl, 3, &three));
+    assert_int_equal(two.planned_us, NOW + HOUR);
+    assert_int_equal(three.planned_us, NOW + 2 * HOUR);
+    plan_free(plan);
+    cluster_free(cl);
+}
+
 /* Past four times the bound the oldest goes first whatever it asks; the others by their keys. */
 static void past_the_bound_one_goes_first(void **state)
 {
@@ -374,6 +462,8 @@ int main(void)
         cmocka_unit_test(the_head_and_the_oldest_go_first),
         cmocka_unit_test(who_was_blocked_first_stays_first),
         cmocka_unit_test(what_was_promised_stands_but_against_higher_tiers),
+        cmocka_unit_test(of_two_types_that_of_another_is_not_taken),
+        cmocka_unit_test(who_shares_is_promised_what_is_idle_then),
         cmocka_unit_test(past_the_bound_one_goes_first),
         cmocka_unit_test(what_such_jobs_ran_counts),
         cmocka_unit_test(who_has_much_stands_back),

@@ -84,9 +84,7 @@ static void nodes_make(struct sim *s)
         s->node[i].gres = gres_of[rng_below(&kind, 5)];
         s->node[i].features = features_of[rng_below(&kind, 4)];
         s->node[i].weight = (int32_t)rng_below(&kind, 3);
-        /* Not with heterogeneous jobs: of those one whose components fit in one way alone may wait
-         * for ever, and others behind it. */
-        if (!s->mixed && rng_chance(&kind, 150))
+        if (rng_chance(&kind, 150))
             s->node[i].gres = two_types;
         s->node[i].drain = rng_chance(&s->rng, 50);
         put_node(s->cl, &s->node[i]);

@@ -48,7 +48,8 @@ int64_t het_limit_at(const struct pass *p, const struct option *o, int64_t start
     return view_limit(p->w, o, o->limit_us, start_us);
 }
 
-struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us)
+struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us,
+                         const uint64_t *barred, const uint64_t *shunned)
 {
     ASSERT(at_us >= p->w->now_us);
     const struct compiled *c = demand_of(p->cl, j->lane->klass);
@@ -57,6 +58,8 @@ struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us)
         if (o->never != REASON_NONE)
             continue;
         struct to_place what = pass_to_place(p, c, o, j);
+        what.barred = barred;
+        what.shunned = shunned;
         if (world_place(p->w, &what, at_us, time_add(at_us, het_limit_at(p, o, at_us)), &p->at))
             return o;
     }

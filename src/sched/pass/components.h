@@ -12,7 +12,9 @@ struct het *pass_het_of(struct pass *p, uint64_t id);
 struct wjob *het_job_here(const struct pass *p, struct wjob *j);
 /* The limit of a run in that option that starts then. */
 int64_t het_limit_at(const struct pass *p, const struct option *o, int64_t start_us);
-/* First option in which the component can start at that time; fills p->at. NULL = none. */
-struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us);
+/* First option in which the component can start at that time on nodes that are not barred, and on
+ * few of those that are shunned (bitmaps, NULL = none is); fills p->at. NULL = none. */
+struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us,
+                         const uint64_t *barred, const uint64_t *shunned);
 
 #endif

@@ -1,65 +1,29 @@
 /* A heterogeneous job: all components start together or none does. The components are placed one
  * after another in the same world; if one does not fit, those placed before it are undone, and it
- * is tried as the first of them: another may have taken what only this one could not do without.
- * What stands in their way together may have to give way (preempt.c). */
-#include "base/alloc.h"
-#include "sched/books/tables.h"
+ * is tried as the first of them: another may have taken what only this one could not do without. If
+ * no order helps, places are looked for that leave each what it needs (together.c). What stands in
+ * their way together may have to give way (preempt.c). */
 #include "sched/pass/bars.h"
 #include "sched/pass/components.h"
 #include "sched/pass/found.h"
 #include "sched/pass/pass.h"
 #include "sched/pass/preempt/preempt.h"
-#include "sched/pass/priority.h"
 #include "sched/pass/to_place.h"
+#include "sched/pass/together.h"
 #include "sched/world/resv_view.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-static void starts_drop(struct pass *p, size_t n)
-{
-    while (p->v->start.n > n) {
-        struct plan_start *s = &p->v->start.v[--p->v->start.n];
-        struct spart *part = cluster_part(p->cl, s->partition);
-        for (size_t i = 0; i < s->alloc.n; i++) {
-            const struct wjob *j = het_job_here(p, map_u64_get(p->cl->queue.by_job, s->job_id));
-            struct option o = {.part = part, .mode = request_mode(j->w.req, &part->p)};
-            exact_back(p->ex, cluster_node(p->cl, s->alloc.node[i].node)->idx, &o,
-                       &s->alloc.node[i]);
-        }
-    }
-}
-
 /* In their order; *ret_failed is the place of the one that does not fit. */
-static bool start_in_order(struct pass *p, const struct het *h, size_t *ret_failed)
+static bool start_in_order(struct together *t, size_t *ret_failed)
 {
-    uint32_t *begun = xcalloc(h->n + 1, sizeof begun[0]);
-    size_t n = 0, starts = p->v->start.n;
-    int64_t now = p->w->now_us;
-    bool ok = true;
-    for (; ok && n < h->n; n += ok) {
-        struct compiled *c = demand_of(p->cl, h->job[n]->lane->klass);
-        struct option *o = het_place(p, h->job[n], now);
-        ok = o && (p->future ||
-                   pass_emit(p, h->job[n], c, &p->at, het_limit_at(p, o, now),
-                             priority_of(p->cl, o, &h->job[n]->w, p->v->now_us) / PRIORITY_ONE));
-        if (ok)
-            begun[n] = world_begin(p->w, c, &p->at, h->job[n]->w.job_id,
-                                   time_add(now, het_limit_at(p, o, now)));
-        if (ok && p->future)
-            pass_foresee(p, h->job[n]->w.job_id, now, &p->at, false);
-    }
-    *ret_failed = n;
-    if (!ok) {
-        while (n > 0) {
-            world_undo(p->w, begun[--n]);
-            if (p->future)
-                foreseen_drop(p, h->job[n]);
-        }
-        starts_drop(p, starts);
-    }
-    free(begun);
-    return ok;
+    while (t->n < t->h->n && together_next(t))
+        ;
+    *ret_failed = t->n;
+    if (t->n == t->h->n)
+        return true;
+    together_back(t, 0);
+    return false;
 }
 
 static void to_front(struct het *h, size_t i)
@@ -71,15 +35,17 @@ static void to_front(struct het *h, size_t i)
 
 static bool start_all(struct pass *p, struct het *h)
 {
-    for (size_t tries = 0; tries < h->n; tries++) {
-        size_t failed;
-        if (start_in_order(p, h, &failed))
-            return true;
-        if (failed == 0)
-            return false;
-        to_front(h, failed);
+    struct together t = together_new(p, h, p->w->now_us, false, 0);
+    size_t failed = 1;
+    bool ok = false;
+    for (size_t tries = 0; tries < h->n && !ok && failed > 0; tries++) {
+        ok = start_in_order(&t, &failed);
+        if (!ok)
+            to_front(h, failed);
     }
-    return false;
+    ok = ok || (failed > 0 && together_search(&t));
+    together_done(&t);
+    return ok;
 }
 
 static bool component_earliest(struct pass *p, const struct wjob *j, int64_t from_us,
@@ -110,49 +76,60 @@ static bool component_earliest(struct pass *p, const struct wjob *j, int64_t fro
 
 #define ROUNDS_MAX 64 /* times at which a common start is looked for */
 
+/* In their order; *ret_us is the first time at which the one that does not fit would. */
+static bool promise_in_order(struct together *t, size_t *ret_failed, int64_t *ret_us)
+{
+    struct pass *p = t->p;
+    *ret_us = t->at_us;
+    while (t->n < t->h->n) {
+        struct option *o = NULL;
+        if (!component_earliest(p, t->h->job[t->n], t->at_us, &o, ret_us) || *ret_us > t->at_us)
+            break;
+        together_put(t, o);
+    }
+    *ret_failed = t->n;
+    if (t->n == t->h->n)
+        return true;
+    together_back(t, 0);
+    return false;
+}
+
+/* All at that time, or none; *ret_us is when it is worth to ask again. In the future a search at
+ * each of the times would be most of a forecast: there it is made when they may start. */
+static bool promise_at(struct together *t, int64_t *ret_us)
+{
+    size_t failed = 1;
+    *ret_us = INT64_MAX;
+    for (size_t tries = 0; tries < t->h->n && failed > 0; tries++) {
+        int64_t when;
+        if (promise_in_order(t, &failed, &when))
+            return true;
+        to_front(t->h, failed);
+        *ret_us = failed == 0 || when < *ret_us ? when : *ret_us;
+    }
+    return failed > 0 && !t->p->future && together_search(t);
+}
+
 /* Finds the first time at which all components fit, by letting the latest of them push the
  * others. */
 static void promise_all(struct pass *p, struct het *h, uint32_t part)
 {
     int64_t at_us = p->w->now_us;
-    size_t tries = 0;
     for (int round = 0; round < ROUNDS_MAX; round++) {
-        size_t first = p->promise.n, n = 0;
-        int64_t when = at_us;
-        for (; n < h->n; n++) {
-            struct compiled *c = demand_of(p->cl, h->job[n]->lane->klass);
-            struct option *o = NULL;
-            if (!component_earliest(p, h->job[n], at_us, &o, &when) || when > at_us)
-                break;
-            struct promised pr = {.lane = h->job[n]->lane,
-                                  .job = h->job[n],
-                                  .part = part,
-                                  .start_us = at_us,
-                                  .het = h->id};
-            pr.world_job = world_promise(p->w, c, &p->at, h->job[n]->w.job_id, at_us,
-                                         time_add(at_us, het_limit_at(p, o, at_us)));
-            vec_push(&p->promise, pr);
-            pass_foresee(p, h->job[n]->w.job_id, at_us, &p->at, true);
-        }
+        struct together t = together_new(p, h, at_us, true, part);
+        int64_t when;
+        bool fit = promise_at(&t, &when);
         /* Single CPUs or devices did not allow it */
-        bool in_vain = !p->future && at_us <= p->w->now_us;
-        if (n == h->n && !in_vain) {
+        if (fit && !p->future && at_us <= p->w->now_us) {
+            together_back(&t, 0);
+            when = world_next_end(p->w);
+            fit = false;
+        }
+        together_done(&t);
+        if (fit) {
             p->served[part] = true;
             return;
         }
-        if (n == h->n)
-            when = world_next_end(p->w);
-        while (p->promise.n > first) {
-            struct promised *pr = &p->promise.v[--p->promise.n];
-            world_break(p->w, pr->world_job);
-            foreseen_drop(p, pr->job);
-            log_unstart(p->v, pr->job->w.job_id, pr->start_us);
-        }
-        if (n > 0 && n < h->n && ++tries < h->n) {
-            to_front(h, n);
-            continue;
-        }
-        tries = 0;
         if (when == INT64_MAX || when <= at_us)
             return;
         at_us = when;

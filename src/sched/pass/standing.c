@@ -46,10 +46,13 @@ static bool place_known(const struct pass *p, const struct standing *s, const st
     return true;
 }
 
-static bool nodes_hold(const struct pass *p, const struct standing *s)
+/* While it would run: before, jobs of one user may have a node of theirs together, of which each
+ * counts as if it had all of it. */
+static bool nodes_hold(const struct pass *p, const struct standing *s, int64_t start_us,
+                       int64_t end_us)
 {
     for (uint32_t i = s->first; i < s->first + s->n; i++)
-        if (!outlook_holds(p->w, p->v->standing_on.v[i].node))
+        if (!outlook_holds(p->w, p->v->standing_on.v[i].node, start_us, end_us))
             return false;
     return true;
 }
@@ -89,7 +92,7 @@ static bool stand(struct pass *p, struct standing *s, int32_t tier)
             limit = entry_limit(&e, view_limit(w, e.o, e.o->limit_us, start), start);
     standing_place(p, s, e.o);
     struct stands now = {j, world_promise(w, c, &p->at, s->job_id, start, time_add(start, limit))};
-    if (!nodes_hold(p, s)) {
+    if (!nodes_hold(p, s, start, time_add(start, limit))) {
         world_break(w, now.world_job);
         return false;
     }
@@ -183,9 +186,11 @@ bool standing_stays(struct pass *p, const struct entry *e, struct standing *s)
     return true;
 }
 
+/* What shares CPUs takes as many idle ones as there are, which others change. */
 static bool same_place(const struct pass *p, const struct promised *pr, const struct standing *s)
 {
-    return pr->start_us == s->start_us && pr->n == s->n &&
+    const struct option *o = &demand_of(p->cl, pr->lane->klass)->option[pr->option];
+    return !o->mode.share && pr->start_us == s->start_us && pr->n == s->n &&
            memcmp(&p->promised_on.v[pr->first], &p->v->standing_on.v[s->first],
                   s->n * sizeof p->promised_on.v[0]) == 0;
 }

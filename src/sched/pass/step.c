@@ -17,9 +17,6 @@
 #include "sched/pass/start.h"
 #include "sched/world/counts.h"
 
-/* What looking at an entry costs, in units of one in the packed order, about 5 ns. */
-#define TRY_COST 64
-
 /* It cannot start: it is promised when it can. */
 static enum outcome entry_promise(struct pass *p, const struct entry *e, bool stays)
 {

@@ -159,7 +159,16 @@ void agenda_use(struct agenda *a, uint32_t dim, int64_t amount)
 
 /* ---- changing it ---- */
 
-static void take_push(struct world *w, uint32_t node, uint32_t job, const struct take *t)
+/* CPUs that are idle on the node while the job would run. */
+static int64_t idle_cpus(struct world *w, uint32_t node, const struct wjobs *j)
+{
+    bool now = j->start_us <= w->now_us;
+    return (now ? world_free_row(w, node)
+                : outlook_least(w, node, j->start_us, j->end_us))[DIM_CPU];
+}
+
+static void take_push(struct world *w, uint32_t node, uint32_t job, const struct take *t,
+                      const struct wjobs *j)
 {
     struct agenda *a = &w->agenda;
     struct wtake wt = {.node = node, .job = job, .first = (uint32_t)a->use.n, .n = (uint16_t)t->n};
@@ -168,7 +177,7 @@ static void take_push(struct world *w, uint32_t node, uint32_t job, const struct
     /* Sharing work lies on idle CPUs first, and takes those from work that wants them alone. */
     if (node < w->nnodes && t->n > 0 && t->use[0].dim == DIM_SHARE &&
         (t->n < 2 || t->use[1].dim != DIM_CPU)) {
-        int64_t idle = world_free_row(w, node)[DIM_CPU];
+        int64_t idle = idle_cpus(w, node, j);
         agenda_use(a, DIM_CPU, idle < t->cpus ? (idle > 0 ? idle : 0) : t->cpus);
         wt.n = (uint16_t)(a->use.n - wt.first);
     }
@@ -202,19 +211,19 @@ static uint32_t job_push(struct world *w, const struct compiled *c, const struct
             if (i > 0 && !p->option->mode.share && w->now.group[p->at.v[i - 1].node] == g)
                 take_again(a, at->node, number);
             else
-                take_push(w, at->node, number, take_least(w->cl, c, p->option, p->variant, g));
+                take_push(w, at->node, number, take_least(w->cl, c, p->option, p->variant, g), &j);
             continue;
         }
         struct take t;
         CHECK(demand_take(w->cl, c, p->option, p->variant, g, at->units, &t));
-        take_push(w, at->node, number, &t);
+        take_push(w, at->node, number, &t, &j);
     }
     struct cap_sums sums = placement_sums(w, c, p);
     for (size_t i = 0; i < c->nlic; i++) {
         struct take of = {.use = {{DIM_CPU, licence_takes(w, &c->lic[i], p->option->part, &sums)}},
                           .n = 1};
         if (use_concerns(&c->lic[i], p->option) && !w->cl->lic.v[c->lic[i].lic].each)
-            take_push(w, (uint32_t)w->nnodes + c->lic[i].lic, number, &of);
+            take_push(w, (uint32_t)w->nnodes + c->lic[i].lic, number, &of, &j);
     }
     j.n = (uint32_t)a->take.n - j.first;
     vec_push(&a->job, j);

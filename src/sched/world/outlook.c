@@ -283,12 +283,11 @@ const int64_t *outlook_least(struct world *w, uint32_t node, int64_t start_us, i
     return row;
 }
 
-bool outlook_holds(struct world *w, uint32_t node)
+bool outlook_holds(struct world *w, uint32_t node, int64_t start_us, int64_t end_us)
 {
-    ASSERT(node < w->nall);
-    const struct outlook *p = outlook_of(w, node);
-    for (size_t i = 0; i < p->row.n; i++)
-        if (p->row.v[i] < 0)
+    const int64_t *least = outlook_least(w, node, start_us, end_us);
+    for (size_t d = 0; d < w->dims; d++)
+        if (least[d] < 0)
             return false;
     return true;
 }

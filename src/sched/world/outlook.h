@@ -40,8 +40,9 @@ void outlook_taken(const struct world *w, struct outlook *known, uint32_t take, 
 /* The same of a promise that is taken back: the take is free again. */
 void outlook_given(const struct world *w, struct outlook *known, uint32_t take, int64_t from_us);
 
-/* Does every promise on the node leave all others, and what runs, what they take? */
-bool outlook_holds(struct world *w, uint32_t node);
+/* Is there enough of everything from start_us until before end_us for all that is there then, or
+ * promised? */
+bool outlook_holds(struct world *w, uint32_t node, int64_t start_us, int64_t end_us);
 
 /* Each time from now on at which the least over the time limit_us that begins then may be another,
  * ascending. */

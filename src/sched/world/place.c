@@ -31,9 +31,12 @@ static uint64_t idle_before(const struct placing *p, uint32_t node)
     return key_clip((p->start_us - last) / USEC_PER_SEC, UINT32_MAX);
 }
 
-/* One number, so that candidates are compared in one instruction: 1 bit nothing is promised there,
- * 11 the place among weights, 12 free GPUs, 16 free CPUs, 24 the node. For a later start: 32 bits
- * how long it would stand idle, and the node. */
+/* One number, so that candidates are compared in one instruction: 1 bit another needs it, 1 bit
+ * nothing is promised there, 10 the place among weights, 12 free GPUs, 16 free CPUs, 24 the node.
+ * For a later start: 1 bit another needs it, 32 bits how long it would stand idle, and the node. */
+#define KEY_SHUNNED (UINT64_C(1) << 63)
+#define KEY_FIRST   (UINT64_C(1) << 62)
+
 static uint64_t key_of(const struct placing *p, uint32_t node, const int64_t *row)
 {
     const struct group *g = p->w->now.group[node];
@@ -48,15 +51,17 @@ static uint64_t key_of(const struct placing *p, uint32_t node, const int64_t *ro
     const struct order_hook *hook = &p->w->cl->hook;
     if (hook->node_cost)
         cpus = key_clip((int64_t)hook->node_cost(hook->ctx, row[DIM_CPU], p->v->lay.units), 0xffff);
-    return (uint64_t)(p->w->agenda.kept[node] == NONE) << 63 |
-           key_clip(g->weight_rank, 0x7ff) << 52 | key_clip(gpus, 0xfff) << 40 | cpus << NODE_BITS |
+    return (p->w->agenda.kept[node] == NONE ? KEY_FIRST : 0) |
+           key_clip(g->weight_rank, 0x3ff) << 52 | key_clip(gpus, 0xfff) << 40 | cpus << NODE_BITS |
            node;
 }
 
 static uint64_t node_key_of(const struct placing *p, uint32_t node, const int64_t *row)
 {
-    uint64_t key = key_of(p, node, row), first = UINT64_C(1) << 63;
-    return !p->near ? key : bit_get(p->near, node) ? key & ~first : key | first;
+    uint64_t key = key_of(p, node, row);
+    if (p->what->shunned && bit_get(p->what->shunned, node))
+        key |= KEY_SHUNNED;
+    return !p->near ? key : bit_get(p->near, node) ? key & ~KEY_FIRST : key | KEY_FIRST;
 }
 
 /* Are all jobs on the node, and at least one, those of the user whose job is being placed? Then a

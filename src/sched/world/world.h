@@ -187,6 +187,7 @@ struct to_place {
     /* Bitmap of nodes that are passed over: its CPUs or devices were not to be had there; NULL =
      * none */
     const uint64_t *barred;
+    const uint64_t *shunned; /* the same: taken only where others do not do; NULL = none */
 };
 
 /* Where a job goes; the caller's, freed with vec_done(&at). */

@@ -99,7 +99,7 @@ static bool components_fit(struct asker *a, struct exacts *x)
     bool ok = true;
     for (; ok && n < a->het->n; n += ok) {
         struct compiled *c = demand_of(p->cl, a->het->job[n]->lane->klass);
-        struct option *o = het_place(p, a->het->job[n], p->w->now_us);
+        struct option *o = het_place(p, a->het->job[n], p->w->now_us, NULL, NULL);
         ok = o && exact_fits(p, x, c);
         if (o)
             nodes_note(a);
@@ -147,7 +147,7 @@ void asker_begin(struct asker *a)
         world_begin(p->w, a->e->c, &p->at, a->e->job->w.job_id, run_until(p, a->e->o, now));
     for (size_t i = 0; a->het && i < a->het->n; i++) {
         struct compiled *c = demand_of(p->cl, a->het->job[i]->lane->klass);
-        struct option *o = het_place(p, a->het->job[i], now);
+        struct option *o = het_place(p, a->het->job[i], now, NULL, NULL);
         if (o)
             world_begin(p->w, c, &p->at, a->het->job[i]->w.job_id, run_until(p, o, now));
     }
@@ -164,7 +164,7 @@ bool asker_fits_at(struct asker *a, int64_t at_us)
     /* Promises, not starts: until then what they stand on belongs to others. */
     for (; n < a->het->n; n++) {
         struct compiled *c = demand_of(p->cl, a->het->job[n]->lane->klass);
-        struct option *o = het_place(p, a->het->job[n], at_us);
+        struct option *o = het_place(p, a->het->job[n], at_us, NULL, NULL);
         if (!o)
             break;
         promised[n] =
