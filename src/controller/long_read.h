@@ -14,6 +14,7 @@ struct long_read {
     struct peer peer;       /* copied */
     struct query_at at;     /* where the next part begins */
     struct timer *next;     /* when it is made; owned */
+    int parts;              /* made so far */
 };
 
 /* Drops it and its answer; NULL is fine. */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define PART_JOBS       1000 /* looked at in one go: some milliseconds */
+#define LARGE_PARTS     20   /* the memory of such an answer is given back */
 #define PART_JOBS_HURRY 100  /* with others about */
 
 const struct fields *query_record_fields(enum query_what what)
@@ -216,7 +217,11 @@ static void long_read_part(void *ctx)
     struct sessions *sessions = r->c->sessions;
     uint64_t session = r->session;
     int64_t began = clock_thread_ns(), pause = session_spent(sessions, session, 0);
+    int parts = ++r->parts;
+    struct turns *turns = r->c->turns;
     bool more = pause > 0 || long_read_go(r);
+    if (!more && parts >= LARGE_PARTS)
+        turns_trim_soon(turns);
     if (pause == 0)
         pause = session_spent(sessions, session, clock_thread_ns() - began);
     if (more)

@@ -50,6 +50,8 @@ bool turns_store_away(const struct turns *t, const char **why);
 bool turns_admit(struct turns *t, bool from_node);
 /* Nothing waits to be committed or let out. */
 bool turns_idle(const struct turns *t);
+/* Memory that is free goes back to the system in a second: much was taken that is not needed. */
+void turns_trim_soon(struct turns *t);
 uint64_t turns_count(const struct turns *t); /* since it started */
 
 /* How long the core took when it was woken, which is when it plans. */

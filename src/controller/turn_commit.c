@@ -34,13 +34,18 @@ static void turn_empty(struct controller_turn *turn)
     }
 }
 
+void turns_trim_soon(struct turns *t)
+{
+    timer_set(t->trim, TRIM_US);
+}
+
 static void turn_release(struct turns *t, struct controller_turn *turn)
 {
     t->count++;
     for (size_t i = 0; i < turn->fx.n; i++)
         t->ops->effect(t->c, &turn->fx.v[i]);
     if (arena_used(turn->fx.arena) > TRIM_ARENA_BYTES)
-        timer_set(t->trim, TRIM_US);
+        turns_trim_soon(t);
     turn_empty(turn);
     t->ops->released(t->c);
 }

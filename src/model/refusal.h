@@ -80,7 +80,8 @@
     X(TRIGGER_DUPLICATE, "Duplicate event trigger") \
     X(TRIGGER_NONE, "No such process") \
     X(NOT_WHOLE_HET, "Operation not permitted on individual component of heterogeneous job") \
-    X(SUBMIT_FILTER, "Unspecified error")
+    X(SUBMIT_FILTER, "Unspecified error") \
+    X(QOS_LOOP, "QOS Preemption loop detected")
 // clang-format on
 
 enum refusal {

@@ -490,16 +490,39 @@ static void lists_of_qos_grow_and_shrink(void **unused)
     assert_int_equal(send(), REFUSE_QOS);
 }
 
+/* In a partition, too: what is kept in another one keeps the default, and the last takes it along. */
+static void a_default_in_partitions_goes_with_the_last(void **unused)
+{
+    struct assoc batch = {.account = "physics", .user = "dave", .partition = "batch"},
+                 gpu = {.account = "physics", .user = "dave", .partition = "gpu"};
+    tree();
+    user(VERB_ADD, "dave", "physics");
+    assoc(VERB_ADD, NULL, batch);
+    assoc(VERB_ADD, NULL, gpu);
+    sent_well();
+    assert_string_equal(account_default(w.c, "dave"), "physics");
+    assoc(VERB_REMOVE, NULL, batch);
+    sent_well();
+    assert_string_equal(account_default(w.c, "dave"), "physics");
+    assoc(VERB_ADD, NULL, (struct assoc){.account = "nova", .user = "dave"});
+    sent_well();
+    assoc(VERB_REMOVE, NULL, gpu);
+    assert_int_equal(send(), REFUSE_DEFAULT_ACCOUNT);
+    account(VERB_REMOVE, "physics");
+    sent_well();
+    assert_null(account_default(w.c, "dave"));
+}
+
 /* Who may stop whom is no circle, of one, two or three. */
 static void who_stops_whom_is_no_circle(void **unused)
 {
     static const struct {
         const char *name, *stops;
         enum refusal refusal;
-    } steps[] = {{"opp", "opp", REFUSE_UPDATE},      {"opp", "normal", REFUSE_NONE},
-                 {"normal", "opp", REFUSE_UPDATE},   {"third", "opp,normal", REFUSE_NONE},
-                 {"normal", "third", REFUSE_UPDATE}, {"opp", NULL, REFUSE_NONE},
-                 {"normal", "opp", REFUSE_NONE},     {"opp", "third", REFUSE_UPDATE}};
+    } steps[] = {{"opp", "opp", REFUSE_QOS_LOOP},      {"opp", "normal", REFUSE_NONE},
+                 {"normal", "opp", REFUSE_QOS_LOOP},   {"third", "opp,normal", REFUSE_NONE},
+                 {"normal", "third", REFUSE_QOS_LOOP}, {"opp", NULL, REFUSE_NONE},
+                 {"normal", "opp", REFUSE_NONE},       {"opp", "third", REFUSE_QOS_LOOP}};
     tree();
     qos(VERB_ADD, NULL, (struct qos){.name = "third"});
     sent_well();
@@ -825,6 +848,7 @@ int main(void)
         STORY(limits_are_set_and_lifted),
         STORY(lists_of_qos_grow_and_shrink),
         STORY(a_default_qos_may_be_used),
+        STORY(a_default_in_partitions_goes_with_the_last),
         STORY(who_stops_whom_is_no_circle),
         STORY(each_deed_by_everybody),
         STORY(a_user_gets_another_name),

@@ -375,6 +375,10 @@ struct account_change *change_assoc(struct changes *c, enum account_noun noun,
 /* As change_assoc; `fields` as for users. */
 struct account_change *change_qos(struct changes *c, enum account_verb verb, const char *fields,
                                   const struct qos *q);
+/* Is the caller an operator? The controller is asked, with a change that would change nothing. */
+bool sacctmgr_operates(struct sacctmgr *s);
+/* Slurm shows some to operators alone. True after it was said. */
+bool kept_from_strangers(struct sacctmgr *s, enum entity entity);
 /* Tries them, says what was prepared, asks, and sends. `none`: what is said where there are no
  * changes (Slurm's words). */
 void changes_commit(struct changes *c, const char *none);

@@ -233,19 +233,20 @@ static const char *level_say(int32_t level)
     return "Not Set";
 }
 
-static int by_uid(const void *a, const void *b)
+/* In the order in which they were added. */
+static int by_age(const void *a, const void *b)
 {
     const struct account_user *x = *(const struct account_user *const *)a,
                               *y = *(const struct account_user *const *)b;
-    uint32_t xu = uid_of(x->name), yu = uid_of(y->name);
-    return xu != yu ? (xu > yu) - (xu < yu) : strcmp(x->name, y->name);
+    return x->made_us != y->made_us ? (x->made_us > y->made_us) - (x->made_us < y->made_us)
+                                    : strcmp(x->name, y->name);
 }
 
 static void users_show(struct assoc_mgr_show *w)
 {
     bool any = false;
     if (w->book.user.n)
-        qsort(w->book.user.v, w->book.user.n, sizeof w->book.user.v[0], by_uid);
+        qsort(w->book.user.v, w->book.user.n, sizeof w->book.user.v[0], by_age);
     for (size_t i = 0; i < w->book.user.n; i++) {
         const struct account_user *u = w->book.user.v[i];
         if (u->deleted || (w->ask->of_users && !list_has_nocase(w->ask->of_users, u->name)))

@@ -81,6 +81,8 @@ static bool refused(struct sacctmgr *s, const struct account_change *ch,
     const char *text = refusal_text((enum refusal)done->refusal);
     if (!added && done->refusal == REFUSE_ACCESS_DENIED)
         sacctmgr_fail(s, "Your user doesn't have privilege to perform this action");
+    if (!added && done->refusal == REFUSE_QOS_LOOP)
+        sacctmgr_fail(s, "%s", text);
     if (added)
         sacctmgr_refuse(s, " Problem adding %s: %s", added, text);
     else
@@ -139,6 +141,22 @@ static bool send(struct changes *c, bool test_only)
         done += piece;
     }
     return true;
+}
+
+bool sacctmgr_operates(struct sacctmgr *s)
+{
+    struct changes c = {.s = s};
+    struct message *answer = arena_alloc(s->a, sizeof *answer);
+    const struct qos normal = {.name = "normal"};
+    struct client *client = sacctmgr_connect(s);
+    change_qos(&c, VERB_MODIFY, "", &normal);
+    struct msg_change_accounts m = {.changes = {c.change.v, c.change.n}, .test_only = true};
+    struct err e = {0};
+    bool well = client && client_call(client, MSG_CHANGE_ACCOUNTS, &m, 0, s->a, answer, &e);
+    bool refuses = well && answer->kind == MSG_DONE &&
+                   ((const struct msg_done *)answer->body)->refusal == REFUSE_ACCESS_DENIED;
+    changes_done(&c);
+    return !refuses; /* what else is wrong is said by whatever comes next */
 }
 
 /* Tried with what only operators may: a change of a QOS that changes nothing. False after it was

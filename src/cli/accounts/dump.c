@@ -211,6 +211,8 @@ void accounts_dump(struct sacctmgr *s, int n, char **word)
     }
     if (sacctmgr_connect(s) && !text_is_nocase(cluster, s->cluster))
         sacctmgr_fail(s, "there is no cluster %s; this one is %s", cluster, s->cluster);
+    else if (s->client && !sacctmgr_operates(s))
+        sacctmgr_refuse(s, " Your user does not have sufficient privileges to dump clusters.");
     else if (s->client && book_read(s, &b)) {
         const char *own = arena_printf(s->a, "./%s.cfg", s->cluster);
         tree_dump(s, &b, &text);

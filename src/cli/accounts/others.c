@@ -453,6 +453,8 @@ void others_show(struct sacctmgr *s, const struct specs *sp)
             entity_word(sp->entity));
         return;
     }
+    if (kept_from_strangers(s, sp->entity))
+        return;
     switch ((int)sp->entity) {
     case ENTITY_TRES:
     case ENTITY_WCKEY:

@@ -2,6 +2,8 @@
 #include "cli/accounts/changing.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void users_remove(struct changing *g)
 {
@@ -49,8 +51,43 @@ static void users_left(struct changing *g, const struct str *removed)
     str_done(&said);
 }
 
+/* The account that is the default of a user stays while others of his go, too: he is removed as a
+ * whole, or given another default. What stays of his beside it is for the controller to see. */
+static void users_defaults_check(struct changing *g)
+{
+    struct str of = STR_INIT;
+    for (size_t i = 0; i < g->b.user.n; i++) {
+        const struct account_user *u = g->b.user.v[i];
+        size_t others = 0, own = 0;
+        bool kept = u->deleted || !specs_match(g->names, u->name);
+        for (size_t k = 0; k < g->b.assoc.n && !kept; k++) {
+            const struct assoc *a = g->b.assoc.v[k]->a;
+            if (a->deleted || !text_is(a->user, u->name))
+                continue;
+            bool first = text_is(a->account, u->default_account),
+                 meant = assoc_is_meant(g->sp, g->b.assoc.v[k], g->s->a);
+            kept |= first && !meant;
+            own += first && meant;
+            others += !first && meant;
+        }
+        if (own && others && !kept)
+            str_addf(&of, "  C = %-15s A = %-10s U = %-9s\n", g->s->cluster, u->default_account,
+                     u->name);
+    }
+    if (of.len) {
+        sacctmgr_refuse(g->s, " Error with request: %s\n%s%s",
+                        refusal_text(REFUSE_DEFAULT_ACCOUNT), str_text(&of),
+                        " You must change the default account of these users or remove the users "
+                        "completely from the affected clusters to allow these changes.\n"
+                        " Changes Discarded");
+        g->wrong = true;
+    }
+    str_done(&of);
+}
+
 static void user_assocs_remove(struct changing *g)
 {
+    users_defaults_check(g);
     struct str said = STR_INIT, removed = STR_INIT;
     for (size_t i = 0; i < g->b.assoc.n; i++) {
         const struct assoc_view *v = g->b.assoc.v[i];
@@ -70,6 +107,57 @@ static void user_assocs_remove(struct changing *g)
     str_done(&removed);
 }
 
+/* Rows as the tables of Slurm have them: by user, account and partition. */
+static int user_row_compare(const void *pa, const void *pb)
+{
+    const struct assoc *a = *(const struct assoc *const *)pa, *b = *(const struct assoc *const *)pb;
+    int by = strcmp(a->user, b->user);
+    by = by ? by : strcmp(a->account, b->account);
+    return by ? by : strcmp(a->partition ? a->partition : "", b->partition ? b->partition : "");
+}
+
+/* Does the association go with the accounts that are named: is it of one of them, or, where
+ * conditions choose associations, below one of them? */
+static bool goes(const struct changing *g, const struct assoc_view *v, const char *parents)
+{
+    bool below = parents || specs_flag(g->sp, KEY_CLUSTERS);
+    for (v = v->up; v; v = below ? v->up : NULL)
+        if (specs_match(g->names, v->a->account) && specs_match(parents, v->a->parent))
+            return true;
+    return false;
+}
+
+/* An account that is somebody's default stays. As in Slurm the first of the associations is not
+ * looked at: an account goes together with its only user. */
+static void default_accounts_check(struct changing *g, const char *parents)
+{
+    VEC(const struct assoc *) row = {0};
+    struct str of = STR_INIT;
+    for (size_t i = 0; i < g->b.assoc.n; i++) {
+        const struct assoc *a = g->b.assoc.v[i]->a;
+        if (!a->deleted && a->user && goes(g, g->b.assoc.v[i], parents))
+            vec_push(&row, a);
+    }
+    if (row.n)
+        qsort(row.v, row.n, sizeof row.v[0], user_row_compare);
+    for (size_t i = 1; i < row.n; i++) {
+        const struct account_user *u = book_user(&g->b, row.v[i]->user);
+        if (u && text_is(u->default_account, row.v[i]->account))
+            str_addf(&of, "  C = %-15s A = %-10s U = %-9s\n", g->s->cluster, row.v[i]->account,
+                     row.v[i]->user);
+    }
+    if (of.len) {
+        sacctmgr_refuse(g->s, " Error with request: %s\n%s%s",
+                        refusal_text(REFUSE_DEFAULT_ACCOUNT), str_text(&of),
+                        " Please either remove the accounts listed above from list and resubmit,\n"
+                        " or change these users' default accounts to remove the account(s).\n"
+                        " Changes Discarded");
+        g->wrong = true;
+    }
+    str_done(&of);
+    vec_done(&row);
+}
+
 static void accounts_take_away(struct changing *g)
 {
     struct str said = STR_INIT;
@@ -78,6 +166,8 @@ static void accounts_take_away(struct changing *g)
         sacctmgr_refuse(g->s, " You are not allowed to remove the root account.");
         sacctmgr_refuse(g->s, " Use remove cluster instead.");
         g->wrong = true;
+    } else {
+        default_accounts_check(g, parents);
     }
     for (size_t i = 0; i < g->b.account.n; i++) {
         const struct account *a = g->b.account.v[i];

@@ -35,6 +35,8 @@ static bool ids_add(void *to, const char *word, struct arena *a, struct err *ret
     struct job_ref ref;
     size_t depth = 0;
     const char *start = word;
+    if (!*word)
+        return err_set(ret_err, ERR_INVALID, "Invalid job id ");
     for (const char *at = word;; at++) {
         depth += (*at == '[') - (size_t)(*at == ']');
         if (*at && (*at != ',' || depth))

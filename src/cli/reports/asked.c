@@ -154,7 +154,7 @@ static int tres_order(const void *a, const void *b, void *asked)
 bool asked_tres(struct sreport *s, struct sreport_asked *k)
 {
     struct msg_query q = {.what = QUERY_TRES};
-    if (text_empty(s->tres)) {
+    if (!s->tres) {
         vec_push(&k->tres, ((struct tres_kind_of){"cpu", 1}));
         k->one_tres = true;
         return true;

@@ -291,6 +291,15 @@ static void help_print(void)
         "  user         accounts= users= group topcount=");
 }
 
+/* Slurm looks at them before it looks at the command. */
+static bool tres_fit(struct sreport *s)
+{
+    struct sreport_asked k = {0};
+    bool fit = !s->tres || asked_tres(s, &k);
+    asked_done(&k);
+    return fit;
+}
+
 int cmd_sreport(int argc, char **argv)
 {
     struct sreport_line l = {.s = {.a = arena_new(), .unit = REPORT_MINUTES, .value = true}};
@@ -304,6 +313,8 @@ int cmd_sreport(int argc, char **argv)
         puts(SLURM_VERSION_TEXT);
     else if (option_line_has(&line, "help") || option_line_has(&line, "usage"))
         help_print();
+    else if (!tres_fit(s))
+        ; /* said */
     else if (l.word.n)
         command_run(s, (int)l.word.n, l.word.v);
     else

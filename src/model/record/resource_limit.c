@@ -81,17 +81,23 @@ static bool row_has(const struct resource_limit_row *row, const char *asked, siz
     return false;
 }
 
+#define ACCRUE_LEAST 17
+
 bool resource_limit_find(const char *word, enum limit_owner owner, size_t least,
                          enum resource_limit *ret)
 {
     ASSERT((unsigned)owner < 32);
     for (int pass = 0; pass < 2; pass++) /* whole words first */
-        for (int i = 0; i < RESOURCE_LIMIT_COUNT; i++)
+        for (int i = 0; i < RESOURCE_LIMIT_COUNT; i++) {
+            bool accrues = i == LIMIT_MAX_JOBS_ACCRUE_PER_USER ||
+                           i == LIMIT_MAX_JOBS_ACCRUE_PER_ACCOUNT; /* Slurm wants "…PerU" */
             if ((resource_limit_table[i].owners >> owner & 1u) &&
-                row_has(&resource_limit_table[i], word, least, pass == 0)) {
+                row_has(&resource_limit_table[i], word, accrues ? ACCRUE_LEAST : least,
+                        pass == 0)) {
                 *ret = (enum resource_limit)i;
                 return true;
             }
+        }
     return false;
 }
 

@@ -28,7 +28,7 @@ static enum refusal preempt_loop_check(struct account_step *g, const char *name)
         while (!refusal && span_next(&rest, ',', &piece)) {
             bool seen = false;
             if (span_is(piece, name))
-                refusal = change_refuse(g, REFUSE_UPDATE,
+                refusal = change_refuse(g, REFUSE_QOS_LOOP,
                                         "QOS preemption loop: %s may stop %s%s, which may stop %s",
                                         name, i ? "others and in the end " : "", below.v[i], name);
             for (size_t k = 0; k < below.n && !seen; k++)

@@ -46,12 +46,25 @@ enum refusal change_account_modify(struct account_step *g, const struct account 
     return REFUSE_NONE;
 }
 
+/* Does the user keep the account in another partition, or in all of them? */
+static bool keeps_account(const struct account_step *g, const struct assoc *a)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(g->c->accounts.assoc, &w)) {
+        const struct assocrec *r = w.value;
+        if (!r->a.deleted && r->a.id != a->id && text_is(r->a.user, a->user) &&
+            text_is(r->a.account, a->account))
+            return true;
+    }
+    return false;
+}
+
 /* Not in the place of a default while the user has others. */
 static enum refusal default_check(struct account_step *g, const struct assoc *a)
 {
     const struct account_user *u = a->user ? account_user_find(g->c, a->user) : NULL;
     struct map_walk w = {0};
-    if (!u || a->partition || !text_is(u->default_account, a->account))
+    if (!u || !text_is(u->default_account, a->account) || keeps_account(g, a))
         return REFUSE_NONE;
     while (map_u64_next(g->c->accounts.assoc, &w)) {
         const struct assocrec *r = w.value;
@@ -75,15 +88,26 @@ static void assoc_drop(struct account_step *g, struct assocrec *r, bool asked)
     accounts_put(g->c, TABLE_ASSOC, &gone);
 }
 
-/* A user without any account has no default. */
-static void default_forget(struct account_step *g, const char *user)
+/* Of users whose association went: who has their default account no more, in no partition either,
+ * has none. */
+static void defaults_forget(struct account_step *g, struct map_str *user)
 {
-    struct account_user *there = user ? account_user_find(g->c, user) : NULL;
-    if (!there || assoc_find(g->c, there->default_account, user, NULL))
+    struct map_walk w = {0};
+    if (map_str_count(user) == 0)
         return;
-    struct account_user u = *there;
-    u.default_account = NULL;
-    accounts_put(g->c, TABLE_ACCOUNT_USER, &u);
+    while (map_u64_next(g->c->accounts.assoc, &w)) {
+        const struct assocrec *r = w.value;
+        const struct account_user *u =
+            r->a.deleted || !r->a.user ? NULL : map_str_get(user, r->a.user);
+        if (u && text_is(u->default_account, r->a.account))
+            map_str_del(user, r->a.user);
+    }
+    w = (struct map_walk){0};
+    while (map_str_next(user, &w)) {
+        struct account_user u = *(const struct account_user *)w.value;
+        u.default_account = NULL;
+        accounts_put(g->c, TABLE_ACCOUNT_USER, &u);
+    }
 }
 
 /* It and all below it. */
@@ -93,6 +117,7 @@ enum refusal change_assoc_remove(struct account_step *g, struct assocrec *top, b
     struct map_walk w = {0};
     enum refusal refusal = check_default ? default_check(g, &top->a) : REFUSE_NONE;
     VEC(struct assocrec *) under = {0};
+    struct map_str *without = map_str_new(); /* user → struct account_user */
     while (map_u64_next(g->c->accounts.assoc, &w)) {
         struct assocrec *r = w.value;
         if (!r->a.deleted && assoc_is_under(r, top))
@@ -100,11 +125,12 @@ enum refusal change_assoc_remove(struct account_step *g, struct assocrec *top, b
     }
     for (size_t i = 0; i < under.n && !refusal; i++) {
         struct assocrec *r = under.v[i];
-        const char *user = arena_strdup(g->a, r->a.user);
+        struct account_user *u = r->a.user ? account_user_find(g->c, r->a.user) : NULL;
+        if (u && text_is(u->default_account, r->a.account))
+            map_str_put(without, u->name, u);
         assoc_drop(g, r, r == top);
-        if (user && !r->a.partition)
-            default_forget(g, user);
     }
+    defaults_forget(g, without);
     for (size_t i = 0; i < under.n && !refusal; i++) {
         struct account *there =
             under.v[i]->a.user ? NULL : account_find(g->c, under.v[i]->a.account);
@@ -117,6 +143,7 @@ enum refusal change_assoc_remove(struct account_step *g, struct assocrec *top, b
         change_did(g, VERB_REMOVE, NOUN_ACCOUNT, gone.name, NULL, under.v[i] == top);
         accounts_put(g->c, TABLE_ACCOUNT, &gone);
     }
+    map_str_free(without);
     vec_done(&under);
     return refusal;
 }
