@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* In their order; *ret_failed is the place of the one that does not fit. */
-static bool start_in_order(struct together *t, size_t *ret_failed)
+static bool start_in_order(struct beside *t, size_t *ret_failed)
 {
     while (t->n < t->h->n && together_next(t))
         ;
@@ -33,9 +33,13 @@ static void to_front(struct het *h, size_t i)
     h->job[0] = first;
 }
 
+#define PLACES_MAX        64 /* of a search (together.c) */
+#define PLACES_MAX_FUTURE 16
+
 static bool start_all(struct pass *p, struct het *h)
 {
-    struct together t = together_new(p, h, p->w->now_us, false, 0);
+    int places = p->future ? PLACES_MAX_FUTURE : PLACES_MAX;
+    struct beside t = together_new(p, h, p->w->now_us, false, 0);
     size_t failed = 1;
     bool ok = false;
     for (size_t tries = 0; tries < h->n && !ok && failed > 0; tries++) {
@@ -43,7 +47,7 @@ static bool start_all(struct pass *p, struct het *h)
         if (!ok)
             to_front(h, failed);
     }
-    ok = ok || (failed > 0 && together_search(&t));
+    ok = ok || (failed > 0 && together_search(&t, &places));
     together_done(&t);
     return ok;
 }
@@ -74,10 +78,10 @@ static bool component_earliest(struct pass *p, const struct wjob *j, int64_t fro
     return found;
 }
 
-#define ROUNDS_MAX 64 /* times at which a common start is looked for */
+#define ORDERS_MAX 64 /* in which a common start is looked for, at all times */
 
 /* In their order; *ret_us is the first time at which the one that does not fit would. */
-static bool promise_in_order(struct together *t, size_t *ret_failed, int64_t *ret_us)
+static bool promise_in_order(struct beside *t, size_t *ret_failed, int64_t *ret_us)
 {
     struct pass *p = t->p;
     *ret_us = t->at_us;
@@ -96,7 +100,7 @@ static bool promise_in_order(struct together *t, size_t *ret_failed, int64_t *re
 
 /* All at that time, or none; *ret_us is when it is worth to ask again. In the future a search at
  * each of the times would be most of a forecast: there it is made when they may start. */
-static bool promise_at(struct together *t, int64_t *ret_us)
+static bool promise_at(struct beside *t, int *places, int64_t *ret_us)
 {
     size_t failed = 1;
     *ret_us = INT64_MAX;
@@ -107,7 +111,7 @@ static bool promise_at(struct together *t, int64_t *ret_us)
         to_front(t->h, failed);
         *ret_us = failed == 0 || when < *ret_us ? when : *ret_us;
     }
-    return failed > 0 && !t->p->future && together_search(t);
+    return failed > 0 && !t->p->future && together_search(t, places);
 }
 
 /* Finds the first time at which all components fit, by letting the latest of them push the
@@ -115,10 +119,11 @@ static bool promise_at(struct together *t, int64_t *ret_us)
 static void promise_all(struct pass *p, struct het *h, uint32_t part)
 {
     int64_t at_us = p->w->now_us;
-    for (int round = 0; round < ROUNDS_MAX; round++) {
-        struct together t = together_new(p, h, at_us, true, part);
+    int places = PLACES_MAX;
+    for (size_t orders = 0; orders < ORDERS_MAX; orders += h->n) {
+        struct beside t = together_new(p, h, at_us, true, part);
         int64_t when;
-        bool fit = promise_at(&t, &when);
+        bool fit = promise_at(&t, &places, &when);
         /* Single CPUs or devices did not allow it */
         if (fit && !p->future && at_us <= p->w->now_us) {
             together_back(&t, 0);

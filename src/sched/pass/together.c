@@ -14,20 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct together together_new(struct pass *p, struct het *h, int64_t at_us, bool promise,
-                             uint32_t part)
+struct beside together_new(struct pass *p, struct het *h, int64_t at_us, bool promise,
+                           uint32_t part)
 {
     ASSERT(at_us >= p->w->now_us && (promise || at_us == p->w->now_us));
-    return (struct together){.p = p,
-                             .h = h,
-                             .at_us = at_us,
-                             .promise = promise,
-                             .part = part,
-                             .world_job = xcalloc(h->n + 1, sizeof(uint32_t)),
-                             .o = xcalloc(h->n + 1, sizeof(struct option *))};
+    return (struct beside){.p = p,
+                           .h = h,
+                           .at_us = at_us,
+                           .promise = promise,
+                           .part = part,
+                           .world_job = xcalloc(h->n + 1, sizeof(uint32_t)),
+                           .o = xcalloc(h->n + 1, sizeof(struct option *))};
 }
 
-void together_done(struct together *t)
+void together_done(struct beside *t)
 {
     free(t->world_job);
     free(t->o);
@@ -37,18 +37,18 @@ void together_done(struct together *t)
     free(t->detour);
 }
 
-static size_t words(const struct together *t)
+static size_t words(const struct beside *t)
 {
     return BIT_WORDS(t->p->w->nnodes) + 1;
 }
 
 /* The component's among bitmaps, if there are any. */
-static uint64_t *own(const struct together *t, uint64_t *bitmaps, size_t i)
+static uint64_t *own(const struct beside *t, uint64_t *bitmaps, size_t i)
 {
     return bitmaps ? &bitmaps[i * words(t)] : NULL;
 }
 
-static void promise_put(struct together *t, struct wjob *j, struct option *o)
+static void promise_put(struct beside *t, struct wjob *j, struct option *o)
 {
     struct pass *p = t->p;
     struct promised pr = {
@@ -60,7 +60,7 @@ static void promise_put(struct together *t, struct wjob *j, struct option *o)
     pass_foresee(p, j->w.job_id, t->at_us, &p->at, true);
 }
 
-static bool start_put(struct together *t, struct wjob *j, struct option *o)
+static bool start_put(struct beside *t, struct wjob *j, struct option *o)
 {
     struct pass *p = t->p;
     struct compiled *c = demand_of(p->cl, j->lane->klass);
@@ -75,7 +75,7 @@ static bool start_put(struct together *t, struct wjob *j, struct option *o)
     return true;
 }
 
-bool together_put(struct together *t, struct option *o)
+bool together_put(struct beside *t, struct option *o)
 {
     ASSERT(t->n < t->h->n);
     struct wjob *j = t->h->job[t->n];
@@ -88,7 +88,7 @@ bool together_put(struct together *t, struct option *o)
 }
 
 /* The last start of the plan. */
-static void start_drop(struct together *t, const struct option *o)
+static void start_drop(struct beside *t, const struct option *o)
 {
     struct pass *p = t->p;
     const struct plan_start *s = &p->v->start.v[--p->v->start.n];
@@ -96,7 +96,7 @@ static void start_drop(struct together *t, const struct option *o)
         exact_back(p->ex, cluster_node(p->cl, s->alloc.node[i].node)->idx, o, &s->alloc.node[i]);
 }
 
-void together_back(struct together *t, size_t n)
+void together_back(struct beside *t, size_t n)
 {
     struct pass *p = t->p;
     while (t->n > n) {
@@ -119,7 +119,7 @@ void together_back(struct together *t, size_t n)
 #define DETOURS_MAX 16
 
 /* Where counts say yes but single CPUs or devices no, other nodes are looked for. */
-bool together_next(struct together *t)
+bool together_next(struct beside *t)
 {
     struct pass *p = t->p;
     const uint64_t *barred = own(t, t->barred, t->n), *shunned = own(t, t->shunned, t->n);
@@ -144,20 +144,17 @@ bool together_next(struct together *t)
 
 /* ---- the search ---- */
 
-#define PLACES_MAX        64 /* asked for components that others must fit beside */
-#define PLACES_MAX_FUTURE 8
-
 typedef VEC(uint32_t) node_vec;
 
 /* Nodes that are alike: to leave one of them is as good as to leave the other, mostly. */
-static bool alike(const struct together *t, uint32_t a, uint32_t b)
+static bool alike(const struct beside *t, uint32_t a, uint32_t b)
 {
     const struct world *w = t->p->w;
     return w->now.group[a] == w->now.group[b] &&
            memcmp(world_free_row(w, a), world_free_row(w, b), w->dims * sizeof(int64_t)) == 0;
 }
 
-static void leave(struct together *t, size_t i, uint32_t node, bool all_alike)
+static void leave(struct beside *t, size_t i, uint32_t node, bool all_alike)
 {
     bit_set(own(t, t->barred, i), node);
     for (uint32_t k = 0; all_alike && k < t->p->w->nnodes; k++)
@@ -165,10 +162,10 @@ static void leave(struct together *t, size_t i, uint32_t node, bool all_alike)
             bit_set(own(t, t->barred, i), k);
 }
 
-static bool rest_fit(struct together *t, size_t n);
+static bool rest_fit(struct beside *t, size_t n);
 
 /* It takes as few as it can of what the one that failed would take. */
-static bool with_few(struct together *t, size_t n)
+static bool with_few(struct beside *t, size_t n)
 {
     size_t bytes = words(t) * sizeof(uint64_t);
     uint64_t *shunned = own(t, t->shunned, n), *was = xmemdup(shunned, bytes);
@@ -185,7 +182,7 @@ static bool with_few(struct together *t, size_t n)
 }
 
 /* It leaves one of its nodes that the one that failed would take. */
-static bool without_one(struct together *t, size_t n, const node_vec *nodes, bool all_alike)
+static bool without_one(struct beside *t, size_t n, const node_vec *nodes, bool all_alike)
 {
     size_t bytes = words(t) * sizeof(uint64_t);
     uint64_t *barred = own(t, t->barred, n), *was = xmemdup(barred, bytes);
@@ -203,7 +200,7 @@ static bool without_one(struct together *t, size_t n, const node_vec *nodes, boo
 }
 
 /* Component n was at `nodes`, where another did not fit beside it. */
-static bool elsewhere(struct together *t, size_t n, const node_vec *nodes)
+static bool elsewhere(struct beside *t, size_t n, const node_vec *nodes)
 {
     size_t failed = t->failed;
     for (int way = 0; way < 3 && t->left > 0; way++) {
@@ -216,7 +213,7 @@ static bool elsewhere(struct together *t, size_t n, const node_vec *nodes)
 }
 
 /* From component n on. */
-static bool rest_fit(struct together *t, size_t n)
+static bool rest_fit(struct beside *t, size_t n)
 {
     ASSERT(t->n == n);
     if (n == t->h->n)
@@ -238,7 +235,7 @@ static bool rest_fit(struct together *t, size_t n)
 }
 
 /* Where each would go. False: one fits nowhere. */
-static bool alone_find(struct together *t)
+static bool alone_find(struct beside *t)
 {
     for (size_t i = 0; i < t->h->n; i++) {
         if (!het_place(t->p, t->h->job[i], t->at_us, NULL, NULL))
@@ -249,7 +246,7 @@ static bool alone_find(struct together *t)
     return true;
 }
 
-static uint64_t *bitmaps_new(const struct together *t, uint64_t *old)
+static uint64_t *bitmaps_new(const struct beside *t, uint64_t *old)
 {
     free(old);
     return xcalloc(t->h->n * words(t), sizeof(uint64_t));
@@ -262,18 +259,43 @@ static void first_last(struct het *h)
     h->job[h->n - 1] = first;
 }
 
-bool together_search(struct together *t)
+/* Whole nodes, more of them than have anything free. */
+static bool too_many_nodes(const struct beside *t)
+{
+    const struct world *w = t->p->w;
+    int64_t nodes = 0, open = 0;
+    for (size_t i = 0; i < t->h->n; i++) {
+        const struct compiled *c = demand_of(t->p->cl, t->h->job[i]->lane->klass);
+        int32_t least = INT32_MAX;
+        for (size_t k = 0; k < c->n; k++)
+            for (size_t v = 0; c->option[k].never == REASON_NONE && v < c->option[k].nvariants;
+                 v++) {
+                int32_t some = c->option[k].mode.whole ? c->option[k].variant[v].lay.nmin : 0;
+                least = some < least ? some : least;
+            }
+        nodes += least;
+    }
+    for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
+        open += (int64_t)bit_ones(w->now.open[i]);
+    return t->at_us == w->now_us && nodes > open;
+}
+
+bool together_search(struct beside *t, int *places)
 {
     ASSERT(t->n == 0 && t->h->n > 0);
-    bool now = !t->p->future && t->at_us == t->p->w->now_us, ok = false;
+    bool ok = false;
+    if (*places <= 0 || too_many_nodes(t))
+        return false;
+    int each = (*places + (int)t->h->n - 1) / (int)t->h->n;
     for (size_t first = 0; first < t->h->n && !ok; first++) {
         t->barred = bitmaps_new(t, t->barred);
         t->shunned = bitmaps_new(t, t->shunned);
         t->alone = bitmaps_new(t, t->alone);
-        t->left = now ? PLACES_MAX : PLACES_MAX_FUTURE;
+        t->left = each;
         if (!alone_find(t))
             return false;
         ok = rest_fit(t, 0);
+        *places -= each - (t->left > 0 ? t->left : 0);
         if (!ok)
             first_last(t->h);
     }

@@ -5,7 +5,7 @@
 #include "sched/pass/pass.h"
 
 /* The components of a job that are in the world: the first n in the order of het.job. */
-struct together {
+struct beside {
     struct pass *p;
     struct het *h;
     int64_t at_us;       /* when they start; now, unless it is a promise */
@@ -23,19 +23,20 @@ struct together {
     size_t failed;     /* the one that did not fit last */
 };
 
-struct together together_new(struct pass *p, struct het *h, int64_t at_us, bool promise,
-                             uint32_t part);
-void together_done(struct together *t);
+struct beside together_new(struct pass *p, struct het *h, int64_t at_us, bool promise,
+                           uint32_t part);
+void together_done(struct beside *t);
 /* The next component goes into the world, where p->at says. False: single CPUs or devices are not
  * to be had on p->refused_node. */
-bool together_put(struct together *t, struct option *o);
+bool together_put(struct beside *t, struct option *o);
 /* The same, where it fits beside those that are there. False: nowhere. */
-bool together_next(struct together *t);
+bool together_next(struct beside *t);
 /* Takes out again all but the first n. */
-void together_back(struct together *t, size_t n);
+void together_back(struct beside *t, size_t n);
 /* Looks for places for all of them, none being there yet: where one takes what another cannot do
- * without, it goes elsewhere. True: all are in the world; false: none is. Bounded; het.job is in
- * another order afterwards. */
-bool together_search(struct together *t);
+ * without, it goes elsewhere. True: all are in the world; false: none is. *places: so many are asked
+ * for components that others must fit beside; it goes down. het.job is in another order
+ * afterwards. */
+bool together_search(struct beside *t, int *places);
 
 #endif
