@@ -410,6 +410,11 @@ static void entity_modify(struct changing *g)
         assocs_modify(g, "Modified account associations...");
         break;
     case ENTITY_USER:
+        if (g->st.no_usage && !where_given(g, KEY_ACCOUNTS)) {
+            sacctmgr_fail(g->s, "An account must be specified");
+            g->wrong = true;
+            break;
+        }
         users_modify(g);
         assocs_modify(g, "Modified user associations...");
         user_rename(g);

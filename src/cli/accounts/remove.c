@@ -75,8 +75,8 @@ static void users_defaults_check(struct changing *g)
                      u->name);
     }
     if (of.len) {
-        sacctmgr_refuse(g->s, " Error with request: %s\n%s%s",
-                        refusal_text(REFUSE_DEFAULT_ACCOUNT), str_text(&of),
+        sacctmgr_refuse(g->s, " Error with request: %s\n%s%s", refusal_text(REFUSE_DEFAULT_ACCOUNT),
+                        str_text(&of),
                         " You must change the default account of these users or remove the users "
                         "completely from the affected clusters to allow these changes.\n"
                         " Changes Discarded");
@@ -147,8 +147,8 @@ static void default_accounts_check(struct changing *g, const char *parents)
                      row.v[i]->user);
     }
     if (of.len) {
-        sacctmgr_refuse(g->s, " Error with request: %s\n%s%s",
-                        refusal_text(REFUSE_DEFAULT_ACCOUNT), str_text(&of),
+        sacctmgr_refuse(g->s, " Error with request: %s\n%s%s", refusal_text(REFUSE_DEFAULT_ACCOUNT),
+                        str_text(&of),
                         " Please either remove the accounts listed above from list and resubmit,\n"
                         " or change these users' default accounts to remove the account(s).\n"
                         " Changes Discarded");

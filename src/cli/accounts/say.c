@@ -62,12 +62,11 @@ bool sacctmgr_query(struct sacctmgr *s, const struct msg_query *q, const struct 
 
 bool kept_from_strangers(struct sacctmgr *s, enum entity entity)
 {
-    const char *said = entity == ENTITY_WCKEY
-                           ? "Your user doesn't have privilege to perform this action"
-                       : entity == ENTITY_PROBLEM ? refusal_text(REFUSE_ACCESS_DENIED)
-                       : entity == ENTITY_RUNAWAY
-                           ? "You must have an AdminLevel>=Operator to fix runaway jobs"
-                           : NULL;
+    const char *said =
+        entity == ENTITY_WCKEY     ? "Your user doesn't have privilege to perform this action"
+        : entity == ENTITY_PROBLEM ? refusal_text(REFUSE_ACCESS_DENIED)
+        : entity == ENTITY_RUNAWAY ? "You must have an AdminLevel>=Operator to fix runaway jobs"
+                                   : NULL;
     if (!said || sacctmgr_operates(s))
         return false;
     sacctmgr_fail(s, "%s", said);

@@ -145,8 +145,7 @@ static bool shares_take(struct taking *t, const struct spec *sp)
 
 static bool default_qos_take(struct taking *t, const struct spec *sp)
 {
-    const char *name =
-        is_none(sp->value) && *sp->value ? NULL : name_lowered(sp->value, t->s->a);
+    const char *name = is_none(sp->value) && *sp->value ? NULL : name_lowered(sp->value, t->s->a);
     if (name && !book_qos(t->b, name)) {
         sacctmgr_refuse(t->s,
                         "You gave a bad default qos '%s'.  Use 'list qos' to get complete list.",
