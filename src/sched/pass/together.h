@@ -23,8 +23,11 @@ struct beside {
     size_t failed;     /* the one that did not fit last */
 };
 
+/* None of them is in the world yet; to be ended with together_done. promise: kept for them from
+ * at_us on, counted for the partition of that number. */
 struct beside together_new(struct pass *p, struct het *h, int64_t at_us, bool promise,
                            uint32_t part);
+/* Frees what it took to search; what is in the world stays. */
 void together_done(struct beside *t);
 /* The next component goes into the world, where p->at says. False: single CPUs or devices are not
  * to be had on p->refused_node. */
@@ -34,8 +37,8 @@ bool together_next(struct beside *t);
 /* Takes out again all but the first n. */
 void together_back(struct beside *t, size_t n);
 /* Looks for places for all of them, none being there yet: where one takes what another cannot do
- * without, it goes elsewhere. True: all are in the world; false: none is. *places: so many are asked
- * for components that others must fit beside; it goes down. het.job is in another order
+ * without, it goes elsewhere. True: all are in the world; false: none is. *places: so many are
+ * asked for components that others must fit beside; it goes down. het.job is in another order
  * afterwards. */
 bool together_search(struct beside *t, int *places);
 
