@@ -36,4 +36,4 @@ deb rpm tarball: all
 	@tools/package $@ $(BUILD) $(PACKAGES)
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-* remuda remudad remuda-shepherd remuda-sim bin libexec
+	rm -rf $(BUILD) $(BUILD)-* remuda remudad remuda-shepherd remuda-sim remuda-smtp remuda-pmix bin libexec
