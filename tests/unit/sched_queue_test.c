@@ -169,6 +169,44 @@ static void a_promise_of_a_type_of_gpu_is_kept(void **unused)
     assert_int_equal(wait_of(10).planned_us, NOW + 40 * MIN);
 }
 
+static void waits_since(uint64_t id, struct job_request req, int64_t submit_us)
+{
+    struct waiting w = {.job_id = id,
+                        .req = &req,
+                        .uid = 1000,
+                        .elements = 1,
+                        .submit_us = submit_us,
+                        .eligible_us = submit_us};
+    cluster_wait(cl, &w);
+}
+
+/* Job 11 is promised a start as the first. Once job 10 has waited long, it is promised an earlier
+ * one and is the first: that of job 11 stands, though it has not waited so long. */
+static void who_is_first_no_more_keeps_its_promise(void **unused)
+{
+    (void)unused;
+    struct settings set;
+    settings_default(&set);
+    setting_words_default(&set.word);
+    put_setting(&set, "SchedulerParameters", "promises=aged,age_bound=600,order=sjf");
+    cluster_set_policy(cl, &set);
+    running(1, nodes_for(2, HOUR));
+    running(2, nodes_for(1, 2 * HOUR));
+    running(3, nodes_for(1, 2 * HOUR));
+    waits_since(10, nodes_for(2, HOUR), NOW);
+    waits_since(11, nodes_for(4, 30 * MIN), NOW + 5 * MIN);
+    for (int minute = 5; minute <= 13; minute += minute == 5 ? 6 : 1) {
+        if (minute == 12) {
+            cluster_release(cl, 3);
+            waits_since(12, nodes_for(1, 9 * HOUR), NOW + minute * MIN);
+        }
+        sched_plan(cl, NOW + minute * MIN, NULL, plan);
+        assert_int_equal(plan->nstarts, 0);
+        assert_int_equal(wait_of(10).planned_us, NOW + HOUR);
+        assert_int_equal(wait_of(11).planned_us, NOW + 2 * HOUR);
+    }
+}
+
 static void a_limit_is_cut_to_its_minimum(void **state)
 {
     running(1, nodes_for(3, 2 * HOUR));
@@ -433,6 +471,7 @@ int main(void)
         T(a_short_job_passes_a_wide_one),
         T(spare_nodes_may_be_held_past_the_promise),
         T(a_promise_of_a_type_of_gpu_is_kept),
+        T(who_is_first_no_more_keeps_its_promise),
         T(a_limit_is_cut_to_its_minimum),
         T(tiers_then_nice_then_age),
         T(nice_counts_the_places_given_up),

@@ -17,10 +17,15 @@ bool promise_due(const struct pass *p, const struct entry *e)
     ASSERT(e->job);
     const struct policy *policy = &p->cl->policy;
     const struct waiting *w = &e->job->w;
-    if (policy->promise_to == PROMISES_HEAD || p->future || p->cl->hook.key || e->lane->het ||
-        p->promise.n >= policy->promise_most)
+    if (policy->promise_to == PROMISES_HEAD || p->future || p->cl->hook.key || e->lane->het)
         return false;
-    return policy->promise_to == PROMISES_ALL || p->w->now_us - ages_from(w) > policy->age_bound_us;
+    /* What it was promised stands, though others are first by now: it may have been the first of
+     * its partition, as which it was promised beyond the bound. */
+    if (e->promised_us != INT64_MAX)
+        return p->promise.n < policy->promise_most + p->cl->part.n;
+    return p->promise.n < policy->promise_most &&
+           (policy->promise_to == PROMISES_ALL ||
+            p->w->now_us - ages_from(w) > policy->age_bound_us);
 }
 
 /* A lane whose job has its promise goes on to the next, where all of that job is promised. */
