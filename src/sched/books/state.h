@@ -273,6 +273,9 @@ struct wjob {
     int64_t head_us, head_from_us;
     struct lane *lane; /* in which it waits */
     uint64_t serial;   /* of its coming (cluster.queue.serial then) */
+    /* While a pass is made: place of what stands of its promise (pass/standing.c), plus 1; 0 =
+     * nothing does */
+    uint32_t stands;
 };
 
 /* Why the jobs of a class wait, from a time on. */

@@ -12,12 +12,19 @@ static void first_say(const struct cluster *cl, const struct wjob *j, uint32_t s
 {
     const struct spart *part = cl->part.v[serve % cl->part.n];
     uint32_t resv = serve / (uint32_t)cl->part.n;
-    list_addf(out, "%llu:", (unsigned long long)j->w.job_id);
-    if (promised_us)
-        str_addf(out, "%lld:", (long long)promised_us);
+    if (out->len > 0)
+        str_addc(out, ',');
+    str_add_u64(out, j->w.job_id);
+    str_addc(out, ':');
+    if (promised_us) {
+        str_add_i64(out, promised_us);
+        str_addc(out, ':');
+    }
     str_add(out, part->p.name);
-    if (resv)
-        str_addf(out, "/%s", cl->resv.v[resv - 1]->r.name);
+    if (resv) {
+        str_addc(out, '/');
+        str_add(out, cl->resv.v[resv - 1]->r.name);
+    }
 }
 
 static void firsts_say(const struct cluster *cl, uint64_t job_id, bool promised, struct str *out)

@@ -72,6 +72,14 @@ void log_unstart(struct plan_private *v, uint64_t job_id, int64_t start_us)
         }
 }
 
+static bool promised_before(const struct planned *f, int64_t start_us, const struct placement *at)
+{
+    bool same = f->promise && f->start_us == start_us && f->nnodes == at->at.n;
+    for (size_t i = 0; same && i < at->at.n; i++)
+        same = f->node[i] == at->at.v[i].node;
+    return same;
+}
+
 void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at,
                   bool promise)
 {
@@ -81,6 +89,10 @@ void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struc
         log_start(p->v, job_id, start_us);
     if (old && (old->pass == p->v->pass || !promise)) /* an array's first element speaks for it */
         return;
+    if (old && promised_before(old, start_us, at) && !p->future) {
+        old->pass = p->v->pass;
+        return;
+    }
     uint32_t *node = xmalloc((at->at.n + 1) * sizeof *node);
     for (size_t i = 0; i < at->at.n; i++)
         node[i] = at->at.v[i].node;

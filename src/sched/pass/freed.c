@@ -51,8 +51,11 @@ void freed_begin(struct pass *p)
         vec_clear(&v->seen);
         return;
     }
-    p->same = xcalloc(2 * (BIT_WORDS(p->w->nnodes) + 1), sizeof p->same[0]);
-    p->differs = p->same + BIT_WORDS(p->w->nnodes) + 1;
+    size_t words = BIT_WORDS(p->w->nnodes) + 1;
+    p->same = xcalloc(4 * words, sizeof p->same[0]);
+    p->differs = p->same + words;
+    p->own = p->differs + words;
+    p->steady = p->own + words;
     if (v->seen_version != p->cl->derived.version || v->seen.n != p->w->nnodes) {
         vec_clear(&v->seen);
         for (size_t i = 0; i < p->w->nnodes; i++)
@@ -61,10 +64,13 @@ void freed_begin(struct pass *p)
         freed_anything(p);
         return;
     }
-    v->freed++;
-    for (uint32_t i = 0; i < p->w->nnodes; i++)
-        if (v->seen.v[i].sum != node_sum(p->w, i))
-            v->seen.v[i].freed = v->freed;
+    uint64_t moment = v->freed + 1;
+    for (uint32_t i = 0; i < p->w->nnodes; i++) {
+        if (v->seen.v[i].sum == node_sum(p->w, i))
+            bit_set(p->steady, i);
+        else
+            v->seen.v[i].freed = v->freed = moment;
+    }
 }
 
 void freed_keep(struct pass *p)
@@ -101,6 +107,8 @@ uint64_t freed_moment(const struct pass *p, const struct entry *e)
 bool freed_since(struct pass *p, const struct entry *e, uint64_t moment)
 {
     bool any = false;
+    if (moment == p->v->freed)
+        return false;
     for (size_t word = 0; word < BIT_WORDS(p->w->nnodes); word++) {
         uint64_t allowed = p->w->now.up[word] & option_allows(e->c, e->o, word), differs = 0;
         for (uint64_t bits = allowed; bits; bits &= bits - 1) {

@@ -22,8 +22,8 @@ bool freed_tells(const struct pass *p, const struct entry *e);
 /* Moments of a search by which it is known later what came free after it; 0 = that is not to be
  * known. */
 uint64_t freed_moment(const struct pass *p, const struct entry *e);
-/* Did something come free since then where the job may go? Fills pass.same with the nodes where
- * nothing did, and pass.differs with the others. */
+/* Did something come free since then where the job may go? If so, fills pass.same with the nodes
+ * where nothing did, and pass.differs with the others. */
 bool freed_since(struct pass *p, const struct entry *e, uint64_t moment);
 
 #endif

@@ -153,7 +153,8 @@ bool live_may_fit(const struct pass *p, const struct quick *q)
         return true;
     int which = counts_which(w, time_add(w->now_us, q->run_us));
     if (w->nnodes <= 64 && !p->future) /* to count them costs less than the table */
-        return counts_enough(w, which, &q->least) >= (size_t)q->nodes;
+        return counts_enough(w, COUNT_NOW, &q->least) >= (size_t)q->nodes &&
+               counts_enough(w, which, &q->least) >= (size_t)q->nodes;
     return counts_joint(w, which, q->least.dim, q->cell) >= q->nodes;
 }
 

@@ -91,21 +91,16 @@ struct standing {
     uint64_t job_id, class_serial; /* another means: its request changed */
     uint32_t option, variant;      /* of its class, as they were numbered then */
     int64_t start_us;
-    uint32_t first, n; /* its nodes in plan_private.standing_on */
-    uint64_t moment;   /* as in struct promised */
-    bool told;         /* it is in the world of the pass, or its nodes are told to be free */
+    uint32_t first, n;  /* its nodes in plan_private.standing_on */
+    uint64_t moment;    /* as in struct promised */
+    bool told;          /* it is in the world of the pass, or its nodes are told to be free */
+    uint32_t world_job; /* its number in the agenda while it stands, until its job is tried */
 };
 
 /* What a pass left on a node (freed.c). */
 struct node_seen {
     uint64_t sum;   /* over what runs there, and until when */
     uint64_t freed; /* the moment in which something came free there */
-};
-
-/* One of these in the world of a pass, until its job is tried. */
-struct stands {
-    const struct wjob *job;
-    uint32_t world_job; /* its number in the agenda */
 };
 
 struct het {
@@ -186,9 +181,13 @@ struct pass {
     uint32_t *left;               /* by lane: elements left of the next job */
     VEC(struct promised) promise; /* made in this pass */
     VEC(struct placed) promised_on;
-    VEC(struct stands) stands; /* of the last pass, and not tried yet */
-    struct standing *had;      /* of the job that is tried: what stood; NULL = nothing did */
-    uint64_t *same, *differs;  /* bitmaps of nodes (freed.c); NULL = nobody asks */
+    struct standing *had; /* of the job that is tried: what stood; NULL = nothing did */
+    bool put_off;         /* and an earlier start for it is looked for in a later pass */
+    uint32_t looks;       /* so many of several nodes were looked for again */
+    /* Bitmaps of nodes (freed.c), and of those where `had` is; NULL = nobody asks */
+    uint64_t *same, *differs, *own;
+    /* The same: what runs there is what the last pass left, and nothing has changed since */
+    uint64_t *steady;
     int32_t stands_tier; /* what was promised in this tier and above is in the world, or was */
     bool *served;        /* by partition: its first blocked job has a promise */
     VEC(struct het) het;

@@ -131,7 +131,6 @@ void pass_close(struct pass *p)
     vec_done(&p->entry);
     vec_done(&p->promise);
     vec_done(&p->promised_on);
-    vec_done(&p->stands);
     vec_done(&p->at.at);
     vec_done(&p->awaited);
     free(p->pos);

@@ -62,8 +62,7 @@ static bool earlier(struct pass *p, const struct entry *e, struct to_place *what
 {
     what->latest_us = p->had->start_us - 1;
     what->barred = one_node(e->o) ? p->same : NULL;
-    bool found = (what->barred || world_could_hold(p->w, what, limit_us, p->differs)) &&
-                 world_earliest(p->w, what, limit_us, p->w->now_us, &p->at, ret_us);
+    bool found = world_earliest(p->w, what, limit_us, p->w->now_us, &p->at, ret_us);
     what->barred = NULL;
     if (found)
         return true;
@@ -141,19 +140,16 @@ void promise_make(struct pass *p, const struct entry *e, bool awaited)
                   awaited);
 }
 
-/* The slow way: the job could not start before what it was promised. Asked in builds with tests
- * only. */
+/* The slow way: the job could not start before what it was promised, or not now if it is put off
+ * when it could. Asked in builds with tests only. */
 static bool none_earlier(struct pass *p, const struct entry *e)
 {
     struct to_place what = pass_to_place(p, e->c, e->o, e->job);
-    int64_t limit = e->o->limit_us, start = p->had->start_us, at;
-    what.latest_us = start - 1;
+    int64_t at;
+    what.latest_us = p->put_off ? p->w->now_us : p->had->start_us - 1;
     standing_lift(p, e->job);
-    bool earlier = world_earliest(p->w, &what, limit, p->w->now_us, &p->at, &at);
-    standing_place(p, p->had, e->o);
-    vec_push(&p->stands,
-             ((struct stands){e->job, world_promise(p->w, e->c, &p->at, e->job->w.job_id, start,
-                                                    time_add(start, limit))}));
+    bool earlier = world_earliest(p->w, &what, e->o->limit_us, p->w->now_us, &p->at, &at);
+    standing_again(p, e->job, e->o);
     return !earlier;
 }
 

@@ -25,7 +25,7 @@ void standing_note(struct pass *p, const struct entry *e, struct promised *pr)
     pr->variant = (uint32_t)(p->at.variant - e->o->variant);
     pr->first = (uint32_t)p->promised_on.n;
     pr->n = (uint32_t)p->at.at.n;
-    pr->moment = freed_moment(p, e);
+    pr->moment = p->put_off ? p->had->moment : freed_moment(p, e);
     for (size_t i = 0; i < p->at.at.n; i++)
         vec_push(&p->promised_on, p->at.at.v[i]);
 }
@@ -46,17 +46,6 @@ static bool place_known(const struct pass *p, const struct standing *s, const st
     return true;
 }
 
-/* While it would run: before, jobs of one user may have a node of theirs together, of which each
- * counts as if it had all of it. */
-static bool nodes_hold(const struct pass *p, const struct standing *s, int64_t start_us,
-                       int64_t end_us)
-{
-    for (uint32_t i = s->first; i < s->first + s->n; i++)
-        if (!outlook_holds(p->w, p->v->standing_on.v[i].node, start_us, end_us))
-            return false;
-    return true;
-}
-
 static void place_free(struct pass *p, struct standing *s)
 {
     freed_places(p, &p->v->standing_on.v[s->first], s->n);
@@ -73,14 +62,36 @@ void standing_place(struct pass *p, const struct standing *s, struct option *o)
         vec_push(&p->at.at, p->v->standing_on.v[i]);
 }
 
-/* False: it can not be kept, as work runs on there, a node is away or a higher tier has it. */
+static void stands_put(struct pass *p, struct standing *s, struct wjob *j, uint32_t world_job)
+{
+    s->world_job = world_job;
+    j->stands = (uint32_t)(s - p->v->standing.v) + 1;
+}
+
+/* Unless it is what the last pass promised, at the same time, its nodes are to be asked whether
+ * they hold it. */
+static void steady_mark(const struct pass *p, const struct standing *s, int64_t start_us)
+{
+    if (!p->steady || (s->moment != 0 && start_us == s->start_us))
+        return;
+    for (uint32_t i = s->first; i < s->first + s->n; i++)
+        bit_clear(p->steady, p->v->standing_on.v[i].node);
+}
+
+static bool is_steady(const struct pass *p, uint32_t node)
+{
+    return p->steady && bit_get(p->steady, node);
+}
+
+/* Into the world, whatever is there. False: it can not be kept, as a node is away. */
 static bool stand(struct pass *p, struct standing *s, int32_t tier)
 {
     struct world *w = p->w;
     struct wjob *j = map_u64_get(p->cl->queue.by_job, s->job_id);
     struct compiled *c = j && j->w.promised_in ? demand_of(p->cl, j->lane->klass) : NULL;
     if (!c || j->lane->klass->serial != s->class_serial || s->option >= c->n) {
-        place_free(p, s);
+        if (!s->told)
+            place_free(p, s);
         return true;
     }
     if (c->option[s->option].tier < tier || c->option[s->option].tier >= p->stands_tier)
@@ -91,14 +102,58 @@ static bool stand(struct pass *p, struct standing *s, int32_t tier)
     int64_t start = s->start_us > w->now_us ? s->start_us : w->now_us,
             limit = entry_limit(&e, view_limit(w, e.o, e.o->limit_us, start), start);
     standing_place(p, s, e.o);
-    struct stands now = {j, world_promise(w, c, &p->at, s->job_id, start, time_add(start, limit))};
-    if (!nodes_hold(p, s, start, time_add(start, limit))) {
-        world_break(w, now.world_job);
-        return false;
-    }
-    vec_push(&p->stands, now);
+    steady_mark(p, s, start);
+    stands_put(p, s, j, world_promise(w, c, &p->at, s->job_id, start, time_add(start, limit)));
     s->told = true;
     return true;
+}
+
+/* While it would run: before, jobs of one user may have a node of theirs together, of which each
+ * counts as if it had all of it. */
+static bool nodes_hold(const struct pass *p, const struct standing *s, bool steady_only)
+{
+    const struct wjobs *j = &p->w->agenda.job.v[s->world_job];
+    for (uint32_t i = s->first; i < s->first + s->n; i++) {
+        uint32_t node = p->v->standing_on.v[i].node;
+        if ((!steady_only || is_steady(p, node)) &&
+            !outlook_holds(p->w, node, j->start_us, j->end_us))
+            return false;
+    }
+    return true;
+}
+
+/* The slow way: nodes on which nothing has changed since the last pass hold what it promised there.
+ * Asked in builds with tests only. */
+static bool steady_hold(const struct pass *p)
+{
+    for (size_t i = 0; i < p->v->standing.n; i++)
+        if (p->v->standing.v[i].world_job != NONE && !nodes_hold(p, &p->v->standing.v[i], true))
+            return false;
+    return true;
+}
+
+/* All of them. False: they are too much for a node, or one is away. */
+static bool all_stand(struct pass *p, int32_t tier)
+{
+    struct world *w = p->w;
+    for (size_t i = 0; i < p->v->standing.n; i++)
+        if (!stand(p, &p->v->standing.v[i], tier))
+            return false;
+    for (uint32_t i = 0; i < w->nnodes; i++) {
+        uint32_t first = is_steady(p, i) ? NONE : w->agenda.kept[i];
+        if (first != NONE &&
+            !outlook_holds(w, i, agenda_job(&w->agenda, first)->start_us, INT64_MAX))
+            return false;
+    }
+    ASSERT(steady_hold(p));
+    return true;
+}
+
+/* Has the pass done nothing yet? */
+static bool is_untouched(const struct pass *p)
+{
+    return p->stands_tier == INT32_MAX && p->v->start.n == 0 && p->promise.n == 0 &&
+           p->v->resume.n == 0;
 }
 
 /* On one node, whoever goes first by his promise moves nobody behind him, if he can take in one way
@@ -116,74 +171,119 @@ static bool order_is_enough(const struct pass *p)
     return p->w->nnodes == 1;
 }
 
-void standing_enter(struct pass *p, int32_t tier)
+struct standing *standing_of(struct pass *p, const struct wjob *j)
 {
-    ASSERT(!p->future);
-    if (p->v->standing_version != p->cl->derived.version || order_is_enough(p))
-        return;
-    /* Whose promise is not to be kept comes before those who were promised a later start. */
-    for (size_t i = 0; i < p->v->standing.n; i++)
-        if (!stand(p, &p->v->standing.v[i], tier)) {
-            freed_anything(p);
-            break;
-        }
-    p->stands_tier = tier;
+    ASSERT(j->stands <= p->v->standing.n);
+    return j->stands ? &p->v->standing.v[j->stands - 1] : NULL;
 }
 
-uint32_t standing_end(struct pass *p, const struct wjob *j)
+uint32_t standing_end(struct pass *p, struct wjob *j)
 {
-    uint32_t world_job = NONE;
-    for (size_t i = 0; i < p->stands.n; i++)
-        if (p->stands.v[i].job == j) {
-            world_job = p->stands.v[i].world_job;
-            vec_remove(&p->stands, i);
-            break;
-        }
+    struct standing *s = standing_of(p, j);
+    uint32_t world_job = s ? s->world_job : NONE;
+    if (s)
+        s->world_job = NONE;
+    j->stands = 0;
     return world_job;
 }
 
-void standing_lift(struct pass *p, const struct wjob *j)
+void standing_lift(struct pass *p, struct wjob *j)
 {
     uint32_t world_job = standing_end(p, j);
     if (world_job != NONE)
         world_break(p->w, world_job);
 }
 
-struct standing *standing_of(struct pass *p, const struct wjob *j)
+void standing_again(struct pass *p, struct wjob *j, struct option *o)
 {
-    bool stands = false;
-    for (size_t i = 0; i < p->stands.n && !stands; i++)
-        stands = p->stands.v[i].job == j;
-    for (size_t i = 0; stands && i < p->v->standing.n; i++)
-        if (p->v->standing.v[i].job_id == j->w.job_id)
-            return &p->v->standing.v[i];
-    return NULL;
+    struct standing *s = p->had;
+    const struct compiled *c = demand_of(p->cl, j->lane->klass);
+    standing_place(p, s, o);
+    stands_put(
+        p, s, j,
+        world_promise(p->w, c, &p->at, s->job_id, s->start_us, time_add(s->start_us, o->limit_us)));
 }
 
-static bool stands_where_differs(const struct pass *p, const struct standing *s)
+static void taken_out(struct pass *p, struct standing *s)
 {
-    for (uint32_t i = s->first; i < s->first + s->n; i++)
-        if (bit_get(p->differs, p->v->standing_on.v[i].node))
-            return true;
-    return false;
+    standing_lift(p, map_u64_get(p->cl->queue.by_job, s->job_id));
+    s->told = false;
+}
+
+/* Those that can be kept, where no work runs on, no node is away and no higher tier has it: up to
+ * the first that can not, which comes before those who were promised a later start. */
+static void some_stand(struct pass *p, int32_t tier)
+{
+    for (size_t i = 0; i < p->v->standing.n; i++) {
+        struct standing *s = &p->v->standing.v[i];
+        bool stands = stand(p, s, tier);
+        if (stands && (s->world_job == NONE || nodes_hold(p, s, false)))
+            continue;
+        if (stands)
+            taken_out(p, s);
+        freed_anything(p);
+        return;
+    }
+}
+
+void standing_enter(struct pass *p, int32_t tier)
+{
+    ASSERT(!p->future);
+    if (p->v->standing_version != p->cl->derived.version || order_is_enough(p))
+        return;
+    if (p->steady && !is_untouched(p))
+        memset(p->steady, 0, BIT_WORDS(p->w->nnodes) * sizeof p->steady[0]);
+    uint32_t first = (uint32_t)p->w->agenda.job.n;
+    if (!all_stand(p, tier)) {
+        for (size_t i = 0; i < p->v->standing.n; i++)
+            if (p->v->standing.v[i].world_job != NONE && p->v->standing.v[i].world_job >= first)
+                taken_out(p, &p->v->standing.v[i]);
+        some_stand(p, tier);
+    }
+    p->stands_tier = tier;
+}
+
+/* A search on several nodes looks at all of them and all of the future, and mostly finds nothing.
+ * So in each pass the first of each partition is looked for, and so many others, those first who
+ * start soonest; the rest keep what they have, which is no later than they were promised, until it
+ * is their turn. */
+#define LOOKS_MOST 2
+
+static void own_mark(struct pass *p, const struct standing *s, bool mark)
+{
+    for (uint32_t i = s->first; i < s->first + s->n; i++) {
+        uint32_t node = p->v->standing_on.v[i].node;
+        if (mark)
+            bit_set(p->own, node);
+        else
+            bit_clear(p->own, node);
+    }
+}
+
+/* Something came free. Could it be of use? And if so, is it used now or in a later pass? */
+static bool stays_all_the_same(struct pass *p, const struct entry *e, struct standing *s)
+{
+    struct to_place what = pass_to_place(p, e->c, e->o, e->job);
+    what.latest_us = s->start_us - 1;
+    own_mark(p, s, true);
+    bool could = world_could_hold(p->w, &what, e->o->limit_us, p->differs, p->own);
+    bool looks = could && s->n > 1;
+    p->put_off = looks && p->looks >= LOOKS_MOST && p->served[e->o->serve] &&
+                 !world_could_start(p->w, &what, e->o->limit_us, p->own);
+    own_mark(p, s, false);
+    p->looks += looks && !p->put_off;
+    if (!could)
+        s->moment = p->v->freed;
+    return !could || p->put_off;
 }
 
 bool standing_stays(struct pass *p, const struct entry *e, struct standing *s)
 {
+    ASSERT(!p->put_off);
     if (!s->moment || e->promised_us != s->start_us || s->start_us <= p->w->now_us ||
         s->option != e->number || !freed_tells(p, e))
         return false;
-    if (!freed_since(p, e, s->moment))
-        return true;
-    /* Where it stands itself it would see its own promise. */
-    if (stands_where_differs(p, s))
-        return false;
-    struct to_place what = pass_to_place(p, e->c, e->o, e->job);
-    what.latest_us = s->start_us - 1;
-    if (world_could_hold(p->w, &what, e->o->limit_us, p->differs))
-        return false;
-    s->moment = p->v->freed;
-    return true;
+    return !freed_since(p, e, s->moment) || stays_all_the_same(p, e, s);
 }
 
 /* What shares CPUs takes as many idle ones as there are, which others change. */
@@ -195,7 +295,7 @@ static bool same_place(const struct pass *p, const struct promised *pr, const st
                   s->n * sizeof p->promised_on.v[0]) == 0;
 }
 
-void standing_was(struct pass *p, const struct wjob *j, const struct standing *s)
+void standing_was(struct pass *p, struct wjob *j, const struct standing *s)
 {
     struct promised *now = NULL;
     standing_lift(p, j);
@@ -210,12 +310,13 @@ void standing_was(struct pass *p, const struct wjob *j, const struct standing *s
 
 void standing_leave(struct pass *p)
 {
-    for (size_t i = p->stands.n; i-- > 0;)
-        world_break(p->w, p->stands.v[i].world_job);
-    bool left = p->stands.n > 0;
-    vec_clear(&p->stands);
-    for (size_t i = 0; i < p->v->standing.n; i++)
-        left |= !p->v->standing.v[i].told;
+    bool left = false;
+    for (size_t i = p->v->standing.n; i-- > 0;) {
+        struct standing *s = &p->v->standing.v[i];
+        left |= !s->told || s->world_job != NONE;
+        if (s->world_job != NONE)
+            standing_lift(p, map_u64_get(p->cl->queue.by_job, s->job_id));
+    }
     if (left)
         freed_anything(p);
 }
@@ -265,7 +366,8 @@ void standing_keep(struct pass *p)
                              .start_us = pr->start_us,
                              .first = (uint32_t)v->standing_on.n,
                              .n = pr->n,
-                             .moment = pr->moment};
+                             .moment = pr->moment,
+                             .world_job = NONE};
         for (uint32_t k = pr->first; k < pr->first + pr->n; k++)
             vec_push(&v->standing_on, p->promised_on.v[k]);
         vec_push(&v->standing, s);

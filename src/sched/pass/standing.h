@@ -21,17 +21,19 @@ void standing_enter(struct pass *p, int32_t tier);
 /* What stands of the job, in the world; NULL = nothing. */
 struct standing *standing_of(struct pass *p, const struct wjob *j);
 /* Nothing of use to it came free since its promise was looked for: it could have none that is
- * earlier. */
+ * earlier. Or it could, though not now, and it is looked for in a later pass (pass.put_off). */
 bool standing_stays(struct pass *p, const struct entry *e, struct standing *s);
 /* The job is tried: what was promised it is free for it. */
-void standing_lift(struct pass *p, const struct wjob *j);
+void standing_lift(struct pass *p, struct wjob *j);
+/* What stood (pass.had), and was lifted, stands again. */
+void standing_again(struct pass *p, struct wjob *j, struct option *o);
 /* It stands no more; its number in the world, where it goes on as a promise of the pass. NONE = it
  * did not stand. */
-uint32_t standing_end(struct pass *p, const struct wjob *j);
+uint32_t standing_end(struct pass *p, struct wjob *j);
 /* Where it stood becomes the place at hand (pass.at). */
 void standing_place(struct pass *p, const struct standing *s, struct option *o);
 /* The job was tried: unless it has that place again, it is free for others. */
-void standing_was(struct pass *p, const struct wjob *j, const struct standing *s);
+void standing_was(struct pass *p, struct wjob *j, const struct standing *s);
 /* What stands still is of jobs that the pass did not try, and ends. */
 void standing_leave(struct pass *p);
 /* Of all promises of the pass, for the next one. */

@@ -97,6 +97,7 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
     enum outcome out = entry_tried(p, e, stays);
     standing_was(p, job, had);
     p->had = NULL;
+    p->put_off = false;
     return out;
 }
 
@@ -107,13 +108,13 @@ static bool blocked_at_sight(struct pass *p, const struct quick *q)
     if (p->future && q->lacks &&
         world_free_row(p->w, p->w->nnodes + q->lacks - 1)[DIM_CPU] < q->lacks_count)
         return true;
-    if (live_may_fit(p, q))
+    const struct entry *e = &p->entry.v[q->entry];
+    if (promise_due(p, e) || live_may_fit(p, q)) /* who is due is looked at whatever fits */
         return false;
     if (p->future)
         return p->served[q->part];
-    const struct entry *e = &p->entry.v[q->entry];
-    if (!p->served[q->part] || promise_due(p, e) || e->o->never != REASON_NONE ||
-        e->job->w.deadline_us > 0 || !pass_reachable(p, e->c, e->o))
+    if (!p->served[q->part] || e->o->never != REASON_NONE || e->job->w.deadline_us > 0 ||
+        !pass_reachable(p, e->c, e->o))
         return false;
     pass_note(p, e, entry_blocked_by(p, e));
     return true;

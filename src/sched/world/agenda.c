@@ -19,8 +19,10 @@ void agenda_init(struct agenda *a, size_t nall)
 {
     a->work = xmalloc((nall + 1) * sizeof a->work[0]);
     a->kept = xmalloc((nall + 1) * sizeof a->kept[0]);
+    a->kept_last = xmalloc((nall + 1) * sizeof a->kept_last[0]);
     memset(a->work, 0xff, (nall + 1) * sizeof a->work[0]); /* NONE */
     memset(a->kept, 0xff, (nall + 1) * sizeof a->kept[0]);
+    memset(a->kept_last, 0xff, (nall + 1) * sizeof a->kept_last[0]);
     a->changes = xmalloc((nall + 1) * sizeof a->changes[0]);
     for (size_t i = 0; i <= nall; i++)
         a->changes[i] = 1;
@@ -36,6 +38,7 @@ void agenda_done(struct agenda *a)
     vec_done(&a->ends);
     free(a->work);
     free(a->kept);
+    free(a->kept_last);
     free(a->changes);
     free(a->of_run);
 }
@@ -79,7 +82,11 @@ static void chain_kept(struct agenda *a, uint32_t take)
     ASSERT(take < a->take.n && agenda_job(a, take)->start_us <= agenda_job(a, take)->end_us);
     int64_t start = agenda_job(a, take)->start_us;
     a->changes[a->take.v[take].node]++;
-    uint32_t *at = &a->kept[a->take.v[take].node];
+    uint32_t *last = &a->kept_last[a->take.v[take].node],
+             *at = *last != NONE && agenda_job(a, *last)->start_us <= start
+                       ? &a->take.v[*last].next
+                       : &a->kept[a->take.v[take].node];
+    *last = take;
     while (*at != NONE && agenda_job(a, *at)->start_us <= start)
         at = &a->take.v[*at].next;
     a->take.v[take].next = *at;
@@ -96,6 +103,8 @@ static void unchain(struct agenda *a, uint32_t *head, uint32_t take)
     while (*head != take)
         head = &a->take.v[*head].next;
     *head = a->take.v[take].next;
+    if (a->kept_last[a->take.v[take].node] == take)
+        a->kept_last[a->take.v[take].node] = NONE;
 }
 
 /* ---- ends ---- */
@@ -259,7 +268,6 @@ uint32_t world_begin(struct world *w, const struct compiled *c, const struct pla
 static void promise_touch(struct world *w, uint32_t job)
 {
     struct agenda *a = &w->agenda;
-    counts_promises(w);
     for (uint32_t t = a->job.v[job].first; t < a->job.v[job].first + a->job.v[job].n; t++)
         counts_touch(w, a->take.v[t].node);
 }
@@ -271,7 +279,9 @@ static void promise_forget(struct world *w, uint32_t job)
     while (a->promised.v[i] != job)
         i++;
     vec_remove(&a->promised, i);
-    counts_promises(w);
+    int64_t start = a->job.v[job].start_us;
+    if (start == a->first_promise_us || start == a->last_promise_us)
+        counts_promises(w);
     /* What was promised there may be had again: classes that were found not to fit are looked at
      * anew, as after an end (live_may_fit). */
     w->now.freed += a->job.v[job].n;
@@ -290,6 +300,7 @@ uint32_t world_promise(struct world *w, const struct compiled *c, const struct p
         outlook_taken(w, known, t, start_us);
     }
     vec_push(&a->promised, job);
+    counts_promised(w, start_us);
     promise_touch(w, job);
     return job;
 }

@@ -22,16 +22,43 @@ void counts_touch(struct world *w, uint32_t node)
 {
     if (node >= w->nnodes || !bit_get(w->now.up, node))
         return;
-    const int64_t *now = world_free_row(w, node), *ever = world_row(w, node, w->now_us, INT64_MAX);
+    const int64_t *now = world_free_row(w, node);
     w->counts.changes++;
-    for (uint32_t d = 0; d < w->dims; d++) {
-        if (!counted(d))
-            continue;
-        uint8_t to = bucket_of(w->cl, d, now[d]);
-        w->counts.bucket[COUNT_NOW][d * w->counts.padded + node] = to;
-        w->counts.bucket[COUNT_EVER][d * w->counts.padded + node] =
-            ever == now ? to : bucket_of(w->cl, d, ever[d]);
+    for (uint32_t d = 0; d < w->dims; d++)
+        if (counted(d))
+            w->counts.bucket[COUNT_NOW][d * w->counts.padded + node] = bucket_of(w->cl, d, now[d]);
+    w->counts.any_touched = true;
+    bit_set(w->counts.touched, node);
+}
+
+static void ever_count(struct world *w, uint32_t node)
+{
+    const int64_t *now = world_free_row(w, node), *ever = world_row(w, node, w->now_us, INT64_MAX);
+    uint8_t *to = &w->counts.bucket[COUNT_EVER][node], *from = &w->counts.bucket[COUNT_NOW][node];
+    for (uint32_t d = 0; d < w->dims; d++)
+        if (counted(d))
+            to[d * w->counts.padded] =
+                ever == now ? from[d * w->counts.padded] : bucket_of(w->cl, d, ever[d]);
+}
+
+/* What is free for ever is counted when somebody asks: promises come and go more often. */
+static void touched_count(struct world *w, int which)
+{
+    if (!w->counts.any_touched || which == COUNT_NOW)
+        return;
+    w->counts.any_touched = false;
+    for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++) {
+        for (uint64_t bits = w->counts.touched[i]; bits; bits &= bits - 1)
+            ever_count(w, (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits)));
+        w->counts.touched[i] = 0;
     }
+}
+
+void counts_promised(struct world *w, int64_t start_us)
+{
+    struct agenda *a = &w->agenda;
+    a->first_promise_us = start_us < a->first_promise_us ? start_us : a->first_promise_us;
+    a->last_promise_us = start_us > a->last_promise_us ? start_us : a->last_promise_us;
 }
 
 void counts_promises(struct world *w)
@@ -39,11 +66,8 @@ void counts_promises(struct world *w)
     struct agenda *a = &w->agenda;
     a->first_promise_us = INT64_MAX;
     a->last_promise_us = INT64_MIN;
-    for (size_t i = 0; i < a->promised.n; i++) {
-        int64_t at = a->job.v[a->promised.v[i]].start_us;
-        a->first_promise_us = at < a->first_promise_us ? at : a->first_promise_us;
-        a->last_promise_us = at > a->last_promise_us ? at : a->last_promise_us;
-    }
+    for (size_t i = 0; i < a->promised.n; i++)
+        counts_promised(w, a->job.v[a->promised.v[i]].start_us);
 }
 
 static void most_find(struct world *w)
@@ -60,6 +84,7 @@ void counts_init(struct world *w)
 {
     w->counts.padded = BIT_WORDS(w->nnodes) * 64;
     w->counts.changes = 1;
+    w->counts.touched = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof w->counts.touched[0]);
     /* A table that is a little old tells too many, which costs a try; making it anew costs a walk
      * over all nodes. So it is made when something came free, or when a quarter of the nodes has
      * changed. */
@@ -142,9 +167,10 @@ static inline void rows_next(struct counts_rows *r)
     r->gres += 64;
 }
 
-size_t counts_enough(const struct world *w, int which, const struct screen *s)
+size_t counts_enough(struct world *w, int which, const struct screen *s)
 {
     ASSERT(which == COUNT_NOW || which == COUNT_EVER);
+    touched_count(w, which);
     struct counts_rows r = rows_of(w, which, s);
     size_t nodes = 0;
     for (size_t i = 0; i < w->counts.padded / 64; i++) {
@@ -155,10 +181,10 @@ size_t counts_enough(const struct world *w, int which, const struct screen *s)
     return nodes;
 }
 
-size_t counts_screen(struct world *w, int which, const struct compiled *c, const struct option *o,
+static size_t screen(struct world *w, int which, const struct compiled *c, const struct option *o,
                      const struct variant *v)
 {
-    ASSERT(which == COUNT_NOW || which == COUNT_EVER);
+    touched_count(w, which);
     struct counts_rows r = rows_of(w, which, &v->screen);
     size_t nodes = 0;
     for (size_t i = 0; i < w->counts.padded / 64; i++) {
@@ -170,6 +196,17 @@ size_t counts_screen(struct world *w, int which, const struct compiled *c, const
         rows_next(&r);
     }
     return nodes;
+}
+
+size_t counts_screen(struct world *w, int which, const struct compiled *c, const struct option *o,
+                     const struct variant *v)
+{
+    ASSERT(which == COUNT_NOW || which == COUNT_EVER);
+    /* Too few now are too few for ever, and cost less. */
+    size_t nodes =
+        which == COUNT_NOW || w->counts.any_touched ? screen(w, COUNT_NOW, c, o, v) : SIZE_MAX;
+    bool enough = nodes >= (size_t)v->lay.nmin;
+    return which == COUNT_EVER && enough ? screen(w, COUNT_EVER, c, o, v) : nodes;
 }
 
 /* ---- three dimensions at once ---- */
@@ -221,6 +258,7 @@ static void joint_sum(struct joint *j, const struct cut *k)
 void counts_joint_make(struct world *w, int which, uint32_t dim)
 {
     ASSERT(dim < w->dims && (which == COUNT_NOW || which == COUNT_EVER));
+    touched_count(w, which);
     const uint8_t *cpu = &w->counts.bucket[which][DIM_CPU * w->counts.padded],
                   *mem = &w->counts.bucket[which][DIM_MEM * w->counts.padded],
                   *gres = &w->counts.bucket[which][dim * w->counts.padded];
@@ -254,4 +292,5 @@ void counts_done(struct world *w)
         free(w->counts.bucket[which]);
     }
     free(w->counts.most);
+    free(w->counts.touched);
 }

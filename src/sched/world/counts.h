@@ -6,11 +6,12 @@
 #include "sched/world/world.h"
 
 /* Which open nodes that the option may use hold what a unit of the variant takes at least, as far
- * as buckets tell: fills world.scratch.screened, and returns their number. */
+ * as buckets tell: fills world.scratch.screened, and returns their number. Where they are fewer than
+ * it takes they may be some too many. */
 size_t counts_screen(struct world *w, int which, const struct compiled *c, const struct option *o,
                      const struct variant *v);
 /* Of all open nodes: how many. */
-size_t counts_enough(const struct world *w, int which, const struct screen *s);
+size_t counts_enough(struct world *w, int which, const struct screen *s);
 /* The cell of the joint count that tells about the screen; the same for all of a pass. */
 uint16_t counts_cell(const struct world *w, const struct screen *s);
 /* Makes the table of CPUs, memory and that dimension anew, by a walk over all nodes: where it is
@@ -44,7 +45,8 @@ void counts_init(struct world *w);
 void counts_done(struct world *w); /* its tables */
 /* After what is free or promised there changed */
 void counts_touch(struct world *w, uint32_t node);
-/* After promises came or went: when the first and last begin */
+/* After a promise came that begins then, or after some went: when the first and last begin */
+void counts_promised(struct world *w, int64_t start_us);
 void counts_promises(struct world *w);
 
 #endif

@@ -21,46 +21,6 @@ static bool too_late(const struct placing *p, int64_t at_us)
     return p->what->latest_us && at_us > p->what->latest_us;
 }
 
-/* ---- what a node must hold ---- */
-
-/* The most units that any node of the variant holds, if that is easily said; else what the layout
- * allows. */
-static int32_t share_most(const struct placing *p)
-{
-    const struct world *w = p->w;
-    int32_t most = 0;
-    if (p->v->lay.units == 0 || p->v->unit_cpus <= 0)
-        return p->v->lay.umax;
-    for (size_t i = 0; i < w->cl->group.n; i++) {
-        const struct group *g = w->cl->group.v[i];
-        int32_t cap = world_group_has(p->v, g) ? g->cpus / p->v->unit_cpus : 0;
-        most = cap > most ? cap : most;
-    }
-    return most < p->v->lay.umax ? most : p->v->lay.umax;
-}
-
-/* So many a node must hold to be of use: what all the others it can be with do not. */
-static int32_t share_least(const struct placing *p)
-{
-    const struct layout *l = &p->v->lay;
-    int64_t least = l->units - (int64_t)(l->nmax - 1) * share_most(p);
-    return l->units > 0 && least > l->umin ? (int32_t)least : l->umin;
-}
-
-/* What so many units take on the node, in `own` if nobody else has it; NULL if it could not hold
- * them if it were empty. */
-static const struct take *take_of(const struct placing *p, uint32_t node, int32_t units,
-                                  struct take *own)
-{
-    const struct world *w = p->w;
-    const struct group *g = w->now.group[node];
-    if (units > p->v->lay.umax || !world_group_has(p->v, g))
-        return NULL;
-    if (units == p->v->lay.umin)
-        return take_least(w->cl, p->what->c, p->what->o, p->v, g);
-    return demand_take(w->cl, p->what->c, p->what->o, p->v, g, units, own) ? own : NULL;
-}
-
 /* Units of use that fit. Where a node gives its all or nothing, that is one comparison. */
 static int32_t units_of_use(const struct placing *p, uint32_t node, const int64_t *row)
 {
@@ -229,9 +189,9 @@ static void stairs_of(struct placing *p, uint32_t node, int64_t limit_us)
     struct take own;
     if (!world_group_has(p->v, w->now.group[node]))
         return;
-    int32_t least = share_least(p);
-    bool whole = least == share_most(p);
-    p->whole = whole ? take_of(p, node, least, &own) : NULL;
+    int32_t least = placing_share_least(p);
+    bool whole = least == placing_share_most(p);
+    p->whole = whole ? placing_take(p, node, least, &own) : NULL;
     p->whole_units = least;
     if (whole && !p->whole)
         return;
@@ -247,13 +207,6 @@ static void stairs_of(struct placing *p, uint32_t node, int64_t limit_us)
     p->whole = NULL;
 }
 
-/* Of nodes 64 × word … 64 × word + 63. */
-static uint64_t nodes_allowed(const struct placing *p, size_t word)
-{
-    return p->w->now.up[word] & option_allows(p->what->c, p->what->o, word) &
-           ~(p->what->barred ? p->what->barred[word] : 0);
-}
-
 /* As many as there are takes on the nodes that it may use, and their sorting: the dearest question
  * of a pass, asked for each promise and before work is stopped, never for the whole queue. */
 static void stairs_collect(struct placing *p, int64_t limit_us)
@@ -261,7 +214,7 @@ static void stairs_collect(struct placing *p, int64_t limit_us)
     struct world *w = p->w;
     vec_clear(&w->scratch.stair);
     for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-        for (uint64_t bits = nodes_allowed(p, i); bits; bits &= bits - 1)
+        for (uint64_t bits = placing_allowed(p, i); bits; bits &= bits - 1)
             stairs_of(p, (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits)), limit_us);
     stairs_licences(p);
     stairs_windows(p);
@@ -277,7 +230,7 @@ static uint32_t only_node(const struct placing *p)
     const struct world *w = p->w;
     uint32_t only = NONE;
     for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-        for (uint64_t bits = nodes_allowed(p, i); bits; bits &= bits - 1) {
+        for (uint64_t bits = placing_allowed(p, i); bits; bits &= bits - 1) {
             uint32_t node = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits));
             if (!world_group_has(p->v, w->now.group[node]))
                 continue;
@@ -303,8 +256,8 @@ static int64_t first_on(struct placing *p, uint32_t node, int64_t limit_us, int3
     int32_t cap = 0;
     if (outlook_pays(w, node) && view_plain(w, p->what->o, node)) {
         struct take own;
-        const struct take *take = take_of(p, node, least, &own);
-        return take ? outlook_first(w, node, limit_us, from, before, enough_whole, take)
+        const struct take *take = placing_take(p, node, least, &own);
+        return take ? outlook_first(w, node, limit_us, from, before, INT64_MAX, enough_whole, take)
                     : INT64_MAX;
     }
     vec_clear(&w->scratch.stair);
@@ -330,10 +283,11 @@ static bool alone_earliest(struct placing *p, int64_t limit_us, int64_t from, st
     if (node == NONE || p->v->lay.nmin > 1 || !view_plain(p->w, p->what->o, node) ||
         !outlook_pays(p->w, node))
         return false;
-    const struct take *take = take_of(p, node, units_least(p), &own);
+    const struct take *take = placing_take(p, node, units_least(p), &own);
     if (!take)
         return false;
-    int64_t at = outlook_first(p->w, node, limit_us, from, INT64_MAX, enough_whole, take);
+    int64_t at =
+        outlook_first(p->w, node, limit_us, from, INT64_MAX, INT64_MAX, enough_whole, take);
     if (at == INT64_MAX || too_late(p, at))
         return false;
     p->start_us = at;
@@ -352,7 +306,7 @@ static int64_t first_on_any(struct placing *p, int64_t limit_us, int64_t from, i
     if (p->what->latest_us && p->what->latest_us < before)
         before = p->what->latest_us + 1;
     for (size_t i = 0; i < BIT_WORDS(p->w->nnodes); i++)
-        for (uint64_t bits = nodes_allowed(p, i); bits; bits &= bits - 1) {
+        for (uint64_t bits = placing_allowed(p, i); bits; bits &= bits - 1) {
             uint32_t node = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits));
             int64_t at = first_on(p, node, limit_us, units_least(p), from, before);
             first = at < first ? at : first;
@@ -409,39 +363,6 @@ static bool variant_earliest(struct placing *p, int64_t limit_us, int64_t from, 
     return false;
 }
 
-/* ---- variants ---- */
-
-static bool take_same(const struct take *a, const struct take *b)
-{
-    bool same = a->n == b->n;
-    for (uint32_t i = 0; same && i < a->n; i++)
-        same = a->use[i].dim == b->use[i].dim && a->use[i].amount == b->use[i].amount;
-    return same;
-}
-
-/* Can the pieces of p->v go nowhere but as the even layout `even` goes, which was tried? So it is
- * where nodes are full with an even share: then all of this was asked before. */
-static bool only_even(const struct placing *p, struct variant *even)
-{
-    const struct world *w = p->w;
-    const struct layout *l = &p->v->lay;
-    int32_t least = share_least(p);
-    if (l->units == 0 || even->lay.units > 0 || l->nmin != l->nmax || even->lay.nmin != l->nmin ||
-        even->lay.nmax != l->nmax || least != share_most(p) ||
-        (int64_t)least * l->nmax != l->units || even->ncount > 0 || p->v->ncount > 0)
-        return false;
-    for (size_t i = 0; i < w->cl->group.n; i++) {
-        const struct group *g = w->cl->group.v[i];
-        struct take take;
-        if (world_group_has(p->v, g) &&
-            demand_take(w->cl, p->what->c, p->what->o, p->v, g, least, &take) &&
-            !(world_group_has(even, g) &&
-              take_same(&take, take_least(w->cl, p->what->c, p->what->o, even, g))))
-            return false;
-    }
-    return true;
-}
-
 bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_us, int64_t from_us,
                     struct placement *ret, int64_t *ret_us)
 {
@@ -455,38 +376,9 @@ bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_
     *ret_us = what->latest_us ? time_add(what->latest_us, 1) : INT64_MAX;
     for (size_t i = 0; i < o->nvariants; i++) {
         p.v = &o->variant[i];
-        if (i > 0 && only_even(&p, &o->variant[i - 1]))
+        if (i > 0 && placing_only_even(&p, &o->variant[i - 1]))
             continue;
         found |= variant_earliest(&p, limit_us, from_us, *ret_us, ret, ret_us);
     }
     return found;
-}
-
-/* ---- on some nodes ---- */
-
-static bool variant_could_hold(struct placing *p, int64_t limit_us, const uint64_t *nodes)
-{
-    const struct world *w = p->w;
-    int32_t least = share_least(p);
-    for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-        for (uint64_t bits = nodes_allowed(p, i) & nodes[i]; bits; bits &= bits - 1)
-            if (first_on(p, (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits)), limit_us, least,
-                         w->now_us, time_add(p->what->latest_us, 1)) != INT64_MAX)
-                return true;
-    return false;
-}
-
-bool world_could_hold(struct world *w, const struct to_place *what, int64_t limit_us,
-                      const uint64_t *nodes)
-{
-    ASSERT(limit_us >= 0);
-    struct placing p = {.w = w, .what = what};
-    bool could = false;
-    for (size_t i = 0; i < what->o->nvariants && !could; i++) {
-        p.v = &what->o->variant[i];
-        if (i > 0 && only_even(&p, &what->o->variant[i - 1]))
-            continue;
-        could = variant_could_hold(&p, limit_us, nodes);
-    }
-    return could;
 }

@@ -15,6 +15,8 @@
 
 enum { RISES = 1, DROPS = 2 };
 
+#define FIRST_ROOM 32 /* stretches: most nodes have fewer */
+
 void outlook_free(struct outlook *p)
 {
     if (!p)
@@ -91,9 +93,11 @@ static void sweep(struct world *w, uint32_t node, struct outlook *p)
     vec_clear(&p->at);
     vec_clear(&p->row);
     vec_clear(&p->how);
+    vec_reserve(&p->at, FIRST_ROOM);
+    vec_reserve(&p->how, FIRST_ROOM);
+    vec_reserve(&p->row, FIRST_ROOM * w->dims);
     vec_push(&p->at, w->now_us);
     vec_push(&p->how, RISES);
-    vec_reserve(&p->row, w->dims);
     memcpy(p->row.v, world_free_row(w, node), w->dims * sizeof p->row.v[0]);
     p->row.n = w->dims;
     for (;;) {
@@ -301,8 +305,8 @@ static bool row_within(const int64_t *row, const int64_t *other, size_t dims)
 }
 
 int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t from_us,
-                      int64_t before_us, bool (*enough)(const void *ctx, const int64_t *row),
-                      const void *ctx)
+                      int64_t before_us, int64_t until_us,
+                      bool (*enough)(const void *ctx, const int64_t *row), const void *ctx)
 {
     ASSERT(node < w->nall && limit_us >= 0);
     const struct outlook *p = outlook_of(w, node);
@@ -321,7 +325,7 @@ int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t 
             continue;
         }
         did = row;
-        if (end >= time_add(start, limit_us))
+        if (end >= until_us || end >= time_add(start, limit_us))
             return start;
     }
     return INT64_MAX;

@@ -1,5 +1,5 @@
 /* Choosing nodes for one variant of a request, in parts: who could be (place.c), which of them
- * (pick.c), and when at the earliest (earliest.c). Only those three include this. */
+ * (pick.c), what each must hold (share.c), and when at the earliest (earliest.c). */
 #ifndef REMUDA_SCHED_WORLD_PLACING_H
 #define REMUDA_SCHED_WORLD_PLACING_H
 
@@ -35,6 +35,22 @@ bool placing_licences_free(struct placing *p);
  * placing_licences_free asked only about the least. False: there is no such place, or a cap
  * (p->capped) does not allow one. */
 bool placing_find(struct placing *p, struct placement *ret);
+
+/* share.c: */
+/* The most units that any node of the variant holds, if that is easily said; else what the layout
+ * allows. */
+int32_t placing_share_most(const struct placing *p);
+/* So many a node must hold to be of use: what all the others it can be with do not. */
+int32_t placing_share_least(const struct placing *p);
+/* What so many units take on the node, in `own` if nobody else has it; NULL if it could not hold
+ * them if it were empty. */
+const struct take *placing_take(const struct placing *p, uint32_t node, int32_t units,
+                                struct take *own);
+/* Of nodes 64 × word … 64 × word + 63, those that it may go to. */
+uint64_t placing_allowed(const struct placing *p, size_t word);
+/* Can the pieces of p->v go nowhere but as the even layout `even` goes, which was tried? So it is
+ * where nodes are full with an even share: then all of this was asked before. */
+bool placing_only_even(const struct placing *p, struct variant *even);
 
 static inline uint64_t key_clip(int64_t value, uint64_t most)
 {

@@ -80,6 +80,7 @@ struct agenda {
     VEC(struct use) use;
     uint32_t *work;         /* by node: first take of running work, by end; NONE = none */
     uint32_t *kept;         /* by node: first take of promises, by start */
+    uint32_t *kept_last;    /* by node: the one of these that came last, if it is there still */
     VEC(struct end) ends;   /* of running work, ascending; from ends_first on */
     size_t ends_first;      /* those before have come */
     uint32_t *of_run;       /* by run.place: its job */
@@ -96,6 +97,8 @@ struct world_counts {
     uint8_t *bucket[COUNTS];     /* by dimension and node: where it is counted */
     size_t padded;               /* nodes in a row of `bucket`, a multiple of 64 */
     uint64_t changes;            /* of nodes */
+    uint64_t *touched;           /* bitmap: nodes that are to be counted anew for ever */
+    bool any_touched;            /* there are some */
     struct joint *joint[COUNTS]; /* by dimension */
     /* Changes after which a joint count is made again although nothing came free */
     uint64_t joint_stale;
@@ -236,9 +239,14 @@ void world_end_by(struct world *w, uint64_t name, int64_t end_us);
 bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_us, int64_t from_us,
                     struct placement *ret, int64_t *ret_us);
 /* Could any of the nodes (a bitmap) hold such a part of it for limit_us that it could do with the
- * most that others can hold, at some time up to what->latest_us? */
+ * most that others can hold, at some time up to what->latest_us? On those in `own` (a bitmap; NULL =
+ * none) it is promised its place from then on itself, which stands. A no is sure, where nothing but
+ * what is free on nodes is in its way (view_plain). */
 bool world_could_hold(struct world *w, const struct to_place *what, int64_t limit_us,
-                      const uint64_t *nodes);
+                      const uint64_t *nodes, const uint64_t *own);
+/* The same of a start now: could so many nodes hold such a part of it? */
+bool world_could_start(struct world *w, const struct to_place *what, int64_t limit_us,
+                       const uint64_t *own);
 
 /* Of work, or the next begin or end of a reservation; INT64_MAX = none */
 int64_t world_next_end(const struct world *w);
