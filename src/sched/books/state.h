@@ -168,8 +168,6 @@ struct lic_use {
     int64_t count;   /* so much of it */
     int64_t slack;   /* of a cap: so much more than its total it may have */
     uint32_t places; /* of a cap: in which of the job's partitions; 0 = in all */
-    uint32_t amount; /* of a cap: licence.amount */
-    int64_t most;    /* of it a waiting job takes no more, wherever it is placed (cap_binds.c) */
 };
 
 struct run {
@@ -238,6 +236,7 @@ struct cap_place {
 struct cap_amount {
     enum cap_counts counts;
     enum cap_each each;
+    uint32_t like;    /* the first of which one job takes as much: itself, or one before */
     const char *gres; /* of the first such cap; NULL = it counts none */
 };
 
