@@ -93,6 +93,7 @@ int64_t whatif_start(struct whatif *w, const struct job_request *req)
     lane.job = jobs;
     lane.first = 0;
     lane.n = lane.cap = 1;
+    lane.elements = job.w.elements;
     lane.idx = (uint32_t)w->cl->queue.lane.n;
     lane.next = NULL;
     job.w.req = &klass.req;

@@ -106,12 +106,21 @@ static void most_fill(const struct cluster *cl, struct compiled *c, int64_t *row
 
 /* ---- which bind ----------------------------------------------------------------------------- */
 
+/* What a lane takes at most. */
+struct cap_want {
+    int64_t most;
+    bool each; /* each job by itself */
+};
+
 /* By place. Amounts alone are looked at for each cap of each class; the others are rare. */
-struct cap_binds_wanted {
+struct caps_asked {
+    struct cluster *cl;
     int64_t *amount; /* what waits for it at most */
     int64_t *slack;  /* the least that anybody may exceed it by; NULL = it is 0 for all */
     uint64_t *held;  /* bitmap: somebody may not exceed it */
     int64_t *row;    /* paper, by dimension */
+    /* Paper, by need of the class at hand */
+    VEC(struct cap_want) want;
 };
 
 static int64_t add(int64_t a, int64_t b)
@@ -120,51 +129,55 @@ static int64_t add(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
 }
 
-static int64_t elements_of(const struct sclass *k)
-{
-    uint64_t n = 0;
-    for (const struct lane *l = k->lanes; l; l = l->next)
-        n += l->elements;
-    return (int64_t)(n < INT32_MAX ? n : INT32_MAX);
-}
-
 /* Of one that is more than a number. */
-static void apart_note(const struct cluster *cl, struct cap_binds_wanted *w, uint32_t lic,
-                       const struct cap_apart *apart)
+static void apart_note(struct caps_asked *w, uint32_t lic, const struct cap_apart *apart)
 {
     if (!apart->above)
         bit_set(w->held, lic);
     if (apart->slack >= 0)
         return;
     if (!w->slack)
-        w->slack = xcalloc(cl->lic.n + 1, sizeof w->slack[0]);
+        w->slack = xcalloc(w->cl->lic.n + 1, sizeof w->slack[0]);
     w->slack[lic] = apart->slack < w->slack[lic] ? apart->slack : w->slack[lic];
 }
 
-static void class_wants(const struct cluster *cl, struct sclass *k, int64_t elements,
-                        struct cap_binds_wanted *w)
+struct caps_asked *caps_ask(struct cluster *cl, int64_t now_us)
 {
-    struct compiled *c = demand_unchosen(cl, k);
+    ASSERT(!cl->derived.stale);
+    if (cl->lic.n == cl->lic.named.n)
+        return NULL;
+    caps_look_ahead(cl, now_us);
+    struct caps_asked *w = xcalloc(1, sizeof *w);
+    w->cl = cl;
+    w->amount = xcalloc(cl->lic.n, sizeof w->amount[0]);
+    w->held = xcalloc(BIT_WORDS(cl->lic.n), sizeof w->held[0]);
+    w->row = xcalloc(cl->dim.n + 1, sizeof w->row[0]);
+    return w;
+}
+
+void caps_ask_lane(struct caps_asked *w, struct compiled *c, uint64_t elements)
+{
     const struct cap_set *s = &c->caps;
     const struct cap_apart *apart = s->apart;
-    if (s->n == 0)
+    int64_t jobs = (int64_t)(elements < INT32_MAX ? elements : INT32_MAX);
+    if (!w || s->n == 0)
         return;
     if (!c->caps_known)
-        most_fill(cl, c, w->row);
-    for (size_t i = 0; i < s->nneeds; i++) {
-        bool each = cl->lic.amount.v[s->need[i].amount].each != CAP_TOGETHER;
-        s->need[i].each = each;
-        s->need[i].wants = each ? s->need[i].most : amount_times(s->need[i].most, elements);
+        most_fill(w->cl, c, w->row);
+    vec_clear(&w->want);
+    for (const struct cap_need *n = s->need; n < s->need + s->nneeds; n++) {
+        bool each = w->cl->lic.amount.v[n->amount].each != CAP_TOGETHER;
+        vec_push(&w->want, ((struct cap_want){each ? n->most : amount_times(n->most, jobs), each}));
     }
     for (const struct cap_ref *r = s->ref; r < s->ref + s->n; r++) {
-        const struct cap_need *n = cap_need_of(s, r);
+        const struct cap_want *want = &w->want.v[r->need & ~CAP_APART];
         int64_t *amount = &w->amount[r->lic];
-        if (!n->each)
-            *amount = add(*amount, n->wants);
-        else if (n->wants > *amount)
-            *amount = n->wants;
+        if (!want->each)
+            *amount = add(*amount, want->most);
+        else if (want->most > *amount)
+            *amount = want->most;
         if (r->need & CAP_APART)
-            apart_note(cl, w, r->lic, apart++);
+            apart_note(w, r->lic, apart++);
         else
             bit_set(w->held, r->lic);
     }
@@ -172,11 +185,27 @@ static void class_wants(const struct cluster *cl, struct sclass *k, int64_t elem
 
 /* If all that waits, at the most it may take, went beside what is in use and still stayed within
  * it, nobody can be held by it. Where it may be exceeded by some, by the least of them. */
-static bool binds(const struct cluster *cl, const struct cap_binds_wanted *w, uint32_t lic)
+static bool binds(const struct caps_asked *w, size_t lic)
 {
-    const struct licence *l = &cl->lic.v[lic];
-    return bit_get(w->held, lic) &&
-           add(l->used, w->amount[lic]) > add(l->total, w->slack ? w->slack[lic] : 0);
+    const struct licence *l = &w->cl->lic.v[lic];
+    return add(l->used, w->amount[lic]) > add(l->total, w->slack ? w->slack[lic] : 0);
+}
+
+/* All caps but those that somebody may not exceed, and that bind. */
+static void idle_note(const struct caps_asked *w)
+{
+    struct cluster *cl = w->cl;
+    vec_clear(&cl->lic.idle);
+    for (size_t i = 0; i < BIT_WORDS(cl->lic.n); i++)
+        vec_push(&cl->lic.idle, UINT64_MAX);
+    for (size_t i = 0; i < cl->lic.named.n; i++)
+        bit_clear(cl->lic.idle.v, cl->lic.named.v[i]);
+    for (size_t i = 0; i < BIT_WORDS(cl->lic.n); i++)
+        for (uint64_t bits = w->held[i]; bits; bits &= bits - 1) {
+            size_t lic = i * 64 + (size_t)__builtin_ctzll(bits);
+            if (binds(w, lic))
+                bit_clear(cl->lic.idle.v, lic);
+        }
 }
 
 /* Whoever places walks over those that may bind and never asks about the others; which these are
@@ -196,38 +225,21 @@ static void class_choose(const struct cluster *cl, struct sclass *k)
     }
 }
 
-static void idle_note(struct cluster *cl, const struct cap_binds_wanted *w)
+void caps_choose(struct caps_asked *w, const struct lane *instead)
 {
-    vec_clear(&cl->lic.idle);
-    for (size_t i = 0; i < BIT_WORDS(cl->lic.n); i++)
-        vec_push(&cl->lic.idle, 0);
-    for (size_t i = 0; i < cl->lic.n; i++)
-        if (is_cap(&cl->lic.v[i]) && !binds(cl, w, (uint32_t)i))
-            bit_set(cl->lic.idle.v, i);
-}
-
-void caps_choose(struct cluster *cl, int64_t now_us, const struct lane *instead)
-{
-    ASSERT(!cl->derived.stale);
-    if (cl->lic.n == cl->lic.named.n)
+    if (!w)
         return;
-    caps_look_ahead(cl, now_us);
-    struct cap_binds_wanted w = {.amount = xcalloc(cl->lic.n + 1, sizeof w.amount[0]),
-                                 .held = xcalloc(BIT_WORDS(cl->lic.n) + 1, sizeof w.held[0]),
-                                 .row = xcalloc(cl->dim.n + 1, sizeof w.row[0])};
-    for (size_t i = 0; i < cl->klass.n; i++)
-        if (cl->klass.v[i])
-            class_wants(cl, cl->klass.v[i], elements_of(cl->klass.v[i]), &w);
-    if (instead)
-        class_wants(cl, instead->klass, instead->job[0]->w.elements, &w);
-    idle_note(cl, &w);
+    struct cluster *cl = w->cl;
+    idle_note(w);
     for (size_t i = 0; i < cl->klass.n; i++)
         if (cl->klass.v[i])
             class_choose(cl, cl->klass.v[i]);
     if (instead)
         class_choose(cl, instead->klass);
-    free(w.amount);
-    free(w.slack);
-    free(w.held);
-    free(w.row);
+    free(w->amount);
+    free(w->slack);
+    free(w->held);
+    free(w->row);
+    vec_done(&w->want);
+    free(w);
 }

@@ -93,55 +93,85 @@ static void apart_push(struct cap_set *s, struct cap_apart apart, struct arena *
     s->ref[s->n - 1].need |= CAP_APART;
 }
 
-/* The place in the set of what is taken of that amount. */
-static uint32_t need_find(const struct cluster *cl, struct cap_set *s, uint32_t amount,
-                          const struct job *j)
+/* The set while it is read: most are small, and then lie here. */
+struct set_read {
+    const struct cluster *cl;
+    struct arena *a;
+    const struct job *job; /* nothing but its request; NULL = no counts are wanted */
+    struct cap_set set;
+    size_t refs_room, needs_room;
+    struct cap_ref ref[64];
+    struct cap_need need[16];
+};
+
+static void need_push(struct set_read *r, uint32_t amount)
 {
-    const struct cap_amount *of = &cl->lic.amount.v[amount];
+    struct cap_set *s = &r->set;
+    const struct cap_amount *of = &r->cl->lic.amount.v[amount];
     struct cap_need new = {.amount = amount, .like = (uint32_t)s->nneeds};
+    for (uint32_t i = new.like; i-- > 0;)
+        if (r->cl->lic.amount.v[s->need[i].amount].like == of->like)
+            new.like = i;
+    new.count = new.like < s->nneeds ? s->need[new.like].count : cap_least(of, r->job);
+    if (s->nneeds == r->needs_room)
+        s->need = grown(r->a, s->need, sizeof new, s->nneeds, &r->needs_room);
+    s->need[s->nneeds++] = new;
+}
+
+/* The place in the set of what is taken of that amount; `guess`: it may well be there. Caps of the
+ * same resource take as much. */
+static inline uint32_t need_find(struct set_read *r, uint32_t amount, uint32_t guess)
+{
+    const struct cap_set *s = &r->set;
+    if (guess < s->nneeds && s->need[guess].amount == amount)
+        return guess;
     for (uint32_t i = 0; i < s->nneeds; i++)
         if (s->need[i].amount == amount)
             return i;
-    for (uint32_t i = new.like; i-- > 0;)
-        if (cl->lic.amount.v[s->need[i].amount].like == of->like)
-            new.like = i;
-    new.count = new.like < s->nneeds ? s->need[new.like].count : cap_least(of, j);
-    s->need[s->nneeds++] = new;
+    need_push(r, amount);
     return (uint32_t)s->nneeds - 1;
 }
 
-#define REF_TEXT 6 /* letters that most have in the text, with the comma */
-
-struct cap_set cap_set_read(const struct cluster *cl, const char *caps,
-                            const struct job_request *req, struct arena *a)
+static void refs_read(struct set_read *r, const char *at)
 {
-    struct cap_set s = {0};
-    const char *at = caps ? caps : "";
-    size_t len = strlen(at), room = len / REF_TEXT + 1;
-    /* Large: made once for all of them. */
-    const struct job *asked = req ? &(struct job){.spec = {.req = *req}} : NULL;
-    if (len == 0)
-        return s;
-    s.ref = arena_alloc(a, room * sizeof s.ref[0]);
-    s.need = arena_alloc(a, cl->lic.amount.n * sizeof s.need[0]);
+    struct cap_set *s = &r->set;
+    uint32_t need = 0, id;
     while (*at >= '0' && *at <= '9') {
-        struct cap_apart apart = {0};
-        uint32_t id;
+        struct cap_apart apart;
         at = number_read(at, &id);
         bool is_apart = *at != ',' && *at;
         if (is_apart)
             at = apart_read(at, &apart);
         at += *at == ',';
-        struct cap_place p = cap_place(cl, id);
+        struct cap_place p = cap_place(r->cl, id);
         if (!p.plus1)
             continue;
-        if (s.n == room)
-            s.ref = grown(a, s.ref, sizeof s.ref[0], s.n, &room);
-        s.ref[s.n++] = (struct cap_ref){p.plus1 - 1, need_find(cl, &s, p.amount, asked)};
+        if (s->n == r->refs_room)
+            s->ref = grown(r->a, s->ref, sizeof s->ref[0], s->n, &r->refs_room);
+        need = need_find(r, p.amount, need + 1); /* limits of one owner follow each other */
+        s->ref[s->n++] = (struct cap_ref){p.plus1 - 1, need};
         if (is_apart)
-            apart_push(&s, apart, a);
+            apart_push(s, apart, r->a);
     }
-    return s;
+}
+
+struct cap_set cap_set_read(const struct cluster *cl, const char *caps,
+                            const struct job_request *req, struct arena *a)
+{
+    struct set_read r; /* not zeroed: it is large */
+    r.cl = cl;
+    r.a = a;
+    r.job = req ? &(struct job){.spec = {.req = *req}} : NULL;
+    r.set = (struct cap_set){.ref = r.ref, .need = r.need};
+    r.refs_room = ARRAY_LEN(r.ref);
+    r.needs_room = ARRAY_LEN(r.need);
+    if (caps)
+        refs_read(&r, caps);
+    if (r.set.ref == r.ref)
+        r.set.ref = arena_dup(a, r.ref, r.set.n * sizeof r.ref[0]);
+    if (r.set.need == r.need)
+        r.set.need = arena_dup(a, r.need, r.set.nneeds * sizeof r.need[0]);
+    return r.set;
 }
 
 struct lic_use cap_set_use(const struct cap_set *s, const struct cap_ref *r,

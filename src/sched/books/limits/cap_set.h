@@ -20,8 +20,6 @@ struct cap_need {
     uint32_t like;   /* first of the set of which one job takes as much: itself, or one before */
     int64_t count;   /* at least, wherever it is placed */
     int64_t most;    /* no more than so much, wherever (cap_binds.c) */
-    int64_t wants;   /* paper of cap_binds.c, as the next */
-    bool each;
 };
 
 /* Of a cap that the class need not keep to as others do. */
