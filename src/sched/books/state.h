@@ -12,6 +12,7 @@
 #include "model/grammar/time_windows.h"
 #include "model/record/priority.h"
 #include "model/settings/topology.h"
+#include "sched/books/limits/cap_set.h"
 #include "sched/books/order.h"
 #include "sched/cluster.h"
 
@@ -280,23 +281,24 @@ struct cause {
     enum job_reason reason;
 };
 
-/* Equal requests. */
+/* Equal requests. What each pass asks of each comes first. */
 struct sclass {
-    uint64_t hash;          /* of all that makes it equal */
-    struct job_request req; /* texts interned */
-    /* As in struct waiting, interned: its jobs are drawn by the same reservations */
-    const char *magnets;
-    const char *caps; /* the same of those; its jobs count against them */
-    /* Of a class that is one user's own (--exclusive=user); 0 = anybody's */
-    uint32_t uid_plus1;
+    struct lane *lanes;       /* NULL = nobody waits */
+    struct compiled *made;    /* demand.h; NULL = not yet for this configuration */
+    uint64_t made_version;    /* derived.version when it was made */
+    struct cap_set cap_set;   /* what `caps` says */
+    struct arena *made_arena; /* in which all of `made` lies; NULL = none */
     uint64_t serial;          /* never used twice, unlike idx */
     uint32_t idx;             /* place in cluster.klass; stays */
-    struct lane *lanes;       /* NULL = nobody waits */
-    VEC(struct cause) cause;  /* ascending by time */
-    struct sclass *next;      /* same hash bucket */
-    struct compiled *made;    /* demand.h; NULL = not yet for this configuration */
-    struct arena *made_arena; /* in which all of `made` lies; NULL = none */
-    uint64_t made_version;    /* derived.version when it was made */
+    /* Of a class that is one user's own (--exclusive=user); 0 = anybody's */
+    uint32_t uid_plus1;
+    VEC(struct cause) cause; /* ascending by time */
+    uint64_t hash;           /* of all that makes it equal */
+    struct sclass *next;     /* same hash bucket */
+    /* As in struct waiting, interned: its jobs are drawn by the same reservations */
+    const char *magnets;
+    const char *caps;       /* the same of those; its jobs count against them */
+    struct job_request req; /* texts interned */
 };
 
 /* Jobs of one class whose order among themselves never changes: same nice, asked priority and

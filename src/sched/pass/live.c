@@ -173,8 +173,12 @@ static void lane_enter(struct pass *p, struct lane *l, struct caps_asked *caps)
         return;
     p->left[l->idx] = next->w.elements;
     for (uint32_t k = 0; k < c->n; k++) {
-        struct entry e = {
-            .lane = l, .c = c, .o = &c->option[k], .tier = c->option[k].tier, .number = k};
+        struct entry e = {.lane = l,
+                          .lane_idx = l->idx,
+                          .c = c,
+                          .o = &c->option[k],
+                          .tier = c->option[k].tier,
+                          .number = k};
         e.o->stamp = 0;
         entry_fill(p, &e);
         vec_push(&p->entry, e);

@@ -19,7 +19,7 @@ void entry_fill(const struct pass *p, struct entry *e);
 /* Has the lane of the entry gone on to another job? */
 static inline bool entry_outdated(const struct pass *p, const struct entry *e)
 {
-    return e->pos != p->pos[e->lane->idx];
+    return e->pos != p->pos[e->lane_idx];
 }
 /* Entry i's lane has another next job: puts it behind those that come before it, so that the next
  * in order is at i. False if the lane has no job left: entry i is still there, and to be passed

@@ -8,7 +8,6 @@
 
 #include "base/arena.h"
 #include "sched/books/feature.h"
-#include "sched/books/limits/cap_set.h"
 #include "sched/books/resv.h"
 #include "sched/books/state.h"
 
@@ -112,7 +111,7 @@ struct compiled {
     size_t nlic, ncap, lic_room; /* both; of them caps; as many may stand in `lic` */
     bool caps_sized, caps_each;  /* some of these count what depends on where; each job by itself */
     bool caps_chosen;            /* `lic` has caps of `caps` */
-    struct cap_set caps;         /* all that it counts against */
+    struct cap_set *caps;        /* all that its class counts against; NULL = of no class */
     bool caps_known;             /* their cap_need.most is filled */
     bool mixes;                  /* some node could give several types of what it asks untyped */
     uint64_t *allowed;           /* bitmap of nodes (--exclude); NULL = all */

@@ -60,8 +60,8 @@ static void group_most(const struct cluster *cl, struct compiled *c, const struc
 {
     struct cap_sums one = node_most(cl, c, o, v, g, row);
     struct cap_need *billing = NULL;
-    for (uint32_t i = 0; i < c->caps.nneeds; i++) {
-        struct cap_need *n = &c->caps.need[i];
+    for (uint32_t i = 0; i < c->caps->need.n; i++) {
+        struct cap_need *n = &c->caps->need.v[i];
         const struct cap_amount *of = &cl->lic.amount.v[n->amount];
         if (n->like < i || of->counts == CAP_NODES)
             continue;
@@ -79,9 +79,9 @@ static void variant_most(const struct cluster *cl, struct compiled *c, const str
 {
     int64_t nodes = v->lay.nmax < (int64_t)cl->node.n ? v->lay.nmax : (int64_t)cl->node.n,
             shares = v->lay.units > nodes ? v->lay.units : nodes;
-    for (size_t i = 0; i < c->caps.nneeds; i++)
-        if (cl->lic.amount.v[c->caps.need[i].amount].counts == CAP_NODES)
-            raise(&c->caps.need[i], nodes);
+    for (size_t i = 0; i < c->caps->need.n; i++)
+        if (cl->lic.amount.v[c->caps->need.v[i].amount].counts == CAP_NODES)
+            raise(&c->caps->need.v[i], nodes);
     for (size_t g = 0; g < cl->group.n; g++)
         if (v->groups && bit_get(v->groups, (uint32_t)g))
             group_most(cl, c, o, v, cl->group.v[g], o->mode.whole ? nodes : shares, row);
@@ -90,8 +90,8 @@ static void variant_most(const struct cluster *cl, struct compiled *c, const str
 /* Of each amount. Those of the same resource have the same. */
 static void most_fill(const struct cluster *cl, struct compiled *c, int64_t *row)
 {
-    for (size_t i = 0; i < c->caps.nneeds; i++) {
-        struct cap_need *n = &c->caps.need[i];
+    for (size_t i = 0; i < c->caps->need.n; i++) {
+        struct cap_need *n = &c->caps->need.v[i];
         enum cap_each each = cl->lic.amount.v[n->amount].each;
         /* Each node, times minutes: rare, and always looked at */
         n->most = each == CAP_EACH_NODE || each == CAP_EACH_MINUTES ? INT64_MAX : n->count;
@@ -99,8 +99,8 @@ static void most_fill(const struct cluster *cl, struct compiled *c, int64_t *row
     for (size_t i = 0; i < c->n; i++)
         for (size_t k = 0; k < c->option[i].nvariants; k++)
             variant_most(cl, c, &c->option[i], &c->option[i].variant[k], row);
-    for (uint32_t i = 0; i < c->caps.nneeds; i++)
-        c->caps.need[i].most = c->caps.need[c->caps.need[i].like].most;
+    for (uint32_t i = 0; i < c->caps->need.n; i++)
+        c->caps->need.v[i].most = c->caps->need.v[c->caps->need.v[i].like].most;
     c->caps_known = true;
 }
 
@@ -157,19 +157,21 @@ struct caps_asked *caps_ask(struct cluster *cl, int64_t now_us)
 
 void caps_ask_lane(struct caps_asked *w, struct compiled *c, uint64_t elements)
 {
-    const struct cap_set *s = &c->caps;
-    const struct cap_apart *apart = s->apart;
+    const struct cap_set *s = c->caps;
+    const struct cap_apart *apart = s->apart.v;
     int64_t jobs = (int64_t)(elements < INT32_MAX ? elements : INT32_MAX);
-    if (!w || s->n == 0)
+    if (!w || s->ref.n == 0)
         return;
     if (!c->caps_known)
         most_fill(w->cl, c, w->row);
     vec_clear(&w->want);
-    for (const struct cap_need *n = s->need; n < s->need + s->nneeds; n++) {
+    for (size_t i = 0; i < s->need.n; i++) {
+        const struct cap_need *n = &s->need.v[i];
         bool each = w->cl->lic.amount.v[n->amount].each != CAP_TOGETHER;
         vec_push(&w->want, ((struct cap_want){each ? n->most : amount_times(n->most, jobs), each}));
     }
-    for (const struct cap_ref *r = s->ref; r < s->ref + s->n; r++) {
+    for (size_t i = 0; i < s->ref.n; i++) {
+        const struct cap_ref *r = &s->ref.v[i];
         const struct cap_want *want = &w->want.v[r->need & ~CAP_APART];
         int64_t *amount = &w->amount[r->lic];
         if (!want->each)
@@ -213,12 +215,13 @@ static void idle_note(const struct caps_asked *w)
 static void class_choose(const struct cluster *cl, struct sclass *k)
 {
     struct compiled *c = demand_unchosen(cl, k);
-    const struct cap_apart *apart = c->caps.apart;
+    const struct cap_apart *apart = c->caps->apart.v;
     c->nlic -= c->ncap;
     c->ncap = 0;
     c->caps_chosen = true;
     c->caps_sized = c->caps_each = false;
-    for (const struct cap_ref *r = c->caps.ref; r < c->caps.ref + c->caps.n; r++) {
+    for (size_t i = 0; i < c->caps->ref.n; i++) {
+        const struct cap_ref *r = &c->caps->ref.v[i];
         const struct cap_apart *own = r->need & CAP_APART ? apart++ : NULL;
         if (!cap_is_idle(cl, r->lic))
             demand_cap_bind(cl, c, r, own);

@@ -73,105 +73,59 @@ static const char *apart_read(const char *at, struct cap_apart *ret)
     return at + ret->above;
 }
 
-static void *grown(struct arena *a, const void *v, size_t size, size_t n, size_t *room)
-{
-    void *more = arena_alloc(a, 2 * *room * size);
-    memcpy(more, v, n * size);
-    *room *= 2;
-    return more;
-}
-
-static void apart_push(struct cap_set *s, struct cap_apart apart, struct arena *a)
-{
-    /* Full at each power of two. */
-    size_t room = s->naparts;
-    if (!s->apart)
-        s->apart = arena_alloc(a, sizeof s->apart[0]);
-    else if ((room & (room - 1)) == 0)
-        s->apart = grown(a, s->apart, sizeof s->apart[0], room, &room);
-    s->apart[s->naparts++] = apart;
-    s->ref[s->n - 1].need |= CAP_APART;
-}
-
-/* The set while it is read: most are small, and then lie here. */
-struct set_read {
-    const struct cluster *cl;
-    struct arena *a;
-    const struct job *job; /* nothing but its request; NULL = no counts are wanted */
-    struct cap_set set;
-    size_t refs_room, needs_room;
-    struct cap_ref ref[64];
-    struct cap_need need[16];
-};
-
-static void need_push(struct set_read *r, uint32_t amount)
-{
-    struct cap_set *s = &r->set;
-    const struct cap_amount *of = &r->cl->lic.amount.v[amount];
-    struct cap_need new = {.amount = amount, .like = (uint32_t)s->nneeds};
-    for (uint32_t i = new.like; i-- > 0;)
-        if (r->cl->lic.amount.v[s->need[i].amount].like == of->like)
-            new.like = i;
-    new.count = new.like < s->nneeds ? s->need[new.like].count : cap_least(of, r->job);
-    if (s->nneeds == r->needs_room)
-        s->need = grown(r->a, s->need, sizeof new, s->nneeds, &r->needs_room);
-    s->need[s->nneeds++] = new;
-}
-
 /* The place in the set of what is taken of that amount; `guess`: it may well be there. Caps of the
  * same resource take as much. */
-static inline uint32_t need_find(struct set_read *r, uint32_t amount, uint32_t guess)
+static uint32_t need_find(const struct cluster *cl, struct cap_set *s, uint32_t amount,
+                          uint32_t guess, const struct job *j)
 {
-    const struct cap_set *s = &r->set;
-    if (guess < s->nneeds && s->need[guess].amount == amount)
+    const struct cap_amount *of = &cl->lic.amount.v[amount];
+    struct cap_need new = {.amount = amount, .like = (uint32_t)s->need.n};
+    if (guess < s->need.n && s->need.v[guess].amount == amount)
         return guess;
-    for (uint32_t i = 0; i < s->nneeds; i++)
-        if (s->need[i].amount == amount)
+    for (uint32_t i = 0; i < s->need.n; i++)
+        if (s->need.v[i].amount == amount)
             return i;
-    need_push(r, amount);
-    return (uint32_t)s->nneeds - 1;
+    for (uint32_t i = new.like; i-- > 0;)
+        if (cl->lic.amount.v[s->need.v[i].amount].like == of->like)
+            new.like = i;
+    new.count = new.like < s->need.n ? s->need.v[new.like].count : cap_least(of, j);
+    vec_push(&s->need, new);
+    return (uint32_t)s->need.n - 1;
 }
 
-static void refs_read(struct set_read *r, const char *at)
+#define REF_TEXT 5 /* letters that most have in the text */
+
+void cap_set_read(const struct cluster *cl, const char *caps, const struct job_request *req,
+                  struct cap_set *s)
 {
-    struct cap_set *s = &r->set;
+    *s = (struct cap_set){0};
+    if (!caps)
+        return;
+    /* Large: made once for all of them. */
+    const struct job *job = req ? &(struct job){.spec = {.req = *req}} : NULL;
     uint32_t need = 0, id;
-    while (*at >= '0' && *at <= '9') {
+    vec_reserve(&s->ref, strlen(caps) / REF_TEXT + 1);
+    for (const char *at = caps; *at >= '0' && *at <= '9'; at += *at == ',') {
         struct cap_apart apart;
         at = number_read(at, &id);
         bool is_apart = *at != ',' && *at;
         if (is_apart)
             at = apart_read(at, &apart);
-        at += *at == ',';
-        struct cap_place p = cap_place(r->cl, id);
+        struct cap_place p = cap_place(cl, id);
         if (!p.plus1)
             continue;
-        if (s->n == r->refs_room)
-            s->ref = grown(r->a, s->ref, sizeof s->ref[0], s->n, &r->refs_room);
-        need = need_find(r, p.amount, need + 1); /* limits of one owner follow each other */
-        s->ref[s->n++] = (struct cap_ref){p.plus1 - 1, need};
+        need = need_find(cl, s, p.amount, need + 1, job); /* those of one owner are together */
+        vec_push(&s->ref, ((struct cap_ref){p.plus1 - 1, need | (is_apart ? CAP_APART : 0)}));
         if (is_apart)
-            apart_push(s, apart, r->a);
+            vec_push(&s->apart, apart);
     }
 }
 
-struct cap_set cap_set_read(const struct cluster *cl, const char *caps,
-                            const struct job_request *req, struct arena *a)
+void cap_set_done(struct cap_set *s)
 {
-    struct set_read r; /* not zeroed: it is large */
-    r.cl = cl;
-    r.a = a;
-    r.job = req ? &(struct job){.spec = {.req = *req}} : NULL;
-    r.set = (struct cap_set){.ref = r.ref, .need = r.need};
-    r.refs_room = ARRAY_LEN(r.ref);
-    r.needs_room = ARRAY_LEN(r.need);
-    if (caps)
-        refs_read(&r, caps);
-    if (r.set.ref == r.ref)
-        r.set.ref = arena_dup(a, r.ref, r.set.n * sizeof r.ref[0]);
-    if (r.set.need == r.need)
-        r.set.need = arena_dup(a, r.need, r.set.nneeds * sizeof r.need[0]);
-    return r.set;
+    vec_done(&s->ref);
+    vec_done(&s->need);
+    vec_done(&s->apart);
 }
 
 struct lic_use cap_set_use(const struct cap_set *s, const struct cap_ref *r,
@@ -189,7 +143,7 @@ struct lic_use cap_set_use(const struct cap_set *s, const struct cap_ref *r,
 
 void cap_set_all(const struct cap_set *s, struct lic_use *to)
 {
-    const struct cap_apart *apart = s->apart;
-    for (size_t i = 0; i < s->n; i++)
-        to[i] = cap_set_use(s, &s->ref[i], s->ref[i].need & CAP_APART ? apart++ : NULL);
+    const struct cap_apart *apart = s->apart.v;
+    for (size_t i = 0; i < s->ref.n; i++)
+        to[i] = cap_set_use(s, &s->ref.v[i], s->ref.v[i].need & CAP_APART ? apart++ : NULL);
 }

@@ -4,8 +4,14 @@
 #ifndef REMUDA_SCHED_BOOKS_LIMITS_CAP_SET_H
 #define REMUDA_SCHED_BOOKS_LIMITS_CAP_SET_H
 
-#include "base/arena.h"
-#include "sched/books/state.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cluster;
+struct job_request;
+struct lic_use;
 
 #define CAP_APART ((uint32_t)1 << 31) /* of cap_ref.need: more is said of it (cap_set.apart) */
 
@@ -30,26 +36,25 @@ struct cap_apart {
 };
 
 struct cap_set {
-    struct cap_ref *ref; /* as the text has them */
-    size_t n;            /* of `ref` */
-    struct cap_need *need;
-    size_t nneeds;           /* of `need` */
-    struct cap_apart *apart; /* of each `ref` with CAP_APART, in their order */
-    size_t naparts;          /* of `apart` */
+    VEC(struct cap_ref) ref; /* as the text has them */
+    VEC(struct cap_need) need;
+    VEC(struct cap_apart) apart; /* of each `ref` with CAP_APART, in their order */
 };
 
 static inline struct cap_need *cap_need_of(const struct cap_set *s, const struct cap_ref *r)
 {
-    return &s->need[r->need & ~CAP_APART];
+    return &s->need.v[r->need & ~CAP_APART];
 }
-/* The caps of the text (cluster.h, struct waiting.caps) that there are, for a job of that request
- * (NULL = no counts are wanted: they are 0); all of the set lies in the arena. */
-struct cap_set cap_set_read(const struct cluster *cl, const char *caps,
-                            const struct job_request *req, struct arena *a);
+/* Fills `s` with the caps of the text (cluster.h, struct waiting.caps) that there are, for a job of
+ * that request (NULL = no counts are wanted: they are 0). To be freed by cap_set_done. */
+void cap_set_read(const struct cluster *cl, const char *caps, const struct job_request *req,
+                  struct cap_set *s);
+/* Frees what it holds. */
+void cap_set_done(struct cap_set *s);
 /* What an entry of the set is beside licences; `apart` NULL = nothing more is said of it. */
 struct lic_use cap_set_use(const struct cap_set *s, const struct cap_ref *r,
                            const struct cap_apart *apart);
-/* All of them: `to` has room for s->n. */
+/* All of them: `to` has room for s->ref.n. */
 void cap_set_all(const struct cap_set *s, struct lic_use *to);
 
 #endif

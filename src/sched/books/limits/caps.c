@@ -258,19 +258,19 @@ void caps_recount(struct cluster *cl, struct run *r)
 void cluster_run_capped(struct cluster *cl, uint64_t job_id, const char *caps)
 {
     struct run *r = map_u64_get(cl->run.by_job, job_id);
-    struct arena *a = arena_new();
-    if (r) {
-        for (size_t i = 0; i < r->ncap; i++)
-            cl->lic.v[r->cap[i].lic].used -= r->cap[i].count;
-        free(r->cap);
-        struct cap_set set = cap_set_read(cl, caps, NULL, a);
-        r->ncap = set.n;
-        r->cap = r->ncap ? xmalloc(r->ncap * sizeof r->cap[0]) : NULL;
-        cap_set_all(&set, r->cap);
-        caps_recount(cl, r);
-        run_pack_drop(r);
-    }
-    arena_free(a);
+    struct cap_set set;
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->ncap; i++)
+        cl->lic.v[r->cap[i].lic].used -= r->cap[i].count;
+    free(r->cap);
+    cap_set_read(cl, caps, NULL, &set);
+    r->ncap = set.ref.n;
+    r->cap = r->ncap ? xmalloc(r->ncap * sizeof r->cap[0]) : NULL;
+    cap_set_all(&set, r->cap);
+    cap_set_done(&set);
+    caps_recount(cl, r);
+    run_pack_drop(r);
 }
 
 static bool counts_against(const struct run *r, uint32_t lic)
