@@ -86,6 +86,7 @@ int64_t whatif_start(struct whatif *w, const struct job_request *req)
                            .caps = w->job->lane->klass->caps,
                            .uid_plus1 = w->job->lane->klass->uid_plus1,
                            .idx = (uint32_t)w->cl->klass.n};
+    cap_set_read(w->cl, klass.caps, req, &klass.cap_set);
     struct wjob job = {.w = w->job->w};
     struct wjob *jobs[] = {&job};
     struct lane lane = *w->job->lane;
@@ -93,6 +94,7 @@ int64_t whatif_start(struct whatif *w, const struct job_request *req)
     lane.job = jobs;
     lane.first = 0;
     lane.n = lane.cap = 1;
+    lane.elements = job.w.elements;
     lane.idx = (uint32_t)w->cl->queue.lane.n;
     lane.next = NULL;
     job.w.req = &klass.req;
@@ -115,5 +117,6 @@ int64_t whatif_start(struct whatif *w, const struct job_request *req)
     w->cost += p.cost + open_cost(&p);
     pass_close(&p);
     demand_free(klass.made);
+    cap_set_done(&klass.cap_set);
     return at;
 }

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "sched/books/limits/cap_set.h"
 #include "sched/books/limits/people.h"
 #include "sched/books/tables.h"
 
@@ -77,6 +78,7 @@ static struct sclass *class_take(struct cluster *cl, const struct waiting *w,
     k->caps = intern_take(cl->text, caps);
     k->serial = ++cl->queue.serial;
     request_intern(cl, &k->req);
+    cap_set_read(cl, k->caps, &k->req, &k->cap_set);
     k->next = cl->klass.bucket[hash % cl->klass.nbuckets];
     cl->klass.bucket[hash % cl->klass.nbuckets] = k;
     cl->klass.count++;
@@ -101,6 +103,7 @@ static void class_drop(struct cluster *cl, struct sclass *k)
     vec_push(&cl->klass.holes, k->idx);
     arena_free(k->made_arena);
     vec_done(&k->cause);
+    cap_set_done(&k->cap_set);
     request_drop(cl, &k->req);
     intern_drop(cl->text, k->magnets);
     intern_drop(cl->text, k->caps);

@@ -12,6 +12,7 @@
 #include "model/grammar/time_windows.h"
 #include "model/record/priority.h"
 #include "model/settings/topology.h"
+#include "sched/books/limits/cap_set.h"
 #include "sched/books/order.h"
 #include "sched/cluster.h"
 
@@ -168,8 +169,6 @@ struct lic_use {
     int64_t count;   /* so much of it */
     int64_t slack;   /* of a cap: so much more than its total it may have */
     uint32_t places; /* of a cap: in which of the job's partitions; 0 = in all */
-    uint32_t amount; /* of a cap: licence.amount */
-    int64_t most;    /* of it a waiting job takes no more, wherever it is placed (cap_binds.c) */
 };
 
 struct run {
@@ -238,6 +237,7 @@ struct cap_place {
 struct cap_amount {
     enum cap_counts counts;
     enum cap_each each;
+    uint32_t like;    /* the first of which one job takes as much: itself, or one before */
     const char *gres; /* of the first such cap; NULL = it counts none */
 };
 
@@ -284,23 +284,24 @@ struct cause {
     enum job_reason reason;
 };
 
-/* Equal requests. */
+/* Equal requests. What each pass asks of each comes first. */
 struct sclass {
-    uint64_t hash;          /* of all that makes it equal */
-    struct job_request req; /* texts interned */
-    /* As in struct waiting, interned: its jobs are drawn by the same reservations */
-    const char *magnets;
-    const char *caps; /* the same of those; its jobs count against them */
-    /* Of a class that is one user's own (--exclusive=user); 0 = anybody's */
-    uint32_t uid_plus1;
+    struct lane *lanes;       /* NULL = nobody waits */
+    struct compiled *made;    /* demand.h; NULL = not yet for this configuration */
+    uint64_t made_version;    /* derived.version when it was made */
+    struct cap_set cap_set;   /* what `caps` says */
+    struct arena *made_arena; /* in which all of `made` lies; NULL = none */
     uint64_t serial;          /* never used twice, unlike idx */
     uint32_t idx;             /* place in cluster.klass; stays */
-    struct lane *lanes;       /* NULL = nobody waits */
-    VEC(struct cause) cause;  /* ascending by time */
-    struct sclass *next;      /* same hash bucket */
-    struct compiled *made;    /* demand.h; NULL = not yet for this configuration */
-    struct arena *made_arena; /* in which all of `made` lies; NULL = none */
-    uint64_t made_version;    /* derived.version when it was made */
+    /* Of a class that is one user's own (--exclusive=user); 0 = anybody's */
+    uint32_t uid_plus1;
+    VEC(struct cause) cause; /* ascending by time */
+    uint64_t hash;           /* of all that makes it equal */
+    struct sclass *next;     /* same hash bucket */
+    /* As in struct waiting, interned: its jobs are drawn by the same reservations */
+    const char *magnets;
+    const char *caps;       /* the same of those; its jobs count against them */
+    struct job_request req; /* texts interned */
 };
 
 /* Jobs of one class whose order among themselves never changes: same nice, asked priority and

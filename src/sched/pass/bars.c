@@ -47,9 +47,9 @@ static bool part_window_full(struct pass *p, const struct entry *e)
 {
     struct time_window limits;
     const struct spart *part = e->o->part;
-    uint32_t uid = e->job->w.uid;
     if (part->windows.n == 0)
         return false;
+    uint32_t uid = e->job->w.uid;
     time_windows_at(&part->windows, p->w->now_us, &p->cl->local.zone, &limits);
     return limits.max_jobs_per_user > 0 &&
            (p->future ? running_then(p, part, uid) : running_of(p, part, uid)) >=

@@ -8,6 +8,7 @@
 #include "sched/pass/found.h"
 #include "sched/pass/preempt/preempt.h"
 #include "sched/pass/priority.h"
+#include "sched/world/cap_binds.h"
 #include "sched/world/counts.h"
 
 #include <stdlib.h>
@@ -36,7 +37,9 @@ static void entry_key(const struct pass *p, struct entry *e)
     const struct order_hook *hook = &p->cl->hook;
     if (!hook->key)
         return;
-    struct order_job j = order_job_of(p->cl, e->o, &e->job->w, p->w->now_us);
+    /* While the queue is built there is no world yet. */
+    int64_t now_us = p->w ? p->w->now_us : p->v->now_us;
+    struct order_job j = order_job_of(p->cl, e->o, &e->job->w, now_us);
     e->held = !hook->key(hook->ctx, &j, p->passing, &e->key);
     e->priority = PRIORITY_ONE;
 }
@@ -160,16 +163,23 @@ bool live_may_fit(const struct pass *p, const struct quick *q)
 
 /* ---- the array ---- */
 
-static void lane_enter(struct pass *p, struct lane *l)
+/* While what its class needs is at hand it is asked of caps, too: to come back for that costs more
+ * than to ask. */
+static void lane_enter(struct pass *p, struct lane *l, struct caps_asked *caps)
 {
-    struct compiled *c = demand_of(p->cl, l->klass);
+    struct compiled *c = demand_unchosen(p->cl, l->klass);
     const struct wjob *next = lane_next(p, l);
+    caps_ask_lane(caps, c, l->elements);
     if (!next)
         return;
     p->left[l->idx] = next->w.elements;
     for (uint32_t k = 0; k < c->n; k++) {
-        struct entry e = {
-            .lane = l, .c = c, .o = &c->option[k], .tier = c->option[k].tier, .number = k};
+        struct entry e = {.lane = l,
+                          .lane_idx = l->idx,
+                          .c = c,
+                          .o = &c->option[k],
+                          .tier = c->option[k].tier,
+                          .number = k};
         e.o->stamp = 0;
         entry_fill(p, &e);
         vec_push(&p->entry, e);
@@ -178,14 +188,14 @@ static void lane_enter(struct pass *p, struct lane *l)
         pass_note(p, &(struct entry){.lane = l, .c = c}, REASON_BAD_CONSTRAINTS);
 }
 
-void live_build(struct pass *p)
+void live_build(struct pass *p, struct caps_asked *caps)
 {
-    ASSERT(p->live.n == 0);
+    ASSERT(p->live.n == 0 && !p->w);
     p->ordered = !p->cl->hook.key && p->cl->policy.backfill != BACKFILL_NONE;
     for (size_t i = 0; i < p->cl->queue.lane.n; i++)
-        lane_enter(p, p->cl->queue.lane.v[i]);
+        lane_enter(p, p->cl->queue.lane.v[i], caps);
     if (p->instead)
-        lane_enter(p, p->instead);
+        lane_enter(p, p->instead, caps);
 }
 
 void live_order(struct pass *p)

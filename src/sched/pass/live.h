@@ -8,16 +8,18 @@
 struct wjob *lane_next(const struct pass *p, const struct lane *l);
 /* Its first is decided: the next one is first. */
 void lane_advance(struct pass *p, const struct lane *l);
-/* An entry for each lane and partition; then in order, with what tells fast whether they fit. */
-void live_build(struct pass *p);
-/* Once a pass, before its first step: all lanes, by their firsts. */
+/* An entry for each lane and partition, before there is a world; and tells what waits for caps. */
+struct caps_asked;
+void live_build(struct pass *p, struct caps_asked *caps);
+/* Once a pass, before its first step: all lanes, by their firsts, with what tells fast whether they
+ * fit. */
 void live_order(struct pass *p);
 /* Makes the entry that of its lane's next job; its job is NULL if there is none. */
 void entry_fill(const struct pass *p, struct entry *e);
 /* Has the lane of the entry gone on to another job? */
 static inline bool entry_outdated(const struct pass *p, const struct entry *e)
 {
-    return e->pos != p->pos[e->lane->idx];
+    return e->pos != p->pos[e->lane_idx];
 }
 /* Entry i's lane has another next job: puts it behind those that come before it, so that the next
  * in order is at i. False if the lane has no job left: entry i is still there, and to be passed

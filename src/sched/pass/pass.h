@@ -17,6 +17,7 @@ struct entry {
     int64_t key;         /* of a simulator's own order: larger first */
     bool held;           /* a simulator's order says: not now */
     bool owed;           /* work was stopped for it */
+    uint32_t lane_idx;   /* of `lane`, which is far away */
     int64_t promised_us; /* in its partition, by the last pass; INT64_MAX = nothing */
     int32_t tier;        /* of its partition: higher first */
     uint32_t number;     /* of the option in its class */

@@ -145,21 +145,19 @@ void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64
                struct lane *instead)
 {
     private_reset(v, cl, now_us);
-    caps_choose(cl, now_us, instead);
-    *p = (struct pass){.v = v,
-                       .cl = cl,
-                       .w = world_new(cl, now_us),
-                       .ex = exacts_new(cl, v->arena),
-                       .resumed_tier = INT32_MAX,
-                       .stands_tier = INT32_MAX,
-                       .instead = instead};
+    *p = (struct pass){
+        .v = v, .cl = cl, .resumed_tier = INT32_MAX, .stands_tier = INT32_MAX, .instead = instead};
     if (instead)
         p->left_out = map_u64_get(cl->queue.by_job, instead->job[0]->w.job_id);
     p->pos = xcalloc(cl->queue.lane.n + 1, sizeof p->pos[0]);
     p->left = xcalloc(cl->queue.lane.n + 1, sizeof p->left[0]);
     p->served = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof p->served[0]);
     hets_collect(p);
-    live_build(p);
+    struct caps_asked *caps = caps_ask(cl, now_us);
+    live_build(p, caps);
+    caps_choose(caps, instead); /* before the world, which has only those that can bind */
+    p->w = world_new(cl, now_us);
+    p->ex = exacts_new(cl, v->arena);
     if (!instead && !v->logs)
         oldest_choose(p);
     live_order(p);

@@ -203,8 +203,8 @@ static void step_once(struct pass *p)
         pass_resume(p, p->live.v[i].tier);
         bool blocked = blocked_at_sight(p, &p->live.v[i]) || too_few_nodes(p, &p->live.v[i]);
         enum next next = blocked ? KEEP : entry_step(p, i);
-        if (next == KEEP)
-            p->live.v[kept++] = p->live.v[i];
+        if (next == KEEP && kept++ < i)
+            p->live.v[kept - 1] = p->live.v[i];
         i += next != AGAIN;
     }
     p->live.n = kept;

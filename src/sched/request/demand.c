@@ -464,17 +464,7 @@ void demand_free(struct compiled *c)
         arena_free(c->arena);
 }
 
-/* Caps behind the licences. */
-static void caps_join(const struct cluster *cl, struct compiled *c, const char *caps)
-{
-    const struct licence_list before = {c->lic, c->nlic};
-    if (!caps)
-        return;
-    c->lic = caps_of_class(cl, caps, c->req, &before, c->arena, &c->ncap);
-    c->nlic += c->ncap;
-}
-
-struct compiled *demand_of(const struct cluster *cl, struct sclass *k)
+struct compiled *demand_unchosen(const struct cluster *cl, struct sclass *k)
 {
     ASSERT(!cl->derived.stale);
     if (k->made && k->made_version == cl->derived.version)
@@ -482,7 +472,7 @@ struct compiled *demand_of(const struct cluster *cl, struct sclass *k)
     demand_free(k->made);
     k->made = compile(cl, &k->req, k->magnets, NULL);
     k->made_arena = k->made->arena;
-    caps_join(cl, k->made, k->caps);
+    k->made->caps = &k->cap_set;
     k->made_version = cl->derived.version;
     return k->made;
 }

@@ -105,17 +105,20 @@ struct compiled {
     const struct sqos *qos; /* books/qos.h; NULL = nothing is known of it */
     struct option *option;
     size_t n; /* options, in the order of the job's list */
-    /* Licences, and behind them caps (caps.h), of which at least so much is taken. Caps that cannot
-     * bind in the pass at hand stand behind those, and are not counted in nlic (cap_binds.c). */
+    /* Licences, and behind them caps (caps.h), of which at least so much is taken: those that can
+     * bind in the pass at hand (cap_binds.c) */
     struct lic_use *lic;
-    size_t nlic, ncap, ncap_idle;
-    bool caps_known;         /* lic_use.most of its caps is filled */
-    bool mixes;              /* some node could give several types of what it asks untyped */
-    uint64_t *allowed;       /* bitmap of nodes (--exclude); NULL = all */
-    uint32_t *must;          /* nodes that must be in (--nodelist) */
-    size_t nmust;            /* of `must` */
-    int64_t gpus_per_socket; /* 0 = not asked */
-    int64_t gpu_mem_mib;     /* that a GPU must have at least; 0 = any */
+    size_t nlic, ncap, lic_room; /* both; of them caps; as many may stand in `lic` */
+    bool caps_sized, caps_each;  /* some of these count what depends on where; each job by itself */
+    bool caps_chosen;            /* `lic` has caps of `caps` */
+    struct cap_set *caps;        /* all that its class counts against; NULL = of no class */
+    bool caps_known;             /* their cap_need.most is filled */
+    bool mixes;                  /* some node could give several types of what it asks untyped */
+    uint64_t *allowed;           /* bitmap of nodes (--exclude); NULL = all */
+    uint32_t *must;              /* nodes that must be in (--nodelist) */
+    size_t nmust;                /* of `must` */
+    int64_t gpus_per_socket;     /* 0 = not asked */
+    int64_t gpu_mem_mib;         /* that a GPU must have at least; 0 = any */
 };
 
 /* Does the licence or cap concern a start there? */
@@ -144,8 +147,14 @@ struct verdict {
 struct compiled *demand_compile(const struct cluster *cl, const struct job_request *req,
                                 struct verdict *v);
 void demand_free(struct compiled *c); /* with all it was compiled to; NULL is allowed */
-/* Of a class, kept until the configuration changes. */
+/* Of a class, kept until the configuration changes. Where no pass has chosen among its caps yet, it
+ * has all. */
 struct compiled *demand_of(const struct cluster *cl, struct sclass *k);
+/* The same for whoever chooses: its caps may stand in compiled.caps only. */
+struct compiled *demand_unchosen(const struct cluster *cl, struct sclass *k);
+/* The cap of caps.ref joins those that can bind; `apart` as cap_set_use has it. */
+void demand_cap_bind(const struct cluster *cl, struct compiled *c, const struct cap_ref *r,
+                     const struct cap_apart *apart);
 
 /* What `units` take on a node of the group. False if they can never fit there (*ret says all the
  * same what they would take). */

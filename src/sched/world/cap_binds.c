@@ -35,78 +35,92 @@ static bool is_refunded(const struct spart *part)
     return false;
 }
 
-/* Of so many such nodes. */
-static int64_t nodes_most(const struct cluster *cl, const struct option *o, struct cap_sums *one,
-                          int64_t nodes, const struct licence *cap, int64_t *row)
+/* Of so many such nodes, in units by the weights of the partition; `row` becomes theirs. */
+static int64_t billing_most(const struct cluster *cl, const struct option *o, struct cap_sums one,
+                            int64_t nodes, int64_t *row)
 {
-    if (cap->counts != CAP_BILLING)
-        return amount_times(cap_of_node(cl, cap, one->cpus, one->mem_mib, row), nodes);
     if (is_refunded(o->part)) /* more may cost less */
         return INT64_MAX;
-    one->nodes = nodes;
-    one->cpus = amount_times(one->cpus, nodes);
-    one->mem_mib = amount_times(one->mem_mib, nodes);
+    one.nodes = nodes;
+    one.cpus = amount_times(one.cpus, nodes);
+    one.mem_mib = amount_times(one.mem_mib, nodes);
     for (size_t d = DIM_GRES; d < cl->dim.n; d++)
         row[d] = amount_times(row[d], nodes);
-    return cap_billing(cl, o->part, one);
+    return cap_billing(cl, o->part, &one);
 }
 
-static int64_t variant_most(const struct cluster *cl, const struct compiled *c,
-                            const struct option *o, const struct variant *v,
-                            const struct licence *cap, int64_t *row)
+static void raise(struct cap_need *n, int64_t most)
+{
+    n->most = most > n->most ? most : n->most;
+}
+
+/* On nodes of one group: of all that is counted there. */
+static void group_most(const struct cluster *cl, struct compiled *c, const struct option *o,
+                       const struct variant *v, const struct group *g, int64_t nodes, int64_t *row)
+{
+    struct cap_sums one = node_most(cl, c, o, v, g, row);
+    struct cap_need *billing = NULL;
+    for (uint32_t i = 0; i < c->caps->need.n; i++) {
+        struct cap_need *n = &c->caps->need.v[i];
+        const struct cap_amount *of = &cl->lic.amount.v[n->amount];
+        if (n->like < i || of->counts == CAP_NODES)
+            continue;
+        if (of->counts == CAP_BILLING)
+            billing = n;
+        else
+            raise(n, amount_times(cap_of_node(cl, of, one.cpus, one.mem_mib, row), nodes));
+    }
+    if (billing) /* last: it takes `row` */
+        raise(billing, billing_most(cl, o, one, nodes, row));
+}
+
+static void variant_most(const struct cluster *cl, struct compiled *c, const struct option *o,
+                         const struct variant *v, int64_t *row)
 {
     int64_t nodes = v->lay.nmax < (int64_t)cl->node.n ? v->lay.nmax : (int64_t)cl->node.n,
-            shares = v->lay.units > nodes ? v->lay.units : nodes, most = 0;
-    if (cap->counts == CAP_NODES)
-        return nodes;
-    for (size_t g = 0; g < cl->group.n; g++) {
-        if (!v->groups || !bit_get(v->groups, (uint32_t)g))
-            continue;
-        struct cap_sums one = node_most(cl, c, o, v, cl->group.v[g], row);
-        int64_t all = nodes_most(cl, o, &one, o->mode.whole ? nodes : shares, cap, row);
-        most = all > most ? all : most;
-    }
-    return most;
+            shares = v->lay.units > nodes ? v->lay.units : nodes;
+    for (size_t i = 0; i < c->caps->need.n; i++)
+        if (cl->lic.amount.v[c->caps->need.v[i].amount].counts == CAP_NODES)
+            raise(&c->caps->need.v[i], nodes);
+    for (size_t g = 0; g < cl->group.n; g++)
+        if (v->groups && bit_get(v->groups, (uint32_t)g))
+            group_most(cl, c, o, v, cl->group.v[g], o->mode.whole ? nodes : shares, row);
 }
 
-static int64_t job_most(const struct cluster *cl, const struct compiled *c,
-                        const struct lic_use *use, int64_t *row)
+/* Of each amount. Those of the same resource have the same. */
+static void most_fill(const struct cluster *cl, struct compiled *c, int64_t *row)
 {
-    const struct licence *cap = &cl->lic.v[use->lic];
-    int64_t most = use->count;
-    if (cap->each == CAP_EACH_NODE || cap->each == CAP_EACH_MINUTES)
-        return INT64_MAX; /* rare: always looked at */
-    if (cap->counts == CAP_JOBS || cap->counts == CAP_LICENCES)
-        return most;
+    for (size_t i = 0; i < c->caps->need.n; i++) {
+        struct cap_need *n = &c->caps->need.v[i];
+        enum cap_each each = cl->lic.amount.v[n->amount].each;
+        /* Each node, times minutes: rare, and always looked at */
+        n->most = each == CAP_EACH_NODE || each == CAP_EACH_MINUTES ? INT64_MAX : n->count;
+    }
     for (size_t i = 0; i < c->n; i++)
-        for (size_t k = 0; k < c->option[i].nvariants; k++) {
-            int64_t one = variant_most(cl, c, &c->option[i], &c->option[i].variant[k], cap, row);
-            most = one > most ? one : most;
-        }
-    return most;
-}
-
-/* Caps of the same resource have the same amount. */
-static void most_fill(const struct cluster *cl, struct compiled *c, struct lic_use *cap, size_t n,
-                      int64_t *row)
-{
-    for (size_t i = 0; i < n; i++) {
-        size_t same = 0;
-        while (same < i && cap[same].amount != cap[i].amount)
-            same++;
-        cap[i].most = same < i ? cap[same].most : job_most(cl, c, &cap[i], row);
-    }
+        for (size_t k = 0; k < c->option[i].nvariants; k++)
+            variant_most(cl, c, &c->option[i], &c->option[i].variant[k], row);
+    for (uint32_t i = 0; i < c->caps->need.n; i++)
+        c->caps->need.v[i].most = c->caps->need.v[c->caps->need.v[i].like].most;
     c->caps_known = true;
 }
 
 /* ---- which bind ----------------------------------------------------------------------------- */
 
+/* What a lane takes at most. */
+struct cap_want {
+    int64_t most;
+    bool each; /* each job by itself */
+};
+
 /* By place. Amounts alone are looked at for each cap of each class; the others are rare. */
-struct cap_binds_wanted {
+struct caps_asked {
+    struct cluster *cl;
     int64_t *amount; /* what waits for it at most */
     int64_t *slack;  /* the least that anybody may exceed it by; NULL = it is 0 for all */
     uint64_t *held;  /* bitmap: somebody may not exceed it */
     int64_t *row;    /* paper, by dimension */
+    /* Paper, by need of the class at hand */
+    VEC(struct cap_want) want;
 };
 
 static int64_t add(int64_t a, int64_t b)
@@ -115,104 +129,120 @@ static int64_t add(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
 }
 
-static int64_t elements_of(const struct sclass *k)
+/* Of one that is more than a number. */
+static void apart_note(struct caps_asked *w, uint32_t lic, const struct cap_apart *apart)
 {
-    uint64_t n = 0;
-    for (const struct lane *l = k->lanes; l; l = l->next)
-        n += l->elements;
-    return (int64_t)(n < INT32_MAX ? n : INT32_MAX);
-}
-
-static void slack_note(const struct cluster *cl, struct cap_binds_wanted *w,
-                       const struct lic_use *use)
-{
-    if (use->slack >= 0)
+    if (!apart->above)
+        bit_set(w->held, lic);
+    if (apart->slack >= 0)
         return;
     if (!w->slack)
-        w->slack = xcalloc(cl->lic.n + 1, sizeof w->slack[0]);
-    w->slack[use->lic] = use->slack < w->slack[use->lic] ? use->slack : w->slack[use->lic];
+        w->slack = xcalloc(w->cl->lic.n + 1, sizeof w->slack[0]);
+    w->slack[lic] = apart->slack < w->slack[lic] ? apart->slack : w->slack[lic];
 }
 
-static void class_wants(const struct cluster *cl, struct sclass *k, int64_t elements,
-                        struct cap_binds_wanted *w)
+struct caps_asked *caps_ask(struct cluster *cl, int64_t now_us)
 {
-    struct compiled *c = demand_of(cl, k);
-    struct lic_use *cap = c->lic + (c->nlic - c->ncap);
-    size_t n = c->ncap + c->ncap_idle;
-    if (n == 0)
+    ASSERT(!cl->derived.stale);
+    if (cl->lic.n == cl->lic.named.n)
+        return NULL;
+    caps_look_ahead(cl, now_us);
+    struct caps_asked *w = xcalloc(1, sizeof *w);
+    w->cl = cl;
+    w->amount = xcalloc(cl->lic.n, sizeof w->amount[0]);
+    w->held = xcalloc(BIT_WORDS(cl->lic.n), sizeof w->held[0]);
+    w->row = xcalloc(cl->dim.n + 1, sizeof w->row[0]);
+    return w;
+}
+
+void caps_ask_lane(struct caps_asked *w, struct compiled *c, uint64_t elements)
+{
+    const struct cap_set *s = c->caps;
+    const struct cap_apart *apart = s->apart.v;
+    int64_t jobs = (int64_t)(elements < INT32_MAX ? elements : INT32_MAX);
+    if (!w || s->ref.n == 0)
         return;
     if (!c->caps_known)
-        most_fill(cl, c, cap, n, w->row);
-    for (size_t i = 0; i < n; i++) {
-        int64_t *amount = &w->amount[cap[i].lic];
-        if (!cl->lic.v[cap[i].lic].each)
-            *amount = add(*amount, amount_times(cap[i].most, elements));
-        else if (cap[i].most > *amount)
-            *amount = cap[i].most;
-        slack_note(cl, w, &cap[i]);
-        if (!cap[i].above)
-            bit_set(w->held, cap[i].lic);
+        most_fill(w->cl, c, w->row);
+    vec_clear(&w->want);
+    for (size_t i = 0; i < s->need.n; i++) {
+        const struct cap_need *n = &s->need.v[i];
+        bool each = w->cl->lic.amount.v[n->amount].each != CAP_TOGETHER;
+        vec_push(&w->want, ((struct cap_want){each ? n->most : amount_times(n->most, jobs), each}));
+    }
+    for (size_t i = 0; i < s->ref.n; i++) {
+        const struct cap_ref *r = &s->ref.v[i];
+        const struct cap_want *want = &w->want.v[r->need & ~CAP_APART];
+        int64_t *amount = &w->amount[r->lic];
+        if (!want->each)
+            *amount = add(*amount, want->most);
+        else if (want->most > *amount)
+            *amount = want->most;
+        if (r->need & CAP_APART)
+            apart_note(w, r->lic, apart++);
+        else
+            bit_set(w->held, r->lic);
     }
 }
 
 /* If all that waits, at the most it may take, went beside what is in use and still stayed within
  * it, nobody can be held by it. Where it may be exceeded by some, by the least of them. */
-static bool binds(const struct cluster *cl, const struct cap_binds_wanted *w, uint32_t lic)
+static bool binds(const struct caps_asked *w, size_t lic)
 {
-    const struct licence *l = &cl->lic.v[lic];
-    return bit_get(w->held, lic) &&
-           add(l->used, w->amount[lic]) > add(l->total, w->slack ? w->slack[lic] : 0);
+    const struct licence *l = &w->cl->lic.v[lic];
+    return add(l->used, w->amount[lic]) > add(l->total, w->slack ? w->slack[lic] : 0);
 }
 
-/* Those that may bind stand first, so that whoever places walks over c->ncap of them and never asks
- * about the others; which these are may be otherwise in the next pass. */
-static void class_part(const struct cluster *cl, struct sclass *k)
+/* All caps but those that somebody may not exceed, and that bind. */
+static void idle_note(const struct caps_asked *w)
 {
-    struct compiled *c = demand_of(cl, k);
-    size_t first = c->nlic - c->ncap, n = c->ncap + c->ncap_idle, active = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!cap_is_idle(cl, c->lic[first + i].lic)) {
-            struct lic_use use = c->lic[first + i];
-            c->lic[first + i] = c->lic[first + active];
-            c->lic[first + active++] = use;
-        }
-    c->nlic = first + active;
-    c->ncap = active;
-    c->ncap_idle = n - active;
-}
-
-static void idle_note(struct cluster *cl, const struct cap_binds_wanted *w)
-{
+    struct cluster *cl = w->cl;
     vec_clear(&cl->lic.idle);
     for (size_t i = 0; i < BIT_WORDS(cl->lic.n); i++)
-        vec_push(&cl->lic.idle, 0);
-    for (size_t i = 0; i < cl->lic.n; i++)
-        if (is_cap(&cl->lic.v[i]) && !binds(cl, w, (uint32_t)i))
-            bit_set(cl->lic.idle.v, i);
+        vec_push(&cl->lic.idle, UINT64_MAX);
+    for (size_t i = 0; i < cl->lic.named.n; i++)
+        bit_clear(cl->lic.idle.v, cl->lic.named.v[i]);
+    for (size_t i = 0; i < BIT_WORDS(cl->lic.n); i++)
+        for (uint64_t bits = w->held[i]; bits; bits &= bits - 1) {
+            size_t lic = i * 64 + (size_t)__builtin_ctzll(bits);
+            if (binds(w, lic))
+                bit_clear(cl->lic.idle.v, lic);
+        }
 }
 
-void caps_choose(struct cluster *cl, int64_t now_us, const struct lane *instead)
+/* Whoever places walks over those that may bind and never asks about the others; which these are
+ * may be otherwise in the next pass. */
+static void class_choose(const struct cluster *cl, struct sclass *k)
 {
-    ASSERT(!cl->derived.stale);
-    if (cl->lic.n == cl->lic.named.n)
+    struct compiled *c = demand_unchosen(cl, k);
+    const struct cap_apart *apart = c->caps->apart.v;
+    c->nlic -= c->ncap;
+    c->ncap = 0;
+    c->caps_chosen = true;
+    c->caps_sized = c->caps_each = false;
+    for (size_t i = 0; i < c->caps->ref.n; i++) {
+        const struct cap_ref *r = &c->caps->ref.v[i];
+        const struct cap_apart *own = r->need & CAP_APART ? apart++ : NULL;
+        if (!cap_is_idle(cl, r->lic))
+            demand_cap_bind(cl, c, r, own);
+    }
+}
+
+void caps_choose(struct caps_asked *w, const struct lane *instead)
+{
+    if (!w)
         return;
-    caps_look_ahead(cl, now_us);
-    struct cap_binds_wanted w = {.amount = xcalloc(cl->lic.n + 1, sizeof w.amount[0]),
-                                 .held = xcalloc(BIT_WORDS(cl->lic.n) + 1, sizeof w.held[0]),
-                                 .row = xcalloc(cl->dim.n + 1, sizeof w.row[0])};
+    struct cluster *cl = w->cl;
+    idle_note(w);
     for (size_t i = 0; i < cl->klass.n; i++)
         if (cl->klass.v[i])
-            class_wants(cl, cl->klass.v[i], elements_of(cl->klass.v[i]), &w);
+            class_choose(cl, cl->klass.v[i]);
     if (instead)
-        class_wants(cl, instead->klass, instead->job[0]->w.elements, &w);
-    idle_note(cl, &w);
-    for (size_t i = 0; i < cl->klass.n; i++)
-        if (cl->klass.v[i])
-            class_part(cl, cl->klass.v[i]);
-    if (instead)
-        class_part(cl, instead->klass);
-    free(w.amount);
-    free(w.slack);
-    free(w.held);
-    free(w.row);
+        class_choose(cl, instead->klass);
+    free(w->amount);
+    free(w->slack);
+    free(w->held);
+    free(w->row);
+    vec_done(&w->want);
+    free(w);
 }

@@ -5,9 +5,16 @@
 
 #include "sched/world/world.h"
 
-/* Puts the caps of each class that may bind in this pass before those that cannot, and counts the
- * first only (compiled.nlic, .ncap). `instead`: a job that waits beside those of the cluster; NULL
- * = none does. */
-void caps_choose(struct cluster *cl, int64_t now_us, const struct lane *instead);
+/* What waits for caps, as it is told of. */
+struct caps_asked;
+
+/* Begins, for a pass at that time; NULL = there are no caps, and nothing to ask. */
+struct caps_asked *caps_ask(struct cluster *cl, int64_t now_us);
+/* So many of that request wait, too (demand_unchosen); nothing where `w` is NULL. */
+void caps_ask_lane(struct caps_asked *w, struct compiled *c, uint64_t elements);
+/* All that waits was told of: each class gets those of its caps that may bind in this pass behind
+ * its licences (compiled.lic), and `instead` has them, too, a job that waits beside those of the
+ * cluster; NULL = none does. Frees `w`. */
+void caps_choose(struct caps_asked *w, const struct lane *instead);
 
 #endif

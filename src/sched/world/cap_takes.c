@@ -32,8 +32,10 @@ struct cap_sums placement_sums(struct world *w, const struct compiled *c,
 {
     ASSERT(c->ncap <= c->nlic);
     struct cap_sums sums = {.gres = w->scratch.sum};
-    if (c->ncap == 0)
+    if (!c->caps_sized) {
+        sums.nodes = (int64_t)at->at.n;
         return sums;
+    }
     memset(w->scratch.sum, 0, w->dims * sizeof w->scratch.sum[0]);
     for (size_t k = 0; k < at->at.n; k++) {
         struct cap_sums one = node_takes(w, c, at, &at->at.v[k]);
@@ -52,7 +54,8 @@ int64_t cap_takes_on_node(struct world *w, const struct compiled *c, const struc
     int64_t most = 0;
     for (size_t k = 0; k < at->at.n; k++) {
         struct cap_sums one = node_takes(w, c, at, &at->at.v[k]);
-        int64_t takes = cap_of_node(w->cl, cap, one.cpus, one.mem_mib, one.gres);
+        int64_t takes =
+            cap_of_node(w->cl, cap_amount_of(w->cl, cap), one.cpus, one.mem_mib, one.gres);
         most = takes > most ? takes : most;
     }
     return most;
@@ -67,8 +70,9 @@ int64_t licence_takes(const struct world *w, const struct lic_use *use, const st
         return use->count;
     if (l->counts == CAP_BILLING)
         return cap_billing(w->cl, part, sums);
-    return l->counts == CAP_NODES ? sums->nodes
-                                  : cap_of_node(w->cl, l, sums->cpus, sums->mem_mib, sums->gres);
+    return l->counts == CAP_NODES
+               ? sums->nodes
+               : cap_of_node(w->cl, cap_amount_of(w->cl, l), sums->cpus, sums->mem_mib, sums->gres);
 }
 
 /* ---- what is left --------------------------------------------------------------------------- */

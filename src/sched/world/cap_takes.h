@@ -5,7 +5,8 @@
 #include "sched/books/limits/caps.h"
 #include "sched/world/world.h"
 
-/* What a placement takes together; `gres` in scratch.sum. scratch.row is overwritten. */
+/* What a placement takes together, as far as caps that can bind it ask: where none asks for more
+ * than nodes, all else is 0. `gres` in scratch.sum. scratch.row is overwritten. */
 struct cap_sums placement_sums(struct world *w, const struct compiled *c,
                                const struct placement *at);
 /* The most that it takes of it on one of its nodes. */

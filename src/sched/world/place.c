@@ -279,7 +279,7 @@ static int32_t nodes_most(const struct placing *p)
 {
     const struct compiled *c = p->what->c;
     int64_t most = p->v->lay.nmax;
-    for (size_t i = c->nlic - c->ncap; i < c->nlic; i++) {
+    for (size_t i = c->nlic - c->ncap; c->caps_each && i < c->nlic; i++) {
         const struct licence *l = &p->w->cl->lic.v[c->lic[i].lic];
         int64_t may = l->total + c->lic[i].slack;
         if (l->each == CAP_EACH_JOB && cap_counts_nodes(l) &&

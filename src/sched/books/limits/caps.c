@@ -1,18 +1,13 @@
 #include "sched/books/limits/caps.h"
 
 #include "base/amount.h"
-#include "model/job/job_counts.h"
+#include "sched/books/limits/cap_set.h"
 #include "sched/books/run_pack.h"
 #include "sched/books/settle.h"
 #include "sched/books/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static struct cap_place cap_place(const struct cluster *cl, uint32_t id)
-{
-    return id < cl->lic.of_cap.n ? cl->lic.of_cap.v[id] : (struct cap_place){0};
-}
 
 ptrdiff_t cap_find(const struct cluster *cl, uint32_t id)
 {
@@ -29,10 +24,10 @@ static bool dim_counts(const struct dim *d, const char *gres)
     return !gres[kind] || text_is_nocase(d->type, gres + kind + 1);
 }
 
-int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t cpus,
+int64_t cap_of_node(const struct cluster *cl, const struct cap_amount *cap, int64_t cpus,
                     int64_t mem_mib, const int64_t *gres)
 {
-    ASSERT(is_cap(cap));
+    ASSERT(cpus >= 0 && mem_mib >= 0);
     int64_t sum = 0;
     switch (cap->counts) {
     case CAP_JOBS:
@@ -84,108 +79,6 @@ int64_t cap_billing(const struct cluster *cl, const struct spart *part, const st
     return milli > 0 ? milli / 1000 : 0;
 }
 
-/* Of that licence in the list of a request. */
-static int64_t licences_in(const char *list, const char *name)
-{
-    struct span rest = span_of(list ? list : ""), piece;
-    int64_t sum = 0;
-    while (span_next(&rest, ',', &piece)) {
-        const char *colon = memchr(piece.data, ':', piece.len);
-        size_t len = colon ? (size_t)(colon - piece.data) : piece.len;
-        int64_t n = 1;
-        char number[16] = "1";
-        if (len != strlen(name) || strncmp(piece.data, name, len) != 0)
-            continue;
-        if (colon && piece.len - len - 1 < sizeof number) {
-            memcpy(number, colon + 1, piece.len - len - 1);
-            number[piece.len - len - 1] = '\0';
-        }
-        sum += text_to_i64(number, 1, INT32_MAX, &n) ? n : 1;
-    }
-    return sum;
-}
-
-/* Of a job that is nothing but its request. */
-static int64_t cap_least(const struct cap_amount *cap, const struct job *j)
-{
-    if (cap->each == CAP_EACH_NODE || cap->each == CAP_EACH_MINUTES)
-        return 0; /* it depends on where, and on its limit there */
-    switch (cap->counts) {
-    case CAP_JOBS: return 1;
-    case CAP_NODES: return job_nodes(j);
-    case CAP_CPUS: return j->spec.req.overcommit ? 1 : job_cpus(j);
-    case CAP_MEM: return job_mem_mib(j) > 0 ? job_mem_mib(j) : 0;
-    case CAP_LICENCES: return licences_in(j->spec.req.licenses, cap->gres);
-    case CAP_BILLING: return 0; /* it depends on where */
-    case CAP_GRES: break;
-    }
-    return job_gres_asked(j, cap->gres); /* of a type that is not asked for: it depends on where */
-}
-
-/* "12", "12+", "12:-3", "12:5@3+"; false at the end. */
-static bool use_read(const char **text, uint32_t *id, struct lic_use *use)
-{
-    const char *at = *text;
-    bool less = false;
-    *id = 0;
-    *use = (struct lic_use){0};
-    if (*at < '0' || *at > '9')
-        return false;
-    for (; *at >= '0' && *at <= '9'; at++)
-        *id = *id * 10 + (uint32_t)(*at - '0');
-    if (*at == ':') {
-        less = at[1] == '-';
-        for (at += 1 + less; *at >= '0' && *at <= '9'; at++)
-            use->slack = use->slack * 10 + (*at - '0');
-    }
-    if (*at == '@')
-        for (at++; *at >= '0' && *at <= '9'; at++)
-            use->places = use->places * 10 + (uint32_t)(*at - '0');
-    use->slack = less ? -use->slack : use->slack;
-    use->above = *at == '+';
-    at += use->above;
-    *text = at + (*at == ',');
-    return true;
-}
-
-/* Caps of the same resource take as much. */
-static int64_t least_again(const struct cluster *cl, const struct lic_use *v, size_t n,
-                           uint32_t amount, const struct job *j)
-{
-    for (size_t i = 0; i < n; i++)
-        if (v[i].amount == amount)
-            return v[i].count;
-    return cap_least(&cl->lic.amount.v[amount], j);
-}
-
-struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
-                              const struct job_request *req, const struct licence_list *before,
-                              struct arena *a, size_t *ret_n)
-{
-    const char *at = caps ? caps : "";
-    const struct job asked = {.spec = {.req = *req}}; /* large: made once for all of them */
-    struct lic_use *v, *cap, use = {0};
-    size_t most = before->n + 1;
-    uint32_t id;
-    for (const char *p = at; *p; p++)
-        most += *p == ',';
-    v = arena_alloc(a, most * sizeof v[0]);
-    for (size_t i = 0; i < before->n; i++)
-        v[i] = before->v[i];
-    cap = v + before->n;
-    *ret_n = 0;
-    while (use_read(&at, &id, &use)) {
-        struct cap_place p = cap_place(cl, id);
-        if (!p.plus1)
-            continue;
-        use.lic = p.plus1 - 1;
-        use.amount = p.amount;
-        use.count = least_again(cl, cap, *ret_n, use.amount, &asked);
-        cap[(*ret_n)++] = use;
-    }
-    return v;
-}
-
 /* ---- the table ------------------------------------------------------------------------------ */
 
 /* Those of many caps are the same. */
@@ -210,14 +103,28 @@ static struct cap_hours *hours_take(struct cluster *cl, const char *text)
     return h;
 }
 
+/* Of what is counted for a whole job, each by itself or together, one takes as much. */
+static bool whole_job(enum cap_each each)
+{
+    return each == CAP_TOGETHER || each == CAP_EACH_JOB;
+}
+
 static uint32_t amount_of(struct cluster *cl, const struct licence *cap)
 {
-    for (size_t i = 0; i < cl->lic.amount.n; i++)
-        if (cl->lic.amount.v[i].counts == cap->counts && cl->lic.amount.v[i].each == cap->each &&
-            text_is(cl->lic.amount.v[i].gres, cap->gres))
-            return (uint32_t)i;
-    vec_push(&cl->lic.amount, ((struct cap_amount){cap->counts, cap->each, cap->gres}));
-    return (uint32_t)cl->lic.amount.n - 1;
+    uint32_t n = (uint32_t)cl->lic.amount.n;
+    struct cap_amount new = {.counts = cap->counts, .each = cap->each, .like = n};
+    new.gres = cap->gres;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct cap_amount *of = &cl->lic.amount.v[i];
+        if (of->counts != cap->counts || !text_is(of->gres, cap->gres))
+            continue;
+        if (of->each == cap->each)
+            return i;
+        if (new.like == n && whole_job(of->each) && whole_job(cap->each))
+            new.like = i;
+    }
+    vec_push(&cl->lic.amount, new);
+    return n;
 }
 
 void cluster_put_cap(struct cluster *cl, const struct cap *cap)
@@ -332,7 +239,7 @@ static int64_t run_amount(const struct cluster *cl, const struct licence *cap, c
     else if (cap->counts == CAP_BILLING)
         sum = cap_billing(cl, cluster_part(cl, r->partition), &all);
     else if (cap->counts != CAP_JOBS)
-        sum = cap_of_node(cl, cap, all.cpus, all.mem_mib, gres);
+        sum = cap_of_node(cl, cap_amount_of(cl, cap), all.cpus, all.mem_mib, gres);
     free(gres);
     return sum;
 }
@@ -351,21 +258,19 @@ void caps_recount(struct cluster *cl, struct run *r)
 void cluster_run_capped(struct cluster *cl, uint64_t job_id, const char *caps)
 {
     struct run *r = map_u64_get(cl->run.by_job, job_id);
-    struct arena *a = arena_new();
-    struct job_request none = {0};
-    if (r) {
-        for (size_t i = 0; i < r->ncap; i++)
-            cl->lic.v[r->cap[i].lic].used -= r->cap[i].count;
-        free(r->cap);
-        const struct licence_list before = {0};
-        const struct lic_use *v = caps_of_class(cl, caps, &none, &before, a, &r->ncap);
-        r->cap = r->ncap ? xmemdup(v, r->ncap * sizeof v[0]) : NULL;
-        for (size_t i = 0; i < r->ncap; i++)
-            r->cap[i].count = 0;
-        caps_recount(cl, r);
-        run_pack_drop(r);
-    }
-    arena_free(a);
+    struct cap_set set;
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->ncap; i++)
+        cl->lic.v[r->cap[i].lic].used -= r->cap[i].count;
+    free(r->cap);
+    cap_set_read(cl, caps, NULL, &set);
+    r->ncap = set.ref.n;
+    r->cap = r->ncap ? xmalloc(r->ncap * sizeof r->cap[0]) : NULL;
+    cap_set_all(&set, r->cap);
+    cap_set_done(&set);
+    caps_recount(cl, r);
+    run_pack_drop(r);
 }
 
 static bool counts_against(const struct run *r, uint32_t lic)

@@ -9,6 +9,10 @@
 #include "sched/books/limits/licences.h"
 #include "sched/books/state.h"
 
+static inline struct cap_place cap_place(const struct cluster *cl, uint32_t id)
+{
+    return id < cl->lic.of_cap.n ? cl->lic.of_cap.v[id] : (struct cap_place){0};
+}
 /* Place in cluster.lic of the cap of that number; -1 = there is none. */
 ptrdiff_t cap_find(const struct cluster *cl, uint32_t id);
 static inline bool is_cap(const struct licence *l)
@@ -22,13 +26,18 @@ static inline bool cap_counts_nodes(const struct licence *l)
 }
 /* So much of it running work has. */
 int64_t cap_in_use(const struct cluster *cl, uint32_t lic);
+static inline const struct cap_amount *cap_amount_of(const struct cluster *cl,
+                                                     const struct licence *l)
+{
+    return &cl->lic.amount.v[l->amount];
+}
 /* It can hold nobody in this pass (cap_binds.h). */
 static inline bool cap_is_idle(const struct cluster *cl, size_t lic)
 {
     return lic / 64 < cl->lic.idle.n && bit_get(cl->lic.idle.v, lic);
 }
 /* What so much on one node is of it: CPUs, MiB, and `gres` of each dimension (cl->dim.n). */
-int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t cpus,
+int64_t cap_of_node(const struct cluster *cl, const struct cap_amount *cap, int64_t cpus,
                     int64_t mem_mib, const int64_t *gres);
 /* What so much costs in the partition, in whole units. NULL = one that is not known: 1 a CPU. */
 struct cap_sums {
@@ -39,10 +48,6 @@ struct cap_sums {
  * weights. Never below 0. */
 int64_t cap_billing(const struct cluster *cl, const struct spart *part,
                     const struct cap_sums *sums);
-/* Behind a copy of `before` the caps that the job counts against, each once: *ret_n of them. */
-struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
-                              const struct job_request *req, const struct licence_list *before,
-                              struct arena *a, size_t *ret_n);
 /* Finds out when hours of caps begin and end from now on. */
 void caps_look_ahead(struct cluster *cl, int64_t now_us);
 /* Does it bind starts at that time? */
