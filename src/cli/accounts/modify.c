@@ -154,7 +154,7 @@ static bool chosen_itself(struct changing *g, bool by_itself, const enum sacctmg
     return true;
 }
 
-static bool user_is_chosen(const struct changing *g, const struct account_user *u)
+bool user_is_meant(const struct changing *g, const struct account_user *u)
 {
     const char *account = specs_where(g->sp, KEY_DEFAULT_ACCOUNT, g->s->a),
                *level = specs_where(g->sp, KEY_ADMIN_LEVEL, g->s->a);
@@ -175,7 +175,7 @@ static void users_modify(struct changing *g)
                              of_assocs, ARRAY_LEN(of_assocs));
     for (size_t i = 0; any && i < g->b.user.n; i++) {
         u.name = g->b.user.v[i]->name;
-        if (!user_is_chosen(g, g->b.user.v[i]))
+        if (!user_is_meant(g, g->b.user.v[i]))
             continue;
         bool lacks = (u.default_account && !book_assoc(&g->b, u.default_account, u.name, NULL)) ||
                      (u.default_wckey && !book_wckey(&g->b, u.name, u.default_wckey));
