@@ -251,7 +251,7 @@ waits_for() {
     [ "$(reason_of "$id")" = QOSMaxWallDurationPerJobLimit ]
     sacctmgr -i modify qos test set flags=DenyOnLimit
     run -1 sbatch -t 5:00:00 --qos=test --wrap true
-    [[ "$output" == *"MaxWallDurationPerJob=240 of QOS test"* ]]
+    [[ "$output" == *"MaxWallDurationPerJob=04:00:00 of QOS test"* ]]
     scontrol update JobId="$id" TimeLimit=3:00:00
     wait_state "$id" COMPLETED
 }

@@ -75,7 +75,7 @@ EOF2
     eventually waits_for "$many" AssocMaxGRESPerJob
     run -0 remuda may
     [[ "$output" == *"gpu_gce: up to 1-00:00:00; 2 nodes up; free GPUs: p100 1 of 2, v100 2 of 2"* ]]
-    [[ "$output" == *"account nova, QOS opp*: up to 08:00:00"* ]]
+    [[ "$output" == *"accounts wc_test*, cms, dune, fnal, mu2e, nova, QOS opp*: up to 08:00:00"* ]]
     [[ "$output" == *"MaxJobsPerUser: 0 left of 1, of QOS test"* ]]
     run -0 remuda why "$two"
     [[ "$output" == *"MaxJobsPerUser=1 of QOS test"* ]]

@@ -329,7 +329,9 @@ void accounts_remove(struct sacctmgr *s, const struct specs *sp)
 {
     struct changing g = {.s = s, .sp = sp, .c = {.s = s}, .names = changing_names(sp, s->a)};
     if (!sp->where.n) {
-        sacctmgr_refuse(s, " No conditions given to remove, not executing.");
+        sacctmgr_refuse(s, sp->entity == ENTITY_COORDINATOR
+                               ? " You need to specify a user list or account list here."
+                               : " No conditions given to remove, not executing.");
         return;
     }
     if (!changing_conditions_choose(&g, " Nothing deleted") || !book_read(s, &g.b))

@@ -73,7 +73,7 @@ bool entity_find(const char *word, enum entity *ret)
             (plural && begins(entities[i].word, plural, entities[i].least)) ||
             (i == ENTITY_ACCOUNT && begins("acct", word, 4)) ||
             (i == ENTITY_RESERVATION && begins("resv", word, 4)) ||
-            (i == ENTITY_TRANSACTION && begins("txn", word, 2))) {
+            (i == ENTITY_TRANSACTION && begins("txn", word, 1))) {
             *ret = (enum entity)i;
             found = true;
         }
