@@ -145,6 +145,24 @@ EOF
     diff again.cfg after.cfg
 }
 
+@test "a dump has GPUs by their type as Slurm writes them, without quotes, and is read back" {
+    sed -i 's/^NodeName=.*/& Gres=gpu:a100:4/; 1a GresTypes=gpu' "$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    cat >gpus.cfg <<'EOF'
+Cluster - 'wilson':Fairshare=1:QOS='normal'
+Parent - 'root'
+User - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1
+Account - 'ai':Description='gres/gpu: a100':Organization='o':Fairshare=1:GrpTRESMins=gres/gpu:a100=9000:GrpTRES=cpu=8,gres/gpu=4,gres/gpu:a100=2:GrpJobs=9:MaxTRESPerJob=gres/gpu:a100=1:MaxJobs=3
+Parent - 'ai'
+User - 'ann':DefaultAccount='ai':Fairshare=1:MaxTRESPerJob=gres/gpu:a100=1
+EOF
+    run -0 sacctmgr -i load gpus.cfg
+    run -0 sacctmgr -nP show assoc account=ai user= format=grptres,grptresmins,grpjobs,maxtres,maxjobs
+    [ "$output" = "cpu=8,gres/gpu=4,gres/gpu:a100=2|gres/gpu:a100=9000|9|gres/gpu:a100=1|3" ]
+    run -0 sacctmgr -Q dump wilson file=gpus.out
+    diff <(grep -v '^#' gpus.out) gpus.cfg
+}
+
 @test "what is of a user or an account itself is changed of those that are named, as in Slurm" {
     sacctmgr -i add account wheia wheib
     sacctmgr -i add user wone account=wheia
