@@ -189,6 +189,16 @@ EOF
     sacctmgr -i add account nova
     run -0 sacctmgr -nP show transaction format=action,actor,where
     [[ "$output" == *"Add Accounts|$(id -un)|nova"* ]]
+    # from when, and until when
+    sleep 1.1
+    since=$(date +%Y-%m-%dT%H:%M:%S)
+    sacctmgr -i add account dune
+    run -0 sacctmgr -nP show txn start="$since" format=action,where
+    [ "$output" = "Add Accounts|dune"$'\n'"Add Associations|dune" ]
+    run -0 sacctmgr -nP show txn end="$since" format=where
+    [[ "$output" == *nova* && "$output" != *dune* ]]
+    run -0 sacctmgr -nP show txn start=2030-01-01
+    [ -z "$output" ]
 }
 
 @test "what in the tree does nothing for anybody" {

@@ -114,17 +114,6 @@ static int user_row_compare(const void *pa, const void *pb)
     return by ? by : strcmp(a->partition ? a->partition : "", b->partition ? b->partition : "");
 }
 
-/* By what it is itself: its name, description and organization. */
-static bool account_is_meant(const struct changing *g, const char *name)
-{
-    const struct account *a = book_account(&g->b, name);
-    const char *description = specs_where(g->sp, KEY_DESCRIPTION, g->s->a),
-               *organization = specs_where(g->sp, KEY_ORGANIZATION, g->s->a);
-    return a && specs_match(g->names, name) &&
-           (!description || specs_match(description, a->description)) &&
-           (!organization || specs_match(organization, a->organization));
-}
-
 /* Do conditions choose associations, and accounts by them? */
 static bool by_associations(const struct changing *g)
 {
@@ -137,7 +126,8 @@ static bool goes(const struct changing *g, const struct assoc_view *v, const cha
 {
     bool below = by_associations(g);
     for (v = v->a->user ? v->up : v; v; v = below ? v->up : NULL)
-        if (account_is_meant(g, v->a->account) && specs_match(parents, v->a->parent))
+        if (account_is_meant(g, book_account(&g->b, v->a->account)) &&
+            specs_match(parents, v->a->parent))
             return true;
     return false;
 }
@@ -205,11 +195,12 @@ static void accounts_take_away(struct changing *g)
         const struct account *a = g->b.account.v[i];
         const struct assoc_view *v = book_assoc(&g->b, a->name, NULL, NULL);
         bool below = false; /* goes with the one above it */
-        if (a->deleted || text_is(a->name, "root") || !account_is_meant(g, a->name) ||
+        if (a->deleted || text_is(a->name, "root") || !account_is_meant(g, a) ||
             (parents && !(v && specs_match(parents, v->a->parent))))
             continue;
         for (v = v ? v->up : NULL; v; v = v->up)
-            below |= account_is_meant(g, v->a->account) && specs_match(parents, v->a->parent);
+            below |= account_is_meant(g, book_account(&g->b, v->a->account)) &&
+                     specs_match(parents, v->a->parent);
         const struct account key = {.name = a->name};
         if (!below)
             change_account(&g->c, VERB_REMOVE, NULL, &key);
@@ -282,7 +273,7 @@ static void coordinators_remove(struct changing *g)
 {
     const char *accounts = specs_where(g->sp, KEY_ACCOUNTS, g->s->a),
                *users = specs_where(g->sp, KEY_USERS, g->s->a);
-    struct str said = STR_INIT;
+    VEC(const struct assoc *) row = {0};
     users = g->names ? g->names : users;
     coordinators_say(users, accounts, &g->c.said);
     for (size_t i = 0; i < g->b.account.n; i++) {
@@ -296,13 +287,16 @@ static void coordinators_remove(struct changing *g)
             if (!*key.user || !specs_match(users, key.user))
                 continue;
             change_assoc(&g->c, NOUN_COORDINATOR, VERB_REMOVE, NULL, &key);
-            str_addf(&said, "  U = %-9.9s A = %-10.10s\n", key.user, a->name);
+            vec_push(&row, arena_dup(g->s->a, &key, sizeof key));
         }
     }
-    if (said.len)
-        str_addf(&g->c.said, " Removed Coordinators (sub accounts not listed)...\n%s",
-                 str_text(&said));
-    str_done(&said);
+    if (row.n) {
+        qsort(row.v, row.n, sizeof row.v[0], user_row_compare);
+        str_add(&g->c.said, " Removed Coordinators (sub accounts not listed)...\n");
+    }
+    for (size_t i = 0; i < row.n; i++)
+        str_addf(&g->c.said, "  U = %-9.9s A = %-10.10s\n", row.v[i]->user, row.v[i]->account);
+    vec_done(&row);
 }
 
 static void wckeys_remove(struct changing *g)

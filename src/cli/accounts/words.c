@@ -293,9 +293,7 @@ static bool chooses(const struct specs *sp, enum sacctmgr_key key)
     case KEY_IDS:
     case KEY_QOS_LIST: return sp->entity == ENTITY_QOS;
     case KEY_DESCRIPTION:
-    case KEY_ORGANIZATION:
-        return sp->entity == ENTITY_QOS ||
-               (sp->entity == ENTITY_ACCOUNT && sp->mode == SPECS_WHERE);
+    case KEY_ORGANIZATION: return sp->entity == ENTITY_QOS || sp->entity == ENTITY_ACCOUNT;
     case KEY_PARENT: return of & (1u << ENTITY_ACCOUNT | 1u << ENTITY_ASSOC);
     case KEY_DEFAULT_ACCOUNT:
     case KEY_ADMIN_LEVEL: return sp->entity == ENTITY_USER;
