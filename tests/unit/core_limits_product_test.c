@@ -1,7 +1,7 @@
 /* Each limit on what runs, on each that may carry it, for each kind of job, whatever is done
  * meanwhile: never more than allowed run, who waits is told Slurm's word, something runs whenever
  * it may, and in the end all have run. */
-#include "core_tree.h"
+#include "core_carriers.h"
 
 #include "core/record/state.h"
 
@@ -45,10 +45,6 @@ static const struct {
     {"MaxTRESRunMinsPerAccount", "cpu", 10, false, true},
 };
 
-enum carrier { ON_USER, ON_ACCOUNT, ON_PARENT, ON_JOB_QOS, ON_PART_QOS, ON_QOS_OVER, CARRIERS };
-static const char *const carrier[CARRIERS] = {"physics/alice", "physics",  "root",
-                                              "qos test",      "qos test", "qos test"};
-
 enum shape { PLAIN, ARRAY, HET, SHAPES };
 
 enum deed {
@@ -81,11 +77,6 @@ struct product {
     enum deed deed;
     size_t most; /* jobs, components each, that may run at once */
 };
-
-static bool is_of_qos(enum carrier c)
-{
-    return c == ON_JOB_QOS || c == ON_PART_QOS || c == ON_QOS_OVER;
-}
 
 #define EXPECT(p, what, ...)                                                                       \
     do {                                                                                           \
@@ -175,32 +166,6 @@ static enum refusal limited(const struct product *p, int64_t jobs)
     return limit_set(carrier[p->carrier],
                      arena_printf(w.a, "%s=%s%s%lld", kinds[p->kind].word, tres ? tres : "",
                                   tres ? "=" : "", (long long)value));
-}
-
-static void qos_of_partition(const char *qos)
-{
-    struct partition part = {.qos = qos};
-    struct msg_update_partition m = {.name = "main", .fields = "qos", .values = {&part, 1}};
-    am_root();
-    say(1, MSG_UPDATE_PARTITION, &m);
-    assert_int_equal(refusal(), REFUSE_NONE);
-}
-
-static void carrier_make(const struct product *p)
-{
-    if (p->carrier == ON_PART_QOS)
-        qos_of_partition("test");
-    if (p->carrier == ON_QOS_OVER) {
-        qos_of_partition("normal");
-        assert_int_equal(limit_set("qos normal", "GrpJobs=50"), REFUSE_NONE);
-        assert_int_equal(limit_set("qos normal", "GrpTRES=cpu=50"), REFUSE_NONE);
-        struct account_change *ch = change(VERB_MODIFY, NOUN_QOS);
-        ch->fields = "flags";
-        ch->qos =
-            (struct record_list){KEEP(struct qos, .name = "test", .flags = QOS_OVER_PART_QOS), 1};
-        assert_int_equal(changed(false), REFUSE_NONE);
-    }
-    am_alice();
 }
 
 static struct job_spec spec_of(const struct product *p)
@@ -412,7 +377,7 @@ static void product_run(struct product p)
     for (int n = 1; n <= 4; n++)
         hello_of(n, NULL, 0);
     the_tree();
-    carrier_make(&p);
+    carrier_make(p.carrier);
     p.most = p.shape == HET || p.deed == SHRUNK ? 2 : 1;
     assert_int_equal(limited(&p, (int64_t)p.most), REFUSE_NONE);
     am_alice();
