@@ -261,6 +261,9 @@ const struct spec *specs_idle(const struct specs *sp);
 const struct spec *specs_set(const struct specs *sp, enum sacctmgr_key key);
 /* The value of "KEY=value", where KEY may be cut short; NULL = the word is not of that key. */
 const char *spec_value(const char *word, const char *key);
+/* Is each action of transactions that is asked for one that there is? False after an error was
+ * printed. */
+bool actions_check(struct sacctmgr *s, const struct specs *sp);
 /* Slurm's lines about a flag of a QOS that is none, where it prints them. */
 void say_unknown_flags(const char *asked);
 /* "suspend,gang" is suspend: who was stopped goes on when its nodes come free, and nothing here

@@ -282,7 +282,8 @@ static void transaction_row(void *ctx, const void *record)
     struct span rest = span_of(action ? action : ""), piece;
     while (span_next(&rest, ',', &piece))
         meant |= span_is_nocase(span_trim(piece), t->action);
-    if (meant && specs_match(actor, t->actor) &&
+    if (meant && specs_match(specs_where(g->sp, KEY_CLUSTERS, a), g->s->cluster) &&
+        specs_match(actor, t->actor) &&
         specs_match(ids, arena_printf(a, "%llu", (unsigned long long)t->id)) &&
         any_of(specs_where(g->sp, KEY_ACCOUNTS, a), t->accounts, a) &&
         any_of(specs_where(g->sp, KEY_USERS, a), t->users, a))
@@ -308,8 +309,8 @@ static void transactions_show(struct sacctmgr *s, const struct specs *sp)
     const char *unasked = specs_flag(sp, KEY_WITH_ASSOC)
                               ? "Time,Action,Actor,Where,Info,User,Account,Cluster"
                               : "Time,Action,Actor,Where,Info";
-    if (!when(s, sp, KEY_START, &q.from_us) || !when(s, sp, KEY_END, &q.to_us) ||
-        !sacctmgr_connect(s) ||
+    if (!actions_check(s, sp) || !when(s, sp, KEY_START, &q.from_us) ||
+        !when(s, sp, KEY_END, &q.to_us) || !sacctmgr_connect(s) ||
         !table_begin(&g.t, s, &transaction_table, format_or(s, sp, unasked), NULL))
         return;
     if (!sacctmgr_query(s, &q, &transaction_fields, transaction_row, &g))

@@ -343,6 +343,39 @@ bool specs_match(const char *list, const char *word)
     return false;
 }
 
+bool actions_check(struct sacctmgr *s, const struct specs *sp)
+{
+    static const char *const known[] = {
+        "Add Accounts",        "Add Account Coord",
+        "Add Associations",    "Add Clusters",
+        "Add Federations",     "Add QOS",
+        "Add Resources",       "Add TRES",
+        "Add Users",           "Add WCKeys",
+        "Modify Accounts",     "Modify Associations",
+        "Modify Clusters",     "Modify Federations",
+        "Modify Job",          "Modify QOS",
+        "Modify Resources",    "Modify Users",
+        "Remove Accounts",     "Remove Account Coords",
+        "Remove Associations", "Remove Clusters",
+        "Remove Federations",  "Remove QOS",
+        "Remove Resources",    "Remove Users",
+        "Remove WCKeys",       "Refund Job",
+    };
+    const char *asked = specs_where(sp, KEY_ACTION, s->a);
+    struct span rest = span_of(asked ? asked : ""), piece;
+    while (asked && span_next(&rest, ',', &piece)) {
+        bool is = false;
+        piece = span_trim(piece);
+        for (size_t i = 0; i < ARRAY_LEN(known) && !is; i++)
+            is = span_is_nocase(piece, known[i]);
+        if (!is) {
+            sacctmgr_fail(s, "You gave a bad action '%.*s'.", (int)piece.len, piece.data);
+            return false;
+        }
+    }
+    return true;
+}
+
 void say_unknown_flags(const char *asked)
 {
     printf(" Unknown QOS flag used in:\n  '%s'\n Valid QOS flags are\n  '", asked);
