@@ -178,6 +178,11 @@ EOF2
     # his jobs are the coordinator's, too, and nobody else's
     run ! as daemon scancel "$two"
     run -0 as games scancel "$two"
+    # who is in his accounts alone goes with all he has; who is elsewhere, too, does not
+    run -0 as games sacctmgr -i add user daemon account=mit
+    sacctmgr -i -Q add user bin account=mit,harvard
+    run -0 as games sacctmgr -i delete user daemon
+    run -1 as games sacctmgr -i delete user bin
     run -0 sacctmgr -nP show transactions format=actor,action,where user=nobody
     [[ "$output" == *"games|Modify Associations|nobody"* ]]
 }
