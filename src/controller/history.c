@@ -173,6 +173,14 @@ static void reservation_row(void *ctx, const void *record)
         answer_row(t->answer, r);
 }
 
+static void transaction_row(void *ctx, const void *record)
+{
+    const struct in_time *t = ctx;
+    const struct transaction *done = record;
+    if (done->at_us >= t->q->from_us && (!t->q->to_us || done->at_us < t->q->to_us))
+        answer_row(t->answer, done);
+}
+
 static bool past_read(struct store *s, struct history_read *r, struct err *ret_err)
 {
     const struct msg_query *q = &r->query;
@@ -182,7 +190,7 @@ static bool past_read(struct store *s, struct history_read *r, struct err *ret_e
     case QUERY_STEPS: return steps_read(s, r, a, ret_err);
     case QUERY_USED: return used_read(s, r, ret_err);
     case QUERY_TRANSACTIONS:
-        return store_load(s, TABLE_TRANSACTION, false, 0, answer_row_callback, a, ret_err);
+        return store_load(s, TABLE_TRANSACTION, false, 0, transaction_row, &t, ret_err);
     case QUERY_NODE_SPELLS:
         return store_load(s, TABLE_NODE_SPELL, false, 0, spell_row, &t, ret_err);
     case QUERY_PAST_RESERVATIONS:

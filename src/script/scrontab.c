@@ -213,6 +213,15 @@ static void line_read(struct scrontab_reader *r, const char *line)
         entry_read(r, text);
 }
 
+/* What a controller would not take in a text, for it would be shown on terminals. */
+static bool has_control(const char *line)
+{
+    for (; *line; line++)
+        if (((unsigned char)*line < ' ' && *line != '\t') || *line == 0x7f)
+            return true;
+    return false;
+}
+
 bool scrontab_parse(const char *text, const struct option_env *env, struct arena *a,
                     struct scrontab *ret)
 {
@@ -223,7 +232,11 @@ bool scrontab_parse(const char *text, const struct option_env *env, struct arena
         while (len && (is_blank(text[len - 1]) || text[len - 1] == '\r'))
             len--;
         r.line++;
-        line_read(&r, arena_strndup(a, text, len));
+        const char *line = arena_strndup(a, text, len);
+        if (has_control(line))
+            complain(&r, &ret->wrong, "there is a control character in it");
+        else
+            line_read(&r, line);
         text += used;
     }
     if (r.options) {

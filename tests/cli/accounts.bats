@@ -145,6 +145,24 @@ EOF
     diff again.cfg after.cfg
 }
 
+@test "a dump has GPUs by their type as Slurm writes them, without quotes, and is read back" {
+    sed -i 's/^NodeName=.*/& Gres=gpu:a100:4/; 1a GresTypes=gpu' "$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    cat >gpus.cfg <<'EOF'
+Cluster - 'wilson':Fairshare=1:QOS='normal'
+Parent - 'root'
+User - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1
+Account - 'ai':Description='gres/gpu: a100':Organization='o':Fairshare=1:GrpTRESMins=gres/gpu:a100=9000:GrpTRES=cpu=8,gres/gpu=4,gres/gpu:a100=2:GrpJobs=9:MaxTRESPerJob=gres/gpu:a100=1:MaxJobs=3
+Parent - 'ai'
+User - 'ann':DefaultAccount='ai':Fairshare=1:MaxTRESPerJob=gres/gpu:a100=1
+EOF
+    run -0 sacctmgr -i load gpus.cfg
+    run -0 sacctmgr -nP show assoc account=ai user= format=grptres,grptresmins,grpjobs,maxtres,maxjobs
+    [ "$output" = "cpu=8,gres/gpu=4,gres/gpu:a100=2|gres/gpu:a100=9000|9|gres/gpu:a100=1|3" ]
+    run -0 sacctmgr -Q dump wilson file=gpus.out
+    diff <(grep -v '^#' gpus.out) gpus.cfg
+}
+
 @test "what is of a user or an account itself is changed of those that are named, as in Slurm" {
     sacctmgr -i add account wheia wheib
     sacctmgr -i add user wone account=wheia
@@ -171,6 +189,16 @@ EOF
     sacctmgr -i add account nova
     run -0 sacctmgr -nP show transaction format=action,actor,where
     [[ "$output" == *"Add Accounts|$(id -un)|nova"* ]]
+    # from when, and until when
+    sleep 1.1
+    since=$(date +%Y-%m-%dT%H:%M:%S)
+    sacctmgr -i add account dune
+    run -0 sacctmgr -nP show txn start="$since" format=action,where
+    [ "$output" = "Add Accounts|dune"$'\n'"Add Associations|dune" ]
+    run -0 sacctmgr -nP show txn end="$since" format=where
+    [[ "$output" == *nova* && "$output" != *dune* ]]
+    run -0 sacctmgr -nP show txn start=2030-01-01
+    [ -z "$output" ]
 }
 
 @test "what in the tree does nothing for anybody" {
@@ -251,7 +279,7 @@ waits_for() {
     [ "$(reason_of "$id")" = QOSMaxWallDurationPerJobLimit ]
     sacctmgr -i modify qos test set flags=DenyOnLimit
     run -1 sbatch -t 5:00:00 --qos=test --wrap true
-    [[ "$output" == *"MaxWallDurationPerJob=240 of QOS test"* ]]
+    [[ "$output" == *"MaxWallDurationPerJob=04:00:00 of QOS test"* ]]
     scontrol update JobId="$id" TimeLimit=3:00:00
     wait_state "$id" COMPLETED
 }

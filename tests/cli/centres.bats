@@ -75,7 +75,7 @@ EOF2
     eventually waits_for "$many" AssocMaxGRESPerJob
     run -0 remuda may
     [[ "$output" == *"gpu_gce: up to 1-00:00:00; 2 nodes up; free GPUs: p100 1 of 2, v100 2 of 2"* ]]
-    [[ "$output" == *"account nova, QOS opp*: up to 08:00:00"* ]]
+    [[ "$output" == *"accounts wc_test*, cms, dune, fnal, mu2e, nova, QOS opp*: up to 08:00:00"* ]]
     [[ "$output" == *"MaxJobsPerUser: 0 left of 1, of QOS test"* ]]
     run -0 remuda why "$two"
     [[ "$output" == *"MaxJobsPerUser=1 of QOS test"* ]]
@@ -121,4 +121,68 @@ EOF2
     wait_state "$two" RUNNING
     run -0 remuda may --json
     [[ "$output" == *'"of": "QOS prio2"'* ]]
+}
+
+as() { # USER COMMAND…: as one who has no rights of his own
+    local user=$1
+    shift
+    (cd / && setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups --reset-env env PATH="$PATH" HOME=/ REMUDA_STATE="$REMUDA_STATE" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$@")
+}
+
+@test "Satori: a coordinator lets people of his account in, and no further; a limit of some hours ends with them" {
+    [ "$(id -u)" = 0 ] || skip "needs root to be several users"
+    as nobody remuda version >/dev/null 2>&1 || skip "the programs are not readable for other users here"
+    BATS_TEST_TMPDIR=$(mktemp -d /tmp/remuda-satori-XXXXXX)
+    chmod 755 "$BATS_TEST_TMPDIR"
+    site <<'EOF2'
+ClusterName=satori
+AccountingStorageEnforce=associations,limits,qos
+GresTypes=gpu
+NodeName=node[0001-0004] CPUs=8 RealMemory=4000 Gres=gpu:4 Virtual=YES
+PartitionName=sched_system_all Nodes=node[0001-0004] Default=YES MaxTime=12:00:00
+PartitionName=sched_2nodes Nodes=node[0001-0004] MaxNodes=2 MaxTime=1-0 AllowQos=prio2 QOS=prio2
+EOF2
+    sacctmgr -i -Q add qos prio2 MaxTRESPerJob=gres/gpu=8 "MaxJobsPerUser=1@mon-sun:0-24"
+    sacctmgr -i -Q add qos other
+    sacctmgr -i -Q add account mit QOS=normal,prio2
+    sacctmgr -i -Q add account harvard
+    sacctmgr -i -Q add user games,nobody account=mit QOS=normal
+    sacctmgr -i -Q add coordinator account=mit names=games
+    scontrol reconfigure
+    # he waits to be let in; the coordinator does it, and only he
+    run -1 as nobody sbatch -o /dev/null -p sched_2nodes --qos=prio2 --gres=gpu:4 -N2 --wrap true
+    [[ "$output" == *"Invalid qos specification"*"you may use: normal"* ]]
+    run -1 as nobody sacctmgr -i modify user nobody where account=mit set QOS+=prio2
+    run -0 as games sacctmgr -i modify user nobody where account=mit set QOS+=prio2
+    one=$(as nobody sbatch --parsable -o /dev/null -p sched_2nodes --qos=prio2 --gres=gpu:4 -N2 --time=20:00:00 --wrap 'sleep 300')
+    wait_state "$one" RUNNING
+    # no further: what the account has not, other accounts, QOS themselves, levels
+    run -1 as games sacctmgr -i modify user nobody where account=mit set QOS+=other
+    [[ "$output" == *"a coordinator gives only QOS that the account has"* ]]
+    run -1 as games sacctmgr -i add user nobody account=harvard
+    run -1 as games sacctmgr -i modify qos prio2 set MaxJobsPerUser=9
+    run -1 as games sacctmgr -i modify user nobody set AdminLevel=Operator
+    # the limit of these hours holds, says which they are, and ends with them
+    two=$(as nobody sbatch --parsable -o /dev/null -p sched_2nodes --qos=prio2 --gres=gpu:4 -N2 --time=20:00:00 --wrap 'sleep 300')
+    eventually waits_for "$two" QOSMaxJobsPerUserLimit
+    run -0 as nobody remuda why "$two"
+    [[ "$output" == *"MaxJobsPerUser=1 at mon-sun 00:00-24:00 of QOS prio2"* ]]
+    hour=$(date +%-H)
+    sacctmgr -i -Q modify qos prio2 set MaxJobsPerUser=-1
+    wait_state "$two" RUNNING
+    three=$(as nobody sbatch --parsable -H -o /dev/null -p sched_2nodes --qos=prio2 --gres=gpu:1 -N1 --wrap true)
+    sacctmgr -i -Q modify qos prio2 set "MaxJobsPerUser=1@mon-sun:$(((hour + 3) % 24))-$(((hour + 4) % 24))"
+    scontrol release "$three"
+    scancel "$one"
+    wait_state "$three" COMPLETED
+    # his jobs are the coordinator's, too, and nobody else's
+    run ! as daemon scancel "$two"
+    run -0 as games scancel "$two"
+    # who is in his accounts alone goes with all he has; who is elsewhere, too, does not
+    run -0 as games sacctmgr -i add user daemon account=mit
+    sacctmgr -i -Q add user bin account=mit,harvard
+    run -0 as games sacctmgr -i delete user daemon
+    run -1 as games sacctmgr -i delete user bin
+    run -0 sacctmgr -nP show transactions format=actor,action,where user=nobody
+    [[ "$output" == *"games|Modify Associations|nobody"* ]]
 }

@@ -67,6 +67,17 @@ has() { [[ "$output" == *"$1"* ]] || { echo "not said: $1"; echo "$output"; retu
     grep -q '^KillWait=30' "$REMUDA_STATE/remuda.conf"
 }
 
+@test "a line of topology.conf that makes no sense is told with its place, like any other" {
+    mkdir site
+    printf 'ClusterName=x\nNodeName=n[1-4] CPUs=4\nPartitionName=p Nodes=ALL\n' >site/slurm.conf
+    printf 'SwitchName=leaf[1-2] Nodes=n[1-4]\nSwitchName=top Switches=leaf[1-2]\n' >site/topology.conf
+    run -1 remuda import slurm --conf site
+    has "cluster x: 4 nodes, 1 partitions"
+    has "topology.conf:2: SwitchName: top names the switch leaf1, which no line describes"
+    run -0 remuda import slurm --conf site --leave-out
+    grep -q '^#SwitchName=top' "$REMUDA_STATE/topology.conf"
+}
+
 @test "strange directories" {
     run -1 remuda import slurm --conf /nonexistent
     has "/nonexistent/slurm.conf"

@@ -31,7 +31,7 @@ teardown() { scancel -u "$(id -un)" || true; }
     run -0 remuda may
     [[ "${lines[0]}" == "$(id -un): default account physics; coordinator of nova" ]]
     [[ "$output" == *"main*: up to 02:00:00; 1 node up; free GPUs: v100 2 of 2"* ]]
-    [[ "$output" == *"account physics*, QOS normal*: up to 02:00:00"* ]]
+    [[ "$output" == *"accounts physics*, nova, QOS normal*: up to 02:00:00"* ]]
     [[ "$output" == *"MaxJobsPerUser: 1 left of 1, of QOS test"* ]]
     [[ "$output" == *"GrpTRES gres/gpu: 2 left of 2, of account physics"* ]]
     [[ "$output" == *"GrpTRES mem: 1G left of 1G, of account physics"* ]]

@@ -67,6 +67,14 @@ EOF
     [ -z "$(scrontab -l)$(jobs_of_tables)" ]
 }
 
+@test "lines that end as on Windows; control characters are named by their line" {
+    printf '0 0 1 1 * true\r\n0 0 2 1 * true\r\n' | scrontab -
+    [ "$(scrontab -l)" = $'0 0 1 1 * true\n0 0 2 1 * true' ]
+    run -1 scrontab - < <(printf '0 0 1 1 * true\n0 0 2 1 * a\033[2Jb\n')
+    [[ "$output" == *"scrontab: error: line 2: there is a control character in it"*"the table was not changed"* ]]
+    scrontab -r
+}
+
 @test "what is wrong is named by its line, and nothing changes" {
     scrontab - <<< "@daily true"
     before=$(jobs_of_tables)

@@ -1,7 +1,7 @@
 /* Each limit on what runs, on each that may carry it, for each kind of job, whatever is done
  * meanwhile: never more than allowed run, who waits is told Slurm's word, something runs whenever
  * it may, and in the end all have run. */
-#include "core_tree.h"
+#include "core_carriers.h"
 
 #include "core/record/state.h"
 
@@ -15,7 +15,7 @@
     "ClusterName=test\nMinJobAge=300\nKillWait=30\nGresTypes=gpu\nLicenses=matlab:50\n"            \
     "NodeName=n[1-4] CPUs=8 RealMemory=8000 Gres=gpu:v100:8\n"                                     \
     "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"                       \
-    "AccountingStorageEnforce=limits,qos\n"
+    "AccountingStorageEnforce=limits,qos\nPreemptType=preempt/qos\nPreemptMode=REQUEUE\n"
 
 /* `unit`: what one job of one CPU, one GPU, 100 MiB, one licence and ten minutes takes of it. */
 static const struct {
@@ -45,10 +45,6 @@ static const struct {
     {"MaxTRESRunMinsPerAccount", "cpu", 10, false, true},
 };
 
-enum carrier { ON_USER, ON_ACCOUNT, ON_PARENT, ON_JOB_QOS, ON_PART_QOS, ON_QOS_OVER, CARRIERS };
-static const char *const carrier[CARRIERS] = {"physics/alice", "physics",  "root",
-                                              "qos test",      "qos test", "qos test"};
-
 enum shape { PLAIN, ARRAY, HET, SHAPES };
 
 enum deed {
@@ -60,15 +56,19 @@ enum deed {
     RESTARTED,
     RAISED,
     LIFTED,
-    SHRUNK, /* the first, which has two nodes, gives one back */
-    LOST,   /* the first's node */
+    SHRUNK,  /* the first, which has two nodes, gives one back */
+    LOST,    /* the first's node */
+    LOWERED, /* to nothing, and back */
+    STOPPED, /* the first is suspended, and goes on */
+    BEATEN,  /* the first gives way to another's QOS, and is requeued */
+    MOVED,   /* what waits is given another account or QOS */
     DEEDS
 };
 
 static const char *const shape_name[SHAPES] = {"plain", "array", "het"};
-static const char *const deed_name[DEEDS] = {"nothing", "held",      "requeued", "cancelled",
-                                             "updated", "restarted", "raised",   "lifted",
-                                             "shrunk",  "lost"};
+static const char *const deed_name[DEEDS] = {
+    "nothing", "held",   "requeued", "cancelled", "updated", "restarted", "raised",
+    "lifted",  "shrunk", "lost",     "lowered",   "stopped", "beaten",    "moved"};
 
 struct product {
     size_t kind;
@@ -77,11 +77,6 @@ struct product {
     enum deed deed;
     size_t most; /* jobs, components each, that may run at once */
 };
-
-static bool is_of_qos(enum carrier c)
-{
-    return c == ON_JOB_QOS || c == ON_PART_QOS || c == ON_QOS_OVER;
-}
 
 #define EXPECT(p, what, ...)                                                                       \
     do {                                                                                           \
@@ -173,32 +168,6 @@ static enum refusal limited(const struct product *p, int64_t jobs)
                                   tres ? "=" : "", (long long)value));
 }
 
-static void qos_of_partition(const char *qos)
-{
-    struct partition part = {.qos = qos};
-    struct msg_update_partition m = {.name = "main", .fields = "qos", .values = {&part, 1}};
-    am_root();
-    say(1, MSG_UPDATE_PARTITION, &m);
-    assert_int_equal(refusal(), REFUSE_NONE);
-}
-
-static void carrier_make(const struct product *p)
-{
-    if (p->carrier == ON_PART_QOS)
-        qos_of_partition("test");
-    if (p->carrier == ON_QOS_OVER) {
-        qos_of_partition("normal");
-        assert_int_equal(limit_set("qos normal", "GrpJobs=50"), REFUSE_NONE);
-        assert_int_equal(limit_set("qos normal", "GrpTRES=cpu=50"), REFUSE_NONE);
-        struct account_change *ch = change(VERB_MODIFY, NOUN_QOS);
-        ch->fields = "flags";
-        ch->qos =
-            (struct record_list){KEEP(struct qos, .name = "test", .flags = QOS_OVER_PART_QOS), 1};
-        assert_int_equal(changed(false), REFUSE_NONE);
-    }
-    am_alice();
-}
-
 static struct job_spec spec_of(const struct product *p)
 {
     bool of_test = p->carrier == ON_JOB_QOS || p->carrier == ON_QOS_OVER;
@@ -268,12 +237,84 @@ static void gives_a_node_back(uint64_t id)
     assert_int_equal(refusal(), REFUSE_NONE);
 }
 
-/* Whether it makes sense: components keep their nodes, and jobs and licences are not of nodes. */
+/* Whether it makes sense: components keep their nodes, and jobs and licences are not of nodes; who
+ * beats another is not held by the same limit; and a partition's QOS is the job's everywhere. */
 static bool makes_sense(const struct product *p)
 {
     const char *tres = kinds[p->kind].tres;
     bool may = is_of_qos(p->carrier) ? kinds[p->kind].on_qos : kinds[p->kind].on_assoc;
+    if (p->deed == BEATEN)
+        return may && p->carrier != ON_PARENT && p->carrier != ON_PART_QOS;
+    if (p->deed == MOVED)
+        return may && p->carrier != ON_PARENT && p->carrier != ON_PART_QOS && p->shape != HET;
     return may && (p->deed != SHRUNK || (p->shape != HET && tres && !text_is(tres, LICENCE)));
+}
+
+/* Nothing may run now, and what runs goes on. */
+static void lowered_and_back(const struct product *p, uint64_t first)
+{
+    assert_int_equal(limited(p, 0), REFUSE_NONE);
+    EXPECT(p, state(first) == JOB_RUNNING, "what runs is stopped");
+    am_alice();
+    one_ends();
+    EXPECT(p, !jobs_in(JOB_RUNNING), "something starts below a limit of nothing");
+    core_check(w.c);
+    assert_int_equal(limited(p, (int64_t)p->most), REFUSE_NONE);
+}
+
+/* Who is suspended has what he has: nobody else starts, and he goes on. */
+static void stopped_and_on(const struct product *p, uint64_t first)
+{
+    am_root();
+    assert_int_equal(control(ids_of(first), ACTION_SUSPEND), REFUSE_NONE);
+    pass(SEC);
+    size_t held = jobs_in(JOB_SUSPENDED), running = jobs_in(JOB_RUNNING);
+    EXPECT(p, held + running <= p->most, "%zu are suspended, %zu run, %zu may", held, running,
+           p->most);
+    assert_int_equal(control(ids_of(first), ACTION_RESUME), REFUSE_NONE);
+    pass(SEC);
+    EXPECT(p, state(first) == JOB_RUNNING, "it does not go on");
+}
+
+/* carol's job of all nodes, of a QOS that may stop those of all others. */
+static void beaten_by_another(const struct product *p, uint64_t first)
+{
+    add_account("urgent");
+    add_user("carol", "urgent");
+    change(VERB_ADD, NOUN_QOS)->qos = (struct record_list){
+        KEEP(struct qos, .name = "high", .preempt = "normal,test", .priority = 1000), 1};
+    struct account_change *ch = change(VERB_MODIFY, NOUN_ASSOC);
+    ch->fields = "qos";
+    ch->list = LIST_MORE;
+    ch->assoc = (struct record_list){KEEP(struct assoc, .account = "root", .qos = "high"), 1};
+    assert_int_equal(changed(false), REFUSE_NONE);
+    am(901, "carol", false);
+    struct job_spec all = job_of(4, "urgent", "high");
+    all.req.min_nodes = all.req.max_nodes = 4;
+    all.req.exclusive = EXCLUSIVE_NODE;
+    uint64_t of_carol = submit(all);
+    am_alice();
+    script_ends(first, 15);
+    pass(SEC);
+    EXPECT(p, state(of_carol) == JOB_RUNNING, "it does not beat what runs: it waits for %s",
+           reason(of_carol));
+    EXPECT(p, state(first) == JOB_PENDING, "who gave way does not wait");
+    script_ends(of_carol, 0);
+    pass(3 * MIN);
+}
+
+/* Elsewhere what waits is held by nothing, and starts; it counts there from then on. */
+static void moved_elsewhere(const struct product *p, uint64_t second)
+{
+    struct job_spec to = {.req = {.account = "chem", .qos = "normal"}};
+    struct msg_update_job m = {.ids = ids_of(second),
+                               .fields = is_of_qos(p->carrier) ? "qos" : "account",
+                               .values = {&to, 1}};
+    am_root();
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    pass(SEC);
+    EXPECT(p, !jobs_in(JOB_PENDING), "what is held by nothing waits: for %s", reason(second));
 }
 
 static void done(struct product *p, uint64_t first, uint64_t second)
@@ -313,6 +354,13 @@ static void done(struct product *p, uint64_t first, uint64_t second)
         gives_a_node_back(first);
         EXPECT(p, jobs_in(JOB_RUNNING) == 2, "what it gave back is not had by another");
         break;
+    case LOWERED: lowered_and_back(p, first); break;
+    case STOPPED: stopped_and_on(p, first); break;
+    case BEATEN: beaten_by_another(p, first); break;
+    case MOVED:
+        moved_elsewhere(p, second);
+        p->most = 99;
+        break;
     case LOST:
         gone(job(first)->batch_host[1] - '0');
         pass(6 * MIN);
@@ -329,7 +377,7 @@ static void product_run(struct product p)
     for (int n = 1; n <= 4; n++)
         hello_of(n, NULL, 0);
     the_tree();
-    carrier_make(&p);
+    carrier_make(p.carrier);
     p.most = p.shape == HET || p.deed == SHRUNK ? 2 : 1;
     assert_int_equal(limited(&p, (int64_t)p.most), REFUSE_NONE);
     am_alice();

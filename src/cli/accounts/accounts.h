@@ -122,7 +122,7 @@ bool book_coordinates(const struct book *b, const char *user, const char *accoun
 
 /* What sacctmgr is asked about. X(NOUN, word, letters that must be given) */
 #define ENTITIES(X)                                                                                \
-    X(ACCOUNT, "account", 3)                                                                       \
+    X(ACCOUNT, "account", 2)                                                                       \
     X(ASSOC, "association", 2)                                                                     \
     X(CLUSTER, "cluster", 2)                                                                       \
     X(CONFIGURATION, "configuration", 2)                                                           \
@@ -134,10 +134,10 @@ bool book_coordinates(const struct book *b, const char *user, const char *accoun
     X(PROBLEM, "problem", 1)                                                                       \
     X(QOS, "qos", 1)                                                                               \
     X(RESOURCE, "resource", 4)                                                                     \
-    X(RESERVATION, "reservation", 3)                                                               \
+    X(RESERVATION, "reservation", 4)                                                               \
     X(RUNAWAY, "runawayjobs", 2)                                                                   \
     X(STATS, "stats", 1)                                                                           \
-    X(TRANSACTION, "transaction", 3)                                                               \
+    X(TRANSACTION, "transaction", 1)                                                               \
     X(TRES, "tres", 3)                                                                             \
     X(USER, "user", 1)                                                                             \
     X(WCKEY, "wckey", 1)
@@ -261,6 +261,9 @@ const struct spec *specs_idle(const struct specs *sp);
 const struct spec *specs_set(const struct specs *sp, enum sacctmgr_key key);
 /* The value of "KEY=value", where KEY may be cut short; NULL = the word is not of that key. */
 const char *spec_value(const char *word, const char *key);
+/* Is each action of transactions that is asked for one that there is? False after an error was
+ * printed. */
+bool actions_check(struct sacctmgr *s, const struct specs *sp);
 /* Slurm's lines about a flag of a QOS that is none, where it prints them. */
 void say_unknown_flags(const char *asked);
 /* "suspend,gang" is suspend: who was stopped goes on when its nodes come free, and nothing here

@@ -323,8 +323,10 @@ static void coordinator_add(struct adding *g, const char *names)
     struct str users = STR_INIT, to = STR_INIT;
     bool wrong = false;
     if (text_empty(accounts) || text_empty(names)) {
-        sacctmgr_refuse(g->s, text_empty(names) ? " You need to specify a user list here."
-                                                : " You need to specify an account list here.");
+        sacctmgr_refuse(g->s, !g->sp->where.n     ? " You need to specify conditions to to add the "
+                                                    "coordinator."
+                              : text_empty(names) ? " You need to specify a user list here."
+                                                  : " You need to specify an account list here.");
         g->wrong = true;
         return;
     }

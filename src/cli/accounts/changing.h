@@ -26,6 +26,10 @@ bool changing_is_here(struct changing *g);
 /* Slurm refuses who may change none of the kind before it looks for what is meant. Coordinators may
  * look for accounts and users, but remove no account; everybody for oneself. */
 bool changing_is_guarded(const struct changing *g, bool removes);
+/* As assoc_is_meant, of an account: by name, description and organization. NULL: it is not. */
+bool account_is_meant(const struct changing *g, const struct account *a);
+/* As assoc_is_meant, of a user: by name, default account and level. */
+bool user_is_meant(const struct changing *g, const struct account_user *u);
 /* As assoc_is_meant, of a QOS. */
 bool qos_is_meant(const struct changing *g, const struct qos *q);
 

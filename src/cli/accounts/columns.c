@@ -347,47 +347,48 @@ ONE_RESOURCE(X)
 struct column_row {
     const char *names, *header; /* names: comma-separated */
     int width;
+    char cut; /* CUT_ */
     unsigned entities;
     void (*print)(const struct cell_env *env, const void *record, struct str *out);
 };
 
 // clang-format off
 static const struct column_row rows[] = {
-    {"Account", "Account", 10, TREE, cell_account},
-    {"AdminLevel", "Admin", 9, ON(USER), cell_admin},
-    {"Cluster", "Cluster", 10, TREE, cell_cluster},
-    {"Comment", "Comment", 20, TREE, cell_comment},
-    {"Coordinators", "Coord Accounts", 20, ON(ACCOUNT) | ON(USER), cell_coordinators},
-    {"DefaultAccount", "Def Acct", 10, ON(USER), cell_default_account},
-    {"DefaultQOS", "Def QOS", 9, TREE, cell_default_qos},
-    {"DefaultWCKey", "Def WCKey", 10, ON(USER), cell_default_wckey},
-    {"Description", "Descr", 20, ON(ACCOUNT) | ON(QOS), cell_descr},
-    {"FairShare,Share", "Share", 9, TREE, cell_share},
-    {"Flags", "Flags", 20, ON(QOS) | ON(ACCOUNT), cell_flags},
-    {"GpuIdle", "GpuIdle", 30, ON(QOS), cell_gpu_idle},
-    {"GraceTime", "GraceTime", 10, ON(QOS), cell_grace},
-    {"ID", "ID", 6, TREE | ON(QOS), cell_assoc_id},
-    {"LimitFactor", "LimitFactor", 11, ON(QOS), cell_limit_factor},
-    {"Lineage", "Lineage", -20, TREE, cell_lineage},
-    {"LFT", "LFT", 6, TREE, cell_nothing},
-    {"RGT", "RGT", 6, TREE, cell_nothing},
-    {"Name", "Name", 10, ON(QOS), cell_qos_name},
-    {"Name", "Account", 10, ON(ACCOUNT), cell_account},
-    {"Name", "User", 10, ON(USER), cell_user},
-    {"Organization", "Org", 20, ON(ACCOUNT), cell_org},
-    {"ParentID", "ParentID", 8, TREE, cell_parent_id},
-    {"ParentName", "ParentName", 10, TREE, cell_parent_name},
-    {"Partition", "Partition", 10, TREE, cell_partition},
-    {"Preempt", "Preempt", 10, ON(QOS), cell_preempt},
-    {"PreemptExemptTime", "PreemptExemptTime", 19, ON(QOS), cell_exempt},
-    {"PreemptMode", "PreemptMode", 11, ON(QOS), cell_preempt_mode},
-    {"Priority", "Priority", 10, TREE | ON(QOS), cell_priority},
-    {"QOSLevel,QOS", "QOS", 20, TREE, cell_qos},
-    {"QOSRAWLevel,QOSRAW", "QOS_RAW", 10, TREE, cell_qos_raw},
-    {"UsageFactor", "UsageFactor", 11, ON(QOS), cell_usage_factor},
-    {"UsageThreshold", "UsageThres", 10, ON(QOS), cell_usage_threshold},
-    {"User", "User", 10, TREE, cell_user},
-    {"WCKeys", "WCKeys", 20, ON(USER), cell_wckeys},
+    {"Account", "Account", 10, 0, TREE, cell_account},
+    {"AdminLevel", "Admin", 9, 0, ON(USER), cell_admin},
+    {"Cluster", "Cluster", 10, 0, TREE, cell_cluster},
+    {"Comment", "Comment", 20, 0, TREE, cell_comment},
+    {"Coordinators", "Coord Accounts", 20, 0, ON(ACCOUNT) | ON(USER), cell_coordinators},
+    {"DefaultAccount", "Def Acct", 10, 0, ON(USER), cell_default_account},
+    {"DefaultQOS", "Def QOS", 9, 0, TREE, cell_default_qos},
+    {"DefaultWCKey", "Def WCKey", 10, 0, ON(USER), cell_default_wckey},
+    {"Description", "Descr", 20, 0, ON(ACCOUNT) | ON(QOS), cell_descr},
+    {"FairShare,Share", "Share", 9, CUT_NEVER, TREE, cell_share},
+    {"Flags", "Flags", 20, 0, ON(QOS) | ON(ACCOUNT), cell_flags},
+    {"GpuIdle", "GpuIdle", 30, 0, ON(QOS), cell_gpu_idle},
+    {"GraceTime", "GraceTime", 10, CUT_NEVER, ON(QOS), cell_grace},
+    {"ID", "ID", 6, CUT_NEVER, TREE | ON(QOS), cell_assoc_id},
+    {"LimitFactor", "LimitFactor", 11, CUT_EXPONENT, ON(QOS), cell_limit_factor},
+    {"Lineage", "Lineage", -20, 0, TREE, cell_lineage},
+    {"LFT", "LFT", 6, 0, TREE, cell_nothing},
+    {"RGT", "RGT", 6, 0, TREE, cell_nothing},
+    {"Name", "Name", 10, 0, ON(QOS), cell_qos_name},
+    {"Name", "Account", 10, 0, ON(ACCOUNT), cell_account},
+    {"Name", "User", 10, 0, ON(USER), cell_user},
+    {"Organization", "Org", 20, 0, ON(ACCOUNT), cell_org},
+    {"ParentID", "ParentID", 8, CUT_NEVER, TREE, cell_parent_id},
+    {"ParentName", "ParentName", 10, 0, TREE, cell_parent_name},
+    {"Partition", "Partition", 10, 0, TREE, cell_partition},
+    {"Preempt", "Preempt", 10, 0, ON(QOS), cell_preempt},
+    {"PreemptExemptTime", "PreemptExemptTime", 19, CUT_NEVER, ON(QOS), cell_exempt},
+    {"PreemptMode", "PreemptMode", 11, 0, ON(QOS), cell_preempt_mode},
+    {"Priority", "Priority", 10, CUT_NEVER, TREE | ON(QOS), cell_priority},
+    {"QOSLevel,QOS", "QOS", 20, 0, TREE, cell_qos},
+    {"QOSRAWLevel,QOSRAW", "QOS_RAW", 10, 0, TREE, cell_qos_raw},
+    {"UsageFactor", "UsageFactor", 11, CUT_EXPONENT, ON(QOS), cell_usage_factor},
+    {"UsageThreshold", "UsageThres", 10, CUT_EXPONENT, ON(QOS), cell_usage_threshold},
+    {"User", "User", 10, 0, TREE, cell_user},
+    {"WCKeys", "WCKeys", 20, 0, ON(USER), cell_wckeys},
 };
 // clang-format on
 
@@ -402,7 +403,8 @@ static void column_add(struct column_table *t, struct arena *a, const struct col
             v[t->n++] = (struct column){.name = arena_strndup(a, name.data, name.len),
                                         .header = row->header,
                                         .width = row->width,
-                                        .print = row->print};
+                                        .print = row->print,
+                                        .letter = row->cut};
 }
 
 static void limit_columns(struct column_table *t, struct arena *a, bool of_qos)
@@ -414,13 +416,18 @@ static void limit_columns(struct column_table *t, struct arena *a, bool of_qos)
     };
     for (int i = 0; i < RESOURCE_LIMIT_COUNT; i++) {
         const struct resource_limit_row *l = &resource_limit_table[i];
+        bool number = l->unit == UNIT_COUNT || l->unit == UNIT_MINUTES;
         struct column_row row = {arena_printf(a, "%s,%s,%s", l->heading, l->word, l->others),
-                                 l->heading, l->width, 0, print[i]};
+                                 l->heading,
+                                 l->width,
+                                 number ? CUT_NEVER : 0,
+                                 0,
+                                 print[i]};
         if (l->owners & (of_qos ? ON_QOS : ON_ASSOC))
             column_add(t, a, &row);
     }
     static const struct column_row ones[] = {
-#define X(name, column, width, limit, tres) {column, column, width, 0, cell_##name},
+#define X(name, column, width, limit, tres) {column, column, width, CUT_NEVER, 0, cell_##name},
         ONE_RESOURCE(X)
 #undef X
     };

@@ -29,18 +29,31 @@ static void line_fail(struct load_loading *g, const char *what, const char *word
     g->wrong = true;
 }
 
+/* Is what stands before a ':' the name of a kind of resource, and what follows its type, as in
+ * GrpTRES=cpu=8,gres/gpu:a100=2, which dumps have without quotes? */
+static bool type_follows(const char *before)
+{
+    const char *last = before;
+    for (const char *p = before; *p; p++)
+        if (*p == '=' || *p == ',')
+            last = p + 1;
+    return last > before && text_starts_nocase(last, "gres/");
+}
+
 /* The next piece of a line up to ':' outside of quotes; "key='value'" without the quotes. */
 static bool piece_next(struct load_loading *g, const char **at, const char **ret)
 {
     struct str one = STR_INIT;
     char quote = '\0';
+    size_t plain = 0; /* what stands from there on is in no quotes */
     const char *p = *at;
     if (!*p)
         return false;
-    for (; *p && (quote || *p != ':'); p++) {
-        if (quote ? *p == quote : (*p == '\'' || *p == '"'))
+    for (; *p && (quote || *p != ':' || type_follows(str_text(&one) + plain)); p++) {
+        if (quote ? *p == quote : (*p == '\'' || *p == '"')) {
             quote = (char)(quote ? '\0' : *p);
-        else
+            plain = one.len;
+        } else
             str_addc(&one, *p);
     }
     *at = *p ? p + 1 : p;

@@ -211,21 +211,50 @@ static void limit_print(struct str *out, const struct may_limit *l)
     str_add(out, l->holds ? "\n" : " (not insisted on)\n");
 }
 
-static void choice_print(const struct may_line *k, struct str *out, const struct may_choice *c)
+/* What is behind "QOS name: ". */
+static const char *choice_text(const struct may_choice *c, struct arena *a)
 {
-    if (!c->usable && !k->all)
-        return;
-    str_addf(out, "    account %s%s, QOS %s%s: ", c->account, c->account_default ? "*" : "", c->qos,
-             c->qos_default ? "*" : "");
+    struct str out = STR_INIT;
     if (!c->usable) {
-        str_addf(out, "no: %s\n", c->because ? c->because : "");
-        return;
+        str_addf(&out, "no: %s\n", c->because ? c->because : "");
+    } else {
+        str_add(&out, "up to ");
+        time_say(&out, c->time_limit_us);
+        str_addc(&out, '\n');
+        for (size_t i = 0; i < c->limits.n; i++)
+            limit_print(&out, (const struct may_limit *)c->limits.v + i);
     }
-    str_add(out, "up to ");
-    time_say(out, c->time_limit_us);
-    str_addc(out, '\n');
-    for (size_t i = 0; i < c->limits.n; i++)
-        limit_print(out, (const struct may_limit *)c->limits.v + i);
+    const char *text = arena_strdup(a, str_text(&out));
+    str_done(&out);
+    return text;
+}
+
+/* Accounts of which the same is to be said of a QOS stand in one line. */
+static void choices_print(const struct may_line *k, struct str *out, const struct may_choice *c,
+                          size_t n)
+{
+    struct arena *a = arena_new();
+    const char **text = arena_alloc(a, (n + 1) * sizeof *text); /* NULL: not, or not again */
+    for (size_t i = 0; i < n; i++)
+        text[i] = c[i].usable || k->all ? choice_text(&c[i], a) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        struct str accounts = STR_INIT;
+        size_t same = 0;
+        for (size_t j = i; text[i] && j < n; j++) {
+            if (!text[j] || !text_is(text[j], text[i]) || !text_is(c[j].qos, c[i].qos) ||
+                c[j].qos_default != c[i].qos_default)
+                continue;
+            str_addf(&accounts, "%s%s%s", same++ ? ", " : "", c[j].account,
+                     c[j].account_default ? "*" : "");
+            if (j != i)
+                text[j] = NULL;
+        }
+        if (same)
+            str_addf(out, "    account%s %s, QOS %s%s: %s", same > 1 ? "s" : "",
+                     str_text(&accounts), c[i].qos, c[i].qos_default ? "*" : "", text[i]);
+        str_done(&accounts);
+    }
+    arena_free(a);
 }
 
 static void partition_print(const struct may_line *k, struct str *out,
@@ -249,8 +278,7 @@ static void partition_print(const struct may_line *k, struct str *out,
         }
         str_addc(out, '\n');
     }
-    for (size_t i = 0; i < p->choices.n; i++)
-        choice_print(k, out, (const struct may_choice *)p->choices.v + i);
+    choices_print(k, out, p->choices.v, p->choices.n);
 }
 
 static void head_print(struct may_line *k, const struct msg_allowed *m)

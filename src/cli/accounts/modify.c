@@ -154,7 +154,7 @@ static bool chosen_itself(struct changing *g, bool by_itself, const enum sacctmg
     return true;
 }
 
-static bool user_is_chosen(const struct changing *g, const struct account_user *u)
+bool user_is_meant(const struct changing *g, const struct account_user *u)
 {
     const char *account = specs_where(g->sp, KEY_DEFAULT_ACCOUNT, g->s->a),
                *level = specs_where(g->sp, KEY_ADMIN_LEVEL, g->s->a);
@@ -175,7 +175,7 @@ static void users_modify(struct changing *g)
                              of_assocs, ARRAY_LEN(of_assocs));
     for (size_t i = 0; any && i < g->b.user.n; i++) {
         u.name = g->b.user.v[i]->name;
-        if (!user_is_chosen(g, g->b.user.v[i]))
+        if (!user_is_meant(g, g->b.user.v[i]))
             continue;
         bool lacks = (u.default_account && !book_assoc(&g->b, u.default_account, u.name, NULL)) ||
                      (u.default_wckey && !book_wckey(&g->b, u.name, u.default_wckey));
@@ -217,6 +217,15 @@ static void user_rename(struct changing *g)
     g->c.change.v[g->c.change.n - 1].new_name = to->value;
 }
 
+bool account_is_meant(const struct changing *g, const struct account *a)
+{
+    const char *description = specs_where(g->sp, KEY_DESCRIPTION, g->s->a),
+               *organization = specs_where(g->sp, KEY_ORGANIZATION, g->s->a);
+    return a && !a->deleted && specs_match(g->names, a->name) &&
+           (!description || specs_match(description, a->description)) &&
+           (!organization || specs_match(organization, a->organization));
+}
+
 static void accounts_values(struct changing *g)
 {
     static const enum sacctmgr_key of_assocs[] = {KEY_PARENT, KEY_USERS, KEY_PARTITIONS};
@@ -235,10 +244,12 @@ static void accounts_values(struct changing *g)
         sacctmgr_fail(g->s, "%s", e.text);
         g->wrong = true;
     }
-    bool any = *fields && chosen_itself(g, g->names != NULL, of_assocs, ARRAY_LEN(of_assocs));
+    bool by_itself =
+        g->names || where_given(g, KEY_DESCRIPTION) || where_given(g, KEY_ORGANIZATION);
+    bool any = *fields && chosen_itself(g, by_itself, of_assocs, ARRAY_LEN(of_assocs));
     for (size_t i = 0; any && i < g->b.account.n; i++) {
         a.name = g->b.account.v[i]->name;
-        if (g->b.account.v[i]->deleted || !specs_match(g->names, a.name))
+        if (!account_is_meant(g, g->b.account.v[i]))
             continue;
         change_account(&g->c, VERB_MODIFY, fields, &a);
         if (flags)
@@ -332,16 +343,20 @@ static void assocs_modify(struct changing *g, const char *title)
     struct str said = STR_INIT;
     const struct sacctmgr_given *st = &g->st;
     bool any = st->fields || st->limits.n || st->no_usage || st->more[0] || st->more[1];
-    bool by_user = g->sp->entity == ENTITY_USER &&
-                   (where_given(g, KEY_DEFAULT_ACCOUNT) || where_given(g, KEY_ADMIN_LEVEL));
-    if (any && by_user) {
+    bool of_user = g->sp->entity == ENTITY_USER;
+    bool by_itself = of_user
+                         ? where_given(g, KEY_DEFAULT_ACCOUNT) || where_given(g, KEY_ADMIN_LEVEL)
+                         : where_given(g, KEY_DESCRIPTION) || where_given(g, KEY_ORGANIZATION);
+    if (any && by_itself) {
         sacctmgr_refuse(g->s, " There was a problem with your 'where' options.");
         sacctmgr_fail(g->s,
-                      "DefaultAccount and AdminLevel choose users, and what is set belongs to "
-                      "their associations: name them (names=…, account=…)");
+                      "%s, and what is set belongs to their associations: name them (names=…, "
+                      "account=…)",
+                      of_user ? "DefaultAccount and AdminLevel choose users"
+                              : "Description and Organization choose accounts");
         g->wrong = true;
     }
-    for (size_t i = 0; any && !by_user && i < g->b.assoc.n; i++) {
+    for (size_t i = 0; any && !by_itself && i < g->b.assoc.n; i++) {
         const struct assoc_view *v = g->b.assoc.v[i];
         if (!assoc_is_meant(g->sp, v, g->s->a) || stays_there(st, v))
             continue;
@@ -379,15 +394,23 @@ static void qos_modify(struct changing *g)
     str_done(&said);
 }
 
-/* What a cluster is given is given to the root of its tree. */
+/* What a cluster is given is given to the root of its tree, with which the book begins. */
 static void cluster_modify(struct changing *g)
 {
     const struct assoc root = {.account = "root"};
+    struct str said = STR_INIT;
     if (g->names && !specs_match(g->names, g->s->cluster))
         return;
     settings_to_assoc(&g->c, &g->st, VERB_MODIFY, &root);
-    str_addf(&g->c.said, " Setting\n%s Modified cluster defaults for associations...\n  %s\n",
-             str_text(&g->st.said), g->s->cluster);
+    for (size_t i = 0; i < g->b.assoc.n && i < 1; i++) {
+        assoc_line(g->s, g->b.assoc.v[i], true, &said);
+        heirs_say(g, i, g->b.assoc.v[i], &said);
+    }
+    str_addf(&g->c.said,
+             " Setting\n  Default Limits:\n%s Modified cluster defaults for "
+             "associations...\n%s",
+             str_text(&g->st.said), str_text(&said));
+    str_done(&said);
 }
 
 static void parent_check(struct changing *g)

@@ -126,21 +126,23 @@ ROOT_CELLS(X)
 static const struct column tres_column[] = {
     {"Type", 0, NULL, 8, NULL, cell_tres_type},
     {"Name", 0, NULL, 15, NULL, cell_tres_name},
-    {"ID", 0, NULL, 6, NULL, cell_tres_id},
+    {"ID", CUT_NEVER, NULL, 6, NULL, cell_tres_id},
 };
 static const struct column wckey_column[] = {
-    {"WCKey", 0, NULL, 10, NULL, cell_wckey_name}, {"Name", 0, "WCKey", 10, NULL, cell_wckey_name},
-    {"Cluster", 0, NULL, 10, NULL, cell_cluster},  {"User", 0, NULL, 10, NULL, cell_wckey_user},
-    {"ID", 0, NULL, 6, NULL, cell_wckey_id},
+    {"WCKey", 0, NULL, 10, NULL, cell_wckey_name},
+    {"Name", 0, "WCKey", 10, NULL, cell_wckey_name},
+    {"Cluster", 0, NULL, 10, NULL, cell_cluster},
+    {"User", 0, NULL, 10, NULL, cell_wckey_user},
+    {"ID", CUT_NEVER, NULL, 6, NULL, cell_wckey_id},
 };
 static const struct column transaction_column[] = {
-    {"Time", 0, NULL, 19, NULL, cell_at},
-    {"TimeStamp", 0, "Time", 19, NULL, cell_at},
+    {"Time", CUT_PLAIN, NULL, 19, NULL, cell_at},
+    {"TimeStamp", CUT_PLAIN, "Time", 19, NULL, cell_at},
     {"Action", 0, NULL, 20, NULL, cell_action},
     {"Actor", 0, NULL, 10, NULL, cell_actor},
     {"Where", 0, NULL, 20, NULL, cell_target},
     {"Info", 0, NULL, 20, NULL, cell_info},
-    {"ID", 0, NULL, 6, NULL, cell_txn_id},
+    {"ID", CUT_NEVER, NULL, 6, NULL, cell_txn_id},
     {"Cluster", 0, NULL, 20, NULL, cell_cluster},
     {"Account", 0, NULL, 20, NULL, cell_txn_accounts},
     {"User", 0, NULL, 20, NULL, cell_txn_users},
@@ -159,7 +161,7 @@ static const struct column cluster_column[] = {
     {"NodeCount", 0, NULL, 9, NULL, cell_node_count},
     {"Flags", 0, NULL, 20, NULL, cell_nothing},
     {"Classification", 0, "Class", 9, NULL, cell_nothing},
-    {"ID", 0, NULL, 2, NULL, cell_nothing},
+    {"ID", CUT_NEVER, NULL, 2, NULL, cell_nothing},
     {"Federation", 0, NULL, 10, NULL, cell_nothing},
     {"Features", 0, NULL, 20, NULL, cell_nothing},
     {"FedState", 0, NULL, 12, NULL, cell_nothing},
@@ -280,7 +282,8 @@ static void transaction_row(void *ctx, const void *record)
     struct span rest = span_of(action ? action : ""), piece;
     while (span_next(&rest, ',', &piece))
         meant |= span_is_nocase(span_trim(piece), t->action);
-    if (meant && specs_match(actor, t->actor) &&
+    if (meant && specs_match(specs_where(g->sp, KEY_CLUSTERS, a), g->s->cluster) &&
+        specs_match(actor, t->actor) &&
         specs_match(ids, arena_printf(a, "%llu", (unsigned long long)t->id)) &&
         any_of(specs_where(g->sp, KEY_ACCOUNTS, a), t->accounts, a) &&
         any_of(specs_where(g->sp, KEY_USERS, a), t->users, a))
@@ -306,8 +309,8 @@ static void transactions_show(struct sacctmgr *s, const struct specs *sp)
     const char *unasked = specs_flag(sp, KEY_WITH_ASSOC)
                               ? "Time,Action,Actor,Where,Info,User,Account,Cluster"
                               : "Time,Action,Actor,Where,Info";
-    if (!when(s, sp, KEY_START, &q.from_us) || !when(s, sp, KEY_END, &q.to_us) ||
-        !sacctmgr_connect(s) ||
+    if (!actions_check(s, sp) || !when(s, sp, KEY_START, &q.from_us) ||
+        !when(s, sp, KEY_END, &q.to_us) || !sacctmgr_connect(s) ||
         !table_begin(&g.t, s, &transaction_table, format_or(s, sp, unasked), NULL))
         return;
     if (!sacctmgr_query(s, &q, &transaction_fields, transaction_row, &g))

@@ -8,11 +8,9 @@
 static void users_remove(struct changing *g)
 {
     struct str said = STR_INIT;
-    const char *account = specs_where(g->sp, KEY_DEFAULT_ACCOUNT, g->s->a);
     for (size_t i = 0; i < g->b.user.n; i++) {
         const struct account_user *u = g->b.user.v[i];
-        if (u->deleted || !specs_match(g->names, u->name) ||
-            (account && !specs_match(account, u->default_account)))
+        if (!user_is_meant(g, u))
             continue;
         const struct account_user key = {.name = u->name};
         change_user(&g->c, VERB_REMOVE, NULL, &key);
@@ -111,18 +109,25 @@ static void user_assocs_remove(struct changing *g)
 static int user_row_compare(const void *pa, const void *pb)
 {
     const struct assoc *a = *(const struct assoc *const *)pa, *b = *(const struct assoc *const *)pb;
-    int by = strcmp(a->user, b->user);
+    int by = strcmp(a->user ? a->user : "", b->user ? b->user : "");
     by = by ? by : strcmp(a->account, b->account);
     return by ? by : strcmp(a->partition ? a->partition : "", b->partition ? b->partition : "");
+}
+
+/* Do conditions choose associations, and accounts by them? */
+static bool by_associations(const struct changing *g)
+{
+    return specs_flag(g->sp, KEY_PARENT) || specs_flag(g->sp, KEY_CLUSTERS);
 }
 
 /* Does the association go with the accounts that are named: is it of one of them, or, where
  * conditions choose associations, below one of them? */
 static bool goes(const struct changing *g, const struct assoc_view *v, const char *parents)
 {
-    bool below = parents || specs_flag(g->sp, KEY_CLUSTERS);
-    for (v = v->up; v; v = below ? v->up : NULL)
-        if (specs_match(g->names, v->a->account) && specs_match(parents, v->a->parent))
+    bool below = by_associations(g);
+    for (v = v->a->user ? v->up : v; v; v = below ? v->up : NULL)
+        if (account_is_meant(g, book_account(&g->b, v->a->account)) &&
+            specs_match(parents, v->a->parent))
             return true;
     return false;
 }
@@ -158,6 +163,23 @@ static void default_accounts_check(struct changing *g, const char *parents)
     vec_done(&row);
 }
 
+/* Slurm's lines of associations that go. */
+static void assocs_say(struct changing *g, const char *parents)
+{
+    VEC(const struct assoc *) row = {0};
+    for (size_t i = 0; i < g->b.assoc.n; i++)
+        if (!g->b.assoc.v[i]->a->deleted && goes(g, g->b.assoc.v[i], parents))
+            vec_push(&row, g->b.assoc.v[i]->a);
+    if (row.n)
+        qsort(row.v, row.n, sizeof row.v[0], user_row_compare);
+    str_add(&g->c.said, " Deleting account associations...\n");
+    for (size_t i = 0; i < row.n; i++) {
+        const struct assoc_view view = {.a = row.v[i]};
+        assoc_line(g->s, &view, false, &g->c.said);
+    }
+    vec_done(&row);
+}
+
 static void accounts_take_away(struct changing *g)
 {
     struct str said = STR_INIT;
@@ -173,17 +195,20 @@ static void accounts_take_away(struct changing *g)
         const struct account *a = g->b.account.v[i];
         const struct assoc_view *v = book_assoc(&g->b, a->name, NULL, NULL);
         bool below = false; /* goes with the one above it */
-        if (a->deleted || text_is(a->name, "root") || !specs_match(g->names, a->name) ||
+        if (a->deleted || text_is(a->name, "root") || !account_is_meant(g, a) ||
             (parents && !(v && specs_match(parents, v->a->parent))))
             continue;
-        for (v = v ? v->up : NULL; v && g->names; v = v->up)
-            below |= specs_match(g->names, v->a->account);
+        for (v = v ? v->up : NULL; v; v = v->up)
+            below |= account_is_meant(g, book_account(&g->b, v->a->account)) &&
+                     specs_match(parents, v->a->parent);
         const struct account key = {.name = a->name};
         if (!below)
             change_account(&g->c, VERB_REMOVE, NULL, &key);
         str_addf(&said, "  %s\n", a->name);
     }
-    if (said.len)
+    if (said.len && by_associations(g))
+        assocs_say(g, parents);
+    else if (said.len)
         str_addf(&g->c.said, " Deleting accounts...\n%s", str_text(&said));
     str_done(&said);
 }
@@ -231,12 +256,26 @@ static void qos_remove(struct changing *g)
     str_done(&said);
 }
 
+/* Slurm says of whom, and of which accounts, before it looks for them. */
+static void coordinators_say(const char *users, const char *accounts, struct str *out)
+{
+    struct span rest = span_of(users ? users : ""), piece;
+    str_add(out, users ? " Removing Coordinators with user name\n" : " Removing all users from");
+    while (users && span_next(&rest, ',', &piece))
+        str_addf(out, "  %.*s\n", (int)piece.len, piece.data);
+    str_add(out, !users ? " Accounts\n" : accounts ? " From Account(s)\n" : " From all accounts\n");
+    rest = span_of(accounts ? accounts : "");
+    while (accounts && span_next(&rest, ',', &piece))
+        str_addf(out, "  %.*s\n", (int)piece.len, piece.data);
+}
+
 static void coordinators_remove(struct changing *g)
 {
     const char *accounts = specs_where(g->sp, KEY_ACCOUNTS, g->s->a),
                *users = specs_where(g->sp, KEY_USERS, g->s->a);
-    struct str said = STR_INIT, names = STR_INIT, from = STR_INIT;
+    VEC(const struct assoc *) row = {0};
     users = g->names ? g->names : users;
+    coordinators_say(users, accounts, &g->c.said);
     for (size_t i = 0; i < g->b.account.n; i++) {
         const struct account *a = g->b.account.v[i];
         struct span rest = span_of(a->coordinators ? a->coordinators : ""), piece;
@@ -248,18 +287,16 @@ static void coordinators_remove(struct changing *g)
             if (!*key.user || !specs_match(users, key.user))
                 continue;
             change_assoc(&g->c, NOUN_COORDINATOR, VERB_REMOVE, NULL, &key);
-            str_addf(&said, "  U = %-9.9s A = %-10.10s\n", key.user, a->name);
-            str_addf(&names, "  %s\n", key.user);
-            str_addf(&from, "  %s\n", a->name);
+            vec_push(&row, arena_dup(g->s->a, &key, sizeof key));
         }
     }
-    str_addf(&g->c.said,
-             " Removing Coordinators with user name\n%s From Account(s)\n%s Removed Coordinators "
-             "(sub accounts not listed)...\n%s",
-             str_text(&names), str_text(&from), str_text(&said));
-    str_done(&said);
-    str_done(&names);
-    str_done(&from);
+    if (row.n) {
+        qsort(row.v, row.n, sizeof row.v[0], user_row_compare);
+        str_add(&g->c.said, " Removed Coordinators (sub accounts not listed)...\n");
+    }
+    for (size_t i = 0; i < row.n; i++)
+        str_addf(&g->c.said, "  U = %-9.9s A = %-10.10s\n", row.v[i]->user, row.v[i]->account);
+    vec_done(&row);
 }
 
 static void wckeys_remove(struct changing *g)
@@ -286,7 +323,9 @@ void accounts_remove(struct sacctmgr *s, const struct specs *sp)
 {
     struct changing g = {.s = s, .sp = sp, .c = {.s = s}, .names = changing_names(sp, s->a)};
     if (!sp->where.n) {
-        sacctmgr_refuse(s, " No conditions given to remove, not executing.");
+        sacctmgr_refuse(s, sp->entity == ENTITY_COORDINATOR
+                               ? " You need to specify a user list or account list here."
+                               : " No conditions given to remove, not executing.");
         return;
     }
     if (!changing_conditions_choose(&g, " Nothing deleted") || !book_read(s, &g.b))
@@ -306,8 +345,11 @@ void accounts_remove(struct sacctmgr *s, const struct specs *sp)
         }
     }
     g.c.guarded = changing_is_guarded(&g, true);
+    const char *none = sp->entity == ENTITY_COORDINATOR
+                           ? arena_printf(s->a, "%s Nothing removed", str_text(&g.c.said))
+                           : " Nothing deleted";
     if (!g.wrong)
-        changes_commit(&g.c, " Nothing deleted");
+        changes_commit(&g.c, none);
     changes_done(&g.c);
     book_done(&g.b);
 }

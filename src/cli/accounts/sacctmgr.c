@@ -106,7 +106,7 @@ static void modify_run(struct sacctmgr *s, int n, char **word)
 {
     static const struct change_verb modify = {
         "modify",
-        CHANGED_ENTITIES | ON(ASSOC) | ON(JOB),
+        (CHANGED_ENTITIES & ~ON(COORDINATOR)) | ON(ASSOC) | ON(JOB),
         ON(CLUSTER),
         SPECS_SET,
         accounts_modify,

@@ -356,7 +356,7 @@ static void qos_rows(struct sacctmgr_showing *g)
 
 static const char *assoc_default(const struct sacctmgr_showing *g)
 {
-    if (specs_flag(g->sp, KEY_WITHOUT_LIMITS))
+    if (specs_flag(g->sp, KEY_WITHOUT_LIMITS) || specs_flag(g->sp, KEY_WITHOUT_PARENT_LIMITS))
         return "Cluster,Account,User,Partition";
     return specs_flag(g->sp, KEY_TREE) ? "Cluster,Account%-20,User,Partition," ASSOC_LIMITS
                                        : "Cluster,Account,User,Partition," ASSOC_LIMITS;

@@ -72,7 +72,8 @@ bool entity_find(const char *word, enum entity *ret)
         if (begins(entities[i].word, word, entities[i].least) ||
             (plural && begins(entities[i].word, plural, entities[i].least)) ||
             (i == ENTITY_ACCOUNT && begins("acct", word, 4)) ||
-            (i == ENTITY_RESERVATION && begins("resv", word, 4))) {
+            (i == ENTITY_RESERVATION && begins("resv", word, 4)) ||
+            (i == ENTITY_TRANSACTION && begins("txn", word, 1))) {
             *ret = (enum entity)i;
             found = true;
         }
@@ -159,6 +160,8 @@ static bool unknown(struct sacctmgr *s, enum entity entity, const char *word, bo
 {
     if (set && entity == ENTITY_ACCOUNT && text_starts_nocase(word, "name=")) {
         sacctmgr_refuse(s, " Can't modify the name of an account");
+    } else if (set && entity == ENTITY_ACCOUNT && text_starts_nocase(word, "cluster")) {
+        sacctmgr_refuse(s, " Can't modify the cluster of an account");
     } else if (set && (entity == ENTITY_QOS || entity == ENTITY_JOB)) { /* where Slurm says it */
         printf(" Unknown option: %s\n Use keyword 'where' to modify condition\n", word);
         s->rc = 1;
@@ -288,11 +291,12 @@ static bool chooses(const struct specs *sp, enum sacctmgr_key key)
     case KEY_USERS: return sp->entity != ENTITY_ACCOUNT || sp->mode == SPECS_SET;
     case KEY_PARTITIONS: return of & (1u << ENTITY_USER | 1u << ENTITY_ASSOC);
     case KEY_IDS:
-    case KEY_DESCRIPTION:
     case KEY_QOS_LIST: return sp->entity == ENTITY_QOS;
+    case KEY_DESCRIPTION:
+    case KEY_ORGANIZATION: return sp->entity == ENTITY_QOS || sp->entity == ENTITY_ACCOUNT;
     case KEY_PARENT: return of & (1u << ENTITY_ACCOUNT | 1u << ENTITY_ASSOC);
-    case KEY_DEFAULT_ACCOUNT: return sp->entity == ENTITY_USER;
-    case KEY_ADMIN_LEVEL: return sp->entity == ENTITY_USER && sp->mode == SPECS_SET;
+    case KEY_DEFAULT_ACCOUNT:
+    case KEY_ADMIN_LEVEL: return sp->entity == ENTITY_USER;
     default: return key >= KEY_WITH_ASSOC || key == KEY_TREE;
     }
 }
@@ -337,6 +341,39 @@ bool specs_match(const char *list, const char *word)
             return true;
     }
     return false;
+}
+
+bool actions_check(struct sacctmgr *s, const struct specs *sp)
+{
+    static const char *const known[] = {
+        "Add Accounts",        "Add Account Coord",
+        "Add Associations",    "Add Clusters",
+        "Add Federations",     "Add QOS",
+        "Add Resources",       "Add TRES",
+        "Add Users",           "Add WCKeys",
+        "Modify Accounts",     "Modify Associations",
+        "Modify Clusters",     "Modify Federations",
+        "Modify Job",          "Modify QOS",
+        "Modify Resources",    "Modify Users",
+        "Remove Accounts",     "Remove Account Coords",
+        "Remove Associations", "Remove Clusters",
+        "Remove Federations",  "Remove QOS",
+        "Remove Resources",    "Remove Users",
+        "Remove WCKeys",       "Refund Job",
+    };
+    const char *asked = specs_where(sp, KEY_ACTION, s->a);
+    struct span rest = span_of(asked ? asked : ""), piece;
+    while (asked && span_next(&rest, ',', &piece)) {
+        bool is = false;
+        piece = span_trim(piece);
+        for (size_t i = 0; i < ARRAY_LEN(known) && !is; i++)
+            is = span_is_nocase(piece, known[i]);
+        if (!is) {
+            sacctmgr_fail(s, "You gave a bad action '%.*s'.", (int)piece.len, piece.data);
+            return false;
+        }
+    }
+    return true;
 }
 
 void say_unknown_flags(const char *asked)

@@ -127,11 +127,11 @@ CELL(cluster)
 
 // clang-format off
 static const struct column share_column[] = {
-    {"Account", 0, NULL, -20, "", cell_account},        {"Cluster", 0, NULL, 10, "", cell_cluster},      {"EffectvUsage", 0, NULL, 13, "", cell_effective},
-    {"FairShare", 0, NULL, 10, "", cell_fairshare},     {"GrpTRESMins", 0, NULL, 30, "", cell_limits},  {"GrpTRESRaw", 0, NULL, 30, "", cell_used},
-    {"ID", 0, NULL, 6, "", cell_id},               {"LevelFS", 0, NULL, 10, "", cell_level},        {"NormShares", 0, NULL, 11, "", cell_norm_shares},
-    {"NormUsage", 0, NULL, 11, "", cell_norm_usage},    {"Partition", 0, NULL, 12, "", cell_partition},    {"RawShares", 0, NULL, 10, "", cell_raw_shares},
-    {"RawUsage", 0, NULL, 11, "", cell_raw_usage},      {"TRESRunMins", 0, NULL, 30, "", cell_promised},  {"User", 0, NULL, 10, "", cell_user},
+    {"Account", 0, NULL, -20, "", cell_account},        {"Cluster", 0, NULL, 10, "", cell_cluster},      {"EffectvUsage", CUT_EXPONENT, NULL, 13, "", cell_effective},
+    {"FairShare", CUT_EXPONENT, NULL, 10, "", cell_fairshare},     {"GrpTRESMins", 0, NULL, 30, "", cell_limits},  {"GrpTRESRaw", 0, NULL, 30, "", cell_used},
+    {"ID", CUT_NEVER, NULL, 6, "", cell_id},               {"LevelFS", CUT_EXPONENT, NULL, 10, "", cell_level},        {"NormShares", CUT_EXPONENT, NULL, 11, "", cell_norm_shares},
+    {"NormUsage", CUT_EXPONENT, NULL, 11, "", cell_norm_usage},    {"Partition", 0, NULL, 12, "", cell_partition},    {"RawShares", CUT_NEVER, NULL, 10, "", cell_raw_shares},
+    {"RawUsage", CUT_NEVER, NULL, 11, "", cell_raw_usage},      {"TRESRunMins", 0, NULL, 30, "", cell_promised},  {"User", 0, NULL, 10, "", cell_user},
 };
 // clang-format on
 static const struct column_table share_columns = {share_column, ARRAY_LEN(share_column), "share",

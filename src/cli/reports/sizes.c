@@ -66,8 +66,10 @@ static void groups_read(struct sizes *z)
     }
     group_add(z, 0);
     while (span_next(&rest, ',', &piece)) {
+        char *number = arena_strndup(z->s->a, piece.data, piece.len);
         int64_t from;
-        if (text_to_i64(arena_strndup(z->s->a, piece.data, piece.len), 0, INT32_MAX, &from))
+        number[strspn(number, "0123456789")] = 0; /* what follows it is not looked at */
+        if (text_to_i64(number, 0, INT32_MAX, &from))
             group_add(z, from);
     }
 }

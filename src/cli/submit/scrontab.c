@@ -176,10 +176,23 @@ static bool table_send(struct scrontab_line *s, const char *text, struct cron_en
     return false;
 }
 
+/* Lines that end as on Windows end as here: the table is kept, and shown, without what is no text.
+ */
+static const char *lines_ended(const char *text, struct arena *a)
+{
+    char *plain = arena_strdup(a, text), *to = plain;
+    for (const char *p = text; *p; p++)
+        if (*p != '\r' || (p[1] && p[1] != '\n'))
+            *to++ = *p;
+    *to = 0;
+    return plain;
+}
+
 static bool table_install(struct scrontab_line *s, const char *text)
 {
     struct scrontab table;
     struct err e = {0};
+    text = lines_ended(text, s->a);
     bool ok = scrontab_parse(text, &s->submit.env, s->a, &table);
     size_t n = table.entry.n;
     struct cron_entry *entry = arena_alloc(s->a, (n ? n : 1) * sizeof *entry);

@@ -9,6 +9,7 @@
 #include "cli/program/localtime.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -308,6 +309,34 @@ void format_print_header(const struct format *f, struct str *out)
     str_addc(out, '\n');
 }
 
+/* A fraction with an exponent: six digits behind the point, or fewer where they have room. */
+static void exponent_add(const char *text, int width, struct str *out)
+{
+    char said[64];
+    int digits = width < 6 ? 6 : width - 6;
+    snprintf(said, sizeof said, "%.*e", digits, strtod(text, NULL));
+    str_add(out, said);
+}
+
+/* A cell of the fields format that has no room, where it is not simply cut and marked. False: it
+ * is. */
+static bool cell_kept(const struct format_item *item, const struct str *cell, struct str *out)
+{
+    bool number = isdigit((unsigned char)*str_text(cell)) || *str_text(cell) == '-';
+    char cut = item->column->letter;
+    if (!item->mark_cut || !cut || width_of(cell->data, cell->len) <= (size_t)item->width)
+        return false;
+    if (cut == CUT_PLAIN)
+        str_addn(out, str_text(cell), bytes_of(str_text(cell), cell->len, (size_t)item->width));
+    else if (!number)
+        return false;
+    else if (cut == CUT_EXPONENT)
+        exponent_add(str_text(cell), item->width, out);
+    else
+        str_addn(out, str_text(cell), cell->len);
+    return true;
+}
+
 void format_print_row(const struct format *f, const struct cell_env *env, const void *record,
                       struct str *out)
 {
@@ -321,7 +350,7 @@ void format_print_row(const struct format *f, const struct cell_env *env, const 
             bool whole = item->uncut && item->right && isdigit((unsigned char)*str_text(&cell));
             if (whole && cell.len > (size_t)item->width)
                 str_addn(out, str_text(&cell), cell.len);
-            else
+            else if (!cell_kept(item, &cell, out))
                 format_cell(item, str_text(&cell), cell.len, out);
         } else if (item->column) {
             item->column->print(env, record, out);

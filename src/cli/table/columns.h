@@ -28,10 +28,16 @@ struct cell_env {
     const void *more;        /* the command's own */
 };
 
+/* In tables of the fields format alone the letter of a column says what becomes of a cell that has
+ * no room, as in Slurm; 0: it is a text, and ends in '+'. */
+#define CUT_PLAIN    'm' /* a moment: what has room */
+#define CUT_NEVER    'n' /* a number or a span of time would lie: it is whole */
+#define CUT_EXPONENT 'e' /* a fraction: with an exponent, and as many digits as have room */
+
 struct column {
     /* Long name, as in -O or --format; letter case of the header line of sacct. */
     const char *name;
-    char letter;        /* of the short format; 0 = none */
+    char letter;        /* of the short format; 0 = none; CUT_… */
     const char *header; /* of short and long formats; NULL = name */
     int width;          /* of the fields format; negative = left-justified; 0 = 20 */
     const char *fields; /* record fields it reads, comma-separated */
@@ -53,7 +59,7 @@ struct format_item {
     int width;                   /* 0 = whatever is needed */
     bool right;                  /* right-justified */
     bool uncut;                  /* a span of time too long is printed whole, if on the right */
-    bool mark_cut;               /* a cell cut to its width ends in '+' (sacct) */
+    bool mark_cut;               /* of the fields format: cut as its column says (sacct) */
     const char *suffix;          /* printed after the cell */
 };
 

@@ -388,6 +388,7 @@ static void result_fill(struct parser *p, struct config *ret)
 static void parser_done(struct parser *p)
 {
     vec_done(&p->topo);
+    vec_done(&p->topo_at);
     map_str_free(p->node_index);
     map_str_free(p->part_seen);
     vec_done(&p->node);

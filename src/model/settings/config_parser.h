@@ -59,6 +59,7 @@ struct parser {
     VEC(struct node_set) set;
     VEC(struct down_nodes) down;
     VEC(struct topo_row) topo;
+    VEC(struct place) topo_at; /* of each of topo: where it is written */
     const char *block_sizes;
     VEC(const char *) warning; /* in the order of the lines */
     VEC(uint8_t) weighs;       /* of warning[i] */

@@ -13,6 +13,7 @@ static bool range_add(struct parser *p, struct topo_row row, const char *names, 
     }
     row.name = names;
     vec_push(&p->topo, row);
+    vec_push(&p->topo_at, p->at);
     return true;
 }
 
@@ -86,8 +87,10 @@ bool config_topology_finish(struct parser *p, struct config *ret, struct err *re
         return false;
     struct topology t = {.n = p->topo.n, .block_sizes = p->block_sizes};
     t.row = arena_dup(p->a, p->topo.v, p->topo.n * sizeof p->topo.v[0]);
-    if (!topology_check(&t, ret_err))
-        return err_prefix(ret_err, "topology");
+    size_t wrong;
+    if (!topology_check(&t, &wrong, ret_err))
+        return config_error_at(&p->topo_at.v[wrong],
+                               t.row[wrong].block ? "BlockName" : "SwitchName", ret_err);
     ret->topology = t;
     return true;
 }

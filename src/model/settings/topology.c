@@ -95,11 +95,12 @@ static bool row_check(const struct topology *t, const struct topo_row *row, stru
     return ok;
 }
 
-bool topology_check(const struct topology *t, struct err *ret_err)
+bool topology_check(const struct topology *t, size_t *ret_wrong, struct err *ret_err)
 {
     struct map_str *leaf_of = map_str_new();
     bool ok = true;
     for (size_t i = 0; ok && i < t->n; i++) {
+        *ret_wrong = i;
         ok = row_check(t, &t->row[i], leaf_of, ret_err);
         if (ok && topology_find(t, t->row[i].name) != &t->row[i])
             ok = err_set(ret_err, ERR_INVALID, "%s is described twice", t->row[i].name);

@@ -24,8 +24,8 @@ struct topology {
 };
 
 /* Are children named that there are, is no switch below itself, is each node below one leaf only?
- * ERR_INVALID says what is wrong. */
-bool topology_check(const struct topology *t, struct err *ret_err);
+ * ERR_INVALID says what is wrong, *ret_wrong of which row. */
+bool topology_check(const struct topology *t, size_t *ret_wrong, struct err *ret_err);
 /* Levels of a tree: 0 of a leaf. */
 int topology_level(const struct topology *t, const struct topo_row *row);
 /* All nodes below, folded, appended. */

@@ -131,22 +131,6 @@ void limits_collect(const struct core *c, const struct limit_subject *who, enum 
     passed_down(leaf, counts, of_qos, out);
 }
 
-void limit_say(const struct limit_hit *h, struct str *out)
-{
-    ASSERT(h->l->what < RESOURCE_LIMIT_COUNT);
-    const struct resource_limit_row *row = &resource_limit_table[h->l->what];
-    str_addf(out, "%s=%s%s%lld%s%s of ", row->word, h->l->tres ? h->l->tres : "",
-             h->l->tres ? "=" : "", (long long)h->value, h->l->hours ? " at " : "",
-             h->l->hours ? h->l->hours : "");
-    if (h->qos)
-        str_addf(out, "QOS %s", h->qos->q.name);
-    if (h->qos && h->value != h->l->value)
-        str_addf(out, " (%lld %% of what there is)", (long long)h->l->value);
-    if (!h->qos)
-        str_addf(out, "%s%s%s", h->assoc->a.user ? h->assoc->a.user : "account ",
-                 h->assoc->a.user ? " in account " : "", h->assoc->a.account);
-}
-
 /* ---- caps ----------------------------------------------------------------------------------- */
 
 static bool cap_counts_of(const struct limit *l, enum cap_counts *ret, const char **ret_gres)

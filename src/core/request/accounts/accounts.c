@@ -133,7 +133,9 @@ static void transaction_note(struct account_step *g, size_t first)
     info_say(g->ch, &info);
     t.actor =
         c->turn.peer->user ? c->turn.peer->user : arena_printf(g->a, "uid %u", c->turn.peer->uid);
-    t.action = arena_printf(g->a, "%s %s", verbs[g->ch->verb], nouns[g->ch->noun]);
+    t.action = arena_printf(
+        g->a, "%s %s%s", verbs[g->ch->verb], nouns[g->ch->noun],
+        g->ch->noun == NOUN_COORDINATOR && g->ch->verb == VERB_REMOVE ? "s" : ""); /* Slurm's */
     t.target = str_text(&target);
     t.info = info.len ? str_text(&info) : NULL;
     t.accounts = accounts.len ? str_text(&accounts) : NULL;

@@ -113,6 +113,22 @@ static bool left_his(const struct core *c, const struct msg_change_accounts *all
     return taken;
 }
 
+/* The user is in accounts of the coordinator, and in no other. */
+static bool is_his_alone(const struct core *c, const char *user)
+{
+    struct map_walk w = {0};
+    bool any = false;
+    while (map_u64_next(c->accounts.assoc, &w)) {
+        const struct assocrec *r = w.value;
+        if (r->a.deleted || !text_is(r->a.user, user))
+            continue;
+        if (!coordinates(c, r->a.account))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 static bool coordinator_may(struct core *c, const struct msg_change_accounts *all,
                             const struct account_change *ch, const char **ret_detail)
 {
@@ -130,7 +146,7 @@ static bool coordinator_may(struct core *c, const struct msg_change_accounts *al
     case NOUN_USER: { /* a new one belongs to nobody yet; one that is there may be others', too */
         const struct account_user *u = ch->user.n ? ch->user.v : NULL;
         if (ch->verb == VERB_REMOVE)
-            return u && u->name && left_his(c, all, u->name);
+            return u && u->name && (is_his_alone(c, u->name) || left_his(c, all, u->name));
         return ch->verb == VERB_ADD && u && !u->admin_level && coordinates(c, u->default_account);
     }
     case NOUN_ASSOC:
