@@ -114,8 +114,8 @@ static void soon_dirty(int fd, const char *path)
 {
     char saved[600];
     int i = mode == POWER ? file_of(fd, path) : -1;
-    if (i < 0 || files[i].dirty)
-        return;
+    if (i < 0 || files[i].dirty || strstr(path, ".pid"))
+        return; /* who opens and closes the pid file lets go of its lock */
     saved_path(i, saved, sizeof saved);
     copy(path, saved);
     files[i].dirty = true;
@@ -139,8 +139,8 @@ static void power_goes(void)
 {
     char saved[600], shm[600];
     for (int i = 0; i < nfiles; i++) {
-        if (!files[i].dirty || !is_file(i) || strstr(files[i].path, ".log") || strstr(files[i].path, ".pid"))
-            continue; /* what is closed loses its lock: of the pid file too early */
+        if (!files[i].dirty || !is_file(i) || strstr(files[i].path, ".log"))
+            continue;
         saved_path(i, saved, sizeof saved);
         copy(saved, files[i].path);
     }
