@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What a daemon writes fails, call by call. Usage: writes.py [--stage DIR] [--modes LIST] [--lives N] [--at N] [--jobs N] [--seed N] [--keep]
+"""What a daemon writes fails, call by call. Usage: writes.py [--stage DIR] [--role NAME] [--modes LIST] [--lives N] [--at N] [--jobs N] [--seed N] [--keep]
 
 A short life of a cluster (jobs of several kinds, steps, accounts, reservations, triggers, a table of scrontab, requeue, suspend, more time, a backup, an
-archive of old jobs), again and again; in each, one call of the controller that changes a file of its state directory goes wrong (writes_fail.c):
+archive of old jobs), again and again; in each, one call of the controller (or of another role: node, the daemon; remuda-shepherd, each of its calls of
+that number) that changes a file of its state directory goes wrong (writes_fail.c):
 
   kill    it is killed before it          torn    half of it is done, then it is killed       power   killed, and what was not synced is as it was
   eio     EIO, once                       away    EIO, a dozen times                          full    ENOSPC, a dozen times          short   half is written
@@ -28,6 +29,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 MODES = {"kill": ("kill", 1), "torn": ("torn", 1), "power": ("power", 1), "eio": ("eio", 1), "away": ("eio", 12), "full": ("enospc", 12), "short": ("short", 1)}
 SETTLE_S = 60
+# what is written beside a file and then put in its place; used again by whoever writes it next
+REPLACES = {f"{name}.new" for name in ("running", "down", "cgroups", "login_path", "protocol", "devices", "joined.conf", "remuda.conf")}
 OLD_JOBS = 12
 JOB = """#!/bin/bash
 echo "$SLURM_JOB_ID ${SLURM_RESTART_COUNT:-0}" >> "$WORK/started"
@@ -79,7 +82,8 @@ def seeded(base, stage):
 class Life:
     """Commands, and what must be so afterwards for each that was acknowledged."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster, role):
+        self.fails = {"remuda-shepherd": {"FAILED", "NODE_FAIL"}}.get(role, set())  # what a job may end as where its own shepherd cannot write
         self.c, self.checks, self.ids, self.touched = cluster, [], [], collections.defaultdict(set)
         self.unsure, self.said = set(), []
 
@@ -117,7 +121,10 @@ class Life:
                   ["scontrol", "show", "reservation", "r1"], "ReservationName=r1")
         if held:
             self.must("comment", ["scontrol", "update", f"JobId={held}", "Comment=told"], ["sacct", "-XnP", "-S", "1970-01-01", "-j", held, "-o", "comment"], "^told$")
-        if gone and self.ask("scancel", gone).returncode == 0:
+        cancelled = self.ask("scancel", gone) if gone else None
+        if cancelled and cancelled.returncode != 0:
+            self.touched[gone].add("maybe cancel")
+        elif cancelled:
             self.touched[gone].add("cancel")
             self.checks.append(("cancel", ["sacct", "-XnP", "-S", "1970-01-01", "-j", gone, "-o", "state"], "^CANCELLED"))
         self.must("scrontab", ["scrontab", "-"], ["scrontab", "-l"], "^0 0 1 1 . true$", stdin="0 0 1 1 * true\n")
@@ -174,7 +181,7 @@ class Life:
             raws = [raw for raw, _ in mine]
             if not mine or len(set(raws)) != len(raws):
                 yield f"job {job} was acknowledged and stands in the accounting as {mine}"
-            allowed = {"CANCELLED"} if "cancel" in done else {"COMPLETED"}
+            allowed = {"CANCELLED"} if "cancel" in done else {"COMPLETED"} | self.fails | ({"CANCELLED"} if done else set())
             yield from (f"job {raw} ended {state} ({sorted(done)})" for raw, state in mine if state.split()[0] not in allowed)
         if len(set(self.ids)) != len(self.ids):
             yield f"ids repeat: {self.ids}"
@@ -202,10 +209,10 @@ class Life:
             yield f"old jobs: {len(old)} of {OLD_JOBS} are there: {old}"
 
 
-def keep_up(cluster, over, process):
-    """Starts the controller again when it has ended."""
+def keep_up(cluster, over, process, daemon):
+    """Starts the daemon again when it has ended."""
     while not over.wait(0.05):
-        if cluster.run("remuda", "status", "--pid", "controller", timeout=10).returncode != 0:
+        if cluster.run("remuda", "status", "--pid", daemon, timeout=10).returncode != 0:
             began = time.time()
             done = cluster.up()
             if done.returncode != 0 and not over.is_set():
@@ -221,7 +228,7 @@ def after_down(cluster):
     yield from (f"left: {p.name} {cmdline(p)[:200]}" for p in left)
     yield from (f"left: {p}" for p in (cluster.state / "nodes").glob("*/steps/*") if not p.name.startswith(".s"))
     # what was begun and not ended
-    yield from (f"left: {p}" for p in cluster.state.rglob("*.new") if p.is_file())
+    yield from (f"left: {p}" for p in cluster.state.rglob("*.new") if p.is_file() and p.name not in REPLACES)
     db = sqlite3.connect(f"file:{cluster.state}/remuda.db?mode=ro", uri=True)
     said = [row[0] for row in db.execute("PRAGMA integrity_check")]
     db.close()
@@ -247,11 +254,13 @@ def life(options, seed_dir, mode, at):
     (base / "saved").mkdir()
     word, times = MODES.get(mode, ("none", 1))
     log = base / "calls"
-    cluster.run("remudad", "controller", "--state", str(cluster.state), LD_PRELOAD=str(options.library), WRITES_ROLE="controller", WRITES_UNDER=str(cluster.state),
-                WRITES_LOG=str(log), WRITES_AT=str(at), WRITES_FOR=str(times), WRITES_MODE=word, WRITES_SAVED=str(base / "saved"))
-    over, ups, mine = threading.Event(), [], Life(cluster)
-    cluster.up()
-    watch = threading.Thread(target=keep_up, args=(cluster, over, ups))
+    fails = dict(LD_PRELOAD=str(options.library), WRITES_ROLE=options.role, WRITES_UNDER=str(cluster.state), WRITES_LOG=str(log), WRITES_AT=str(at),
+                 WRITES_FOR=str(times), WRITES_MODE=word, WRITES_SAVED=str(base / "saved"))
+    of_controller = options.role == "controller"
+    cluster.run("remudad", "controller", "--state", str(cluster.state), **(fails if of_controller else {}))
+    over, ups, mine = threading.Event(), [], Life(cluster, options.role)
+    cluster.up(**({} if of_controller else fails))
+    watch = threading.Thread(target=keep_up, args=(cluster, over, ups, "controller" if of_controller else "node[n1]"))
     watch.start()
     try:
         mine.live()
@@ -291,6 +300,7 @@ def worth(calls):
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--stage")
+    p.add_argument("--role", default="controller", help="whose calls: controller, node, remuda-shepherd")
     p.add_argument("--modes", default=",".join(MODES))
     p.add_argument("--lives", type=int, default=int(os.environ.get("REMUDA_WRITES", 20)), help="of each mode, spread over all calls; 0 = at every call")
     p.add_argument("--at", type=int, help="at this call alone")

@@ -1,6 +1,6 @@
 /* A library to be loaded before libc: the Nth call of a daemon that changes a file of its state directory goes wrong. tests/heavy/writes.py says how:
  *
- *   WRITES_ROLE   word of the daemon's command line ("controller"); other processes are left alone
+ *   WRITES_ROLE   word of the daemon's command line ("controller", "node"), or its program's name; other processes are left alone
  *   WRITES_UNDER  the state directory
  *   WRITES_LOG    each call counted leaves a line there: its number, its name, the file
  *   WRITES_AT     N; 0 = none goes wrong
@@ -51,6 +51,12 @@ static long number(const char *name, long otherwise)
     return text ? strtol(text, NULL, 10) : otherwise;
 }
 
+static bool is_role(const char *word, const char *role)
+{
+    const char *slash = strrchr(word, '/');
+    return !strcmp(word, role) || (slash && !strcmp(slash + 1, role));
+}
+
 static void begin(void)
 {
     static const char *const names[] = {"none", "eio", "enospc", "short", "kill", "torn", "power"};
@@ -70,7 +76,7 @@ static void begin(void)
         if (!strcmp(word, names[i]))
             mode = (enum mode)i;
     for (ssize_t i = 0; role && under && i < n; i += (ssize_t)strlen(line + i) + 1)
-        if (line[n] = '\0', strstr(line + i, role))
+        if (line[n] = '\0', is_role(line + i, role))
             ours = true;
 }
 
