@@ -173,6 +173,7 @@ static void on_hangup(void *ctx)
 
 static void controller_end(struct controller *c)
 {
+    turns_end(c->turns);
     place_watch_free(c->place);
     listener_free(c->listener);
     metrics_port_free(c->metrics);

@@ -70,13 +70,25 @@ static void turn_done(struct controller_turn *turn)
     causes_done(&turn->causes);
 }
 
+void turns_end(struct turns *t)
+{
+    if (!t)
+        return;
+    worker_free(t->writer); /* lets out what is being written, which needs the others */
+    t->writer = NULL;
+    timer_stop(t->wake);
+    timer_stop(t->retry);
+    timer_stop(t->rested);
+    timer_stop(t->grace);
+}
+
 void turns_free(struct turns *t)
 {
     struct err err = {0};
     if (!t)
         return;
+    ASSERT(!t->writer);
     loop_on_turn(t->c->loop, NULL, NULL);
-    worker_free(t->writer);
     if (t->c->stopping && !writer_pack(t->store, &err))
         log_warning(t->c->log, "the next start takes longer: %s", err.text);
     timer_free(t->wake);
@@ -256,6 +268,10 @@ static void wake_if_due(struct turns *t)
 static void turns_run(void *ctx)
 {
     struct turns *t = ctx;
+    if (!t->writer) { /* what happens now is stored by nobody */
+        t->ops->over(t->c);
+        return;
+    }
     turns_close(t);
     if (turns_idle(t))
         t->ops->released(t->c);

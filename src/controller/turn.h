@@ -32,7 +32,10 @@ void turns_begin_away(struct turns *t, const struct err *why);
  * own; `before`: what it said. */
 struct given;
 void turns_write_given(struct turns *t, int fd, const struct given *before);
-/* Waits for the writer; packs the store when the controller ends by itself, for a quick start. */
+/* Waits for the writer and lets out what it wrote; nothing is written from then on. Before anything
+ * that effects need is freed, and before turns_free. */
+void turns_end(struct turns *t);
+/* Packs the store when the controller ends by itself, for a quick start. */
 void turns_free(struct turns *t);
 
 /* Where the effects of an event that is stepped now go. */

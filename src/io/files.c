@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -151,22 +152,45 @@ static void parent_sync(const char *path)
     free(dir);
 }
 
+/* The name of what will replace a file is always the same, so that what a process left that died
+ * there is used by the next; its lock keeps two from writing it at once. */
+static int early_open(const char *early, mode_t mode)
+{
+    struct stat ours, there;
+    for (;;) {
+        int fd = open(early, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+        if (fd < 0)
+            return -1;
+        while (flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+        }
+        bool is_there = fstat(fd, &ours) == 0 && lstat(early, &there) == 0 &&
+                        ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+        if (is_there && ftruncate(fd, 0) == 0)
+            return fd;
+        int why = errno;
+        close(fd);
+        errno = why;
+        if (is_there)
+            return -1;
+    }
+}
+
 bool file_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
                        struct err *ret_err)
 {
     ASSERT(data || len == 0);
-    char *early = xasprintf("%s.%d.new", path, (int)getpid());
-    int fd = open(early, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    char *early = xasprintf("%s.new", path);
+    int fd = early_open(early, mode);
     bool ok = fd >= 0 && fchmod(fd, mode) == 0 && fd_write_all(fd, data, len) && fsync(fd) == 0;
     ok = ok && rename(early, path) == 0;
     if (!ok)
         file_error(ret_err, "write", path);
+    if (!ok && fd >= 0)
+        unlink(early); /* before another has the lock */
     if (fd >= 0)
         close(fd);
     if (ok)
         parent_sync(path);
-    else
-        unlink(early);
     free(early);
     return ok;
 }

@@ -256,6 +256,21 @@ log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.
     [[ "$output" != *"the store is away"* ]]
 }
 
+@test "a store that is to be made where files may not grow: which limit, in words; without it, it is made" {
+    dir="$BATS_TEST_TMPDIR/small"
+    for kib in 4 8 60 150; do
+        rm -rf "$dir"
+        mkdir "$dir"
+        printf 'NodeName=n1 CPUs=1\nPartitionName=main Nodes=ALL Default=YES\n' > "$dir/remuda.conf"
+        run bash -c 'ulimit -f "$1"; remudad controller --state "$2" --foreground' - "$kib" "$dir" 3>&-
+        [ "$status" -ne 0 ]
+        [[ "$output" =~ "remuda.db has no room (no file of the controller's may be larger than $kib KiB: ulimit -f" ]] || { echo "$output"; false; }
+        remudad controller --state "$dir" 3>&-
+        REMUDA_STATE="$dir" sbatch -H --wrap true
+        kill "$(cat "$dir/controller.pid")"
+    done
+}
+
 @test "a short trouble of the disk is not noticed but as a delay" {
     start
     prlimit --pid "$(pid)" --fsize=1000:unlimited

@@ -280,3 +280,17 @@ runs_step() { squeue -h -s -n "$1" -o %i | grep -q '\.0$'; }
     gone() { [ -z "$(squeue -h -n sleep -o %i)" ]; }
     eventually gone
 }
+
+@test "a controller that dies while up waits for a node is started again" {
+    node=$(remuda status --pid "$(sinfo -h -N -o 'node[%N]' | head -1)")
+    kill -STOP "$node"
+    kill9 controller
+    remuda up -q 3>&- &
+    up=$!
+    squeue -h # answered by the next one
+    sleep 0.2
+    kill9 controller
+    kill -CONT "$node"
+    wait "$up"
+    srun -Q -n1 true
+}

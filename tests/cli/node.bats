@@ -243,3 +243,30 @@ C
     run -0 --separate-stderr sbatch --parsable --mail-type=NONE -o /dev/null --wrap true
     [ -z "$stderr" ]
 }
+
+@test "what is removed of its place is there again: no second daemon, what runs ends, what comes runs" {
+    id=$(submit <<< 'echo start > log; until [ -e go ]; do sleep 0.1; done; exit 7')
+    eventually test -s log
+    pid=$(node_pid)
+    rm -rf "$REMUDA_STATE/nodes/node1/node.pid" "$REMUDA_STATE/nodes/node1/steps"
+    srun -Q -n1 --mem=100 true
+    second=$(sbatch --parsable -o /dev/null --mem=100 --wrap 'exit 3')
+    eventually is "$second" FAILED
+    eventually test -s "$REMUDA_STATE/nodes/node1/node.pid"
+    [ "$(node_pid)" = "$pid" ]
+    remuda up -q 3>&-
+    [ "$(pgrep -fc "^[^ ]*remudad node --state $REMUDA_STATE ")" = 1 ]
+    touch go
+    eventually is "$id" FAILED
+    [ "$(field "$id.batch" ExitCode)" = 7:0 ]
+    grep -q "nodes/node1/steps was removed: it is there again" "$REMUDA_STATE/log/node-node1.log"
+}
+
+@test "where nothing is left of its place the daemon ends, and says so; up makes both anew" {
+    pid=$(node_pid)
+    rm -rf "$REMUDA_STATE/nodes/node1"
+    eventually gone "$pid"
+    grep -q "the node's directory was removed" "$REMUDA_STATE/log/node-node1.log"
+    remuda up -q 3>&-
+    srun -Q -n1 --mem=100 true
+}

@@ -34,6 +34,8 @@ setup() {
 
 is_past() { [ -n "$(sacct -n -X -P -j "$1" -o JobID -s CD,F)" ]; }
 
+is_running() { [ "$(squeue -h -j "$1" -o %T)" = RUNNING ]; }
+
 configured() {
     sed -i '/^PrivateData=\|^SlurmctldParameters=/d' "$REMUDA_STATE/remuda.conf"
     printf '%s\n' "$@" >>"$REMUDA_STATE/remuda.conf"
@@ -109,4 +111,17 @@ configured() {
     [ -z "$output" ]
     run -1 --separate-stderr as_nobody sacctmgr show event
     [ -z "$output" ]
+}
+
+@test "one's own job gets more time whatever is private, and others' do not" {
+    configured PrivateData=accounts,events,jobs,nodes,partitions,reservations,usage,users
+    hers=$(sbatch --parsable -n1 -t 10 -o /dev/null --wrap 'sleep 60')
+    own=$(as_nobody sbatch --parsable -n1 -t 10 -o /dev/null --wrap 'sleep 60')
+    eventually is_running "$own"
+    run -0 as_nobody remuda extend "$own" +10m
+    [ "$output" = "job $own: 10 min granted" ]
+    run -1 as_nobody remuda extend "$hers" +10m
+    [[ "$output" =~ "Access/permission denied" ]]
+    scancel "$hers" "$own"
+    configured PrivateData=none
 }

@@ -167,3 +167,14 @@ done" ]
     [[ "$output" == *"there is no node nosuch1"* ]]
     [ -z "$(squeue -h)" ]
 }
+
+@test "a number that could not be written is said on the other stream; where that is full too, the status says it" {
+    run --separate-stderr bash -c 'sbatch --parsable -H -n1 --wrap true > /dev/full'
+    [ "$status" -ne 0 ]
+    [[ "$stderr" =~ "sbatch: error: job "([0-9]+)" was submitted" ]]
+    [ "$(squeue -h -j "${BASH_REMATCH[1]}" -o %A)" = "${BASH_REMATCH[1]}" ]
+    scancel "${BASH_REMATCH[1]}"
+    run ! bash -c 'sbatch -H -n1 --wrap true > /dev/full 2> /dev/full'
+    run ! bash -c 'salloc --no-shell -n1 2> /dev/full'
+    scancel -u "$(id -un)"
+}

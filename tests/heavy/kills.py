@@ -30,6 +30,7 @@ import time
 NODES = 3
 WAITING_MAX = 40  # jobs in the queue: beyond, submitters rest
 SETTLE_S = 300
+DOWN_MAX = 5      # so often in a row it may not start again: then no more rounds
 GRACE = "AttachGrace=2"  # an allocation whose srun was killed ends after that, unless the controller is killed sooner: then it begins again
 REST_EVERY, REST_S = 25, 5   # so now and then it is not
 
@@ -70,9 +71,11 @@ class Cluster:
         return self.run(*command).stdout.splitlines()
 
     def up(self, *more):
+        """Whether it went."""
         done = self.run("remuda", "up", "-q", *more)
         if done.returncode:
             self.trouble.append(f"remuda up: {done.stdout}{done.stderr}".strip())
+        return done.returncode == 0
 
     def processes(self):
         """(pid, name, command line, parent) of all that belongs to this cluster: daemons, shepherds, commands, jobs."""
@@ -409,6 +412,15 @@ class Report:
             print(f"#   and {len(faults) - 20} more")
 
 
+def stop(report, cluster, what):
+    """Nothing can be learnt from rounds without a cluster: the reason, and the end."""
+    report.check(what, cluster.trouble[-1:])
+    for pid, *_ in list(cluster.processes()):
+        kill(pid)
+    print(f"# kept: {cluster.base}")
+    sys.exit(1)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--stage")
@@ -424,21 +436,26 @@ def main():
     (cluster.state / "remuda.conf").write_text(
         f"ClusterName=kills\n{GRACE}\n" + "".join(f"NodeName={n} CPUs=8 RealMemory=4000 Virtual=YES State=UNKNOWN\n" for n in names) +
         "PartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED State=UP\n")
-    cluster.up()
+    if not cluster.up():
+        stop(report, cluster, "the cluster does not start")
     load = Load(cluster, o.seed)
-    killed = collections.Counter()
+    killed, down = collections.Counter(), 0
     try:
         for i in range(o.rounds):
             time.sleep(0.1 + rng.random() * 0.6)
             what = ROUNDS[i % len(ROUNDS)]
             killed[" + ".join(what)] += victims(cluster, load, rng, what)
-            cluster.up()
+            down = 0 if cluster.up() else down + 1
+            if down == DOWN_MAX:
+                break
             if (i + 1) % REST_EVERY == 0:
                 time.sleep(REST_S)
             if (i + 1) % 50 == 0:
                 print(f"# round {i + 1} of {o.rounds}, {len(load.ids)} jobs acknowledged, {time.time() - began:.0f} s", flush=True)
     finally:
         load.end()
+    if down == DOWN_MAX and not cluster.up():
+        stop(report, cluster, f"after round {i + 1} the cluster does not start again (seed {o.seed})")
     cluster.up()
     print(f"# seed {o.seed}, {o.rounds} rounds in {time.time() - began:.0f} s, {len(load.ids)} jobs acknowledged: {dict(collections.Counter(load.ids.values()))}")
     print(f"# killed: {dict(killed)}")

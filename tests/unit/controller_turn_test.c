@@ -10,6 +10,7 @@
 #include "controller/session/session.h"
 #include "controller/site/joined.h"
 #include "controller/site/program_run.h"
+#include "controller/turn_inside.h"
 
 #define NOTES 64
 
@@ -209,12 +210,18 @@ static void shell_until(struct shell *s, const size_t *counted, size_t wanted)
     shell_run(s, 20000);
 }
 
-static void shell_end(struct shell *s)
+static void shell_free(struct shell *s)
 {
     turns_free(s->c.turns);
     mailer_free(s->c.mailer);
     timer_free(s->timer);
     log_close(s->c.log);
+}
+
+static void shell_end(struct shell *s)
+{
+    turns_end(s->c.turns);
+    shell_free(s);
 }
 
 static void reply_effect(struct shell *s, uint64_t seq)
@@ -379,6 +386,7 @@ static void a_store_that_opens_late(void **state)
     uint64_t epoch, seq;
     struct err why = {.code = ERR_UNAVAILABLE, .text = "no room"};
     shell_make(&s, state);
+    turns_end(s.c.turns);
     turns_free(s.c.turns);
     const char *path = arena_printf(s.world->arena, "%s/remuda.db", s.world->dir);
     s.store = store_open_sqlite(path, false, NULL);
@@ -396,6 +404,36 @@ static void a_store_that_opens_late(void **state)
     assert_int_equal(note.fed[1], EV_STORE_BACK);
     assert_int_equal(note.nsent, 1);
     shell_end(&s);
+}
+
+/* Sessions that are closed keep the loop running for a while; what effects need is gone by then. */
+static void once_it_ends_nothing_is_let_out(void **state)
+{
+    struct shell s;
+    shell_make(&s, state);
+    store_memory_fail(s.store, 1);
+    store_effect(turns_effects(s.c.turns), "a");
+    reply_effect(&s, 1);
+    shell_until(&s, &note.nfed, 1);
+    assert_true(turns_store_away(s.c.turns, NULL));
+    turns_end(s.c.turns);
+    shell_run(&s, 1500000); /* when it would have been tried again */
+    assert_int_equal(note.nsent, 0);
+    shell_free(&s);
+}
+
+/* Its answer is of a commit that was made: who asked hears of it. */
+static void what_is_being_written_as_it_ends_is_let_out(void **state)
+{
+    struct shell s;
+    shell_make(&s, state);
+    store_effect(turns_effects(s.c.turns), "a");
+    reply_effect(&s, 1);
+    turns_close(s.c.turns);
+    assert_int_equal(note.nsent, 0);
+    turns_end(s.c.turns);
+    assert_int_equal(note.nsent, 1);
+    shell_free(&s);
 }
 
 static void a_deposed_controller_lets_nothing_out(void **state)
@@ -482,6 +520,8 @@ int main(void)
         TEST(after_some_seconds_those_who_wait_are_told),
         TEST(who_only_asks_does_not_wait_for_the_store),
         TEST(a_store_that_opens_late),
+        TEST(once_it_ends_nothing_is_let_out),
+        TEST(what_is_being_written_as_it_ends_is_let_out),
         TEST(a_deposed_controller_lets_nothing_out),
         TEST(other_effects_are_carried_out),
         TEST(commits_and_plans_are_charged_to_who_made_them_necessary),

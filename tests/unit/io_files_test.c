@@ -33,6 +33,23 @@ static void a_file_is_replaced_whole(void **state)
     assert_int_equal(n, 1);
 }
 
+/* As one leaves it that is killed before it is whole. */
+static void what_was_left_half_written_is_used_again(void **state)
+{
+    struct world *w = *state;
+    const char *path = in_dir(w, "f"), **names;
+    size_t n;
+    FILE *half = fopen(in_dir(w, "f.new"), "we");
+    fputs("longer than what comes", half);
+    fclose(half);
+    assert_true(file_write_atomic(path, "one", 3, 0600, NULL));
+    assert_string_equal(file_read_text(path, 100, w->arena, NULL), "one");
+    assert_true(dir_list(w->dir, w->arena, &names, &n, NULL));
+    assert_int_equal(n, 1);
+    assert_int_equal(symlink("elsewhere", in_dir(w, "f.new")), 0);
+    assert_false(file_write_atomic(path, "two", 3, 0600, NULL));
+}
+
 static void errors_name_the_file_and_its_trouble(void **state)
 {
     struct world *w = *state;
@@ -309,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_file_is_replaced_whole),
+        TEST(what_was_left_half_written_is_used_again),
         TEST(errors_name_the_file_and_its_trouble),
         TEST(directories_are_made_and_removed),
         TEST(the_log_has_one_line_a_message),

@@ -220,7 +220,7 @@ static bool nodes_start(const struct up_line *o, const struct config *config, st
 }
 
 /* Waits until `here` nodes have reported. A daemon that was killed a moment ago may have seemed to
- * run, also to the controller: what is gone meanwhile is started. */
+ * run, also to the controller, and the controller to us: what is gone meanwhile is started. */
 static struct node_count nodes_wait(const struct up_line *o, const struct config *config,
                                     size_t here, struct arena *a)
 {
@@ -232,8 +232,10 @@ static struct node_count nodes_wait(const struct up_line *o, const struct config
         hostlist_done(&count.silent);
         count = nodes_count(o->state_dir, a);
         bool ready = count.ready >= here;
-        if (ready || waited % LOOK_AGAIN_MS == 0)
+        if (ready || waited % LOOK_AGAIN_MS == 0) {
+            controller_start(o->state_dir, a, &started, NULL);
             nodes_start(o, config, a, &again, &started, NULL);
+        }
         ready_looks = ready && !started ? ready_looks + 1 : 0;
         if (ready_looks == READY_LOOKS)
             break;

@@ -1,10 +1,13 @@
 #include "cli/program/give_out.h"
 
+#include "base/alloc.h"
 #include "base/plain.h"
 #include "base/str.h"
+#include "cli/program/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,6 +37,20 @@ bool foreign_out(const char *bytes, size_t len)
     bool ok = fwrite(str_text(&plain), 1, plain.len, stdout) == plain.len;
     str_done(&plain);
     return ok;
+}
+
+/* What a failed write left in the buffer is tried once more: so the reason is of now. */
+int output_finish(const char *program, const char *word, int status)
+{
+    ASSERT(program);
+    bool failed = ferror(stdout) != 0;
+    errno = 0;
+    failed = fflush(stdout) != 0 || failed;
+    if (!failed)
+        return status;
+    program_error(program, "%s%scannot write all of the output%s%s", word ? word : "",
+                  word ? ": " : "", errno ? ": " : "", errno ? strerror(errno) : "");
+    return status ? status : 1;
 }
 
 void plain_linev(const char *format, va_list args)

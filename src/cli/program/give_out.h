@@ -12,6 +12,11 @@
  * character that is cut by the end of a piece is shown as bytes. False: standard output is gone. */
 bool foreign_out(const char *bytes, size_t len);
 
+/* The end of a command that would end with `status`: what it said on standard output is written.
+ * Where it could not be, that is said in the name of `program` (and of `word`, what it was asked
+ * for; NULL = nothing), and 1 returned for a status of 0; else `status`. */
+int output_finish(const char *program, const char *word, int status);
+
 /* A line for people on standard error; what it quotes is shown plain, its lines stay lines. */
 void plain_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* as plain_line */

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cli/program/absent.h"
 #include "cli/program/commands.h"
+#include "cli/program/give_out.h"
 #include "cli/program/program.h"
 
 #include <fcntl.h>
@@ -106,21 +107,9 @@ static void standard_descriptors_open(void)
         close(fd);
 }
 
-int main(int argc, char **argv)
+/* `remuda WORD …` */
+static int own_run(int argc, char **argv)
 {
-    standard_descriptors_open();
-    const char *slash = strrchr(argv[0], '/');
-    const char *name = slash ? slash + 1 : argv[0];
-    const struct main_command *called = command_find(name);
-    if (called && called->family != OWN)
-        return called->run(argc, argv);
-    const struct absent *missing = absent_find(name);
-    if (missing)
-        return absent_say(missing);
-    if (argc < 2) {
-        help_print(stderr);
-        return 2;
-    }
     const char *word = argv[1];
     if (text_is(word, "help") || text_is(word, "--help") || text_is(word, "-h")) {
         help_print(stdout);
@@ -132,9 +121,27 @@ int main(int argc, char **argv)
         return cmd_complete(argc - 1, argv + 1);
     if (text_is(word, "--version") || text_is(word, "-V"))
         word = "version";
-    called = command_find(word);
-    missing = absent_find(word);
+    const struct main_command *called = command_find(word);
+    const struct absent *missing = absent_find(word);
     if (missing)
         return absent_say(missing);
     return called ? called->run(argc - 1, argv + 1) : unknown(word);
+}
+
+int main(int argc, char **argv)
+{
+    standard_descriptors_open();
+    const char *slash = strrchr(argv[0], '/');
+    const char *name = slash ? slash + 1 : argv[0];
+    const struct main_command *called = command_find(name);
+    if (called && called->family != OWN)
+        return output_finish(name, NULL, called->run(argc, argv));
+    const struct absent *missing = absent_find(name);
+    if (missing)
+        return absent_say(missing);
+    if (argc < 2) {
+        help_print(stderr);
+        return 2;
+    }
+    return output_finish("remuda", argv[1], own_run(argc, argv));
 }

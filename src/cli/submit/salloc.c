@@ -260,7 +260,7 @@ static int allocated(struct salloc_session *s)
     if (o->launch.no_shell) {
         s->al.ours = false;
         allocation_finish(&s->al, 0);
-        return 0;
+        return ferror(stderr) ? submit_exit_error() : 0; /* nobody knows the number */
     }
     int status = command_run(s);
     if (!s->al.over)

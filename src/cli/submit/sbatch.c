@@ -95,7 +95,8 @@ static void submitted_print(const struct submit_batch *s, const struct msg_submi
     else
         printf("Submitted batch job %llu%s%s\n", (unsigned long long)m->job_id,
                s->line.cluster ? " on cluster " : "", s->line.cluster ? s->line.cluster : "");
-    fflush(stdout);
+    if (fflush(stdout) != 0) /* whoever cannot read the number there finds it here */
+        program_error(NAME, "job %llu was submitted", (unsigned long long)m->job_id);
 }
 
 static int job_wait(struct submit_batch *s, struct client *c, uint64_t job_id)

@@ -8,6 +8,7 @@
 #include "io/log.h"
 #include "io/loop.h"
 #include "io/net/link.h"
+#include "io/process/daemon.h"
 #include "io/process/spawn.h"
 #include "node/cgroup/base.h"
 #include "node/daemon/herd.h"
@@ -35,6 +36,7 @@ struct node_input {
 struct node_daemon {
     struct node_options options;
     struct arena *arena; /* texts that live as long as the daemon */
+    struct pid_file pid_file;
     struct loop *loop;
     struct log *log;
     struct agent *agent;           /* what happens, and only there */

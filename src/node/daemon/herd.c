@@ -381,9 +381,17 @@ static struct note ids_of(const struct step_plan *p)
     return (struct note){.job_id = p->job_id, .attempt = p->attempt, .step_id = p->step_id};
 }
 
+void herd_dir_keep(struct herd_link *h)
+{
+    if (steps_dir_keep(h->steps_fd))
+        log_warning(h->log, "%s/steps was removed: it is there again, without what steps had there",
+                    h->dir);
+}
+
 void herd_start(struct herd_link *h, const struct step_plan *asked)
 {
     ASSERT(asked->job_id);
+    herd_dir_keep(h);
     struct note ids = ids_of(asked);
     herd_gave_up(h, &ids);
     struct str plan = STR_INIT;

@@ -49,6 +49,8 @@ bool herd_serve_plans(struct herd_link *h, struct err *ret_err);
 void herd_expect(struct herd_link *h, const struct note *step);
 /* a step whose shepherd is not expected any more */
 void herd_gave_up(struct herd_link *h, const struct note *step);
+/* Makes NODE_DIR/steps anew where it was removed, and says so in the log. */
+void herd_dir_keep(struct herd_link *h);
 /* The plan is copied; while there is no parent it waits for the next. */
 void herd_start(struct herd_link *h, const struct step_plan *p);
 /* why_text goes into the step's directory: of WHY_FILE the reason, of COMMAND_FOLLOW address and

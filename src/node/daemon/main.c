@@ -195,10 +195,27 @@ static void device_signed(void *ctx, const struct device_seen *seen)
     devices_event(ctx, AGENT_DEVICE_SIGN, seen, 1);
 }
 
-/* At the pace of heartbeats also the look at shepherds that might be gone. */
+/* Whoever finds no lock would start another daemon of the node. Where nothing of the directory is
+ * left, nothing that a shepherd leaves would be found. */
+static void place_keep(struct node_daemon *d)
+{
+    struct err err = {0};
+    if (pid_file_dir_gone(&d->pid_file)) {
+        log_error(d->log, "the node's directory was removed, and what its steps had with it");
+        loop_stop(d->loop);
+    } else if (pid_file_keep(&d->pid_file, &err)) {
+        log_warning(d->log, "%s was removed: it is there again", d->pid_file.path);
+    } else if (err.code) {
+        log_error(d->log, "%s", err.text);
+    }
+    herd_dir_keep(d->herd);
+}
+
+/* At the pace of heartbeats also the look at shepherds that might be gone, and at its place. */
 static void woken(void *ctx)
 {
     struct node_daemon *d = ctx;
+    place_keep(d);
     struct agent_event ev = {.kind = AGENT_WAKE,
                              .now_us = clock_now_us(),
                              .load_centi = load_centi(),
@@ -322,7 +339,6 @@ static bool begin(struct node_daemon *d, const char *node_dir, struct err *ret_e
 static int run(struct node_daemon *d)
 {
     struct err err = {0};
-    struct pid_file pid_file = {.fd = -1};
     char *state_dir = realpath(d->options.state_dir, NULL);
     if (state_dir)
         d->options.state_dir = arena_strdup(d->arena, state_dir);
@@ -332,7 +348,7 @@ static int run(struct node_daemon *d)
     int ready = -1;
     bool ok = d->options.foreground || daemon_detach(&ready, &err);
     ok = ok && dir_make(node_dir, 0755, &err) &&
-         pid_file_lock_dir(&pid_file, arena_printf(d->arena, "%s/node.pid", node_dir), &err) &&
+         pid_file_lock_dir(&d->pid_file, arena_printf(d->arena, "%s/node.pid", node_dir), &err) &&
          begin(d, node_dir, &err);
     if (ok) {
         daemon_ready(ready);
@@ -345,13 +361,13 @@ static int run(struct node_daemon *d)
     loop_end(d);
     cgroup_bases_done(&d->groups);
     log_close(d->log);
-    pid_file_drop(&pid_file);
+    pid_file_drop(&d->pid_file);
     return ok ? 0 : 1;
 }
 
 int node_main(int argc, char **argv)
 {
-    struct node_daemon d = {0};
+    struct node_daemon d = {.pid_file = {.fd = -1}};
     struct err err = {0};
     if (argc > 1 && (text_is(argv[1], "--help") || text_is(argv[1], "-h"))) {
         fputs(usage, stdout);

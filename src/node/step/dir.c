@@ -193,10 +193,26 @@ static enum step_dir_result make_in(int steps_fd, const char *making, const stru
     return saved == EEXIST || saved == ENOTEMPTY ? STEP_DIR_TAKEN : STEP_DIR_FAILED;
 }
 
+/* A directory that was removed still knows the one above it. */
+bool steps_dir_keep(int steps_fd)
+{
+    ASSERT(steps_fd >= 0);
+    struct stat st;
+    if (fstat(steps_fd, &st) != 0 || st.st_nlink > 0 ||
+        (mkdirat(steps_fd, "../steps", 0755) != 0 && errno != EEXIST))
+        return false;
+    int fd = openat(steps_fd, "../steps", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool ok = fd >= 0 && dup3(fd, steps_fd, O_CLOEXEC) >= 0;
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
 enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p,
                                    const struct note *first, int *ret_state)
 {
     ASSERT(steps_fd >= 0);
+    steps_dir_keep(steps_fd);
     char making[32];
     enum step_dir_result made = STEP_DIR_FAILED;
     *ret_state = -1;

@@ -30,6 +30,11 @@ void step_dir_name(uint64_t job_id, uint32_t attempt, int64_t step_id, struct st
 bool step_dir_name_parse(const char *name, uint64_t *ret_job_id, uint32_t *ret_attempt,
                          int64_t *ret_step_id);
 
+/* Where the directory that `steps_fd` has open was removed, a new one by its name ("steps") is made
+ * in its place, and steps_fd leads there; what steps had in the old one is gone. True if that was
+ * done. */
+bool steps_dir_keep(int steps_fd);
+
 enum step_dir_result { STEP_DIR_MADE, STEP_DIR_TAKEN, STEP_DIR_FAILED };
 /* Makes it below the directory `steps_fd`, with its script and the note `first` in its state file,
  * and locks that. *ret_state is the state file (for step_dir_note, close-on-exec). FAILED: errno

@@ -44,7 +44,7 @@ struct count_need {
 
 /* Buckets of the least that one node gives: a first look at nodes. */
 struct screen {
-    uint16_t dim;           /* a generic resource that is asked for, or DIM_CPU */
+    uint32_t dim;           /* a generic resource that is asked for, or DIM_CPU */
     uint8_t cpu, mem, gres; /* in buckets */
 };
 

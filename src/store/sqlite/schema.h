@@ -42,6 +42,8 @@ void sql_table_done(struct sql_table *t); /* prepared statements, too */
 bool sql_schema_make(sqlite3 *db, struct sql_table table[STORE_TABLE_COUNT], bool read_only,
                      struct err *ret_err);
 
+/* Is any table of a store there? */
+bool sql_tables_any(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT]);
 /* Are the tables there that the store had? A file without any is one that is to be made. False with
  * ret_err: one was lost, or it is a database of something else. */
 bool sql_tables_check(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT],

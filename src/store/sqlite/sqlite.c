@@ -439,6 +439,11 @@ struct store *store_open_still(const char *path, struct err *ret_err)
         str_add(&uri, "?readonly_shm=1");
     }
     struct store *s = open_as(path, str_text(&uri), true, ret_err);
+    if (s && !sql_tables_any(sqlite_of(s)->db, sqlite_of(s)->table)) {
+        store_close(s);
+        s = NULL;
+        err_set(ret_err, ERR_NOT_FOUND, "%s has nothing yet", path);
+    }
     str_done(&wal);
     str_done(&shm);
     str_done(&uri);

@@ -27,16 +27,22 @@ static bool table_is_there(sqlite3 *db, const char *name)
     return there;
 }
 
+bool sql_tables_any(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT])
+{
+    bool any = false;
+    for (size_t i = 0; i < STORE_TABLE_COUNT && !any; i++)
+        any = table_is_there(db, table[i].row->name);
+    return any;
+}
+
 bool sql_tables_check(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT],
                       struct err *ret_err)
 {
     const char *path = sqlite3_db_filename(db, "main");
     struct str had = STR_INIT;
     struct span rest, name;
-    bool ok = true, any = false;
-    for (size_t i = 0; i < STORE_TABLE_COUNT && !any; i++)
-        any = table_is_there(db, table[i].row->name);
-    if (!any) {
+    bool ok = true;
+    if (!sql_tables_any(db, table)) {
         bool other = text_read(db, "SELECT name FROM sqlite_master WHERE type=?1", "table", &had);
         str_done(&had);
         return !other || sql_trouble(TROUBLE_FOREIGN, path, NULL, ret_err);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -16,10 +17,34 @@
 
 /* ---- which trouble ---- */
 
+#define NEAR_LIMIT 8192 /* more than SQLite writes at once */
+
+static uint64_t size_of(const char *path, const char *suffix)
+{
+    struct stat st;
+    struct str name = STR_INIT;
+    str_addf(&name, "%s%s", path, suffix);
+    bool there = stat(str_text(&name), &st) == 0;
+    str_done(&name);
+    return there ? (uint64_t)st.st_size : 0;
+}
+
+/* The size that no file of this process may pass, if the store or its log is at it; else 0. What
+ * the system said then (EFBIG) is often gone when SQLite is asked for it. */
+static uint64_t size_limit_reached(const char *path)
+{
+    struct rlimit r;
+    if (getrlimit(RLIMIT_FSIZE, &r) != 0 || r.rlim_cur == RLIM_INFINITY)
+        return 0;
+    bool at_it =
+        size_of(path, "") + NEAR_LIMIT > r.rlim_cur || size_of(path, "-wal") + NEAR_LIMIT > r.rlim_cur;
+    return at_it ? r.rlim_cur : 0;
+}
+
 static bool room_is_missing(const char *path, int error)
 {
     struct statvfs fs;
-    if (error == ENOSPC || error == EDQUOT || error == EFBIG)
+    if (error == ENOSPC || error == EDQUOT || error == EFBIG || size_limit_reached(path) > 0)
         return true;
     return statvfs(path, &fs) == 0 && fs.f_bavail == 0;
 }
@@ -120,9 +145,13 @@ static void locked_say(const char *path, struct str *out)
 static void detail_say(enum store_trouble t, const char *path, struct str *out)
 {
     struct statvfs fs;
+    uint64_t most = size_limit_reached(path);
     switch (t) {
     case TROUBLE_FULL:
-        if (statvfs(path, &fs) == 0)
+        if (most > 0)
+            str_addf(out, "no file of the controller's may be larger than %llu KiB: ulimit -f",
+                     (unsigned long long)most / 1024);
+        else if (statvfs(path, &fs) == 0)
             room_add(out, (uint64_t)fs.f_bavail * fs.f_frsize, (uint64_t)fs.f_blocks * fs.f_frsize,
                      fs.f_favail, fs.f_files);
         break;
