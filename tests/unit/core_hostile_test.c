@@ -327,7 +327,7 @@ static void one_number(struct which which)
     struct draft d = draft(which.message);
     number_vec all = {0};
     struct err why = {0};
-    numbers_of(message_table[d.kind].fields, d.body, &all);
+    numbers_of(message_fields(d.kind), d.body, &all);
     assert_true(i < all.n);
     const struct field *f = all.v[i].f;
     uint64_t value = edge(field_range(f), e);
@@ -356,7 +356,7 @@ static void every_number(int which)
     begin();
     struct draft d = draft(which);
     number_vec all = {0};
-    numbers_of(message_table[d.kind].fields, d.body, &all);
+    numbers_of(message_fields(d.kind), d.body, &all);
     size_t n = all.n;
     bool node = message_table[d.kind].who == WHO_NODE;
     vec_done(&all);
@@ -383,7 +383,7 @@ static void many_numbers(uint64_t seed)
         struct draft d = draft(rng_chance(&rng, 400) ? 0 : (int)rng_below(&rng, DRAFTS));
         number_vec all = {0};
         struct err why = {0};
-        numbers_of(message_table[d.kind].fields, d.body, &all);
+        numbers_of(message_fields(d.kind), d.body, &all);
         for (uint64_t n = 1 + rng_below(&rng, 6); n && all.n; n--) {
             const struct number *one = &all.v[rng_below(&rng, all.n)];
             const struct int_range *r = field_range(one->f);

@@ -66,7 +66,7 @@ static void deliver(void)
         } else if (e->msg.kind == MSG_REPORT_ACK) {
             acknowledge(f, ((const struct msg_report_ack *)e->msg.body)->seq);
         } else {
-            const struct fields *t = message_table[e->msg.kind].fields;
+            const struct fields *t = message_fields(e->msg.kind);
             struct message m = {.kind = e->msg.kind, .body = arena_alloc(w.a, t->size)};
             record_copy(t, (void *)(uintptr_t)m.body, e->msg.body, w.a);
             vec_push(&f->inbox, m);

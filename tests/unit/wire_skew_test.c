@@ -105,7 +105,7 @@ static int file_write(void)
     struct arena *a = arena_new();
     struct str out = STR_INIT;
     for (int kind = 0; kind < MESSAGE_COUNT; kind++) {
-        const struct fields *t = message_table[kind].fields;
+        const struct fields *t = message_fields(kind);
         str_clear(&out);
         wire_encode(
             &(struct message){.kind = (enum message_kind)kind, .seq = 5, .body = filled(t, a)},
@@ -264,8 +264,8 @@ static void names_check(char *line)
     const struct field *f = NULL;
     *dot = '\0';
     for (int kind = 0; kind < MESSAGE_COUNT && !f; kind++)
-        if (strcmp(message_table[kind].fields->name, word) == 0)
-            f = field_must(message_table[kind].fields, span_of(dot + 1));
+        if (strcmp(message_fields(kind)->name, word) == 0)
+            f = field_must(message_fields(kind), span_of(dot + 1));
     for (size_t i = 0; i < ARRAY_LEN(row_tables) && !f; i++)
         if (strcmp(row_tables[i]->name, word) == 0)
             f = field_must(row_tables[i], span_of(dot + 1));
@@ -360,7 +360,7 @@ static void test_what_release_0_wrote_is_read(void **state)
             fail_msg("%.*s…: %s", 60, k.frame.json, e.text);
         } else {
             json_in_begin(&in, k.frame.json, k.frame.json_len, a, NULL);
-            members_check(&in, message_table[m.kind].fields, m.body);
+            members_check(&in, message_fields(m.kind), m.body);
             assert_int_equal(m.seq, 5);
             messages++;
         }
@@ -435,7 +435,7 @@ static void encode_by(const struct fields *t, const char *type, const void *reco
 static void without_check(enum message_kind kind, const char *name)
 {
     struct arena *a = arena_new();
-    const struct fields *t = message_table[kind].fields;
+    const struct fields *t = message_fields(kind);
     size_t left_out = 0;
     const struct fields *older = table_without(t, name, a, 0, &left_out);
     const void *record = filled(t, a);
@@ -470,7 +470,7 @@ static void nested_names(enum message_kind kind, const struct fields *t, int dee
 static void test_each_field_may_be_missing_at_either_end(void **state)
 {
     for (int kind = 0; kind < MESSAGE_COUNT; kind++)
-        nested_names((enum message_kind)kind, message_table[kind].fields, 0);
+        nested_names((enum message_kind)kind, message_fields(kind), 0);
 }
 
 /* ---- members that no table knows ---- */
@@ -486,7 +486,7 @@ static void test_what_a_newer_release_adds_is_passed_over(void **state)
 {
     for (int kind = 0; kind < MESSAGE_COUNT; kind++) {
         struct arena *a = arena_new();
-        const struct fields *t = message_table[kind].fields;
+        const struct fields *t = message_fields(kind);
         struct message m = {.kind = (enum message_kind)kind, .seq = 3, .body = filled(t, a)}, back;
         struct str bytes = STR_INIT, newer = STR_INIT;
         struct frame f;
