@@ -140,7 +140,7 @@ bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, st
         return false;
     if (!find_kind(type, &kind))
         return json_in_fail(&r.in, "unknown message '%.*s' (of a newer release?)",
-                            (int)(type.len < 64 ? type.len : 64), type.data);
+                            SPAN_QUOTED(type));
     const struct fields *t = message_fields(kind);
     r.text_max = text_max(kind);
     void *body = arena_alloc(a, t->size);

@@ -25,6 +25,24 @@ static void of_what_is_well_nothing_is_said_however_it_shakes(void **state)
     }
 }
 
+/* Loads that come and go by chance, as a server's whose users ask when they like: of 900 samples
+ * those of a burst, and of a pause, are some number in the mean, of any length by chance. That they
+ * do is no phase, nor a round of the program; that there are many more from half of the time on is
+ * one. */
+static struct {
+    double busy, burst, pause, later; /* percent; samples in the mean; pauses of the second half */
+    unsigned salt;
+} chance;
+
+/* Other shapes and other seeds than those by which the bound was chosen: heavy tails, bursts of
+ * levels of their own, above a load that never stops, of three levels, slow noise, single spikes;
+ * and changes that are there. */
+static struct {
+    double v[HALF_H];
+    unsigned salt;
+    size_t drawn;
+} fresh;
+
 static double by_chance(size_t i)
 {
     static size_t at, left;
