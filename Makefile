@@ -2,6 +2,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 BENCH ?=
+AGAINST ?=
 
 PACKAGES ?= .
 
@@ -26,7 +27,7 @@ test-heavy: all test-deps
 	@tools/test $(BUILD) heavy
 
 bench: all
-	@BENCH="$(BENCH)" tools/bench $(BUILD)
+	@BENCH="$(BENCH)" tools/bench $(BUILD) $(AGAINST)
 
 install: all
 	@meson configure $(BUILD) -Dprefix="$(PREFIX)"

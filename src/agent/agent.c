@@ -277,7 +277,7 @@ uint64_t agent_hash(const struct agent *a)
         hash = hash_bytes(hash, state, sizeof state);
     }
     for (const struct report *p = a->reports.first; p; p = p->next)
-        hash = record_hash(message_table[MSG_REPORT].fields, &p->msg, hash);
+        hash = record_hash(message_fields(MSG_REPORT), &p->msg, hash);
     int64_t rest[] = {a->connected, a->welcomed, a->heartbeat_due_us, (int64_t)a->reports.next_seq};
     return hash_bytes(hash, rest, sizeof rest);
 }

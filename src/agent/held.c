@@ -212,7 +212,7 @@ void visit_begin(struct holdings *h, const struct msg_launch *l)
     v->attempt = j->attempt;
     v->arena = arena_new();
     v->launch = arena_alloc(v->arena, sizeof *v->launch);
-    record_copy(message_table[MSG_LAUNCH].fields, v->launch, &wanted, v->arena);
+    record_copy(message_fields(MSG_LAUNCH), v->launch, &wanted, v->arena);
     visit_free(map_u64_get(h->visit, j->id));
     map_u64_put(h->visit, j->id, v);
 }
@@ -229,7 +229,7 @@ void held_keep_launch(struct held_step *s, const struct msg_launch *l, bool with
     struct msg_launch *copy = arena_alloc(arena, sizeof *copy);
     if (!with_payload)
         wanted.script = wanted.env = (struct blob){0};
-    record_copy(message_table[MSG_LAUNCH].fields, copy, &wanted, arena);
+    record_copy(message_fields(MSG_LAUNCH), copy, &wanted, arena);
     held_drop_launch(s); /* it may be what was copied */
     s->arena = arena;
     s->launch = copy;

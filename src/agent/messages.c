@@ -18,7 +18,7 @@ static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
         return;
     }
     struct arena *fresh = arena_new();
-    record_copy(message_table[MSG_NODE_WELCOME].fields, &a->welcome, w, fresh);
+    record_copy(message_fields(MSG_NODE_WELCOME), &a->welcome, w, fresh);
     arena_free(a->welcome_arena);
     a->welcome_arena = fresh;
     if (a->welcomed) /* the configuration was read anew: its devices may be others, too */

@@ -36,7 +36,7 @@ void turn_send(struct turn *t, enum message_kind kind, const void *body)
 {
     ASSERT(kind < MESSAGE_COUNT && body);
     struct agent_effect *e = turn_effect(t, AGENT_SEND);
-    const struct fields *fields = message_table[kind].fields;
+    const struct fields *fields = message_fields(kind);
     void *copy = arena_alloc(t->fx->arena, fields->size);
     record_copy(fields, copy, body, t->fx->arena);
     e->msg = (struct message){.kind = kind, .body = copy};

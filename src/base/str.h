@@ -38,6 +38,9 @@ struct span {
     const char *data; /* borrowed, not NUL-terminated */
     size_t len;       /* bytes */
 };
+/* For "%.*s" in a sentence about foreign text: as much of it as one reads. */
+#define QUOTED_MAX     80u /* bytes */
+#define SPAN_QUOTED(s) (int)((s).len < QUOTED_MAX ? (s).len : QUOTED_MAX), (s).data
 struct span span_of(const char *text);                /* NULL is empty; without its NUL */
 struct span span_trim(struct span s);                 /* without blanks and tabs at both ends */
 bool span_is(struct span s, const char *text);        /* byte for byte */

@@ -270,7 +270,7 @@ void history_run(struct controller *c, uint64_t id, uint64_t seq, const struct m
         free(r);
         return;
     }
-    record_copy(message_table[MSG_QUERY].fields, &r->query, q, r->arena);
+    record_copy(message_fields(MSG_QUERY), &r->query, q, r->arena);
     if (reads_add(c->reads, peer->uid, read_run, read_done, r))
         return;
     answer_end(a, REFUSE_BUSY, "too many of your reads of the accounting wait already; try again");

@@ -233,7 +233,7 @@ static void long_read_begin(struct controller *c, uint64_t session, struct answe
 {
     struct long_read *r = xcalloc(1, sizeof *r);
     *r = (struct long_read){.c = c, .session = session, .answer = a, .arena = arena_new()};
-    record_copy(message_table[MSG_QUERY].fields, &r->query, q, r->arena);
+    record_copy(message_fields(MSG_QUERY), &r->query, q, r->arena);
     r->peer = *peer; /* what it may not, too */
     r->peer.user = arena_strdup(r->arena, peer->user);
     r->next = timer_new(c->loop, long_read_part, r);

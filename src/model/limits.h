@@ -10,7 +10,10 @@
 #define LIMIT_TEXT_BYTES       (64u << 10) /* any single text field of a request */
 /* the command line of a request, as in Slurm: each job keeps it in memory */
 #define LIMIT_SUBMIT_LINE_BYTES (1u << 20)
-#define LIMIT_NAME_BYTES        256u /* job, partition, node, account, user names */
+#define LIMIT_NAME_BYTES        256u /* partition, node, user names */
+/* what a job says in one word: its name, account, QOS, attributes, what is said of it when it is
+ * over */
+#define LIMIT_JOB_NAME_BYTES 1024u
 /* --priority=TOP, and the highest that may be asked for */
 #define PRIORITY_TOP      4294967293u
 #define LIMIT_ARRAY_INDEX 2147483647u /* largest array index (2^31-1) */

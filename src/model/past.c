@@ -32,7 +32,7 @@ static bool kind_find(struct span word, enum past_kind *ret, struct err *ret_err
         }
     return err_set(ret_err, ERR_INVALID,
                    "\"%.*s\" is no kind of the past; jobs, steps, events, resvs, txn and usage are",
-                   word.len < 60 ? (int)word.len : 60, word.data);
+                   SPAN_QUOTED(word));
 }
 
 bool past_rules_change(struct past_rule rule[PAST_COUNT], const char *purge, const char *archive,

@@ -6,27 +6,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MEM_FULL     0.95
-#define MEM_BEYOND   1.05
+/* Of what the job may have on a node, as a factor: */
+#define MEM_FULL   0.95
+#define MEM_BEYOND 1.05
+#define OUT_SEEN   0.5 /* below that the samples missed what it ran out by */
+#define MEM_SPARE  1.5 /* what is advised, of what it needed */
+/* It used no more than this part, and so much is over: */
 #define UNUSED_PART  0.2
 #define UNUSED_LEAST 16384.0 /* MiB, of each node */
-#define GPU_FULL     0.97
-#define PSI_MEM      20.0 /* percent of the time */
-#define OUT_SEEN     0.5
-#define SWAP_LEAST   100.0 /* MiB */
-#define GROW_PARTS   8u
+#define GPU_FULL     0.97    /* of the device's memory */
+#define PSI_MEM      20.0    /* percent of the time */
+#define SWAP_LEAST   100.0   /* MiB; and this part of what is resident: */
+#define SWAP_PART    0.05
+/* What grows has so many samples over so long a time, in so many parts, ends so much higher, also
+ * as a part of where it began, and still rises in the second half by that part of the whole. */
 #define GROW_SAMPLES 60u
 #define GROW_MS      INT64_C(300000)
+#define GROW_PARTS   8u
 #define GROW_LEAST   64.0 /* MiB */
 #define GROW_PART    0.1
+#define GROW_LATE    0.3
 #define HOUR_MS      3600000.0
 
 struct growth {
     double from, to, per_hour; /* MiB */
 };
 
-/* Steady: the medians of eight equal parts rise, all but one, and go on rising. The first quarter
- * is left out: there data and models are loaded. */
+/* All of it; no samples where there is no curve. */
+static struct figures figures_of(const struct curve *c)
+{
+    struct figures f = {0};
+    if (c)
+        curve_figures(c, 0, INT64_MAX, &f);
+    return f;
+}
+
+/* Of a job of several nodes: which it is about. */
+static void on_node_add(const struct look *l, const struct look_node *n, struct str *text)
+{
+    if (l->node.n < 2)
+        return;
+    str_add(text, " on ");
+    str_add_plain(text, n->name);
+}
+
+/* What to ask for where so much was needed. */
+static void more_add(double mib, struct str *next)
+{
+    str_addf(next, "ask for more (--mem=%.0fM)", mib * MEM_SPARE);
+}
+
+/* Steady: the medians of equal parts rise, all but one, none by half of the whole at once or back
+ * by a tenth, and go on rising. The first quarter is left out: there data and models are loaded. */
 static bool grows(const struct curve *c, struct growth *ret)
 {
     size_t skip = c ? c->at.n / 4 : 0, n = c ? c->at.n - skip : 0, rising = 0;
@@ -52,7 +83,7 @@ static bool grows(const struct curve *c, struct growth *ret)
                    (GROW_PARTS - 1) / GROW_PARTS;
     *ret = (struct growth){middle[0], middle[GROW_PARTS - 1], more / hours};
     return rising + 1 >= GROW_PARTS - 1 && more >= GROW_LEAST && more >= GROW_PART * middle[0] &&
-           late >= 0.3 * more;
+           late >= GROW_LATE * more;
 }
 
 static void growth_add(const struct growth *g, struct str *text)
@@ -80,10 +111,7 @@ static void memory_grows_say(struct look *l)
             continue;
         struct str text = STR_INIT, next = STR_INIT;
         str_add(&text, "its memory");
-        if (l->node.n > 1) {
-            str_add(&text, " on ");
-            str_add_plain(&text, n->name);
-        }
+        on_node_add(l, n, &text);
         growth_add(&g, &text);
         if (n->mem_mib > g.to && !ran_out(l)) {
             str_add(&text, "; at that rate its ");
@@ -127,9 +155,7 @@ static void memory_out_say(struct look *l)
     double most = -1;
     for (size_t i = 0; i < l->node.n; i++) {
         const struct look_node *n = &l->node.v[i];
-        struct figures f = {0};
-        if (n->rss)
-            curve_figures(n->rss, 0, INT64_MAX, &f);
+        struct figures f = figures_of(n->rss);
         if (n->mem_mib > 0 && f.n && f.most > most) {
             most = f.most;
             of = n;
@@ -144,7 +170,7 @@ static void memory_out_say(struct look *l)
     say_mib(of->mem_mib, &text);
     look_node_add(l, of->name, &text);
     str_add(&text, seen ? "" : " at most, so that what it asked for at the end came at once");
-    str_addf(&next, "ask for more (--mem=%.0fM)", (most > of->mem_mib ? most : of->mem_mib) * 1.5);
+    more_add(most > of->mem_mib ? most : of->mem_mib, &next);
     if (!seen)
         str_add(&next, ", or see what it reads or makes as a whole there");
     say_found(l, FOUND_MEM_FULL, &text, &next);
@@ -158,9 +184,7 @@ static void memory_full_say(struct look *l)
     }
     for (size_t i = 0; i < l->node.n; i++) {
         const struct look_node *n = &l->node.v[i];
-        struct figures f = {0};
-        if (n->rss)
-            curve_figures(n->rss, 0, INT64_MAX, &f);
+        struct figures f = figures_of(n->rss);
         if (n->mem_mib <= 0 || f.n < READING_SAMPLES || f.most < MEM_FULL * n->mem_mib)
             continue;
         struct str text = STR_INIT, next = STR_INIT;
@@ -171,8 +195,7 @@ static void memory_full_say(struct look *l)
         str_add(&text, beyond ? ", asked were " : " of ");
         say_mib(n->mem_mib, &text);
         look_node_add(l, n->name, &text);
-        str_addf(&next, "ask for more (--mem=%.0fM)",
-                 (f.most > n->mem_mib ? f.most : n->mem_mib) * 1.5);
+        more_add(f.most > n->mem_mib ? f.most : n->mem_mib, &next);
         say_found(l, FOUND_MEM_FULL, &text, &next);
         return;
     }
@@ -184,11 +207,7 @@ static void memory_waits_say(struct look *l)
 {
     for (size_t i = 0; i < l->node.n; i++) {
         const struct look_node *n = &l->node.v[i];
-        struct figures f = {0}, rss = {0};
-        if (n->psi_mem)
-            curve_figures(n->psi_mem, 0, INT64_MAX, &f);
-        if (n->rss)
-            curve_figures(n->rss, 0, INT64_MAX, &rss);
+        struct figures f = figures_of(n->psi_mem), rss = figures_of(n->rss);
         if (f.n < READING_SAMPLES || f.mean < PSI_MEM || n->mem_mib <= 0)
             continue;
         struct str text = STR_INIT, next = STR_INIT;
@@ -199,7 +218,7 @@ static void memory_waits_say(struct look *l)
         str_add(&text, " of ");
         say_mib(n->mem_mib, &text);
         str_add(&text, " in use beside the page cache");
-        str_addf(&next, "ask for more (--mem=%.0fM)", n->mem_mib * 1.5);
+        more_add(n->mem_mib, &next);
         say_found(l, FOUND_MEM_FULL, &text, &next);
         return;
     }
@@ -211,9 +230,7 @@ static void memory_unused_say(struct look *l)
     const struct job *j = l->job;
     double used = 0, most = 0;
     for (size_t i = 0; i < l->node.n; i++) {
-        struct figures f = {0};
-        if (l->node.v[i].rss)
-            curve_figures(l->node.v[i].rss, 0, INT64_MAX, &f);
+        struct figures f = figures_of(l->node.v[i].rss);
         if (f.n < READING_SAMPLES)
             return;
         used += f.most;
@@ -231,7 +248,7 @@ static void memory_unused_say(struct look *l)
     str_add(&text, " of memory ");
     say_mib(used, &text);
     str_add(&text, " were used at most, page cache apart");
-    double need = most * 1.5 < 1024 ? 1024 : most * 1.5;
+    double need = most * MEM_SPARE < 1024 ? 1024 : most * MEM_SPARE;
     str_addf(&next, "ask for less (--mem=%lldG%s): others could run there",
              (long long)((need + 1023) / 1024), l->node.n > 1 ? " on each node" : "");
     say_found(l, FOUND_MEM_UNUSED, &text, &next);
@@ -245,11 +262,10 @@ static void gpu_full_say(struct look *l)
     double most = 0, has = 0;
     for (size_t i = 0; i < l->gpu.n && l->job->state == JOB_FAILED; i++) {
         const struct look_gpu *g = &l->gpu.v[i];
-        struct figures total = {0};
+        struct figures total = figures_of(g->mem_total);
         size_t full = 0;
         if (!g->mem || !g->mem_total)
             continue;
-        curve_figures(g->mem_total, 0, INT64_MAX, &total);
         for (size_t k = 0; k < g->mem->at.n && total.most > 0; k++) {
             full += g->mem->at.v[k].v >= GPU_FULL * total.most;
             most = g->mem->at.v[k].v >= GPU_FULL * total.most && g->mem->at.v[k].v > most
@@ -279,21 +295,14 @@ static void swaps_say(struct look *l)
 {
     for (size_t i = 0; i < l->node.n; i++) {
         const struct look_node *n = &l->node.v[i];
-        struct figures f = {0}, rss = {0};
-        if (n->swap)
-            curve_figures(n->swap, 0, INT64_MAX, &f);
-        if (n->rss)
-            curve_figures(n->rss, 0, INT64_MAX, &rss);
-        if (f.n < READING_SAMPLES || f.most < SWAP_LEAST || f.most < rss.most / 20)
+        struct figures f = figures_of(n->swap), rss = figures_of(n->rss);
+        if (f.n < READING_SAMPLES || f.most < SWAP_LEAST || f.most < SWAP_PART * rss.most)
             continue;
         struct str text = STR_INIT, next = STR_INIT;
         str_add(&text, "it had up to ");
         say_mib(f.most, &text);
         str_add(&text, " swapped out");
-        if (l->node.n > 1) {
-            str_add(&text, " on ");
-            str_add_plain(&text, n->name);
-        }
+        on_node_add(l, n, &text);
         str_add(&next, "ask for more memory (--mem)");
         say_found(l, FOUND_SWAPS, &text, &next);
         return;

@@ -65,18 +65,18 @@ void frame_end(struct str *out, size_t at, size_t raw_len)
 
 void wire_encode(const struct message *m, struct str *out)
 {
-    const struct message_row *row = &message_table[m->kind];
-    size_t raw_bytes = 0, at = frame_begin(out, row->name, m->seq);
+    const struct fields *fields = message_fields(m->kind);
+    size_t raw_bytes = 0, at = frame_begin(out, message_table[m->kind].name, m->seq);
     bool first = false;
     if (m->request) {
         str_add(out, ",\"request\":");
         str_add_u64(out, m->request);
     }
-    record_write(out, row->fields, m->body, &first, &raw_bytes);
+    record_write(out, fields, m->body, &first, &raw_bytes);
     str_addc(out, '}');
     frame_end(out, at, raw_bytes);
     if (raw_bytes)
-        record_write_raw(out, row->fields, m->body);
+        record_write_raw(out, fields, m->body);
 }
 
 /* Reads members up to and with "type", which our encoder writes first. */
@@ -140,8 +140,8 @@ bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, st
         return false;
     if (!find_kind(type, &kind))
         return json_in_fail(&r.in, "unknown message '%.*s' (of a newer release?)",
-                            (int)(type.len < 64 ? type.len : 64), type.data);
-    const struct fields *t = message_table[kind].fields;
+                            SPAN_QUOTED(type));
+    const struct fields *t = message_fields(kind);
     r.text_max = text_max(kind);
     void *body = arena_alloc(a, t->size);
     struct envelope e = {.r = &r};

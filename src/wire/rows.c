@@ -196,7 +196,7 @@ static bool read_record_name(struct rows_reader *rd)
     rd->named = span_is(name, rd->t->name);
     if (!rd->named)
         return json_in_fail(&rd->r.in, "rows of %.*s where rows of %s were asked for",
-                            (int)(name.len < 64 ? name.len : 64), name.data, rd->t->name);
+                            SPAN_QUOTED(name), rd->t->name);
     return true;
 }
 

@@ -117,8 +117,7 @@ struct filter_reading {
 static bool name_unknown(void *ctx, struct span key)
 {
     struct filter_reading *x = ctx;
-    return json_in_fail(&x->r.in, "a job has no \"%.*s\"", (int)(key.len < 64 ? key.len : 64),
-                        key.data);
+    return json_in_fail(&x->r.in, "a job has no \"%.*s\"", SPAN_QUOTED(key));
 }
 
 static bool jobs_read(struct filter_reading *x)
@@ -146,8 +145,7 @@ static bool member_read(struct filter_reading *x, struct span key, struct filter
         return json_in_text(&x->r.in, LIMIT_TEXT_BYTES, &ret->message);
     if (span_is(key, "jobs"))
         return jobs_read(x);
-    return json_in_fail(&x->r.in, "\"%.*s\" is none of refuse, message and jobs",
-                        (int)(key.len < 64 ? key.len : 64), key.data);
+    return json_in_fail(&x->r.in, "\"%.*s\" is none of refuse, message and jobs", SPAN_QUOTED(key));
 }
 
 bool submit_filter_read(const char *text, size_t len, struct job_spec *const *specs, size_t n,

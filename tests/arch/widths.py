@@ -71,11 +71,23 @@ def wide_prose(path):
     return found
 
 
+# Longer files are split where they have a seam. What a file is that is not, and why:
+LONG = 500
+LONGER = {"tests/cli/hosts.bats": "each of its tests goes on with the machines that joined in those before it"}
+
+
+def longer(root):
+    """Sources and tests of more lines than one reads at a sitting: path: lines."""
+    found = [*root.glob("src/**/*.[ch]"), *(p for p in root.glob("tests/**/*") if p.suffix in (".c", ".h", ".bats", ".bash", ".py"))]
+    lines = {p.relative_to(root).as_posix(): len(p.read_text(errors="replace").splitlines()) for p in sorted(found)}
+    return {path: n for path, n in lines.items() if n > LONG and path not in LONGER}
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     src = root / "src"
     folders = sorted(p.name for p in src.iterdir() if p.is_dir())
-    print(f"1..{len(folders) + 2}")
+    print(f"1..{len(folders) + 3}")
     for number, folder in enumerate(folders, 1):
         found = {p: wider(p) for p in sorted((src / folder).rglob("*.[ch]"))}
         lines, most = sum(len(v) for v in found.values()), WIDER.get(folder, 0)
@@ -96,6 +108,10 @@ def main():
             print(f"# {path.relative_to(root)}: {' '.join(map(str, numbers))}")
     lines = sum(map(len, pages.values()))
     print(f"{'not ok' if lines else 'ok'} {len(folders) + 2} - pages: {lines} lines of prose are wider than {WIDTH} columns")
+    long = longer(root)
+    for path, n in long.items():
+        print(f"# {path}: {n}")
+    print(f"{'not ok' if long else 'ok'} {len(folders) + 3} - {len(long)} files of src and tests have more than {LONG} lines")
 
 
 if __name__ == "__main__":

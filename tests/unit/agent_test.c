@@ -109,25 +109,6 @@ static void test_heartbeats_repeat_what_waits_too_long(void **state)
     assert_true(agent_wake_due(agent) == INT64_MAX);
 }
 
-static void test_terminate_goes_to_the_shepherd(void **state)
-{
-    (void)state;
-    begin();
-    launch(7, 1);
-    started(7, 1);
-    str_clear(&said);
-    terminate(7, 2);
-    EXPECT("report released 7.2 #100"); /* that start is not here */
-    terminate(7, 1);
-    EXPECT("terminate 7.1 pid=1007 wait=30 why=DUE TO TIME LIMIT");
-    exited(7, 1, 15, true);
-    EXPECT("report exited 7.1 #101 status=15 clean");
-    ack(101);
-    EXPECT("forget 7.1 pid=1007");
-    launch(7, 2);
-    EXPECT(""); /* it was ended before it came */
-}
-
 static void test_terminate_before_the_shepherd_is_there(void **state)
 {
     (void)state;
@@ -137,73 +118,6 @@ static void test_terminate_before_the_shepherd_is_there(void **state)
     EXPECT("start 7.1");
     started(7, 1);
     EXPECT("report started 7.1; terminate 7.1 pid=1007 wait=30 why=DUE TO TIME LIMIT");
-}
-
-static void test_terminate_of_what_is_over(void **state)
-{
-    (void)state;
-    begin();
-    launch(7, 1);
-    exited(7, 1, 0, true);
-    str_clear(&said);
-    terminate(7, 1);
-    EXPECT(
-        "report released 7.1 #101"); /* the clean end says it all, but may have come before the controller wanted to hear it */
-    ack(100);
-    EXPECT("");
-    ack(101);
-    EXPECT("forget 7.1 pid=1007");
-    terminate(7, 1);
-    EXPECT("report released 7.1 #102");
-    ack(102);
-    assert_int_equal(agent_held_count(agent), 0);
-}
-
-static void test_processes_that_take_long_to_die(void **state)
-{
-    (void)state;
-    begin();
-    launch(7, 1);
-    started(7, 1);
-    str_clear(&said);
-    exited(7, 1, 0, false);
-    EXPECT("report exited 7.1 #100");
-    terminate(7, 1);
-    EXPECT("terminate 7.1 pid=1007 wait=30 why=DUE TO TIME LIMIT");
-    ack(100);
-    EXPECT("");
-    note(ids(NOTE_CLEARED, 7, 1));
-    EXPECT("report released 7.1 #101");
-    ack(101);
-    EXPECT("forget 7.1 pid=1007");
-}
-
-/* The controller hears of it by the way that it hears of devices, also from a node without any. */
-static void test_a_process_that_cannot_be_killed_is_told(void **state)
-{
-    (void)state;
-    struct note stuck = {.kind = NOTE_STUCK,
-                         .job_id = 5,
-                         .attempt = 1,
-                         .step_id = STEP_BATCH,
-                         .pid = 1005,
-                         .status = 12,
-                         .at_us = 77};
-    begin();
-    launch(5, 1);
-    started(5, 1);
-    exited(5, 1, 9, false);
-    str_clear(&said);
-    strcpy(stuck.detail, "process 12 (x) outlives SIGKILL");
-    note(stuck);
-    EXPECT("log \"process 12 (x) outlives SIGKILL; job 5 keeps what it has here until that ends\"; "
-           "heartbeat "
-           "out=process:12:unproven");
-    note(stuck);
-    EXPECT("");
-    note((struct note){
-        .kind = NOTE_CLEARED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 1005});
-    EXPECT("report released 5.1 #101");
 }
 
 /* Whatever process of the node's user it is: it may speak for its own step only. */
@@ -321,29 +235,6 @@ static void test_what_has_not_begun_is_told(void **state)
     EXPECT("node_hello n1 pid=77 5.1 6.1");
 }
 
-static void test_signals(void **state)
-{
-    (void)state;
-    struct msg_signal m = {.job_id = 7, .attempt = 1, .signal = 10, .batch = true};
-    begin();
-    launch(7, 1);
-    message(MSG_SIGNAL, &m);
-    EXPECT("start 7.1"); /* nothing runs yet that could take it */
-    started(7, 1);
-    str_clear(&said);
-    message(MSG_SIGNAL, &m);
-    EXPECT("signal 7.1 pid=1007 signal=10 batch");
-    m = (struct msg_signal){
-        .job_id = 7, .attempt = 1, .signal = 12, .only_step = true, .step_id = STEP_BATCH};
-    message(MSG_SIGNAL, &m);
-    EXPECT("signal 7.1 pid=1007 signal=12");
-    m.step_id = 3;
-    message(MSG_SIGNAL, &m);
-    m = (struct msg_signal){.job_id = 7, .attempt = 2, .signal = 12};
-    message(MSG_SIGNAL, &m);
-    EXPECT("");
-}
-
 static void test_prolog_and_epilog(void **state)
 {
     (void)state;
@@ -455,31 +346,6 @@ static void test_equal_events_equal_states(void **state)
     assert_true(agent_hash(agent) != before);
 }
 
-static void test_signals_of_a_job_with_steps(void **state)
-{
-    (void)state;
-    struct msg_signal m = {.job_id = 5, .attempt = 1, .signal = 10};
-    begin();
-    launch(5, 1);
-    started(5, 1);
-    step_launch(5, 0, "n1 cpus=0 mem=1");
-    step_note(NOTE_STARTED, 0);
-    str_clear(&said);
-    message(MSG_SIGNAL, &m);
-    EXPECT("signal 5.1 pid=9 signal=10 of_job");
-    m.batch = true;
-    message(MSG_SIGNAL, &m);
-    EXPECT("signal 5.1 pid=1005 signal=10 batch");
-    m.full = true;
-    message(MSG_SIGNAL, &m);
-    assert_non_null(strstr(str_text(&said), "pid=9 signal=10 of_job"));
-    assert_non_null(strstr(str_text(&said), "pid=1005 signal=10 of_job"));
-    str_clear(&said);
-    m = (struct msg_signal){.job_id = 5, .attempt = 1, .signal = 10, .only_step = true};
-    message(MSG_SIGNAL, &m);
-    EXPECT("signal 5.1 pid=9 signal=10");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,18 +354,13 @@ int main(void)
         TEST(the_end_may_overtake_the_beginning),
         TEST(reports_wait_for_the_controller_and_are_repeated_in_order),
         TEST(heartbeats_repeat_what_waits_too_long),
-        TEST(terminate_goes_to_the_shepherd),
         TEST(terminate_before_the_shepherd_is_there),
-        TEST(terminate_of_what_is_over),
-        TEST(processes_that_take_long_to_die),
-        TEST(a_process_that_cannot_be_killed_is_told),
         TEST(a_shepherd_speaks_for_its_own_step),
         TEST(a_launch_that_fails),
         TEST(a_lost_shepherd),
         TEST(a_shepherd_that_never_came),
         TEST(a_restarted_daemon_goes_on),
         TEST(what_has_not_begun_is_told),
-        TEST(signals),
         TEST(prolog_and_epilog),
         TEST(a_failing_prolog_and_a_failing_epilog),
         TEST(terminate_during_the_prolog),
@@ -507,7 +368,6 @@ int main(void)
         TEST(a_controller_that_cannot_be_understood_is_not_obeyed),
         TEST(a_refused_hello_is_logged),
         TEST(equal_events_equal_states),
-        TEST(signals_of_a_job_with_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

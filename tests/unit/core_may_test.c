@@ -98,7 +98,7 @@ static const struct msg_allowed *may(const char *user)
     for (size_t i = 0; i < w.fx.n; i++)
         if (w.fx.v[i].kind == FX_REPLY && w.fx.v[i].msg.kind == MSG_ALLOWED) {
             struct msg_allowed *kept = arena_alloc(w.a, sizeof *kept);
-            record_copy(message_table[MSG_ALLOWED].fields, kept, w.fx.v[i].msg.body, w.a);
+            record_copy(message_fields(MSG_ALLOWED), kept, w.fx.v[i].msg.body, w.a);
             return kept;
         }
     return NULL;

@@ -307,8 +307,8 @@ static void what_is_no_request_is_taken_from_nobody(void **state)
         if (who != WHO_CONTROLLER && who != WHO_STREAM && kind != MSG_QUERY && kind != MSG_RENEW &&
             kind != MSG_VOUCH && kind != MSG_SERIES && kind != MSG_GET_SERIES)
             fail_msg("%s has no case here: who may ask it?", message_table[kind].name);
-        void *body = arena_alloc(w.a, message_table[kind].fields->size);
-        memset(body, 0, message_table[kind].fields->size);
+        void *body = arena_alloc(w.a, message_fields(kind)->size);
+        memset(body, 0, message_fields(kind)->size);
         for (enum from from = 0; from < FROM_COUNT; from++) {
             ask_as(from, (enum message_kind)kind, body);
             if (!refused() || !nothing_done())

@@ -42,7 +42,7 @@ static void test_a_frame_is_what_the_header_says(void **state)
 
 static void round_trip(enum message_kind kind, struct rng *r, uint32_t permille)
 {
-    const struct fields *t = message_table[kind].fields;
+    const struct fields *t = message_fields(kind);
     struct arena *a = arena_new();
     struct str out = STR_INIT;
     struct message back;
@@ -76,8 +76,8 @@ static void test_every_message_comes_back(void **state)
 static void test_no_field_is_called_as_the_frame_itself(void **state)
 {
     for (int kind = 0; kind < MESSAGE_COUNT; kind++) {
-        assert_int_equal(fields_find(message_table[kind].fields, "type"), -1);
-        assert_int_equal(fields_find(message_table[kind].fields, "call"), -1);
+        assert_int_equal(fields_find(message_fields(kind), "type"), -1);
+        assert_int_equal(fields_find(message_fields(kind), "call"), -1);
     }
 }
 
@@ -177,7 +177,7 @@ static void test_null_is_not_given(void **state)
     struct err e;
     assert_true(decode("{\"type\":\"submit\",\"specs\":null,\"script\":null,\"test_only\":null}",
                        NULL, a, &m, &e));
-    assert_true(record_equal(message_table[MSG_SUBMIT].fields, m.body, &(struct msg_submit){0}));
+    assert_true(record_equal(message_fields(MSG_SUBMIT), m.body, &(struct msg_submit){0}));
     arena_free(a);
 }
 

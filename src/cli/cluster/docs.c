@@ -78,6 +78,17 @@ static const char *who_text(enum who who)
     return "";
 }
 
+static const char *does_text(enum does does)
+{
+    switch (does) {
+    case DOES_READ: return " It changes nothing, and is served while the store is away.";
+    case DOES_ONCE: return " Asked again with the same `request` it is not done again.";
+    case DOES_AGAIN:
+    case DOES_TELL: return "";
+    }
+    return "";
+}
+
 static void protocol_write(struct str *out)
 {
     str_add(
@@ -92,9 +103,10 @@ static void protocol_write(struct str *out)
         "Answers to `query` are `rows` frames (`record`, `fields`, `rows`) followed by "
         "`done`.\n\n");
     for (int i = 0; i < MESSAGE_COUNT; i++) {
-        str_addf(out, "## %s\n\n%s. Sent by: %s.\n\n", message_table[i].name, message_table[i].doc,
-                 who_text(message_table[i].who));
-        fields_write(out, message_table[i].fields);
+        const struct message_row *row = &message_table[i];
+        str_addf(out, "## %s\n\n%s. Sent by: %s.%s\n\n", row->name, row->doc, who_text(row->who),
+                 does_text(row->does));
+        fields_write(out, message_fields(i));
     }
     str_add(out, "# Records\n\n");
     const struct fields *const records[] = {&job_spec_fields, &result_fields, &held_fields,

@@ -27,16 +27,10 @@ struct bacct {
     struct str out;
 };
 
-#define AT(member) offsetof(struct bacct, member)
-#define FLAG(name_, member, doc_)                                                                  \
-    {                                                                                              \
-        .name = name_, .doc = doc_, .set = set_flag, .at = AT(member)                              \
-    }
+#define AT(member)                offsetof(struct bacct, member)
+#define FLAG(name_, member, doc_) OPT_FLAG(name_, 0, doc_, AT(member))
 #define VALUE(name_, metavar_, member, set_, doc_)                                                 \
-    {                                                                                              \
-        .name = name_, .arg = ARG_REQUIRED, .metavar = metavar_, .doc = doc_, .set = set_,         \
-        .at = AT(member)                                                                           \
-    }
+    OPT_VALUE(name_, 0, metavar_, doc_, set_, AT(member))
 static const struct option_row rows[] = {
     VALUE("C", "begin,end", completed, lsf_set_interval, "jobs that ended between"),
     VALUE("D", "begin,end", dispatched, lsf_set_interval, "jobs that started between"),

@@ -24,11 +24,8 @@ struct bjobs {
     struct str out;
 };
 
-#define AT(member) offsetof(struct bjobs, member)
-#define FLAG(name_, member, doc_)                                                                  \
-    {                                                                                              \
-        .name = name_, .doc = doc_, .set = set_flag, .at = AT(member)                              \
-    }
+#define AT(member)                offsetof(struct bjobs, member)
+#define FLAG(name_, member, doc_) OPT_FLAG(name_, 0, doc_, AT(member))
 #define VALUE(name_, metavar_, member, doc_)                                                       \
     {                                                                                              \
         .name = name_, .arg = ARG_REQUIRED, .metavar = metavar_, .doc = doc_, .set = set_text,     \

@@ -31,11 +31,8 @@ static SETTER(set_node)
     return true;
 }
 
-#define AT(member) offsetof(struct pbsdsh, member)
-#define FLAG(name_, member, doc_)                                                                  \
-    {                                                                                              \
-        .name = name_, .doc = doc_, .set = set_flag, .at = AT(member)                              \
-    }
+#define AT(member)                offsetof(struct pbsdsh, member)
+#define FLAG(name_, member, doc_) OPT_FLAG(name_, 0, doc_, AT(member))
 static const struct option_row rows[] = {
     OPT_ACCEPTED("E", 0, ARG_NONE, "the environment as it is here (always so)"),
     {.name = "c",

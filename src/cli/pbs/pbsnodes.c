@@ -42,11 +42,8 @@ static SETTER(set_form)
            err_set(ret_err, ERR_VALUE, "-F takes json or dsv, not %s", value);
 }
 
-#define AT(member) offsetof(struct pbsnodes, member)
-#define FLAG(name_, member, doc_)                                                                  \
-    {                                                                                              \
-        .name = name_, .doc = doc_, .set = set_flag, .at = AT(member)                              \
-    }
+#define AT(member)                offsetof(struct pbsnodes, member)
+#define FLAG(name_, member, doc_) OPT_FLAG(name_, 0, doc_, AT(member))
 #define VALUE(name_, metavar_, set_, member, doc_)                                                 \
     {                                                                                              \
         .name = name_, .arg = ARG_REQUIRED, .metavar = metavar_, .doc = doc_, .set = set_,         \

@@ -188,11 +188,8 @@ static SETTER(set_priority)
 
 /* ---- qselect ---- */
 
-#define AT(member) offsetof(struct qselect, member)
-#define FLAG(name_, member, doc_)                                                                  \
-    {                                                                                              \
-        .name = name_, .doc = doc_, .set = set_flag, .at = AT(member)                              \
-    }
+#define AT(member)                offsetof(struct qselect, member)
+#define FLAG(name_, member, doc_) OPT_FLAG(name_, 0, doc_, AT(member))
 #define VALUE(name_, metavar_, member, doc_)                                                       \
     {                                                                                              \
         .name = name_, .arg = ARG_REQUIRED, .metavar = metavar_, .doc = doc_, .set = set_text,     \

@@ -34,11 +34,8 @@ static SETTER(set_form)
            err_set(ret_err, ERR_VALUE, "-F takes json or dsv, not %s", value);
 }
 
-#define AT(member) offsetof(struct qstat, member)
-#define FLAG(name_, member, doc_)                                                                  \
-    {                                                                                              \
-        .name = name_, .doc = doc_, .set = set_flag, .at = AT(member)                              \
-    }
+#define AT(member)                offsetof(struct qstat, member)
+#define FLAG(name_, member, doc_) OPT_FLAG(name_, 0, doc_, AT(member))
 static const struct option_row rows[] = {
     FLAG("1", same_line, "lines are not broken; of -n the nodes on the same line"),
     FLAG("B", servers, "the server"),

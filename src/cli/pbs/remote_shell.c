@@ -53,11 +53,8 @@ static SETTER(set_host_file)
     return ok || err_prefix(ret_err, "-u %.200s", value);
 }
 
-#define AT(member) offsetof(struct remote_shell, member)
-#define FLAG(name_, member, doc_)                                                                  \
-    {                                                                                              \
-        .name = name_, .doc = doc_, .set = set_flag, .at = AT(member)                              \
-    }
+#define AT(member)                offsetof(struct remote_shell, member)
+#define FLAG(name_, member, doc_) OPT_FLAG(name_, 0, doc_, AT(member))
 static const struct option_row blaunch_rows[] = {
     OPT_ACCEPTED("V", 0, ARG_NONE, "show the version"),
     {.name = "h", .alias = "help", .doc = "show this help", .set = set_nothing},

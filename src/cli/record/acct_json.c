@@ -11,11 +11,6 @@
 
 #include <string.h>
 
-static void text(struct json_out *o, const char *key, const char *value)
-{
-    json_key_text(o, key, value ? value : "");
-}
-
 /* What nothing here corresponds to. */
 static const struct json_absent job_absent[] = {{"block", ABSENT_TEXT},
                                                 {"failed_node", ABSENT_TEXT},
@@ -71,8 +66,8 @@ enum { ID_CPU = 1, ID_MEM = 2, ID_NODE = 4, ID_BILLING = 5, ID_GRES = 1001 };
 static void tres_item(struct json_out *o, int id, const char *type, const char *name, int64_t count)
 {
     json_object(o);
-    text(o, "type", type);
-    text(o, "name", name);
+    json_key_word(o, "type", type);
+    json_key_word(o, "name", name);
     json_key_i64(o, "id", id);
     json_key_i64(o, "count", count);
     json_object_end(o);
@@ -141,8 +136,8 @@ static void usage_none(struct json_out *o, const char *key)
 
 static void step_rest_json(struct json_out *o, const struct step *s)
 {
-    text(o, "pid", "");
-    text(o, "kill_request_user", "");
+    json_key_word(o, "pid", "");
+    json_key_word(o, "kill_request_user", "");
     json_key(o, "CPU");
     json_object(o);
     json_key(o, "requested_frequency");
@@ -150,11 +145,11 @@ static void step_rest_json(struct json_out *o, const struct step *s)
     json_key_number(o, "min", false, 0);
     json_key_number(o, "max", false, 0);
     json_object_end(o);
-    text(o, "governor", s->cpu_freq);
+    json_key_word(o, "governor", s->cpu_freq);
     json_object_end(o);
     json_key(o, "task");
     json_object(o);
-    text(o, "distribution", "");
+    json_key_word(o, "distribution", "");
     json_object_end(o);
     json_key(o, "tres");
     json_object(o);
@@ -180,7 +175,7 @@ static void step_json(struct json_out *o, const struct cell_env *env, const stru
     json_key(o, "nodes");
     json_object(o);
     json_key_i64(o, "count", s->node_count);
-    text(o, "range", s->nodes);
+    json_key_word(o, "range", s->nodes);
     nodes_list(o, s->nodes);
     json_object_end(o);
     json_key(o, "tasks");
@@ -213,8 +208,8 @@ static void step_json(struct json_out *o, const struct cell_env *env, const stru
     json_object_end(o);
     json_key(o, "step");
     json_object(o);
-    text(o, "id", str_text(&label));
-    text(o, "name", s->step_name);
+    json_key_word(o, "id", str_text(&label));
+    json_key_word(o, "name", s->step_name);
     json_object_end(o);
     step_rest_json(o, s);
     json_object_end(o);
@@ -229,7 +224,7 @@ static void array_json(struct json_out *o, const struct job *j)
     json_key(o, "job_id");
     json_u64(o, j->array_job_id);
     json_key_number(o, "task_id", element, element ? j->array_task_id : 0);
-    text(o, "task", j->array_pending);
+    json_key_word(o, "task", j->array_pending);
     json_key(o, "limits");
     json_object(o);
     json_key(o, "max");
@@ -264,25 +259,25 @@ static void belongs_json(struct json_out *o, const struct job *j, const char *cl
 {
     json_key(o, "association");
     json_object(o);
-    text(o, "account", j->spec.req.account);
-    text(o, "cluster", cluster);
-    text(o, "partition", "");
-    text(o, "user", j->user_name);
+    json_key_word(o, "account", j->spec.req.account);
+    json_key_word(o, "cluster", cluster);
+    json_key_word(o, "partition", "");
+    json_key_word(o, "user", j->user_name);
     json_key_i64(o, "id", 0);
     json_object_end(o);
     json_key(o, "mcs");
     json_object(o);
-    text(o, "label", "");
+    json_key_word(o, "label", "");
     json_object_end(o);
     json_key(o, "reservation");
     json_object(o);
     json_key_i64(o, "id", 0);
-    text(o, "name", j->run_reservation ? j->run_reservation : j->spec.req.reservation);
-    text(o, "requested", j->spec.req.reservation);
+    json_key_word(o, "name", j->run_reservation ? j->run_reservation : j->spec.req.reservation);
+    json_key_word(o, "requested", j->spec.req.reservation);
     json_object_end(o);
     json_key(o, "wckey");
     json_object(o);
-    text(o, "wckey", j->spec.wckey);
+    json_key_word(o, "wckey", j->spec.wckey);
     json_key_words(o, "flags", NULL, NULL);
     json_object_end(o);
 }
@@ -293,8 +288,8 @@ static void file_json(struct json_out *o, const char *key, const char *expanded,
     struct str s = STR_INIT;
     if (!text_empty(pattern))
         job_cell_path(j, pattern, &s);
-    text(o, key, pattern);
-    text(o, expanded, str_text(&s));
+    json_key_word(o, key, pattern);
+    json_key_word(o, expanded, str_text(&s));
     str_done(&s);
 }
 
@@ -313,46 +308,46 @@ static void job_json(struct json_out *o, const struct cell_env *env, const struc
     struct acct_row row = {j, NULL};
     json_key(o, "comment");
     json_object(o);
-    text(o, "administrator", j->admin_comment);
-    text(o, "job", j->spec.comment);
-    text(o, "system", j->system_comment);
+    json_key_word(o, "administrator", j->admin_comment);
+    json_key_word(o, "job", j->spec.comment);
+    json_key_word(o, "system", j->system_comment);
     json_object_end(o);
-    text(o, "account", j->spec.req.account);
+    json_key_word(o, "account", j->spec.req.account);
     json_key_i64(o, "allocation_nodes", j->alloc_nodes);
     array_json(o, j);
-    text(o, "cluster", more->cluster);
-    text(o, "constraints", j->spec.req.constraint);
+    json_key_word(o, "cluster", more->cluster);
+    json_key_word(o, "constraints", j->spec.req.constraint);
     json_key_exit(o, "derived_exit_code", j->derived_exit_status);
     json_key_exit(o, "exit_code", acct_job_exit(j));
-    text(o, "extra", j->spec.extra);
-    text(o, "group", j->group_name);
+    json_key_word(o, "extra", j->spec.extra);
+    json_key_word(o, "group", j->group_name);
     json_key(o, "job_id");
     json_u64(o, j->id);
-    text(o, "name", j->spec.name);
-    text(o, "licenses", j->spec.req.licenses);
-    text(o, "kill_request_user", "");
-    text(o, "nodes", j->nodes ? j->nodes : "None assigned");
-    text(o, "partition", job_partition(j));
+    json_key_word(o, "name", j->spec.name);
+    json_key_word(o, "licenses", j->spec.req.licenses);
+    json_key_word(o, "kill_request_user", "");
+    json_key_word(o, "nodes", j->nodes ? j->nodes : "None assigned");
+    json_key_word(o, "partition", job_partition(j));
     json_key_number(o, "priority", true, (int64_t)j->priority);
-    text(o, "qos", j->spec.req.qos);
+    json_key_word(o, "qos", j->spec.req.qos);
     requirement_json(o, j);
     json_key_i64(o, "restart_cnt", j->restarts);
     json_key(o, "state");
     json_object(o);
     json_key_words(o, "current", enum_name(&job_state_names, acct_state(&row)), NULL);
-    text(o, "reason", enum_name(&job_reason_names, j->reason));
+    json_key_word(o, "reason", enum_name(&job_reason_names, j->reason));
     json_object_end(o);
-    text(o, "submit_line", j->spec.submit_line);
+    json_key_word(o, "submit_line", j->spec.submit_line);
     time_json(o, env, &row);
     tres_json(o, j);
-    text(o, "used_gres", j->alloc_gres);
-    text(o, "user", j->user_name);
-    text(o, "working_directory", j->spec.work_dir);
+    json_key_word(o, "used_gres", j->alloc_gres);
+    json_key_word(o, "user", j->user_name);
+    json_key_word(o, "working_directory", j->spec.work_dir);
     belongs_json(o, j, more->cluster);
     files_json(o, j);
-    text(o, "container", j->spec.container);
+    json_key_word(o, "container", j->spec.container);
     json_key_bool(o, "hold", j->priority == 0 && j->state == JOB_PENDING);
-    text(o, "qosreq", j->spec.req.qos);
+    json_key_word(o, "qosreq", j->spec.req.qos);
     json_absent(o, job_absent, ARRAY_LEN(job_absent));
 }
 

@@ -18,11 +18,6 @@
 
 #include <string.h>
 
-static void text(struct json_out *o, const char *key, const char *value)
-{
-    json_key_text(o, key, value ? value : "");
-}
-
 /* What nothing here corresponds to. */
 static const struct json_absent absent[] = {
     {"batch_features", ABSENT_TEXT},
@@ -53,7 +48,7 @@ static void path(struct json_out *o, const char *key, const struct job *j, const
 {
     struct str s = STR_INIT;
     job_cell_path(j, pattern, &s);
-    text(o, key, str_text(&s));
+    json_key_word(o, key, str_text(&s));
     str_done(&s);
 }
 
@@ -61,7 +56,7 @@ static void array_tasks(struct json_out *o, const struct job *j)
 {
     struct str s = STR_INIT;
     job_array_tasks(j, &s);
-    text(o, "array_task_string", str_text(&s));
+    json_key_word(o, "array_task_string", str_text(&s));
     str_done(&s);
 }
 
@@ -75,15 +70,15 @@ static void ids(struct json_out *o, const struct job *j)
     json_key_number(o, "array_max_tasks", true, j->array_limit);
     array_tasks(o, j);
     json_key_number(o, "het_job_id", true, (int64_t)j->het_job_id);
-    text(o, "het_job_id_set", j->het_set);
+    json_key_word(o, "het_job_id_set", j->het_set);
     json_key_number(o, "het_job_offset", true, j->het_offset);
     json_key_i64(o, "user_id", j->user_id);
-    text(o, "user_name", j->user_name);
+    json_key_word(o, "user_name", j->user_name);
     json_key_i64(o, "group_id", j->group_id);
-    text(o, "group_name", j->group_name);
-    text(o, "account", j->spec.req.account);
+    json_key_word(o, "group_name", j->group_name);
+    json_key_word(o, "account", j->spec.req.account);
     json_key_i64(o, "association_id", 0);
-    text(o, "name", j->spec.name);
+    json_key_word(o, "name", j->spec.name);
 }
 
 static void times(struct json_out *o, const struct job *j)
@@ -113,7 +108,7 @@ static void description(struct json_out *o, const struct job *j)
     if (!text_empty(j->away_nodes))
         str_addf(&s, "%s, UnavailableNodes:%s", enum_name(&job_reason_names, j->reason),
                  j->away_nodes);
-    text(o, "state_description", s.len ? str_text(&s) : j->reason_detail);
+    json_key_word(o, "state_description", s.len ? str_text(&s) : j->reason_detail);
     str_done(&s);
 }
 
@@ -126,7 +121,7 @@ static void state(struct json_out *o, const struct job *j)
                    completing          ? "COMPLETING"
                    : job_is_stopped(j) ? STATE_STOPPED
                                        : NULL);
-    text(o, "state_reason", enum_name(&job_reason_names, j->reason));
+    json_key_word(o, "state_reason", enum_name(&job_reason_names, j->reason));
     description(o, j);
     json_key_exit(o, "exit_code", j->exit_status);
     json_key_exit(o, "derived_exit_code", j->derived_exit_status);
@@ -141,7 +136,7 @@ static void alloc_node_json(struct json_out *o, const struct alloc_node *n, int6
 {
     json_object(o);
     json_key_i64(o, "index", index);
-    text(o, "name", n->node);
+    json_key_word(o, "name", n->node);
     json_key(o, "cpus");
     json_object(o);
     json_key_i64(o, "count", n->cpu_count);
@@ -173,7 +168,7 @@ static void resources(struct json_out *o, const struct job *j, struct arena *a)
     json_key_i64(o, "count", (int64_t)al.n);
     json_key_words(o, "select_type",
                    j->spec.req.exclusive == EXCLUSIVE_NODE ? "EXCLUSIVE" : "AVAILABLE", NULL);
-    text(o, "list", j->nodes);
+    json_key_word(o, "list", j->nodes);
     json_key_bool(o, "whole", j->spec.req.exclusive == EXCLUSIVE_NODE);
     json_key(o, "allocation");
     json_array(o);
@@ -243,15 +238,15 @@ static void request(struct json_out *o, const struct job *j)
     json_key_words(o, "exclusive", r->exclusive ? enum_name(&exclusive_names, r->exclusive) : "",
                    NULL);
     json_key_bool(o, "oversubscribe", r->oversubscribe);
-    text(o, "features", r->constraint);
-    text(o, "prefer", r->prefer);
-    text(o, "licenses", r->licenses);
-    text(o, "licenses_allocated", j->alloc_nodes ? r->licenses : "");
-    text(o, "qos", r->qos);
-    text(o, "resv_name", job_reservation(j));
-    text(o, "required_nodes", r->nodelist);
-    text(o, "excluded_nodes", r->exclude);
-    text(o, "partition", job_partition(j));
+    json_key_word(o, "features", r->constraint);
+    json_key_word(o, "prefer", r->prefer);
+    json_key_word(o, "licenses", r->licenses);
+    json_key_word(o, "licenses_allocated", j->alloc_nodes ? r->licenses : "");
+    json_key_word(o, "qos", r->qos);
+    json_key_word(o, "resv_name", job_reservation(j));
+    json_key_word(o, "required_nodes", r->nodelist);
+    json_key_word(o, "excluded_nodes", r->exclude);
+    json_key_word(o, "partition", job_partition(j));
 }
 
 static void per_gpu(struct json_out *o, const char *key, int64_t n)
@@ -259,7 +254,7 @@ static void per_gpu(struct json_out *o, const char *key, int64_t n)
     struct str s = STR_INIT;
     if (n > 0)
         str_addf(&s, "gres/gpu:%lld", (long long)n);
-    text(o, key, str_text(&s));
+    json_key_word(o, key, str_text(&s));
     str_done(&s);
 }
 
@@ -268,18 +263,18 @@ static void tres(struct json_out *o, const struct job *j)
     struct str s = STR_INIT, per_node = STR_INIT;
     const struct job_request *r = &j->spec.req;
     job_cell_tres(j, &s);
-    text(o, "tres_req_str", str_text(&s));
-    text(o, "tres_alloc_str", j->alloc_nodes ? str_text(&s) : "");
+    json_key_word(o, "tres_req_str", str_text(&s));
+    json_key_word(o, "tres_alloc_str", j->alloc_nodes ? str_text(&s) : "");
     if (!text_empty(r->gres))
         str_addf(&per_node, "gres/%s", r->gres);
     else if (!text_empty(r->gpus_per_node))
         str_addf(&per_node, "gres/gpu:%s", r->gpus_per_node);
-    text(o, "tres_per_node", str_text(&per_node));
-    text(o, "tres_per_job", r->gpus);
-    text(o, "tres_per_socket", r->gpus_per_socket);
-    text(o, "tres_per_task", r->gpus_per_task);
-    text(o, "tres_bind", j->spec.gpu_bind);
-    text(o, "tres_freq", "");
+    json_key_word(o, "tres_per_node", str_text(&per_node));
+    json_key_word(o, "tres_per_job", r->gpus);
+    json_key_word(o, "tres_per_socket", r->gpus_per_socket);
+    json_key_word(o, "tres_per_task", r->gpus_per_task);
+    json_key_word(o, "tres_bind", j->spec.gpu_bind);
+    json_key_word(o, "tres_freq", "");
     per_gpu(o, "cpus_per_tres", r->cpus_per_gpu);
     per_gpu(o, "memory_per_tres", r->mem_per_gpu_mib);
     json_key_number(o, "billable_tres", j->alloc_nodes > 0, job_billing(j));
@@ -309,31 +304,31 @@ static void files(struct json_out *o, const struct job *j)
 
 static void rest(struct json_out *o, const struct job *j, const char *cluster)
 {
-    text(o, "admin_comment", j->admin_comment);
-    text(o, "allocating_node", j->spec.alloc_host);
+    json_key_word(o, "admin_comment", j->admin_comment);
+    json_key_word(o, "allocating_node", j->spec.alloc_host);
     json_key_bool(o, "batch_flag", j->spec.batch);
-    text(o, "batch_host", j->batch_host);
+    json_key_word(o, "batch_host", j->batch_host);
     json_key_words(o, "flags", j->cron ? "CRON_JOB" : NULL, NULL);
-    text(o, "cron", j->cron);
-    text(o, "command", j->spec.command);
-    text(o, "comment", j->spec.comment);
-    text(o, "container", j->spec.container);
-    text(o, "dependency", j->spec.dependency);
-    text(o, "extra", j->spec.extra);
+    json_key_word(o, "cron", j->cron);
+    json_key_word(o, "command", j->spec.command);
+    json_key_word(o, "comment", j->spec.comment);
+    json_key_word(o, "container", j->spec.container);
+    json_key_word(o, "dependency", j->spec.dependency);
+    json_key_word(o, "extra", j->spec.extra);
     mails(o, j);
-    text(o, "mail_user", j->spec.mail_user);
-    text(o, "nodes", j->nodes);
-    text(o, "scheduled_nodes", j->planned_nodes);
+    json_key_word(o, "mail_user", j->spec.mail_user);
+    json_key_word(o, "nodes", j->nodes);
+    json_key_word(o, "scheduled_nodes", j->planned_nodes);
     json_key_words(o, "profile", "NOT_SET", NULL);
     json_key_bool(o, "reboot", j->spec.reboot);
     files(o, j);
-    text(o, "submit_line", j->spec.submit_line);
-    text(o, "system_comment", j->system_comment);
-#define X(member, name, letter, header, width, json, ...) text(o, json, j->spec.member);
+    json_key_word(o, "submit_line", j->spec.submit_line);
+    json_key_word(o, "system_comment", j->system_comment);
+#define X(member, name, letter, header, width, json, ...) json_key_word(o, json, j->spec.member);
     JOB_ATTRIBUTES(X)
 #undef X
-    text(o, "current_working_directory", j->spec.work_dir);
-    text(o, "cluster", cluster);
+    json_key_word(o, "current_working_directory", j->spec.work_dir);
+    json_key_word(o, "cluster", cluster);
     json_absent(o, absent, ARRAY_LEN(absent));
 }
 

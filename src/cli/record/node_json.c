@@ -10,11 +10,6 @@
 
 #include <string.h>
 
-static void text(struct json_out *o, const char *key, const char *value)
-{
-    json_key_text(o, key, value ? value : "");
-}
-
 /* What nothing here corresponds to. */
 static const struct json_absent node_absent[] = {
     {"cert_flags", ABSENT_LIST},
@@ -63,7 +58,7 @@ static void written(struct json_out *o, const char *key,
 {
     struct str s = STR_INIT;
     write(n, &s);
-    text(o, key, str_text(&s));
+    json_key_word(o, key, str_text(&s));
     str_done(&s);
 }
 
@@ -95,16 +90,16 @@ static void node_hardware(struct json_out *o, const struct node *n)
     json_key_i64(o, "effective_cpus",
                  n->cpus - n->core_spec * (n->threads_per_core > 0 ? n->threads_per_core : 1));
     json_key_i64(o, "specialized_cores", n->core_spec);
-    text(o, "specialized_cpus", "");
+    json_key_word(o, "specialized_cpus", "");
     json_key_i64(o, "specialized_memory", n->memory_spec_mib);
     json_key_i64(o, "real_memory", n->memory_mib);
     json_key_i64(o, "temporary_disk", n->tmp_disk_mib);
     json_key_i64(o, "weight", n->weight);
-    text(o, "architecture", n->arch);
-    text(o, "operating_system", n->os);
+    json_key_word(o, "architecture", n->arch);
+    json_key_word(o, "operating_system", n->os);
     list(o, "features", n->features, ",");
     list(o, "active_features", n->features, ",");
-    text(o, "gres", n->gres);
+    json_key_word(o, "gres", n->gres);
     written(o, "gres_drained", node_gres_drained, n);
     written(o, "gres_used", node_gres_used, n);
     written(o, "tres", tres_all, n);
@@ -133,14 +128,14 @@ static void devices_out(struct json_out *o, const struct node *n)
     json_array(o);
     for (size_t i = 0; i < outs.n; i++) {
         json_object(o);
-        text(o, "kind", outs.v[i].kind);
+        json_key_word(o, "kind", outs.v[i].kind);
         json_key_i64(o, "index", outs.v[i].index);
-        text(o, "state",
-             device_out_is_process(&outs.v[i]) ? "UNKILLABLE"
-             : outs.v[i].failed                ? "BROKEN"
-                                               : "NOT_CLEAN");
+        json_key_word(o, "state",
+                      device_out_is_process(&outs.v[i]) ? "UNKILLABLE"
+                      : outs.v[i].failed                ? "BROKEN"
+                                                        : "NOT_CLEAN");
         json_key_time(o, "since", outs.v[i].since_us);
-        text(o, "reason", outs.v[i].why);
+        json_key_word(o, "reason", outs.v[i].why);
         json_object_end(o);
     }
     json_array_end(o);
@@ -152,18 +147,18 @@ static void reason(struct json_out *o, const struct node *n)
     struct arena *a = arena_new();
     struct node shown = *n;
     node_reason_fill(&shown, a);
-    text(o, "reason", shown.reason);
+    json_key_word(o, "reason", shown.reason);
     json_key_time(o, "reason_changed_at", shown.reason_us);
-    text(o, "reason_set_by_user", shown.reason_user);
+    json_key_word(o, "reason_set_by_user", shown.reason_user);
     arena_free(a);
 }
 
 void node_json(struct json_out *o, const struct node *n)
 {
     json_object(o);
-    text(o, "name", n->name);
-    text(o, "hostname", n->hostname ? n->hostname : n->name);
-    text(o, "address", n->addr ? n->addr : n->name);
+    json_key_word(o, "name", n->name);
+    json_key_word(o, "hostname", n->hostname ? n->hostname : n->name);
+    json_key_word(o, "address", n->addr ? n->addr : n->name);
     json_key_i64(o, "port", 0);
     state_list(o, "state", n);
     list(o, "next_state_after_reboot", NULL, ",");
@@ -174,14 +169,14 @@ void node_json(struct json_out *o, const struct node *n)
     json_key_time(o, "boot_time", n->boot_us);
     json_key_time(o, "slurmd_start_time", n->daemon_start_us);
     json_key_time(o, "last_busy", n->last_busy_us);
-    text(o, "version", n->version);
-    text(o, "comment", n->comment);
-    text(o, "extra", n->extra);
-    text(o, "owner", "");
-    text(o, "mcs_label", "");
-    text(o, "reservation", n->reservation);
-    text(o, "cluster_name", "");
-    text(o, "burstbuffer_network_address", "");
+    json_key_word(o, "version", n->version);
+    json_key_word(o, "comment", n->comment);
+    json_key_word(o, "extra", n->extra);
+    json_key_word(o, "owner", "");
+    json_key_word(o, "mcs_label", "");
+    json_key_word(o, "reservation", n->reservation);
+    json_key_word(o, "cluster_name", "");
+    json_key_word(o, "burstbuffer_network_address", "");
     devices_out(o, n);
     json_absent(o, node_absent, ARRAY_LEN(node_absent));
     json_key(o, "energy");
@@ -205,7 +200,7 @@ static void text_in(struct json_out *o, const char *key, const char *inner, cons
 {
     json_key(o, key);
     json_object(o);
-    text(o, inner, value);
+    json_key_word(o, inner, value);
     json_object_end(o);
 }
 
@@ -213,21 +208,21 @@ static void part_access(struct json_out *o, const struct partition *p)
 {
     json_key(o, "nodes");
     json_object(o);
-    text(o, "allowed_allocation", p->alloc_nodes);
-    text(o, "configured", p->nodes);
+    json_key_word(o, "allowed_allocation", p->alloc_nodes);
+    json_key_word(o, "configured", p->nodes);
     json_key_i64(o, "total", p->total_nodes);
     json_object_end(o);
     json_key(o, "accounts");
     json_object(o);
-    text(o, "allowed", p->allow_accounts);
-    text(o, "deny", p->deny_accounts);
+    json_key_word(o, "allowed", p->allow_accounts);
+    json_key_word(o, "deny", p->deny_accounts);
     json_object_end(o);
     text_in(o, "groups", "allowed", p->allow_groups);
     json_key(o, "qos");
     json_object(o);
-    text(o, "allowed", p->allow_qos);
-    text(o, "deny", p->deny_qos);
-    text(o, "assigned", p->qos);
+    json_key_word(o, "allowed", p->allow_qos);
+    json_key_word(o, "deny", p->deny_qos);
+    json_key_word(o, "assigned", p->qos);
     json_object_end(o);
 }
 
@@ -243,7 +238,7 @@ static void part_limits(struct json_out *o, const struct partition *p)
     json_key_number(o, "partition_memory_per_node", p->def_mem_per_node_mib > 0,
                     p->def_mem_per_node_mib);
     json_key_limit(o, "time", p->default_time_us, USEC_PER_MIN);
-    text(o, "job", "");
+    json_key_word(o, "job", "");
     json_object_end(o);
     json_key(o, "maximums");
     json_object(o);
@@ -260,7 +255,7 @@ static void part_limits(struct json_out *o, const struct partition *p)
     json_key_i64(o, "jobs", p->share_count > 0 ? p->share_count : 1);
     list(o, "flags", p->share == SHARE_FORCE ? "force" : NULL, ",");
     json_object_end(o);
-    text(o, "shares", str_text(&share));
+    json_key_word(o, "shares", str_text(&share));
     json_key_limit(o, "time", p->max_time_us ? p->max_time_us : TIME_UNLIMITED, USEC_PER_MIN);
     json_key_number(o, "over_time_limit", p->over_time_limit_us > 0,
                     p->over_time_limit_us / USEC_PER_MIN);
@@ -275,10 +270,10 @@ static void part_limits(struct json_out *o, const struct partition *p)
 void partition_json(struct json_out *o, const struct partition *p)
 {
     json_object(o);
-    text(o, "name", p->name);
+    json_key_word(o, "name", p->name);
     part_access(o, p);
     part_limits(o, p);
-    text(o, "alternate", p->alternate);
+    json_key_word(o, "alternate", p->alternate);
     json_key(o, "cpus");
     json_object(o);
     json_key_i64(o, "task_binding", 0);
@@ -286,8 +281,8 @@ void partition_json(struct json_out *o, const struct partition *p)
     json_object_end(o);
     json_key(o, "tres");
     json_object(o);
-    text(o, "billing_weights", "");
-    text(o, "configured", p->tres);
+    json_key_word(o, "billing_weights", "");
+    json_key_word(o, "configured", p->tres);
     json_object_end(o);
     json_key_i64(o, "grace_time", p->grace_time_us / USEC_PER_SEC);
     json_key(o, "priority");
@@ -295,8 +290,8 @@ void partition_json(struct json_out *o, const struct partition *p)
     json_key_i64(o, "job_factor", p->priority_job_factor);
     json_key_i64(o, "tier", p->priority_tier);
     json_object_end(o);
-    text(o, "cluster", "");
-    text(o, "node_sets", "");
+    json_key_word(o, "cluster", "");
+    json_key_word(o, "node_sets", "");
     json_key(o, "partition");
     json_object(o);
     json_key_words(o, "state", enum_name(&part_state_names, p->state), NULL);
@@ -391,26 +386,26 @@ void sinfo_row_json(struct json_out *o, const struct sinfo_row *r)
     row_sizes(o, r);
     json_key(o, "features");
     json_object(o);
-    text(o, "total", n->features);
-    text(o, "active", n->features);
+    json_key_word(o, "total", n->features);
+    json_key_word(o, "active", n->features);
     json_object_end(o);
     json_key(o, "gres");
     json_object(o);
-    text(o, "total", n->gres);
+    json_key_word(o, "total", n->gres);
     written(o, "used", node_gres_used, n);
     written(o, "drained", node_gres_drained, n);
     json_object_end(o);
-    text(o, "cluster", "");
-    text(o, "comment", n->comment);
-    text(o, "extra", n->extra);
+    json_key_word(o, "cluster", "");
+    json_key_word(o, "comment", n->comment);
+    json_key_word(o, "extra", n->extra);
     json_key(o, "reason");
     json_object(o);
-    text(o, "description", n->reason);
+    json_key_word(o, "description", n->reason);
     json_key_time(o, "time", n->reason_us);
-    text(o, "user", n->reason_user);
+    json_key_word(o, "user", n->reason_user);
     json_object_end(o);
     devices_out(o, n);
-    text(o, "reservation", n->reservation);
+    json_key_word(o, "reservation", n->reservation);
     json_key(o, "partition");
     partition_json(o, r->part);
     json_object_end(o);

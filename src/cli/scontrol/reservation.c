@@ -64,11 +64,6 @@ static void words_json(struct json_out *o, const char *key, const char *list)
     json_array_end(o);
 }
 
-static void text(struct json_out *o, const char *key, const char *value)
-{
-    json_key_text(o, key, value ? value : "");
-}
-
 static void resv_json(struct scontrol *s, struct json_out *o, const struct reservation *v)
 {
     struct str flags = STR_INIT;
@@ -78,31 +73,31 @@ static void resv_json(struct scontrol *s, struct json_out *o, const struct reser
     if (v->flags & RESV_PURGE_COMP)
         str_addf(&flags, "%sPURGE_COMP", flags.len ? "," : "");
     json_object(o);
-    text(o, "name", v->name);
-    text(o, "accounts", v->accounts);
-    text(o, "burst_buffer", "");
+    json_key_word(o, "name", v->name);
+    json_key_word(o, "accounts", v->accounts);
+    json_key_word(o, "burst_buffer", "");
     json_key_i64(o, "core_count", v->core_count);
     json_key(o, "core_specializations");
     json_array(o);
     json_array_end(o);
     json_key_time(o, "start_time", v->start_us);
     json_key_time(o, "end_time", v->end_us);
-    text(o, "features", v->features);
+    json_key_word(o, "features", v->features);
     words_json(o, "flags", str_text(&flags));
-    text(o, "groups", v->groups);
-    text(o, "licenses", v->licenses);
+    json_key_word(o, "groups", v->groups);
+    json_key_word(o, "licenses", v->licenses);
     json_key_i64(o, "max_start_delay", 0);
     json_key_i64(o, "node_count", v->nodes ? v->node_count : 0);
-    text(o, "node_list", v->nodes);
-    text(o, "partition", v->partition);
+    json_key_word(o, "node_list", v->nodes);
+    json_key_word(o, "partition", v->partition);
     json_key(o, "purge_completed");
     json_object(o);
     json_key_number(o, "time", v->purge_us > 0, v->purge_us / USEC_PER_SEC);
     json_object_end(o);
-    text(o, "tres", resv_tres(v, s->a));
-    text(o, "users", v->users);
+    json_key_word(o, "tres", resv_tres(v, s->a));
+    json_key_word(o, "users", v->users);
     json_key_number(o, "watts", false, 0);
-    text(o, "comment", v->comment);
+    json_key_word(o, "comment", v->comment);
     json_object_end(o);
     str_done(&flags);
 }

@@ -197,6 +197,11 @@ void json_key_words(struct json_out *j, const char *key, const char *word, const
     json_array_end(j);
 }
 
+void json_key_word(struct json_out *j, const char *key, const char *text)
+{
+    json_key_text(j, key, text ? text : "");
+}
+
 void json_key_list(struct json_out *j, const char *key, const char *list)
 {
     struct span rest = span_of(list ? list : ""), one;

@@ -30,6 +30,8 @@ void json_key_limit(struct json_out *j, const char *key, int64_t us, int64_t uni
 void json_key_time(struct json_out *j, const char *key, int64_t us);
 /* A wait status as Slurm writes it: {"status": …, "return_code": …, "signal": …}. */
 void json_key_exit(struct json_out *j, const char *key, int32_t status);
+/* A text; "" where there is none. */
+void json_key_word(struct json_out *j, const char *key, const char *text);
 /* "a,b" as ["a", "b"]; NULL and "": []. */
 void json_key_list(struct json_out *j, const char *key, const char *list);
 /* What is never said here, with the empty value of its kind: "", [], {}, 0, a number not set. */

@@ -8,10 +8,11 @@
 
 #include <stdlib.h>
 
-#define SAID_AGAIN_US USEC_PER_HOUR
+#define SAID_AGAIN_US USEC_PER_HOUR /* what has not happened for so long is said again */
 
 struct level {
-    int64_t bytes, us;
+    int64_t bytes;              /* taken and not sunk yet */
+    int64_t us;                 /* until when it has sunk */
     int64_t refused_us, odd_us; /* last; 0 = never */
 };
 
@@ -58,8 +59,8 @@ static struct level *level_of(struct series_share *s, const char *node, int64_t 
     return l;
 }
 
-/* Now again; true: the last was long ago. */
-static bool long_ago(int64_t *last_us, int64_t now_us)
+/* Notes that it happened now. True: it had not for long, and is to be said. */
+static bool note_again(int64_t *last_us, int64_t now_us)
 {
     bool is_new = !*last_us || now_us - *last_us > SAID_AGAIN_US;
     *last_us = now_us > 0 ? now_us : 1;
@@ -69,7 +70,7 @@ static bool long_ago(int64_t *last_us, int64_t now_us)
 bool series_share_odd(struct series_share *s, const char *node, int64_t now_us)
 {
     ASSERT(node && s->of_node);
-    return long_ago(&level_of(s, node, now_us)->odd_us, now_us);
+    return note_again(&level_of(s, node, now_us)->odd_us, now_us);
 }
 
 bool series_share_take(struct series_share *s, const char *node, size_t bytes, int64_t now_us,
@@ -84,6 +85,6 @@ bool series_share_take(struct series_share *s, const char *node, size_t bytes, i
         l->bytes += (int64_t)bytes;
         return true;
     }
-    *ret_say = long_ago(&l->refused_us, now_us);
+    *ret_say = note_again(&l->refused_us, now_us);
     return false;
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SERIES_SHARE_AT_ONCE (INT64_C(64) << 20)
+#define SERIES_SHARE_AT_ONCE (INT64_C(64) << 20) /* bytes */
 #define SERIES_SHARE_A_DAY   (INT64_C(1) << 30)
 
 struct series_share; /* opaque */

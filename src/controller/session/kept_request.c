@@ -12,7 +12,7 @@ struct kept_request *kept_request_new(struct controller *c, uint64_t session,
                                       const struct message *m, const struct peer *peer)
 {
     ASSERT(m->kind < MESSAGE_COUNT && m->body && peer);
-    const struct fields *t = message_table[m->kind].fields;
+    const struct fields *t = message_fields(m->kind);
     struct arena *a = arena_new();
     struct kept_request *k = arena_alloc(a, sizeof *k);
     void *body = arena_alloc(a, t->size);

@@ -116,7 +116,7 @@ static void payload_came(void *ctx, const struct payload *p, const struct err *w
 
 static void payload_wait(struct session *s, const struct message *m, uint64_t job)
 {
-    const struct fields *t = message_table[m->kind].fields;
+    const struct fields *t = message_fields(m->kind);
     struct queued *q = queued_add(s);
     q->arena = arena_new();
     void *body = arena_alloc(q->arena, t->size);

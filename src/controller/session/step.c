@@ -26,9 +26,7 @@ bool session_reads(const struct message *m)
 {
     if (m->kind == MSG_DAEMON)
         return ((const struct msg_daemon *)m->body)->action != DAEMON_RECONFIGURE;
-    return m->kind == MSG_QUERY || m->kind == MSG_WHY || m->kind == MSG_MAY ||
-           m->kind == MSG_GET_SCRIPT || m->kind == MSG_WAIT_JOB || m->kind == MSG_NODE_HELLO ||
-           m->kind == MSG_HEARTBEAT;
+    return message_reads(m->kind);
 }
 
 /* Whose samples it may send. */

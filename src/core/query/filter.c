@@ -100,7 +100,7 @@ enum refusal filter_open(const struct core *c, const struct msg_query *q, struct
     struct err err = {0};
     struct filter *f = xcalloc(1, sizeof *f);
     f->a = arena_new();
-    record_copy(message_table[MSG_QUERY].fields, &f->q, q, f->a);
+    record_copy(message_fields(MSG_QUERY), &f->q, q, f->a);
     at->kept = f;
     at->drop = filter_drop;
     f->name = asked_words_read(f->q.names);

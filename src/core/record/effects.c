@@ -68,7 +68,7 @@ static void message_add(struct core *c, enum effect_kind effect, uint64_t conn, 
     e->conn = conn;
     e->payload_job = payload_job;
     e->msg = (struct message){
-        .kind = kind, .seq = seq, .body = body_copy(c->turn.fx, message_table[kind].fields, body)};
+        .kind = kind, .seq = seq, .body = body_copy(c->turn.fx, message_fields(kind), body)};
 }
 
 void fx_reply(struct core *c, uint64_t conn, uint64_t seq, enum message_kind kind, const void *body)

@@ -3,6 +3,9 @@
 #include "base/list.h"
 #include "core/record/accounts/accounts.h"
 #include "core/record/record.h"
+#include "model/job/job_attributes.h"
+
+#include <string.h>
 
 /* The default is that of the series, not a word of the site's about memory: there is Slurm's. */
 #define GAP_OF_SERIES_US (2 * USEC_PER_SEC)
@@ -244,6 +247,25 @@ bool steps_on_node(const struct jobrec *r, uint32_t node)
             return true;
     }
     return false;
+}
+
+bool record_name_fits(const char *name)
+{
+    size_t len = name ? strlen(name) : 0;
+    return len > 0 && len <= LIMIT_NAME_BYTES && len == strcspn(name, ", \t\n\"'=[]");
+}
+
+bool spec_names_fit(const struct job_spec *s)
+{
+    const char *const names[] = {s->name, s->req.account, s->req.qos,
+#define X(member, ...) s->member,
+                                 JOB_ATTRIBUTES(X)
+#undef X
+    };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (names[i] && strlen(names[i]) > LIMIT_JOB_NAME_BYTES)
+            return false;
+    return true;
 }
 
 int64_t sampled_gap_most(const struct core *c)

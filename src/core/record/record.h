@@ -114,12 +114,19 @@ struct steprec *step_find(const struct jobrec *r, int64_t step_id);
 bool step_live(const struct steprec *st);
 /* The step's part on a node, which may be over; NULL = it never had one there. */
 struct steppart *step_part(struct steprec *st, uint32_t node);
-/* Does --acctg-freq ask for rarer samples than JobAcctGatherFrequency, though `memory` asks for
- * memory, which is watched by them? */
-int64_t sampled_gap_most(const struct core *c); /* so rare they may be */
-/* in µs; 0 = any gap will do */
+/* How rare the samples of a job may be that asks for memory, which is watched by them, in µs; 0 =
+ * any gap will do. */
+int64_t sampled_gap_most(const struct core *c);
+/* Does --acctg-freq ask for rarer ones than JobAcctGatherFrequency, though `memory` asks for
+ * memory? */
 bool sampled_too_seldom(const struct core *c, const struct job_spec *asked,
                         const struct job_request *memory);
+/* Of a partition or reservation: 1 to 256 bytes, none that a list or a line would part. */
+bool record_name_fits(const char *name);
+/* Are its names, those it was given and those it names, no longer than they may be? Submission and
+ * `scontrol update` ask. */
+bool spec_names_fit(const struct job_spec *s);
+#define SPEC_NAMES_LONG "names of jobs, accounts, QOS and workload keys are at most 1024 bytes long"
 bool steps_on_node(const struct jobrec *r, uint32_t node); /* one has a live part there */
 uint64_t leader_of(const struct jobrec *r);                /* of a heterogeneous job, else itself */
 /* The leader and its components, in order; a plain job alone. */

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define TEXT_MOST (4 * LIMIT_NAME_BYTES)
+#define TEXT_MOST LIMIT_JOB_NAME_BYTES
 
 static const char *const known[] = {"comment", "admin_comment", "system_comment",
                                     "extra",   "wckey",         "derived_exit_status"};

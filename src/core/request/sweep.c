@@ -64,7 +64,7 @@ struct sweep {
 static struct sweep *sweep_new(struct core *c, const struct sweep_kind *kind, const void *body,
                                const char *refs)
 {
-    const struct fields *t = message_table[kind->kind].fields;
+    const struct fields *t = message_fields(kind->kind);
     struct sweep *s = xcalloc(1, sizeof *s);
     s->kind = kind;
     s->arena = arena_new();

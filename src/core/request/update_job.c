@@ -7,9 +7,6 @@
 #include "core/record/accounts/minutes.h"
 #include "core/request/request.h"
 #include "model/env/later_env.h"
-#include "model/job/job_attributes.h"
-
-#include <string.h>
 
 static bool given(const struct update *u, const char *field)
 {
@@ -118,17 +115,8 @@ static enum refusal values_check(const struct core *c, const struct jobrec *r,
                                  const struct update *u, const char **detail)
 {
     const struct job_spec *t = &u->trial;
-    const char *const names[] = {t->name, t->req.account, t->req.qos,
-#define X(member, ...) t->member,
-                                 JOB_ATTRIBUTES(X)
-#undef X
-    };
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (names[i] && strlen(names[i]) > 4 * LIMIT_NAME_BYTES)
-            return refuse(
-                REFUSE_TOO_LARGE,
-                "names of jobs, accounts, QOS and workload keys are at most 1024 bytes long",
-                detail);
+    if (!spec_names_fit(t))
+        return refuse(REFUSE_TOO_LARGE, SPEC_NAMES_LONG, detail);
     if (given(u, "deadline_us") && t->deadline_us && t->deadline_us <= c->turn.now_us)
         return refuse(REFUSE_TIME_LIMIT, "the deadline has passed already", detail);
     if (t->deadline_us && t->begin_us >= t->deadline_us)

@@ -6,8 +6,6 @@
 #include "core/request/request.h"
 #include "model/grammar/gpu_idle.h"
 
-#include <string.h>
-
 static const char *const fixed[] = {"name", "set_fields", "total_nodes", "total_cpus", "tres"};
 
 static bool used(const struct core *c, const char *name)
@@ -150,16 +148,10 @@ static enum refusal partition_change(struct core *c, struct partrec *p,
     return REFUSE_NONE;
 }
 
-static bool name_fits(const char *name)
-{
-    size_t len = name ? strlen(name) : 0;
-    return len > 0 && len <= LIMIT_NAME_BYTES && len == strcspn(name, ", \t\n\"'=[]");
-}
-
 static enum refusal partition_create(struct core *c, const struct msg_update_partition *m,
                                      const char **detail)
 {
-    if (!name_fits(m->name)) {
+    if (!record_name_fits(m->name)) {
         *detail =
             "a partition's name has from 1 to 256 letters, digits and the like; no blanks, commas, "
             "quotes or brackets";

@@ -166,12 +166,6 @@ static enum refusal resv_change(struct core *c, struct resvrec *v,
     return REFUSE_NONE;
 }
 
-static bool name_fits(const char *name)
-{
-    size_t len = name ? strlen(name) : 0;
-    return len > 0 && len <= LIMIT_NAME_BYTES && len == strcspn(name, ", \t\n\"'=[]");
-}
-
 /* "alice_3": the first user or account, and a number. */
 static const char *name_make(struct core *c, const struct msg_update_reservation *m)
 {
@@ -192,7 +186,7 @@ static const char *name_make(struct core *c, const struct msg_update_reservation
 static enum refusal resv_create(struct core *c, const struct msg_update_reservation *m,
                                 const char *name, const char **detail)
 {
-    if (!name_fits(name)) {
+    if (!record_name_fits(name)) {
         *detail = "a reservation's name has from 1 to 256 letters, digits and the like; no blanks, "
                   "commas, "
                   "quotes or brackets";

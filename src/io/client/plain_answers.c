@@ -25,7 +25,7 @@ void plain_message(struct message *m, struct arena *a)
     else if (m->kind == MSG_SUBMITTED)
         sentence_plain(&((struct msg_submitted *)body)->warning, a);
     else if (m->kind == MSG_EXPLAINED || m->kind == MSG_ALLOWED)
-        record_plain(message_table[m->kind].fields, body, a);
+        record_plain(message_fields(m->kind), body, a);
 }
 
 struct plain_rows {

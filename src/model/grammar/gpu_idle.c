@@ -96,7 +96,7 @@ static bool word_take(struct gpu_idle *p, struct span one, struct err *ret_err)
         return err_set(ret_err, ERR_INVALID,
                        "\"%.*s\": a number of at most six digits with the unit s, m, h or d is "
                        "expected after %.*s:, as 30m",
-                       (int)(one.len < 60 ? one.len : 60), one.data, (int)word.len, word.data);
+                       SPAN_QUOTED(one), (int)word.len, word.data);
     return err_set(ret_err, ERR_INVALID,
                    "\"%.*s\" is no word of GpuIdle: warn, notify, requeue, cancel, grace and "
                    "interactive with a time, and exempt with an account are, as in "

@@ -279,7 +279,7 @@ static bool device_parse(struct span text, struct arena *a, struct device *ret, 
     if (!ret->kind || !index || !text_to_i64(index, 0, INT32_MAX, &number))
         return err_set(ret_err, ERR_INVALID,
                        "\"%.*s\" is no device: kind:type:index:memory:CPUs:uuid",
-                       (int)(text.len < 80 ? text.len : 80), text.data);
+                       SPAN_QUOTED(text));
     ret->index = (int32_t)number;
     return !mem || text_to_i64(mem, 0, INT64_MAX, &ret->mem_mib) ||
            err_set(ret_err, ERR_INVALID, "\"%s\" is no device memory in MiB", mem);

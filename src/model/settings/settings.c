@@ -223,7 +223,7 @@ static bool licences_check(const char *text, struct err *ret_err)
         if (len >= sizeof digits || colon == piece.data ||
             !text_to_i64(digits, 0, INT32_MAX, &count))
             return err_set(ret_err, ERR_INVALID, "name:count is expected, not \"%.*s\"",
-                           piece.len < 60 ? (int)piece.len : 60, piece.data);
+                           SPAN_QUOTED(piece));
     }
     return true;
 }

@@ -137,7 +137,7 @@ static void start(struct node_daemon *d, const struct msg_launch *l)
     struct waiting_start *w = xcalloc(1, sizeof *w);
     w->daemon = d;
     w->arena = arena_new();
-    record_copy(message_table[MSG_LAUNCH].fields, &w->launch, l, w->arena);
+    record_copy(message_fields(MSG_LAUNCH), &w->launch, l, w->arena);
     const struct note ids = ids_of(l);
     herd_expect(d->herd, &ids);
     owners_ask(d->owners, j->user_id, j->group_id, owner_found, w);

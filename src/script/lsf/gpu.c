@@ -8,8 +8,7 @@
 
 static bool gpu_refuse(const char *whole, struct span piece, const char *allowed, struct err *e)
 {
-    return dialect_blame(e, "-gpu", whole, "\"%.*s\": %s", (int)(piece.len < 80 ? piece.len : 80),
-                         piece.data, allowed);
+    return dialect_blame(e, "-gpu", whole, "\"%.*s\": %s", SPAN_QUOTED(piece), allowed);
 }
 
 /* "4", "2/task", "2/host". */

@@ -10,8 +10,7 @@
 
 static bool blame(const char *whole, struct span piece, const char *allowed, struct err *e)
 {
-    return dialect_blame(e, "-R", whole, "\"%.*s\": %s", (int)(piece.len < 80 ? piece.len : 80),
-                         piece.data, allowed);
+    return dialect_blame(e, "-R", whole, "\"%.*s\": %s", SPAN_QUOTED(piece), allowed);
 }
 
 /* Takes "N*{…}" or "{…}" off *rest. */

@@ -22,8 +22,7 @@ struct resources_reading {
 
 static bool refuse_value(struct resources_reading *d, struct span piece, const char *allowed)
 {
-    return dialect_blame(d->e, "-R", d->whole, "\"%.*s\": %s",
-                         (int)(piece.len < 80 ? piece.len : 80), piece.data, allowed);
+    return dialect_blame(d->e, "-R", d->whole, "\"%.*s\": %s", SPAN_QUOTED(piece), allowed);
 }
 
 static char *kept(struct resources_reading *d, struct span s)

@@ -22,7 +22,7 @@ struct select_reading {
 static bool fail(struct select_reading *d, struct span at, const char *what)
 {
     if (!d->failed)
-        err_set(d->e, ERR_VALUE, "\"%.*s\": %s", (int)(at.len < 80 ? at.len : 80), at.data, what);
+        err_set(d->e, ERR_VALUE, "\"%.*s\": %s", SPAN_QUOTED(at), what);
     d->failed = true;
     return false;
 }

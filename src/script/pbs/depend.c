@@ -75,8 +75,7 @@ static bool id_parse(struct span text, struct pbs_id *ret, struct err *e)
     if (ok && rest.len && rest.data[0] == '[')
         ok = bracket_take(&rest, &ret->count) && ret->count.len && !ret->index.len;
     ok = ok && (!rest.len || rest.data[0] == '.' || rest.data[0] == '@');
-    return ok || err_set(e, ERR_VALUE, "-W depend: \"%.*s\" is no job id",
-                         (int)(text.len < 80 ? text.len : 80), text.data);
+    return ok || err_set(e, ERR_VALUE, "-W depend: \"%.*s\" is no job id", SPAN_QUOTED(text));
 }
 
 static bool counted_add(struct str *out, size_t kind, const struct pbs_id *id, struct err *e)
@@ -133,7 +132,7 @@ static bool item_add(struct str *out, struct span item, struct arena *a, struct 
     return err_set(e, ERR_VALUE,
                    "-W depend: there is no \"%.*s\"; after, afterok, afternotok, afterany, before, "
                    "beforeok, beforenotok, beforeany, on and Torque's …array are known",
-                   (int)(name.len < 80 ? name.len : 80), name.data);
+                   SPAN_QUOTED(name));
 }
 
 const char *pbs_depend_read(const char *text, struct arena *a, struct err *ret_err)

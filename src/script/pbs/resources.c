@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+#define DIGITS_MAX      9u  /* of a number */
+#define SIZE_DIGITS_MAX 18u /* of a size */
+
 struct pbs_resources_reading {
     struct pbs_request *r;
     const char *whole;
@@ -16,8 +19,7 @@ struct pbs_resources_reading {
 
 static bool refuse(struct pbs_resources_reading *d, struct span piece, const char *allowed)
 {
-    return dialect_blame(d->e, "-l", d->whole, "\"%.*s\": %s",
-                         (int)(piece.len < 80 ? piece.len : 80), piece.data, allowed);
+    return dialect_blame(d->e, "-l", d->whole, "\"%.*s\": %s", SPAN_QUOTED(piece), allowed);
 }
 
 static const char *kept(struct pbs_resources_reading *d, struct span s)
@@ -28,7 +30,7 @@ static const char *kept(struct pbs_resources_reading *d, struct span s)
 static bool count_read(struct pbs_resources_reading *d, struct span text, int32_t *ret)
 {
     int64_t n;
-    if (text.len == 0 || text.len > 9 || !text_to_i64(kept(d, text), 0, INT32_MAX, &n))
+    if (text.len == 0 || text.len > DIGITS_MAX || !text_to_i64(kept(d, text), 0, INT32_MAX, &n))
         return refuse(d, text, "a number is needed");
     *ret = (int32_t)n;
     return true;
@@ -52,7 +54,7 @@ static bool size_read(struct pbs_resources_reading *d, struct span text, int64_t
             size.len--;
         }
     }
-    if (!size.len || size.len > 18 ||
+    if (!size.len || size.len > SIZE_DIGITS_MAX ||
         !text_to_i64(kept(d, size), 0, (INT64_C(1) << 60) / scale, &n))
         return refuse(d, text, "a size is needed, as 8gb or 500mb; without a unit it is in bytes");
     *ret = (n * scale + (1 << 20) - 1) >> 20;
@@ -144,7 +146,7 @@ static bool chunk_resource(struct pbs_resources_reading *d, struct span text)
     return dialect_refuse(d->e, arena_printf(d->a, "-l select with %.*s", (int)name.len, name.data),
                           "ncpus, mpiprocs, ompthreads, mem, ngpus, host, model and NAME=true are "
                           "taken; nodes with a feature are %.*s=true",
-                          (int)(said.len < 60 ? said.len : 60), said.data);
+                          SPAN_QUOTED(said));
 }
 
 /* What a part has is set aside, and the next is read into its place; part_end brings the first
@@ -333,22 +335,10 @@ static bool nodes_read(struct pbs_resources_reading *d, struct span text)
 
 /* ---- the rest ---- */
 
-static bool licence_read(struct pbs_resources_reading *d, struct span value)
-{
-    d->r->l.licences = kept(d, value);
-    return true;
-}
-
 static bool single_read(struct pbs_resources_reading *d, struct span value)
 {
     d->r->l.exclusive = span_is(value, "singlejob");
     return d->r->l.exclusive || refuse(d, value, "singlejob is allowed");
-}
-
-static bool qos_read(struct pbs_resources_reading *d, struct span value)
-{
-    d->r->l.qos = kept(d, value);
-    return true;
 }
 
 static bool feature_read(struct pbs_resources_reading *d, struct span value)
@@ -374,23 +364,25 @@ static bool nice_read(struct pbs_resources_reading *d, struct span value)
     return true;
 }
 
-/* Of a job without chunks the one that it is. */
-static bool host_read(struct pbs_resources_reading *d, struct span value)
-{
-    d->r->l.host = kept(d, value);
-    return true;
-}
-
 #define NUMBER(name, member)                                                                       \
     static bool name(struct pbs_resources_reading *d, struct span value)                           \
     {                                                                                              \
         return count_read(d, value, &d->r->l.member);                                              \
+    }
+#define WORD(name, member)                                                                         \
+    static bool name(struct pbs_resources_reading *d, struct span value)                           \
+    {                                                                                              \
+        d->r->l.member = kept(d, value);                                                           \
+        return true;                                                                               \
     }
 #define SIZE(name, member)                                                                         \
     static bool name(struct pbs_resources_reading *d, struct span value)                           \
     {                                                                                              \
         return size_read(d, value, &d->r->l.member);                                               \
     }
+WORD(host_read, host) /* of a job without chunks the one that it is */
+WORD(licence_read, licences)
+WORD(qos_read, qos)
 NUMBER(ncpus_read, ncpus)
 NUMBER(ngpus_read, gpus)
 NUMBER(procs_read, procs)
@@ -472,8 +464,8 @@ static bool resource_read(struct pbs_resources_reading *d, struct span text)
     }
     const char *near = text_nearest(kept(d, name), names, ARRAY_LEN(resources));
     return err_set(d->e, ERR_UNSUPPORTED, "Unknown resource Resource_List.%.*s%s%s%s",
-                   (int)(name.len < 80 ? name.len : 80), name.data, near ? " (did you mean \"" : "",
-                   near ? near : "", near ? "\"?)" : "");
+                   SPAN_QUOTED(name), near ? " (did you mean \"" : "", near ? near : "",
+                   near ? "\"?)" : "");
 }
 
 bool pbs_resources_read(struct pbs_request *r, const char *text, struct arena *a,

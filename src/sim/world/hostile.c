@@ -114,7 +114,7 @@ void world_hostile(struct sim_world *w, struct rng *rng)
                                               MSG_HEARTBEAT,        MSG_REPORT,
                                               MSG_WAIT_JOB,         MSG_UPDATE_RESERVATION};
     enum message_kind kind = kinds[rng_below(rng, ARRAY_LEN(kinds))];
-    const struct fields *t = message_table[kind].fields;
+    const struct fields *t = message_fields(kind);
     struct str bytes = STR_INIT;
     struct frame f;
     struct message m;

@@ -2,10 +2,8 @@
  * kept yet. */
 #include "core/record/asked.h"
 #include "core/request/submit/submission.h"
-#include "model/job/job_attributes.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 #define NICE_MAX 2147483645
 
@@ -150,18 +148,8 @@ enum refusal node_lists_check(const struct core *c, const struct job_request *r,
 
 static enum refusal names_check(struct submission *s, const struct job_spec *spec)
 {
-    const char *const names[] = {spec->name, spec->req.account, spec->req.qos,
-#define X(member, ...) spec->member,
-                                 JOB_ATTRIBUTES(X)
-#undef X
-    };
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (names[i] && strlen(names[i]) > 4 * LIMIT_NAME_BYTES)
-            return submission_refuse(
-                s, REFUSE_TOO_LARGE,
-                "names of jobs, accounts, QOS and workload keys are at most %u bytes long",
-                4 * LIMIT_NAME_BYTES);
-    return REFUSE_NONE;
+    return spec_names_fit(spec) ? REFUSE_NONE
+                                : submission_refuse(s, REFUSE_TOO_LARGE, SPEC_NAMES_LONG);
 }
 
 /* Components of one submission count together. */

@@ -223,7 +223,7 @@ void tasks_launch(struct task_set *t, const struct msg_stream_tasks *m)
     if (t->asked)
         return;
     t->asked = true;
-    record_copy(message_table[MSG_STREAM_TASKS].fields, &t->what, m, t->arena);
+    record_copy(message_fields(MSG_STREAM_TASKS), &t->what, m, t->arena);
     if (meet_open(t) && !t->launched)
         tasks_start(t);
 }

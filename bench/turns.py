@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""make bench AGAINST=TREE: is any row slower than in another tree, of an older commit say? Both are measured in turn, so that what else the machine does falls on both alike.
+
+Usage: turns.py BEFORE AFTER [ROUNDS]   (trees built with tools/build; BENCH="name …": those rows; ROUNDS: 2 unless given)
+Each group of rows is run in BEFORE and AFTER, then in AFTER and BEFORE, and so on, by AFTER's bench.py, for both. Compared are the medians: of a row that is held to a baseline
+of its own run the ratio to that, else the figure. A row that seems slower by more than 5 % is run again, twice as often each time, until it is not or AGAIN times.
+Prints `name | before | after | after / before | runs of each`; the exit status is 1 where a row stays slower.
+"""
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+BENCH = pathlib.Path(__file__).resolve().parent / "bench.py"
+SLOWER = 1.05
+AGAIN = 2  # times a group is run again for a row that looks slower, in twice as many rounds each time
+
+
+def groups():
+    """The names that BENCH= takes, of bench.py itself: it says them where it does not know one."""
+    said = subprocess.run([sys.executable, BENCH, "/", "/"], env={**os.environ, "BENCH": "?"}, capture_output=True, text=True).stderr
+    return os.environ.get("BENCH", "").split() or said.split("there are ")[1].strip().split(", ")
+
+
+class Group:
+    """The rows of one name of BENCH=: what each tree had, run after run."""
+
+    def __init__(self, name, trees):
+        self.name, self.trees, self.rows, self.runs, self.failed = name, trees, {}, 0, ""
+
+    def run(self, which):
+        tree = self.trees[which]
+        out = tree / "build/bench.json"
+        out.unlink(missing_ok=True)
+        done = subprocess.run([sys.executable, BENCH, tree / "build", tree], env={**os.environ, "BENCH": self.name}, cwd=tree, capture_output=True, text=True)
+        if not out.exists():
+            self.failed = f"{tree}: {(done.stderr or done.stdout).strip().splitlines()[-1]}"
+            return
+        for row in json.loads(out.read_text()):
+            held = row["ratio"].split()  # "1.67 x", or nothing
+            value = float(held[0]) if len(held) == 2 and held[1] == "x" else float(row["figure"])
+            kept = self.rows.setdefault(row["name"], {"more": row["goal"].startswith(">=") or row["unit"].endswith("/s"), "unit": "x" if held else row["unit"], "taken": ([], [])})
+            kept["taken"][which].append(value)
+
+    def rounds(self, n):
+        for i in range(n):
+            for which in (0, 1) if i % 2 == 0 else (1, 0):
+                if not self.failed:
+                    self.run(which)
+        self.runs += n
+
+    def times_as_slow(self, name):
+        """How many times as slow the row is after as before; below 1: faster."""
+        row = self.rows[name]
+        if not all(row["taken"]):
+            return 1.0  # there is no such row in one of them
+        before, after = map(statistics.median, row["taken"])
+        if row["more"]:
+            before, after = after, before
+        return after / before if before else 1.0 if not after else float("inf")
+
+    def slower(self):
+        return [name for name in self.rows if self.times_as_slow(name) > SLOWER]
+
+    def tell(self):
+        if self.failed:
+            print(f"{self.name:<22} | not compared: {self.failed}", flush=True)
+        for name, row in self.rows.items():
+            before, after = (f"{statistics.median(taken):.4g} {row['unit']}" if taken else "no such row" for taken in row["taken"])
+            mark = "SLOWER" if self.times_as_slow(name) > SLOWER else ""
+            print(f"{name:<22} | {before:>18} | {after:>18} | {self.times_as_slow(name):.3f} | {self.runs} {mark}", flush=True)
+
+
+def main():
+    trees = [pathlib.Path(p).resolve() for p in sys.argv[1:3]]
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 2
+    slower = []
+    print(f"{'name':<22} | {'before':>18} | {'after':>18} | times as slow | runs of each")
+    for name in groups():
+        group = Group(name, trees)
+        group.rounds(rounds)
+        for again in range(AGAIN):
+            if group.slower():
+                group.rounds(rounds << (again + 1))
+        group.tell()
+        slower += group.slower()
+    print(f"turns: {'no row is' if not slower else str(len(slower)) + (' rows are' if len(slower) > 1 else ' row is')} slower by more than {100 * (SLOWER - 1):.0f} %" + (": " + ", ".join(slower) if slower else ""))
+    sys.exit(1 if slower else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,295 @@
+#!/usr/bin/env bats
+# The words of LSF for what is there: bjobs, bqueues, bhosts, bhist, bacct; and for changing it.
+bats_require_minimum_version 1.5.0
+load common
+load lsf
+
+# ---- listing and controlling --------------------------------------------------------------------------------------------------------
+
+@test "bjobs: the standard layout, -w, -o with widths and a delimiter, -json, one id that there is not" {
+    submitted -H -J a_long_name_of_a_job -P proj -n 2 -W 1:30 -o /dev/null true
+    run -0 --separate-stderr bjobs "$id"
+    [ "${lines[0]}" = "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME" ]
+    [[ "${lines[1]}" =~ ^$id\ +$(id -un | cut -c1-7)\ +PSUSP\ hpc\ .*\ \*_of_a_job\ [A-Z][a-z][a-z]\ [\ 0-9][0-9]\ [0-9][0-9]:[0-9][0-9]$ ]]
+    [[ "$(bjobs -w "$id" | tail -1)" == *" -           a_long_name_of_a_job "* ]]
+    [ "$(bjobs -o 'jobid stat: queue:-6 name:8 proj slots delimiter="|"' "$id")" = "JOBID|STAT|QUEUE|JOB_NAME|PROJ_NAME|SLOTS
+$id|PSUSP|hpc|a_long_name_of_a_job|proj|2" ]
+    [ "$(bjobs -noheader -o 'stat: queue:-6 name:8 runtimelimit' "$id")" = "PSUSP    hpc *f_a_job 90.0" ]
+    run -0 --separate-stderr bjobs -o "JOBID STAT EXIT_REASON" -json "$id" 987654
+    [ "$(python3 -c 'import json,sys; d = json.load(sys.stdin); print(d["COMMAND"], d["JOBS"], d["RECORDS"])' <<< "$output")" = "bjobs 2 [{'JOBID': '$id', 'STAT': 'PSUSP', 'EXIT_REASON': ''}, {'JOBID': '987654', 'ERROR': 'Job <987654> is not found'}]" ]
+    run -0 --separate-stderr bjobs 987654
+    [ "$stderr" = "Job <987654> is not found" ] && [ -z "$output" ]
+    LSB_BJOBS_CONSISTENT_EXIT_CODE=Y run -255 --separate-stderr bjobs 987654
+    run -255 --separate-stderr bjobs -o 'jobid frob'
+    [ "$stderr" = "bjobs: <frob> in the format string is not a valid field name." ]
+    run -255 --separate-stderr bjobs -o "slots:10:G"
+    [ "$stderr" = "bjobs: <slots:10:G> in the format string asks for a unit, which only sizes have." ]
+    run -255 --separate-stderr bjobs -o "mem:10:Gb mem:10:X"
+    [[ "$stderr" == "bjobs: <mem:10:X> in the format string is not a valid unit: "* ]]
+    run -0 --separate-stderr bjobs -p
+    [ "$stderr" = "No pending job found" ]
+    bjobs -l "$id" | grep -q "^Job <$id>, Job Name <a_long_name_of_a_job>, User <$(id -un)>, Project <proj>"
+    run -0 bkill "$id"
+    [ "$output" = "Job <$id> is being terminated" ]
+}
+
+@test "bjobs of arrays: a line for each element; -A, -sum; what ended shows with -a and -d, with its exit code" {
+    submitted -H -J 'arr[1-3]' -o /dev/null true
+    [ "$(bjobs -noheader -o 'jobid jobindex name' "$id")" = "$id 1 arr[1]
+$id 2 arr[2]
+$id 3 arr[3]" ]
+    [ "$(bjobs -noheader -o name "$id[2]")" = "arr[2]" ]
+    [ "$(bjobs -noheader -o name -J 'arr[3]')" = "arr[3]" ]
+    [ "$(bjobs -A "$id" | tail -1 | awk '{print $1, $2, $4, $11}')" = "$id arr[1-3] 3 3" ]
+    run -0 bkill "$id[2]"
+    [ "$output" = "Job <$id[2]> is being terminated" ]
+    [ "$(bjobs -noheader -o 'stat exit_code exit_reason' "$id[2]")" = "EXIT 130 TERM_OWNER: job killed by owner" ]
+    # What ended counts in the line of the array.
+    [ "$(bjobs -A "$id" | tail -1 | awk '{print $4, $8, $11}')" = "3 1 2" ]
+    bkill "$id"
+    submitted -J coded -o /dev/null exit 5
+    wait_state "$id" FAILED
+    [ "$(bjobs -d -noheader -o 'stat exit_code' -J coded)" = "EXIT 5" ]
+    [ "$(bjobs -noheader -o stat "$id")" = EXIT ]
+    run -0 --separate-stderr bjobs -J coded
+    [ "$stderr" = "No unfinished job found" ]
+}
+
+@test "bjobs of a running job: hosts with slots, the condensed form, time left; bstop, bresume, brequeue, bswitch, btop" {
+    submitted -n 6 -R "span[ptile=3]" -W 60 -o /dev/null sleep 6131
+    wait_state "$id" RUNNING
+    [ "$(bjobs -noheader -o 'stat exec_host first_host nexec_host' "$id")" = "RUN 3*n1:3*n2 n1 2" ]
+    [ "$(bjobs "$id" | sed -n 3p)" = "                                             3*n2" ]
+    [[ "$(bjobs -noheader -o 'time_left delimiter=","' "$id")" =~ ^(0:5[89]|1:0)\ L$ ]]
+    run -0 bstop "$id"
+    [ "$output" = "Job <$id> is being stopped" ]
+    [ "$(bjobs -noheader -o 'stat suspend_reason' "$id")" = "USUSP The job was suspended by the user" ]
+    # By a signal to its processes: it keeps what it holds, for the cluster it runs.
+    [ "$(state "$id")" = STOPPED ]
+    stopped() { grep -qs '^State:.T' /proc/"$(pgrep -f "^sleep 613[1]$" | head -1)"/status; }
+    eventually stopped
+    bhosts -w n1 | grep -qE " 3 +0 +0 +3 +0 $"
+    run -0 bresume "$id"
+    [ "$output" = "Job <$id> is being resumed" ]
+    [ "$(bjobs -noheader -o stat "$id")" = RUN ]
+    eventually not stopped
+    run -0 scontrol suspend "$id"
+    [ "$(bjobs -noheader -o stat "$id")" = USUSP ]
+    run -0 bresume "$id"
+    [ "$(state "$id")" = RUNNING ]
+    run -0 brequeue "$id"
+    [ "$output" = "Job <$id> is being requeued " ]
+    wait_state "$id" RUNNING
+    run -0 bkill -s KILL "$id"
+    [ "$output" = "Job <$id> is being signaled" ]
+    wait_state "$id" CANCELLED
+    submitted -H -o /dev/null true
+    run -0 bswitch normal "$id"
+    [ "$output" = "Job <$id> is switched to queue <normal>" ]
+    [ "$(bjobs -noheader -o queue "$id")" = normal ]
+    run -0 bresume "$id"
+    [ "$output" = "Job <$id> is being resumed" ]
+    wait_state "$id" COMPLETED
+    run -255 --separate-stderr bkill "$id"
+    [ "$stderr" = "Job <$id>: Job has already finished" ]
+    run -255 --separate-stderr bkill 987654
+    [ "$stderr" = "Job <987654>: No matching job found" ]
+    run -255 --separate-stderr bkill
+    [[ "$stderr" == "Job ID or one of "* ]]
+}
+
+@test "bstop and bresume of an array: to each element what fits it" {
+    submitted -J 'many[1-3]%1' -x -m n1 -o /dev/null sleep 700
+    wait_state "${id}_1" RUNNING
+    run -0 bstop "$id"
+    [ "$output" = "Job <$id> is being stopped" ]
+    [ "$(bjobs -noheader -o 'jobindex stat' "$id")" = $'1 USUSP\n2 PSUSP\n3 PSUSP' ]
+    run -0 bresume "$id[1]"
+    [ "$(bjobs -noheader -o 'jobindex stat' "$id")" = $'1 RUN\n2 PSUSP\n3 PSUSP' ]
+    run -0 bresume "$id"
+    [ "$(bjobs -noheader -o 'jobindex stat' "$id")" = $'1 RUN\n2 PEND\n3 PEND' ]
+    bkill "$id"
+    wait_state "${id}_1" CANCELLED
+}
+
+@test "btop and bbot: before and behind one's others of the queue, by Nice" {
+    local ids=()
+    submitted -x -q gpuv100 -m n1 -o /dev/null sleep 600
+    local first=$id
+    submitted -x -q gpuv100 -m n2 -o /dev/null sleep 600
+    wait_state "$id" RUNNING
+    wait_state "$first" RUNNING
+    local second=$id
+    for name in one two three; do
+        submitted -x -q gpuv100 -m n1 -J "$name" -o /dev/null sleep 600
+        ids+=("$id")
+    done
+    run -0 btop "${ids[2]}"
+    [ "$output" = "Job <${ids[2]}> has been moved to position 1 from top." ]
+    run -0 bbot "${ids[0]}"
+    [ "$output" = "Job <${ids[0]}> has been moved to position 1 from bottom." ]
+    bkill "$first"
+    wait_state "${ids[2]}" RUNNING
+    [ "$(state "${ids[0]}") $(state "${ids[1]}")" = "PENDING PENDING" ]
+    bkill "${ids[2]}"
+    wait_state "${ids[1]}" RUNNING
+    [ "$(state "${ids[0]}")" = PENDING ]
+    run -255 --separate-stderr btop "$second"
+    [ "$stderr" = "Job <$second>: Job has already started" ]
+    bkill -q gpuv100 0
+    wait_state "$second" CANCELLED
+}
+
+@test "bkill 0 and -J, -q: all of mine that are meant" {
+    submitted -H -J one -o /dev/null true
+    local one=$id
+    submitted -H -J two -q gpuv100 -o /dev/null true
+    run -0 bkill -J one 0
+    [ "$output" = "Job <$one> is being terminated" ]
+    run -0 bkill -q gpuv100
+    [ "$output" = "Job <$id> is being terminated" ]
+    run -255 --separate-stderr bkill 0
+    [ "$stderr" = "No matching job found" ]
+}
+
+@test "bqueues, bhosts, lsid" {
+    run -0 bqueues
+    [ "${lines[0]}" = "QUEUE_NAME      PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN  SUSP " ]
+    grep -qE '^hpc +1  Open:Active +- +- +- +- +0 +0 +0 +0$' <<< "$output"
+    bqueues -l hpc | grep -qx "  -- This is the default queue."
+    run -255 --separate-stderr bqueues nope
+    [ "$stderr" = "nope: No such queue" ]
+    run -0 bhosts n1
+    [ "${lines[0]}" = "HOST_NAME          STATUS       JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV " ]
+    [[ "${lines[1]}" =~ ^n1\ +ok\ +-\ +32\ +0\ +0\ +0\ +0\ +0\ $ ]]
+    lsid | grep -qx "My cluster name is dcc"
+}
+
+@test "bjobs -o: sizes in the unit that is asked for" {
+    submitted -M 1GB -W 5 -o /dev/null sleep 100
+    wait_state "$id" RUNNING
+    [ "$(bjobs -noheader -o 'memlimit memlimit::M memlimit:-16:gb memlimit:16:K delimiter="|"' "$id")" = "1G|1024.0 Mbytes|1.0 Gbytes|1048576.0 Kbytes" ]
+    [ "$(bjobs -noheader -o 'memlimit:-12:G stat' "$id")" = "  1.0 Gbytes RUN" ]
+    [ "$(bjobs -o 'memlimit:12:T' -json "$id" | jq -r '.RECORDS[0].MEMLIMIT')" = "0.0 Tbytes" ]
+    bkill "$id"
+}
+
+@test "bjobs -l: what was asked for, what it holds, memory; -UF does not break lines; max_mem is known" {
+    submitted -n 2 -R "span[hosts=1] rusage[mem=1GB]" -J talk -W 60 -Jd "a word" -o out.%J 'sleep 600'
+    wait_state "$id" RUNNING
+    eventually sh -c "bjobs -noheader -o max_mem $id | grep -q Mbytes"
+    run -0 bjobs -UF "$id"
+    grep -qx "Job <$id>, Job Name <talk>, User <$(id -un)>, Project <default>, Status <RUN>, Queue <hpc>, Command <sleep 600>, Share group charged </$(id -un)>, Job Description <a word>" <<< "$output"
+    grep -qE ": Submitted from host <.*>, CWD <$WORK>, Output File <$WORK/out.$id>, 2 Task\(s\), Requested Resources <rusage\[mem=1024.00/task\] span\[hosts=1\]>;$" <<< "$output"
+    grep -qE ": Started 2 Task\(s\) on Host\(s\) <2\*n1>, Allocated 2 Slot\(s\) on Host\(s\) <2\*n1>, Execution Home <.*>, Execution CWD <$WORK>;$" <<< "$output"
+    grep -qx " 60.0 min" <<< "$output"
+    grep -qx "   2.0 G " <<< "$output"
+    grep -qE "^ MAX MEM: [0-9]+ Mbytes$" <<< "$output"
+    grep -qx " Combined: rusage\[mem=1024.00/task\] span\[hosts=1\]" <<< "$output"
+    [ "$(bjobs -l "$id" | awk 'length > 80')" = "" ]
+    bkill "$id"
+}
+
+@test "bhist and bacct: how long in which state, what happened, sums, times; -C, -t and what is no time" {
+    submitted -H -J past -o /dev/null 'exit 3'
+    eventually sh -c "[ \$(bhist $id | tail -1 | awk '{print \$5}') -ge 2 ]"
+    bresume "$id"
+    wait_state "$id" FAILED
+    run -0 bhist "$id"
+    [ "${lines[0]}" = "Summary of time in seconds spent in various states:" ]
+    [ "${lines[1]}" = "JOBID   USER    JOB_NAME  PEND    PSUSP   RUN     USUSP   SSUSP   UNKWN   TOTAL" ]
+    [[ "${lines[2]}" =~ ^$id\ +[^\ ]+\ +past\ +[0-9]+\ +[1-9][0-9]*\ +[0-9]+\ +0\ +0\ +0\ +[1-9][0-9]*\ *$ ]]
+    run -0 bhist -l "$id"
+    grep -qE ": Exited with exit code 3\. The CPU time used is [0-9.]+ seconds\.$" <<< "$output"
+    grep -qE "^Summary of time in seconds spent in various states by  [A-Z][a-z][a-z] [A-Z][a-z][a-z] " <<< "$output"
+    bhist -a | grep -qE "^$id "
+    bhist -t .-1, -J past | grep -qE "^$id "
+    run -255 --separate-stderr bhist -C 2001/1/1,2001/2/1
+    [ "$stderr" = "No matching job found" ]
+    run -255 --separate-stderr bhist -t yesterday
+    [[ "$stderr" == "bhist: yesterday: Illegal time interval: "* ]]
+    run -0 bacct "$id"
+    grep -qx " Total number of done jobs:       0      Total number of exited jobs:     1" <<< "$output"
+    bacct -l "$id" | grep -qx "     CPU_T     WAIT     TURNAROUND   STATUS     HOG_FACTOR    MEM    SWAP"
+    bacct -e -J past | grep -qx " Total number of done jobs:       0      Total number of exited jobs:     1"
+    bacct -C 2001/1/1,2001/2/1 | grep -qx " Total number of done jobs:       0      Total number of exited jobs:     0"
+}
+
+@test "bhist of a requeued job: each of its runs, the first one, too, and the time of all" {
+    submitted -n 4 -R "span[ptile=2]" -J again -o /dev/null -r sleep 6141
+    wait_state "$id" RUNNING
+    sleep 1.1
+    run -0 brequeue "$id"
+    wait_state "$id" RUNNING
+    eventually sh -c "bhist -l $id | grep -q requeued"
+    run -0 bhist -UF -l "$id"
+    [ "$(grep -c ': Dispatched 4 Task(s) on Host(s) <2\*n1> <2\*n2>,' <<< "$output")" = 2 ]
+    [ "$(grep -oE ': Dispatched|: Running with|requeued' <<< "$output" | tr -d '\n ')" = ":Dispatched:Runningwithrequeued:Dispatched:Runningwith" ]
+    [ "$(bhist "$id" | awk -v j="$id" '$1 == j { print $6 >= 1 }')" = 1 ]
+    bkill "$id"
+}
+
+@test "bmod: what is given changes, what stands behind an n goes back, the rest stays" {
+    submitted -H -J old -n 4 -R "rusage[mem=1GB] span[ptile=2]" -W 60 -o /dev/null true
+    run -0 bmod -W 2:00 -J new "$id"
+    [ "$output" = "Parameters of job <$id> are being changed" ]
+    [ "$(squeue -h -j "$id" -o '%j %l %C %m')" = "new 2:00:00 4 1G" ]
+    run -0 bmod -R "rusage[mem=2GB]" -q gpuv100 -w "done($id)" "$id" && false
+    [[ "$output" == *"Job <$id>: "* ]]
+    run -0 bmod -R "rusage[mem=2GB]" -q gpuv100 -b 2040:1:2:3:04 "$id"
+    [ "$(squeue -h -j "$id" -o '%P %j %l %C %m')" = "gpuv100 new 2:00:00 4 2G" ]
+    [ "$(bjobs -noheader -o specified_start_time "$id")" = "Jan  2 03:04" ]
+    run -0 bmod -bn -n 3 "$id"
+    [ "$(bjobs -noheader -o 'specified_start_time slots' "$id")" = "- 3" ]
+    run -255 --separate-stderr bmod "$id"
+    [[ "$stderr" == "Job <$id>: No parameter is given "* ]]
+    run -255 --separate-stderr bmod -sp 3 "$id"
+    [[ "$stderr" == *"-sp"*"btop"* ]]
+    bkill "$id"
+    run -255 --separate-stderr bmod -W 1 "$id"
+    [[ "$stderr" == "Job <$id>: "* ]]
+}
+
+@test "bhosts -o, -json, -gpu, -l; lsload; nodestat; bqueues -m and -o" {
+    submitted -n 2 -gpu num=1 -o /dev/null sleep 600
+    wait_state "$id" RUNNING
+    [ "$(bhosts -noheader -o 'hname max ng' n1 satori1)" = "n1 32 2
+satori1 160 4" ]
+    [ "$(bhosts -o 'name status ng ngpus_avail' -json n1 | python3 -c 'import json,sys; d = json.load(sys.stdin); print(d["HOSTS"], d["RECORDS"])')" = "1 [{'HOST_NAME': 'n1', 'STATUS': 'ok', 'NGPUS': '2', 'NGPUS_AVAIL': '1'}]" ]
+    [ "$(bhosts -gpu n1 | awk '{print $1, $2, $(NF-3)}')" = "HOST_NAME GPU_ID NJOBS
+n1 0 1
+1 v100 0" ]
+    bhosts -l n1 | grep -qE "^ok +1.00 +- +32 +2 +2 +0 +0 +0 +-$"
+    [ "$(lsload n1 | head -1)" = "HOST_NAME       status  r15s   r1m  r15m   ut    pg  ls    it   tmp   swp   mem" ]
+    lsload n1 | grep -qE "^n1 +ok +- +[0-9.]+ "
+    [ "$(nodestat -F hpc | awk 'NR > 1 {print $1, $2, $3, $5, $7}')" = "n1 Running 30:32 gpu32gb gpu32gb,XeonGold6226R
+n2 Idle 32:32 gpu32gb gpu32gb,XeonGold6226R" ]
+    nodestat -g hpc | grep -qE "^n1 .* 1:2"
+    run -255 --separate-stderr nodestat nowhere
+    [ "$stderr" = "nowhere: No such queue" ]
+    [ "$(bqueues -m satori1 -o 'qname pend run' -noheader)" = "normal 0 0
+normalx 0 0" ]
+    bkill "$id"
+}
+
+@test "DTU: bstat, classstat; bpeek" {
+    submitted -n 4 -J a_long_name -W 10 -e peek.err -o peek.%J 'echo now; echo trouble >&2; sleep 600'
+    wait_state "$id" RUNNING
+    eventually grep -q now "peek.$id"
+    run -0 bstat "$id"
+    [ "${lines[0]}" = "JOBID      USER    QUEUE      JOB_NAME   NALLOC STAT  START_TIME      ELAPSED" ]
+    [[ "${lines[1]}" =~ ^$id\ +[^\ ]+\ +hpc\ +\*long_name\ +4\ RUN\ +[A-Z][a-z][a-z]\ [\ 0-9][0-9]\ [0-9][0-9]:[0-9][0-9]\ +0:0[01]:[0-9][0-9]$ ]]
+    bstat -C | grep -qE "^$id .*%$"
+    run -0 bstat -M "$id"
+    [ "${lines[0]}" = "JOBID      USER    QUEUE      JOB_NAME   NALLOC          MEM          MAX   AVG          LIM" ]
+    [[ "${lines[1]}" =~ ^$id\ +[^\ ]+\ +hpc\ +\*long_name\ +4\ .*\ -\ +[0-9.]+\ [MG]bytes$ ]]
+    run -0 classstat hpc
+    [ "${lines[0]}" = "queue                total  used avail  pend j-mig j-abs" ]
+    [ "${lines[2]}" = "hpc                     64     4    60     0   0     0  " ]
+    run -0 bpeek "$id"
+    [ "$output" = $'<< output from stdout >>\nnow\n<< output from stderr >>\ntrouble' ]
+    bkill "$id"
+    wait_state "$id" CANCELLED
+    run -255 --separate-stderr bpeek "$id"
+    [ "$stderr" = "Job <$id> : Already finished." ]
+}

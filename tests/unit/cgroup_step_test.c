@@ -1,0 +1,238 @@
+/* A step's control groups: limits, memory, groups handed back. */
+#include "cgroup_help.h"
+
+/* ---- a step's ---- */
+
+static bool is_known(void *ctx, const char *name)
+{
+    return strcmp(ctx, name) == 0;
+}
+
+static void test_limits_of_job_and_step(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    struct step_cgroup c, other;
+    const struct cgroup_limits l = {.job_mem_bytes = 4000,
+                                    .step_mem_bytes = 1000,
+                                    .job_swap_bytes_plus1 = 1,
+                                    .step_swap_bytes_plus1 = 101,
+                                    .pids = 50,
+                                    .cpus = "0-1"};
+    step_cgroup_make(&c, str_text(&b.text), "42.1.0", &l);
+    assert_true(c.limits_memory && c.v2 == c.memory);
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "memory.max"), "4000");
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "memory.swap.max"), "0");
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "pids.max"), "50");
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "memory.max"),
+                        "1000");
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "memory.swap.max"),
+                        "100");
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cpuset.cpus"),
+                        "0-1");
+    int why = -1, status = -1;
+    pid_t pid = step_cgroup_fork(&c, &why); /* no kernel's group: nobody can be born there */
+    if (pid == 0)
+        _exit(why);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.procs"), "0");
+    assert_true(step_cgroup_kill(&c));
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.kill"), "1");
+    file_fill(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.procs", "");
+    step_cgroup_make(&other, str_text(&b.text), "42.1.batch", &l);
+    step_cgroup_remove(&c);
+    assert_int_equal(access(in_tree("user/me/remuda.n1.1/42.1"), F_OK),
+                     0); /* the other step is there */
+    step_cgroup_remove(&other);
+    assert_int_equal(access(in_tree("user/me/remuda.n1.1/42.1"), F_OK),
+                     0); /* the next step may come */
+    step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
+    assert_int_not_equal(access(in_tree("user/me/remuda.n1.1/42.1"), F_OK), 0);
+    cgroup_bases_done(&b);
+}
+
+static void test_what_counts_as_memory(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    struct step_cgroup c;
+    step_cgroup_make(&c, str_text(&b.text), "42.1.0",
+                     &(struct cgroup_limits){.step_mem_bytes = 1000});
+    file_fill(c.memory, "memory.stat", "anon 300\nfile 900\nshmem 20\n");
+    assert_int_equal(step_cgroup_rss(&c), 320); /* not the page cache */
+    assert_int_equal(step_cgroup_oom_kills(&c), 0);
+    file_fill(c.memory, "memory.events",
+              "low 0\nhigh 0\nmax 9\noom 2\noom_kill 2\noom_group_kill 0\n");
+    assert_int_equal(step_cgroup_oom_kills(&c), 2);
+    file_fill(c.memory, "memory.peak", "5000\n");
+    assert_int_equal(step_cgroup_peak(&c, 1000), 1000);
+    step_cgroup_remove(&c);
+    cgroup_bases_done(&b);
+}
+
+#define EVENTS "low 0\nhigh 0\nmax %d\noom %d\noom_kill %d\n"
+
+/* As a kernel has them after a step that used next to nothing. */
+static void step_ended(const char *job, const char *current, int kills)
+{
+    char text[128];
+    snprintf(text, sizeof text, EVENTS, kills, kills, kills);
+    file_fill(job, "memory.current", current);
+    file_fill(job, "memory.events", text);
+}
+
+static void test_clean_groups_are_handed_back_and_taken(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    const struct cgroup_limits l = {
+        .job_mem_bytes = 64 << 20, .step_mem_bytes = 32 << 20, .pids = 50, .cpus = "0-1"};
+    char name[CGROUP_NAME_BYTES], job[4200], part[4300], deeper[4400];
+    int64_t group, number;
+    struct step_cgroup c, kept = {0};
+    step_cgroup_name(17, 3, name);
+    assert_true(step_cgroup_name_parse(name, &group, &number) && group == 17 && number == 3);
+    assert_false(step_cgroup_name_parse("42.1.batch", &group, &number));
+    snprintf(job, sizeof job, "%s", in_tree("user/me/remuda.n1.1/g17"));
+    snprintf(part, sizeof part, "%s/g17.3", job);
+    snprintf(deeper, sizeof deeper, "%s/inner", part);
+    assert_false(step_cgroup_take(&c, &kept, str_text(&b.text), name, &l)); /* not there */
+    step_cgroup_make(&c, str_text(&b.text), name, &l);
+
+    step_ended(job, "4096\n", 0);
+    step_ended(part, "4096\n", 0);
+    file_fill(part, "cgroup.procs", "77\n");
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT); /* a process is in it */
+    file_fill(part, "cgroup.procs", "");
+    assert_int_equal(mkdir(deeper, 0755), 0);
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT); /* a group is */
+    assert_int_equal(rmdir(deeper), 0);
+    step_ended(part, "9000000\n", 0);
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept),
+                     GROUP_KEPT); /* memory is charged: nobody says what it is */
+    file_fill(part, "memory.stat", "anon 0\nfile 9000000\nshmem 2000000\n");
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT); /* a file in /dev/shm */
+    file_fill(part, "memory.stat", "anon 0\nfile 9000000\nshmem 0\n");
+    file_fill(part, "memory.swap.current", "2000000\n");
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT); /* the same, swapped out */
+    file_fill(part, "memory.swap.current", "0\n");
+    step_ended(part, "9000000\n", 1);
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept),
+                     GROUP_KEPT); /* memory was short in the step */
+
+    static const struct {
+        const char *job, *part;
+        int kills;
+        enum group_back back;
+        const char *kinds; /* memory.stat of the job */
+    } left[] = {
+        {"4096\n", "4096\n", 0, GROUP_TO_ANY, ""},
+        {"3000000\n", "4096\n", 0,
+         /* What processors have in stock is nobody's. */
+         GROUP_TO_ANY, "anon 0\nfile 4096\nkernel 300000\n"},
+        {"3000000\n", "4096\n", 0, GROUP_TO_OWN_JOB, "anon 0\nfile 2900000\nkernel 4096\n"},
+        {"3000000\n", "4096\n", 0, GROUP_TO_OWN_JOB, "anon 2000000\nfile 0\nkernel 4096\n"},
+        {"3000000\n", "4096\n", 0, GROUP_TO_OWN_JOB, "anon 0\nfile 0\nkernel 2000000\n"},
+        /* A kernel that does not say what it has itself. */
+        {"3000000\n", "4096\n", 0, GROUP_TO_OWN_JOB, "anon 0\nfile 0\n"},
+        {"9000000\n", "9000000\n", 0,
+         /* Files that were read: the kernel takes them back. */
+         GROUP_TO_OWN_JOB, ""},
+        /* The job's script, or another step, is large. */
+        {"9000000\n", "4096\n", 0, GROUP_TO_OWN_JOB, ""},
+        /* Somebody was killed for the job's memory. */
+        {"4096\n", "4096\n", 1, GROUP_TO_OWN_JOB, ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(left); i++) {
+        step_ended(job, left[i].job, left[i].kills);
+        file_fill(job, "memory.stat", left[i].kinds);
+        step_ended(part, left[i].part, 0);
+        assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), left[i].back);
+        assert_int_equal(c.n, 0);
+        assert_true(step_cgroup_take(&c, &kept, str_text(&b.text), name, &l));
+    }
+    assert_int_equal(kept.n, 0);
+    step_ended(job, "4096\n", 0);
+    step_ended(part, "4096\n", 0);
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_TO_ANY);
+    assert_true(kept.n > 0);
+    /* What is open of other groups is none of these. */
+    assert_false(step_cgroup_take(&c, &kept, str_text(&b.text), "g17.4", &l));
+    assert_int_equal(kept.n, 0);
+    assert_true(step_cgroup_take(&c, &kept, str_text(&b.text), name, &l));
+    assert_true(c.limits_memory && c.memory == c.v2);
+    assert_string_equal(c.memory, part);
+    assert_string_equal(file_text(part, "memory.max"), "33554432");
+    c.limits_memory = false; /* as if they could not be set when it was made */
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT);
+    step_cgroup_remove(&c);
+    step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
+    cgroup_bases_done(&b);
+}
+
+/* The devices were not hidden: nobody else must take that for done. */
+static void test_groups_that_do_not_hide_what_they_should_are_not_handed_back(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    struct cgroup_limits l = {.step_mem_bytes = 32 << 20};
+    struct step_cgroup c, kept = {0};
+    step_cgroup_make(&c, str_text(&b.text), "g1.1", &l);
+    step_ended(in_tree("user/me/remuda.n1.1/g1"), "0\n", 0);
+    l.deny = "195:1";
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT);
+    step_cgroup_remove(&c);
+    step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
+    cgroup_bases_done(&b);
+}
+
+static void test_groups_of_forgotten_steps_are_tidied(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    struct step_cgroup known, lost;
+    step_cgroup_make(&known, str_text(&b.text), "42.1.0", &(struct cgroup_limits){0});
+    step_cgroup_make(&lost, str_text(&b.text), "41.1.batch", &(struct cgroup_limits){0});
+    char name[] = "42.1.0";
+    step_cgroups_tidy(str_text(&b.text), is_known, name);
+    assert_int_equal(access(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), F_OK), 0);
+    assert_int_not_equal(access(in_tree("user/me/remuda.n1.1/41.1"), F_OK), 0);
+    step_cgroup_remove(&known);
+    step_cgroup_remove(&lost);
+    cgroup_bases_done(&b);
+}
+
+static void test_a_process_is_of_a_job(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is;
+    } cases[] = {
+        {"0::/user.slice/remuda.node1.fc1da104/g17/g17.3\n", true},
+        {"0::/remuda.node1.fc1da104/g17\n", true},
+        {"7:memory:/a/remuda.n.1/g2/g2.1\n0::/\n", true},
+        {"0::/system.slice/remuda.service\n", false}, /* the daemon */
+        {"0::/remuda.node1.fc1da104\n3:cpu:/g1\n", false},
+        {"0::/remuda.slice/group\n", false},
+        {"0::/user.slice\n", false},
+        {"", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(groups_are_of_job(cases[i].text), cases[i].is);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(limits_of_job_and_step),
+        TEST(what_counts_as_memory),
+        TEST(clean_groups_are_handed_back_and_taken),
+        TEST(groups_that_do_not_hide_what_they_should_are_not_handed_back),
+        TEST(groups_of_forgotten_steps_are_tidied),
+        TEST(a_process_is_of_a_job),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* Who may change accounts, and what becomes of names and jobs when they are changed. */
+#include "core_accounts_help.h"
+
+/* ---- who may ---- */
+
+static const char *const who_names[] = {"root", "an operator", "the coordinator", "the user",
+                                        "another user"};
+
+static void am_who(enum asker who)
+{
+    switch (who) {
+    case ROOT: am_root(); break;
+    case OLGA: am_olga(); break;
+    case BOB_COORDINATES: am_bob(); break;
+    case ALICE_HERSELF: am_alice(); break;
+    case CAROL:
+    case WHO_COUNT: am(1002, "carol", false); break;
+    }
+}
+
+static void each_deed_by_everybody(void **state)
+{
+    for (size_t i = 0; i < ARRAY_LEN(deeds); i++)
+        for (enum asker who = 0; who < WHO_COUNT; who++) {
+            tree();
+            uint64_t before = book();
+            am_who(who);
+            for (size_t k = 0; k < 2; k++)
+                if (k == 0 || deeds[i].change[k].assoc.n || deeds[i].change[k].user.n)
+                    vec_push(&list, deeds[i].change[k]);
+            enum refusal r = send();
+            bool may = deeds[i].may >> who & 1u;
+            if ((r == REFUSE_ACCESS_DENIED) == may || (may && r))
+                fail_msg("%s by %s: %s %s", deeds[i].what, who_names[who], refusal_text(r),
+                         answer() && answer()->detail ? answer()->detail : "");
+            if (!may)
+                assert_int_equal(book(), before);
+            teardown(state);
+            setup(state);
+        }
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static void rename_user(const char *from, const char *to)
+{
+    struct account_user u = {.name = from};
+    struct account_change *ch = more(NOUN_USER, VERB_MODIFY, NULL);
+    ch->user = (struct record_list){KEEP(u), 1};
+    ch->new_name = to;
+}
+
+/* All that is of her has the new name, and the number that it had: limits and use go with it. */
+static void a_user_gets_another_name(void **state)
+{
+    tree();
+    coordinator(VERB_ADD, "nova", "alice");
+    struct account_change *ch =
+        assoc(VERB_MODIFY, NULL, (struct assoc){.account = "nova", .user = "alice"});
+    assert_true(limits_parse(LIMIT_MAX_JOBS, "3", NULL, NULL, w.a, &ch->limits, NULL));
+    sent_well();
+    hello(1);
+    am_alice();
+    struct job_spec s = a_job("uses");
+    s.req.account = "nova";
+    uint64_t id = submit(s), before = book();
+    am_root();
+    rename_user("alice", "al");
+    assert_int_equal(send(), REFUSE_ASSOC_BUSY); /* the job carries the name */
+    assert_int_equal(book(), before);
+    am_alice();
+    script_ends(id, 0);
+    am_root();
+    uint32_t number = assoc_find(w.c, "nova", "alice", NULL)->a.id;
+    static const char *const taken[] = {"bob", "root", "", "a b", "alice"};
+    before = book();
+    for (size_t i = 0; i < ARRAY_LEN(taken); i++) {
+        rename_user("alice", taken[i]);
+        assert_int_not_equal(send(), REFUSE_NONE);
+        assert_int_equal(book(), before);
+    }
+    rename_user("root", "toor");
+    assert_int_not_equal(send(), REFUSE_NONE);
+    assoc(VERB_MODIFY, "shares", (struct assoc){.account = "nova", .user = "alice"})->new_name =
+        "al";
+    assert_int_equal(send(), REFUSE_UPDATE);
+    assert_int_equal(book(), before);
+    rename_user("alice", "al");
+    sent_well();
+    for (int again = 0; again < 2; again++) {
+        const struct assocrec *r = assoc_find(w.c, "nova", "al", NULL);
+        assert_non_null(r);
+        assert_int_equal(r->a.id, number);
+        assert_int_equal(r->limit.n, 1);
+        assert_null(assoc_find(w.c, "nova", "alice", NULL));
+        assert_null(account_user_find(w.c, "alice"));
+        assert_string_equal(account_user_find(w.c, "al")->default_account, "nova");
+        assert_true(account_coordinates(w.c, "al", "nova"));
+        assert_false(account_coordinates(w.c, "alice", "nova"));
+        restart(CONF);
+    }
+    am_root();
+    user(VERB_ADD, "alice", "physics");
+    assoc(VERB_ADD, NULL, (struct assoc){.account = "physics", .user = "alice"});
+    sent_well(); /* the name is free */
+    (void)state;
+}
+
+/* Who was in the account before keeps what was used under that name. */
+static void a_name_with_a_past_is_not_taken(void **unused)
+{
+    tree();
+    assoc(VERB_REMOVE, NULL, (struct assoc){.account = "nova", .user = "alice"});
+    user(VERB_REMOVE, "alice", NULL);
+    user(VERB_ADD, "carol", "nova");
+    assoc(VERB_ADD, NULL, (struct assoc){.account = "nova", .user = "carol"});
+    sent_well();
+    rename_user("carol", "alice");
+    assert_int_equal(send(), REFUSE_UPDATE);
+}
+
+/* ---- jobs ----------------------------------------------------------------------------------- */
+
+static void what_jobs_use_is_not_taken_away(void **unused)
+{
+    tree();
+    assoc(VERB_MODIFY, "qos", (struct assoc){.account = "nova", .user = "alice", .qos = "opp"})
+        ->list = LIST_MORE;
+    sent_well();
+    hello(1);
+    am_alice();
+    struct job_spec s = a_job("uses");
+    s.req.account = "nova";
+    s.req.qos = "opp";
+    uint64_t id = submit(s);
+    assert_true(id > 0);
+    uint64_t before = book();
+    am_root();
+    user(VERB_REMOVE, "alice", NULL);
+    assert_int_equal(send(), REFUSE_ASSOC_BUSY);
+    account(VERB_REMOVE, "nova");
+    assert_int_equal(send(), REFUSE_ASSOC_BUSY);
+    account(VERB_REMOVE, "physics");
+    assert_int_equal(send(), REFUSE_ASSOC_BUSY);
+    assoc(VERB_REMOVE, NULL, (struct assoc){.account = "nova", .user = "alice"});
+    assert_int_equal(send(), REFUSE_ASSOC_BUSY);
+    qos(VERB_REMOVE, NULL, (struct qos){.name = "opp"});
+    assert_int_equal(send(), REFUSE_ASSOC_BUSY);
+    assert_int_equal(book(), before);
+    am_alice();
+    script_ends(id, 0);
+    am_root();
+    qos(VERB_REMOVE, NULL, (struct qos){.name = "opp"});
+    account(VERB_REMOVE, "physics");
+    sent_well();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(each_deed_by_everybody),
+        STORY(a_user_gets_another_name),
+        STORY(a_name_with_a_past_is_not_taken),
+        STORY(what_jobs_use_is_not_taken_away),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    vec_done(&list);
+    return failed;
+}

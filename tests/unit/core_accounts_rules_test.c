@@ -1,0 +1,272 @@
+/* What accounts, their limits and their QOS must keep: one tree, no circles, no name twice, and what is refused. */
+#include "core_accounts_help.h"
+
+/* ---- the tree stays one --------------------------------------------------------------------- */
+
+static void an_account_does_not_stand_below_itself(void **unused)
+{
+    tree();
+    assoc(VERB_MODIFY, "parent", (struct assoc){.account = "physics", .parent = "nova"});
+    assert_int_equal(send(), REFUSE_UPDATE);
+    assoc(VERB_MODIFY, "parent", (struct assoc){.account = "nova", .parent = "nova"});
+    assert_int_equal(send(), REFUSE_UPDATE);
+    assoc(VERB_MODIFY, "parent", (struct assoc){.account = "root", .parent = "nova"});
+    assert_int_equal(send(), REFUSE_UPDATE);
+    assoc(VERB_MODIFY, "parent", (struct assoc){.account = "nova", .parent = "nosuch"});
+    assert_int_equal(send(), REFUSE_NO_SUCH_ACCOUNT);
+    assoc(VERB_MODIFY, "parent", (struct assoc){.account = "nova", .parent = "root"});
+    sent_well();
+    assert_string_equal(assoc_find(w.c, "nova", NULL, NULL)->up->a.account, "root");
+}
+
+static void what_stands_below_goes_with_it(void **unused)
+{
+    tree();
+    user(VERB_MODIFY, "bob", "physics");
+    account(VERB_REMOVE, "physics");
+    sent_well();
+    assert_null(account_find(w.c, "nova"));
+    assert_null(assoc_find(w.c, "nova", "alice", NULL));
+    assert_null(account_default(w.c, "alice"));
+    assert_false(account_coordinates(w.c, "bob", "physics"));
+    account(VERB_REMOVE, "root");
+    assert_int_equal(send(), REFUSE_UPDATE);
+    user(VERB_REMOVE, "root", NULL);
+    assert_int_equal(send(), REFUSE_UPDATE);
+}
+
+static void a_default_account_stays_while_there_are_others(void **unused)
+{
+    tree();
+    assoc(VERB_ADD, NULL, (struct assoc){.account = "physics", .user = "alice"});
+    sent_well();
+    assoc(VERB_REMOVE, NULL, (struct assoc){.account = "nova", .user = "alice"});
+    assert_int_equal(send(), REFUSE_DEFAULT_ACCOUNT);
+    user(VERB_MODIFY, "alice", "physics");
+    assoc(VERB_REMOVE, NULL, (struct assoc){.account = "nova", .user = "alice"});
+    sent_well();
+    assert_string_equal(account_default(w.c, "alice"), "physics");
+    user(VERB_MODIFY, "alice", "nova");
+    assert_int_equal(send(), REFUSE_NO_SUCH_ACCOUNT);
+}
+
+static void hostile_names_are_refused(void **unused)
+{
+    static const char *const bad[] = {"",
+                                      "a b",
+                                      "a,b",
+                                      "a=b",
+                                      "a/b",
+                                      "-a",
+                                      "+a",
+                                      "a'b",
+                                      "a\"b",
+                                      "a\nb",
+                                      ("a\x1b"
+                                       "b"),
+                                      "*",
+                                      "a[1]",
+                                      "a:b",
+                                      "a;b",
+                                      "a|b",
+                                      "a\\b",
+                                      "a<b"};
+    static const char *const good[] = {"naiss2024-22-101", "wc_test", "a.b", "größe", "a@b", "9"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        am_root();
+        account(VERB_ADD, bad[i]);
+        assert_int_not_equal(send(), REFUSE_NONE);
+        qos(VERB_ADD, NULL, (struct qos){.name = bad[i]});
+        assert_int_not_equal(send(), REFUSE_NONE);
+        user(VERB_ADD, bad[i], "root");
+        assert_int_not_equal(send(), REFUSE_NONE);
+        wckey(VERB_ADD, bad[i], "alice");
+        assert_int_not_equal(send(), REFUSE_NONE);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        am_root();
+        account(VERB_ADD, good[i]);
+        sent_well();
+    }
+    char *large = arena_alloc(w.a, 100000);
+    memset(large, 'x', 99999);
+    struct account a = {.name = "large", .description = large};
+    more(NOUN_ACCOUNT, VERB_ADD, NULL)->account = (struct record_list){KEEP(a), 1};
+    assert_int_equal(send(), REFUSE_TOO_LARGE);
+}
+
+static void a_change_without_its_record_is_refused(void **unused)
+{
+    for (int noun = NOUN_ACCOUNT; noun <= NOUN_COORDINATOR; noun++)
+        for (int verb = VERB_ADD; verb <= VERB_REMOVE; verb++) {
+            am_root();
+            more((enum account_noun)noun, (enum account_verb)verb, "name,flags,nosuch");
+            assert_int_not_equal(send(), REFUSE_NONE);
+        }
+    struct account nothing = {0};
+    struct account_user nobody = {0};
+    struct qos no_qos = {0};
+    for (int verb = VERB_ADD; verb <= VERB_REMOVE; verb++) {
+        am_root();
+        more(NOUN_ACCOUNT, (enum account_verb)verb, NULL)->account =
+            (struct record_list){&nothing, 1};
+        assert_int_not_equal(send(), REFUSE_NONE);
+        more(NOUN_USER, (enum account_verb)verb, NULL)->user = (struct record_list){&nobody, 1};
+        assert_int_not_equal(send(), REFUSE_NONE);
+        more(NOUN_QOS, (enum account_verb)verb, NULL)->qos = (struct record_list){&no_qos, 1};
+        assert_int_not_equal(send(), REFUSE_NONE);
+    }
+}
+
+/* ---- limits and QOS ------------------------------------------------------------------------- */
+
+static void limits_are_set_and_lifted(void **unused)
+{
+    tree();
+    limited(assoc(VERB_MODIFY, NULL, (struct assoc){.account = "physics"}), LIMIT_MAX_JOBS, "5");
+    limited(assoc(VERB_MODIFY, NULL, (struct assoc){.account = "physics"}), LIMIT_GRP_TRES,
+            "cpu=4,mem=10G");
+    sent_well();
+    struct assocrec *r = assoc_find(w.c, "nova", "alice", NULL);
+    assert_int_equal(assoc_limit(r, LIMIT_MAX_JOBS, NULL)->value, 5);
+    assert_non_null(strstr(told()->warning, "AccountingStorageEnforce"));
+    assert_int_equal(assoc_limit(r, LIMIT_GRP_TRES, "mem")->value, 10240);
+    assert_null(assoc_limit(r, LIMIT_GRP_TRES, "node"));
+    limited(assoc(VERB_MODIFY, NULL, (struct assoc){.account = "nova"}), LIMIT_MAX_JOBS, "2");
+    sent_well();
+    assert_int_equal(assoc_limit(r, LIMIT_MAX_JOBS, NULL)->value, 2);
+    limited(assoc(VERB_MODIFY, NULL, (struct assoc){.account = "nova"}), LIMIT_MAX_JOBS, "-1");
+    limited(assoc(VERB_MODIFY, NULL, (struct assoc){.account = "physics"}), LIMIT_GRP_TRES,
+            "cpu=-1");
+    sent_well();
+    assert_int_equal(assoc_limit(r, LIMIT_MAX_JOBS, NULL)->value, 5);
+    assert_null(assoc_limit(r, LIMIT_GRP_TRES, "cpu"));
+    uint64_t before = book();
+    restart(CONF);
+    assert_int_equal(book(), before);
+    am_root();
+    limited(assoc(VERB_MODIFY, NULL, (struct assoc){.account = "nova"}), LIMIT_MAX_TRES_PER_USER,
+            "cpu=1");
+    assert_int_equal(send(), REFUSE_UPDATE); /* a QOS has it */
+    limited(assoc(VERB_MODIFY, NULL, (struct assoc){.account = "nova"}), LIMIT_GRP_TRES,
+            "gres/unicorn=1");
+    assert_int_equal(send(), REFUSE_UPDATE);
+}
+
+static void lists_of_qos_grow_and_shrink(void **unused)
+{
+    tree();
+    assoc(VERB_MODIFY, "qos", (struct assoc){.account = "nova", .user = "alice", .qos = "opp"})
+        ->list = LIST_MORE;
+    sent_well();
+    struct assocrec *r = assoc_find(w.c, "nova", "alice", NULL);
+    assert_string_equal(assoc_qos_list(w.c, r, w.a), "normal,opp");
+    assoc(VERB_MODIFY, "qos", (struct assoc){.account = "nova", .user = "alice", .qos = "normal"})
+        ->list = LIST_LESS;
+    sent_well();
+    assert_string_equal(assoc_qos_list(w.c, r, w.a), "opp");
+    assoc(VERB_MODIFY, "qos,default_qos",
+          (struct assoc){
+              .account = "nova", .user = "alice", .qos = "normal", .default_qos = "normal"});
+    sent_well();
+    assert_string_equal(assoc_qos_list(w.c, r, w.a), "normal");
+    qos(VERB_REMOVE, NULL, (struct qos){.name = "normal"});
+    sent_well();
+    assert_null(assoc_default_qos(r));
+    assoc(VERB_MODIFY, "qos", (struct assoc){.account = "nova", .qos = "nosuch"});
+    assert_int_equal(send(), REFUSE_QOS);
+}
+
+/* In a partition, too: what is kept in another one keeps the default, and the last takes it along. */
+static void a_default_in_partitions_goes_with_the_last(void **unused)
+{
+    struct assoc batch = {.account = "physics", .user = "dave", .partition = "batch"},
+                 gpu = {.account = "physics", .user = "dave", .partition = "gpu"};
+    tree();
+    user(VERB_ADD, "dave", "physics");
+    assoc(VERB_ADD, NULL, batch);
+    assoc(VERB_ADD, NULL, gpu);
+    sent_well();
+    assert_string_equal(account_default(w.c, "dave"), "physics");
+    assoc(VERB_REMOVE, NULL, batch);
+    sent_well();
+    assert_string_equal(account_default(w.c, "dave"), "physics");
+    assoc(VERB_ADD, NULL, (struct assoc){.account = "nova", .user = "dave"});
+    sent_well();
+    assoc(VERB_REMOVE, NULL, gpu);
+    assert_int_equal(send(), REFUSE_DEFAULT_ACCOUNT);
+    account(VERB_REMOVE, "physics");
+    sent_well();
+    assert_null(account_default(w.c, "dave"));
+}
+
+/* Who may stop whom is no circle, of one, two or three. */
+static void who_stops_whom_is_no_circle(void **unused)
+{
+    static const struct {
+        const char *name, *stops;
+        enum refusal refusal;
+    } steps[] = {{"opp", "opp", REFUSE_QOS_LOOP},      {"opp", "normal", REFUSE_NONE},
+                 {"normal", "opp", REFUSE_QOS_LOOP},   {"third", "opp,normal", REFUSE_NONE},
+                 {"normal", "third", REFUSE_QOS_LOOP}, {"opp", NULL, REFUSE_NONE},
+                 {"normal", "opp", REFUSE_NONE},       {"opp", "third", REFUSE_QOS_LOOP}};
+    tree();
+    qos(VERB_ADD, NULL, (struct qos){.name = "third"});
+    sent_well();
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        qos(VERB_MODIFY, "preempt", (struct qos){.name = steps[i].name, .preempt = steps[i].stops});
+        assert_int_equal(send(), steps[i].refusal);
+    }
+}
+
+/* Whoever a change concerns may use what is his default then: the user himself, and who inherits
+ * either of both; it is refused whole. */
+static void a_default_qos_may_be_used(void **unused)
+{
+    tree();
+    struct assoc nova = {.account = "nova", .qos = "normal", .default_qos = "opp"},
+                 alice = {.account = "nova", .user = "alice", .qos = "opp", .default_qos = "opp"};
+    assoc(VERB_MODIFY, "default_qos", nova);
+    assert_int_equal(send(), REFUSE_QOS);
+    assert_null(assoc_find(w.c, "nova", NULL, NULL)->a.default_qos);
+    assoc(VERB_MODIFY, "qos,default_qos", alice);
+    sent_well();
+    assoc(VERB_MODIFY, "qos", nova)->list = LIST_SET; /* alice has both herself */
+    sent_well();
+    uint64_t before = book();
+    alice.qos = "normal";
+    assoc(VERB_MODIFY, "qos", alice);
+    assert_int_equal(send(), REFUSE_QOS);
+    alice.qos = NULL; /* then she has the account's list, which does not have it */
+    assoc(VERB_MODIFY, "qos", alice);
+    assert_int_equal(send(), REFUSE_QOS);
+    assert_int_equal(book(), before);
+    alice.default_qos = NULL;
+    assoc(VERB_MODIFY, "qos,default_qos", alice);
+    sent_well();
+    nova.qos = "opp";
+    assoc(VERB_MODIFY, "qos,default_qos", nova);
+    sent_well();
+    nova.qos = "normal"; /* what stands below it is looked at, too */
+    assoc(VERB_MODIFY, "qos", nova);
+    assert_int_equal(send(), REFUSE_QOS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(an_account_does_not_stand_below_itself),
+        STORY(what_stands_below_goes_with_it),
+        STORY(a_default_account_stays_while_there_are_others),
+        STORY(hostile_names_are_refused),
+        STORY(a_change_without_its_record_is_refused),
+        STORY(limits_are_set_and_lifted),
+        STORY(lists_of_qos_grow_and_shrink),
+        STORY(a_default_qos_may_be_used),
+        STORY(a_default_in_partitions_goes_with_the_last),
+        STORY(who_stops_whom_is_no_circle),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    vec_done(&list);
+    return failed;
+}

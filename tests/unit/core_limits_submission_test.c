@@ -1,0 +1,200 @@
+/* Limits of what a job may ask for, of how many there may be, and the choosing of accounts and QOS. */
+#include "core_limits_help.h"
+
+/* ---- what a job asks for ---- */
+
+static void limits_of_a_job(void **unused)
+{
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+        world_open(ENFORCED, 4);
+        the_tree();
+        assert_int_equal(limit_set(asked[i].on, asked[i].limit), REFUSE_NONE);
+        uint64_t id = submit(job_of(4, NULL, "test"));
+        assert_true(id > 0);
+        assert_int_equal(state(id), JOB_PENDING);
+        assert_string_equal(reason(id), asked[i].word);
+        assert_int_equal(limit_set(asked[i].on, asked[i].lifted), REFUSE_NONE);
+        assert_int_equal(state(id), JOB_RUNNING);
+        /* With DenyOnLimit it is not even taken. */
+        struct account_change *ch = change(VERB_MODIFY, NOUN_QOS);
+        ch->fields = "flags";
+        ch->qos =
+            (struct record_list){KEEP(struct qos, .name = "test", .flags = QOS_DENY_ON_LIMIT), 1};
+        assert_int_equal(changed(false), REFUSE_NONE);
+        assert_int_equal(limit_set(asked[i].on, asked[i].limit), REFUSE_NONE);
+        assert_int_equal(submit(job_of(4, NULL, "test")), 0);
+        assert_int_equal(refusal(), REFUSE_PARTITION_LIMIT);
+        world_close();
+    }
+}
+
+static void beyond_by_itself(void **unused)
+{
+    for (size_t i = 0; i < ARRAY_LEN(alone); i++)
+        for (int deny = 0; deny < 2; deny++) {
+            world_open(ENFORCED, 4);
+            the_tree();
+            if (deny) {
+                struct account_change *ch = change(VERB_MODIFY, NOUN_QOS);
+                ch->fields = "flags";
+                ch->qos = (struct record_list){
+                    KEEP(struct qos, .name = "test", .flags = QOS_DENY_ON_LIMIT), 1};
+                assert_int_equal(changed(false), REFUSE_NONE);
+            }
+            uint64_t other = submit(job_of(4, NULL, "test"));
+            assert_int_equal(limit_set(alone[i].on, alone[i].limit), REFUSE_NONE);
+            bool taken = submit(job_of(4, NULL, "test")) > other;
+            assert_int_equal(taken, !(deny && alone[i].refused));
+            if (!taken)
+                assert_int_equal(refusal(), REFUSE_PARTITION_LIMIT);
+            world_close();
+        }
+}
+
+/* A job that gives no time gets what is allowed. */
+static void the_wall_of_who_gives_no_time(void **unused)
+{
+    struct job_spec s = job_of(1, NULL, "test");
+    s.req.time_limit_us = 0;
+    assert_int_equal(limit_set("qos test", "MaxWall=5"), REFUSE_NONE);
+    uint64_t id = submit(s);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(job(id)->limit_us, 5 * MIN);
+}
+
+/* ---- how many there are ---- */
+
+static uint64_t try_as(const char *who)
+{
+    if (text_starts(who, "bob"))
+        am_bob();
+    else
+        am_alice();
+    return submit(job_of(1, strchr(who, ':') + 1, "test"));
+}
+
+static void limits_of_submissions(void **unused)
+{
+    for (size_t i = 0; i < ARRAY_LEN(there); i++) {
+        world_open(ENFORCED, 4);
+        the_tree();
+        struct job_spec array = job_of(1, "physics", "test");
+        array.array = "1-2%1";
+        assert_int_equal(limit_set(there[i].on, there[i].limit), REFUSE_NONE);
+        am_alice();
+        uint64_t both = submit(array);
+        assert_true(both > 0);
+        assert_int_equal(try_as(there[i].second), 0);
+        assert_int_equal(refusal(), REFUSE_PARTITION_LIMIT);
+        assert_non_null(strstr(answer()->detail, "2 jobs are there"));
+        if (there[i].free_for)
+            assert_true(try_as(there[i].free_for) > 0);
+        restart(ENFORCED);
+        assert_int_equal(try_as(there[i].second), 0);
+        am_alice();
+        cancel(ids_of(both));
+        pass(10 * MIN); /* no node holds it after the restart: it is lost there */
+        assert_true(try_as(there[i].second) > 0);
+        world_close();
+    }
+}
+
+/* ---- choosing ------------------------------------------------------------------------------- */
+
+static void defaults(void **unused)
+{
+    uint64_t id = submit(a_job("plain"));
+    assert_string_equal(job(id)->spec.req.account, "physics");
+    assert_string_equal(job(id)->spec.req.qos, "normal");
+    struct job_spec s = a_job("capitals");
+    s.req.account = "CHEM";
+    assert_string_equal(job(submit(s))->spec.req.account, "chem");
+}
+
+static void refusals_name_what_may_be(void **unused)
+{
+    refused("biology", NULL, REFUSE_ACCOUNT, "physics (default), chem");
+    refused(NULL, "gold", REFUSE_QOS, "normal,test");
+    am_bob();
+    refused("chem", NULL, REFUSE_ACCOUNT, "physics (default)");
+    am(1005, "eve", false);
+    refused(NULL, NULL, REFUSE_ACCOUNT, "eve is in no account");
+}
+
+/* Without AccountingStorageEnforce nothing is refused, and without accounts none is filled in; the
+ * QOS is the one that everybody has, as Slurm's controller decides it. */
+static void nothing_is_insisted_on(void **unused)
+{
+    world_close();
+    world_open(CONF, 4);
+    uint64_t id = submit(a_job("plain"));
+    assert_null(job(id)->spec.req.account);
+    assert_string_equal(job(id)->spec.req.qos, "normal");
+    the_tree();
+    assert_int_equal(limit_set("qos test", "GrpJobs=0"), REFUSE_NONE);
+    assert_int_equal(state(submit(job_of(1, "biology", "test"))), JOB_RUNNING);
+    configure(ENFORCED); /* and from then on it is */
+    assert_int_equal(state(submit(job_of(1, NULL, "test"))), JOB_PENDING);
+}
+
+/* Access that is taken away keeps those who wait. */
+static void access_taken_away(void **unused)
+{
+    assert_int_equal(limit_set("qos test", "GrpJobs=0"), REFUSE_NONE);
+    uint64_t id = submit(job_of(1, NULL, "test"));
+    struct account_change *ch = change(VERB_MODIFY, NOUN_ASSOC);
+    ch->fields = "qos";
+    ch->list = LIST_LESS;
+    ch->assoc = (struct record_list){KEEP(struct assoc, .account = "physics", .qos = "test"), 1};
+    assert_int_equal(changed(false), REFUSE_NONE);
+    assert_string_equal(reason(id), "InvalidQOS");
+    struct job_spec to = {.req = {.qos = "normal"}};
+    struct msg_update_job m = {.ids = ids_of(id), .fields = "qos", .values = {&to, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
+/* Whoever asks: limits are held where jobs start, and who may use a QOS is asked of submissions. */
+static void a_running_job_keeps_its_qos(void **unused)
+{
+    static const struct {
+        const char *fields;
+        struct job_request to;
+        enum refusal hers, roots;
+    } tried[] = {
+        {"qos", {.qos = "test"}, REFUSE_NOT_PENDING, REFUSE_NOT_PENDING},
+        {"qos", {.qos = "nosuch"}, REFUSE_QOS, REFUSE_NOT_PENDING},
+        {"account", {.account = "chem"}, REFUSE_NOT_PENDING, REFUSE_NOT_PENDING},
+    };
+    uint64_t id = submit(job_of(1, NULL, "normal"));
+    assert_int_equal(state(id), JOB_RUNNING);
+    for (int root = 0; root < 2; root++) {
+        if (root)
+            am_root();
+        for (size_t i = 0; i < ARRAY_LEN(tried); i++) {
+            struct job_spec to = {.req = tried[i].to};
+            struct msg_update_job m = {
+                .ids = ids_of(id), .fields = tried[i].fields, .values = {&to, 1}};
+            say(1, MSG_UPDATE_JOB, &m);
+            assert_int_equal(refusal(), root ? tried[i].roots : tried[i].hers);
+            assert_string_equal(job(id)->spec.req.qos, "normal");
+            assert_string_equal(job(id)->spec.req.account, "physics");
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limits_of_a_job),
+        cmocka_unit_test(beyond_by_itself),
+        TREE_STORY(the_wall_of_who_gives_no_time),
+        cmocka_unit_test(limits_of_submissions),
+        TREE_STORY(defaults),
+        TREE_STORY(refusals_name_what_may_be),
+        TREE_STORY(nothing_is_insisted_on),
+        TREE_STORY(access_taken_away),
+        TREE_STORY(a_running_job_keeps_its_qos),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

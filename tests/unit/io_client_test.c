@@ -1,0 +1,242 @@
+/* Links and calls: a server that comes, a link that is cut, answers and their times, the state directory. */
+#include "io_conn_help.h"
+
+/* ---- listener and link
+ * ---------------------------------------------------------------------------------------------- */
+
+struct server {
+    struct world *world;
+    struct listener *listener;
+    struct conn *conn;
+    struct link *link;
+    int accepted, ups, downs, frames, closed;
+    bool hang_up;
+};
+
+static void server_frame(void *ctx, struct conn *c, const struct frame *f)
+{
+    struct server *s = ctx;
+    s->frames++;
+    struct msg_wait_job body = {.job_id = frame_job_id(s->world, f) + 1};
+    conn_send_message(c, &(struct message){.kind = MSG_WAIT_JOB, .body = &body});
+    if (s->hang_up)
+        conn_close(c);
+}
+
+static void server_closed(void *ctx, struct conn *c, const struct err *why)
+{
+    struct server *s = ctx;
+    (void)c, (void)why;
+    s->closed++;
+}
+
+static const struct conn_ops server_ops = {.frame = server_frame, .closed = server_closed};
+
+static void server_accepted(void *ctx, int fd)
+{
+    struct server *s = ctx;
+    s->accepted++;
+    s->conn = conn_new(s->world->loop, fd, &server_ops, s, NULL);
+    struct conn_peer peer = conn_peer(s->conn);
+    assert_true(peer.known);
+    assert_int_equal(peer.uid, geteuid());
+    assert_int_equal(peer.pid, getpid());
+}
+
+static void link_is_up_now(void *ctx, struct link *k)
+{
+    struct server *s = ctx;
+    s->ups++;
+    struct msg_wait_job body = {.job_id = 5};
+    link_send(k, &(struct message){.kind = MSG_WAIT_JOB, .body = &body});
+}
+
+static void link_got(void *ctx, struct link *k, const struct frame *f)
+{
+    struct server *s = ctx;
+    (void)k;
+    assert_int_equal(frame_job_id(s->world, f), 6);
+    if (!s->hang_up || s->ups == 2)
+        loop_stop(s->world->loop);
+}
+
+static void link_is_down_now(void *ctx, struct link *k, const struct err *why)
+{
+    struct server *s = ctx;
+    (void)k;
+    assert_int_equal(why->code, ERR_UNAVAILABLE);
+    s->downs++;
+    if (!s->listener)
+        loop_stop(s->world->loop);
+}
+
+static const struct link_ops server_link_ops = {
+    .up = link_is_up_now, .frame = link_got, .down = link_is_down_now};
+
+static void server_listen(struct server *s, const char *name)
+{
+    struct err err = {0};
+    const char *path = arena_printf(s->world->arena, "%s/%s", s->world->dir, name);
+    s->listener = listener_new(s->world->loop, path, 0640, server_accepted, s, &err);
+    if (!s->listener)
+        fail_msg("%s", err.text);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+}
+
+static void server_end(struct server *s)
+{
+    listener_free(s->listener);
+    link_free(s->link);
+    if (s->conn && s->accepted > s->closed)
+        conn_abort(s->conn);
+    struct timer *t = timer_new(s->world->loop, world_stop, s->world);
+    timer_set(t, 1000);
+    loop_run(s->world->loop);
+    timer_free(t);
+}
+
+static void a_link_finds_its_server_when_that_comes(void **state)
+{
+    struct server s = {.world = *state};
+    const char *path = arena_printf(s.world->arena, "%s/s", s.world->dir);
+    s.link = link_new(s.world->loop, path, &server_link_ops, &s);
+    loop_run(s.world->loop);
+    assert_int_equal(s.downs, 1);
+    assert_false(link_is_up(s.link));
+    server_listen(&s, "s");
+    loop_run(s.world->loop);
+    assert_int_equal(s.ups, 1);
+    assert_int_equal(s.frames, 1);
+    server_end(&s);
+}
+
+static void a_link_that_was_cut_comes_back(void **state)
+{
+    struct server s = {.world = *state, .hang_up = true};
+    server_listen(&s, "s");
+    s.link = link_new(s.world->loop, arena_printf(s.world->arena, "%s/s", s.world->dir),
+                      &server_link_ops, &s);
+    loop_run(s.world->loop);
+    assert_int_equal(s.ups, 2);
+    assert_int_equal(s.downs, 1);
+    server_end(&s);
+}
+
+static void a_long_path_works(void **state)
+{
+    struct server s = {.world = *state};
+    char name[130] = {0};
+    memset(name, 'n', 120);
+    assert_true(dir_make(arena_printf(s.world->arena, "%s/%s", s.world->dir, name), 0700, NULL));
+    strcat(name, "/s");
+    server_listen(&s, name);
+    s.link = link_new(s.world->loop, arena_printf(s.world->arena, "%s/%s", s.world->dir, name),
+                      &server_link_ops, &s);
+    loop_run(s.world->loop);
+    assert_int_equal(s.frames, 1);
+    server_end(&s);
+}
+
+/* ---- the commands' client
+ * ------------------------------------------------------------------------------------------- */
+
+static void nobody_there_says_how_to_start(void **state)
+{
+    struct world *w = *state;
+    struct err err = {0};
+    assert_null(client_open(w->dir, &err));
+    assert_int_equal(err.code, ERR_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "controller not running in"));
+    assert_non_null(strstr(err.text, "remuda up"));
+}
+
+struct caller {
+    const char *dir;
+    struct arena *arena;
+    uint64_t got;
+    bool ok, timed_out;
+};
+
+static void *caller_run(void *ctx)
+{
+    struct caller *c = ctx;
+    struct client *client = client_open(c->dir, NULL);
+    struct msg_wait_job body = {.job_id = 41};
+    struct message answer;
+    struct err err = {0};
+    c->ok = client && client_call(client, MSG_WAIT_JOB, &body, 5000, c->arena, &answer, &err);
+    if (c->ok)
+        c->got = ((const struct msg_wait_job *)answer.body)->job_id;
+    c->timed_out = client && !client_receive(client, 20, c->arena, &answer, &err) &&
+                   strstr(err.text, "timed out");
+    client_close(client);
+    return NULL;
+}
+
+static void one_answers(void *ctx, struct conn *c, const struct frame *f)
+{
+    struct side *s = ctx;
+    struct message m;
+    assert_true(wire_decode(f, s->world->arena, &m, NULL));
+    struct msg_wait_job body = {.job_id = ((const struct msg_wait_job *)m.body)->job_id + 1};
+    conn_send_message(c, &(struct message){.kind = MSG_WAIT_JOB, .seq = m.seq, .body = &body});
+}
+
+static const struct conn_ops answering_ops = {.frame = one_answers, .closed = side_closed};
+
+static void answering_accepted(void *ctx, int fd)
+{
+    struct side *s = ctx;
+    s->conn = conn_new(s->world->loop, fd, &answering_ops, s, NULL);
+}
+
+static void a_call_gets_its_answer_and_times_out_without(void **state)
+{
+    struct side s = {.world = *state, .peer = -1};
+    struct arena *a = arena_new();
+    struct caller caller = {.dir = s.world->dir, .arena = a};
+    pthread_t thread;
+    struct listener *li =
+        listener_new(s.world->loop, state_socket_path(s.world->dir, s.world->arena), 0600,
+                     answering_accepted, &s, NULL);
+    pthread_create(&thread, NULL, caller_run, &caller);
+    loop_run(s.world->loop);
+    pthread_join(thread, NULL);
+    assert_true(caller.ok);
+    assert_int_equal(caller.got, 42);
+    assert_true(caller.timed_out);
+    listener_free(li);
+    arena_free(a);
+}
+
+static void the_state_directory_is_found(void **state)
+{
+    struct world *w = *state;
+    unsetenv("REMUDA_STATE");
+    unsetenv("SLURM_CONF");
+    assert_string_equal(state_dir_find("/x", w->arena), "/x");
+    const char *conf = arena_printf(w->arena, "%s/remuda.conf", w->dir);
+    setenv("SLURM_CONF", conf, 1);
+    assert_string_not_equal(state_dir_find(NULL, w->arena), w->dir);
+    assert_true(file_write_atomic(conf, "", 0, 0600, NULL));
+    assert_string_equal(state_dir_find(NULL, w->arena), w->dir);
+    setenv("REMUDA_STATE", "/y", 1);
+    assert_string_equal(state_dir_find(NULL, w->arena), "/y");
+    unsetenv("REMUDA_STATE");
+    unsetenv("SLURM_CONF");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_link_finds_its_server_when_that_comes),
+        TEST(a_link_that_was_cut_comes_back),
+        TEST(a_long_path_works),
+        TEST(nobody_there_says_how_to_start),
+        TEST(a_call_gets_its_answer_and_times_out_without),
+        TEST(the_state_directory_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
