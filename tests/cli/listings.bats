@@ -91,6 +91,9 @@ import json, sys
 j = json.load(sys.stdin)["jobs"][0]
 assert j["wckey"]["wckey"] == "w1" and j["association"]["user"] == j["user"] and j["hold"] is True, j
 assert j["stdout"].endswith("x.%j") and j["stdout_expanded"].endswith("/x." + str(j["job_id"])), j["stdout"]'
+    later=$(sbatch --parsable --begin=now+1hour -o /dev/null --wrap true) # waits, and nobody holds it
+    sacct -j "$later" --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["jobs"][0]["hold"] is False'
+    scancel "$later"
     scancel "$waits" "$array" "$het"
     keys ran sacct -j "$J" --json
     keys acct sacct -j "$waits" --json

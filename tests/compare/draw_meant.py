@@ -52,8 +52,16 @@ MEANT = [
     ("drawn_res", "", "of a reservation: not supported", "refused by name"),
     ("sinfo", "Conflicting options, -a and -p", "", "clients ask with both"),
     ("scancel.*-v", "", "", "what is said along the way"),
-    ("sshare", "", "", "while no accounts are in use a user is below the account named at submission"),
+    ("sshare", r"\A(?!(?s:.*)(phys|chem))", "", "while no accounts are in use a user is below the account named at submission"),
     ("sacct.*(associations|-x)", "", "not supported yet: --assoc|--associations: not supported", "refused: association ids"),
+    ("(show|list) +trans", "Add Clusters", "", "transactions are told in sacctmgr's words, and no cluster is added"),
+    ("sbatch", "", "(?m)^sbatch: it will wait: ", "that it will wait for a limit is said at once"),
+    ("delete user", "(?m)^ Deleting user associations", "remove the default account of a user", "25.05: a default account stays while the user has another (AllowNoDefAcct)"),
+    ("(?i)maxsubmitpa", "Unknown option: maxsubmitpa", "", "a word more for the same limit"),
+    ("modify assoc", "No valid entity in modify command", "", "associations may be modified by name"),
+    ("(?i)rawusage=0", "", "(?m)^ Modified", "that use is forgotten is said"),
+    ("(?i)(show|list) cluster", r"\b9728\b", r"\b11008\b", "25.05's number of the protocol; the host by its name"),
+    ("(?i)adminlevel=x", "", "", "a level that is none chooses nobody"),
     ("-M|clusters|CLUSTERS|-L", "", "", "there is one cluster, without a database of them"),
 ]
 

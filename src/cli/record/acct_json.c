@@ -346,7 +346,7 @@ static void job_json(struct json_out *o, const struct cell_env *env, const struc
     belongs_json(o, j, more->cluster);
     files_json(o, j);
     json_key_word(o, "container", j->spec.container);
-    json_key_bool(o, "hold", j->priority == 0 && j->state == JOB_PENDING);
+    json_key_bool(o, "hold", j->spec.hold && j->state == JOB_PENDING);
     json_key_word(o, "qosreq", j->spec.req.qos);
     json_absent(o, job_absent, ARRAY_LEN(job_absent));
 }

@@ -228,12 +228,6 @@ struct licence {
     uint32_t amount; /* what it counts: caps of the same have the same number */
 };
 
-/* What is asked of a cap by its number, beside one another: the table of all is large. */
-struct cap_place {
-    uint32_t plus1;  /* its place in cluster.lic, plus 1; 0 = there is none */
-    uint32_t amount; /* licence.amount */
-};
-
 struct cap_amount {
     enum cap_counts counts;
     enum cap_each each;

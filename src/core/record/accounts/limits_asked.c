@@ -1,7 +1,7 @@
 /* Limits that a job exceeds by what it asks for, whoever else runs: those on one job, and of the
  * others what they can never allow. */
-#include "core/record/accounts/limits.h"
 #include "base/duration.h"
+#include "core/record/accounts/limits.h"
 #include "core/record/record.h"
 #include "model/job/job_counts.h"
 

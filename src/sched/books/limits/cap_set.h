@@ -13,6 +13,12 @@ struct cluster;
 struct job_request;
 struct lic_use;
 
+/* What is asked of a cap by its number, beside one another: the table of all is large. */
+struct cap_place {
+    uint32_t plus1;  /* its place in cluster.lic, plus 1; 0 = there is none */
+    uint32_t amount; /* licence.amount */
+};
+
 #define CAP_APART ((uint32_t)1 << 31) /* of cap_ref.need: more is said of it (cap_set.apart) */
 
 struct cap_ref {
