@@ -4,8 +4,10 @@
 #include "io/users.h"
 
 #include "base/alloc.h"
+#include "base/duration.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "io/clock.h"
 #include "io/work.h"
 
@@ -15,6 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define NAMELESS_MAX 4096                /* more, before they are looked through */
+#define NAMELESS_US  (60 * USEC_PER_SEC) /* so long one is remembered at least */
 
 /* ---- blocking
  * ----------------------------------------------------------------------------- */
@@ -141,6 +146,7 @@ struct users {
     struct loop *loop;
     int64_t max_age_us;
     struct map_u64 *entries;
+    size_t nameless_max; /* entries, when those without a name are looked through next */
 };
 
 struct users *users_new(struct loop *l, int64_t max_age_us)
@@ -149,6 +155,7 @@ struct users *users_new(struct loop *l, int64_t max_age_us)
     u->loop = l;
     u->max_age_us = max_age_us;
     u->entries = map_u64_new();
+    u->nameless_max = NAMELESS_MAX;
     return u;
 }
 
@@ -157,23 +164,44 @@ static uint64_t entry_key(uid_t uid, gid_t gid)
     return (uint64_t)uid << 32 | gid;
 }
 
+static void entry_free(struct users_entry *e)
+{
+    user_done(&e->user);
+    free(e);
+}
+
+/* Who has no name is nobody's record, and another host may make up as many as it likes. */
+static void nameless_forget(struct users *u)
+{
+    int64_t before = clock_monotonic_us() - NAMELESS_US;
+    struct map_walk at = {0};
+    VEC(uint64_t) old = {0};
+    while (map_u64_next(u->entries, &at)) {
+        const struct users_entry *e = at.value;
+        if (e->known && !e->user.name && !e->asking && !e->waiters && e->asked_us < before)
+            vec_push(&old, entry_key(e->uid, e->gid));
+    }
+    for (size_t i = 0; i < old.n; i++) {
+        entry_free(map_u64_get(u->entries, old.v[i]));
+        map_u64_del(u->entries, old.v[i]);
+    }
+    vec_done(&old);
+    u->nameless_max = map_u64_count(u->entries) + NAMELESS_MAX;
+}
+
 static struct users_entry *entry_get(struct users *u, uid_t uid, gid_t gid)
 {
     struct users_entry *e = map_u64_get(u->entries, entry_key(uid, gid));
     if (e)
         return e;
+    if (map_u64_count(u->entries) >= u->nameless_max)
+        nameless_forget(u);
     e = xcalloc(1, sizeof *e);
     e->users = u;
     e->uid = uid;
     e->gid = gid;
     map_u64_put(u->entries, entry_key(uid, gid), e);
     return e;
-}
-
-static void entry_free(struct users_entry *e)
-{
-    user_done(&e->user);
-    free(e);
 }
 
 static void lookup_run(void *ctx)

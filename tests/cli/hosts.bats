@@ -279,6 +279,18 @@ overheard() { # overheard WORD COMMAND…
     head1 scontrol reconfigure
 }
 
+@test "whoever joins twice in one breath gets nothing of the one join into the other" {
+    command -v openssl >/dev/null || skip "needs openssl"
+    token=$(head1 remuda token --host trusted)
+    run on "$FAR_NS" third python3 "$BATS_TEST_DIRNAME/hosts_join.py" 10.99.0.1 "$token" twice 0 "NodeName=twice CPUs=1 RealMemory=10" slipped "NodeName=slipped CPUs=64"
+    echo "$output"
+    head1 remuda hosts
+    run ! grep -q slipped "$SHARED/head/joined.conf"
+    head1 remuda hosts remove twice || true
+    head1 remuda token list | awk 'NR > 1 {print $1}' | while read -r id; do head1 remuda token revoke "$id"; done
+    head1 scontrol reconfigure
+}
+
 @test "strangers at the port have a few places of their own: neither users nor hosts notice them" {
     cat >"$SHARED/strangers.py" <<'EOF'
 import select, socket, sys
@@ -567,6 +579,19 @@ forged() { local dir=$1; shift; on "$FAR_NS" forger timeout 60 python3 "$BATS_TE
     echo "$output"
     [ -z "$(grep -v ' nothing\|done ACCESS_DENIED' <<<"$output")" ]
     head1 sinfo
+    # As many users as its root likes to make up are no reason to send others away.
+    mkfifo "$SHARED/crowd.in"
+    (ulimit -n 8192; door python3 "$BATS_TEST_DIRNAME/hosts_crowd.py" "$SHARED/door" 10.99.0.1 5000 <"$SHARED/crowd.in" >"$SHARED/crowd.out") &
+    crowd=$!
+    exec 7>"$SHARED/crowd.in"
+    until_is 90 1 sh -c "wc -l <'$SHARED/crowd.out'"
+    grep -q "host door has 1[0-9]* connections" "$SHARED/crowd.out"
+    run -0 head1 setpriv --reuid=nobody --regid=nogroup --clear-groups sinfo -h
+    run -0 far1 setpriv --reuid=nobody --regid=nogroup --clear-groups sinfo -h
+    run ! door setpriv --reuid=nobody --regid=nogroup --clear-groups sinfo -h
+    [[ "$output" =~ "host door has 1" ]]
+    exec 7>&-
+    wait "$crowd"
     run -0 door remuda leave
     run ! door sinfo
     run -0 head1 remuda hosts

@@ -103,6 +103,32 @@ without_pmix() {
     remuda down
 }
 
+@test "--mpi=pmix: another user who connects and says nothing holds nobody up" {
+    [ -x "$REMUDA_STAGE/remuda-pmix" ] || skip "built without libpmix-dev"
+    [ "$(id -u)" = 0 ] || skip "needs root to be several users"
+    cat > silent.py <<'END'
+# Connects to the port, as user UID, and says nothing; prints whether the other end closes within a second. Usage: silent.py PORT UID
+import os, socket, sys
+os.setresuid(*[int(sys.argv[2])] * 3)
+s = socket.socket()
+s.settimeout(1)
+s.connect(("127.0.0.1", int(sys.argv[1])))
+try:
+    print("closed" if s.recv(1) == b"" else "spoken to")
+except socket.timeout:
+    print("heard")
+END
+    timeout 60 srun -Q -n1 --mpi=pmix bash -c 'echo "${PMIX_SERVER_URI41##*:}" > port; until [ -e go ]; do sleep 0.1; done' 3>&- &
+    step=$!
+    eventually test -s port
+    python3 silent.py "$(cat port)" 65534 > stranger
+    python3 silent.py "$(cat port)" 0 > owner
+    touch go
+    wait "$step"
+    [ "$(cat owner)" = heard ]
+    [ "$(cat stranger)" = closed ]
+}
+
 @test "--mpi=pmix: what is no program of MPI runs as without; the variables are each task's, and no files are left" {
     [ -x "$REMUDA_STAGE/remuda-pmix" ] || skip "built without libpmix-dev"
     [ "$(timeout 60 srun -Q -N2 -n4 --mpi=pmix bash -c 'echo $SLURM_PROCID $PMIX_RANK' | sort | tr '\n' ',')" = "0 0,1 1,2 2,3 3," ]

@@ -187,9 +187,17 @@ static void what_a_user_does_not_read_is_bounded(void **state)
     answer_rooms_free(rooms);
 }
 
+/* What docs/security.md promises of the controller's disk. */
+static void a_user_has_one_gib_of_the_disk(void **unused)
+{
+    (void)unused;
+    assert_int_equal(ANSWERS_DISK_BYTES, INT64_C(1) << 30);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_user_has_one_gib_of_the_disk),
         TEST(small_answers_stay_in_memory),
         TEST(large_answers_go_through_a_file),
         TEST(without_a_file_they_stay_in_memory_within_bounds),

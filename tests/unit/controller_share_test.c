@@ -405,9 +405,74 @@ static void a_thousand_that_wait_come_back_few_at_a_time(void **unused)
     shares_free(all);
 }
 
+/* As docs/security.md promises them: a user's own, to the byte, and nobody else's. */
+static void bytes_and_large_answers_are_bounded_for_each_user(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct user_share *s = share_join(all, FLOODER), *other = share_join(all, LIGHT);
+    const ptrdiff_t halves = 64 << 20, unread = 128 << 20;
+    assert_true(share_bytes(s, halves));
+    assert_false(share_bytes(s, 1));
+    assert_false(share_bytes(s, 1));
+    assert_true(share_bytes(s, -1)); /* still too much, and no reason to complain */
+    assert_true(share_bytes(other, halves));
+    assert_true(share_bytes(s, -1));
+    assert_true(share_bytes(s, -halves));
+    assert_true(share_bytes(s, halves));
+    assert_true(share_unsent(s, unread));
+    assert_false(share_unread(s));
+    assert_false(share_unsent(s, 1));
+    assert_true(share_unread(s));
+    assert_false(share_unread(other));
+    assert_true(share_unsent(s, -1));
+    assert_false(share_unread(s));
+    for (int i = 0; i < 8; i++)
+        assert_true(share_large(s));
+    assert_false(share_large(s));
+    assert_true(share_large(other));
+    share_large_sent(s);
+    assert_true(share_large(s));
+    assert_false(share_large(s));
+    share_leave(s);
+    share_leave(other);
+    shares_free(all);
+}
+
+/* As many users as a host likes: they are one of all users, and no user's own share is theirs. */
+static void users_that_a_host_may_have_made_up_are_one_user(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct user_share *light = share_join(all, LIGHT), *first = share_join_guests(all, "h1"),
+                      *second = share_join_guests(all, "h1"), *other = share_join_guests(all, "h2"),
+                      *counted = share_join_host(all, "h1");
+    assert_ptr_equal(first, second);
+    assert_ptr_not_equal(first, other);
+    assert_ptr_not_equal(first, counted);
+    assert_int_equal(share_count(first), 2);
+    assert_int_equal(share_count(counted), 1);
+    serve(light, 10);
+    for (int i = 0; i < 10; i++)
+        serve(first, 1000);
+    assert_false(share_may(second));
+    assert_true(share_may(light));
+    assert_true(share_may(other));
+    assert_true(share_may(counted));
+    assert_int_equal(share_connections(all, LIGHT), 1);
+    share_leave(light);
+    share_leave(first);
+    share_leave(second);
+    share_leave(other);
+    share_leave(counted);
+    shares_free(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(users_that_a_host_may_have_made_up_are_one_user),
+        cmocka_unit_test(bytes_and_large_answers_are_bounded_for_each_user),
         cmocka_unit_test(one_thing_after_the_other_never_pauses),
         cmocka_unit_test(halves_get_a_fifth),
         cmocka_unit_test(a_flood_gets_a_fifth_in_short_slices),

@@ -246,4 +246,5 @@ static int meta_rows(struct shell *s)
     assert_true(store_load(s->store, TABLE_META, false, 0, meta_count, &n, NULL));
     return n;
 }
+
 #endif

@@ -128,15 +128,12 @@ static void test_a_begin_time_is_a_date(void **unused)
     assert_int_equal(state(id), JOB_RUNNING);
 }
 
-static void test_a_clock_set_while_the_controller_was_down(void **unused)
+/* The first life stores the difference, the second finds it changed by three hours. */
+static void two_lives(void)
 {
-    (void)unused;
-    uint64_t id = submit(a_job("ten minutes"));
     struct err err = {0};
     struct config config;
-    goes_on(MIN);
     assert_true(config_parse(NODES, "t", NULL, NULL, &config, &err));
-    /* The first stores the difference, the second finds it changed. */
     for (int life = 0; life < 2; life++) {
         core_free(w.c);
         effects_reset(&w.fx);
@@ -149,6 +146,14 @@ static void test_a_clock_set_while_the_controller_was_down(void **unused)
         settle(0);
     }
     config_done(&config);
+}
+
+static void test_a_clock_set_while_the_controller_was_down(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_job("ten minutes"));
+    goes_on(MIN);
+    two_lives();
     assert_int_equal(w.now - job(id)->start_us, MIN);
     assert_int_equal(state(id), JOB_RUNNING);
 }
@@ -173,10 +178,8 @@ static int open_world(void **unused)
     return 0;
 }
 
-/* A token is good for a time, whatever the wall clock says: one that is over does not come back. */
-static void test_a_token_is_good_for_its_time(void **unused)
+static void token_for_an_hour(void)
 {
-    (void)unused;
     struct token t = {.id = "t1",
                       .secret_hash = "x",
                       .kind = HOST_TRUSTED,
@@ -186,6 +189,13 @@ static void test_a_token_is_good_for_its_time(void **unused)
     struct msg_make_token m = {.token = {&t, 1}, .text = "t"};
     struct message say_it = {.kind = MSG_MAKE_TOKEN, .body = &m};
     timed((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &say_it});
+}
+
+/* A token is good for a time, whatever the wall clock says: one that is over does not come back. */
+static void test_a_token_is_good_for_its_time(void **unused)
+{
+    (void)unused;
+    token_for_an_hour();
     clock_is_set(30 * USEC_PER_DAY);
     const struct token *there = the(QUERY_TOKENS, NULL);
     assert_int_equal(there->expires_us - w.now, USEC_PER_HOUR);
@@ -193,6 +203,18 @@ static void test_a_token_is_good_for_its_time(void **unused)
     clock_is_set(-60 * USEC_PER_DAY);
     there = the(QUERY_TOKENS, NULL);
     assert_true(there->expires_us <= w.now);
+}
+
+/* Also where nobody saw the clock being set. */
+static void test_a_token_is_good_for_its_time_over_a_restart(void **unused)
+{
+    (void)unused;
+    token_for_an_hour();
+    goes_on(MIN);
+    two_lives();
+    const struct token *there = the(QUERY_TOKENS, NULL);
+    assert_int_equal(there->expires_us - w.now, USEC_PER_HOUR - MIN);
+    assert_int_equal(there->created_us, w.now - MIN);
 }
 
 int main(void)
@@ -211,6 +233,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_small_changes_add_up, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_nothing_ends_before_it_began, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_a_token_is_good_for_its_time, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_a_token_is_good_for_its_time_over_a_restart,
+                                        open_world, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

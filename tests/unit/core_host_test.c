@@ -3,6 +3,8 @@
 
 #include "model/protocol.h"
 
+#include <stdio.h>
+
 static struct token a_token(const char *id)
 {
     return (struct token){.id = id, .secret_hash = "5ecre7", .kind = HOST_TRUSTED};
@@ -171,6 +173,65 @@ static void test_a_token_for_several_ends_with_its_uses_or_its_time(void **state
     pass(600 * SEC);
     join(a_host("h3", "n9"));
     refused("expired");
+}
+
+/* As many as were said, over a restart between any two; one unless said; never less than one. */
+static void test_a_token_lets_in_as_many_as_were_said(void **state)
+{
+    struct token t = a_token("t1");
+    char name[8];
+    am_root();
+    t.uses_left = -1;
+    make(t);
+    assert_int_equal(refusal(), REFUSE_UPDATE);
+    for (int32_t uses = 0; uses <= 3; uses++) {
+        int let_in = 0;
+        t.uses_left = uses;
+        make(t);
+        assert_int_equal(((const struct token *)the(QUERY_TOKENS, NULL))->uses_left,
+                         uses ? uses : 1);
+        for (int i = 0; i < 5; i++) {
+            snprintf(name, sizeof name, "h%d%d", uses, i);
+            join(a_host(name, name));
+            let_in += core_host(w.c, name) != NULL;
+            restart(CONF);
+        }
+        assert_int_equal(let_in, uses ? uses : 1);
+        assert_int_equal(count((struct msg_query){.what = QUERY_TOKENS}), 0);
+    }
+}
+
+/* What a host calls itself is stored with each job of its users, and shown to everybody. */
+static void test_names_of_hosts_are_names(void **state)
+{
+    char *long_name = arena_alloc(w.a, 60001);
+    const char *names[] = {"",        "a b",   "a,b", "x\nNodeName=n9",
+                           "\x1b[2J", "$(id)", "a/b", long_name};
+    struct token t = a_token("t1"), login = a_token("t2");
+    memset(long_name, 'x', 60000);
+    long_name[60000] = '\0';
+    t.uses_left = 99;
+    login.kind = HOST_LOGIN;
+    login.uses_left = 99;
+    am_root();
+    make(t);
+    make(login);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct host h = a_host("h1", "n9");
+        h.name = names[i];
+        join(h);
+        refused("name");
+        h.token = "t2";
+        join(h);
+        refused("name");
+        h = a_host("h1", names[i]);
+        join(h);
+        refused("one node");
+    }
+    struct host fine = a_host("h1", "n_9.x-y");
+    fine.name = "Gpu_9.example-site.org";
+    join(fine);
+    assert_non_null(core_host(w.c, "h1"));
 }
 
 static void test_a_wrong_secret_is_nothing(void **state)
@@ -402,6 +463,8 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_token_for_several_ends_with_its_uses_or_its_time,
                                         setup, teardown),
+        STORY(test_a_token_lets_in_as_many_as_were_said),
+        STORY(test_names_of_hosts_are_names),
         cmocka_unit_test_setup_teardown(test_a_wrong_secret_is_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_node_is_spoken_for_once, setup, teardown),
         STORY(test_what_a_joiner_says_of_itself_gives_it_nothing),

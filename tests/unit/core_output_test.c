@@ -2,6 +2,8 @@
  * nobody. */
 #include "core_help.h"
 
+#define STAFF 4711u
+
 static size_t told(enum effect_kind how, uint64_t conn, enum message_kind kind, const void **ret)
 {
     size_t n = 0;
@@ -23,6 +25,7 @@ static uint64_t asked(uint64_t conn, uint64_t id)
         return 0;
     const struct msg_read_output *m = body;
     assert_int_equal(m->uid, ALICE);
+    assert_int_equal(m->gid, STAFF); /* which is neither root's nor named as she is */
     assert_string_equal(m->out, "/d/o");
     assert_string_equal(m->err, "/d/e");
     return m->number;
@@ -41,7 +44,9 @@ static uint64_t running(void)
 {
     struct job_spec s = a_job("a");
     s.req.nodelist = "n1";
+    w.peer.gid = STAFF;
     uint64_t id = submit(s);
+    assert_int_equal(job(id)->group_id, STAFF);
     assert_int_equal(state(id), JOB_RUNNING);
     return id;
 }

@@ -2,6 +2,10 @@
  * given twice. */
 #include "core_help.h"
 
+#include "model/limits.h"
+
+#include <time.h>
+
 #define NODES                                                                                      \
     "ClusterName=t\nNodeName=n[1-2] CPUs=8 RealMemory=1000\nPartitionName=main Nodes=ALL "         \
     "Default=YES\n"
@@ -181,6 +185,64 @@ static int open_world(void **unused)
     return 0;
 }
 
+/* As a node that lies would have it: none of what waits is held, or waits for what that node says
+ * it has, and numbers go on where they were, however often it says so. */
+static void test_nothing_of_an_older_life_is_believed_twice(void **unused)
+{
+    (void)unused;
+    struct job_spec spec = a_job("late");
+    spec.begin_us = w.now + 10 * MIN;
+    uint64_t id = submit(spec);
+    restart(NODES);
+    hello(1);
+    hello(2);
+    for (uint64_t far = 1000; far < 100000000; far *= 10)
+        held_by(1, far, 1);
+    for (uint32_t attempt = 1; attempt < 30000; attempt *= 3) {
+        held_by(1, id, attempt);
+        assert_int_equal(terminated(id), 1);
+    }
+    held_by(1, id, UINT32_MAX);
+    assert_false(job(id)->spec.hold);
+    assert_int_equal(job(id)->attempt, 0);
+    assert_int_equal(submit(a_job("new")), id + 1);
+    held_by(1, id, 20000); /* and says nothing more of it */
+    pass(11 * MIN);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
+/* One word of a node moves the numbers once, however many it names. */
+static void test_one_hello_moves_numbers_once(void **unused)
+{
+    (void)unused;
+    struct held held[100];
+    restart(NODES);
+    for (size_t i = 0; i < 100; i++)
+        held[i] = (struct held){.job_id = 99999999 * (i + 1), .attempt = 1, .step_id = STEP_BATCH};
+    hello_holding(1, held, 100);
+    assert_int_equal(submit(a_job("new")), 100000000);
+}
+
+/* As many as a message may have, twenty times: a second of the processor is far more than that
+ * takes, and far less than to compare each with each. */
+static void test_much_that_a_node_never_had_costs_little(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_job("a"));
+    struct held *held = arena_alloc(w.a, LIMIT_LIST_RECORDS * sizeof *held);
+    clock_t began = clock();
+    for (int round = 0; round < 20; round++) {
+        for (uint32_t i = 0; i < LIMIT_LIST_RECORDS; i++)
+            held[i] = (struct held){.job_id = round % 2 ? id : 1 + i * 7919 % LIMIT_LIST_RECORDS,
+                                    .attempt = round % 2 ? i : 1,
+                                    .step_id = STEP_BATCH};
+        hello_holding(2, held, LIMIT_LIST_RECORDS);
+    }
+    assert_true(sent(FX_LOG, MESSAGE_COUNT) < 30);
+    assert_in_range(clock() - began, 0, 20 * CLOCKS_PER_SEC);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +254,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_numbers_that_nodes_know_are_not_given_again,
                                         open_world, teardown),
         cmocka_unit_test_setup_teardown(test_numbers_that_nobody_gave_are_not_believed, open_world,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_nothing_of_an_older_life_is_believed_twice, open_world,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_one_hello_moves_numbers_once, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_much_that_a_node_never_had_costs_little, open_world,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_start_that_the_store_does_not_know, open_world,
                                         teardown),

@@ -5,9 +5,11 @@
 #include "shepherd_world.h"
 
 #include "base/str.h"
+#include "node/shepherd/again.h"
 #include "node/step/dir.h"
 
 #include <fcntl.h>
+#include <linux/keyctl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -280,6 +282,40 @@ static void test_nothing_of_the_former_plan_is_in_its_memory(void **state)
     free(room);
 }
 
+/* Keys that a job put into its session's keyring are in nobody's reach after it, though its
+ * shepherd is the next one's, too. */
+static void test_each_has_a_keyring_of_its_own(void **state)
+{
+    (void)state;
+    static const char ask[] =
+        "exec python3 -c 'import ctypes; print(ctypes.CDLL(None).syscall(%ld, 0, -3, 0))'";
+    char script[128];
+    long own = syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 0);
+    if (geteuid() != 0 || own < 0)
+        skip();
+    snprintf(script, sizeof script, ask, (long)SYS_keyctl);
+    pid_t shepherd = script_run(1, script);
+    long first = strtol(world_output(&world), NULL, 10);
+    assert_int_equal(script_run(2, script), shepherd);
+    long second = strtol(world_output(&world), NULL, 10);
+    assert_true(first > 0 && second > 0);
+    assert_true(first != own && second != own && first != second);
+}
+
+/* Whatever was in the parent's memory: it may be the stack's. */
+static void test_at_first_there_are_none(void **state)
+{
+    (void)state;
+    struct again a;
+    memset(&a, 0xa5, sizeof a);
+    again_open(&a);
+    assert_int_equal(a.n, 0);
+    assert_int_equal(a.nidle, 0);
+    again_forget(&a, getpid());
+    again_take(&a, false);
+    again_close(&a);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -293,6 +329,8 @@ int main(void)
         TEST(they_end_with_their_parent_and_after_a_while),
         TEST(a_plan_on_its_way_holds_the_lock),
         TEST(nothing_of_the_former_plan_is_in_its_memory),
+        TEST(each_has_a_keyring_of_its_own),
+        TEST(at_first_there_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

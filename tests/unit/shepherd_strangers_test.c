@@ -332,6 +332,29 @@ static void test_limits_of_a_job_stay_below_the_nodes(void **state)
     assert_string_equal(world_output(&world), "1024\n1024\n77\n"); /* KiB; not unlimited */
 }
 
+/* Real, effective, saved and of the file system, and no group beside those of the plan: its gid is
+ * not its uid, and neither is root's. */
+static void test_a_step_is_its_owner_and_nothing_besides(void **state)
+{
+    (void)state;
+    const gid_t groups[] = {4711, 4712};
+    struct step_plan p = plan_as_nobody(
+        1, "sed -n 's/^\\([UG][a-z]*\\):[ \t]*/\\1 /p' /proc/self/status | tr '\\t' ' '");
+    struct stat st;
+    if (geteuid() != 0)
+        skip();
+    p.gid = groups[0];
+    p.groups = (struct plan_bytes){groups, sizeof groups};
+    world_send(&world, &p);
+    assert_int_equal(world_wait(&world, NOTE_EXITED).status, 0);
+    assert_non_null(strstr(world_output(&world), "Uid 65534 65534 65534 65534\n"));
+    assert_non_null(strstr(world_output(&world), "Gid 4711 4711 4711 4711\n"));
+    assert_non_null(strstr(world_output(&world), "Groups 4711 4712 \n"));
+    assert_int_equal(stat(world.out, &st), 0);
+    assert_int_equal(st.st_uid, NOBODY);
+    assert_int_equal(st.st_gid, 4711);
+}
+
 int main(void)
 {
     setenv("REMUDA_TEST_SECRET", "parent-env-4711", 1);
@@ -341,6 +364,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nor_while_its_login_shell_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nothing_of_others_is_in_its_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limits_of_a_job_stay_below_the_nodes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_step_is_its_owner_and_nothing_besides, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "base/duration.h"
 #include "base/str.h"
+#include "io/process/readers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,26 +40,6 @@ static void file_read(const struct job *j, struct output_end *e)
         e->len = n > 0 ? (size_t)n : 0;
     }
     close(fd);
-}
-
-/* ---- at most so many ---- */
-
-/* A place among the user's readers: a name that the kernel gives to one socket, and takes back when
- * the last process that holds it is gone. -1: all are taken. */
-static int place_take(void)
-{
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    for (unsigned i = 0; fd >= 0 && i < OUTPUT_READERS; i++) {
-        struct sockaddr_un name = {.sun_family = AF_UNIX};
-        int len = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "remuda-output-end-%u-%u",
-                           (unsigned)geteuid(), i);
-        if (bind(fd, (struct sockaddr *)&name,
-                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) == 0)
-            return fd;
-    }
-    if (fd >= 0)
-        close(fd);
-    return -1;
 }
 
 /* ---- the process ---- */
@@ -94,6 +73,8 @@ static _Noreturn void reader_run(const struct job *j, struct output_end *out,
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; nothing >= 0 && fd <= STDERR_FILENO; fd++)
         dup2(nothing, fd);
+    if (!reader_place_take())
+        _exit(1);
     file_read(j, out);
     file_read(j, err);
     _exit(nothing >= 0 && end_write(pipe, out) && end_write(pipe, err) ? 0 : 1);
@@ -137,22 +118,19 @@ static void end_read(int fd, struct output_end *e, int64_t until_ms)
 
 void output_ends_read(const struct job *j, struct output_end *out, struct output_end *err)
 {
-    int place = place_take(), ends[2];
-    if (place < 0)
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
         return;
-    if (pipe2(ends, O_CLOEXEC) == 0) {
-        pid_t reader = fork();
-        if (reader == 0)
-            reader_run(j, out, err, ends[1]);
-        close(ends[1]);
-        int64_t until_ms = now_ms() + OUTPUT_READ_MS;
-        if (reader > 0) {
-            end_read(ends[0], out, until_ms);
-            end_read(ends[0], err, until_ms);
-            kill(reader, SIGKILL);
-            waitpid(reader, NULL, WNOHANG);
-        }
-        close(ends[0]);
+    pid_t reader = fork();
+    if (reader == 0)
+        reader_run(j, out, err, ends[1]);
+    close(ends[1]);
+    int64_t until_ms = now_ms() + OUTPUT_READ_MS;
+    if (reader > 0) {
+        end_read(ends[0], out, until_ms);
+        end_read(ends[0], err, until_ms);
+        kill(reader, SIGKILL);
+        waitpid(reader, NULL, WNOHANG);
     }
-    close(place);
+    close(ends[0]);
 }

@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 #define OUTPUT_READ_MS 10000 /* so long a file system has */
-#define OUTPUT_READERS 4     /* processes of one user that may stand still in one */
 
 struct output_end {
     char *path;                   /* NULL = there is no such file, or it is the same */
@@ -20,7 +19,7 @@ struct output_end {
 
 /* Reads both that have a path; `known` says of which the end is in `bytes`. A file system that does
  * not answer costs OUTPUT_READ_MS and a process, which stays in the kernel until it does, and
- * OUTPUT_READERS such processes at most: then nothing is read here. */
+ * READERS_MAX (io/process/readers.h) such processes at most: then nothing is read here. */
 void output_ends_read(const struct job *j, struct output_end *out, struct output_end *err);
 
 #endif

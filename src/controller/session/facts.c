@@ -52,13 +52,18 @@ static size_t counted(const struct sessions *s)
     return sessions_count(s) + s->nparked - s->nodes - s->unknown_count;
 }
 
-/* Where connections run short nobody may have more than half of what is left: a few users cannot
- * shut the others out. */
-static size_t user_limit(const struct sessions *s)
+/* Where connections run short nobody may have more than half of what is left: a few users, or a few
+ * hosts with as many users as they like, cannot shut the others out. */
+static size_t fair_limit(const struct sessions *s)
 {
     size_t used = counted(s);
-    size_t left = used < LIMIT_CONNECTIONS ? LIMIT_CONNECTIONS - used : 0,
-           most = left / 2 + CONNECTIONS_LEAST;
+    size_t left = used < LIMIT_CONNECTIONS ? LIMIT_CONNECTIONS - used : 0;
+    return left / 2 + CONNECTIONS_LEAST;
+}
+
+static size_t user_limit(const struct sessions *s)
+{
+    size_t most = fair_limit(s);
     return most < LIMIT_CONNECTIONS_PER_USER ? most : LIMIT_CONNECTIONS_PER_USER;
 }
 
@@ -76,6 +81,17 @@ const char *session_surplus_text(const struct sessions *s, uid_t uid, struct are
 bool session_surplus(const struct sessions *s, uid_t uid)
 {
     return counted(s) > LIMIT_CONNECTIONS || share_connections(s->shares, uid) >= user_limit(s);
+}
+
+const char *session_host_surplus(const struct session *s, struct arena *a)
+{
+    const struct host *h = s->from ? remote_host(s) : NULL;
+    if (!h || share_count(s->from) <= fair_limit(s->owner))
+        return NULL;
+    return arena_printf(a,
+                        "host %s has %zu connections to the controller; no more are allowed while "
+                        "others have so many",
+                        h->name, share_count(s->from) - 1);
 }
 
 const struct host *remote_host(const struct session *s)

@@ -44,6 +44,9 @@ struct session {
     /* Of the user's time and connections; NULL: it is not known who speaks, or a node daemon
      * does. */
     struct user_share *share;
+    /* By which the connections of a host are counted that is not trusted; NULL: of this host, a
+     * trusted one's, a node daemon's. */
+    struct user_share *from;
     struct share_wait waiting; /* for the user's next slice */
     struct crowd_place place;  /* of who has no share to keep within */
     size_t kept;               /* bytes of a message that is not whole yet */
@@ -102,6 +105,8 @@ void session_refuse_now(struct session *s, uint64_t seq, int64_t again_us, const
 bool session_surplus(const struct sessions *s, uid_t uid);
 /* Why no more connections are taken, of all or of that user; in the arena. */
 const char *session_surplus_text(const struct sessions *s, uid_t uid, struct arena *a);
+/* NULL: the host that the session comes from may have it. Else the sentence, in the arena. */
+const char *session_host_surplus(const struct session *s, struct arena *a);
 /* The host that a connection from another one comes from; NULL: shut out, or none yet. */
 const struct host *remote_host(const struct session *s);
 
@@ -112,6 +117,12 @@ void session_step(struct session *s, const struct message *m, const struct peer 
 bool session_reads(const struct message *m);
 /* It no longer counts among its user's connections, and waits no more for that user's turn. */
 void session_uncount(struct session *s);
+/* It counts among those of its host, if that has a bound. */
+void session_count_host(struct session *s);
+/* It counts among those of the user for whom it speaks. */
+void session_count(struct session *s);
+/* It is known by now who the user is. Before anything was asked. */
+void session_recount(struct session *s);
 
 /* ---- session.c ---- */
 /* It is known who speaks: looks whether they are welcome, and their names up. */

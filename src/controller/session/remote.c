@@ -314,6 +314,8 @@ bool remote_admits(struct session *s, const struct message *m)
     if (name && !h)
         deny(s, m->seq,
              "this host was shut out of the cluster; it can join again with a new token");
+    else if (!h && m->kind == MSG_JOIN && s->remote->cert)
+        deny(s, m->seq, "one connection is for one host that joins");
     else if (!h && m->kind == MSG_JOIN)
         join_take(s, m);
     else if (!h)

@@ -60,6 +60,8 @@ static void user_found(void *ctx)
 {
     struct session *s = ctx;
     s->user_known = true;
+    if (s->from && s->share)
+        session_recount(s);
     session_gate(s);
 }
 
@@ -74,6 +76,9 @@ static const char *unwelcome(struct session *s, struct arena *a, enum refusal *r
         return arena_printf(a, "this cluster was started by uid %u and runs jobs of that user only",
                             (unsigned)geteuid());
     *ret = REFUSE_BUSY;
+    const char *too_many = session_host_surplus(s, a);
+    if (too_many)
+        return too_many;
     s->surplus = session_surplus(s->owner, s->who.uid);
     return s->surplus && !s->trusted ? session_surplus_text(s->owner, s->who.uid, a) : NULL;
 }
@@ -323,6 +328,7 @@ void session_admit(struct session *s)
     struct sessions *all = s->owner;
     enum refusal refusal;
     session_uncount(s); /* of the address from which nobody had spoken */
+    session_count_host(s);
     const char *why = unwelcome(s, all->arena, &refusal);
     if (why) {
         s->user_known = true;
@@ -330,8 +336,7 @@ void session_admit(struct session *s)
         conn_close(s->conn);
         return;
     }
-    s->share = share_join(all->shares, s->who.uid);
-    share_bytes(s->share, (ptrdiff_t)s->kept);
+    session_count(s);
     s->user_known = users_cached(all->c->users, s->who.uid, s->who.gid) != NULL;
     session_gate(s);
     if (!s->user_known)

@@ -19,7 +19,7 @@
  * The debt outlives the user's connections: a thousand of them one after the other are as dear as
  * one. Who waits is called back few at a time, the longest waiting first: a user with a thousand
  * connections costs no more than one with ten. */
-#include "controller/session/share.h"
+#include "controller/session/share_inside.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"
@@ -38,6 +38,8 @@
 #define SLICE_OTHERS_NS    (500 * NS)    /* with others about who do not */
 #define SLICE_ADDRESS_NS   (5000 * NS)   /* a few handshakes */
 #define ADDRESS            (UINT64_C(1) << 63)
+#define HOST               (UINT64_C(1) << 62)
+#define GUESTS             (UINT64_C(1) << 61)
 #define SLICE_STRANGERS_NS (10000 * NS) /* of all addresses together */
 #define PART               5 /* of the time those who ask for much have one part of so many */
 #define PART_ADDRESS       (2 * PART) /* and one address half of what all have */
@@ -46,28 +48,6 @@
 #define OVER_US            USEC_PER_SEC        /* who had too much less long ago still has … */
 #define MUCH_US            (50 * 1000) /* … unless there was nothing but little for so long */
 #define BURST              8           /* connections that go on at once */
-#define BYTES_MAX          (64u << 20)
-#define UNSENT_MAX         (128u << 20)
-#define LARGE_MAX          8 /* answers of some MiB at once */
-
-struct user_share {
-    struct shares *all;
-    uint64_t key;     /* uid; of an address see share_join_address */
-    bool vouched;     /* an address from which a host of the cluster speaks */
-    int64_t slice_ns; /* with others about who ask for little */
-    size_t connections, bytes, unsent, large;
-    int64_t debt_ns, counted_us; /* the debt as it was then */
-    int64_t alone_ns;            /* spent since the loop last looked round */
-    uint64_t round;              /* the last one in which something was done for the user */
-    int64_t round_ns;            /* and how much of it */
-    int64_t asked_us, over_us;   /* when the user was last served; had too much */
-    int64_t much_us;             /* had more in one go than is allowed */
-    int64_t free_us;             /* not listened to before */
-    struct share_wait *first, **last;
-    struct user_share *next; /* in the list of those that have somebody waiting */
-    bool listed;
-    struct user_share *next_gone, **gone; /* among those without a connection; NULL = it has one */
-};
 
 struct shares {
     struct loop *loop;
@@ -163,6 +143,22 @@ struct user_share *share_join(struct shares *all, uid_t uid)
 struct user_share *share_join_address(struct shares *all, const char *address)
 {
     return join(all, hash_quick(address, strlen(address)) | ADDRESS, SLICE_ADDRESS_NS);
+}
+
+static struct user_share *join_host(struct shares *all, const char *host, uint64_t as)
+{
+    uint64_t hash = hash_quick(host, strlen(host));
+    return join(all, (hash & (GUESTS - 1)) | as, SLICE_OTHERS_NS);
+}
+
+struct user_share *share_join_host(struct shares *all, const char *host)
+{
+    return join_host(all, host, HOST);
+}
+
+struct user_share *share_join_guests(struct shares *all, const char *host)
+{
+    return join_host(all, host, GUESTS);
 }
 
 static void unlist(struct user_share *s)
@@ -454,40 +450,4 @@ static void shares_run(void *ctx)
             some_go_on(s);
     }
     timer_arm(all);
-}
-
-/* ---- bytes ---- */
-
-bool share_bytes(struct user_share *s, ptrdiff_t more)
-{
-    ASSERT(more >= 0 || s->bytes >= (size_t)-more);
-    s->bytes += (size_t)more;
-    return more <= 0 || s->bytes <= BYTES_MAX;
-}
-
-bool share_unsent(struct user_share *s, ptrdiff_t more)
-{
-    ASSERT(more >= 0 || s->unsent >= (size_t)-more);
-    s->unsent += (size_t)more;
-    return !share_unread(s);
-}
-
-bool share_unread(const struct user_share *s)
-{
-    return s->unsent > UNSENT_MAX;
-}
-
-bool share_large(struct user_share *s)
-{
-    ASSERT(s->connections > 0);
-    if (s->large >= LARGE_MAX)
-        return false;
-    s->large++;
-    return true;
-}
-
-void share_large_sent(struct user_share *s)
-{
-    CHECK(s->large > 0);
-    s->large--;
 }

@@ -26,6 +26,14 @@ struct user_share *share_join(struct shares *all, uid_t uid);
 void share_leave(struct user_share *s);
 /* The same of an address from which somebody speaks who has not said who it is. */
 struct user_share *share_join_address(struct shares *all, const char *address);
+/* The same of a host (its id) that speaks for users and is not trusted with who they are, to count
+ * its connections. */
+struct user_share *share_join_host(struct shares *all, const char *host);
+/* The same of those of its users whom the controller does not know: there are as many as the host
+ * likes, so they are one user together. */
+struct user_share *share_join_guests(struct shares *all, const char *host);
+/* Connections that have it now. */
+size_t share_count(const struct user_share *s);
 /* A host of the cluster has shown itself at that address: its users' commands begin there, and are
  * no strangers'. What it owed as one is forgotten. */
 void share_vouch(struct user_share *s);

@@ -8,6 +8,9 @@
 
 void session_uncount(struct session *s)
 {
+    if (s->from)
+        share_leave(s->from);
+    s->from = NULL;
     if (!s->share)
         return;
     share_wait_cancel(s->share, &s->waiting);
@@ -20,6 +23,43 @@ void session_uncount(struct session *s)
     share_leave(s->share);
     s->share = NULL;
     s->resting = false;
+}
+
+/* Whom a host may have made up has no share of his own. */
+static struct user_share *share_of(const struct session *s, const struct user *u)
+{
+    const struct host *h = s->from && (!u || !u->name) ? remote_host(s) : NULL;
+    return h ? share_join_guests(s->owner->shares, h->id)
+             : share_join(s->owner->shares, s->who.uid);
+}
+
+void session_count_host(struct session *s)
+{
+    ASSERT(!s->from);
+    const struct host *h = s->remote ? remote_host(s) : NULL;
+    if (h && !s->trusted && !host_kinds[h->kind].groups)
+        s->from = share_join_host(s->owner->shares, h->id);
+}
+
+void session_count(struct session *s)
+{
+    ASSERT(!s->share);
+    s->share = share_of(s, users_cached(s->owner->c->users, s->who.uid, s->who.gid));
+    share_bytes(s->share, (ptrdiff_t)s->kept);
+}
+
+void session_recount(struct session *s)
+{
+    ASSERT(s->share);
+    struct user_share *had = s->share;
+    share_wait_cancel(had, &s->waiting);
+    share_bytes(had, -(ptrdiff_t)s->kept);
+    share_unsent(had, -(ptrdiff_t)s->unsent);
+    s->share = share_of(s, users_cached(s->owner->c->users, s->who.uid, s->who.gid));
+    share_bytes(s->share, (ptrdiff_t)s->kept);
+    share_unsent(s->share, (ptrdiff_t)s->unsent);
+    s->resting = false;
+    share_leave(had);
 }
 
 bool session_reads(const struct message *m)

@@ -52,8 +52,9 @@ void foreseen_adopt(struct core *c, struct foreseen *f);
 void restored_mark(struct core *c); /* when all rows are loaded */
 /* It goes back: held, if nobody knows whether it ran. */
 void restored_requeue(struct core *c, struct jobrec *r);
-/* A node has this: a number or a start that the store has not given yet? */
-void held_beyond(struct core *c, const struct noderec *n, const struct held *held);
+/* What a node has: are there numbers or starts that the store has not given yet? Those are believed
+ * in its first hello since the controller began, and never after. */
+void held_beyond(struct core *c, struct noderec *n, const struct msg_node_hello *m);
 
 /* ---- resize.c ---- */
 /* A running job goes on with these of its nodes, or with its first `count`. */

@@ -9,6 +9,7 @@
  * node that says more is wrong, or lies; nobody has given that number, and nobody soon will. */
 #define JOBS_AHEAD_MAX   UINT64_C(100000000)
 #define STARTS_AHEAD_MAX 10000u
+#define LINES_MAX        16u /* in the log, of one hello */
 
 static void doubt_say(struct core *c, struct jobrec *r)
 {
@@ -78,41 +79,70 @@ void restored_requeue(struct core *c, struct jobrec *r)
 
 /* Its next start gets a number that the node does not know, and somebody decides whether there is
  * one. */
-static void later_start(struct core *c, const struct noderec *n, struct jobrec *r, uint32_t attempt)
+static const char *later_start(struct core *c, const struct noderec *n, struct jobrec *r,
+                               uint32_t attempt)
 {
     ASSERT(attempt > r->j.attempt);
-    fx_log(c, LEVEL_WARNING,
-           "node %s has start %u of job %llu, of which the store knows %u: it is ended there, and "
-           "the job held",
-           n->n.name, attempt, (unsigned long long)r->j.id, r->j.attempt);
+    const char *told = arena_printf(
+        c->turn.fx->arena,
+        "node %s has start %u of job %llu, of which the store knows %u: it is ended there, and "
+        "the job held",
+        n->n.name, attempt, (unsigned long long)r->j.id, r->j.attempt);
     if (r->j.state != JOB_PENDING)
-        return;
+        return told;
     r->j.attempt = attempt;
     doubt(c, r);
     eligible_update(c, r);
+    return told;
 }
 
-void held_beyond(struct core *c, const struct noderec *n, const struct held *held)
+static const char *number_beyond(struct core *c, const struct noderec *n, uint64_t id,
+                                 uint64_t most)
+{
+    struct arena *a = c->turn.fx->arena;
+    if (!most || id >= most)
+        return arena_printf(
+            a, "node %s says that it has job %llu, but job ids are at %llu: it is told to end that",
+            n->n.name, (unsigned long long)id, (unsigned long long)c->jobs.next_id);
+    core_ids_from(c, id + 1);
+    return arena_printf(a,
+                        "node %s has job %llu, whose number this store has not given yet: it is "
+                        "ended there, and job ids go on after it",
+                        n->n.name, (unsigned long long)id);
+}
+
+/* What is to be told of it; NULL = it is as it should be. Nothing of it is believed that is not
+ * below `most`. */
+static const char *one_beyond(struct core *c, const struct noderec *n, const struct held *held,
+                              uint64_t most)
 {
     struct jobrec *r = job_find(c, held->job_id);
-    bool never_given = held->job_id >= c->jobs.next_id;
-    if (never_given && held->job_id - c->jobs.next_id >= JOBS_AHEAD_MAX) {
-        fx_log(c, LEVEL_WARNING,
-               "node %s says that it has job %llu, but job ids are at %llu: it is told to end that",
-               n->n.name, (unsigned long long)held->job_id, (unsigned long long)c->jobs.next_id);
-        return;
+    if (held->job_id >= c->jobs.next_id)
+        return number_beyond(c, n, held->job_id, most);
+    if (!r && !held->ended)
+        return arena_printf(c->turn.fx->arena,
+                            "node %s has job %llu, which is not known here: it is ended there",
+                            n->n.name, (unsigned long long)held->job_id);
+    if (r && most && held->attempt > r->j.attempt &&
+        held->attempt - r->j.attempt <= STARTS_AHEAD_MAX)
+        return later_start(c, n, r, held->attempt);
+    return NULL;
+}
+
+/* The controller forgets no number and no start while it lives: what a node has of an older life,
+ * it has when it comes for the first time. One that says so later is wrong, or lies. */
+void held_beyond(struct core *c, struct noderec *n, const struct msg_node_hello *m)
+{
+    ASSERT(c->node.v[n->index] == n);
+    const struct held *held = m->held.v;
+    uint64_t most = n->heard ? 0 : c->jobs.next_id + JOBS_AHEAD_MAX;
+    size_t lines = 0;
+    n->heard = true;
+    for (size_t i = 0; i < m->held.n; i++) {
+        const char *told = one_beyond(c, n, &held[i], most);
+        if (told && lines++ < LINES_MAX)
+            fx_log(c, LEVEL_WARNING, "%s", told);
     }
-    core_ids_from(c, held->job_id + 1);
-    if (never_given)
-        fx_log(c, LEVEL_WARNING,
-               "node %s has job %llu, whose number this store has not given yet: it is ended "
-               "there, and job "
-               "ids go "
-               "on after it",
-               n->n.name, (unsigned long long)held->job_id);
-    else if (!r && !held->ended)
-        fx_log(c, LEVEL_WARNING, "node %s has job %llu, which is not known here: it is ended there",
-               n->n.name, (unsigned long long)held->job_id);
-    else if (r && held->attempt > r->j.attempt && held->attempt - r->j.attempt <= STARTS_AHEAD_MAX)
-        later_start(c, n, r, held->attempt);
+    if (lines > LINES_MAX)
+        fx_log(c, LEVEL_WARNING, "node %s has %zu more like these", n->n.name, lines - LINES_MAX);
 }

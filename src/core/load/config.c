@@ -76,6 +76,7 @@ static struct noderec *node_add(struct core *c, const struct node *conf)
     vec_push(&c->node, n);
     map_str_put(c->node_index.by_name, conf->name, n);
     n->lost_us = c->turn.now_us;
+    n->heard = c->store.loaded; /* nothing of an older life is there */
     if (c->store.loaded)
         node_watch(c, n);
     return n;

@@ -106,10 +106,10 @@ void nodes_welcome(struct core *c)
 static const struct held *held_find(const struct msg_node_hello *m, const struct jobrec *r,
                                     bool batch)
 {
-    const struct held *held = m->held.v;
-    for (size_t i = 0; i < m->held.n; i++)
-        if (held[i].job_id == r->j.id && held[i].attempt == r->j.attempt &&
-            (!batch || held[i].step_id == STEP_BATCH))
+    size_t n;
+    const struct held *held = held_of(m, r, &n);
+    for (size_t i = 0; i < n; i++)
+        if (!batch || held[i].step_id == STEP_BATCH)
             return &held[i];
     return NULL;
 }
@@ -200,8 +200,8 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
             believed_check(c, n, r, m);
     }
     free(ids);
+    held_beyond(c, n, m);
     for (size_t i = 0; i < m->held.n; i++) {
-        held_beyond(c, n, &held[i]);
         struct jobrec *r = job_find(c, held[i].job_id);
         bool current = r && r->j.attempt == held[i].attempt &&
                        !job_state_over((enum job_state)r->j.state) && r->j.state != JOB_PENDING &&
@@ -264,7 +264,8 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
     struct msg_node_welcome answer = welcome(c, n);
     fx_reply(c, c->turn.conn, c->turn.seq, MSG_NODE_WELCOME, &answer);
     node_watch(c, n);
-    reconcile(c, n, m);
+    const struct msg_node_hello sorted = held_sorted(m, c->turn.fx->arena);
+    reconcile(c, n, &sorted);
 }
 
 void req_heartbeat(struct core *c, const struct msg_heartbeat *m)

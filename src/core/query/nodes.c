@@ -226,10 +226,5 @@ enum refusal query_partitions(const struct core *c, const struct msg_query *q, c
 bool core_node_had(const struct core *c, const char *node, uint64_t job_id, uint32_t attempt)
 {
     const struct noderec *n = node_find(c, node);
-    struct jobrec *r = job_find(c, job_id);
-    if (!n || !attempt || !job_id || job_id >= c->jobs.next_id || (r && attempt > r->j.attempt))
-        return false;
-    /* A job that waits again has no nodes; of one that gave some back those are not known. */
-    return !r || attempt < r->j.attempt || !r->j.nodes || r->j.resize_us ||
-           hold_find(r, n->index) || hostlist_text_has(r->j.nodes, node);
+    return n && former_run_may_be(c, n, job_id, attempt);
 }

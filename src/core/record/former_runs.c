@@ -2,6 +2,7 @@
  * meanwhile: sent back to the queue when it was given up, cancelled, ended. The node is told to end
  * them, which takes as long as they need. Until it says that nothing of them is left, the job does
  * not start again, here or elsewhere: two runs of one job would write the same files. */
+#include "base/hostlist.h"
 #include "core/record/record.h"
 
 static void count(struct core *c, uint64_t job_id, int change)
@@ -14,12 +15,24 @@ static void count(struct core *c, uint64_t job_id, int change)
     eligible_update(c, r);
 }
 
+bool former_run_may_be(const struct core *c, const struct noderec *n, uint64_t job_id,
+                       uint32_t attempt)
+{
+    struct jobrec *r = job_find(c, job_id);
+    if (!attempt || !job_id || job_id >= c->jobs.next_id || (r && attempt > r->j.attempt))
+        return false;
+    /* A job that waits again has no nodes; of one that gave some back those are not known. */
+    return !r || attempt < r->j.attempt || !r->j.nodes || r->j.resize_us ||
+           hold_find(r, n->index) || hostlist_text_has(r->j.nodes, n->n.name);
+}
+
 void former_run_keep(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt)
 {
     ASSERT(c->node.v[n->index] == n);
-    for (size_t i = 0; i < n->former.n; i++)
-        if (n->former.v[i].job_id == job_id && n->former.v[i].attempt == attempt)
-            return;
+    const struct former_run *last = n->former.n ? &n->former.v[n->former.n - 1] : NULL;
+    if ((last && last->job_id == job_id && last->attempt == attempt) || !job_find(c, job_id) ||
+        !former_run_may_be(c, n, job_id, attempt))
+        return;
     vec_push(&n->former, ((struct former_run){job_id, attempt}));
     count(c, job_id, +1);
 }

@@ -401,7 +401,10 @@ void node_program_failed(struct core *c, struct noderec *n, enum site_program wh
 void node_launch_failed(struct core *c, struct noderec *n, const char *detail);
 
 /* ---- former_runs.c: runs that a node has of jobs that went on without it -------------------- */
-/* Its job waits. */
+/* May the node have had that run? False: it surely never had (core_node_had). */
+bool former_run_may_be(const struct core *c, const struct noderec *n, uint64_t job_id,
+                       uint32_t attempt);
+/* Its job waits, where the node may have had it. Runs of one job are named one after the other. */
 void former_run_keep(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt);
 /* Nothing is left of it: its job, if it still is, may start. Of a run that is not kept: nothing. */
 void former_run_over(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt);

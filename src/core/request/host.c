@@ -115,12 +115,18 @@ static const char *kind_fault(struct token *t)
     return NULL;
 }
 
+/* It stands with each job that is submitted there, in what programs are told, and in lists. */
+static bool is_host_name(const char *name)
+{
+    return !text_empty(name) && strlen(name) <= LIMIT_NAME_BYTES &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
+               strlen(name);
+}
+
 /* NULL: it may be a host's, and one host's. */
 static const char *name_fault(const struct token *t)
 {
-    if (strlen(t->name) > LIMIT_NAME_BYTES ||
-        strspn(t->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") !=
-            strlen(t->name))
+    if (!is_host_name(t->name))
         return "a host's name has letters, digits, dots and dashes";
     return t->uses_left > 1 ? "a token with a name is for one host" : NULL;
 }
@@ -228,9 +234,14 @@ static const char *join_fault(struct core *c, const struct token *t, const struc
             c->turn.fx->arena,
             "the token is for a host that uid %u joins, %s; this one was joined by uid %u",
             (unsigned)t->uid, host_kind_names.name[t->kind], (unsigned)h->uid);
+    if (!is_host_name(h->name))
+        return arena_printf(c->turn.fx->arena,
+                            "a host's name has letters, digits, dots and dashes, and %u of them at "
+                            "most; give this one another",
+                            LIMIT_NAME_BYTES);
     if (t->role == ROLE_LOGIN)
         return NULL;
-    if (text_empty(h->nodes) || strpbrk(h->nodes, ",[] \t"))
+    if (!is_host_name(h->nodes))
         return "a host that runs jobs joins as one node and names it";
     return node_taken(c, h->nodes);
 }

@@ -248,14 +248,18 @@ void steps_node_gone(struct core *c, struct jobrec *r, uint32_t node, bool faile
     }
 }
 
-static const struct held *held_step(const struct msg_node_hello *m, const struct steprec *st)
+/* In order of the steps. */
+static const struct held *held_step(const struct held *held, size_t n, int64_t step_id)
 {
-    const struct held *held = m->held.v;
-    for (size_t i = 0; i < m->held.n; i++)
-        if (held[i].job_id == st->s.job_id && held[i].attempt == st->s.attempt &&
-            held[i].step_id == st->s.step_id)
-            return &held[i];
-    return NULL;
+    size_t from = 0, to = n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (held[middle].step_id < step_id)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from < n && held[from].step_id == step_id ? &held[from] : NULL;
 }
 
 /* A node is back: it has the step, or never got it, or has lost it. */
@@ -285,7 +289,8 @@ void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r,
                      const struct msg_node_hello *m)
 {
     ASSERT(c->node.v[n->index] == n);
-    const struct held *held = m->held.v;
+    size_t nheld;
+    const struct held *held = held_of(m, r, &nheld);
     VEC(int64_t) ids = {0};
     for (size_t i = 0; i < r->step.n; i++)
         vec_push(&ids, r->step.v[i]->s.step_id);
@@ -293,12 +298,11 @@ void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r,
         struct steprec *st = step_find(r, ids.v[i]);
         struct steppart *part = st && step_live(st) ? step_part(st, n->index) : NULL;
         if (part && !part->over)
-            part_compare(c, r, st, part, n, held_step(m, st));
+            part_compare(c, r, st, part, n, held_step(held, nheld, ids.v[i]));
     }
     vec_done(&ids);
-    for (size_t i = 0; i < m->held.n; i++) {
-        if (held[i].job_id != r->j.id || held[i].attempt != r->j.attempt ||
-            held[i].step_id == STEP_BATCH || held[i].step_id == STEP_EXTERN || held[i].ended)
+    for (size_t i = 0; i < nheld; i++) {
+        if (held[i].step_id == STEP_BATCH || held[i].step_id == STEP_EXTERN || held[i].ended)
             continue;
         struct steprec *st = step_find(r, held[i].step_id);
         if (!st || !step_live(st) || !step_part(st, n->index))

@@ -161,4 +161,11 @@ void steps_fire(struct core *c, struct jobrec *r);
 void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r,
                      const struct msg_node_hello *m);
 
+/* ---- held.c: what a node says that it holds -------------------------------------------------- */
+
+/* The same hello with what is held in order, each once; in the arena. */
+struct msg_node_hello held_sorted(const struct msg_node_hello *m, struct arena *a);
+/* Of a hello in order: what is of the job's run at hand, *ret_n of them. */
+const struct held *held_of(const struct msg_node_hello *m, const struct jobrec *r, size_t *ret_n);
+
 #endif

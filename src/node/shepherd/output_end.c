@@ -1,8 +1,10 @@
 /* What cannot be opened is no error: the file may be another node's. Nothing waits: a FIFO is
- * opened without its writer, and what hangs with its file system is ended by the daemon. */
+ * opened without its writer, and what hangs with its file system is given up by the daemon; few
+ * of a user do. */
 #include "node/shepherd/output_end.h"
 
 #include "base/str.h"
+#include "io/process/readers.h"
 #include "model/message.h"
 #include "node/step/output_end.h"
 
@@ -35,6 +37,8 @@ int output_end_print(int argc, char **argv)
     uint64_t since_s;
     if (argc < 4 || argc > 5 || !text_to_u64(argv[2], INT64_MAX, &since_s))
         return 2;
+    if (!reader_place_take())
+        return 1;
     head.out = (uint32_t)end_read(argv[3], since_s, out);
     if (argc > 4)
         head.err = (uint32_t)end_read(argv[4], since_s, err);
