@@ -69,7 +69,7 @@ static inline void limited(struct account_change *ch, enum resource_limit what, 
         fail_msg("%s", e.text);
 }
 
-static const struct msg_accounts_changed *told(void)
+static inline const struct msg_accounts_changed *told(void)
 {
     for (size_t i = 0; i < w.fx.n; i++)
         if (w.fx.v[i].kind == FX_REPLY && w.fx.v[i].msg.kind == MSG_ACCOUNTS_CHANGED)
