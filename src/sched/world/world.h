@@ -239,9 +239,9 @@ void world_end_by(struct world *w, uint64_t name, int64_t end_us);
 bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_us, int64_t from_us,
                     struct placement *ret, int64_t *ret_us);
 /* Could any of the nodes (a bitmap) hold such a part of it for limit_us that it could do with the
- * most that others can hold, at some time up to what->latest_us? On those in `own` (a bitmap; NULL =
- * none) it is promised its place from then on itself, which stands. A no is sure, where nothing but
- * what is free on nodes is in its way (view_plain). */
+ * most that others can hold, at some time up to what->latest_us? On those in `own` (a bitmap; NULL
+ * = none) it is promised its place from then on itself, which stands. A no is sure, where nothing
+ * but what is free on nodes is in its way (view_plain). */
 bool world_could_hold(struct world *w, const struct to_place *what, int64_t limit_us,
                       const uint64_t *nodes, const uint64_t *own);
 /* The same of a start now: could so many nodes hold such a part of it? */
