@@ -109,7 +109,8 @@ static bool blocked_at_sight(struct pass *p, const struct quick *q)
         world_free_row(p->w, p->w->nnodes + q->lacks - 1)[DIM_CPU] < q->lacks_count)
         return true;
     const struct entry *e = &p->entry.v[q->entry];
-    if (promise_due(p, e) || live_may_fit(p, q)) /* who is due is looked at whatever fits */
+    /* Who is due is looked at, whatever fits. */
+    if ((!p->future && promise_due(p, e)) || live_may_fit(p, q))
         return false;
     if (p->future)
         return p->served[q->part];

@@ -25,20 +25,27 @@ void counts_touch(struct world *w, uint32_t node)
     const int64_t *now = world_free_row(w, node);
     w->counts.changes++;
     for (uint32_t d = 0; d < w->dims; d++)
-        if (counted(d))
-            w->counts.bucket[COUNT_NOW][d * w->counts.padded + node] = bucket_of(w->cl, d, now[d]);
+        if (counted(d)) {
+            uint8_t to = bucket_of(w->cl, d, now[d]);
+            w->counts.bucket[COUNT_NOW][d * w->counts.padded + node] = to;
+            w->counts.bucket[COUNT_EVER][d * w->counts.padded + node] = to;
+        }
+    /* Where nothing is promised, as much is free for ever as now. */
+    if (w->agenda.kept[node] == NONE) {
+        bit_clear(w->counts.touched, node);
+        return;
+    }
     w->counts.any_touched = true;
     bit_set(w->counts.touched, node);
 }
 
 static void ever_count(struct world *w, uint32_t node)
 {
-    const int64_t *now = world_free_row(w, node), *ever = world_row(w, node, w->now_us, INT64_MAX);
-    uint8_t *to = &w->counts.bucket[COUNT_EVER][node], *from = &w->counts.bucket[COUNT_NOW][node];
+    const int64_t *ever = world_row(w, node, w->now_us, INT64_MAX);
     for (uint32_t d = 0; d < w->dims; d++)
         if (counted(d))
-            to[d * w->counts.padded] =
-                ever == now ? from[d * w->counts.padded] : bucket_of(w->cl, d, ever[d]);
+            w->counts.bucket[COUNT_EVER][d * w->counts.padded + node] =
+                bucket_of(w->cl, d, ever[d]);
 }
 
 /* What is free for ever is counted when somebody asks: promises come and go more often. */

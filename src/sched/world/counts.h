@@ -6,8 +6,8 @@
 #include "sched/world/world.h"
 
 /* Which open nodes that the option may use hold what a unit of the variant takes at least, as far
- * as buckets tell: fills world.scratch.screened, and returns their number. Where they are fewer
- * than it takes they may be some too many. */
+ * as buckets tell: fills world.scratch.screened, and returns their number. Where that is fewer than
+ * it takes, it may still be too many. */
 size_t counts_screen(struct world *w, int which, const struct compiled *c, const struct option *o,
                      const struct variant *v);
 /* Of all open nodes: how many. */
@@ -45,9 +45,9 @@ void counts_init(struct world *w);
 void counts_done(struct world *w); /* its tables */
 /* After what is free or promised there changed */
 void counts_touch(struct world *w, uint32_t node);
-/* After a promise came that begins at start_us. */
+/* After a promise came that begins then: when the first and last begin */
 void counts_promised(struct world *w, int64_t start_us);
-/* After some promises went: when the first and the last of them begin, anew. */
+/* The same after some went, by a look at all */
 void counts_promises(struct world *w);
 
 #endif
