@@ -3,7 +3,11 @@
 bats_require_minimum_version 1.5.0
 load common
 
-teardown() { remuda down; }
+teardown() {
+    scancel -u root,nobody 2>/dev/null || true
+    remuda down
+    [[ "$BATS_TEST_TMPDIR" != /tmp/remuda-satori-* ]] || rm -rf "$BATS_TEST_TMPDIR"
+}
 
 site() {
     export REMUDA_STATE="$BATS_TEST_TMPDIR/state"

@@ -1,39 +1,10 @@
 /* Limits that a job exceeds by what it asks for, whoever else runs: those on one job, and of the
  * others what they can never allow. */
-#include "base/duration.h"
 #include "core/record/accounts/limits.h"
 #include "core/record/record.h"
 #include "model/job/job_counts.h"
 
 #include <string.h>
-
-/* As people write it: a time and a size are no bare numbers. */
-static void value_say(const struct limit_hit *h, struct str *out)
-{
-    enum limit_unit unit = resource_limit_table[h->l->what].unit;
-    if (unit == UNIT_MINUTES)
-        duration_format(h->value * USEC_PER_MIN, out);
-    else if (unit == UNIT_TRES && text_is(h->l->tres, "mem"))
-        size_format_mib(h->value, 0, out);
-    else
-        str_add_i64(out, h->value);
-}
-
-void limit_say(const struct limit_hit *h, struct str *out)
-{
-    ASSERT(h->l->what < RESOURCE_LIMIT_COUNT);
-    str_addf(out, "%s=%s%s", resource_limit_table[h->l->what].word, h->l->tres ? h->l->tres : "",
-             h->l->tres ? "=" : "");
-    value_say(h, out);
-    str_addf(out, "%s%s of ", h->l->hours ? " at " : "", h->l->hours ? h->l->hours : "");
-    if (h->qos)
-        str_addf(out, "QOS %s", h->qos->q.name);
-    if (h->qos && h->value != h->l->value)
-        str_addf(out, " (%lld %% of what there is)", (long long)h->l->value);
-    if (!h->qos)
-        str_addf(out, "%s%s%s", h->assoc->a.user ? h->assoc->a.user : "account ",
-                 h->assoc->a.user ? " in account " : "", h->assoc->a.account);
-}
 
 int64_t limits_asked_of(const struct jobrec *r, const char *tres)
 {
