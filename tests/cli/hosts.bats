@@ -592,6 +592,10 @@ forged() { local dir=$1; shift; on "$FAR_NS" forger timeout 60 python3 "$BATS_TE
     [[ "$output" =~ "host door has 1" ]]
     exec 7>&-
     wait "$crowd"
+    # What is counted by user counts them as one.
+    run -0 head1 sdiag
+    echo "$output"
+    [[ ! "$output" =~ 30000[0-9][0-9] && "$output" =~ 4294967294 ]]
     run -0 door remuda leave
     run ! door sinfo
     run -0 head1 remuda hosts

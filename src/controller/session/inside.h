@@ -9,7 +9,8 @@
 #include "controller/session/share.h"
 #include "io/net/conn.h"
 
-#define FRAME_MAX_BYTES (20u << 20) /* script + environment + specs */
+#define FRAME_MAX_BYTES (20u << 20)      /* script + environment + specs */
+#define GUEST_UID       (UINT32_MAX - 1) /* nobody's: has no jobs and may do nothing */
 
 struct queued {
     struct session *session; /* NULL when it is gone */
@@ -27,6 +28,7 @@ struct remote {
     const char *address;    /* "host:port", for the log */
     bool vouched;           /* it is known who speaks */
     bool guest;             /* an administrator on a host that does not speak for such */
+    uid_t uid;              /* the user it says */
     gid_t gid;              /* the group it says */
     const char *cert;       /* made for a host that joins, until it is let in */
     const char *config;     /* its node's line */
@@ -123,6 +125,9 @@ void session_count_host(struct session *s);
 void session_count(struct session *s);
 /* It is known by now who the user is. Before anything was asked. */
 void session_recount(struct session *s);
+/* Where the user is known: whom the controller does not know, of a host that may have made him up,
+ * is nobody in particular from now on, and what is counted by user counts all such together. */
+void session_guest(struct session *s);
 
 /* ---- session.c ---- */
 /* It is known who speaks: looks whether they are welcome, and their names up. */

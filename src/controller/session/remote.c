@@ -26,7 +26,6 @@
 #define PATIENCE_US  (20 * USEC_PER_SEC)
 #define SECRET_BYTES 16
 #define ID_BYTES     4
-#define GUEST_UID    (UINT32_MAX - 1) /* nobody's: has no jobs and may do nothing */
 
 /* Of connections that have not said who they are. */
 #define UNKNOWN_MAX         256
@@ -255,6 +254,7 @@ static void vouch_take(struct session *s, const struct msg_vouch *v, const struc
     s->remote->vouched = true;
     remote_known(s);
     conn_set_frame_max(s->conn, FRAME_MAX_BYTES);
+    s->remote->uid = v->uid;
     s->remote->gid = v->gid;
     /* Nobody becomes root by the word of a host that is not trusted; of SlurmUser see
      * request_fault. */
@@ -291,7 +291,7 @@ static const char *request_fault(struct session *s, const struct message *m, con
             s->owner->arena,
             "the controller's host knows no user of uid %u, and host %s is not trusted to "
             "say who that is",
-            (unsigned)s->who.uid, h->name);
+            (unsigned)s->remote->uid, h->name);
     return NULL;
 }
 

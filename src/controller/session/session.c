@@ -62,6 +62,7 @@ static void user_found(void *ctx)
     s->user_known = true;
     if (s->from && s->share)
         session_recount(s);
+    session_guest(s);
     session_gate(s);
 }
 
@@ -338,6 +339,8 @@ void session_admit(struct session *s)
     }
     session_count(s);
     s->user_known = users_cached(all->c->users, s->who.uid, s->who.gid) != NULL;
+    if (s->user_known)
+        session_guest(s);
     session_gate(s);
     if (!s->user_known)
         users_ask(all->c->users, s->who.uid, s->who.gid, user_found, s);

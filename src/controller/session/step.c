@@ -62,6 +62,13 @@ void session_recount(struct session *s)
     share_leave(had);
 }
 
+void session_guest(struct session *s)
+{
+    const struct user *u = users_cached(s->owner->c->users, s->who.uid, s->who.gid);
+    if (s->from && (!u || !u->name))
+        s->who.uid = GUEST_UID;
+}
+
 bool session_reads(const struct message *m)
 {
     if (m->kind == MSG_DAEMON)
