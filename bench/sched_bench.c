@@ -65,20 +65,20 @@ static void nodes_make(struct bench *b, size_t n)
 
 /* Of the next bench_open */
 static bool with_limits;
-static bool by_default; /* the default order, which tells users apart, not the priority's */
-static bool to_all;     /* the same, and everybody is promised a start */
+static bool by_priority; /* not in the default order, which tells users apart */
+static bool to_all;      /* everybody is promised a start */
 
 static void bench_open(struct bench *b, size_t nodes)
 {
     *b = (struct bench){.cl = cluster_new(), .plan = plan_new(), .rng = {42}, .next_id = 1};
     b->limits = with_limits;
-    if (by_default) {
-        struct settings usual;
-        settings_default(&usual);
-        if (to_all)
-            usual.word.promises = PROMISES_ALL;
-        cluster_set_policy(b->cl, &usual);
-    }
+    struct settings usual;
+    settings_default(&usual);
+    if (by_priority)
+        usual.word.order = ORDER_PRIORITY;
+    if (to_all)
+        usual.word.promises = PROMISES_ALL;
+    cluster_set_policy(b->cl, &usual);
     nodes_make(b, nodes);
 }
 
@@ -282,12 +282,12 @@ static void sched_users(const char *what, size_t jobs, size_t shapes)
     char name[96];
     for (int i = 0; i < 6; i++) {
         struct bench b;
-        by_default = i % 2;
+        by_priority = i % 2 == 0;
         double took = full_pass(1000, jobs, shapes, 64, &b, NULL);
         bench_close(&b);
         least[i % 2] = i < 2 || took < least[i % 2] ? took : least[i % 2];
     }
-    by_default = false;
+    by_priority = false;
     snprintf(name, sizeof name, "sched-users %s", what);
     row(name, least[1], "ms", "");
     snprintf(name, sizeof name, "sched-users %s, of a pass by priority", what);
@@ -299,7 +299,6 @@ static void sched_users(const char *what, size_t jobs, size_t shapes)
 static void sched_promises(void)
 {
     double least[2] = {0, 0};
-    by_default = true;
     for (int i = 0; i < 6; i++) {
         struct bench b;
         to_all = i % 2;
@@ -307,7 +306,7 @@ static void sched_promises(void)
         bench_close(&b);
         least[i % 2] = i < 2 || took < least[i % 2] ? took : least[i % 2];
     }
-    by_default = to_all = false;
+    to_all = false;
     row("sched-promises, 34,000 jobs", least[1], "ms", "");
     row("sched-promises, of the default", least[1] / least[0], "times", "<= 3");
 }

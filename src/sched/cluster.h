@@ -134,9 +134,10 @@ struct waiting {
     struct order_place place; /* job_id 0 = its own */
     /* Reservations it did not ask for that draw it, comma-separated; NULL = none */
     const char *magnets;
-    /* Numbers of the caps it counts against, comma-separated. Behind a number: :N it may exceed it
-     * by so much (or has less, N < 0); @B only in some of its partitions, a bit each by their
-     * places in its list; + it may exceed it all the same. NULL = none */
+    /* Numbers of the caps it counts against, comma-separated; those that are not there yet as it
+     * comes count for nothing. Behind a number: :N it may exceed it by so much (or has less, N <
+     * 0); @B only in some of its partitions, a bit each by their places in its list; + it may
+     * exceed it all the same. NULL = none */
     const char *caps;
     /* The planner's own: fair share of its user; how long such jobs of that user in that account
      * ran; what that user has and had, in whatever account */
