@@ -248,6 +248,8 @@ log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.
     [[ "$output" == *"trouble=the store is away"* ]]
     run frames query JOBS fields=id
     [[ "$output" == *"done NONE" ]]
+    REMUDA_STATE=$S run scrontab -l
+    [[ "$output" == *"no crontab for "* ]]
     prlimit --pid "$(pid)" --fsize=unlimited
     back() { frames submit 1 | grep -q submitted; }
     eventually back

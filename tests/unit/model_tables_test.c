@@ -103,6 +103,20 @@ static void test_every_message(void **state)
     }
 }
 
+/* What only reads is not repeated by number; an answer asks for nothing. */
+static void test_what_requests_do(void **state)
+{
+    for (int kind = 0; kind < MESSAGE_COUNT; kind++) {
+        const struct message_row *row = &message_table[kind];
+        bool asks = row->who != WHO_CONTROLLER && row->who != WHO_STREAM;
+        assert_int_equal(row->does != DOES_TELL, asks);
+        assert_false(message_reads(kind) && message_changes(kind));
+        if (row->who == WHO_ADMIN || row->who == WHO_OPERATOR)
+            assert_false(message_reads(kind));
+    }
+    assert_true(message_reads(MSG_GET_CRONTAB) && message_changes(MSG_SET_CRONTAB));
+}
+
 static void test_a_message_that_does_not_exist(void **state)
 {
     enum message_kind kind = MSG_SUBMIT;
@@ -242,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_every_record),
         cmocka_unit_test(test_a_job_has_no_gaps),
         cmocka_unit_test(test_every_message),
+        cmocka_unit_test(test_what_requests_do),
         cmocka_unit_test(test_a_message_that_does_not_exist),
         cmocka_unit_test(test_every_table_of_the_store_has_a_key_of_its_first_fields),
         cmocka_unit_test(test_a_spec_is_a_request_and_more_and_a_job_is_a_spec_and_more),
