@@ -86,7 +86,8 @@ static void copy(const char *from, const char *to)
 {
     static char block[65536];
     int in = (int)syscall(SYS_openat, AT_FDCWD, from, O_RDONLY | O_CLOEXEC);
-    int out = (int)syscall(SYS_openat, AT_FDCWD, to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int out =
+        (int)syscall(SYS_openat, AT_FDCWD, to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     for (ssize_t n; in >= 0 && out >= 0 && (n = read(in, block, sizeof block)) > 0;)
         if (syscall(SYS_write, out, block, (size_t)n) != n)
             break;
@@ -161,7 +162,8 @@ static void note(const char *call, const char *path)
     char line[700];
     if (!log_path)
         return;
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                          0600);
     if (fd < 0)
         return;
     int n = snprintf(line, sizeof line, "%ld %s %s\n", count, call, path);
@@ -207,7 +209,11 @@ static bool watched(void)
 {
     if (!ready)
         begin();
-    return ours && (counts ? counts == getpid() : getsid(0) == getpid()); /* a copy has no use of the mutex: a thread that it has not may hold it */
+    return ours &&
+           (counts
+                ? counts == getpid()
+                : getsid(0) ==
+                      getpid()); /* a copy has no use of the mutex: a thread that it has not may hold it */
 }
 
 static bool watched_fd(int fd, char *path, size_t size)
@@ -226,7 +232,8 @@ static bool watched_fd(int fd, char *path, size_t size)
 
 static ssize_t write_at(int fd, const void *data, size_t len, off_t offset)
 {
-    return offset < 0 ? syscall(SYS_write, fd, data, len) : syscall(SYS_pwrite64, fd, data, len, offset);
+    return offset < 0 ? syscall(SYS_write, fd, data, len)
+                      : syscall(SYS_pwrite64, fd, data, len, offset);
 }
 
 static ssize_t written(const char *call, int fd, const void *data, size_t len, off_t offset)
@@ -243,9 +250,7 @@ static ssize_t written(const char *call, int fd, const void *data, size_t len, o
         if (mode == TORN)
             die();
         break;
-    default:
-        soon_dirty(fd, path);
-        n = write_at(fd, data, len, offset);
+    default: soon_dirty(fd, path); n = write_at(fd, data, len, offset);
     }
     pthread_mutex_unlock(&mutex);
     return n;
