@@ -36,8 +36,8 @@ static uint64_t size_limit_reached(const char *path)
     struct rlimit r;
     if (getrlimit(RLIMIT_FSIZE, &r) != 0 || r.rlim_cur == RLIM_INFINITY)
         return 0;
-    bool at_it =
-        size_of(path, "") + NEAR_LIMIT > r.rlim_cur || size_of(path, "-wal") + NEAR_LIMIT > r.rlim_cur;
+    bool at_it = size_of(path, "") + NEAR_LIMIT > r.rlim_cur ||
+                 size_of(path, "-wal") + NEAR_LIMIT > r.rlim_cur;
     return at_it ? r.rlim_cur : 0;
 }
 
