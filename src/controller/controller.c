@@ -12,6 +12,7 @@
 #include "controller/answer.h"
 #include "controller/disk/given.h"
 #include "controller/disk/payload.h"
+#include "controller/disk/switch.h"
 #include "controller/disk/writer.h"
 #include "controller/foresight.h"
 #include "controller/let_out.h"
@@ -356,7 +357,12 @@ static bool controller_run(struct controller *c, const struct options *o, int re
     unlink(state_down_path(c->state_dir, c->arena)); /* who connects may wait again */
     const char *running = controller_path(c, "running");
     c->killed = access(running, F_OK) == 0;
-    bool ok = controller_start(c, ret_err);
+    bool switched = false;
+    bool ok = store_switch_finish(c->state_dir, c->arena, &switched, ret_err);
+    if (switched)
+        log_warning(c->log, "`remuda restore` or `remuda repair` was cut off: the store that it "
+                            "made has its place now");
+    ok = ok && controller_start(c, ret_err);
     if (ok && !file_write_atomic(running, "", 0, 0600, &(struct err){0}))
         log_warning(c->log,
                     "%s cannot be written: whether this controller was killed would not be "

@@ -56,6 +56,44 @@ over() { [ -e "$WORK/go" ]; }
     [ -e "$REMUDA_STATE/remuda.db.before" ]
 }
 
+# Each step of taking the place, as it is left by whoever is killed before the next. (tests/heavy/writes.py's library, at each call of a restore, showed an empty cluster.)
+@test "a restore that is cut off leaves one store or the other, never none" {
+    local id later at
+    id=$(sbatch --parsable -H -n1 -o /dev/null -J of-backup --wrap true)
+    remuda backup "$WORK/b"
+    later=$(sbatch --parsable -H -n1 -o /dev/null -J later --wrap true)
+    kill -9 "$(remuda status --pid controller)" # so that the store has a log
+    remuda up -q 3>&-
+    kill -9 "$(remuda status --pid controller)"
+    remuda restore --state "$WORK/made" "$WORK/b"
+    cp -a "$REMUDA_STATE" "$WORK/start"
+    for at in named log_moved all_moved; do
+        rm -rf "$REMUDA_STATE/"remuda.db*
+        cp -a "$WORK/start/"remuda.db* "$REMUDA_STATE"
+        cp "$WORK/made/remuda.db" "$REMUDA_STATE/remuda.db.restored"
+        [ "$at" = named ] || mv "$REMUDA_STATE/remuda.db-wal" "$REMUDA_STATE/remuda.db.before-wal"
+        [ "$at" != all_moved ] || mv "$REMUDA_STATE/remuda.db" "$REMUDA_STATE/remuda.db.before"
+        remuda up -q 3>&-
+        [ "$(squeue -h -o %A)" = "$id" ]
+        grep -q "was cut off: the store that it made has its place now" "$REMUDA_STATE/log/controller.log"
+        kill -9 "$(remuda status --pid controller)"
+        [ ! -e "$REMUDA_STATE/remuda.db.restored" ]
+        # what was there is kept, with its log
+        [ "$(sqlite3 "$REMUDA_STATE/remuda.db.before" "select count(*) from job where id in ($id, $later)" 2>/dev/null || echo 2)" = 2 ]
+        : >"$REMUDA_STATE/log/controller.log"
+    done
+    # one that was killed earlier has nothing of its own in the way of the next
+    remuda up -q 3>&-
+    remuda down
+    echo half >"$REMUDA_STATE/remuda.db.restoring"
+    echo half >"$REMUDA_STATE/remuda.db.restoring-journal"
+    remuda restore "$WORK/b"
+    remuda up -q 3>&-
+    [ "$(squeue -h -o %A)" = "$id" ]
+    [ "$(sbatch --parsable -H -n1 -o /dev/null --wrap true)" -gt "$later" ]
+    scancel -u "$(id -un)"
+}
+
 @test "a cluster is restored on a machine that has nothing, configuration and certificates with it" {
     local id
     id=$(sbatch --parsable -n1 -o /dev/null --hold --wrap true)

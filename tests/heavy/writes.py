@@ -32,6 +32,7 @@ SETTLE_S = 60
 # what is written beside a file and then put in its place; used again by whoever writes it next
 REPLACES = {f"{name}.new" for name in ("running", "down", "cgroups", "login_path", "protocol", "devices", "joined.conf", "remuda.conf")}
 OLD_JOBS = 12
+MANY = 60  # accounts that are loaded from one file
 JOB = """#!/bin/bash
 echo "$SLURM_JOB_ID ${SLURM_RESTART_COUNT:-0}" >> "$WORK/started"
 %s
@@ -66,11 +67,14 @@ def seeded(base, stage):
     c = Cluster(base, stage)
     c.state.mkdir(parents=True)
     c.work.mkdir()
-    (c.state / "remuda.conf").write_text("ClusterName=writes\nMinJobAge=2\nAccountingStorageEnforce=associations\nNodeName=n1 CPUs=8 RealMemory=4000 Virtual=YES\n"
+    (c.state / "remuda.conf").write_text("ClusterName=writes\nMinJobAge=2\nAccountingStorageEnforce=associations\nNodeName=n[1-2] CPUs=8 RealMemory=4000 Virtual=YES\n"
                                          "PartitionName=main Nodes=ALL Default=YES MaxTime=7-0 DefaultTime=60 State=UP\n")
     long_ago = ("faketime", "-f", "@2024-02-29 22:59:50")
-    for name, body in {"plain": "sleep 0.1", "long": "sleep 2", "steps": "srun -Q -n2 --mem=10 true\nsrun -Q -n1 --mem=10 true"}.items():
+    for name, body in {"plain": "sleep 0.1", "long": "sleep 2", "steps": "srun -Q -n2 --mem=10 true\nsrun -Q -n1 --mem=10 true", "across": "srun -Q -N2 -n2 --mem=10 sleep 0.3\nsleep 1"}.items():
         (c.work / f"{name}.sh").write_text(JOB % body)
+    (c.work / "fired").write_text('#!/bin/sh\necho "$1" >> "$WORK/told"\n')
+    (c.work / "fired").chmod(0o755)
+    (c.work / "people").write_text("Cluster - 'writes':QOS='normal'\nParent - 'root'\n" + "".join(f"Account - 'many{i}':Description='x'\n" for i in range(MANY)))
     c.up(prefix=long_ago)
     c.run("sacctmgr", "-i", "add", "account", "base")
     c.run("sacctmgr", "-i", "add", "user", os.environ.get("USER") or "root", "account=base")
@@ -117,8 +121,12 @@ class Life:
         self.must("limit", ["sacctmgr", "-i", "modify", "account", "base", "set", "GrpJobs=77"],
                   ["sacctmgr", "-nP", "show", "assoc", "account=base", "format=grpjobs"], r"^77$")
         self.submit("-n2", kind="steps")
-        self.must("reservation", ["scontrol", "create", "reservation", "ReservationName=r1", "StartTime=now+10hours", "Duration=10", "Nodes=n1", "Users=root"],
-                  ["scontrol", "show", "reservation", "r1"], "ReservationName=r1")
+        across = self.submit("-N2", "-n2", "-J", "across", kind="across")
+        self.must("accounts of a file", ["sacctmgr", "-i", "load", f"file={self.c.work}/people"], ["sh", "-c", "sacctmgr -nP show account format=account | grep -c many"],
+                  f"^{MANY}$")
+        for name in ("r1", "r2"):
+            self.must(f"reservation {name}", ["scontrol", "create", "reservation", f"ReservationName={name}", "StartTime=now+10hours", "Duration=10", "Nodes=n1",
+                                              "Users=root", "Flags=OVERLAP"], ["scontrol", "show", "reservation", "r2"], "ReservationName=r2" if name == "r2" else "")
         if held:
             self.must("comment", ["scontrol", "update", f"JobId={held}", "Comment=told"], ["sacct", "-XnP", "-S", "1970-01-01", "-j", held, "-o", "comment"], "^told$")
         cancelled = self.ask("scancel", gone) if gone else None
@@ -136,10 +144,18 @@ class Life:
             self.touched[long].add("requeue")
             self.ask("scontrol", "requeue", long)
             self.ask("scontrol", "release", long)
+            self.ask("strigger", "--set", f"--jobid={long}", "--fini", f"--program={self.c.work}/fired")
+        if across:
+            self.must("a resize", ["scontrol", "update", f"JobId={across}", "NumNodes=1"], ["sacct", "-XnP", "-j", across, "-o", "nnodes"], "^1\\Z")
+            self.touched[across].add("resize")
+        self.ask("scontrol", "create", "reservation", "ReservationName=soon", "StartTime=now+1seconds", "Duration=1", "Nodes=n2", "Users=root", "Flags=IGNORE_JOBS")
+        self.must("a reservation's end", ["scontrol", "delete", "ReservationName=r1"], ["sh", "-c", "scontrol show reservation r1 2>&1"], "not found|Invalid")
         saved = self.c.state / "saved"
         if self.ask("remuda", "backup", str(saved)).returncode == 0:
             self.checks.append(("backup", ["sqlite3", str(saved), "pragma integrity_check; select count(*) > 0 from file"], r"^ok\n1$"))
         self.ask("sacctmgr", "archive", "dump", "Jobs", "PurgeJobAfter=12months", f"Directory={archive}")
+        for file in sorted(archive.glob("*_archive_*")):
+            self.ask("sacctmgr", "-i", "archive", "load", f"file={file}")
         self.submit("-n1", ":", "-n1", "--mem=10")
         if first:
             self.ask("sacct", "-j", first)
@@ -175,7 +191,8 @@ class Life:
         rows = collections.defaultdict(list)
         for line in c.out("sacct", "-XnPa", "-j", ",".join(map(str, self.ids)), "-o", "jobidraw,state,jobid").splitlines():
             raw, state, shown = line.split("|")
-            rows[re.match(r"\d+", shown).group()].append((raw, state))
+            if state != "RESIZING":  # what it was before: a row of its own
+                rows[re.match(r"\d+", shown).group()].append((raw, state))
         for job in self.ids:
             mine, done = rows[str(job)], self.touched[str(job)]
             raws = [raw for raw, _ in mine]
@@ -186,16 +203,27 @@ class Life:
         if len(set(self.ids)) != len(self.ids):
             yield f"ids repeat: {self.ids}"
         yield from self.ran_once()
+        yield from self.sums()
         yield from self.old_jobs()
         newest = c.out("sbatch", "--parsable", "-H", "--wrap", "true").strip()
         if not newest.isdigit() or any(int(newest) <= job for job in self.ids):
             yield f"the next id is {newest} after {self.ids}"
 
     def ran_once(self):
-        for name in ("started", "ended"):
+        for name in ("started", "ended", "told"):
             path = self.c.work / name
             lines = path.read_text().split("\n")[:-1] if path.exists() else []
             yield from (f"{name} {n} times: job and run {line}" for line, n in collections.Counter(lines).items() if n > 1)
+
+    def sums(self):
+        """What sreport adds up in hours, days and months is what the rows say, to the second of each run."""
+        runs = [line.split("|") for line in self.c.out("sacct", "-D", "-XnPa", "-S", "1970-01-01", "-o", "elapsedraw,alloccpus").splitlines()]
+        told = self.c.out("sreport", "-t", "seconds", "-nP", "cluster", "AccountUtilizationByUser", "start=2024-01-01", "end=2040-01-01", "accounts=root",
+                          "format=account,login,used").splitlines()
+        want = sum(int(seconds) * int(cpus) for seconds, cpus in runs)
+        got = sum(int(line.split("|")[2]) for line in told if line.startswith("root|root|"))
+        if abs(want - got) > sum(int(cpus) for _, cpus in runs):
+            yield f"sreport says {got} s where the rows say {want} s: {told}"
 
     def old_jobs(self):
         """In the store, or in a file that is whole."""

@@ -6,6 +6,7 @@
  *   WRITES_AT     N; 0 = none goes wrong
  *   WRITES_FOR    how many calls from there on (1)
  *   WRITES_MODE   eio, enospc, short (half is written), kill (before it), torn (half is written, then kill), power (kill, and what was not synced is gone)
+ *   WRITES_ANY    the process need lead no session
  *   WRITES_SAVED  an empty directory, for power: files as they were when they were synced last
  *
  * The process that counts is the first leader of a session that changes something there: neither a daemon's first process nor copies of it. */
@@ -32,7 +33,7 @@ enum mode { NONE, EIO_MODE, ENOSPC_MODE, SHORT, KILL, TORN, POWER };
 enum fate { GOES_ON, FAILS, HALF };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static bool ready, ours;
+static bool ready, ours, any;
 static long at, times = 1, count;
 static pid_t counts;
 static enum mode mode;
@@ -67,6 +68,7 @@ static void begin(void)
     if (fd >= 0)
         close(fd);
     ready = true;
+    any = getenv("WRITES_ANY") != NULL;
     under = getenv("WRITES_UNDER");
     log_path = getenv("WRITES_LOG");
     saved_dir = getenv("WRITES_SAVED");
@@ -212,8 +214,9 @@ static bool watched(void)
     return ours &&
            (counts
                 ? counts == getpid()
-                : getsid(0) ==
-                      getpid()); /* a copy has no use of the mutex: a thread that it has not may hold it */
+                : any ||
+                      getsid(0) ==
+                          getpid()); /* a copy has no use of the mutex: a thread that it has not may hold it */
 }
 
 static bool watched_fd(int fd, char *path, size_t size)

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "controller/disk/given.h"
 #include "controller/disk/state_line.h"
+#include "controller/disk/switch.h"
 #include "io/files.h"
 #include "io/process/daemon.h"
 #include "model/limits.h"
@@ -135,19 +136,17 @@ static bool file_restore(void *ctx, const struct backup_file *f)
 static bool restore(struct backup_work *w)
 {
     uint64_t seq, next;
-    const char *fresh = in_dir(w, "remuda.db.restoring");
-    unlink(fresh);
+    const char *aside, *fresh = in_dir(w, "remuda.db.restoring");
+    if (!store_switch_finish(w->dir, w->a, NULL, &w->err))
+        return false;
+    unlink(fresh); /* of one that was cut off */
+    unlink(in_dir(w, "remuda.db.restoring-journal"));
     if (!backup_read(w->file, fresh, file_restore, w, &seq, &next, &w->err)) {
         unlink(fresh);
         return false;
     }
-    if (!given_raise(in_dir(w, "given"), seq, next, &w->err) || !set_aside(w, "remuda.db") ||
-        !set_aside(w, "remuda.db-wal") || !set_aside(w, "remuda.db-shm"))
-        return false;
-    if (rename(fresh, in_dir(w, "remuda.db")) != 0)
-        return err_set(&w->err, ERR_UNAVAILABLE, "cannot make %s/remuda.db: %s", w->dir,
-                       strerror(errno));
-    return true;
+    return given_raise(in_dir(w, "given"), seq, next, &w->err) &&
+           store_switch(w->dir, fresh, SWITCH_RESTORED, w->a, &aside, &w->err);
 }
 
 /* They came with the file, and will run. */

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "controller/disk/given.h"
 #include "controller/disk/state_line.h"
+#include "controller/disk/switch.h"
 #include "core/core.h"
 #include "io/files.h"
 #include "io/process/daemon.h"
@@ -79,29 +80,6 @@ static void found_say(const struct repair_work *w)
 
 /* ---- doing it ---- */
 
-/* A name that nothing has yet: what was put aside before stays. */
-static bool aside_name(struct repair_work *w)
-{
-    struct stat st;
-    for (int i = 1; i < 1000; i++) {
-        w->aside = i == 1 ? in_dir(w, "remuda.db.damaged")
-                          : arena_printf(w->a, "%s/remuda.db.damaged.%d", w->dir, i);
-        if (lstat(w->aside, &st) != 0 && errno == ENOENT)
-            return true;
-    }
-    return err_set(&w->err, ERR_EXISTS, "%s and others are there already: move them away",
-                   w->aside);
-}
-
-/* The log keeps the name that makes it the log of that file. */
-static bool set_aside(struct repair_work *w, const char *ending)
-{
-    const char *from = arena_printf(w->a, "%s/remuda.db%s", w->dir, ending);
-    if (rename(from, arena_printf(w->a, "%s%s", w->aside, ending)) == 0 || errno == ENOENT)
-        return true;
-    return err_set(&w->err, ERR_UNAVAILABLE, "cannot move %s: %s", from, strerror(errno));
-}
-
 static bool is_damaged(struct repair_work *w)
 {
     struct err err = {0};
@@ -124,15 +102,9 @@ static bool repair(struct repair_work *w)
         unlink(arena_printf(w->a, "%s%s", fresh, (const char *[]){"", "-wal", "-shm"}[i]));
     if (given_read(in_dir(w, "given"), &given))
         w->found.next_job_id = given.next_job_id;
-    if (!aside_name(w) || !store_salvage(in_dir(w, "remuda.db"), fresh, &w->found, &w->err))
-        return false;
-    if (!given_raise(in_dir(w, "given"), w->found.seq, w->found.next_job_id, &w->err) ||
-        !set_aside(w, "-wal") || !set_aside(w, "-shm") || !set_aside(w, ""))
-        return false;
-    if (rename(fresh, in_dir(w, "remuda.db")) != 0)
-        return err_set(&w->err, ERR_UNAVAILABLE, "cannot make %s/remuda.db: %s", w->dir,
-                       strerror(errno));
-    return true;
+    return store_salvage(in_dir(w, "remuda.db"), fresh, &w->found, &w->err) &&
+           given_raise(in_dir(w, "given"), w->found.seq, w->found.next_job_id, &w->err) &&
+           store_switch(w->dir, fresh, SWITCH_REPAIRED, w->a, &w->aside, &w->err);
 }
 
 int repair_main(int argc, char **argv)
@@ -145,7 +117,7 @@ int repair_main(int argc, char **argv)
          err_set(&w.err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w.dir, strerror(errno))) &&
         (pid_file_lock_dir(&lock, in_dir(&w, "controller.pid"), &w.err) ||
          err_prefix(&w.err, "`remuda down` first")) &&
-        is_damaged(&w) && repair(&w);
+        store_switch_finish(w.dir, w.a, NULL, &w.err) && is_damaged(&w) && repair(&w);
     pid_file_drop(&lock);
     if (ok)
         found_say(&w);

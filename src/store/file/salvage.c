@@ -399,6 +399,18 @@ static bool salvage_to(struct salvage_work *w, const char *to)
     return rows_find(w) && finish(w);
 }
 
+/* Its log goes into the file as it is closed: where that failed, it is there still. */
+static bool is_one_file(const char *to, struct err *ret_err)
+{
+    struct str log = STR_INIT;
+    str_addf(&log, "%s-wal", to);
+    bool left = access(str_text(&log), F_OK) == 0;
+    str_done(&log);
+    if (left)
+        return err_set(ret_err, ERR_UNAVAILABLE, "%s could not be written whole", to);
+    return store_whole(to, true, ret_err);
+}
+
 static void files_remove(const char *to)
 {
     static const char *const endings[] = {"", "-wal", "-shm"};
@@ -429,6 +441,7 @@ bool store_salvage(const char *from, const char *to, struct salvage *s, struct e
         shape_init(&w.shape[t], (enum store_table)t);
     bool ok = salvage_to(&w, to);
     store_close(w.to);
+    ok = ok && is_one_file(to, &w.err);
     if (!ok)
         files_remove(to);
     if (!ok && ret_err)
