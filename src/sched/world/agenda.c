@@ -26,7 +26,6 @@ void agenda_init(struct agenda *a, size_t nall)
     a->changes = xmalloc((nall + 1) * sizeof a->changes[0]);
     for (size_t i = 0; i <= nall; i++)
         a->changes[i] = 1;
-    a->but_for = NONE;
 }
 
 void agenda_done(struct agenda *a)

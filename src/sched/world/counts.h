@@ -35,10 +35,7 @@ static inline int counts_which(const struct world *w, int64_t end_us)
 {
     /* A run that ends before any promise begins does not see them; one that ends after all have
      * begun sees all. */
-    return w->agenda.promised.n > 0 && end_us > w->agenda.last_promise_us &&
-                   w->agenda.but_for == NONE
-               ? COUNT_EVER
-               : COUNT_NOW;
+    return w->agenda.promised.n > 0 && end_us > w->agenda.last_promise_us ? COUNT_EVER : COUNT_NOW;
 }
 /* Once the world has its nodes and promises; a table is filled when it is first asked for. */
 void counts_init(struct world *w);

@@ -47,7 +47,7 @@ static void ends_collect(const struct world *w, uint32_t node, struct outlook *p
     vec_clear(&p->ends);
     for (uint32_t t = a->kept[node]; t != NONE; t = a->take.v[t].next) {
         struct end e = {agenda_job(a, t)->end_us, t};
-        if (a->take.v[t].job == a->but_for || e.at_us <= w->now_us || e.at_us == INT64_MAX)
+        if (e.at_us <= w->now_us || e.at_us == INT64_MAX)
             continue;
         sorted &= p->ends.n == 0 || p->ends.v[p->ends.n - 1].at_us <= e.at_us;
         vec_push(&p->ends, e);
@@ -111,7 +111,7 @@ static void sweep(struct world *w, uint32_t node, struct outlook *p)
             turn(w, p, at, work, 1);
             work = a->take.v[work].next;
         } else if (starts == at) {
-            if (a->take.v[kept].job != a->but_for && agenda_job(a, kept)->end_us > w->now_us)
+            if (agenda_job(a, kept)->end_us > w->now_us)
                 turn(w, p, at, kept, -1);
             kept = a->take.v[kept].next;
         } else {

@@ -166,8 +166,7 @@ static void used_fill(struct world *w, uint32_t node, int64_t at_us, uint32_t re
     }
     for (uint32_t t = a->kept[node]; t != NONE; t = a->take.v[t].next) {
         const struct wjobs *j = agenda_job(a, t);
-        if (j->start_us <= at_us && j->end_us > at_us && a->take.v[t].job != a->but_for &&
-            (resv ? j->resv == resv : j->part == part))
+        if (j->start_us <= at_us && j->end_us > at_us && (resv ? j->resv == resv : j->part == part))
             used_add(w, &a->take.v[t]);
     }
 }

@@ -25,7 +25,7 @@ void world_row_at(const struct world *w, uint32_t node, int64_t at_us, int64_t *
         row_add(w, &a->take.v[t], 1, row);
     for (uint32_t t = a->kept[node]; t != NONE && agenda_job(a, t)->start_us <= at_us;
          t = a->take.v[t].next)
-        if (agenda_job(a, t)->end_us > at_us && a->take.v[t].job != a->but_for)
+        if (agenda_job(a, t)->end_us > at_us)
             row_add(w, &a->take.v[t], -1, row);
 }
 

@@ -88,7 +88,6 @@ struct agenda {
     /* Their starts; INT64_MAX and INT64_MIN without any */
     int64_t first_promise_us, last_promise_us;
     uint64_t *changes; /* by node: grows with everything that changes above, or what is free */
-    uint32_t but_for;  /* a promise that counts as if it were not there; NONE = all count */
 };
 
 /* First looks at nodes. counts.c */
