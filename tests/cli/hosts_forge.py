@@ -66,7 +66,7 @@ def answer(s):
 
 def table():
     text = (pathlib.Path(__file__).parents[2] / "src" / "model" / "message.h").read_text()
-    return re.findall(r'^    X\([A-Z_]+, "([a-z_]+)", [a-z_]+, ([A-Z]+), "', text, re.M)
+    return re.findall(r'^    X\([A-Z_]+, "([a-z_]+)", [a-z_]+, ([A-Z]+), [A-Z]+, "', text, re.M)
 
 
 def ask(state, controller, uid, gid, kind, fields):
