@@ -90,12 +90,13 @@ static bool is_named_pipe(int fd)
     return n < 5 || memcmp(where, "pipe:", 5) != 0;
 }
 
-FILE *file_open_named(const char *path, struct err *ret_err)
+/* Opening it waits for nobody; reading does as usual. */
+static int named_open(const char *path, struct err *ret_err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         file_error(ret_err, "read", path);
-        return NULL;
+        return -1;
     }
     if (is_named_pipe(fd)) {
         close(fd);
@@ -103,13 +104,19 @@ FILE *file_open_named(const char *path, struct err *ret_err)
                 "%s is a named pipe, for whose other end one might wait for ever: copy what comes "
                 "from it into a file",
                 path);
-        return NULL;
+        return -1;
     }
     int flags = fcntl(fd, F_GETFL);
     if (flags >= 0)
         (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
-    FILE *f = fdopen(fd, "r");
-    if (!f) {
+    return fd;
+}
+
+FILE *file_open_named(const char *path, struct err *ret_err)
+{
+    int fd = named_open(path, ret_err);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+    if (fd >= 0 && !f) {
         file_error(ret_err, "read", path);
         close(fd);
     }
@@ -119,9 +126,9 @@ FILE *file_open_named(const char *path, struct err *ret_err)
 bool file_read(const char *path, size_t max, struct str *out, struct err *ret_err)
 {
     ASSERT(max > 0);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = named_open(path, ret_err);
     if (fd < 0)
-        return file_error(ret_err, "read", path);
+        return false;
     bool ok = fd_read(fd, path, max, out, ret_err);
     close(fd);
     return ok;

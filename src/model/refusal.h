@@ -81,7 +81,8 @@
     X(TRIGGER_NONE, "No such process") \
     X(NOT_WHOLE_HET, "Operation not permitted on individual component of heterogeneous job") \
     X(SUBMIT_FILTER, "Unspecified error") \
-    X(QOS_LOOP, "QOS Preemption loop detected")
+    X(QOS_LOOP, "QOS Preemption loop detected") \
+    X(WCKEY, "Invalid wckey specification")
 // clang-format on
 
 enum refusal {

@@ -67,6 +67,18 @@ has() { [[ "$output" == *"$1"* ]] || { echo "not said: $1"; echo "$output"; retu
     grep -q '^KillWait=30' "$REMUDA_STATE/remuda.conf"
 }
 
+@test "a named pipe for a file is refused, not waited for" {
+    mkdir site
+    mkfifo site/slurm.conf
+    run -1 timeout 20 remuda import slurm --conf site
+    has "slurm.conf is a named pipe"
+    rm site/slurm.conf
+    printf 'ClusterName=x\nNodeName=n[1-4] CPUs=4\nPartitionName=p Nodes=ALL\nInclude more.conf\n' >site/slurm.conf
+    mkfifo site/more.conf
+    run -1 timeout 20 remuda import slurm --conf site
+    has "more.conf is a named pipe"
+}
+
 @test "a line of topology.conf that makes no sense is told with its place, like any other" {
     mkdir site
     printf 'ClusterName=x\nNodeName=n[1-4] CPUs=4\nPartitionName=p Nodes=ALL\n' >site/slurm.conf

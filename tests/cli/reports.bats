@@ -230,3 +230,18 @@ print(json.dumps(json.loads(gzip.decompress(base64.b64decode(text[4:])))))'
     sed -i '/^JobstatsComment/d' "$REMUDA_STATE/remuda.conf"
     scontrol reconfigure
 }
+
+@test "sacct tells the numbers of association and QOS, and the priority of who waits" {
+    local id
+    id=$(sacctmgr -nP show assoc where account=physics user="$ME" format=id)
+    [ "$(sacct -nXP -j "$J" -o AssocID,QOSRAW)" = "$id|$(sacctmgr -nP show qos where name=normal format=id)" ]
+    [ "$(sacct -nP -j "$J" -o AssocID | sort -u)" = "$id" ]
+    id=$(sbatch --parsable -A physics -n8 --begin=now -w v1,v2 --exclusive -o /dev/null --wrap 'sleep 30')
+    local next
+    next=$(sbatch --parsable -A physics -n8 -w v1,v2 --exclusive -o /dev/null --wrap true)
+    local shown
+    shown=$(squeue -h -j "$next" -o %Q)
+    [ "$shown" -gt 0 ]
+    [ "$(sacct -nXP -j "$next" -o Priority)" -gt 0 ]
+    scancel "$next" "$id"
+}

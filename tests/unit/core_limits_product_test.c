@@ -11,11 +11,12 @@
 
 #define NODES   "node"
 #define LICENCE "license/matlab"
-#define WORLD                                                                                      \
+#define WORLD_OF(enforced)                                                                         \
     "ClusterName=test\nMinJobAge=300\nKillWait=30\nGresTypes=gpu\nLicenses=matlab:50\n"            \
     "NodeName=n[1-4] CPUs=8 RealMemory=8000 Gres=gpu:v100:8\n"                                     \
     "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"                       \
-    "AccountingStorageEnforce=limits,qos\nPreemptType=preempt/qos\nPreemptMode=REQUEUE\n"
+    "AccountingStorageEnforce=" enforced "\nPreemptType=preempt/qos\nPreemptMode=REQUEUE\n"        \
+    "PriorityDecayHalfLife=0\n"
 
 /* `unit`: what one job of one CPU, one GPU, 100 MiB, one licence and ten minutes takes of it. */
 static const struct {
@@ -32,6 +33,10 @@ static const struct {
     {"GrpTRES", "gres/gpu:v100", 1, true, true},
     {"GrpTRES", LICENCE, 1, true, true},
     {"GrpTRESRunMins", "cpu", 10, true, true},
+    {"GrpTRESMins", "cpu", 10, true, true},
+    {"GrpTRESMins", "billing", 10, true, true},
+    {"GrpTRESMins", "gres/gpu:v100", 10, true, true},
+    {"GrpWall", NULL, 10, true, true},
     {"MaxJobs", NULL, 1, true, false},
     {"MaxJobsPerUser", NULL, 1, false, true},
     {"MaxJobsPerAccount", NULL, 1, false, true},
@@ -89,6 +94,17 @@ struct product {
 
 /* ---- what is there -------------------------------------------------------------------------- */
 
+/* Of limits on what is used in the end (by `safe` on what may be used, too). */
+static bool spends(const struct product *p)
+{
+    return text_is(kinds[p->kind].word, "GrpTRESMins") || text_is(kinds[p->kind].word, "GrpWall");
+}
+
+static const char *world_of(const struct product *p)
+{
+    return spends(p) ? WORLD_OF("safe,qos") : WORLD_OF("limits,qos");
+}
+
 static size_t jobs_in(enum job_state wanted)
 {
     struct map_walk walk = {0};
@@ -100,9 +116,29 @@ static size_t jobs_in(enum job_state wanted)
     return n;
 }
 
+/* What was used is forgotten, everywhere. */
+static void use_forgotten(void)
+{
+    static const char *const qos[] = {"normal", "test"};
+    struct account_change *ch = change(VERB_MODIFY, NOUN_ASSOC);
+    ch->no_usage = true;
+    ch->assoc = (struct record_list){KEEP(struct assoc, .account = "root"), 1};
+    for (size_t i = 0; i < ARRAY_LEN(qos); i++) {
+        ch = change(VERB_MODIFY, NOUN_QOS);
+        ch->no_usage = true;
+        ch->qos = (struct record_list){KEEP(struct qos, .name = qos[i]), 1};
+    }
+    assert_int_equal(changed(false), REFUSE_NONE);
+}
+
 /* Never too many, and something where anything may. */
 static void books_look(const struct product *p, const char *when)
 {
+    if (spends(p) && !jobs_in(JOB_RUNNING)) { /* the next needs what was used before */
+        use_forgotten();
+        am_alice();
+        pass(SEC);
+    }
     size_t running = jobs_in(JOB_RUNNING), waiting = jobs_in(JOB_PENDING);
     EXPECT(p, running <= p->most, "%s %zu run, %zu may", when, running, p->most);
     EXPECT(p, running || !waiting, "%s nothing runs, %zu wait", when, waiting);
@@ -139,9 +175,9 @@ static void hello_of(int n, struct held *held, size_t nheld)
     say(CONN_OF(n), MSG_NODE_HELLO, &m);
 }
 
-static void comes_back(void)
+static void comes_back(const struct product *p)
 {
-    restart(WORLD);
+    restart(world_of(p));
     for (int n = 1; n <= 4; n++) {
         struct map_walk walk = {0};
         struct held held[8];
@@ -213,10 +249,14 @@ static void told_why(const struct product *p, uint64_t first, uint64_t second)
     const char *limit = arena_printf(w.a, "%s=%s", kinds[p->kind].word, tres ? tres : "");
     const struct blocker *b = blocker_of(why(ids_of(second))->jobs.v, limit);
     EXPECT(p, b, "why does not tell of %s", limit);
-    EXPECT(p, strstr(b->what, strstr(limit, "Mins") ? "may still use" : "in use"),
-           "why tells no use: %s", b->what);
+    const char *told = spends(p)               ? "minutes are used"
+                       : strstr(limit, "Mins") ? "may still use"
+                                               : "in use";
+    EXPECT(p, strstr(b->what, told), "why tells no use: %s", b->what);
     EXPECT(p, text_starts(b->jobs, ids_of(first)), "why tells of the jobs %s", b->jobs);
     EXPECT(p, text_is(b->users, "alice"), "why tells of the users %s", b->users);
+    if (spends(p)) /* what is used then nobody knows */
+        return;
     EXPECT(p, b->first_us > w.now && b->first_us <= job(first)->start_us + 11 * MIN,
            "why tells of %lld", (long long)b->first_us);
 }
@@ -332,13 +372,13 @@ static void done(struct product *p, uint64_t first, uint64_t second)
         assert_int_equal(p->deed == CANCELLED ? cancel(ids_of(first))
                                               : control(ids_of(first), ACTION_REQUEUE),
                          REFUSE_NONE);
-        EXPECT(p, !jobs_in(JOB_RUNNING) || strstr(kinds[p->kind].word, "RunMins"),
+        EXPECT(p, !jobs_in(JOB_RUNNING) || spends(p) || strstr(kinds[p->kind].word, "RunMins"),
                "another starts before that is over"); /* who is ending may use no more minutes */
         script_ends(first, 15);
         pass(3 * MIN);
         break;
     case UPDATED: time_limit_set(second); break;
-    case RESTARTED: comes_back(); break;
+    case RESTARTED: comes_back(p); break;
     case RAISED:
         p->most *= 2;
         assert_int_equal(limited(p, (int64_t)p->most), REFUSE_NONE);
@@ -373,7 +413,7 @@ static void done(struct product *p, uint64_t first, uint64_t second)
 
 static void product_run(struct product p)
 {
-    world_open(WORLD, 0);
+    world_open(world_of(&p), 0);
     for (int n = 1; n <= 4; n++)
         hello_of(n, NULL, 0);
     the_tree();

@@ -192,13 +192,14 @@ static void user_wckeys(struct adding *g, const char *user, const char *keys, st
 static void user_settings_say(struct adding *g, const struct account_user *u, bool level)
 {
     const char *account = set_value(g, KEY_DEFAULT_ACCOUNT);
-    if (!account && !u->default_wckey && !level)
+    const char *wckey = set_value(g, KEY_DEFAULT_WCKEY);
+    if (!account && !wckey && !level)
         return;
     str_add(&g->c.said, " Settings =\n");
     if (account)
         str_addf(&g->c.said, "  Default Account = %s\n", account);
-    if (u->default_wckey)
-        str_addf(&g->c.said, "  Default WCKey   = %s\n", u->default_wckey);
+    if (wckey)
+        str_addf(&g->c.said, "  Default WCKey   = %s\n", wckey);
     if (level)
         str_addf(&g->c.said, "  Admin Level     = %s\n",
                  enum_name(&admin_level_names, u->admin_level));
@@ -225,7 +226,7 @@ static void users_each(struct adding *g, const char *names, const char *accounts
 {
     struct span rest = span_of(names);
     const char *wckeys = specs_where(g->sp, KEY_WCKEYS, g->s->a);
-    if (u->default_wckey)
+    if (u->default_wckey && !(wckeys && specs_match(wckeys, u->default_wckey)))
         wckeys =
             wckeys ? arena_printf(g->s->a, "%s,%s", u->default_wckey, wckeys) : u->default_wckey;
     while (name_next(g, &rest, &u->name)) {
@@ -249,6 +250,7 @@ static void user_add(struct adding *g, const char *names)
 {
     struct account_user u = {.default_wckey = set_value(g, KEY_DEFAULT_WCKEY)};
     const char *accounts = specs_where(g->sp, KEY_ACCOUNTS, g->s->a),
+               *wckeys = specs_where(g->sp, KEY_WCKEYS, g->s->a),
                *first = set_value(g, KEY_DEFAULT_ACCOUNT), *level = set_value(g, KEY_ADMIN_LEVEL);
     struct str added = STR_INIT, keys = STR_INIT;
     bool only_default = !accounts;
@@ -265,6 +267,8 @@ static void user_add(struct adding *g, const char *names)
         else if (first && !specs_match(accounts, first))
             accounts = arena_printf(g->s->a, "%s,%s", first, accounts);
         u.default_account = first ? first : first_of(g, accounts);
+        if (!u.default_wckey && !text_empty(wckeys))
+            u.default_wckey = first_of(g, wckeys);
         users_each(g, names, accounts, &u, &added, &keys);
     }
     if (added.len) {

@@ -177,6 +177,13 @@ static int tres_id_compare(const void *pa, const void *pb)
     return (a->id > b->id) - (a->id < b->id);
 }
 
+static int wckey_compare(const void *pa, const void *pb)
+{
+    const struct wckey *a = *(const struct wckey *const *)pa, *b = *(const struct wckey *const *)pb;
+    int order = strcmp(a->name, b->name);
+    return order ? order : strcmp(a->user, b->user);
+}
+
 #define SORT(list, compare)                                                                        \
     if ((list).n)                                                                                  \
     qsort((list).v, (list).n, sizeof(list).v[0], compare)
@@ -201,6 +208,7 @@ bool book_read(struct sacctmgr *s, struct book *b)
     SORT(b->user, name_compare);
     SORT(b->qos, qos_compare);
     SORT(b->tres, tres_id_compare);
+    SORT(b->wckey, wckey_compare);
     SORT(r.unsorted, sibling_compare);
     if (ok)
         tree_make(&r);

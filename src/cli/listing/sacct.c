@@ -419,7 +419,7 @@ static bool prepare(void *ctx, struct err *ret_err)
 static bool show(void *ctx, struct client *c, struct err *ret_err)
 {
     struct sacct_command *s = ctx;
-    if (!sacct_rows_read(s, c, ret_err))
+    if (!sacct_rows_read(s, c, ret_err) || !sacct_known_read(s, c, ret_err))
         return false;
     if (s->batch_script)
         return sacct_scripts_print(s, c, ret_err);
@@ -446,6 +446,7 @@ int cmd_sacct(int argc, char **argv)
 {
     struct sacct_command s = {0};
     int status = listing_main(&s.l, &command, &s, argc, argv);
+    sacct_known_free(&s);
     vec_done(&s.job);
     vec_done(&s.step);
     vec_done(&s.node);

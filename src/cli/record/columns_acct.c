@@ -3,6 +3,7 @@
 #include "cli/record/columns_acct.h"
 #include "base/amount.h"
 #include "base/duration.h"
+#include "base/map.h"
 #include "cli/record/acct_cells.h"
 #include "cli/record/columns_job.h"
 #include "cli/record/jobstats.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 
 #define CELL(name) ACCT_CELL(static, name)
+#define ASSOC_KEY  "%s\n%s\n%s"
 
 // clang-format off
 /* Of the job, on its steps' lines too. */
@@ -302,11 +304,40 @@ CELL(submit_line)
               "", out);
 }
 
-CELL(zero)
+const char *acct_assoc_key(const char *account, const char *user, const char *partition,
+                           struct arena *a)
 {
-    (void)env;
-    (void)row;
-    str_addc(out, '0');
+    return arena_printf(a, ASSOC_KEY, account ? account : "", user ? user : "",
+                        partition ? partition : "");
+}
+
+/* The partition's own before the general one; 0 where there is none, or no more. */
+CELL(assoc_id)
+{
+    const struct acct_env *more = env->more;
+    const struct job *j = row->job;
+    const char *account = j->spec.req.account;
+    struct str key = STR_INIT;
+    void *id = NULL;
+    if (more && more->assoc) {
+        str_addf(&key, ASSOC_KEY, account ? account : "", j->user_name ? j->user_name : "",
+                 job_partition(j) ? job_partition(j) : "");
+        id = map_str_get(more->assoc, str_text(&key));
+        str_clear(&key);
+        str_addf(&key, ASSOC_KEY, account ? account : "", j->user_name ? j->user_name : "", "");
+        id = id ? id : map_str_get(more->assoc, str_text(&key));
+    }
+    str_done(&key);
+    str_add_i64(out, (int64_t)(uintptr_t)id);
+}
+
+CELL(qos_raw)
+{
+    const struct acct_env *more = env->more;
+    const char *name = row->job->spec.req.qos;
+    void *id = more && more->qos && name ? map_str_get(more->qos, name) : NULL;
+    if (id)
+        str_add_i64(out, (int64_t)(uintptr_t)id);
 }
 
 CELL(empty)
@@ -322,7 +353,7 @@ static const struct column columns[] = {
     {"AllocCPUS", CUT_NEVER, NULL, 10, "", cell_alloc_cpus},
     {"AllocNodes", CUT_NEVER, NULL, 10, "", cell_alloc_nodes},
     {"AllocTRES", 0, NULL, 10, "", cell_alloc_tres},
-    {"AssocID", CUT_NEVER, NULL, 7, "", cell_zero},
+    {"AssocID", CUT_NEVER, NULL, 7, "", cell_assoc_id},
     {"AveCPU", 0, NULL, 10, "", cell_ave_cpu},
     {"AveCPUFreq", 0, NULL, 10, "", cell_ave_cpu_freq},
     {"AveDiskRead", 0, NULL, 14, "", cell_ave_read},
@@ -385,7 +416,7 @@ static const struct column columns[] = {
     {"PlannedCPURAW", CUT_NEVER, NULL, 13, "", cell_planned_cpu_raw},
     {"Priority", CUT_NEVER, NULL, 10, "", cell_priority},
     {"QOS", 0, NULL, 10, "", cell_qos},
-    {"QOSRAW", CUT_NEVER, NULL, 6, "", cell_empty},
+    {"QOSRAW", CUT_NEVER, NULL, 6, "", cell_qos_raw},
     {"QOSREQ", 0, NULL, 10, "", cell_qos},
     {"Reason", 0, NULL, 22, "", cell_reason},
     {"ReqCPUFreq", 0, NULL, 10, "", cell_req_freq},
@@ -454,10 +485,16 @@ void acct_help_format_print(void)
     }
 }
 
-bool acct_shows_admin_comment(const struct format *f)
+bool acct_shows(const struct format *f, const char *name)
 {
-    for (size_t i = 0; i < f->item.n; i++)
-        if (f->item.v[i].column && f->item.v[i].column->print == cell_admin_comment)
+    const struct column *c = column_by_name(&acct_columns, name);
+    for (size_t i = 0; c && i < f->item.n; i++)
+        if (f->item.v[i].column == c)
             return true;
     return false;
+}
+
+bool acct_shows_admin_comment(const struct format *f)
+{
+    return acct_shows(f, "AdminComment");
 }

@@ -25,8 +25,15 @@ struct acct_env {
     int64_t from_us, to_us; /* --truncate; 0 = off */
     /* What AdminComment shows where there is none; NULL = nothing. */
     const struct jobstats *jobstats;
+    /* acct_assoc_key → number of an association, name → number of a QOS; NULL = none is known. */
+    struct map_str *assoc, *qos;
 };
+/* Names an association in acct_env.assoc; partition may be NULL. In the arena. */
+const char *acct_assoc_key(const char *account, const char *user, const char *partition,
+                           struct arena *a);
 struct format;
+/* Is the field of that name one of the format's? */
+bool acct_shows(const struct format *f, const char *name);
 /* Is it one of the format's fields? Then the controller is asked for it. */
 bool acct_shows_admin_comment(const struct format *f);
 

@@ -283,6 +283,7 @@ static const struct {
     {REFUSE_FEATURE, "constraint"},
     {REFUSE_ACCOUNT, "account"},
     {REFUSE_QOS, "qos"},
+    {REFUSE_WCKEY, "wckey"},
     {REFUSE_LICENSES, "licenses"},
     {REFUSE_RESERVATION, "reservation"},
     {REFUSE_BEGIN_TIME, "begin"},

@@ -117,6 +117,67 @@ enum refusal account_choose(struct core *c, struct job_request *req, const char 
     return REFUSE_NONE;
 }
 
+/* ---- workload keys -------------------------------------------------------------------------- */
+
+static bool wckey_owned(const struct core *c, const char *name, const char *user)
+{
+    const struct wckey *k = wckey_ever(c, name, user);
+    return k && !k->deleted;
+}
+
+/* The keys of a user, the default first. */
+static void wckeys_say(const struct core *c, const char *user, const char *first, struct str *out)
+{
+    struct map_walk w = {0};
+    size_t n = 0;
+    if (first) {
+        str_addf(out, "%s (default)", first);
+        n++;
+    }
+    while (map_u64_next(c->accounts.wckey, &w)) {
+        const struct wckey *k = w.value;
+        if (k->deleted || !text_is(k->user, user) || text_is(k->name, first))
+            continue;
+        if (n++ < NAMES_SAID)
+            str_addf(out, "%s%s", out->len ? ", " : "", k->name);
+    }
+    if (n > NAMES_SAID)
+        str_addf(out, " and %zu more", n - NAMES_SAID);
+}
+
+static enum refusal wckey_refuse(const struct core *c, const char *key, const char *user,
+                                 const char *first, struct str *detail)
+{
+    struct str names = STR_INIT;
+    wckeys_say(c, user, first, &names);
+    if (text_empty(key))
+        str_add(detail, "a job needs a workload key here (--wckey)");
+    else
+        str_addf(detail, "the workload key %s is not yours", key);
+    str_addf(detail, names.len ? "; yours: %s" : "; you have none: ask an administrator",
+             str_text(&names));
+    str_done(&names);
+    return REFUSE_WCKEY;
+}
+
+enum refusal wckey_choose(struct core *c, struct job_spec *spec, const char *user,
+                          struct str *detail)
+{
+    ASSERT(user);
+    const struct account_user *u = account_user_find(c, user);
+    const char *first = u && !text_empty(u->default_wckey) ? u->default_wckey : NULL;
+    if (!enforces_wckeys(c))
+        return REFUSE_NONE;
+    if (text_empty(spec->wckey)) {
+        if (!(first && wckey_owned(c, first, user)) && !text_is(user, "root"))
+            return wckey_refuse(c, NULL, user, NULL, detail);
+        spec->wckey = arena_printf(c->turn.fx->arena, "*%s", first ? first : "");
+        return REFUSE_NONE;
+    }
+    return wckey_owned(c, spec->wckey, user) ? REFUSE_NONE
+                                             : wckey_refuse(c, spec->wckey, user, first, detail);
+}
+
 /* A job that says no time gets no more than it may have. */
 static void wall_settle(struct core *c, struct job_request *req, const char *user)
 {

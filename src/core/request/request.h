@@ -99,6 +99,11 @@ void req_clear_trigger(struct core *c, const struct msg_clear_trigger *m);
  * that is insisted on. `detail`: why not, and what he may. */
 enum refusal account_choose(struct core *c, struct job_request *req, const char *user,
                             struct str *detail);
+/* Where workload keys are insisted on (else nothing): the key of a user's job, one of his own;
+ * where none is given his default, written with a star before it, as Slurm does; root's may be
+ * empty. `detail`: why not, and which he has. */
+enum refusal wckey_choose(struct core *c, struct job_spec *spec, const char *user,
+                          struct str *detail);
 /* May the peer at hand have so many more jobs, and such a one? Fills the time limit of one that
  * gives none. `warning`: it may, but cannot run as it is. */
 enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elements,

@@ -157,6 +157,17 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
     return refusal ? refuse(refusal, text, detail) : REFUSE_NONE;
 }
 
+static enum refusal key_check(struct core *c, const struct jobrec *r, struct update *u,
+                              const char **detail)
+{
+    struct str why = STR_INIT;
+    enum refusal refusal =
+        given(u, "wckey") ? wckey_choose(c, &u->trial, r->j.user_name, &why) : REFUSE_NONE;
+    const char *text = arena_strdup(c->turn.fx->arena, str_text(&why));
+    str_done(&why);
+    return refusal ? refuse(refusal, text, detail) : REFUSE_NONE;
+}
+
 /* ---- the change ----------------------------------------------------------------------------- */
 
 /* Memory is asked for in one way: the new way takes the place of the old. */
@@ -365,6 +376,8 @@ enum refusal update_check(struct core *c, struct jobrec *r, struct update *u, co
         refusal = room_check(c, r, u, detail);
     if (!refusal)
         refusal = request_check(c, r, u, detail);
+    if (!refusal)
+        refusal = key_check(c, r, u, detail);
     return refusal;
 }
 

@@ -8,6 +8,7 @@
 #include "sched/pass/found.h"
 #include "sched/pass/pass.h"
 #include "sched/pass/preempt/preempt.h"
+#include "sched/pass/promise.h"
 #include "sched/pass/to_place.h"
 #include "sched/pass/together.h"
 #include "sched/world/resv_view.h"
@@ -167,6 +168,20 @@ static bool components_capped(struct pass *p, const struct het *h, const struct 
     return held_by != REASON_NONE;
 }
 
+/* They start together: nothing is kept for any where nothing is for one. */
+static bool components_promised_nothing(struct pass *p, const struct het *h, const struct entry *e)
+{
+    bool any = false;
+    for (size_t i = 0; i < h->n && !any; i++) {
+        struct entry one = *e;
+        one.lane = h->job[i]->lane;
+        one.job = h->job[i];
+        one.c = demand_of(p->cl, one.lane->klass);
+        any = promised_nothing(p, &one);
+    }
+    return any;
+}
+
 enum outcome pass_het(struct pass *p, struct entry *e)
 {
     ASSERT(e->lane->het && e->job);
@@ -201,7 +216,8 @@ enum outcome pass_het(struct pass *p, struct entry *e)
         vec_push(&p->v->head, e->job->w.job_id);
     enum preempting stops = pass_preempt(p, e, h);
     h->done = stops == PREEMPTS_AT_ONCE; /* the pass that follows starts it */
-    if (stops == PREEMPTS_ENDING || (stops == PREEMPTS_NONE && !p->served[part]))
+    if (stops == PREEMPTS_ENDING ||
+        (stops == PREEMPTS_NONE && !p->served[part] && !components_promised_nothing(p, h, e)))
         promise_all(p, h, part);
     return h->done ? NEVER : BLOCKED;
 }

@@ -40,8 +40,7 @@ static bool is_due(const struct pass *p, const struct entry *e)
     return !p->served[e->o->serve] || promise_due(p, e);
 }
 
-/* NoReserve and MinPrioThreshold: others need not leave it anything. */
-static bool promised_nothing(const struct pass *p, const struct entry *e)
+bool promised_nothing(const struct pass *p, const struct entry *e)
 {
     return qos_may_exceed(e->c->qos, QOS_PROMISED_NOTHING) ||
            (!p->future && e->priority / PRIORITY_ONE < e->lane->promise_priority);

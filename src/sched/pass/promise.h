@@ -6,6 +6,8 @@
 
 /* Is it promised a start although it is not the first of its partition that is blocked? */
 bool promise_due(const struct pass *p, const struct entry *e);
+/* NoReserve and MinPrioThreshold: others need not leave it anything. */
+bool promised_nothing(const struct pass *p, const struct entry *e);
 /* Promises the blocked job the earliest start it can have, if one is due to it. `awaited`: work is
  * ending for it, so it is promised what comes free whatever its place. */
 void promise_make(struct pass *p, const struct entry *e, bool awaited);

@@ -52,6 +52,8 @@ struct assocrec *assoc_ever(const struct core *c, const char *account, const cha
  * general. */
 struct assocrec *assoc_for(const struct core *c, const char *account, const char *user,
                            const char *partition);
+/* A user's workload key of that name, also one that was removed; NULL = never had. */
+struct wckey *wckey_ever(const struct core *c, const char *name, const char *user);
 /* One QOS, not a list of them. */
 struct qosrec *qos_find(const struct core *c, const char *name);
 /* Has anybody made accounts of his own? Until then everybody may everything, as before. */

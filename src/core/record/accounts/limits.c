@@ -35,6 +35,11 @@ bool enforces_qos(const struct core *c)
     return c->settings.word.enforce_qos || c->settings.word.enforce_all;
 }
 
+bool enforces_wckeys(const struct core *c)
+{
+    return c->settings.word.enforce_wckeys || c->settings.word.enforce_all;
+}
+
 struct limit_subject limits_subject(const struct jobrec *r, const char *partition)
 {
     return (struct limit_subject){.user = r->j.user_name,

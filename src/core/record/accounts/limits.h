@@ -9,6 +9,7 @@
 bool enforces_associations(const struct core *c);
 bool enforces_limits(const struct core *c); /* limits, safe or all */
 bool enforces_qos(const struct core *c);    /* qos or all */
+bool enforces_wckeys(const struct core *c); /* wckeys or all */
 
 /* Whose job it is, and where it would run. */
 struct limit_subject {

@@ -140,17 +140,6 @@ enum refusal change_qos_remove(struct account_step *g, const struct qos *asked)
 
 /* ---- workload keys -------------------------------------------------------------------------- */
 
-static struct wckey *wckey_find(const struct core *c, const char *name, const char *user)
-{
-    struct map_walk w = {0};
-    while (map_u64_next(c->accounts.wckey, &w)) {
-        struct wckey *k = w.value;
-        if (text_is(k->name, name) && text_is(k->user, user))
-            return k;
-    }
-    return NULL;
-}
-
 enum refusal change_wckey_change(struct account_step *g, const struct wckey *asked)
 {
     ASSERT(g->ch && g->ch->noun == NOUN_WCKEY);
@@ -161,7 +150,7 @@ enum refusal change_wckey_change(struct account_step *g, const struct wckey *ask
         refusal = change_name_check(g, "a user", k.user);
     if (refusal)
         return refusal;
-    there = wckey_find(g->c, k.name, k.user);
+    there = wckey_ever(g->c, k.name, k.user);
     if (g->ch->verb == VERB_MODIFY)
         return change_refuse(g, REFUSE_UPDATE, "a workload key is added or deleted");
     bool has = there && !there->deleted;

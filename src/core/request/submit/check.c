@@ -175,6 +175,8 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
     if (!refusal)
         refusal = account_choose(c, &d->spec.req, c->turn.peer->user, &why);
     if (!refusal)
+        refusal = wckey_choose(c, &d->spec, c->turn.peer->user, &why);
+    if (!refusal)
         refusal = submit_host_check(c, d->spec.req.partition, &why);
     if (!refusal)
         refusal = resv_check(c, &d->spec.req, c->turn.peer->user, c->turn.peer->groups, &why);
