@@ -306,9 +306,11 @@ static inline void update_some(void)
                               .comment = "changed",
                               .nice = (int32_t)upto(50),
                               .req = {.time_limit_us = (int64_t)(1 + upto(20)) * MIN}};
-    static const char *const fields[] = {"name", "comment", "nice", "time_limit_us", "dependency"};
+    static const char *const fields[] = {"name",          "comment",    "nice",
+                                         "time_limit_us", "dependency", "min_nodes"};
     struct msg_update_job m = {
-        .ids = some_ref(), .fields = fields[upto(5)], .values = {&values, 1}};
+        .ids = some_ref(), .fields = fields[upto(6)], .values = {&values, 1}};
+    values.req.min_nodes = text_is(m.fields, "min_nodes");
     if (text_is(m.fields, "dependency"))
         values.dependency = upto(2) ? some_dependency() : NULL;
     if (upto(6) == 0) {
@@ -316,6 +318,12 @@ static inline void update_some(void)
         m.array_limit_plus1 = (uint32_t)upto(4);
     }
     say_and_deliver(1, MSG_UPDATE_JOB, &m);
+}
+
+static inline void extend_some(void)
+{
+    struct msg_extend m = {.id = some_ref(), .add_us = (int64_t)(1 + upto(30)) * MIN};
+    say_and_deliver(1, MSG_EXTEND, &m);
 }
 
 static inline void node_update_some(void)
@@ -411,7 +419,12 @@ static inline void something(void)
         return;
     }
     case 4: control_some(); return;
-    case 5: update_some(); return;
+    case 5:
+        if (upto(4))
+            update_some();
+        else
+            extend_some();
+        return;
     case 6:
         if (upto(4) == 0)
             node_update_some();

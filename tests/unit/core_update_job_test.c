@@ -1,5 +1,5 @@
 /* scontrol update of jobs, as the controller's machine takes it. */
-#include "core_help.h"
+#include "core_step_help.h"
 
 static enum refusal change(const char *ids, const char *fields, struct job_spec values)
 {
@@ -171,7 +171,7 @@ static void a_started_job_keeps_its_request(void **unused)
     assert_string_equal(job(id)->spec.name, "renamed");
     script_ends(id, 0);
     assert_int_equal(change(ids_of(id), "comment", (struct job_spec){.comment = "d"}),
-                     REFUSE_ALREADY_DONE);
+                     REFUSE_JOB_FINISHED);
 }
 
 static void priorities_are_for_operators(void **unused)
@@ -356,6 +356,123 @@ static void an_update_outlives_a_restart(void **unused)
     assert_int_equal(job(id)->spec.req.ntasks, 3);
 }
 
+/* On two nodes, on the second of which a step runs: the script's end leaves the job COMPLETING until
+ * that node says that nothing is left. */
+static uint64_t on_two_nodes(void)
+{
+    struct job_spec s = a_job("two");
+    s.req.min_nodes = s.req.max_nodes = 2;
+    s.req.ntasks = 2;
+    uint64_t id = submit(s);
+    assert_string_equal(job(id)->nodes, "n[1-2]");
+    struct job_spec one;
+    struct msg_create_step there = a_step(id, &one, 1);
+    one.req.nodelist = "n2";
+    assert_non_null(srun(SRUN, &there));
+    node_says(2, id, 0, REPORT_STARTED, 0);
+    return id;
+}
+
+/* Both nodes come back with what they have of its first run. */
+static void nodes_come_back(uint64_t id)
+{
+    struct held script = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
+    struct held step_there = {.job_id = id, .attempt = 1, .step_id = 0};
+    hello_holding(1, &script, 1);
+    hello_holding(2, &step_there, 1);
+}
+
+static void released(uint64_t id, int node)
+{
+    struct msg_report gone = {.kind = REPORT_RELEASED, .job_id = id, .attempt = job(id)->attempt};
+    report(node, gone);
+}
+
+/* Nothing would come of a change, so none is acknowledged; nor after a restart. */
+static void a_job_that_is_ending_takes_no_change(void **unused)
+{
+    static const char *const fields[] = {"min_nodes", "nodelist", "time_limit_us", "comment",
+                                         "name",      "requeue",  "deadline_us",   "ntasks"};
+    struct job_spec to = {.comment = "x",
+                          .name = "y",
+                          .requeue = YES,
+                          .deadline_us = w.now + 60 * MIN,
+                          .req = {.min_nodes = 1, .nodelist = "n1", .time_limit_us = 5 * MIN}};
+    uint64_t id = on_two_nodes();
+    script_ends(id, 0);
+    am_root();
+    for (int life = 0; life < 2; life++) {
+        assert_int_equal(state(id), JOB_COMPLETING);
+        uint64_t before = core_hash(w.c);
+        for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+            assert_int_equal(change(ids_of(id), fields[i], to), REFUSE_JOB_FINISHED);
+        assert_int_equal(
+            change_other((struct msg_update_job){.ids = ids_of(id), .admin_comment = "z"}),
+            REFUSE_JOB_FINISHED);
+        assert_int_equal(control(ids_of(id), ACTION_HOLD), REFUSE_JOB_FINISHED);
+        assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_JOB_FINISHED);
+        assert_int_equal(control(ids_of(id), ACTION_SUSPEND), REFUSE_ALREADY_DONE);
+        assert_int_equal(control(ids_of(id), ACTION_RESUME), REFUSE_ALREADY_DONE);
+        assert_true(core_hash(w.c) == before);
+        if (!life)
+            restart(CONF);
+    }
+    nodes_come_back(id);
+    released(id, 1);
+    released(id, 2);
+    assert_int_equal(state(id), JOB_COMPLETED);
+    assert_int_equal(job(id)->alloc_nodes, 2);
+}
+
+/* It goes back: what is asked of its next run counts, its nodes it cannot give back any more. */
+static void a_job_that_goes_back_takes_what_counts_then(void **unused)
+{
+    struct job_spec to = {.comment = "next", .req = {.min_nodes = 1, .time_limit_us = 5 * MIN}};
+    uint64_t id = on_two_nodes();
+    assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_REQUEUED);
+    assert_int_equal(change(ids_of(id), "min_nodes", to), REFUSE_NOT_PENDING);
+    assert_non_null(strstr(answer()->detail, "ask again when it waits"));
+    assert_int_equal(change(ids_of(id), "comment,time_limit_us", to), REFUSE_NONE);
+    assert_int_equal(control(ids_of(id), ACTION_HOLD), REFUSE_NONE);
+    restart(CONF);
+    hello(1);
+    hello(2);
+    assert_int_equal(state(id), JOB_PENDING);
+    assert_int_equal(job(id)->reason, REASON_HELD_USER);
+    assert_string_equal(job(id)->spec.comment, "next");
+    assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+    assert_int_equal(job(id)->attempt, 2);
+    assert_true(job(id)->limit_us == 5 * MIN);
+}
+
+/* The node that is given back is told again, and is nobody's until it says that nothing is left. */
+static void a_resize_goes_on_after_a_restart(void **unused)
+{
+    uint64_t id = on_two_nodes();
+    pass(10 * SEC);
+    struct job_spec to = {.req = {.min_nodes = 1}};
+    assert_int_equal(change(ids_of(id), "min_nodes", to), REFUSE_NONE);
+    restart(CONF);
+    assert_string_equal(job(id)->nodes, "n1");
+    nodes_come_back(id);
+    assert_int_equal(sent(FX_SEND, MSG_TERMINATE), 1);
+    struct job_spec next = a_wide_job("next");
+    next.req.nodelist = "n2";
+    uint64_t waits = submit(next);
+    assert_int_equal(state(waits), JOB_PENDING);
+    released(id, 2);
+    assert_int_equal(state(waits), JOB_RUNNING);
+    assert_int_equal(state(id), JOB_RUNNING);
+    script_ends(id, 0);
+    assert_int_equal(state(id), JOB_COMPLETED);
+    assert_int_equal(job(id)->alloc_nodes, 1);
+    size_t parts = 0;
+    for (size_t i = 0; i < w.store.n; i++)
+        parts += w.store.v[i].table == TABLE_JOB_PART;
+    assert_int_equal(parts, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +497,9 @@ int main(void)
         STORY(several_jobs_and_those_that_did_not_go),
         STORY(an_admin_comment_is_an_operators),
         STORY(an_update_outlives_a_restart),
+        STORY(a_job_that_is_ending_takes_no_change),
+        STORY(a_job_that_goes_back_takes_what_counts_then),
+        STORY(a_resize_goes_on_after_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,15 @@ struct control {
     top_list top;
 };
 
+/* Nothing comes of what is asked of it: it is over, or only its nodes are still to be cleaned. */
+static bool finished(const struct jobrec *r)
+{
+    return !job_live(r) || r->j.state == JOB_COMPLETING;
+}
+
 static enum refusal hold_set(struct core *c, struct jobrec *r, bool as_user)
 {
-    if (!job_live(r))
+    if (finished(r))
         return REFUSE_JOB_FINISHED;
     hold_give(c, r, as_user);
     eligible_update(c, r);
@@ -23,7 +29,7 @@ static enum refusal hold_set(struct core *c, struct jobrec *r, bool as_user)
 
 static enum refusal release(struct core *c, struct jobrec *r, const char **detail)
 {
-    enum refusal refusal = job_live(r) ? hold_release_check(c, r, detail) : REFUSE_JOB_FINISHED;
+    enum refusal refusal = finished(r) ? REFUSE_JOB_FINISHED : hold_release_check(c, r, detail);
     if (refusal)
         return refusal;
     if (r->j.state == JOB_SPECIAL_EXIT)
@@ -56,7 +62,7 @@ static enum refusal suspend(struct core *c, struct jobrec *r)
     if (r->j.state == JOB_PENDING)
         return REFUSE_JOB_PENDING;
     if (r->j.state != JOB_RUNNING)
-        return job_live(r) ? REFUSE_NOT_RUNNING : REFUSE_ALREADY_DONE;
+        return finished(r) ? REFUSE_ALREADY_DONE : REFUSE_NOT_RUNNING;
     job_suspend(c, r, SUSPENDER_PERSON);
     return REFUSE_NONE;
 }
@@ -68,7 +74,7 @@ static enum refusal resume(struct core *c, struct jobrec *r, const char **detail
     if (r->j.state == JOB_PENDING)
         return REFUSE_JOB_PENDING;
     if (r->j.state != JOB_SUSPENDED)
-        return job_live(r) ? REFUSE_NOT_SUSPENDED : REFUSE_ALREADY_DONE;
+        return finished(r) ? REFUSE_ALREADY_DONE : REFUSE_NOT_SUSPENDED;
     if (r->j.suspended_by != SUSPENDER_PERSON) {
         *detail =
             r->j.suspended_by == SUSPENDER_GANG

@@ -208,16 +208,22 @@ static void next_begin(struct core *c, struct sweep *s, struct sweep_slice *left
         ref_begin(c, s, text, left);
 }
 
+/* Elements of an array that are over already are no failure of an action on the whole array; a hold
+ * says which they are. */
+static bool over_already(const struct sweep *s, enum refusal refusal)
+{
+    bool over = refusal == REFUSE_ALREADY_DONE ||
+                (refusal == REFUSE_JOB_FINISHED && s->kind->kind == MSG_UPDATE_JOB);
+    return over && s->many && !s->named;
+}
+
 static void job_do(struct core *c, struct sweep *s, struct jobrec *r)
 {
     const char *detail = NULL;
     enum refusal refusal = may_manage(c, r)
                                ? s->kind->act(c, r, s->named ? NULL : &s->ref, s->ctx, &detail)
                                : REFUSE_ACCESS_DENIED;
-    /* Elements of an array that are over already are no failure of an action on the whole array. */
-    if (refusal == REFUSE_ALREADY_DONE && s->many && !s->named)
-        refusal = REFUSE_NONE;
-    outcome_add(s, s->text, refusal, detail);
+    outcome_add(s, s->text, over_already(s, refusal) ? REFUSE_NONE : refusal, detail);
 }
 
 /* The next job that the reference at hand means; NULL: it means no more. */

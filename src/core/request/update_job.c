@@ -302,6 +302,11 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
         place_nice(c, r, u->values->nice);
 }
 
+static bool resizes(const struct update *u)
+{
+    return given(u, "nodelist") || given(u, "min_nodes");
+}
+
 static enum refusal resize(struct core *c, struct jobrec *r, const struct update *u,
                            const char **detail)
 {
@@ -340,6 +345,10 @@ static enum refusal started_check(struct core *c, const struct jobrec *r, struct
 {
     struct str why = STR_INIT;
     enum refusal refusal = REFUSE_NONE;
+    if (r->j.state == JOB_REQUEUED && resizes(u))
+        return refuse(REFUSE_NOT_PENDING,
+                      "its run is ending, and it goes back to the queue: ask again when it waits",
+                      detail);
     if (r->j.state == JOB_PENDING || (!u->m->reset_accrue && update_any_time(u->fields)))
         return REFUSE_NONE;
     trial_make(c, r, u);
@@ -355,8 +364,8 @@ static enum refusal started_check(struct core *c, const struct jobrec *r, struct
 
 enum refusal update_check(struct core *c, struct jobrec *r, struct update *u, const char **detail)
 {
-    if (!job_live(r))
-        return REFUSE_ALREADY_DONE;
+    if (!job_live(r) || r->j.state == JOB_COMPLETING)
+        return REFUSE_JOB_FINISHED;
     if (r->j.cron)
         return refuse(REFUSE_CRON_CHANGE, CRON_CHANGE_TEXT, detail);
     enum refusal refusal = started_check(c, r, u, detail);
@@ -386,7 +395,7 @@ enum refusal update_take(struct core *c, struct jobrec *r, const struct update *
 {
     struct err err = {0};
     enum refusal refusal = REFUSE_NONE;
-    if (runs(r) && (given(u, "nodelist") || given(u, "min_nodes")))
+    if (runs(r) && resizes(u))
         refusal = resize(c, r, u, detail);
     if (refusal)
         return refusal;
