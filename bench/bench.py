@@ -292,6 +292,8 @@ def bench_metrics():
 def bench_requests():
     """The worst that an ordinary user may ask, each request, and how long it holds the controller's loop (10,000 nodes, 60,000 jobs, 40,000 associations)."""
     for line in run(BUILD / "bench" / "remuda-requests-bench").splitlines():
+        if line.startswith("#"):  # what it only says
+            continue
         name, figure, goal = (part.strip() for part in line.split("#")[0].split("|"))
         number, unit = figure.split(" ", 1)
         row(name, float(number), unit, "10,000 nodes, 60,000 jobs, 40,000 associations", "", at_most(float(goal[2:].split()[0]), unit))

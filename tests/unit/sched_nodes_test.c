@@ -205,6 +205,38 @@ static void blocks(void **state)
         "n5,n6,n7");
 }
 
+/* Of many candidates, in whatever order: those of the least weight, which are few of them, most or
+ * all. */
+static void the_best_of_many(void **state)
+{
+    enum { NODES = 211 };
+    for (int i = 0; i < NODES; i++) {
+        char name[8];
+        struct node n = a_node(NULL);
+        n.weight = 1 + i * 57 % NODES; /* each once */
+        snprintf(name, sizeof name, "n%d", i);
+        put_nodes(cl, name, n);
+    }
+    struct partition p = a_part("main", "ALL");
+    put_part(cl, &p);
+    static const int counts[] = {1, 2, 17, 100, 194, 210, 211};
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        struct job_request req = {.min_nodes = counts[c],
+                                  .max_nodes = counts[c],
+                                  .exclusive = EXCLUSIVE_NODE,
+                                  .mem_per_node_mib = 1,
+                                  .partition = "main"};
+        queue_job(cl, c + 1, &req);
+        sched_plan(cl, NOW, &(struct budget){0}, plan);
+        const struct plan_start *s = start_of(plan, c + 1);
+        assert_non_null(s);
+        assert_int_equal(s->alloc.n, counts[c]);
+        for (size_t i = 0; i < s->alloc.n; i++)
+            assert_true(atoi(s->alloc.node[i].node + 1) * 57 % NODES < counts[c]);
+        cluster_unwait(cl, c + 1);
+    }
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -217,6 +249,7 @@ int main(void)
         T(least_loaded_first),
         T(neighbours_spread_and_few),
         T(blocks),
+        T(the_best_of_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "sched/world/narrow.h"
 #include "sched/world/placing.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,33 +16,43 @@ static int key_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Puts the k smallest keys first (Hoare's selection, median of three; keys differ all). Linear on
- * average: to sort thousands of candidates for eight nodes would be most of a placement. Small
+/* Puts those below the pivot first, the pivot after them, and returns where. Half of the keys are
+ * below it, and which is anybody's guess, so there's no branch to guess: each is exchanged with the
+ * first that is not below, and stays there if it is below. */
+static size_t keys_part(uint64_t *v, size_t low, size_t high)
+{
+    assert(high - low >= 3);
+    size_t at[3] = {low, low + (high - low) / 2, high - 1};
+    uint64_t a = v[at[0]], b = v[at[1]], c = v[at[2]];
+    size_t mid = at[a < b ? (b < c ? 1 : a < c ? 2 : 0) : (a < c ? 0 : b < c ? 2 : 1)];
+    uint64_t pivot = v[mid];
+    v[mid] = c;
+    size_t below = low;
+    for (size_t i = low; i < high - 1; i++) {
+        uint64_t key = v[i];
+        v[i] = v[below];
+        v[below] = key;
+        below += key < pivot;
+    }
+    v[high - 1] = v[below];
+    v[below] = pivot;
+    return below;
+}
+
+/* Puts the k smallest keys first, in no order (selection, median of three; keys differ all). Linear
+ * on average: to sort thousands of candidates for eight nodes would be most of a placement. Small
  * rests are sorted, where a pivot gains nothing. */
 static void keys_select(uint64_t *v, size_t n, size_t k)
 {
     size_t low = 0, high = n;
     while (high - low > 16 && k > low && k < high) {
-        uint64_t a = v[low], b = v[low + (high - low) / 2], c = v[high - 1];
-        uint64_t pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
-        size_t i = low, j = high - 1;
-        for (;;) {
-            while (v[i] < pivot)
-                i++;
-            while (v[j] > pivot)
-                j--;
-            if (i >= j)
-                break;
-            uint64_t swap = v[i];
-            v[i++] = v[j];
-            v[j--] = swap;
-        }
-        if (j + 1 >= k)
-            high = j + 1;
+        size_t pivot = keys_part(v, low, high);
+        if (pivot >= k)
+            high = pivot;
         else
-            low = j + 1;
+            low = pivot + 1;
     }
-    if (high - low > 1)
+    if (k > low && k < high)
         qsort(v + low, high - low, sizeof v[0], key_order);
 }
 
