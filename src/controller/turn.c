@@ -37,6 +37,7 @@ void turns_write_given(struct turns *t, int fd, const struct given *before)
 {
     t->given_fd = fd;
     t->given.next_job_id = before->next_job_id;
+    t->given.inode = before->inode;
 }
 
 struct turns *turns_new(struct controller *c, struct writer *writer, uint64_t last_seq,

@@ -111,18 +111,18 @@ static void test_only_the_owner_may_read_it(void **state)
 static const char *plan_of(struct world *w, const struct scan *scan)
 {
     sqlite3 *db = NULL;
-    struct sql_table job;
-    sql_table_init(&job, TABLE_JOB);
-    for (size_t i = 0; i < job.row->fields->n; i++)
-        job.column[i].present = true;
+    struct sql_table t;
+    sql_table_init(&t, scan->table);
+    for (size_t i = 0; i < t.row->fields->n; i++)
+        t.column[i].present = true;
     assert_int_equal(sqlite3_open(w->path, &db), SQLITE_OK);
-    sqlite3_stmt *st = sql_query_prepare(db, &job, scan, NULL);
+    sqlite3_stmt *st = sql_query_prepare(db, &t, scan, NULL);
     char *explain = xasprintf("EXPLAIN QUERY PLAN %s", sqlite3_sql(st));
     const char *plan = sql(w, explain);
     free(explain);
     sqlite3_finalize(st);
     sqlite3_close(db);
-    sql_table_done(&job);
+    sql_table_done(&t);
     return plan;
 }
 
@@ -165,6 +165,30 @@ static void test_questions_are_answered_through_indexes(void **state)
     assert_non_null(strstr(arrays, "INDEX job_by_array (array_job_id=?"));
     assert_null(strstr(arrays, "SCAN job\n"));
     assert_null(strstr(arrays, "SCAN job USING INDEX job_by_array"));
+}
+
+/* Of what only grows: a table walked through, or an index that holds all that ever was. What a
+ * start asks of jobs it asks with all that it may ask. */
+static void test_a_start_walks_through_no_history(void **state)
+{
+    static const struct scan starts[] = {
+        {.table = TABLE_JOB, .live_only = true, .ended_after_us = 5, .whole_arrays = true},
+        {.table = TABLE_STEP, .of_job = true},
+        {.table = TABLE_PAYLOAD, .of_job = true},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < ARRAY_LEN(starts); i++) {
+        const char *plan = plan_of(w, &starts[i]), *at = plan;
+        while ((at = strstr(at, "SCAN "))) {
+            size_t line = strcspn(at, "\n");
+            char *scan = xasprintf("%.*s", (int)line, at);
+            if (!strstr(scan, "USING INDEX job_live"))
+                fail_msg("start %zu walks through history:\n%s", i, plan);
+            free(scan);
+            at += line;
+        }
+        assert_null(strstr(plan, "TEMP B-TREE"));
+    }
 }
 
 /* ---- other releases ------------------------------------------------------------------------- */
@@ -416,6 +440,7 @@ int main(void)
         WITH(test_every_field_is_a_column),
         WITH(test_only_the_owner_may_read_it),
         WITH(test_questions_are_answered_through_indexes),
+        WITH(test_a_start_walks_through_no_history),
         WITH(test_missing_columns_are_added),
         WITH(test_a_reader_may_meet_an_older_file),
         WITH(test_columns_of_a_newer_release_do_not_hurt),

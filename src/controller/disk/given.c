@@ -6,23 +6,39 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define IDS_SKIPPED 10000               /* where nobody knows what was given out since */
-#define RECORD      "%020llu %020llu\n" /* of one length, so that it is written over */
+#define IDS_SKIPPED 10000                       /* where nobody knows what was given out since */
+#define RECORD      "%020llu %020llu %020llu\n" /* of one length, so that it is written over */
+#define RECORD_MAX  96
 
 bool given_read(const char *path, struct given *ret)
 {
-    char text[64] = {0};
-    unsigned long long seq, next;
+    char text[RECORD_MAX] = {0};
+    unsigned long long seq, next, inode = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     if (fd >= 0)
         close(fd);
-    if (n <= 0 || sscanf(text, "%20llu %20llu", &seq, &next) != 2)
+    if (n <= 0 || sscanf(text, "%20llu %20llu %20llu", &seq, &next, &inode) < 2)
         return false;
-    *ret = (struct given){seq, next};
+    *ret = (struct given){seq, next, inode};
     return true;
+}
+
+uint64_t given_inode(const char *db)
+{
+    struct stat st;
+    return stat(db, &st) == 0 ? st.st_ino : 0;
+}
+
+bool given_is_of(const struct given *g, const char *db, uint64_t seq)
+{
+    ASSERT(db[0]);
+    if (g->seq == seq || g->seq + 1 == seq)
+        return true;
+    return g->seq < seq && g->inode && g->inode == given_inode(db);
 }
 
 int given_open(const char *path, struct err *ret_err)
@@ -36,9 +52,9 @@ int given_open(const char *path, struct err *ret_err)
 bool given_write(int fd, const struct given *g)
 {
     ASSERT(fd >= 0);
-    char text[64];
+    char text[RECORD_MAX];
     int n = snprintf(text, sizeof text, RECORD, (unsigned long long)g->seq,
-                     (unsigned long long)g->next_job_id);
+                     (unsigned long long)g->next_job_id, (unsigned long long)g->inode);
     return pwrite(fd, text, (size_t)n, 0) == n;
 }
 

@@ -1,7 +1,7 @@
 /* What the controller has given out, beside the store: the number of the last commit and the next
  * job id, in the file DIR/given. It is written after each commit and not synchronised, so it may be
  * behind the store after a power loss, and never before one. A store that is behind the file is an
- * older one. */
+ * older one; one that is before it is its own later self if it is still the same file. */
 #ifndef REMUDA_CONTROLLER_GIVEN_H
 #define REMUDA_CONTROLLER_GIVEN_H
 
@@ -12,10 +12,17 @@
 
 struct given {
     uint64_t seq, next_job_id;
+    uint64_t inode; /* of remuda.db; 0 = not known (an older release wrote it) */
 };
 
 /* False: there is none, or it cannot be understood. */
 bool given_read(const char *path, struct given *ret);
+/* Is the store `db`, whose last commit is `seq`, the one that the file told of, or the same file
+ * some commits later, as after a power loss? What was put in its place may have been put together
+ * from what does not belong together. */
+bool given_is_of(const struct given *g, const char *db, uint64_t seq);
+/* The inode of `db`; 0 if it cannot be looked at. */
+uint64_t given_inode(const char *db);
 /* A descriptor for given_write; -1 with ret_err. */
 int given_open(const char *path, struct err *ret_err);
 /* One write of a fixed length, so that a file is never half. */
