@@ -45,6 +45,17 @@ teardown() {
     [ "$output" = "nova"$'\n'"wc_test" ]
 }
 
+@test "a dump in which root is in an account of his own is loaded anew" {
+    sacctmgr -i -Q add account top,other
+    sacctmgr -i -Q add user root account=top,other defaultaccount=top
+    sacctmgr -i -Q modify user root where account=top set MaxJobs=3
+    sacctmgr -Q dump wilson file=one.cfg
+    run -0 sacctmgr -i load one.cfg clean
+    run -0 sacctmgr -i load one.cfg
+    sacctmgr -Q dump wilson file=two.cfg
+    diff one.cfg two.cfg
+}
+
 @test "what is said, and how it ends" {
     run -0 sacctmgr -i add account nova
     [ "${lines[0]}" = " Adding Account(s)" ]

@@ -174,8 +174,9 @@ static void user_load(struct load_loading *g, struct load_line *l)
     struct account_user u = {.name = l->name, .default_wckey = of_line(l, KEY_DEFAULT_WCKEY)};
     struct assoc key = {.account = g->parent, .user = l->name, .partition = l->partition};
     const char *first = of_line(l, KEY_DEFAULT_ACCOUNT), *level = of_line(l, KEY_ADMIN_LEVEL);
-    bool kept = !g->clean || text_is(l->name, "root"),
-         there = kept && book_assoc(&g->b, g->parent, l->name, l->partition);
+    bool kept = !g->clean || text_is(l->name, "root"); /* what root has elsewhere goes with those */
+    bool there = kept && (!g->clean || text_is(g->parent, "root")) &&
+                 book_assoc(&g->b, g->parent, l->name, l->partition);
     if (level && !enum_value(&admin_level_names, level, &u.admin_level))
         line_fail(g, "there is no AdminLevel", level);
     /* Its default may come further down: the first account for now, the right one at the end. */

@@ -40,9 +40,10 @@ struct sacct_command {
 /* Reads what was asked for into `job` and `step`, steps in the order of their jobs. False: the
  * question was refused, or a QOS that was asked for is none, and said so. */
 bool sacct_rows_read(struct sacct_command *s, struct client *c, struct err *ret_err);
-/* For the columns that are shown: `assoc` and `qos` of acct_env, which sacct_known_free frees, and
- * the priority of each of `job` that waits. */
+/* For the columns that are shown: `assoc` and `qos` of acct_env, and the priority of each of `job`
+ * that waits. */
 bool sacct_known_read(struct sacct_command *s, struct client *c, struct err *ret_err);
+/* What sacct_known_read made, if it was called. */
 void sacct_known_free(struct sacct_command *s);
 /* A line a job, and a line a step of it, as far as it was asked for. */
 void sacct_rows_print(struct sacct_command *s);

@@ -38,6 +38,7 @@ static const struct {
     {REFUSE_ACCESS_DENIED, "User permission denied", false},
     {REFUSE_ACCOUNT, "User permission denied", false},
     {REFUSE_QOS, "User permission denied", false},
+    {REFUSE_WCKEY, "User permission denied", false},
     {REFUSE_RESERVATION_ACCESS, "User permission denied", false},
 };
 

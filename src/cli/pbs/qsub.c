@@ -46,6 +46,7 @@ static const struct {
     {REFUSE_ACCOUNT, "Invalid account", PBS_REFUSED},
     {REFUSE_PARTITION_DOWN, "Queue is not enabled", PBS_QUEUE_CLOSED},
     {REFUSE_QOS, "Unauthorized Request", PBS_DENIED},
+    {REFUSE_WCKEY, "Unauthorized Request", PBS_DENIED},
     {REFUSE_RESERVATION_ACCESS, "Unauthorized Request", PBS_DENIED},
     {REFUSE_BEGIN_TIME, BAD_VALUE, PBS_BAD_VALUE},
     {REFUSE_DEPENDENCY, BAD_VALUE, PBS_BAD_VALUE},

@@ -18,10 +18,9 @@ static bool same_but_elements(const struct waiting *a, const struct waiting *b)
            a->eligible_us == b->eligible_us && a->ages_us == b->ages_us &&
            a->deadline_us == b->deadline_us && a->nice == b->nice && a->site == b->site &&
            a->qos_factor == b->qos_factor && a->assoc_factor == b->assoc_factor &&
-           a->priority_asked == b->priority_asked &&
-           a->promise_priority == b->promise_priority && same_place(&a->place, &b->place) &&
-           text_is(a->magnets, b->magnets) && text_is(a->caps, b->caps) &&
-           record_equal(&job_request_fields, a->req, b->req);
+           a->priority_asked == b->priority_asked && a->promise_priority == b->promise_priority &&
+           same_place(&a->place, &b->place) && text_is(a->magnets, b->magnets) &&
+           text_is(a->caps, b->caps) && record_equal(&job_request_fields, a->req, b->req);
 }
 
 void cluster_wait(struct cluster *cl, const struct waiting *w)
