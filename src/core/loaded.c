@@ -147,6 +147,25 @@ void core_load_packed(struct core *c, const struct packed *p)
     accounts_load_packed(c, p);
 }
 
+/* What it gave back and has not left yet is nobody else's: the planner hears of it, too. */
+static void leaving_restore(struct core *c, struct jobrec *r, struct arena *a, struct alloc *al)
+{
+    struct alloc left = {0};
+    if (!r->j.leaving || !alloc_parse(r->j.leaving, a, &left, NULL))
+        return;
+    struct alloc_node *all = arena_alloc(a, (al->n + left.n) * sizeof *all);
+    for (size_t i = 0; i < al->n; i++)
+        all[i] = al->node[i];
+    for (size_t i = 0; i < left.n; i++) {
+        const struct noderec *n = node_find(c, left.node[i].node);
+        if (!n || hold_find(r, n->index))
+            continue;
+        hold_leave_again(c, r, n->index);
+        all[al->n++] = left.node[i];
+    }
+    al->node = all;
+}
+
 static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
 {
     struct alloc al = {0};
@@ -184,6 +203,7 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
         al.node[known++] = al.node[i];
     }
     al.n = known;
+    leaving_restore(c, r, a, &al);
     hostlist_done(&released);
     int64_t end = job_limit_end(c, r);
     cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, r->j.run_partition, &al,

@@ -79,6 +79,7 @@ static void run_finish(struct core *c, struct jobrec *r)
     cluster_release(c->cluster, r->j.id);
     steps_close(c, r, how);
     text_set(c, &r->j.released, NULL);
+    text_set(c, &r->j.leaving, NULL);
     vec_clear(&r->hold);
     plan_soon(c);
     if (r->j.requeue_pending) {
@@ -112,6 +113,10 @@ static void hold_release(struct core *c, struct jobrec *r, struct node_hold *hol
     hold->released = true;
     node_job_remove(c, hold->node, r->j.id);
     cluster_release_node(c->cluster, r->j.id, c->node.v[hold->node]->n.name);
+    if (r->j.leaving && hold->leaving) {
+        leaving_note(c, r, NULL);
+        job_save(c, r);
+    }
     plan_soon(c);
 }
 

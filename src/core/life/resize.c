@@ -4,8 +4,8 @@
  * elsewhere, and is ended if it has none. The node of the batch script stays. What the job had so
  * far is kept as a row of its own, as Slurm does: the accounting charges each part by its size.
  *
- * A controller that starts again finds the smaller record. A node that still has something of the
- * job, and that the job does not hold, is then told to end it (node/link.c). */
+ * What nodes that go have not cleaned yet stands in the row (`leaving`): a controller that starts
+ * again tells them again when they say hello (node/link.c), and nobody else gets it before. */
 #include "core/life/life.h"
 
 void hold_terminate(struct core *c, struct jobrec *r, const struct node_hold *h)

@@ -39,6 +39,37 @@ void holds_add(struct core *c, struct jobrec *r, const struct alloc *al)
     }
 }
 
+static void rows_leaving(const struct core *c, struct jobrec *r, const struct alloc *from,
+                         struct alloc *to)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        const struct noderec *n = node_find(c, from->node[i].node);
+        const struct node_hold *h = n ? hold_find(r, n->index) : NULL;
+        if (h && h->leaving && h->told && !h->released)
+            to->node[to->n++] = from->node[i];
+    }
+}
+
+void leaving_note(struct core *c, struct jobrec *r, const struct alloc *more)
+{
+    struct arena *a = arena_new();
+    struct alloc had = {0};
+    struct str text = STR_INIT;
+    if (r->j.leaving && !alloc_parse(r->j.leaving, a, &had, NULL))
+        had.n = 0;
+    size_t most = had.n + (more ? more->n : 0);
+    struct alloc left = {.node = arena_alloc(a, (most + 1) * sizeof *left.node)};
+    rows_leaving(c, r, &had, &left);
+    if (more)
+        rows_leaving(c, r, more, &left);
+    ASSERT(left.n <= most);
+    if (left.n)
+        alloc_format(&left, &text);
+    text_set(c, &r->j.leaving, left.n ? str_text(&text) : NULL);
+    str_done(&text);
+    arena_free(a);
+}
+
 void alloc_shrink(struct core *c, struct jobrec *r)
 {
     CHECK(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
@@ -47,6 +78,7 @@ void alloc_shrink(struct core *c, struct jobrec *r)
     size_t kept = 0;
     if (alloc_parse(r->j.alloc, a, &al, NULL)) {
         struct str text = STR_INIT;
+        leaving_note(c, r, &al);
         for (size_t i = 0; i < al.n; i++) {
             const struct noderec *n = node_find(c, al.node[i].node);
             const struct node_hold *h = n ? hold_find(r, n->index) : NULL;

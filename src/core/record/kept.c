@@ -31,6 +31,7 @@ void job_part_keep(struct core *c, struct jobrec *r)
     part.start_us = r->j.resize_us ? r->j.resize_us : r->j.start_us;
     part.suspended_us = stopped_us(c, r) - r->j.resize_suspended_us;
     part.resize_us = part.resize_suspended_us = 0;
+    part.leaving = NULL;
     part.end_us = c->turn.now_us;
     usage_charge(c, r);
     if (part.end_us > part.start_us) {

@@ -346,12 +346,12 @@ void timers_anew(struct core *c);                                       /* all t
 int64_t steps_due(const struct core *c, const struct jobrec *r);
 
 /* ---- holds.c ---- */
-/* What an allocation sums up to: counts, nodes, batch host, GRES. */
-void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al);
-void holds_add(struct core *c, struct jobrec *r, const struct alloc *al); /* of all its nodes */
-/* It goes on without the nodes that are leaving. */
-void alloc_shrink(struct core *c, struct jobrec *r);
-/* After loading: it was given back, a step was still there. */
+void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al); /* counts, nodes, GRES */
+void holds_add(struct core *c, struct jobrec *r, const struct alloc *al);  /* of all its nodes */
+/* Into the row what nodes that leave still have, of `more` (or NULL), too. The caller saves. */
+void leaving_note(struct core *c, struct jobrec *r, const struct alloc *more);
+void alloc_shrink(struct core *c, struct jobrec *r); /* it goes on without those that leave */
+/* After loading: given back, something was still there. The caller tells the planner. */
 void hold_leave_again(struct core *c, struct jobrec *r, uint32_t node);
 
 /* ---- kept.c: rows of a job that lives on ---- */
