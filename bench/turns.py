@@ -39,8 +39,9 @@ class Group:
             self.failed = f"{tree}: {(done.stderr or done.stdout).strip().splitlines()[-1]}"
             return
         for row in json.loads(out.read_text()):
-            held = row["ratio"].split()  # "1.67 x", or nothing
-            value = float(held[0]) if len(held) == 2 and held[1] == "x" else float(row["figure"])
+            held = row["ratio"].split()  # "1.67 x", or nothing, or what says something else
+            held = held if len(held) == 2 and held[1] == "x" else []
+            value = float(held[0]) if held else float(row["figure"])
             kept = self.rows.setdefault(row["name"], {"more": row["goal"].startswith(">=") or row["unit"].endswith("/s"), "unit": "x" if held else row["unit"], "taken": ([], [])})
             kept["taken"][which].append(value)
 
