@@ -343,8 +343,8 @@ static void past_the_bound_one_goes_first(void **state)
     uint64_t head, oldest;
     put_nodes(cl, "n1", a_node(NULL));
     put_part(cl, &part);
-    wait_for_nodes(cl, 1, "1", 900 * HOUR, NOW - 162 * HOUR);
-    wait_for_nodes(cl, 2, "1", 1 * HOUR, NOW - 161 * HOUR);
+    wait_for_nodes(cl, 1, "1", 900 * HOUR, NOW - 202 * HOUR);
+    wait_for_nodes(cl, 2, "1", 1 * HOUR, NOW - 201 * HOUR);
     wait_for_nodes(cl, 3, "1", HOUR, NOW);
     sched_plan(cl, NOW, NULL, plan);
     assert_int_equal(plan->nstarts, 1);

@@ -15,7 +15,7 @@ struct part_idle {
     int64_t head;               /* the part of these that its head asks for, in FACTOR_ONE-ths */
 };
 
-/* Counts it anew in every partition; nothing is said of who is its head. One walk over the nodes. */
+/* Counts it anew in every partition, whose heads are not known then. One walk over the nodes. */
 void idle_count(struct cluster *cl);
 
 #endif

@@ -138,7 +138,7 @@ struct spart {
     bool is_billed;              /* else a CPU costs 1 */
     struct arena *arena;
     VEC(struct snode *) node; /* by number */
-    struct part_idle idle; /* as the last pass began */
+    struct part_idle idle;    /* as the last pass began */
     bool gone;                /* no longer configured */
 };
 
