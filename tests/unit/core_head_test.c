@@ -42,11 +42,11 @@ static void again(const char *text, uint64_t runs)
         hello_holding(n, &(struct held){.job_id = runs, .attempt = 1, .step_id = STEP_BATCH}, 1);
 }
 
-/* The head waited for half of its hour; a job of a minute would go before anybody else. */
+/* The head waited for its hour; a job of a minute would go before anybody else. */
 static void head_first(bool restarts, const char *text)
 {
     uint64_t runs = sized(4, 2 * HOUR, "main"), head = sized(4, HOUR, "main");
-    pass(31 * MIN);
+    pass(61 * MIN);
     assert_string_equal(heads(), arena_printf(w.a, "%llu:main", (unsigned long long)head));
     int64_t promised = why_one(head)->planned_us;
     if (restarts)
@@ -83,7 +83,7 @@ static void across_a_restart_with_another_configuration(void **unused)
 static void who_is_gone_is_no_head(void **unused)
 {
     uint64_t runs = sized(4, 2 * HOUR, "main"), head = sized(4, HOUR, "main");
-    pass(31 * MIN);
+    pass(61 * MIN);
     assert_int_equal(cancel(ids_of(head)), REFUSE_NONE);
     pass(SEC);
     assert_string_equal(heads(), "");

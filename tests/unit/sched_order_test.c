@@ -66,14 +66,14 @@ static uint64_t first_key(int64_t limit_s, int64_t waited_s, bool head, bool old
 }
 
 /* The head goes before the oldest, which goes before all others; and it is one when it waited for
- * half of its limit. */
+ * its limit. */
 static void the_head_and_the_oldest_go_first(void **state)
 {
     uint64_t best = key_at(ORDER_AGEING, 1, 1, INT64_C(1) << 28, 0);
-    assert_true(first_key(3600, 1800, true, false) > first_key(60, 1 << 28, false, true));
+    assert_true(first_key(3600, 3600, true, false) > first_key(60, 1 << 28, false, true));
     assert_true(first_key(5184000, 172801, false, true) > best);
-    assert_true(first_key(3600, 1799, true, false) == first_key(3600, 1799, false, false));
-    assert_true(first_key(3600, 1800, true, false) > first_key(3600, 1799, true, true));
+    assert_true(first_key(3600, 3599, true, false) == first_key(3600, 3599, false, false));
+    assert_true(first_key(3600, 3600, true, false) > first_key(3600, 3599, true, true));
 }
 
 static uint64_t users_key(int64_t limit_s, int64_t expected_s, int64_t used, int64_t busy)
@@ -181,15 +181,15 @@ static void who_was_blocked_first_stays_first(void **state)
     sched_plan(cl, NOW, NULL, plan);
     cluster_standing(cl, 2, &head, &oldest);
     assert_true(head != 0 && oldest == 0);
-    /* Not yet: it waited for less than half of its limit. */
-    wait_for_nodes(cl, 3, "2", HOUR / 60, NOW + HOUR / 2);
-    assert_int_equal(rank_at(cl, plan, 3, NOW + HOUR / 2), 1);
-    cluster_unwait(cl, 3);
-    sched_plan(cl, NOW + HOUR, NULL, plan);
+    /* Not yet: it waited for less than its limit. */
     wait_for_nodes(cl, 3, "2", HOUR / 60, NOW + HOUR);
-    assert_int_equal(rank_at(cl, plan, 3, NOW + HOUR), 2);
+    assert_int_equal(rank_at(cl, plan, 3, NOW + HOUR), 1);
+    cluster_unwait(cl, 3);
+    sched_plan(cl, NOW + 2 * HOUR, NULL, plan);
+    wait_for_nodes(cl, 3, "2", HOUR / 60, NOW + 2 * HOUR);
+    assert_int_equal(rank_at(cl, plan, 3, NOW + 2 * HOUR), 2);
     cluster_release(cl, 1);
-    sched_plan(cl, NOW + HOUR, NULL, plan);
+    sched_plan(cl, NOW + 2 * HOUR, NULL, plan);
     assert_int_equal(plan->nstarts, 1);
     assert_int_equal(plan->start[0].job_id, 2);
     /* What it asks for now has not waited so. */
@@ -343,8 +343,8 @@ static void past_the_bound_one_goes_first(void **state)
     uint64_t head, oldest;
     put_nodes(cl, "n1", a_node(NULL));
     put_part(cl, &part);
-    wait_for_nodes(cl, 1, "1", 900 * HOUR, NOW - 162 * HOUR);
-    wait_for_nodes(cl, 2, "1", 1 * HOUR, NOW - 161 * HOUR);
+    wait_for_nodes(cl, 1, "1", 900 * HOUR, NOW - 202 * HOUR);
+    wait_for_nodes(cl, 2, "1", 1 * HOUR, NOW - 201 * HOUR);
     wait_for_nodes(cl, 3, "1", HOUR, NOW);
     sched_plan(cl, NOW, NULL, plan);
     assert_int_equal(plan->nstarts, 1);

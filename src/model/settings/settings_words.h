@@ -163,7 +163,7 @@
     X(TopologyParam, IDLE, , "NoInAddrAnySlurmd", "", "node daemons do not listen") \
     X(SchedulerType, NAMED, , "sched/backfill", "", "later work may start before earlier, where it delays no promise") \
     X(SchedulerType, FLAG, sched_builtin, "sched/builtin", "", "nobody goes before who comes earlier in the order") \
-    X(SchedulerParameters, NUMBER, age_bound_s, "age_bound", "", "seconds from which on waiting counts more and more, and four times which the oldest goes first (priority/ageing); default 144000 (40 h)") \
+    X(SchedulerParameters, NUMBER, age_bound_s, "age_bound", "", "seconds from which on waiting counts more and more, and four times which the oldest goes first (priority/ageing); default 180000 (50 h)") \
     X(SchedulerParameters, CHOICE, order, "order", "priority|arrival|sjf|saf|wfp|ageing", "the order of waiting jobs, whatever PriorityType says") \
     X(SchedulerParameters, CHOICE, backfill, "backfill", "easy|none", "whether later work may start before earlier") \
     X(SchedulerParameters, CHOICE, promises, "promises", "head|aged|all", "whose start is promised: the first blocked job's, that of all past age_bound, everybody's") \

@@ -4,15 +4,17 @@
  * is a sum of logarithms:
  *
  *     √(wait + an hour) × (1 + (wait ÷ age bound)⁸) ÷ expected^¾ ÷ ⁴√width
- *         ÷ (1 + 30 × used) ÷ (1 + 30 × busy)²
+ *         ÷ (1 + 30 × used) ÷ (1 + 30 × busy)² × 16^fills
  *
  * Short and narrow work goes first, and everything gains by waiting: past the age bound that soon
  * is all that counts. How long a job is expected to run is what others of its user ran that asked
  * for as much time; what nobody knows anything of is expected to need its limit. Used and busy are
  * the user's part of what all used of late and of what is in use now: who has much stands back
- * while others wait, so that one user's flood costs others little.
+ * while others wait, so that one user's flood costs others little. Fills is the part of what is
+ * idle that a wide job takes if it takes half of it or more: wide work follows wide work, so that
+ * the machine is drained for it less often.
  *
- * Who was first and blocked stays first once it waited for a part of its limit, so that what drains
+ * Who was first and blocked stays first once it waited for its limit, so that what drains
  * for it does not drain in vain. (From the beginning, a job that runs for days would be what hours
  * wait for.)
  *
@@ -77,7 +79,7 @@ enum {
     BUSY_TIMES = 30,
     BUSY_POWER = 32,
     PAST_MOST = 32, /* waiting counts up to so many age bounds */
-    HEAD_PARTS = 2, /* the head stays once it waited for one of so many parts of its limit */
+    FILLS_BITS = 4, /* who takes all that is idle counts 2 to the power of this */
 };
 
 #define LOG_ONE   (INT64_C(1) << 32)
@@ -144,7 +146,7 @@ static int64_t ageing_key(const struct order_job *j)
 {
     int64_t waited = clip((j->now_us - j->submit_us) / USEC_PER_SEC - j->nice, -SECONDS_MAX,
                           SECONDS_MAX - NEW_S);
-    if (j->head && HEAD_PARTS * waited >= limit_seconds(j))
+    if (j->head && waited >= limit_seconds(j))
         return HEAD;
     if (j->oldest)
         return AGED;
@@ -154,7 +156,8 @@ static int64_t ageing_key(const struct order_job *j)
                   USED_POWER * logarithm_of_part(USED_TIMES, j->used) -
                   BUSY_POWER * logarithm_of_part(BUSY_TIMES, j->busy);
     int64_t past = logarithm_of_past(clip(waited, 0, SECONDS_MAX), j->age_bound_us / USEC_PER_SEC);
-    return clip(KEY_MID + (sum / 16 + past) * (1 << KEY_BITS), 1 << 20, AGED - 1);
+    int64_t fills = FILLS_BITS * (LOG_ONE >> 20) * clip(j->fills, 0, INT64_C(1) << 20);
+    return clip(KEY_MID + (sum / 16 + past + fills) * (1 << KEY_BITS), 1 << 20, AGED - 1);
 }
 
 uint64_t order_key(enum sched_order order, const struct order_job *j)

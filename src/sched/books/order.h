@@ -30,6 +30,7 @@ struct order_job {
      * running work has */
     int64_t used, busy;
     int64_t width;        /* CPUs, or GPUs at their worth in CPUs, whichever is more */
+    int64_t fills;        /* in 2^20ths: so much of what is idle it takes, where that counts */
     int32_t nice;         /* as asked; higher is later */
     int64_t age_bound_us; /* waiting counts more and more from there on */
     bool head,

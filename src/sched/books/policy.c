@@ -70,7 +70,7 @@ enum preempt_mode cluster_preempt_mode(const struct cluster *cl)
     return cl->policy.preempt_mode;
 }
 
-#define AGE_BOUND_S   144000 /* 40 hours */
+#define AGE_BOUND_S   180000 /* 50 hours */
 #define PROMISES_MOST 100
 
 /* A slurm.conf that weighs factors means the multifactor priority, whether or not it names it. */

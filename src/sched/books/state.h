@@ -12,6 +12,7 @@
 #include "model/grammar/time_windows.h"
 #include "model/record/priority.h"
 #include "model/settings/topology.h"
+#include "sched/books/idle.h"
 #include "sched/books/limits/cap_set.h"
 #include "sched/books/order.h"
 #include "sched/cluster.h"
@@ -137,6 +138,7 @@ struct spart {
     bool is_billed;              /* else a CPU costs 1 */
     struct arena *arena;
     VEC(struct snode *) node; /* by number */
+    struct part_idle idle;    /* as the last pass began */
     bool gone;                /* no longer configured */
 };
 

@@ -1,6 +1,7 @@
 #include "sched/pass/firsts.h"
 
 #include "base/alloc.h"
+#include "sched/books/idle.h"
 #include "sched/pass/bars.h"
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
@@ -98,6 +99,32 @@ void oldest_choose(struct pass *p)
 }
 
 /* ---- the heads ---- */
+
+/* The widest in its partition of those that no reservation is kept for. */
+static void head_measure(const struct cluster *cl, const struct wjob *j)
+{
+    const struct compiled *c = demand_of(cl, j->lane->klass);
+    for (size_t k = 0; k < c->n; k++) {
+        const struct option *o = &c->option[k];
+        if (o->resv || !(j->w.head & serve_bit(o->serve)))
+            continue;
+        int64_t all = part_of_all(cl, o, &j->w);
+        if (all > o->part->idle.head)
+            o->part->idle.head = all;
+    }
+}
+
+void idle_see(struct cluster *cl)
+{
+    if (!ageing(cl))
+        return;
+    idle_count(cl);
+    for (size_t i = 0; i < cl->queue.head.n; i++) {
+        const struct wjob *j = map_u64_get(cl->queue.by_job, cl->queue.head.v[i]);
+        if (j)
+            head_measure(cl, j);
+    }
+}
 
 void heads_keep(const struct pass *p)
 {

@@ -7,6 +7,9 @@
 
 #include "sched/pass/pass.h"
 
+/* What is idle, and how much of each partition its head asks for: the order looks at it until the
+ * next pass begins. To be called before anything is put in order. */
+void idle_see(struct cluster *cl);
 /* Chooses the oldest in each partition, before the entries are put in order. */
 void oldest_choose(struct pass *p);
 /* Whom this pass promised a start as the first of a partition is its head from now on. */

@@ -152,6 +152,8 @@ void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64
     p->pos = xcalloc(cl->queue.lane.n + 1, sizeof p->pos[0]);
     p->left = xcalloc(cl->queue.lane.n + 1, sizeof p->left[0]);
     p->served = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof p->served[0]);
+    if (!instead && !v->logs)
+        idle_see(cl);
     hets_collect(p);
     struct caps_asked *caps = caps_ask(cl, now_us);
     live_build(p, caps);

@@ -237,6 +237,44 @@ bool sched_place_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct 
     return true;
 }
 
+/* ---- who fills what is idle ---- */
+
+/* The larger part that the job takes of so many CPUs and GPUs; more than all where there are none.
+ * Who stands in the place of another is as wide as that one. */
+static int64_t part_taken(const struct cluster *cl, const struct option *o, const struct waiting *w,
+                          int64_t cpus, int64_t gpus)
+{
+    int64_t asked = asked_cpus(o), devices = asked_gres(cl, o, NULL, true);
+    if (w->place.job_id) {
+        int64_t own = width_of(cl, o);
+        asked = asked * w->place.width / own;
+        devices = devices * w->place.width / own;
+    }
+    int64_t of_cpus = asked > cpus ? PRIORITY_ONE + 1 : ratio(asked, cpus),
+            of_gpus = devices > gpus ? PRIORITY_ONE + 1 : ratio(devices, gpus);
+    return of_cpus > of_gpus ? of_cpus : of_gpus;
+}
+
+int64_t part_of_all(const struct cluster *cl, const struct option *o, const struct waiting *w)
+{
+    return part_taken(cl, o, w, o->part->idle.all_cpus, o->part->idle.all_gpus);
+}
+
+/* It counts for work of more than a quarter of the partition, and more than half as wide as the
+ * head: what waits for many nodes is not delayed by what takes the last one. Components, work that shares
+ * CPUs, and what a reservation is kept for fill nothing. */
+static int64_t fills_of(const struct cluster *cl, const struct option *o, const struct waiting *w)
+{
+    const struct part_idle *idle = &o->part->idle;
+    if (w->het_job_id || o->resv || o->mode.share || o->nvariants == 0)
+        return 0;
+    int64_t fills = part_taken(cl, o, w, idle->cpus, idle->gpus);
+    if (fills < PRIORITY_ONE / 2 || fills > PRIORITY_ONE)
+        return 0;
+    int64_t all = part_of_all(cl, o, w);
+    return all > PRIORITY_ONE / 4 && 2 * all > idle->head ? fills : 0;
+}
+
 /* Of such jobs; in the place of another (scontrol top), of such as that. */
 static int64_t expected_of(const struct waiting *w)
 {
@@ -258,6 +296,7 @@ struct order_job order_job_of(const struct cluster *cl, const struct option *o,
                               .used = w->person ? w->person->used : 0,
                               .busy = w->person ? person_busy(cl, w->person) : 0,
                               .width = place.width,
+                              .fills = fills_of(cl, o, w),
                               .nice = place.nice,
                               .age_bound_us = cl->policy.age_bound_us,
                               .head = w->head & serve_bit(o->serve),

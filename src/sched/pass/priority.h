@@ -16,6 +16,9 @@ static inline uint64_t serve_bit(uint32_t serve)
     return UINT64_C(1) << serve % 64;
 }
 
+/* Of the partition's CPUs or GPUs, the larger part that the job asks for, in PRIORITY_ONE-ths. */
+int64_t part_of_all(const struct cluster *cl, const struct option *o, const struct waiting *w);
+
 /* What an order looks at. */
 struct order_job order_job_of(const struct cluster *cl, const struct option *o,
                               const struct waiting *w, int64_t now_us);
