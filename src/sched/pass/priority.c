@@ -261,8 +261,8 @@ int64_t part_of_all(const struct cluster *cl, const struct option *o, const stru
 }
 
 /* It counts for work of more than a quarter of the partition, and more than half as wide as the
- * head: what waits for many nodes is not delayed by what takes the last one. Components, work that shares
- * CPUs, and what a reservation is kept for fill nothing. */
+ * head: what waits for many nodes is not delayed by what takes the last one. Components, work that
+ * shares CPUs, and what a reservation is kept for fill nothing. */
 static int64_t fills_of(const struct cluster *cl, const struct option *o, const struct waiting *w)
 {
     const struct part_idle *idle = &o->part->idle;
