@@ -163,11 +163,12 @@ static enum refusal wckey_refuse(const struct core *c, const char *key, const ch
 enum refusal wckey_choose(struct core *c, struct job_spec *spec, const char *user,
                           struct str *detail)
 {
-    ASSERT(user);
-    const struct account_user *u = account_user_find(c, user);
-    const char *first = u && !text_empty(u->default_wckey) ? u->default_wckey : NULL;
     if (!enforces_wckeys(c))
         return REFUSE_NONE;
+    if (!user) /* whose name the controller does not know has no keys */
+        user = "";
+    const struct account_user *u = account_user_find(c, user);
+    const char *first = u && !text_empty(u->default_wckey) ? u->default_wckey : NULL;
     if (text_empty(spec->wckey)) {
         if (!(first && wckey_owned(c, first, user)) && !text_is(user, "root"))
             return wckey_refuse(c, NULL, user, NULL, detail);

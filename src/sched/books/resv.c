@@ -256,16 +256,26 @@ bool resv_keeps_now(const struct cluster *cl, uint32_t node, int64_t now_us,
     return false;
 }
 
+/* Of several that keep a node the one is named that began first: where a table has them says
+ * nothing, and is another after a restart. */
+static bool began_before(const struct reservation *a, const struct reservation *b)
+{
+    return a->start_us != b->start_us ? a->start_us < b->start_us : strcmp(a->name, b->name) < 0;
+}
+
 void cluster_node_kept(struct cluster *cl, const char *node, int64_t now_us, struct node_kept *ret)
 {
     cluster_settle(cl);
     const struct snode *n = cluster_node(cl, node);
+    const struct sresv *named = NULL;
     *ret = (struct node_kept){0};
     for (size_t i = 0; n && i < cl->resv.n; i++) {
         const struct sresv *s = cl->resv.v[i];
         if (!s || !resv_is_on(&s->r, now_us) || !keeps_of(s, n->idx))
             continue;
-        ret->reservation = ret->reservation ? ret->reservation : s->r.name;
+        if (!named || began_before(&s->r, &named->r))
+            named = s;
+        ret->reservation = named->r.name;
         ret->maint |= (s->r.flags & RESV_MAINT) != 0;
     }
 }
