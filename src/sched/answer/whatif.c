@@ -103,7 +103,7 @@ int64_t whatif_start(struct whatif *w, const struct job_request *req)
         job.w.submit_us = job.w.eligible_us = w->now_us, job.w.ages_us = 0;
     struct pass p;
     planned_replace(v, NULL);
-    pass_open(&p, w->cl, v, w->now_us, &lane);
+    pass_open(&p, w->cl, v, w->now_us, &lane, false);
     pass_step(&p);
     promises_note(w, &p);
     stops_note(w, v);

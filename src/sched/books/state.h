@@ -12,6 +12,7 @@
 #include "model/grammar/time_windows.h"
 #include "model/record/priority.h"
 #include "model/settings/topology.h"
+#include "sched/books/front.h"
 #include "sched/books/idle.h"
 #include "sched/books/limits/cap_set.h"
 #include "sched/books/order.h"
@@ -425,6 +426,7 @@ struct class_book {
 /* Waiting work. classes.c, waiting.c */
 struct queue {
     VEC(struct lane *) lane; /* only with jobs in them */
+    VEC(struct front) front; /* by lane */
     struct map_u64 *by_job;  /* struct wjob */
     uint64_t n;              /* jobs, arrays counted once */
     /* Jobs with a bit in struct waiting of that name (firsts.c) */

@@ -8,12 +8,16 @@
 struct wjob *lane_next(const struct pass *p, const struct lane *l);
 /* Its first is decided: the next one is first. */
 void lane_advance(struct pass *p, const struct lane *l);
-/* An entry for each lane and partition, before there is a world; and tells what waits for caps. */
-struct caps_asked;
-void live_build(struct pass *p, struct caps_asked *caps);
 /* Once a pass, before its first step: all lanes, by their firsts, with what tells fast whether they
- * fit. */
-void live_order(struct pass *p);
+ * fit. `now_only`: equals may stand in the order as one. */
+void live_build(struct pass *p, bool now_only);
+void live_done(struct pass *p); /* frees the order */
+/* The entry can never start: nor can those behind it. */
+void live_leave_behind(struct pass *p, struct entry *e);
+/* Something came free as an entry was looked at (pass.was): from now on each lane is an entry, those
+ * behind it as if they had been blocked before. *kept is how many entries are done with in this
+ * step, *next the next one. */
+void live_all(struct pass *p, size_t *kept, size_t *next);
 /* Makes the entry that of its lane's next job; its job is NULL if there is none. */
 void entry_fill(const struct pass *p, struct entry *e);
 /* Has the lane of the entry gone on to another job? */
