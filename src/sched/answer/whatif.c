@@ -96,7 +96,6 @@ int64_t whatif_start(struct whatif *w, const struct job_request *req)
     lane.n = lane.cap = 1;
     lane.elements = job.w.elements;
     lane.idx = (uint32_t)w->cl->queue.lane.n;
-    lane.next = NULL;
     job.w.req = &klass.req;
     job.lane = &lane;
     if (w->anew)

@@ -149,14 +149,31 @@ static bool lanes_by_user(const struct cluster *cl)
     return cl->policy.weight_fair > 0 || cl->policy.order == ORDER_AGEING;
 }
 
+/* Of all that tells it apart from other lanes. */
+static uint64_t lane_hash(const struct sclass *k, const struct waiting *w, uint32_t owner)
+{
+    const uint64_t parts[] = {k->serial,
+                              owner,
+                              (uint64_t)w->nice,
+                              (uint64_t)w->site,
+                              (uint64_t)w->qos_factor,
+                              (uint64_t)w->assoc_factor,
+                              w->priority_asked,
+                              w->promise_priority,
+                              w->het_job_id};
+    return hash_bytes(HASH_INIT, parts, sizeof parts);
+}
+
 static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct waiting *w)
 {
     uint32_t owner = lanes_by_user(cl) ? w->uid + 1 : 0;
-    for (struct lane *l = k->lanes; l; l = l->next)
-        if (l->nice == w->nice && l->site == w->site && l->qos_factor == w->qos_factor &&
-            l->assoc_factor == w->assoc_factor && l->priority_asked == w->priority_asked &&
-            l->promise_priority == w->promise_priority && !l->placed && !w->place.job_id &&
-            l->uid_plus1 == owner && l->het == w->het_job_id)
+    uint64_t hash = lane_hash(k, w, owner);
+    struct lane *first = map_u64_get(cl->queue.lane_of, hash);
+    for (struct lane *l = first; l; l = l->alike)
+        if (l->klass == k && l->nice == w->nice && l->site == w->site &&
+            l->qos_factor == w->qos_factor && l->assoc_factor == w->assoc_factor &&
+            l->priority_asked == w->priority_asked && l->promise_priority == w->promise_priority &&
+            !l->placed && !w->place.job_id && l->uid_plus1 == owner && l->het == w->het_job_id)
             return l;
     struct lane *l = xcalloc(1, sizeof *l);
     *l = (struct lane){.klass = k,
@@ -169,9 +186,11 @@ static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct
                        .placed = w->place.job_id != 0,
                        .uid_plus1 = owner,
                        .het = w->het_job_id,
-                       .next = k->lanes,
+                       .hash = hash,
+                       .alike = first,
                        .idx = (uint32_t)cl->queue.lane.n};
-    k->lanes = l;
+    map_u64_put(cl->queue.lane_of, hash, l);
+    k->lanes++;
     vec_push(&cl->queue.lane, l);
     vec_push(&cl->queue.front, (struct front){0});
     return l;
@@ -179,15 +198,22 @@ static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct
 
 static void lane_drop(struct cluster *cl, struct lane *l)
 {
-    struct lane **at = &l->klass->lanes;
-    while (*at != l)
-        at = &(*at)->next;
-    *at = l->next;
+    struct lane *first = map_u64_get(cl->queue.lane_of, l->hash);
+    if (first != l) {
+        struct lane *before = first;
+        while (before->alike != l)
+            before = before->alike;
+        before->alike = l->alike;
+    } else if (l->alike) {
+        map_u64_put(cl->queue.lane_of, l->hash, l->alike);
+    } else {
+        map_u64_del(cl->queue.lane_of, l->hash);
+    }
     struct lane *last = cl->queue.lane.v[--cl->queue.lane.n];
     cl->queue.lane.v[l->idx] = last;
     cl->queue.front.v[l->idx] = cl->queue.front.v[--cl->queue.front.n];
     last->idx = l->idx;
-    if (!l->klass->lanes)
+    if (--l->klass->lanes == 0)
         class_drop(cl, l->klass);
     free(l->job);
     free(l);
@@ -345,4 +371,5 @@ void classes_free(struct cluster *cl)
     vec_done(&cl->klass.holes);
     vec_done(&cl->queue.lane);
     vec_done(&cl->queue.front);
+    map_u64_free(cl->queue.lane_of);
 }

@@ -127,6 +127,8 @@ void pass_close(struct pass *p)
     for (size_t i = 0; i < p->het.n; i++)
         free(p->het.v[i].job);
     vec_done(&p->het);
+    vec_done(&p->live);
+    vec_done(&p->entry);
     vec_done(&p->promise);
     vec_done(&p->promised_on);
     vec_done(&p->at.at);
@@ -135,7 +137,7 @@ void pass_close(struct pass *p)
     free(p->left);
     free(p->served);
     free(p->same);
-    live_done(p);
+    equals_done(p);
     exacts_free(p->ex);
     world_free(p->w);
 }

@@ -171,7 +171,7 @@ static enum next entry_step(struct pass *p, size_t i)
         return KEEP;
     }
     switch (entry_try(p, e)) {
-    case NEVER: live_leave_behind(p, e); return DROP;
+    case NEVER: equals_leave(p, e); return DROP;
     case BLOCKED:
         if (!e->lane->het) /* a component waits for the others: its equals need not */
             e->o->stamp = p->step;
@@ -211,7 +211,7 @@ static void step_once(struct pass *p)
             p->live.v[kept - 1] = p->live.v[i];
         i += next != AGAIN;
         if (p->behind > 0 && p->w->now.freed != freed)
-            live_all(p, &kept, &i);
+            equals_all(p, &kept, &i);
     }
     p->live.n = kept;
 }
