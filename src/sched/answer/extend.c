@@ -49,7 +49,7 @@ static bool starts_find(struct extend_trial *t, uint64_t most, bool *ret_all)
     struct plan_private *v = t->scratch->priv;
     struct pass p;
     bool whole = true;
-    pass_open(&p, t->cl, v, t->now_us, NULL);
+    pass_open(&p, t->cl, v, t->now_us, NULL, false);
     pass_step(&p);
     if (!t->ask->promises_only)
         whole = pass_forecast(&p, t->cl->policy.promises, most);

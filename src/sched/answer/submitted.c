@@ -59,7 +59,7 @@ void sched_submitted(struct cluster *cl, const struct waiting *job, size_t n, in
         cluster_wait(cl, &job[i]);
     }
     cluster_settle(cl);
-    pass_open(&p, cl, scratch->priv, now_us, NULL);
+    pass_open(&p, cl, scratch->priv, now_us, NULL, false);
     pass_step(&p);
     if (!now_only)
         (void)pass_forecast(&p, cl->policy.promises, UINT64_MAX);

@@ -96,14 +96,13 @@ int64_t whatif_start(struct whatif *w, const struct job_request *req)
     lane.n = lane.cap = 1;
     lane.elements = job.w.elements;
     lane.idx = (uint32_t)w->cl->queue.lane.n;
-    lane.next = NULL;
     job.w.req = &klass.req;
     job.lane = &lane;
     if (w->anew)
         job.w.submit_us = job.w.eligible_us = w->now_us, job.w.ages_us = 0;
     struct pass p;
     planned_replace(v, NULL);
-    pass_open(&p, w->cl, v, w->now_us, &lane);
+    pass_open(&p, w->cl, v, w->now_us, &lane, false);
     pass_step(&p);
     promises_note(w, &p);
     stops_note(w, v);

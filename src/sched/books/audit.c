@@ -81,12 +81,23 @@ static void check_runs(const struct cluster *cl)
     free(used);
 }
 
+/* What is said of the lane's first is so. */
+static void check_front(const struct front *f, const struct lane *l)
+{
+    const struct wjob *j = l->job[l->first];
+    CHECK(f->job == j && f->job_id == j->w.job_id && f->klass == l->klass->idx);
+    CHECK(front_ages_from(f) == ages_from(&j->w) && f->nice == j->w.nice);
+    CHECK(f->own == j->w.own && f->person == j->w.person && f->het == (j->w.het_job_id != 0));
+    CHECK(f->apart == (l->het || l->placed || l->priority_asked || j->w.deadline_us > 0));
+}
+
 static void check_waiting(const struct cluster *cl)
 {
     size_t jobs = 0;
     for (size_t i = 0; i < cl->queue.lane.n; i++) {
         const struct lane *l = cl->queue.lane.v[i];
         CHECK(l->idx == i && l->n > 0);
+        check_front(&cl->queue.front.v[i], l);
         for (size_t k = 0; k < l->n; k++) {
             CHECK(l->job[l->first + k]->lane == l);
             CHECK(k == 0 || wjob_order(l->job[l->first + k - 1], l->job[l->first + k]) < 0);

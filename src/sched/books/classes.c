@@ -149,14 +149,31 @@ static bool lanes_by_user(const struct cluster *cl)
     return cl->policy.weight_fair > 0 || cl->policy.order == ORDER_AGEING;
 }
 
+/* Of all that tells it apart from other lanes. */
+static uint64_t lane_hash(const struct sclass *k, const struct waiting *w, uint32_t owner)
+{
+    const uint64_t parts[] = {k->serial,
+                              owner,
+                              (uint64_t)w->nice,
+                              (uint64_t)w->site,
+                              (uint64_t)w->qos_factor,
+                              (uint64_t)w->assoc_factor,
+                              w->priority_asked,
+                              w->promise_priority,
+                              w->het_job_id};
+    return hash_bytes(HASH_INIT, parts, sizeof parts);
+}
+
 static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct waiting *w)
 {
     uint32_t owner = lanes_by_user(cl) ? w->uid + 1 : 0;
-    for (struct lane *l = k->lanes; l; l = l->next)
-        if (l->nice == w->nice && l->site == w->site && l->qos_factor == w->qos_factor &&
-            l->assoc_factor == w->assoc_factor && l->priority_asked == w->priority_asked &&
-            l->promise_priority == w->promise_priority && !l->placed && !w->place.job_id &&
-            l->uid_plus1 == owner && l->het == w->het_job_id)
+    uint64_t hash = lane_hash(k, w, owner);
+    struct lane *first = map_u64_get(cl->queue.lane_of, hash);
+    for (struct lane *l = first; l; l = l->alike)
+        if (l->klass == k && l->nice == w->nice && l->site == w->site &&
+            l->qos_factor == w->qos_factor && l->assoc_factor == w->assoc_factor &&
+            l->priority_asked == w->priority_asked && l->promise_priority == w->promise_priority &&
+            !l->placed && !w->place.job_id && l->uid_plus1 == owner && l->het == w->het_job_id)
             return l;
     struct lane *l = xcalloc(1, sizeof *l);
     *l = (struct lane){.klass = k,
@@ -169,26 +186,54 @@ static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct
                        .placed = w->place.job_id != 0,
                        .uid_plus1 = owner,
                        .het = w->het_job_id,
-                       .next = k->lanes,
+                       .hash = hash,
+                       .alike = first,
                        .idx = (uint32_t)cl->queue.lane.n};
-    k->lanes = l;
+    map_u64_put(cl->queue.lane_of, hash, l);
+    k->lanes++;
     vec_push(&cl->queue.lane, l);
+    vec_push(&cl->queue.front, (struct front){0});
     return l;
 }
 
 static void lane_drop(struct cluster *cl, struct lane *l)
 {
-    struct lane **at = &l->klass->lanes;
-    while (*at != l)
-        at = &(*at)->next;
-    *at = l->next;
+    struct lane *first = map_u64_get(cl->queue.lane_of, l->hash);
+    if (first != l) {
+        struct lane *before = first;
+        while (before->alike != l)
+            before = before->alike;
+        before->alike = l->alike;
+    } else if (l->alike) {
+        map_u64_put(cl->queue.lane_of, l->hash, l->alike);
+    } else {
+        map_u64_del(cl->queue.lane_of, l->hash);
+    }
     struct lane *last = cl->queue.lane.v[--cl->queue.lane.n];
     cl->queue.lane.v[l->idx] = last;
+    cl->queue.front.v[l->idx] = cl->queue.front.v[--cl->queue.front.n];
     last->idx = l->idx;
-    if (!l->klass->lanes)
+    if (--l->klass->lanes == 0)
         class_drop(cl, l->klass);
     free(l->job);
     free(l);
+}
+
+/* To be called when its first job came, went or changed. */
+static void front_see(struct cluster *cl, const struct lane *l)
+{
+    const struct wjob *j = l->job[l->first];
+    cl->queue.front.v[l->idx] =
+        (struct front){.job = j,
+                       .job_id = j->w.job_id,
+                       .since_us = j->w.ages_us ? j->w.ages_us : j->w.eligible_us,
+                       .submit_us = j->w.submit_us,
+                       .own = j->w.own,
+                       .person = j->w.person,
+                       .klass = l->klass->idx,
+                       .nice = l->nice,
+                       .het = l->het != 0,
+                       .apart = l->het || l->placed || l->priority_asked || j->w.deadline_us > 0};
 }
 
 /* Place of the first job that is not before `j`. */
@@ -207,7 +252,7 @@ static size_t lane_find(const struct lane *l, const struct wjob *j)
     return low;
 }
 
-static void lane_insert(struct lane *l, struct wjob *j)
+static void lane_insert(struct cluster *cl, struct lane *l, struct wjob *j)
 {
     if (l->first + l->n == l->cap) {
         if (l->first > l->n) {
@@ -224,9 +269,12 @@ static void lane_insert(struct lane *l, struct wjob *j)
     l->n++;
     l->elements += j->w.elements;
     j->lane = l;
+    if (at == l->first)
+        front_see(cl, l);
 }
 
-static void lane_remove(struct lane *l, struct wjob *j)
+/* The lane may be empty then: who takes the job out drops it. */
+static void lane_remove(struct cluster *cl, struct lane *l, struct wjob *j)
 {
     size_t at = lane_find(l, j);
     CHECK(at < l->first + l->n && l->job[at] == j);
@@ -237,6 +285,8 @@ static void lane_remove(struct lane *l, struct wjob *j)
     else
         memmove(&l->job[at], &l->job[at + 1], (l->first + l->n - at - 1) * sizeof l->job[0]);
     l->n--;
+    if (l->n > 0)
+        front_see(cl, l);
 }
 
 /* ---- jobs ---- */
@@ -253,7 +303,7 @@ static void wjob_place(struct cluster *cl, struct wjob *j, const struct job_requ
 {
     struct sclass *k = class_take(cl, &j->w, req, class_owner(cl, req, j->w.uid));
     waiting_know(cl, &j->w, req);
-    lane_insert(lane_take(cl, k, &j->w), j);
+    lane_insert(cl, lane_take(cl, k, &j->w), j);
     j->w.req = &k->req;
     j->w.magnets = k->magnets;
     j->w.caps = k->caps;
@@ -272,7 +322,7 @@ void wjob_change(struct cluster *cl, struct wjob *j, const struct waiting *w)
     struct lane *l = j->lane;
     const struct waiting was = j->w;
     bool same = record_equal(&job_request_fields, w->req, j->w.req);
-    lane_remove(l, j);
+    lane_remove(cl, l, j);
     j->w = *w;
     j->w.floor = was.floor;
     if (same) { /* else what it asks for now has not waited so, and was not promised */
@@ -290,7 +340,7 @@ void wjob_leave(struct cluster *cl, struct wjob *j)
 {
     ASSERT(j->lane && j->lane->n > 0);
     struct lane *l = j->lane;
-    lane_remove(l, j);
+    lane_remove(cl, l, j);
     if (l->n == 0)
         lane_drop(cl, l);
 }
@@ -320,4 +370,6 @@ void classes_free(struct cluster *cl)
     vec_done(&cl->klass);
     vec_done(&cl->klass.holes);
     vec_done(&cl->queue.lane);
+    vec_done(&cl->queue.front);
+    map_u64_free(cl->queue.lane_of);
 }

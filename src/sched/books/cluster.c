@@ -29,6 +29,7 @@ struct cluster *cluster_new(void)
     cl->qos_of = map_str_new();
     cl->run.by_job = map_u64_new();
     cl->queue.by_job = map_u64_new();
+    cl->queue.lane_of = map_u64_new();
     static const char *const fixed[] = {"cpu", "mem", "jobs", "share"};
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
         struct dim d = {.kind = xstrdup(fixed[i]), .label = xstrdup(fixed[i])};

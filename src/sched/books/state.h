@@ -13,6 +13,7 @@
 #include "model/record/priority.h"
 #include "model/settings/topology.h"
 #include "sched/books/idle.h"
+#include "sched/books/lanes.h"
 #include "sched/books/limits/cap_set.h"
 #include "sched/books/order.h"
 #include "sched/cluster.h"
@@ -282,13 +283,13 @@ struct cause {
 
 /* Equal requests. What each pass asks of each comes first. */
 struct sclass {
-    struct lane *lanes;       /* NULL = nobody waits */
     struct compiled *made;    /* demand.h; NULL = not yet for this configuration */
     uint64_t made_version;    /* derived.version when it was made */
     struct cap_set cap_set;   /* what `caps` says */
     struct arena *made_arena; /* in which all of `made` lies; NULL = none */
     uint64_t serial;          /* never used twice, unlike idx */
     uint32_t idx;             /* place in cluster.klass; stays */
+    uint32_t lanes;           /* of its jobs */
     /* Of a class that is one user's own (--exclusive=user); 0 = anybody's */
     uint32_t uid_plus1;
     VEC(struct cause) cause; /* ascending by time */
@@ -298,23 +299,6 @@ struct sclass {
     const char *magnets;
     const char *caps;       /* the same of those; its jobs count against them */
     struct job_request req; /* texts interned */
-};
-
-/* Jobs of one class whose order among themselves never changes: same nice, asked priority and
- * order. Sorted by (eligible, submit, id). */
-struct lane {
-    struct sclass *klass;
-    int32_t nice, site;                        /* as asked; what the site adds */
-    int64_t qos_factor, assoc_factor;          /* in PRIORITY_ONE-ths */
-    uint64_t priority_asked, promise_priority; /* 0 = by the factors; and what a promise needs */
-    bool placed;                               /* its one job has the place of another */
-    uint32_t uid_plus1;                        /* of a lane that is one user's own; 0 = anybody's */
-    uint64_t het;         /* a heterogeneous job's components have lanes of their own */
-    struct wjob **job;    /* room for cap */
-    size_t first, n, cap; /* jobs are job[first … first+n) */
-    uint64_t elements;    /* of all of them */
-    uint32_t idx;         /* place in cluster.queue.lane */
-    struct lane *next;    /* of the same class */
 };
 
 struct policy {
@@ -425,6 +409,8 @@ struct class_book {
 /* Waiting work. classes.c, waiting.c */
 struct queue {
     VEC(struct lane *) lane; /* only with jobs in them */
+    VEC(struct front) front; /* by lane */
+    struct map_u64 *lane_of; /* lanes by hash of what tells them apart; lane.alike */
     struct map_u64 *by_job;  /* struct wjob */
     uint64_t n;              /* jobs, arrays counted once */
     /* Jobs with a bit in struct waiting of that name (firsts.c) */

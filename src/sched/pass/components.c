@@ -25,8 +25,10 @@ void hets_collect(struct pass *p)
 {
     ASSERT(p->het.n == 0);
     for (size_t i = 0; i < p->cl->queue.lane.n; i++) {
+        if (!p->cl->queue.front.v[i].het)
+            continue;
         struct lane *l = p->cl->queue.lane.v[i];
-        for (size_t k = 0; l->het && k < l->n; k++) {
+        for (size_t k = 0; k < l->n; k++) {
             struct het *h = pass_het_of(p, l->het);
             if (!h) {
                 struct het new = {.id = l->het};

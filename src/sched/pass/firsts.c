@@ -24,22 +24,41 @@ static bool ageing(const struct cluster *cl)
 /* ---- the oldest ---- */
 
 /* Has it waited longer? Of equals the first in the queue. */
-static bool older(const struct entry *a, const struct entry *b)
+static bool older(const struct front *a, const struct front *b)
 {
-    int64_t x = ages_from(&a->job->w), y = ages_from(&b->job->w);
-    return x != y ? x < y : a->job->w.job_id < b->job->w.job_id;
+    int64_t x = front_ages_from(a), y = front_ages_from(b);
+    return x != y ? x < y : a->job_id < b->job_id;
+}
+
+/* The first of lane i, where it may stand there; its option is NULL where not. */
+static struct entry front_entry(const struct pass *p, size_t i, uint32_t serve)
+{
+    struct lane *l = p->cl->queue.lane.v[i];
+    struct entry e = {.lane = l,
+                      .lane_idx = l->idx,
+                      .job = lane_next(p, l),
+                      .c = demand_unchosen(p->cl, l->klass)};
+    for (size_t k = 0; !e.o && k < e.c->n; k++)
+        e.o = e.c->option[k].serve == serve ? &e.c->option[k] : NULL;
+    return e;
 }
 
 /* The oldest in the partition of those past the bound that are younger than `than`; NULL = all. */
-static struct entry *oldest_after(const struct pass *p, uint32_t serve, const struct entry *than,
-                                  int64_t before_us)
+static const struct front *oldest_after(const struct pass *p, uint32_t serve,
+                                        const struct front *than, int64_t before_us,
+                                        struct entry *ret)
 {
-    struct entry *best = NULL;
-    for (size_t i = 0; i < p->entry.n; i++) {
-        struct entry *e = &p->entry.v[i];
-        if (e->o->serve == serve && ages_from(&e->job->w) < before_us &&
-            (!than || older(than, e)) && (!best || older(e, best)))
-            best = e;
+    const struct front *best = NULL;
+    for (size_t i = 0; i < p->cl->queue.front.n; i++) {
+        const struct front *f = &p->cl->queue.front.v[i];
+        if (front_ages_from(f) >= before_us || (than && !older(than, f)) ||
+            (best && !older(f, best)))
+            continue;
+        struct entry e = front_entry(p, i, serve);
+        if (!e.o)
+            continue;
+        best = f;
+        *ret = e;
     }
     return best;
 }
@@ -63,15 +82,16 @@ static void oldest_clear(struct cluster *cl)
 
 static void oldest_of(struct pass *p, uint32_t serve, int64_t before_us)
 {
-    struct entry *e = NULL;
+    const struct front *f = NULL;
+    struct entry e;
     for (int tries = 0; tries < TRIES; tries++) {
-        e = oldest_after(p, serve, e, before_us);
-        if (!e)
+        f = oldest_after(p, serve, f, before_us, &e);
+        if (!f)
             return;
-        if (!could_be_next(p, e))
+        if (!could_be_next(p, &e))
             continue;
-        e->job->w.oldest |= serve_bit(serve);
-        vec_push(&p->cl->queue.oldest, e->job->w.job_id);
+        e.job->w.oldest |= serve_bit(serve);
+        vec_push(&p->cl->queue.oldest, e.job->w.job_id);
         return;
     }
 }
@@ -79,23 +99,23 @@ static void oldest_of(struct pass *p, uint32_t serve, int64_t before_us)
 void oldest_choose(struct pass *p)
 {
     struct cluster *cl = p->cl;
-    bool changed = cl->queue.oldest.n > 0;
+    int64_t before_us = p->w->now_us - OLDEST_BOUNDS * cl->policy.age_bound_us;
     oldest_clear(cl);
-    if (ageing(cl)) {
-        int64_t before_us = p->w->now_us - OLDEST_BOUNDS * cl->policy.age_bound_us;
-        bool *seen = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof seen[0]);
-        for (size_t i = 0; i < p->entry.n; i++) {
-            const struct entry *e = &p->entry.v[i];
-            if (ages_from(&e->job->w) >= before_us || seen[e->o->serve])
+    if (!ageing(cl))
+        return;
+    bool *seen = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof seen[0]);
+    for (size_t i = 0; i < cl->queue.front.n; i++) {
+        if (front_ages_from(&cl->queue.front.v[i]) >= before_us)
+            continue;
+        const struct compiled *c = demand_unchosen(cl, cl->queue.lane.v[i]->klass);
+        for (size_t k = 0; k < c->n; k++) {
+            if (seen[c->option[k].serve])
                 continue;
-            seen[e->o->serve] = true;
-            oldest_of(p, e->o->serve, before_us);
+            seen[c->option[k].serve] = true;
+            oldest_of(p, c->option[k].serve, before_us);
         }
-        free(seen);
     }
-    changed |= cl->queue.oldest.n > 0;
-    for (size_t i = 0; changed && i < p->entry.n; i++)
-        entry_fill(p, &p->entry.v[i]);
+    free(seen);
 }
 
 /* ---- the heads ---- */

@@ -10,7 +10,7 @@
 /* What is idle, and how much of each partition its head asks for: the order looks at it until the
  * next pass begins. To be called before anything is put in order. */
 void idle_see(struct cluster *cl);
-/* Chooses the oldest in each partition, before the entries are put in order. */
+/* Chooses the oldest in each partition, once there is a world and before there are entries. */
 void oldest_choose(struct pass *p);
 /* Whom this pass promised a start as the first of a partition is its head from now on. */
 void heads_keep(const struct pass *p);

@@ -4,17 +4,17 @@
 #include "sched/pass/live.h"
 
 #include "base/alloc.h"
+#include "model/job/job_counts.h"
 #include "sched/books/classes.h"
 #include "sched/pass/found.h"
 #include "sched/pass/preempt/preempt.h"
 #include "sched/pass/priority.h"
-#include "sched/world/cap_binds.h"
 #include "sched/world/counts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int entry_order(const struct entry *a, const struct entry *b)
+int entry_order(const struct entry *a, const struct entry *b)
 {
     if (a->owed != b->owed)
         return a->owed ? -1 : 1;
@@ -42,11 +42,6 @@ static void entry_key(const struct pass *p, struct entry *e)
     struct order_job j = order_job_of(p->cl, e->o, &e->job->w, now_us);
     e->held = !hook->key(hook->ctx, &j, p->passing, &e->key);
     e->priority = PRIORITY_ONE;
-}
-
-static int entry_compare(const void *a, const void *b)
-{
-    return entry_order(a, b);
 }
 
 struct wjob *lane_next(const struct pass *p, const struct lane *l)
@@ -113,19 +108,22 @@ static bool request_is_simple(const struct pass *p, const struct entry *e)
 {
     const struct option *o = e->o;
     return o->nvariants == 1 && o->limit_min_us == o->limit_us && !o->resv && !e->c->allowed &&
-           e->c->nlic == e->c->ncap && o->part->windows.n == 0 &&
-           e->lane->klass->lanes == e->lane && !e->lane->next && !p->instead;
+           e->c->nlic == e->c->ncap && o->part->windows.n == 0 && e->lane->klass->lanes == 1 &&
+           !p->instead;
 }
 
-static struct quick quick_make(const struct pass *p, uint32_t number)
+bool counts_tell(const struct pass *p, const struct compiled *c, const struct option *o)
+{
+    return c->n == 1 && o->nvariants > 0 && !o->mode.share && !o->mode.user_only &&
+           !preempt_possible(p->cl, c, o);
+}
+
+struct quick quick_make(const struct pass *p, uint32_t number)
 {
     const struct entry *e = &p->entry.v[number];
     struct quick q = {
         .entry = number, .part = e->o->serve, .tier = e->tier, .run_us = e->o->limit_min_us};
-    /* What counts cannot tell about is always tried: jobs that may start in several partitions or
-     * with others, on nodes shared by users. */
-    q.plain = e->c->n == 1 && !e->lane->het && e->o->nvariants > 0 && !e->o->mode.share &&
-              !e->o->mode.user_only && !preempt_possible(p->cl, e->c, e->o);
+    q.plain = !e->lane->het && counts_tell(p, e->c, e->o);
     if (!q.plain)
         return q;
     struct screen least = e->o->variant[0].screen;
@@ -163,42 +161,43 @@ bool live_may_fit(const struct pass *p, const struct quick *q)
 
 /* ---- the array ---- */
 
-/* While what its class needs is at hand it is asked of caps, too: to come back for that costs more
- * than to ask. */
-static void lane_enter(struct pass *p, struct lane *l, struct caps_asked *caps)
+static void entry_enter(struct pass *p, struct lane *l, struct compiled *c, uint32_t number)
+{
+    struct entry e = {.lane = l,
+                      .lane_idx = l->idx,
+                      .c = c,
+                      .o = &c->option[number],
+                      .tier = c->option[number].tier,
+                      .number = number};
+    entry_fill(p, &e);
+    vec_push(&p->entry, e);
+}
+
+void lane_enter(struct pass *p, struct lane *l)
 {
     struct compiled *c = demand_unchosen(p->cl, l->klass);
     const struct wjob *next = lane_next(p, l);
-    caps_ask_lane(caps, c, l->elements);
     if (!next)
         return;
     p->left[l->idx] = next->w.elements;
-    for (uint32_t k = 0; k < c->n; k++) {
-        struct entry e = {.lane = l,
-                          .lane_idx = l->idx,
-                          .c = c,
-                          .o = &c->option[k],
-                          .tier = c->option[k].tier,
-                          .number = k};
-        e.o->stamp = 0;
-        entry_fill(p, &e);
-        vec_push(&p->entry, e);
-    }
+    for (uint32_t k = 0; k < c->n; k++)
+        entry_enter(p, l, c, k);
     if (c->n == 0)
         pass_note(p, &(struct entry){.lane = l, .c = c}, REASON_BAD_CONSTRAINTS);
 }
 
-void live_build(struct pass *p, struct caps_asked *caps)
+static int entry_compare(const void *a, const void *b)
 {
-    ASSERT(p->live.n == 0 && !p->w);
-    p->ordered = !p->cl->hook.key && p->cl->policy.backfill != BACKFILL_NONE;
-    for (size_t i = 0; i < p->cl->queue.lane.n; i++)
-        lane_enter(p, p->cl->queue.lane.v[i], caps);
-    if (p->instead)
-        lane_enter(p, p->instead, caps);
+    return entry_order(a, b);
 }
 
-void live_order(struct pass *p)
+static void stamps_clear(struct compiled *c)
+{
+    for (size_t k = 0; k < c->n; k++)
+        c->option[k].stamp = 0;
+}
+
+static void live_order(struct pass *p)
 {
     ASSERT(p->live.n == 0);
     if (p->entry.n > 1)
@@ -206,6 +205,23 @@ void live_order(struct pass *p)
     vec_reserve(&p->live, p->entry.n + 1);
     for (uint32_t i = 0; i < p->entry.n; i++)
         vec_push(&p->live, quick_make(p, i));
+}
+
+void live_build(struct pass *p, bool now_only)
+{
+    ASSERT(p->live.n == 0 && p->w);
+    p->ordered = !p->cl->hook.key && p->cl->policy.backfill != BACKFILL_NONE;
+    for (size_t i = 0; i < p->cl->klass.n; i++)
+        if (p->cl->klass.v[i])
+            stamps_clear(demand_unchosen(p->cl, p->cl->klass.v[i]));
+    if (now_only && p->ordered && equals_may_stand(p))
+        equals_enter(p);
+    else
+        for (size_t i = 0; i < p->cl->queue.lane.n; i++)
+            lane_enter(p, p->cl->queue.lane.v[i]);
+    if (p->instead)
+        lane_enter(p, p->instead);
+    live_order(p);
 }
 
 static int quick_compare(const void *a, const void *b, void *entries)
@@ -232,27 +248,37 @@ void live_reorder(struct pass *p, size_t from, bool passing)
         qsort_r(&p->live.v[from], p->live.n - from, sizeof p->live.v[0], quick_compare, p->entry.v);
 }
 
+size_t live_find(const struct pass *p, const struct entry *e, size_t low)
+{
+    size_t high = p->live.n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (entry_order(&p->entry.v[p->live.v[middle].entry], e) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 bool live_refresh(struct pass *p, size_t i)
 {
     ASSERT(i < p->live.n && p->live.v[i].entry < p->entry.n);
     struct quick q = p->live.v[i];
     struct entry *e = &p->entry.v[q.entry];
+    struct equals *led = e->leads ? &p->equals[e->lane->klass->idx] : NULL;
+    e->leads = false;
     entry_fill(p, e);
-    if (!e->job)
+    if (!e->job) {
+        if (led)
+            equals_follow(p, led, i + 1);
         return false;
-    /* Only behind: jobs of a lane stand in order, so the next is no better. */
-    size_t low = i + 1, high = p->live.n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const struct entry *other = &p->entry.v[p->live.v[middle].entry];
-        /* Entries whose lane went on are still where they were: they count as the job they stood
-         * for. */
-        if (entry_order(other, e) < 0)
-            low = middle + 1;
-        else
-            high = middle;
     }
-    memmove(&p->live.v[i], &p->live.v[i + 1], (low - 1 - i) * sizeof q);
-    p->live.v[low - 1] = q;
+    /* Only behind: jobs of a lane stand in order, so the next is no better. */
+    size_t at = live_find(p, e, i + 1);
+    memmove(&p->live.v[i], &p->live.v[i + 1], (at - 1 - i) * sizeof q);
+    p->live.v[at - 1] = q;
+    if (led)
+        equals_follow(p, led, i);
     return true;
 }

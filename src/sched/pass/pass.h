@@ -17,11 +17,25 @@ struct entry {
     int64_t key;         /* of a simulator's own order: larger first */
     bool held;           /* a simulator's order says: not now */
     bool owed;           /* work was stopped for it */
+    bool leads;          /* its equals are behind it (struct equals) */
     uint32_t lane_idx;   /* of `lane`, which is far away */
     int64_t promised_us; /* in its partition, by the last pass; INT64_MAX = nothing */
     int32_t tier;        /* of its partition: higher first */
     uint32_t number;     /* of the option in its class */
     uint64_t spent;      /* of this array an element started in this pass; 0 = of none */
+};
+
+/* Lanes of one class that stand in the order as one (live.c): the one that comes first of them is
+ * an entry, the others are behind it, and come in one after another as that goes on. */
+struct equals {
+    bool as_one, keyed;   /* they stand so; and have keys */
+    bool heaped;          /* `behind` is a heap: who comes first of them is at the top */
+    uint32_t first;       /* lane; NONE = none yet */
+    VEC(uint32_t) behind; /* lanes */
+    /* What the order asks of each, but for what is the job's and its user's own; NULL = it is no
+     * order of places */
+    const struct order_job *like;
+    int64_t asked_us; /* the limit they give; 0 = none */
 };
 
 /* An entry in the order, with what tells fast that it cannot be placed: nodes with at least so
@@ -169,6 +183,12 @@ struct pass {
     struct world *w; /* the future as this pass fills it */
     struct exacts *ex;
     bool passing; /* the order is that of jobs that pass a blocked one */
+    /* Equals stand in the order as one, as nobody asks what comes after this step; by class, and
+     * the key of each lane's first; NULL = each lane is an entry of its own */
+    struct equals *equals;
+    uint64_t *key;
+    size_t behind;    /* lanes that are behind others */
+    struct entry was; /* while there are: the entry that is looked at, as it stood before */
     /* Who comes first matters only for who gets resources first: no hook, and backfill */
     bool ordered;
     bool again;                   /* a promise was taken back: the step must be made once more */
@@ -209,9 +229,10 @@ struct pass {
 enum outcome { STARTED, BLOCKED, NEVER, SKIPPED };
 
 /* Everything of a pass but its steps; `v` is overwritten. With `instead` (its idx is
- * cl->queue.lane.n) its one job waits in the place of the job of that id. */
+ * cl->queue.lane.n) its one job waits in the place of the job of that id. `now_only`: only the
+ * present step will be made, which may cost less then. */
 void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64_t now_us,
-               struct lane *instead);
+               struct lane *instead, bool now_only);
 /* Frees what the pass kept; what it said is the plan's. */
 void pass_close(struct pass *p);
 /* One element of the lane's next job is dealt with */

@@ -137,12 +137,28 @@ void pass_close(struct pass *p)
     free(p->left);
     free(p->served);
     free(p->same);
+    equals_done(p);
     exacts_free(p->ex);
     world_free(p->w);
 }
 
+/* What waits for caps is told, and so it is known which of them can bind. While what a class needs
+ * is at hand it is worked out, too: to come back for that costs more than to ask. */
+static void caps_see(struct pass *p)
+{
+    struct cluster *cl = p->cl;
+    struct caps_asked *caps = caps_ask(cl, p->v->now_us);
+    for (size_t i = 0; caps && i < cl->queue.lane.n; i++) {
+        const struct lane *l = cl->queue.lane.v[i];
+        caps_ask_lane(caps, demand_unchosen(cl, l->klass), l->elements);
+    }
+    if (caps && p->instead)
+        caps_ask_lane(caps, demand_unchosen(cl, p->instead->klass), p->instead->elements);
+    caps_choose(caps, p->instead);
+}
+
 void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64_t now_us,
-               struct lane *instead)
+               struct lane *instead, bool now_only)
 {
     private_reset(v, cl, now_us);
     *p = (struct pass){
@@ -155,14 +171,12 @@ void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64
     if (!instead && !v->logs)
         idle_see(cl);
     hets_collect(p);
-    struct caps_asked *caps = caps_ask(cl, now_us);
-    live_build(p, caps);
-    caps_choose(caps, instead); /* before the world, which has only those that can bind */
+    caps_see(p); /* before the world, which has only those that can bind */
     p->w = world_new(cl, now_us);
     p->ex = exacts_new(cl, v->arena);
     if (!instead && !v->logs)
         oldest_choose(p);
-    live_order(p);
+    live_build(p, now_only && !instead && !v->logs);
 }
 
 /* Nodes that promises wait for are shown as planned. */
@@ -209,7 +223,7 @@ void sched_plan(struct cluster *cl, int64_t now_us, struct budget *b, struct pla
     ret_plan->foreseen_cost = 0;
     struct pass p;
     waited_pass_begins(v, cl, now_us);
-    pass_open(&p, cl, v, now_us, NULL);
+    pass_open(&p, cl, v, now_us, NULL, !forecast);
     freed_begin(&p);
     pass_step(&p);
     standing_leave(&p);

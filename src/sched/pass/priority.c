@@ -303,6 +303,20 @@ struct order_job order_job_of(const struct cluster *cl, const struct option *o,
                               .oldest = w->oldest & serve_bit(o->serve)};
 }
 
+uint64_t priority_of_front(const struct cluster *cl, const struct front *f,
+                           const struct order_job *like, int64_t asked_us)
+{
+    ASSERT(!f->apart && !like->head && !like->oldest && cluster_has_places(cl));
+    struct order_job j = *like;
+    j.job_id = f->job_id;
+    j.submit_us = front_ages_from(f);
+    j.expected_us = f->own ? share_expected(f->own, asked_us) : 0;
+    j.used = f->person ? f->person->used : 0;
+    j.busy = f->person ? person_busy(cl, f->person) : 0;
+    j.nice = f->nice;
+    return order_key(cl->policy.order, &j);
+}
+
 /* ---- the sum ---- */
 
 /* priority/basic, as in Slurm: one less for each job, so that --nice counts the places it gives up.

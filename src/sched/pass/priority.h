@@ -27,5 +27,9 @@ struct order_job order_job_of(const struct cluster *cl, const struct option *o,
  * job. */
 uint64_t priority_of(const struct cluster *cl, const struct option *o, const struct waiting *w,
                      int64_t now_us);
+/* The same of a lane's first, where nothing of it is apart and the order is one of places. `like`:
+ * what order_job_of says of an equal of it, which gives a limit of asked_us (0 = none). */
+uint64_t priority_of_front(const struct cluster *cl, const struct front *f,
+                           const struct order_job *like, int64_t asked_us);
 
 #endif

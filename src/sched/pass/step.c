@@ -171,7 +171,7 @@ static enum next entry_step(struct pass *p, size_t i)
         return KEEP;
     }
     switch (entry_try(p, e)) {
-    case NEVER: return DROP;
+    case NEVER: equals_leave(p, e); return DROP;
     case BLOCKED:
         if (!e->lane->het) /* a component waits for the others: its equals need not */
             e->o->stamp = p->step;
@@ -201,12 +201,17 @@ static void step_once(struct pass *p)
     if (p->passing)
         live_reorder(p, 0, false);
     for (size_t i = 0; i < p->live.n;) {
+        uint64_t freed = p->w->now.freed;
+        if (p->behind > 0)
+            p->was = p->entry.v[p->live.v[i].entry];
         pass_resume(p, p->live.v[i].tier);
         bool blocked = blocked_at_sight(p, &p->live.v[i]) || too_few_nodes(p, &p->live.v[i]);
         enum next next = blocked ? KEEP : entry_step(p, i);
         if (next == KEEP && kept++ < i)
             p->live.v[kept - 1] = p->live.v[i];
         i += next != AGAIN;
+        if (p->behind > 0 && p->w->now.freed != freed)
+            equals_all(p, &kept, &i);
     }
     p->live.n = kept;
 }
