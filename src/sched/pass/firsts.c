@@ -1,6 +1,7 @@
 #include "sched/pass/firsts.h"
 
 #include "base/alloc.h"
+#include "sched/books/classes.h"
 #include "sched/books/idle.h"
 #include "sched/pass/bars.h"
 #include "sched/pass/found.h"
@@ -26,8 +27,8 @@ static bool ageing(const struct cluster *cl)
 /* Has it waited longer? Of equals the first in the queue. */
 static bool older(const struct entry *a, const struct entry *b)
 {
-    int64_t x = ages_from(&a->job->w), y = ages_from(&b->job->w);
-    return x != y ? x < y : a->job->w.job_id < b->job->w.job_id;
+    int64_t x = stands_from(&a->job->w), y = stands_from(&b->job->w);
+    return x != y ? x < y : stands_as(&a->job->w) < stands_as(&b->job->w);
 }
 
 /* The oldest in the partition of those past the bound that are younger than `than`; NULL = all. */
@@ -37,7 +38,7 @@ static struct entry *oldest_after(const struct pass *p, uint32_t serve, const st
     struct entry *best = NULL;
     for (size_t i = 0; i < p->entry.n; i++) {
         struct entry *e = &p->entry.v[i];
-        if (e->o->serve == serve && ages_from(&e->job->w) < before_us &&
+        if (e->o->serve == serve && stands_from(&e->job->w) < before_us &&
             (!than || older(than, e)) && (!best || older(e, best)))
             best = e;
     }
@@ -86,7 +87,7 @@ void oldest_choose(struct pass *p)
         bool *seen = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof seen[0]);
         for (size_t i = 0; i < p->entry.n; i++) {
             const struct entry *e = &p->entry.v[i];
-            if (ages_from(&e->job->w) >= before_us || seen[e->o->serve])
+            if (stands_from(&e->job->w) >= before_us || seen[e->o->serve])
                 continue;
             seen[e->o->serve] = true;
             oldest_of(p, e->o->serve, before_us);
@@ -126,20 +127,37 @@ void idle_see(struct cluster *cl)
     }
 }
 
-void heads_keep(const struct pass *p)
+uint64_t first_away(struct pass *p, const struct wjob *j, uint64_t in)
+{
+    struct compiled *c = demand_of(p->cl, j->lane->klass);
+    uint64_t away = 0;
+    for (size_t k = 0; in && k < c->n; k++) {
+        struct option *o = &c->option[k];
+        if (in & serve_bit(o->serve) && o->never == REASON_NONE && !pass_reachable(p, c, o))
+            away |= serve_bit(o->serve);
+    }
+    return away;
+}
+
+void heads_keep(struct pass *p)
 {
     struct cluster *cl = p->cl;
+    size_t kept = 0;
     for (size_t i = 0; i < cl->queue.head.n; i++) {
         struct wjob *j = map_u64_get(cl->queue.by_job, cl->queue.head.v[i]);
-        if (j)
-            j->w.head = 0;
+        if (!j)
+            continue;
+        j->w.head = ageing(cl) ? first_away(p, j, j->w.head) : 0;
+        if (j->w.head)
+            cl->queue.head.v[kept++] = cl->queue.head.v[i];
     }
-    vec_clear(&cl->queue.head);
+    cl->queue.head.n = kept;
     for (size_t i = 0; ageing(cl) && i < p->promise.n; i++) {
         const struct promised *pr = &p->promise.v[i];
         if (pr->extra || pr->awaited)
             continue;
+        if (!pr->job->w.head)
+            vec_push(&cl->queue.head, pr->job->w.job_id);
         pr->job->w.head |= serve_bit(pr->part);
-        vec_push(&cl->queue.head, pr->job->w.job_id);
     }
 }
