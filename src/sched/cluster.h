@@ -174,10 +174,18 @@ void cluster_wait(struct cluster *cl, const struct waiting *w);
 void cluster_unwait(struct cluster *cl, uint64_t job_id);
 /* Is the order one of places? Not that of PriorityType=priority/multifactor and basic. */
 bool cluster_has_places(const struct cluster *cl);
-/* The place of a job that waits, and where it stands by that: a larger key goes first (the
- * priority in PRIORITY_ONE-ths, where there are no places). False: it does not wait. */
-bool sched_place_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct order_place *ret,
-                    uint64_t *ret_key);
+/* Where a job that waits stands among its user's others in the queue. */
+struct order_stand {
+    struct order_place place;
+    int64_t promised_us; /* those go first who were promised most soon; INT64_MAX = nothing */
+    uint64_t key;        /* then larger ones (the priority in PRIORITY_ONE-ths, without places) */
+    uint64_t promised_in, head; /* the planner's own, as of struct waiting */
+};
+/* False: it does not wait. */
+bool sched_stand_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct order_stand *ret);
+/* Its user moved it or another of his: it is the head, and has a promise, as `s` says. (Its place
+ * comes with cluster_wait.) Nothing where it does not wait. */
+void cluster_stand_anew(struct cluster *cl, uint64_t job_id, const struct order_stand *s);
 /* Who stands first in its partition until it starts: "42:batch,43:gpu/resv"; and who was promised
  * which start there (promises=aged and all), in microseconds: "44:1700000000000000:batch". For a
  * cluster that is built anew and is to plan the same. */

@@ -119,6 +119,12 @@ batch() { sbatch --parsable -o /dev/null "$@" --wrap 'sleep 60'; }
     run -0 remuda why --json "$held"
     [ "$(jq -r '.jobs[0].limit_us' <<<"$output")" = 25200000000 ]
     [ "$(jq -r '.jobs[0].expected_us > 0 and .jobs[0].expected_us < 600000000' <<<"$output")" = true ]
+    # Known at once, and by the next controller.
+    expected=$(jq '.jobs[0].expected_us' <<<"$output")
+    kill -9 "$(remuda status --pid controller)"
+    remuda up -q 3>&-
+    run -0 remuda why --json "$held"
+    [ "$(jq '.jobs[0].expected_us' <<<"$output")" = "$expected" ]
     other=$(batch -t 6:00:00 --hold)
     run -0 remuda why "$other"
     [[ $output != *"expected to run"* ]]

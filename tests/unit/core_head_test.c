@@ -80,6 +80,29 @@ static void across_a_restart_with_another_configuration(void **unused)
                      "PartitionName=main Nodes=n[1-4] Default=YES State=UP\n");
 }
 
+/* Until its nodes are there again nobody is promised a start: who would go before the head else
+ * waits in the queue already. */
+static void whoever_waits_across_a_restart(void **unused)
+{
+    for (int late = 0; late < 2; late++) {
+        configure(conf);
+        uint64_t runs = sized(4, 2 * HOUR, "main"), head = sized(4, HOUR, "main");
+        pass(61 * MIN);
+        uint64_t brief = sized(4, MIN, "main");
+        restart(conf);
+        pass(late * 30 * SEC);
+        for (int n = 1; n <= 4; n++)
+            hello_holding(n, &(struct held){.job_id = runs, .attempt = 1, .step_id = STEP_BATCH},
+                          1);
+        assert_int_equal(why_one(head)->rank, 1);
+        script_ends(runs, 0);
+        assert_int_equal(state(head), JOB_RUNNING);
+        script_ends(head, 0);
+        script_ends(brief, 0);
+        pass(MIN);
+    }
+}
+
 static void who_is_gone_is_no_head(void **unused)
 {
     uint64_t runs = sized(4, 2 * HOUR, "main"), head = sized(4, HOUR, "main");
@@ -102,6 +125,7 @@ int main(void)
         OPENED(without_a_restart),
         OPENED(across_a_restart),
         OPENED(across_a_restart_with_another_configuration),
+        OPENED(whoever_waits_across_a_restart),
         OPENED(who_is_gone_is_no_head),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,6 +134,91 @@ static void it_survives_a_restart(void **unused)
     starts_are(runs, id, (const int[]){2, 0, 1}, 3);
 }
 
+static void again(const char *conf, uint64_t runs)
+{
+    restart(conf);
+    for (int n = 1; n <= 4; n++)
+        hello_holding(n, &(struct held){.job_id = runs, .attempt = 1, .step_id = STEP_BATCH}, 1);
+}
+
+/* It waited for its limit, so nobody would pass it: another of its user's takes that, too, be it
+ * one that would go before it else, or behind it. Bob's, which would go before both, stays behind
+ * the first. */
+static void the_head_gives_its_place(void **unused)
+{
+    static const int64_t limits[] = {10 * MIN, 40 * HOUR};
+    for (size_t k = 0; k < 4; k++) {
+        am_alice();
+        configure(ageing);
+        uint64_t runs = wide(2 * HOUR), head = wide(HOUR);
+        pass(61 * MIN);
+        uint64_t last = wide(limits[k % 2]);
+        am_bob();
+        uint64_t bobs = wide(MIN);
+        am_alice();
+        assert_int_equal(why_one(head)->rank, 1);
+        assert_int_equal(control(ids_of(last), ACTION_TOP), REFUSE_NONE);
+        if (k >= 2)
+            again(ageing, runs);
+        assert_int_equal(why_one(last)->rank, 1);
+        uint64_t id[] = {head, last, bobs};
+        starts_are(runs, id, (const int[]){1, 2, 0}, 3);
+    }
+}
+
+static void the_head_of_another_stays(void **unused)
+{
+    uint64_t runs = wide(2 * HOUR);
+    am_bob();
+    uint64_t bobs = wide(HOUR);
+    pass(61 * MIN);
+    am_alice();
+    uint64_t id[] = {wide(10 * MIN), wide(10 * HOUR), bobs};
+    assert_int_equal(control(ids_of(id[1]), ACTION_TOP), REFUSE_NONE);
+    starts_are(runs, id, (const int[]){2, 1, 0}, 3);
+}
+
+/* Past four age bounds the one that waited longest goes first, whatever its limit. */
+static void the_oldest_gives_its_place(void **unused)
+{
+    uint64_t runs = wide(400 * HOUR), oldest = wide(300 * HOUR);
+    pass(205 * HOUR);
+    uint64_t id[] = {oldest, wide(10 * MIN)};
+    assert_int_equal(why_one(oldest)->rank, 1);
+    assert_int_equal(control(ids_of(id[1]), ACTION_TOP), REFUSE_NONE);
+    starts_are(runs, id, (const int[]){1, 0}, 2);
+}
+
+/* Where every start is promised, the job takes that of the first if it needs no more. Bob's is
+ * where it was. */
+static void the_first_gives_its_promise(void **unused)
+{
+    static const char *const promising[] = {"SchedulerParameters=promises=all\n",
+                                            "SchedulerParameters=promises=all,order=arrival\n",
+                                            "SchedulerParameters=promises=aged,age_bound=60\n"};
+    static const int64_t limits[] = {HOUR, 10 * MIN, 2 * HOUR};
+    for (size_t k = 0; k < 9; k++) {
+        bool more = limits[k % 3] > HOUR;
+        am_alice();
+        configure(arena_printf(w.a, "%s%s", promising[k / 3], ageing));
+        uint64_t runs = wide(HOUR), id[4];
+        for (int i = 0; i < 4; i++) {
+            if (i == 1)
+                am_bob();
+            id[i] = wide(i == 3 ? limits[k % 3] : HOUR);
+            pass(2 * MIN);
+            am_alice();
+        }
+        int64_t bobs = why_one(id[1])->planned_us;
+        const char *ids =
+            arena_printf(w.a, "%llu,%llu", (unsigned long long)id[3], (unsigned long long)id[2]);
+        assert_int_equal(control(ids, ACTION_TOP), REFUSE_NONE);
+        pass(SEC);
+        assert_true(why_one(id[1])->planned_us <= bobs);
+        starts_are(runs, id, more ? (const int[]){0, 1, 2, 3} : (const int[]){3, 1, 2, 0}, 4);
+    }
+}
+
 static void with_priorities_nice_is_shared(void **unused)
 {
     configure(arena_printf(w.a, "%s%s", orders[MULTIFACTOR], ageing));
@@ -190,6 +275,10 @@ int main(void)
         OPENED(others_are_not_moved),
         OPENED(other_queues_are_not_touched),
         OPENED(it_survives_a_restart),
+        OPENED(the_head_gives_its_place),
+        OPENED(the_head_of_another_stays),
+        OPENED(the_oldest_gives_its_place),
+        OPENED(the_first_gives_its_promise),
         OPENED(with_priorities_nice_is_shared),
         OPENED(what_cannot_go_to_the_top),
     };

@@ -157,6 +157,37 @@ static void test_limits_are_as_users_give_them(void **state)
     trace_done(&t);
 }
 
+/* Submissions, an array being one: user k has 1/k of what the first has, nights and week-ends are
+ * quiet, and an array is one user's narrow jobs of one moment. */
+static void test_users_arrays_nights_and_weeks(void **state)
+{
+    enum { USERS = 20, DAY_S = 86400 };
+    struct trace t;
+    double of[USERS + 1] = {0}, hour[24] = {0}, day[7] = {0};
+    size_t arrays = 0, copies = 0;
+    made("made:all,jobs=20000,users=20", &t);
+    for (size_t i = 0; i < t.job.n; i++) {
+        const struct trace_job *j = &t.job.v[i];
+        if (i > 0 && j->submit == j[-1].submit && j->user == j[-1].user) {
+            assert_int_equal(j->procs, j[-1].procs);
+            arrays += ++copies == 9; /* the tenth of one submission */
+            continue;
+        }
+        copies = 0;
+        of[j->user]++;
+        hour[j->submit / 3600 % 24]++;
+        if (j->submit / DAY_S < t.job.v[t.job.n - 1].submit / DAY_S / 7 * 7) /* whole weeks */
+            day[j->submit / DAY_S % 7]++;
+    }
+    for (int k = 2; k <= USERS; k *= 2)
+        assert_true(near(of[k] * k, of[1], 0.2 * of[1]));
+    assert_true(arrays > 30);
+    assert_true(hour[13] + hour[14] + hour[15] > 3 * (hour[3] + hour[4] + hour[5]));
+    double week = day[0] + day[1] + day[2] + day[3] + day[4];
+    assert_true(week > 0 && near((day[5] + day[6]) / week, 0.5 / 1.2 * 2 / 5, 0.04));
+    trace_done(&t);
+}
+
 static void test_what_is_not_known_is_named(void **state)
 {
     static const struct {
@@ -203,6 +234,7 @@ int main(void)
         cmocka_unit_test(test_the_load_is_what_was_asked_for),
         cmocka_unit_test(test_the_same_name_makes_the_same_jobs),
         cmocka_unit_test(test_limits_are_as_users_give_them),
+        cmocka_unit_test(test_users_arrays_nights_and_weeks),
         cmocka_unit_test(test_what_is_not_known_is_named),
         cmocka_unit_test(test_streams_have_jobs_that_are_watched),
     };

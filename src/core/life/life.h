@@ -45,6 +45,8 @@ void launch_when_whole(struct core *c, struct jobrec *r);
 
 /* ---- start.c ---- */
 void starts_apply(struct core *c); /* plans and starts */
+/* Who stands first stays first, also in the next life of the controller. */
+void firsts_store(struct core *c);
 /* A forecast worked out elsewhere: so much of it as a turn may cost; more where f->more. */
 void foreseen_adopt(struct core *c, struct foreseen *f);
 

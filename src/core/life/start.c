@@ -103,8 +103,7 @@ static void starts_take(struct core *c)
     vec_done(&kept);
 }
 
-/* Who stands first stays first, also in the next life of the controller. */
-static void firsts_store(struct core *c)
+void firsts_store(struct core *c)
 {
     struct str firsts = STR_INIT;
     cluster_firsts_tell(c->cluster, &firsts);

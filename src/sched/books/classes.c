@@ -112,24 +112,6 @@ static void class_drop(struct cluster *cl, struct sclass *k)
 
 /* ---- lanes ---- */
 
-/* The times and the number by which it stands among equals: its own, or those of its place. */
-static inline int64_t stands_since(const struct waiting *w)
-{
-    if (w->place.job_id)
-        return w->place.since_us;
-    return w->ages_us ? w->ages_us : w->eligible_us;
-}
-
-static inline int64_t stands_submitted(const struct waiting *w)
-{
-    return w->place.job_id ? w->place.submit_us : w->submit_us;
-}
-
-static inline uint64_t stands_as(const struct waiting *w)
-{
-    return w->place.job_id ? w->place.job_id : w->job_id;
-}
-
 int wjob_order(const struct wjob *a, const struct wjob *b)
 {
     int64_t x = stands_since(&a->w), y = stands_since(&b->w);

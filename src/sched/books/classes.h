@@ -19,6 +19,31 @@ void classes_regroup(struct cluster *cl);
 /* Frees all jobs that wait, and their lanes and classes. */
 void classes_free(struct cluster *cl);
 
+/* The times and the number by which it stands among equals: its own, or those of its place. */
+static inline int64_t stands_since(const struct waiting *w)
+{
+    if (w->place.job_id)
+        return w->place.since_us;
+    return w->ages_us ? w->ages_us : w->eligible_us;
+}
+
+static inline int64_t stands_submitted(const struct waiting *w)
+{
+    return w->place.job_id ? w->place.submit_us : w->submit_us;
+}
+
+static inline uint64_t stands_as(const struct waiting *w)
+{
+    return w->place.job_id ? w->place.job_id : w->job_id;
+}
+
+/* From when on its place gains by waiting. */
+static inline int64_t stands_from(const struct waiting *w)
+{
+    int64_t since = stands_since(w), submitted = stands_submitted(w);
+    return since > submitted ? since : submitted;
+}
+
 /* Order within a lane: who could run first comes first. */
 int wjob_order(const struct wjob *a, const struct wjob *b);
 

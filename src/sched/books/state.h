@@ -42,6 +42,7 @@ struct use {
 
 typedef VEC(uint32_t) u32_vec;
 typedef VEC(uint64_t) bits_vec;
+typedef VEC(uint64_t) ids_vec;
 typedef VEC(int64_t) i64_vec;
 
 #define BUCKETS 128 /* into which amounts are sorted where only a first look is taken */
@@ -414,7 +415,7 @@ struct queue {
     struct map_u64 *by_job;  /* struct wjob */
     uint64_t n;              /* jobs, arrays counted once */
     /* Jobs with a bit in struct waiting of that name (firsts.c) */
-    VEC(uint64_t) head, oldest, promised_in;
+    ids_vec head, oldest, promised_in;
     uint64_t serial; /* grows with every job and class that comes */
 };
 

@@ -60,6 +60,28 @@ void cluster_standing(const struct cluster *cl, uint64_t job_id, uint64_t *ret_h
     *ret_oldest = j ? j->w.oldest : 0;
 }
 
+static void first_know(ids_vec *firsts, uint64_t job_id)
+{
+    for (size_t i = 0; i < firsts->n; i++)
+        if (firsts->v[i] == job_id)
+            return;
+    vec_push(firsts, job_id);
+}
+
+void cluster_stand_anew(struct cluster *cl, uint64_t job_id, const struct order_stand *s)
+{
+    struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
+    if (!j)
+        return;
+    j->w.head = s->head;
+    j->w.promised_in = s->promised_in;
+    j->w.promised_us = s->promised_in ? s->promised_us : 0;
+    if (s->head)
+        first_know(&cl->queue.head, job_id);
+    if (s->promised_in)
+        first_know(&cl->queue.promised_in, job_id);
+}
+
 void cluster_unwait(struct cluster *cl, uint64_t job_id)
 {
     struct wjob *j = map_u64_del(cl->queue.by_job, job_id);

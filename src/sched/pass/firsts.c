@@ -1,6 +1,7 @@
 #include "sched/pass/firsts.h"
 
 #include "base/alloc.h"
+#include "sched/books/classes.h"
 #include "sched/books/idle.h"
 #include "sched/pass/bars.h"
 #include "sched/pass/found.h"
@@ -23,11 +24,17 @@ static bool ageing(const struct cluster *cl)
 
 /* ---- the oldest ---- */
 
+/* stands_from of the lane's first, which is looked at itself only where it may have another's. */
+static int64_t front_from(const struct front *f)
+{
+    return f->apart ? stands_from(&f->job->w) : front_ages_from(f);
+}
+
 /* Has it waited longer? Of equals the first in the queue. */
 static bool older(const struct front *a, const struct front *b)
 {
-    int64_t x = front_ages_from(a), y = front_ages_from(b);
-    return x != y ? x < y : a->job_id < b->job_id;
+    int64_t x = front_from(a), y = front_from(b);
+    return x != y ? x < y : stands_as(&a->job->w) < stands_as(&b->job->w);
 }
 
 /* The first of lane i, where it may stand there; its option is NULL where not. */
@@ -51,8 +58,7 @@ static const struct front *oldest_after(const struct pass *p, uint32_t serve,
     const struct front *best = NULL;
     for (size_t i = 0; i < p->cl->queue.front.n; i++) {
         const struct front *f = &p->cl->queue.front.v[i];
-        if (front_ages_from(f) >= before_us || (than && !older(than, f)) ||
-            (best && !older(f, best)))
+        if (front_from(f) >= before_us || (than && !older(than, f)) || (best && !older(f, best)))
             continue;
         struct entry e = front_entry(p, i, serve);
         if (!e.o)
@@ -105,7 +111,7 @@ void oldest_choose(struct pass *p)
         return;
     bool *seen = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof seen[0]);
     for (size_t i = 0; i < cl->queue.front.n; i++) {
-        if (front_ages_from(&cl->queue.front.v[i]) >= before_us)
+        if (front_from(&cl->queue.front.v[i]) >= before_us)
             continue;
         const struct compiled *c = demand_unchosen(cl, cl->queue.lane.v[i]->klass);
         for (size_t k = 0; k < c->n; k++) {
@@ -146,20 +152,37 @@ void idle_see(struct cluster *cl)
     }
 }
 
-void heads_keep(const struct pass *p)
+uint64_t first_away(struct pass *p, const struct wjob *j, uint64_t in)
+{
+    struct compiled *c = demand_of(p->cl, j->lane->klass);
+    uint64_t away = 0;
+    for (size_t k = 0; in && k < c->n; k++) {
+        struct option *o = &c->option[k];
+        if (in & serve_bit(o->serve) && o->never == REASON_NONE && !pass_reachable(p, c, o))
+            away |= serve_bit(o->serve);
+    }
+    return away;
+}
+
+void heads_keep(struct pass *p)
 {
     struct cluster *cl = p->cl;
+    size_t kept = 0;
     for (size_t i = 0; i < cl->queue.head.n; i++) {
         struct wjob *j = map_u64_get(cl->queue.by_job, cl->queue.head.v[i]);
-        if (j)
-            j->w.head = 0;
+        if (!j)
+            continue;
+        j->w.head = ageing(cl) ? first_away(p, j, j->w.head) : 0;
+        if (j->w.head)
+            cl->queue.head.v[kept++] = cl->queue.head.v[i];
     }
-    vec_clear(&cl->queue.head);
+    cl->queue.head.n = kept;
     for (size_t i = 0; ageing(cl) && i < p->promise.n; i++) {
         const struct promised *pr = &p->promise.v[i];
         if (pr->extra || pr->awaited)
             continue;
+        if (!pr->job->w.head)
+            vec_push(&cl->queue.head, pr->job->w.job_id);
         pr->job->w.head |= serve_bit(pr->part);
-        vec_push(&cl->queue.head, pr->job->w.job_id);
     }
 }

@@ -12,7 +12,10 @@
 void idle_see(struct cluster *cl);
 /* Chooses the oldest in each partition, once there is a world and before there are entries. */
 void oldest_choose(struct pass *p);
+/* Those of these partitions (a bit each) in which only nodes that are away keep the job. It is
+ * there what it was when they come back: after a restart of the controller none is there yet. */
+uint64_t first_away(struct pass *p, const struct wjob *j, uint64_t in);
 /* Whom this pass promised a start as the first of a partition is its head from now on. */
-void heads_keep(const struct pass *p);
+void heads_keep(struct pass *p);
 
 #endif

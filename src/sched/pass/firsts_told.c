@@ -65,14 +65,11 @@ static bool number_of(struct span digits, uint64_t *ret)
 static void first_take(struct cluster *cl, struct wjob *j, const struct option *o,
                        int64_t promised_us)
 {
-    if (!promised_us) {
-        j->w.head |= serve_bit(o->serve);
-        vec_push(&cl->queue.head, j->w.job_id);
-        return;
-    }
-    j->w.promised_us = promised_us;
-    j->w.promised_in |= serve_bit(o->serve);
-    vec_push(&cl->queue.promised_in, j->w.job_id);
+    uint64_t *in = promised_us ? &j->w.promised_in : &j->w.head;
+    if (!*in)
+        vec_push(promised_us ? &cl->queue.promised_in : &cl->queue.head, j->w.job_id);
+    *in |= serve_bit(o->serve);
+    j->w.promised_us = promised_us ? promised_us : j->w.promised_us;
 }
 
 void cluster_firsts_set(struct cluster *cl, const char *firsts)

@@ -222,18 +222,18 @@ bool cluster_has_places(const struct cluster *cl)
     return cl->policy.order != ORDER_PRIORITY;
 }
 
-bool sched_place_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct order_place *ret,
-                    uint64_t *ret_key)
+bool sched_stand_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct order_stand *ret)
 {
     cluster_settle(cl);
     const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
     const struct compiled *c = j ? demand_of(cl, j->lane->klass) : NULL;
     if (!c || !c->n)
         return false;
-    *ret = place_of(cl, &c->option[0], &j->w);
-    struct waiting plain = j->w;
-    plain.head = plain.oldest = 0;
-    *ret_key = priority_of(cl, &c->option[0], &plain, now_us);
+    *ret = (struct order_stand){.place = place_of(cl, &c->option[0], &j->w),
+                                .promised_us = j->w.promised_in ? j->w.promised_us : INT64_MAX,
+                                .key = priority_of(cl, &c->option[0], &j->w, now_us),
+                                .promised_in = j->w.promised_in,
+                                .head = j->w.head};
     return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "sched/pass/bars.h"
+#include "sched/pass/firsts.h"
 #include "sched/pass/freed.h"
 #include "sched/pass/priority.h"
 #include "sched/pass/to_place.h"
@@ -323,16 +324,21 @@ void standing_leave(struct pass *p)
 
 /* ---- from pass to pass ---- */
 
-static void promised_clear(struct cluster *cl)
+static void promised_clear(struct pass *p)
 {
+    struct cluster *cl = p->cl;
+    size_t kept = 0;
     for (size_t i = 0; i < cl->queue.promised_in.n; i++) {
         struct wjob *j = map_u64_get(cl->queue.by_job, cl->queue.promised_in.v[i]);
         if (!j)
             continue;
-        j->w.promised_in = 0;
-        j->w.promised_us = 0;
+        j->w.promised_in = standing_wanted(cl) ? first_away(p, j, j->w.promised_in) : 0;
+        if (j->w.promised_in)
+            cl->queue.promised_in.v[kept++] = cl->queue.promised_in.v[i];
+        else
+            j->w.promised_us = 0;
     }
-    vec_clear(&cl->queue.promised_in);
+    cl->queue.promised_in.n = kept;
 }
 
 static int standing_order(const void *a, const void *b)
@@ -346,7 +352,7 @@ static int standing_order(const void *a, const void *b)
 void standing_keep(struct pass *p)
 {
     struct plan_private *v = p->v;
-    promised_clear(p->cl);
+    promised_clear(p);
     vec_clear(&v->standing);
     vec_clear(&v->standing_on);
     v->standing_version = p->cl->derived.version;
@@ -357,8 +363,9 @@ void standing_keep(struct pass *p)
             continue;
         }
         pr->job->w.promised_us = pr->start_us;
+        if (!pr->job->w.promised_in)
+            vec_push(&p->cl->queue.promised_in, pr->job->w.job_id);
         pr->job->w.promised_in |= serve_bit(pr->part);
-        vec_push(&p->cl->queue.promised_in, pr->job->w.job_id);
         struct standing s = {.job_id = pr->job->w.job_id,
                              .class_serial = pr->lane->klass->serial,
                              .option = pr->option,
