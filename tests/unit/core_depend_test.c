@@ -186,6 +186,48 @@ static void elements_correspond(void **unused)
     assert_int_equal(element(late, 4)->state, JOB_RUNNING);
 }
 
+/* Its elements that waited have no record of their own that could decide. */
+static void an_array_that_is_cancelled_as_it_waits_fails_its_counterparts(void **unused)
+{
+    struct job_spec spec = a_job("many");
+    spec.array = "1-4";
+    spec.hold = true;
+    uint64_t first = submit(spec);
+    uint64_t next = submit_array("1-4", on("aftercorr", first));
+    uint64_t wider = submit_array("3-6", on("aftercorr", first));
+    uint64_t none_well = submit_array("1-4", arena_printf(w.a, "%s_each", on("afternotok", first)));
+    am_root();
+    cancel(ids_of(first));
+    assert_int_equal(job(next)->reason, REASON_DEPENDENCY_NEVER);
+    assert_int_equal(job(wider)->reason, REASON_DEPENDENCY_NEVER);
+    assert_int_equal(element(none_well, 1)->state, JOB_RUNNING);
+    pass(400 * SEC);
+    restart(CONF);
+    assert_int_equal(job(next)->reason, REASON_DEPENDENCY_NEVER);
+    assert_int_equal(state(wider), JOB_PENDING);
+}
+
+/* What had ended before decides for its own counterpart, what waited for the others. */
+static void the_rest_of_an_array_is_cancelled(void **unused)
+{
+    struct job_spec spec = a_job("many");
+    spec.array = "1-4%1";
+    uint64_t first = submit(spec);
+    uint64_t next = submit_array("1-4", on("aftercorr", first));
+    element_ends(first, 1, 0);
+    assert_int_equal(element(next, 1)->state, JOB_RUNNING);
+    am_root();
+    cancel(ids_of(first));
+    script_ends(element(first, 2)->id, 15);
+    assert_int_equal(element(next, 1)->state, JOB_RUNNING);
+    uint64_t late = submit_array("1-4", on("aftercorr", first));
+    assert_int_equal(element(late, 1)->state, JOB_RUNNING);
+    for (unsigned task = 2; task <= 4; task++) {
+        assert_int_equal(element(next, task)->reason, REASON_DEPENDENCY_NEVER);
+        assert_int_equal(element(late, task)->reason, REASON_DEPENDENCY_NEVER);
+    }
+}
+
 static void an_array_that_waits_starts_as_a_whole(void **unused)
 {
     uint64_t first = submit(a_job("first")), array = submit_array("0-9", on("afterok", first));
@@ -245,6 +287,8 @@ int main(void)
         STORY(a_whole_array_is_waited_for),
         STORY(one_element_that_failed_fails_its_array),
         STORY(elements_correspond),
+        STORY(an_array_that_is_cancelled_as_it_waits_fails_its_counterparts),
+        STORY(the_rest_of_an_array_is_cancelled),
         STORY(an_array_that_waits_starts_as_a_whole),
         STORY(a_failed_job_that_is_requeued_may_still_end_well),
         STORY(a_restart_forgets_no_dependency),

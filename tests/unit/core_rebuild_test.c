@@ -34,6 +34,8 @@ static bool job_normal(struct job *j)
     if (j->state == JOB_PENDING) {
         j->priority = 0;
         j->end_us = 0; /* as planned */
+        if (j->attempt) /* a node that is connected may still have its former run */
+            j->eligible_us = j->changed_us = 0;
         if (!kept) {
             j->reason = REASON_NONE;
             j->reason_detail = NULL;

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "store/file/pages.h"
 #include "store/file/salvage.h"
 
 #include <fcntl.h>

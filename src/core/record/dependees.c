@@ -245,18 +245,38 @@ static struct dep_truth plain_truth(const struct core *c, const struct dependees
 }
 
 /* Has an element of the array's record, which are about to be asked one by one (life/depend.c), a
- * counterpart? */
+ * counterpart with a record of its own, or that had one? */
 static bool counterparts_left(const struct core *c, const struct jobrec *r,
                               const struct dependency *d)
 {
-    struct dependees_verdict v;
+    const struct arrayrec *other = array_of(c, d->job_id);
     uint32_t task;
-    if (!dep_pairs(d) || !job_is_array(r))
+    if (!dep_pairs(d) || !job_is_array(r) || !other)
         return false;
     for (bool more = idset_first(&r->pending, &task); more;
          more = idset_next(&r->pending, task, &task))
-        if (verdict_of(c, d->job_id, task, &v))
+        if (map_u64_get(other->element, task) || idset_has(&other->gone_well, task) ||
+            idset_has(&other->gone_bad, task))
             return true;
+    return false;
+}
+
+/* Elements that were cancelled as they waited never had records of their own: what became of them
+ * all decides for all elements of `r` that are not asked one by one. */
+static bool rest_ended(const struct core *c, const struct jobrec *r, const struct dependency *d,
+                       struct dependees_verdict *ret)
+{
+    const struct jobrec *other = job_find(c, d->job_id);
+    uint32_t task;
+    if (!job_is_array(r) || !other || !job_is_array(other) || job_live(other) ||
+        counterparts_left(c, r, d))
+        return false;
+    for (bool more = idset_first(&r->pending, &task); more;
+         more = idset_next(&r->pending, task, &task))
+        if (idset_has(&other->pending, task)) {
+            *ret = verdict_of_job(other);
+            return true;
+        }
     return false;
 }
 
@@ -269,8 +289,9 @@ void dependee_look(const struct core *c, const struct jobrec *r, struct dependen
     *ret_due_us = INT64_MAX;
     if (d->status != DEP_OPEN)
         return;
-    bool paired = dep_pairs(d) && r->j.array_task_id != NO_TASK &&
-                  verdict_of(c, d->job_id, r->j.array_task_id, &v);
+    bool paired = dep_pairs(d) &&
+                  (r->j.array_task_id != NO_TASK ? verdict_of(c, d->job_id, r->j.array_task_id, &v)
+                                                 : rest_ended(c, r, d, &v));
     if (d->kind == DEP_SINGLETON) {
         t.now = t.final = singleton_free(c, r);
     } else if (is_forgotten(c, d)) {

@@ -211,15 +211,6 @@ bool page_read(struct pages *p, uint32_t number, uint8_t *to)
     return read_at(p->fd, to, p->size, (uint64_t)(number - 1) * p->size);
 }
 
-uint32_t pages_first_free(struct pages *p)
-{
-    uint8_t *page = xmalloc(PAGE_SIZE_MAX);
-    bool known = page_read(p, 1, page) && memcmp(page, "SQLite format 3", 16) == 0;
-    uint32_t first = known ? get32(page + 32) : 0;
-    free(page);
-    return first <= p->count ? first : 0;
-}
-
 /* ---- pages of trees ---- */
 
 static bool is_leaf(enum page_kind kind)

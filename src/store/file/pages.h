@@ -27,8 +27,6 @@ size_t pages_size(const struct pages *p);     /* bytes of one */
 /* Copies a page to `to` (PAGE_SIZE_MAX bytes). False: there is none of that number, or the disk
  * does not give it. */
 bool page_read(struct pages *p, uint32_t number, uint8_t *to);
-/* The head of the list of pages that are free; 0 = none, or not known. */
-uint32_t pages_first_free(struct pages *p);
 
 enum page_kind { PAGE_OTHER, PAGE_INDEX_INNER, PAGE_TABLE_INNER, PAGE_INDEX_LEAF, PAGE_TABLE_LEAF };
 

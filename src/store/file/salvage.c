@@ -1,18 +1,15 @@
-/* Pages are looked at in two ways. Those that a table's tree still leads to are the table's;
- * they are found first. Of the others nobody says what they are: each row that looks, in all its
- * columns, like one of a table is taken for it. Such a page may have been given up long ago, so
- * what a tree leads to wins, and of tables whose rows are deleted in everyday life (tokens and
- * hosts above all: one that was taken away must not come back) only the tree's pages count.
- *
- * Where the trees begin stands in the schema, which is itself a table: its pages are known by
- * their look, whatever became of the file's first. */
+/* Pages are looked at in two ways. Those that a table's tree still leads to are the table's. Of the
+ * others nobody says what they are: such a page is of the table, among those whose trees are torn,
+ * that most of its rows look like in all their columns; where a whole tree leads to all of a
+ * table's pages, none is. Such a page may also have been given up long ago: what a tree leads to
+ * wins, and where it is not known which pages are free, only rows are taken of tables from which
+ * nothing is deleted in everyday life (a host that was taken away must not come back). */
 #include "store/file/salvage.h"
 
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "store/file/pages.h"
-#include "store/file/shape.h"
+#include "store/file/owners.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,22 +18,12 @@
 
 #define BATCH_ROWS  2000u
 #define BATCH_BYTES (64u << 20)
-#define DEPTH_MAX   32 /* of a tree */
-
-/* What is known of a page: a table's number, or */
-enum { OWNER_NONE = 255, OWNER_OTHER = 254, OWNER_JOB_INDEX = 253 };
-
-struct salvage_tree {
-    uint32_t root;
-    uint8_t owner;
-};
 
 struct salvage_work {
     struct salvage *s;
     struct pages *pages;
-    uint8_t *owner; /* by page number */
-    struct shape shape[STORE_TABLE_COUNT];
-    VEC(struct salvage_tree) trees;
+    struct page_owners owners;
+    bool second;     /* now the pages that trees lead to: what is there already stays */
     struct arena *a; /* of one row */
     struct cell cell;
     struct map_u64 *job; /* ids that were seen; the value: kept in the new store */
@@ -48,7 +35,7 @@ struct salvage_work {
 };
 
 /* Tables whose rows stay: a row on a page that no tree leads to is one that was lost, and none that
- * was deleted. */
+ * was deleted, or deleted as what is long past is. */
 static bool rows_stay(enum store_table table)
 {
     switch (table) {
@@ -57,7 +44,12 @@ static bool rows_stay(enum store_table table)
     case TABLE_JOB_PART:
     case TABLE_STEP:
     case TABLE_PAYLOAD:
-    case TABLE_META: return true;
+    case TABLE_META:
+    case TABLE_TRES:
+    case TABLE_TRANSACTION:
+    case TABLE_NODE_SPELL:
+    case TABLE_PAST_RESERVATION:
+    case TABLE_USED_HOUR: return true;
     case TABLE_QUEUED_STEP:
     case TABLE_NODE:
     case TABLE_PARTITION:
@@ -72,11 +64,6 @@ static bool rows_stay(enum store_table table)
     case TABLE_QOS:
     case TABLE_LIMIT:
     case TABLE_WCKEY:
-    case TABLE_TRES:
-    case TABLE_TRANSACTION:
-    case TABLE_NODE_SPELL:
-    case TABLE_PAST_RESERVATION:
-    case TABLE_USED_HOUR:
     case TABLE_CRONTAB:
     case TABLE_TRIGGER:
     case TABLE_ANSWERED:
@@ -84,121 +71,6 @@ static bool rows_stay(enum store_table table)
     case STORE_TABLE_COUNT: break;
     }
     return false;
-}
-
-/* ---- the schema ---- */
-
-static const char *text_of(struct salvage_work *w, const struct value *v)
-{
-    return v->type == VALUE_TEXT ? arena_strndup(w->a, (const char *)v->data, v->len) : NULL;
-}
-
-static void root_take(struct salvage_work *w, uint8_t owner, uint32_t root)
-{
-    struct salvage_tree t = {root, owner};
-    vec_push(&w->trees, t);
-}
-
-/* A row of the schema: type, name, table, root, text. */
-static void schema_row(struct salvage_work *w, const struct cell *c)
-{
-    if (c->n != 5 || c->value[3].type != VALUE_INT || c->value[3].number < 1 ||
-        c->value[3].number > pages_count(w->pages))
-        return;
-    const char *type = text_of(w, &c->value[0]), *name = text_of(w, &c->value[1]),
-               *sql = text_of(w, &c->value[4]);
-    uint32_t root = (uint32_t)c->value[3].number;
-    if (text_is(type, "index") && name && sql)
-        root_take(w, text_is(text_of(w, &c->value[2]), "job") ? OWNER_JOB_INDEX : OWNER_OTHER,
-                  root);
-    for (size_t i = 0; text_is(type, "table") && name && sql && i < STORE_TABLE_COUNT; i++)
-        if (text_is(name, store_table_rows[i].name) && shape_from_sql(&w->shape[i], sql))
-            root_take(w, (uint8_t)i, root);
-}
-
-static void page_schema(struct salvage_work *w, uint32_t number, const uint8_t *data)
-{
-    struct tree_page page;
-    if (!tree_page_parse(w->pages, number, data, &page) || page.kind != PAGE_TABLE_LEAF)
-        return;
-    for (unsigned i = 0; i < page.cells; i++) {
-        arena_reset(w->a);
-        if (cell_parse(w->pages, &page, i, w->a, &w->cell))
-            schema_row(w, &w->cell);
-    }
-}
-
-static void schema_find(struct salvage_work *w)
-{
-    uint8_t *data = xmalloc(PAGE_SIZE_MAX);
-    for (uint32_t n = 1; n <= w->s->pages; n++)
-        if (page_read(w->pages, n, data))
-            page_schema(w, n, data);
-        else
-            w->s->unreadable++;
-    free(data);
-}
-
-/* ---- who owns a page ---- */
-
-static bool kind_fits(const struct salvage_work *w, uint8_t owner, enum page_kind kind)
-{
-    bool table = owner < STORE_TABLE_COUNT && w->shape[owner].rowid;
-    return table ? kind == PAGE_TABLE_INNER || kind == PAGE_TABLE_LEAF
-                 : kind == PAGE_INDEX_INNER || kind == PAGE_INDEX_LEAF;
-}
-
-static void tree_walk(struct salvage_work *w, uint32_t number, uint8_t owner, int depth)
-{
-    struct tree_page page;
-    if (depth > DEPTH_MAX || number == 0 || number > w->s->pages || w->owner[number] != OWNER_NONE)
-        return;
-    uint8_t *data = xmalloc(pages_size(w->pages));
-    if (page_read(w->pages, number, data) && tree_page_parse(w->pages, number, data, &page) &&
-        kind_fits(w, owner, page.kind)) {
-        w->owner[number] = owner;
-        for (unsigned i = 0; i <= page.cells; i++)
-            tree_walk(w, tree_page_below(w->pages, &page, i), owner, depth + 1);
-    }
-    free(data);
-}
-
-/* Pages that the file has to give: what stood on them is deleted. */
-static void free_walk(struct salvage_work *w)
-{
-    uint8_t *data = xmalloc(PAGE_SIZE_MAX);
-    uint32_t at = pages_first_free(w->pages);
-    for (uint32_t i = 0;
-         at && at <= w->s->pages && i < w->s->pages && page_read(w->pages, at, data); i++) {
-        uint32_t leaves =
-            (uint32_t)data[4] << 24 | (uint32_t)data[5] << 16 | (uint32_t)data[6] << 8 | data[7];
-        for (uint32_t k = 0; k < leaves && 12 + 4 * (size_t)k <= pages_size(w->pages); k++) {
-            const uint8_t *p = data + 8 + 4 * (size_t)k;
-            uint32_t leaf =
-                (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-            if (leaf <= w->s->pages && w->owner[leaf] == OWNER_NONE)
-                w->owner[leaf] = OWNER_OTHER;
-        }
-        at = (uint32_t)data[0] << 24 | (uint32_t)data[1] << 16 | (uint32_t)data[2] << 8 | data[3];
-    }
-    free(data);
-}
-
-static void owners_find(struct salvage_work *w)
-{
-    bool all = true, has[STORE_TABLE_COUNT] = {0};
-    w->owner = xmalloc((size_t)w->s->pages + 1);
-    memset(w->owner, OWNER_NONE, (size_t)w->s->pages + 1);
-    for (size_t i = 0; i < w->trees.n; i++) {
-        tree_walk(w, w->trees.v[i].root, w->trees.v[i].owner, 0);
-        if (w->trees.v[i].owner < STORE_TABLE_COUNT)
-            has[w->trees.v[i].owner] = true;
-    }
-    for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
-        all &= has[i];
-    /* The pages of a table that was dropped are free. */
-    if (all)
-        free_walk(w);
 }
 
 /* ---- the new store ---- */
@@ -262,77 +134,130 @@ static void row_put(struct salvage_work *w, enum store_table table, const void *
         job_seen(w, ((const struct step *)record)->job_id, false);
     if (table == TABLE_PAYLOAD)
         job_seen(w, ((const struct payload *)record)->job_id, false);
-    batch_add(w->batch, ROW_PUT, table, record);
+    batch_add(w->batch, w->second && !sure ? ROW_ADD : ROW_PUT, table, record);
     if (w->batch->n >= BATCH_ROWS || arena_used(w->batch->arena) > BATCH_BYTES)
         batch_commit(w);
 }
 
 /* ---- rows ---- */
 
-static bool row_read(struct salvage_work *w, const struct shape *shape, bool sure)
+static bool row_read(struct salvage_work *w, enum store_table table, bool sure, void **ret)
 {
-    void *record = arena_alloc(w->a, store_table_rows[shape->table].fields->size);
-    bool ok =
-        shape_read(shape, &w->cell, sure, w->a, record) && w->s->sound(shape->table, record, NULL);
+    *ret = arena_alloc(w->a, store_table_rows[table].fields->size);
+    return shape_read(&w->owners.shape[table], &w->cell, sure, w->a, *ret) &&
+           w->s->sound(table, *ret, NULL);
+}
+
+static bool cell_of_table(struct salvage_work *w, const struct tree_page *page, unsigned i,
+                          enum store_table table, bool sure)
+{
+    void *record;
+    bool ok = cell_parse(w->pages, page, i, w->a, &w->cell) && row_read(w, table, sure, &record);
     if (ok)
-        row_put(w, shape->table, record, sure);
+        row_put(w, table, record, sure);
     return ok;
 }
 
-static void cell_of_table(struct salvage_work *w, const struct tree_page *page, unsigned i,
-                          enum store_table table)
+/* May rows of a table be on a page that none of its tree leads to? */
+static bool may_be_on(const struct salvage_work *w, enum store_table table, uint8_t owner,
+                      enum page_kind kind)
 {
-    if (!cell_parse(w->pages, page, i, w->a, &w->cell) || !row_read(w, &w->shape[table], true))
-        w->s->lost[table]++;
+    const struct page_owners *o = &w->owners;
+    if (o->shape[table].rowid != (kind == PAGE_TABLE_LEAF) || !o->torn[table])
+        return false;
+    if (owner == OWNER_FREE) /* those of a table that was dropped are */
+        return rows_stay(table) && !o->found[table];
+    return rows_stay(table) || o->free_known;
 }
 
-static void cell_of_none(struct salvage_work *w, const struct tree_page *page, unsigned i)
+/* How well each table fits a cell: 2 if it reads, 1 more if it has exactly its columns. */
+static void cell_weigh(struct salvage_work *w, const struct tree_page *page, unsigned i,
+                       uint8_t owner, unsigned fits[STORE_TABLE_COUNT])
 {
+    void *record;
     if (!cell_parse(w->pages, page, i, w->a, &w->cell))
         return;
     for (size_t t = 0; t < STORE_TABLE_COUNT; t++)
-        if (rows_stay((enum store_table)t) &&
-            w->shape[t].rowid == (page->kind == PAGE_TABLE_LEAF) &&
-            row_read(w, &w->shape[t], false))
-            return;
+        if (may_be_on(w, (enum store_table)t, owner, page->kind) &&
+            row_read(w, (enum store_table)t, false, &record))
+            fits[t] += w->cell.n == w->owners.shape[t].n ? 3 : 2;
+}
+
+/* Of a table that most of its rows fit: a page has rows of one. */
+static unsigned page_of_none(struct salvage_work *w, const struct tree_page *page, uint8_t owner)
+{
+    unsigned fits[STORE_TABLE_COUNT] = {0}, rows = 0;
+    size_t best = 0;
+    for (unsigned i = 0; i < page->cells; i++) {
+        arena_reset(w->a);
+        cell_weigh(w, page, i, owner, fits);
+    }
+    for (size_t t = 1; t < STORE_TABLE_COUNT; t++)
+        best = fits[t] > fits[best] ? t : best;
+    for (unsigned i = 0; fits[best] && i < page->cells && w->err.code == 0; i++) {
+        arena_reset(w->a);
+        rows += cell_of_table(w, page, i, (enum store_table)best, false);
+    }
+    return rows;
+}
+
+/* One of which no row is the table's was led to by a number that is damaged. */
+static void page_of_table(struct salvage_work *w, const struct tree_page *page,
+                          enum store_table table)
+{
+    unsigned rows = 0;
+    for (unsigned i = 0; i < page->cells && w->err.code == 0; i++) {
+        arena_reset(w->a);
+        rows += cell_of_table(w, page, i, table, true);
+    }
+    if (rows == 0)
+        rows = page_of_none(w, page, OWNER_NONE);
+    w->s->lost[table] += page->cells > rows ? page->cells - rows : 0;
 }
 
 /* An index of jobs ends each entry with the number of the row, which is the job's. */
-static void cell_of_index(struct salvage_work *w, const struct tree_page *page, unsigned i)
+static void page_of_index(struct salvage_work *w, const struct tree_page *page)
 {
-    if (!cell_parse(w->pages, page, i, w->a, &w->cell))
-        return;
-    const struct value *last = &w->cell.value[w->cell.n - 1];
-    if (last->type == VALUE_INT && last->number > 0)
-        job_seen(w, (uint64_t)last->number, false);
+    for (unsigned i = 0; i < page->cells; i++) {
+        arena_reset(w->a);
+        if (!cell_parse(w->pages, page, i, w->a, &w->cell))
+            continue;
+        const struct value *last = &w->cell.value[w->cell.n - 1];
+        if (last->type == VALUE_INT && last->number > 0)
+            job_seen(w, (uint64_t)last->number, false);
+    }
 }
 
 static void page_rows(struct salvage_work *w, uint32_t number, const uint8_t *data)
 {
     struct tree_page page;
-    uint8_t owner = w->owner[number];
+    uint8_t owner = w->owners.of[number];
     if (!tree_page_parse(w->pages, number, data, &page) || page.kind == PAGE_TABLE_INNER)
         return;
-    for (unsigned i = 0; i < page.cells && w->err.code == 0; i++) {
-        arena_reset(w->a);
-        if (owner < STORE_TABLE_COUNT)
-            cell_of_table(w, &page, i, (enum store_table)owner);
-        else if (owner == OWNER_JOB_INDEX)
-            cell_of_index(w, &page, i);
-        else
-            cell_of_none(w, &page, i);
-    }
+    if (owner < STORE_TABLE_COUNT)
+        page_of_table(w, &page, (enum store_table)owner);
+    else if (owner == OWNER_JOB_INDEX)
+        page_of_index(w, &page);
+    else
+        page_of_none(w, &page, owner);
+}
+
+static bool is_sure(uint8_t owner)
+{
+    return owner != OWNER_NONE && owner != OWNER_FREE;
 }
 
 /* What no tree leads to first, so that what one does replaces it. */
 static bool rows_find(struct salvage_work *w)
 {
     uint8_t *data = xmalloc(PAGE_SIZE_MAX);
-    for (int sure = 0; sure < 2; sure++)
+    for (int sure = 0; sure < 2; sure++) {
+        w->second = sure;
         for (uint32_t n = 1; n <= w->s->pages && w->err.code == 0; n++)
-            if (w->owner[n] != OWNER_OTHER && (w->owner[n] != OWNER_NONE) == sure &&
+            if (w->owners.of[n] != OWNER_OTHER && is_sure(w->owners.of[n]) == sure &&
                 page_read(w->pages, n, data))
                 page_rows(w, n, data);
+    }
     free(data);
     return w->err.code == 0;
 }
@@ -394,8 +319,8 @@ static bool salvage_to(struct salvage_work *w, const char *to)
     w->to = store_open_sqlite(to, false, &w->err);
     if (!w->to || !store_take_epoch(w->to, &w->epoch, &none, &w->err))
         return false;
-    schema_find(w);
-    owners_find(w);
+    page_owners_find(w->pages, &w->owners);
+    w->s->unreadable = w->owners.unreadable;
     return rows_find(w) && finish(w);
 }
 
@@ -437,8 +362,6 @@ bool store_salvage(const char *from, const char *to, struct salvage *s, struct e
     s->next_job_id = s->next_job_id ? s->next_job_id : 1;
     s->pages = pages_count(w.pages);
     s->in_log = pages_in_log(w.pages);
-    for (size_t t = 0; t < STORE_TABLE_COUNT; t++)
-        shape_init(&w.shape[t], (enum store_table)t);
     bool ok = salvage_to(&w, to);
     store_close(w.to);
     ok = ok && is_one_file(to, &w.err);
@@ -450,8 +373,7 @@ bool store_salvage(const char *from, const char *to, struct salvage *s, struct e
     map_u64_free(w.job);
     map_u64_free(w.far);
     arena_free(w.a);
-    vec_done(&w.trees);
-    free(w.owner);
+    page_owners_done(&w.owners);
     pages_close(w.pages);
     return ok;
 }

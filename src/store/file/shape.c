@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define TIME_LIKELY INT64_C(1000000000000000) /* 2001 */
+
 static bool is_key(const struct field *const *key, size_t nkey, const struct field *f)
 {
     for (size_t i = 0; i < nkey; i++)
@@ -47,25 +49,46 @@ static const struct field *field_called(const struct fields *t, struct span name
     return NULL;
 }
 
+static bool is_name(const char *at, const char *end)
+{
+    for (const char *c = at; c < end; c++)
+        if (!(*c >= 'a' && *c <= 'z') && !(*c >= '0' && *c <= '9') && *c != '_')
+            return false;
+    return end > at;
+}
+
+/* One column: "name" and its type. NULL: it is none. */
+static const char *column_read(const struct fields *t, const char *at, const struct field **ret)
+{
+    static const char *const types[] = {"INTEGER PRIMARY KEY", "INTEGER", "TEXT", "BLOB"};
+    const char *end = strchr(at + 1, '"');
+    if (!end || !is_name(at + 1, end) || end[1] != ' ')
+        return NULL;
+    *ret = field_called(t, (struct span){at + 1, (size_t)(end - at - 1)});
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (text_starts(end + 2, types[i]))
+            return end + 2 + strlen(types[i]);
+    return NULL;
+}
+
 /* CREATE TABLE "job" ("id" INTEGER PRIMARY KEY, "name" TEXT, …): what stands in quotes after the
- * parenthesis, up to the constraints, is a column. */
+ * parenthesis, up to the constraints, is a column. A text that is damaged anywhere would have each
+ * row read as another. */
 bool shape_from_sql(struct shape *s, const char *sql)
 {
     const struct field *declared[VALUES_MAX], *key[KEY_FIELDS_MAX];
     const struct fields *t = store_table_rows[s->table].fields;
     size_t n = 0, found = 0, nkey = table_key(s->table, key);
     const char *at = strchr(sql, '(');
-    while (at && n < VALUES_MAX) {
-        at += strspn(at, "(,\n ");
-        const char *end = *at == '"' ? strchr(at + 1, '"') : NULL;
-        if (!end)
+    for (at = at ? at + 1 : NULL; at; n++) {
+        at += strspn(at, "\n ");
+        if (*at != '"')
             break;
-        declared[n] = field_called(t, (struct span){at + 1, (size_t)(end - at - 1)});
-        found += is_key(key, nkey, declared[n]);
-        n++;
-        at = strchr(end, ',');
+        at = n < VALUES_MAX ? column_read(t, at, &declared[n]) : NULL;
+        found += at && is_key(key, nkey, declared[n]);
+        at = at && (*at == ',' || *at == ')') ? at + (*at == ',') : NULL;
     }
-    if (found != nkey)
+    if (!at || found != nkey || (*at != ')' && !text_starts(at, "PRIMARY KEY (")))
         return false;
     shape_set(s, declared, n);
     return true;
@@ -144,6 +167,12 @@ static bool value_read(const struct field *f, const struct value *v, struct aren
     return true;
 }
 
+/* A small number in a key is none. */
+static bool time_likely(const struct field *f, const struct value *v)
+{
+    return f->type != FIELD_TIME || v->number == 0 || v->number > TIME_LIKELY;
+}
+
 bool shape_read(const struct shape *s, const struct cell *c, bool sure, struct arena *a,
                 void *record)
 {
@@ -153,7 +182,7 @@ bool shape_read(const struct shape *s, const struct cell *c, bool sure, struct a
     if (c->n > s->n || c->n < s->keys || (!sure && 2 * c->n <= s->n))
         return false;
     for (size_t i = 0; i < s->keys; i++)
-        if (c->value[i].type == VALUE_NULL)
+        if (c->value[i].type == VALUE_NULL || (!sure && !time_likely(s->column[i], &c->value[i])))
             return false;
     for (size_t i = 0; i < c->n; i++) {
         bool number = id && s->column[i] == id;
