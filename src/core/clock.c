@@ -45,8 +45,9 @@ static void run_move(struct core *c, struct jobrec *r, int64_t by_us)
     }
     if (j->state != JOB_RUNNING && j->state != JOB_SUSPENDED)
         return;
-    int64_t *const instants[] = {&j->submit_us,  &j->eligible_us, &j->start_us,      &j->resize_us,
-                                 &j->suspend_us, &j->preempt_us,  &j->preempt_end_us};
+    int64_t *const instants[] = {&j->submit_us,      &j->eligible_us,     &j->start_us,
+                                 &j->resize_us,      &j->suspend_us,      &j->preempt_us,
+                                 &j->preempt_end_us, &j->gpu_idle_told_us};
     for (size_t i = 0; i < ARRAY_LEN(instants); i++)
         moved(instants[i], by_us);
     steps_move(c, r, by_us);
@@ -152,6 +153,7 @@ void clock_restore(struct core *c)
         usage_move(c, c->clock.missed_us);
         answered_move(c, c->clock.missed_us);
         tokens_move(c, c->clock.missed_us);
+        triggers_move(c, c->clock.missed_us);
     }
     c->clock.missed_us = 0;
 }

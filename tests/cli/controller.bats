@@ -185,6 +185,14 @@ log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.
     [ "$output" = "done NONE" ]
 }
 
+@test "half of a message whose rest does not come: half a minute, then the connection is closed" {
+    [ "$(id -u)" = 0 ] || skip "needs root to be another user"
+    chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"
+    start
+    run frames left 64101
+    [ "$output" = $'done BAD_MESSAGE half of a message came, and not its rest\nafter a while\nclosed' ]
+}
+
 @test "answers that nobody reads: so many bytes a user, and the others are served" {
     [ "$(id -u)" = 0 ] || skip "needs root to be another user"
     chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"

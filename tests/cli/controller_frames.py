@@ -216,6 +216,20 @@ def halves(c, uid, count):
     os.waitpid(as_user(uid, work), 0)
 
 
+def left(c, uid):
+    """As that user: half of a small message, and no rest. Prints what is said to it, whether that was after a while, and whether the connection is over."""
+
+    def work():
+        one = Connection(sys.argv[1], timeout=60)
+        began = time.monotonic()
+        one.socket.sendall(struct.pack(">II", 100, 0) + b'{"type":"daemon"')
+        print(show(one.receive()))
+        print("after a while" if time.monotonic() - began > 25 else "at once")
+        print("closed" if one.receive() is None else "open", flush=True)
+
+    os.waitpid(as_user(uid, work), 0)
+
+
 def unread(c, uid, count):
     """As that user: a job with a script of 4 MiB, which is asked for 15 times on each of so many connections, and no answer is read. Prints whether the
     controller holds all of it in memory."""
@@ -319,7 +333,7 @@ def storm(c, uid, other):
 
 
 def main():
-    command = {f.__name__: f for f in (halves, unread, flood, storm, ping, submit, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
+    command = {f.__name__: f for f in (halves, left, unread, flood, storm, ping, submit, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
     command(Connection(sys.argv[1]), *sys.argv[3:])
 
 

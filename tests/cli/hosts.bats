@@ -323,6 +323,42 @@ EOF
     wait "$strangers"
 }
 
+@test "strangers from many addresses: so many in all; who says nothing goes after a while, who begins to say much at once" {
+    cat >"$SHARED/crowd.py" <<'EOF'
+import select, socket, ssl, struct, time
+
+def stranger(address):
+    s = socket.socket()
+    s.bind((address, 0))
+    s.connect(("10.99.0.1", 6817))
+    return s
+
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+with context.wrap_socket(stranger("10.99.0.10")) as s:
+    s.settimeout(10)
+    s.sendall(struct.pack(">II", 100000, 0) + b"{")
+    print("sent away" if s.recv(1 << 16) and not s.recv(1 << 16) else "heard on")
+held = {stranger(f"10.99.0.{10 + k % 8}") for k in range(320)}
+
+def closed_within(seconds):
+    gone, end = set(), time.monotonic() + seconds
+    while held - gone and (left := end - time.monotonic()) > 0:
+        gone |= set(select.select(held - gone, [], [], left)[0])
+    return gone
+
+early = len(closed_within(3))
+print("too many" if 64 <= early < 100 else f"{early} at once")
+print(f"{len(closed_within(40))} after a while")
+EOF
+    for k in 0 1 2 3 4 5 6 7; do ip -n "$FAR_NS" addr add "10.99.0.1$k/24" dev "$FAR_NS"; done
+    run far1 timeout 90 python3 "$SHARED/crowd.py"
+    for k in 0 1 2 3 4 5 6 7; do ip -n "$FAR_NS" addr del "10.99.0.1$k/24" dev "$FAR_NS"; done
+    [ "$output" = $'sent away\ntoo many\n320 after a while' ]
+    run far1 sinfo -h
+    [ "$status" -eq 0 ]
+}
+
 @test "a user of a host that joined does not take its relay from the others; it has nothing of root's but its files" {
     cat >"$SHARED/relay.py" <<'EOF'
 import os, select, socket, struct, sys

@@ -2,6 +2,8 @@
  * frames. */
 #include "io_help.h"
 
+#include <dirent.h>
+
 #include "controller/answer.h"
 #include "wire/frame.h"
 
@@ -187,6 +189,39 @@ static void what_a_user_does_not_read_is_bounded(void **state)
     answer_rooms_free(rooms);
 }
 
+static size_t descriptors(void)
+{
+    size_t n = 0;
+    DIR *all = opendir("/proc/self/fd");
+    assert_non_null(all);
+    while (readdir(all))
+        n++;
+    closedir(all);
+    return n;
+}
+
+/* Each is small enough for itself. */
+static void what_a_user_does_not_read_leaves_the_memory(void **state)
+{
+    const char *dir = ((struct world *)*state)->dir;
+    struct answer_rooms *rooms = answer_rooms_new(ANSWERS_DISK_BYTES);
+    struct answer *his[40];
+    size_t before = descriptors();
+    for (size_t i = 0; i < ARRAY_LEN(his); i++) {
+        his[i] = of_user(rooms, dir, 1, 1);
+        if (i < 30)
+            assert_int_equal(descriptors(), before);
+    }
+    assert_in_range(descriptors() - before, 7, 9);
+    before = descriptors();
+    struct answer *other = of_user(rooms, dir, 2, 1);
+    assert_int_equal(descriptors(), before);
+    for (size_t i = 0; i < ARRAY_LEN(his); i++)
+        answer_free(his[i]);
+    answer_free(other);
+    answer_rooms_free(rooms);
+}
+
 /* What docs/security.md promises of the controller's disk. */
 static void a_user_has_one_gib_of_the_disk(void **unused)
 {
@@ -203,6 +238,7 @@ int main(void)
         TEST(without_a_file_they_stay_in_memory_within_bounds),
         TEST(a_refusal_has_no_rows),
         TEST(what_a_user_does_not_read_is_bounded),
+        TEST(what_a_user_does_not_read_leaves_the_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,48 +1,6 @@
 /* The wall clock is set: limits, silences and graces go on as if it had not been; dates of people
  * follow it. */
-#include "core_help.h"
-
-#define NODES                                                                                      \
-    "ClusterName=t\nSlurmdTimeout=60\nNodeName=n[1-2] CPUs=4 RealMemory=1000\nPartitionName=main " \
-    "Nodes=ALL "                                                                                   \
-    "Default=YES\n"
-
-static int64_t mono; /* the clock that nobody sets */
-
-static void timed(struct event ev)
-{
-    ev.now_us = w.now;
-    ev.mono_us = mono;
-    effects_reset(&w.fx);
-    core_step(w.c, &ev, &w.fx);
-    core_check(w.c);
-    for (int i = 0; core_wake_due(w.c) <= w.now; i++) {
-        assert_true(i < 1000);
-        core_step(w.c, &(struct event){.kind = EV_WAKE, .now_us = w.now, .mono_us = mono}, &w.fx);
-        core_check(w.c);
-    }
-    for (size_t i = 0; i < w.fx.n; i++)
-        if (w.fx.v[i].kind == FX_STORE)
-            keep(&w.fx.v[i]);
-}
-
-/* Time passes, and the nodes are heard of. */
-static void goes_on(int64_t us)
-{
-    struct msg_heartbeat alive = {0};
-    struct message m = {.kind = MSG_HEARTBEAT, .body = &alive};
-    struct peer node = {.user = "root", .is_admin = true};
-    w.now += us;
-    mono += us;
-    for (uint64_t n = 1; n <= 2; n++)
-        timed((struct event){.kind = EV_MESSAGE, .conn = CONN_OF(n), .peer = &node, .msg = &m});
-}
-
-static void clock_is_set(int64_t by_us)
-{
-    w.now += by_us;
-    timed((struct event){.kind = EV_WAKE});
-}
+#include "core_clock_help.h"
 
 /* Less than what is told in the new time: what ended meanwhile lasted no time, and not less. */
 static void test_nothing_ends_before_it_began(void **unused)
@@ -128,26 +86,6 @@ static void test_a_begin_time_is_a_date(void **unused)
     assert_int_equal(state(id), JOB_RUNNING);
 }
 
-/* The first life stores the difference, the second finds it changed by three hours. */
-static void two_lives(void)
-{
-    struct err err = {0};
-    struct config config;
-    assert_true(config_parse(NODES, "t", NULL, NULL, &config, &err));
-    for (int life = 0; life < 2; life++) {
-        core_free(w.c);
-        effects_reset(&w.fx);
-        w.now += life * 3 * 60 * MIN;
-        w.c = core_new(1, "ctl");
-        timed((struct event){.kind = EV_CONFIG, .config = &config, .text = "this-boot"});
-        for (int t = 0; t < STORE_TABLE_COUNT; t++)
-            load((enum store_table)t);
-        core_loaded(w.c, w.now, &w.fx);
-        settle(0);
-    }
-    config_done(&config);
-}
-
 static void test_a_clock_set_while_the_controller_was_down(void **unused)
 {
     (void)unused;
@@ -167,15 +105,6 @@ static void test_small_changes_add_up(void **unused)
         goes_on(SEC);
     }
     assert_in_range(w.now - job(id)->start_us, 100 * SEC - 1, 101 * SEC);
-}
-
-static int open_world(void **unused)
-{
-    (void)unused;
-    world_open(NODES, 2);
-    mono = 5 * SEC;
-    timed((struct event){.kind = EV_WAKE});
-    return 0;
 }
 
 static void token_for_an_hour(void)

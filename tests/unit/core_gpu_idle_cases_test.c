@@ -104,6 +104,28 @@ static void nobody_is_ended_untold(void **unused)
     assert_int_equal(lines, 1);
 }
 
+/* Hours that did not pass are no notice. */
+static void a_clock_that_is_set_ends_nobody(void **unused)
+{
+    (void)unused;
+    begin();
+    uint64_t id = submit(gpu_job(1));
+    script_runs(id);
+    step((struct event){.kind = EV_WAKE, .mono_us = MIN});
+    w.now += 500 * MIN;
+    all_are(500 * 60);
+    for (int n = 1; n <= 4; n++)
+        beat(n);
+    assert_int_equal(lines, 1);
+    minutes(10);
+    w.now += 180 * MIN;
+    step((struct event){.kind = EV_WAKE, .mono_us = 511 * MIN});
+    minutes(48);
+    assert_int_equal(state(id), JOB_RUNNING);
+    minutes(3);
+    assert_int_equal(state(id), JOB_COMPLETING);
+}
+
 /* What was told is known after a restart; what the devices do, nodes say again. */
 static void a_restart_tells_nobody_twice(void **unused)
 {
@@ -323,6 +345,7 @@ int main(void)
         IDLE_TEST(what_is_not_told_is_no_ones_fault),
         IDLE_TEST(suspended_is_not_idle),
         IDLE_TEST(nobody_is_ended_untold),
+        IDLE_TEST(a_clock_that_is_set_ends_nobody),
         IDLE_TEST(a_restart_tells_nobody_twice),
         IDLE_TEST(why_and_listings_say_it),
         IDLE_TEST(elements_of_an_array_send_one_mail),

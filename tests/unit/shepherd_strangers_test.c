@@ -27,6 +27,7 @@
 
 #define NOBODY   65534
 #define CORE_MAX (1 << 20)
+#define LARGE    (300u << 10)
 
 static struct herd_world world;
 
@@ -277,14 +278,23 @@ static void test_nothing_of_others_is_in_its_memory(void **state)
     if (geteuid() != 0)
         skip();
     static const char *const secrets[] = {
-        "before-script-4711", "before-env-4711", "after-script-4711", "after-env-4711",
+        "before-script-4711", "before-env-4711", "large-script-4711",
+        "after-script-4711",  "after-env-4711",
 #ifndef __SANITIZE_ADDRESS__ /* its runtime keeps a copy of the environment */
         "parent-env-4711",
 #endif
     };
-    struct str plans = STR_INIT;
+    struct str plans = STR_INIT, large = STR_INIT;
     char big[9000];
     secret_plan_add(&plans, 1, "true # before-script-4711", "PATH=/bin:before-env-4711");
+    struct step_plan of_root = world_plan(&world, 4, "");
+    str_add(&large, "#!/bin/sh\n");
+    while (large.len < LARGE) /* for which a mapping of its own is made */
+        str_add(&large, "# large-script-4711\n");
+    of_root.script = (struct plan_bytes){large.data, large.len};
+    of_root.std_out = "/dev/null";
+    step_plan_encode(&of_root, &plans);
+    str_done(&large);
     struct step_plan p = plan_as_nobody(2, "true # my-own-script-4711");
     p.std_out = fifo_path();
     step_plan_encode(&p, &plans);
@@ -300,7 +310,7 @@ static void test_nothing_of_others_is_in_its_memory(void **state)
     }
     str_done(&plans);
     pid_t shepherd = 0;
-    for (int ended = 0; ended < 2 || !shepherd;) {
+    for (int ended = 0; ended < 3 || !shepherd;) {
         struct note n = world_note(&world);
         ended += n.kind == NOTE_EXITED;
         if (n.kind == NOTE_STARTED && n.job_id == 2)
