@@ -112,18 +112,20 @@ struct effects *turns_effects(struct turns *t)
 }
 
 /* What was stored since effect `from`: whose doing it is. */
-static void stores_note(struct turns *t, size_t from, const struct peer *peer,
+static void stores_note(struct turns *t, size_t from, const struct event *ev,
                         const uint32_t *sweeper)
 {
+    bool asked = ev->kind == EV_MESSAGE && ev->peer;
     const struct effects *fx = &t->open->fx;
     uint64_t rows = 0;
     for (size_t i = from; i < fx->n; i++)
         rows += fx->v[i].kind == FX_STORE;
     if (!rows)
         return;
-    const uint32_t *uid = peer ? &peer->uid : sweeper;
-    causes_add(&t->open->causes, uid, rows);
-    causes_add(&t->to_plan, uid, rows);
+    const uint32_t *uid = asked ? &ev->peer->uid : sweeper;
+    uint64_t origin = asked ? session_origin(t->c->sessions, ev->conn) : 0;
+    causes_add(&t->open->causes, uid, origin, rows);
+    causes_add(&t->to_plan, uid, origin, rows);
 }
 
 static void diag_reset(struct turns *t)
@@ -142,7 +144,7 @@ void turns_step(struct turns *t, const struct event *ev)
     bool sweeps = ev->kind == EV_WAKE && core_sweeper(t->c->core, ev->now_us, &uid);
     timed.mono_us = clock_monotonic_us();
     core_step(t->c->core, &timed, &t->open->fx);
-    stores_note(t, from, m ? ev->peer : NULL, sweeps ? &uid : NULL);
+    stores_note(t, from, ev, sweeps ? &uid : NULL);
     if (m && m->kind == MSG_DAEMON &&
         ((const struct msg_daemon *)m->body)->action == DAEMON_RESET_DIAG && ev->peer->is_admin)
         diag_reset(t);

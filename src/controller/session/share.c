@@ -30,39 +30,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS                 INT64_C(1000) /* in a microsecond */
-#define ALLOWED_NS         (100 * NS)    /* of a round */
-#define ALLOWED_CAUSED_NS  (500 * NS)    /* of a commit, or of a plan */
-#define SLICE_NS           (4000 * NS)   /* alone */
-#define SLICE_TURNS_NS     (2000 * NS)   /* among others who ask for much */
-#define SLICE_OTHERS_NS    (500 * NS)    /* with others about who do not */
-#define SLICE_ADDRESS_NS   (5000 * NS)   /* a few handshakes */
-#define ADDRESS            (UINT64_C(1) << 63)
-#define HOST               (UINT64_C(1) << 62)
-#define GUESTS             (UINT64_C(1) << 61)
+#define ALLOWED_NS         (100 * NS)   /* of a round */
+#define ALLOWED_CAUSED_NS  (500 * NS)   /* of a commit, or of a plan */
+#define SLICE_NS           (4000 * NS)  /* alone */
+#define SLICE_TURNS_NS     (2000 * NS)  /* among others who ask for much */
+#define SLICE_OTHERS_NS    (500 * NS)   /* with others about who do not */
+#define SLICE_ADDRESS_NS   (5000 * NS)  /* a few handshakes */
 #define SLICE_STRANGERS_NS (10000 * NS) /* of all addresses together */
 #define PART               5 /* of the time those who ask for much have one part of so many */
-#define PART_ADDRESS       (2 * PART) /* and one address half of what all have */
-#define PAUSE_MAX_US       (2 * USEC_PER_SEC)
-#define ABOUT_US           (10 * USEC_PER_SEC) /* who asked for something less long ago is about */
-#define OVER_US            USEC_PER_SEC        /* who had too much less long ago still has … */
+#define PART_ADDRESS       (2 * PART)  /* and one address half of what all have */
 #define MUCH_US            (50 * 1000) /* … unless there was nothing but little for so long */
 #define BURST              8           /* connections that go on at once */
-
-struct shares {
-    struct loop *loop;
-    struct map_u64 *by_uid;
-    struct timer *timer;
-    struct user_share *waiting, **last_waiting; /* who came first is first */
-    int64_t strangers_ns, strangers_us;   /* the debt of all addresses together, as it was then */
-    int64_t strangers_free_us;            /* none of them is listened to before */
-    struct user_share *gone, **last_gone; /* without a connection: who left first is first */
-    struct {
-        bool any;
-        uint64_t key;
-        int64_t at_us;
-    } recent[2]; /* two different users, who asked last first */
-};
+#define CREDIT_MAX_NS      (10000 * NS)
 
 static void shares_run(void *ctx);
 
@@ -125,7 +104,8 @@ static struct user_share *join(struct shares *all, uint64_t key, int64_t slice_n
         *s = (struct user_share){.all = all,
                                  .key = key,
                                  .slice_ns = slice_ns,
-                                 .over_us = -OVER_US,
+                                 .over_us = -ABOUT_US,
+                                 .credit_us = -ABOUT_US,
                                  .asked_us = -ABOUT_US};
         s->last = &s->first;
         map_u64_put(all->by_uid, key, s);
@@ -195,13 +175,26 @@ size_t share_connections(const struct shares *all, uid_t uid)
 
 /* ---- time ---- */
 
-static bool others_about(const struct user_share *s, int64_t now_us)
+bool recents_others(const struct recents *r, uint64_t key, int64_t now_us)
 {
     for (int i = 0; i < 2; i++)
-        if (s->all->recent[i].any && s->all->recent[i].key != s->key &&
-            s->all->recent[i].at_us > now_us - ABOUT_US)
+        if (r->v[i].any && r->v[i].key != key && r->v[i].at_us > now_us - ABOUT_US)
             return true;
     return false;
+}
+
+void recents_note(struct recents *r, uint64_t key, int64_t now_us)
+{
+    if (!r->v[0].any || r->v[0].key != key)
+        r->v[1] = r->v[0];
+    r->v[0].any = true;
+    r->v[0].key = key;
+    r->v[0].at_us = now_us;
+}
+
+static bool others_about(const struct user_share *s, int64_t now_us)
+{
+    return recents_others(&s->all->users, s->key, now_us);
 }
 
 /* Nobody who speaks from there has shown what host it is. Users of a host that has are many, and
@@ -213,15 +206,9 @@ static bool is_stranger(const struct user_share *s)
 
 static void note_asked(struct user_share *s, int64_t now_us)
 {
-    struct shares *all = s->all;
     s->asked_us = now_us;
-    if (s->key & ADDRESS)
-        return; /* who speaks from there counts */
-    if (!all->recent[0].any || all->recent[0].key != s->key)
-        all->recent[1] = all->recent[0];
-    all->recent[0].any = true;
-    all->recent[0].key = s->key;
-    all->recent[0].at_us = now_us;
+    if (!(s->key & ADDRESS)) /* of an address, who speaks from there counts */
+        recents_note(&s->all->users, s->key, now_us);
 }
 
 /* Has more than a fair share: had too much a moment ago, and goes on to have much at once. */
@@ -274,7 +261,7 @@ static int64_t others_over(const struct user_share *s, int64_t now_us, bool *ret
     *ret_light = is_stranger(s);
     while (map_u64_next(s->all->by_uid, &at)) {
         const struct user_share *other = at.value;
-        if (other == s || ((other->key & ADDRESS) && !is_stranger(s)) ||
+        if (other == s || share_is_host(other) || ((other->key & ADDRESS) && !is_stranger(s)) ||
             is_stranger(other) != is_stranger(s) ||
             (!other->first && other->asked_us <= now_us - ABOUT_US))
             continue;
@@ -286,22 +273,52 @@ static int64_t others_over(const struct user_share *s, int64_t now_us, bool *ret
     return n;
 }
 
-static void pause_for(struct user_share *s, int64_t now_us, int64_t us)
+void share_pause_for(struct user_share *s, int64_t now_us, int64_t us)
 {
     int64_t until = now_us + (us < PAUSE_MAX_US ? us : PAUSE_MAX_US);
     s->free_us = until > s->free_us ? until : s->free_us;
+}
+
+/* Who has had no more than a share for a while may have something at once before being one of those
+ * who share their part: else a user's command now and then waits for a part of theirs, the longer
+ * the more they are. All such credit together is no more than that part, too. */
+static bool on_credit(struct user_share *s, int64_t now_us)
+{
+    struct map_walk at = {0};
+    int64_t about = 1;
+    if (is_stranger(s) || s->over_us > now_us - ABOUT_US)
+        return false;
+    while (map_u64_next(s->all->by_uid, &at)) {
+        const struct user_share *other = at.value;
+        about += !share_is_host(other) && (other->first || other->asked_us > now_us - ABOUT_US);
+    }
+    int64_t most = ABOUT_US * NS / PART / about;
+    most = most < CREDIT_MAX_NS ? most : CREDIT_MAX_NS;
+    int64_t rested = now_us - s->credit_us < ABOUT_US ? now_us - s->credit_us : ABOUT_US;
+    s->credit_ns += rested * NS / PART / about;
+    s->credit_ns = s->credit_ns < most ? s->credit_ns : most;
+    s->credit_us = now_us;
+    if (s->credit_ns < s->debt_ns)
+        return false;
+    s->credit_ns -= s->debt_ns;
+    s->debt_ns = 0;
+    return true;
 }
 
 /* Others are about, and the debt is more than a slice. */
 static void pause_fairly(struct user_share *s, int64_t now_us)
 {
     bool light;
+    if (on_credit(s, now_us)) {
+        share_pause_for(s, now_us, 1); /* until the loop has looked round */
+        return;
+    }
     int64_t over = others_over(s, now_us, &light);
     s->over_us = now_us;
     if (light) {
-        pause_for(s, now_us, s->debt_ns / NS * part(s) * (over + 1));
+        share_pause_for(s, now_us, s->debt_ns / NS * part(s) * (over + 1));
     } else if (s->debt_ns >= SLICE_TURNS_NS) {
-        pause_for(s, now_us, s->debt_ns / NS * over);
+        share_pause_for(s, now_us, s->debt_ns / NS * over);
         s->debt_ns = 0;
     }
 }
@@ -335,7 +352,7 @@ static void owe(struct user_share *s, int64_t cost_ns, int64_t much_ns, int64_t 
     if (s->alone_ns < SLICE_NS)
         return;
     s->alone_ns = 0;
-    pause_for(s, now_us, 1);
+    share_pause_for(s, now_us, 1);
 }
 
 /* However many addresses there are, and any number costs whoever has them nothing: all together
@@ -406,7 +423,7 @@ void share_wait(struct user_share *s, struct share_wait *w, loop_fn fn, void *ct
     ASSERT(fn);
     if (w->link)
         return;
-    *w = (struct share_wait){.link = s->last, .fn = fn, .ctx = ctx};
+    *w = (struct share_wait){.of = s, .link = s->last, .fn = fn, .ctx = ctx};
     *s->last = w;
     s->last = &w->next;
     if (s->listed)
@@ -418,10 +435,11 @@ void share_wait(struct user_share *s, struct share_wait *w, loop_fn fn, void *ct
     timer_arm(s->all);
 }
 
-void share_wait_cancel(struct user_share *s, struct share_wait *w)
+void share_wait_cancel(struct share_wait *w)
 {
     if (!w->link)
         return;
+    struct user_share *s = w->of;
     *w->link = w->next;
     if (w->next)
         w->next->link = w->link;
@@ -436,7 +454,7 @@ static void some_go_on(struct user_share *s)
 {
     for (int i = 0; i < BURST && s->first; i++) {
         struct share_wait *w = s->first;
-        share_wait_cancel(s, w);
+        share_wait_cancel(w);
         w->fn(w->ctx);
     }
 }

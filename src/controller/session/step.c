@@ -8,12 +8,12 @@
 
 void session_uncount(struct session *s)
 {
+    share_wait_cancel(&s->waiting);
     if (s->from)
         share_leave(s->from);
     s->from = NULL;
     if (!s->share)
         return;
-    share_wait_cancel(s->share, &s->waiting);
     share_bytes(s->share, -(ptrdiff_t)s->kept);
     share_unsent(s->share, -(ptrdiff_t)s->unsent);
     if (s->large)
@@ -52,7 +52,7 @@ void session_recount(struct session *s)
 {
     ASSERT(s->share);
     struct user_share *had = s->share;
-    share_wait_cancel(had, &s->waiting);
+    share_wait_cancel(&s->waiting);
     share_bytes(had, -(ptrdiff_t)s->kept);
     share_unsent(had, -(ptrdiff_t)s->unsent);
     s->share = share_of(s, users_cached(s->owner->c->users, s->who.uid, s->who.gid));
