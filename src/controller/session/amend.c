@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 #define STORED_US 5000 /* between two looks whether it is stored */
-/* Whose readings of the accounting these are: all wait for the one at hand, which is not to wait for
- * what else its user reads. */
+/* Whose readings of the accounting these are: all wait for the one at hand, which is not to wait
+ * for what else its user reads. */
 #define READS_UID (UINT32_MAX - 2)
 
 struct amends {

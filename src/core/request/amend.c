@@ -126,7 +126,7 @@ static bool may_amend(const struct amending *g, const struct amended *a)
            peer_coordinates(g->c, p, a->row.spec.req.account);
 }
 
-/* Where keys are insisted on they are so here, too: else a user's work went to any key afterwards. */
+/* Where keys are insisted on they are so here, too: else work went to any key afterwards. */
 static enum refusal wckey_check(struct amending *g, struct amended *a)
 {
     struct job_spec trial = {.wckey = g->m->wckey};
