@@ -34,6 +34,41 @@ static void who_asks_now_and_then_waits_for_no_crowd(void **unused)
     shares_free(all);
 }
 
+/* A listing is made of parts that cost less than a slice each: those of fifty users in one round of
+ * the loop made it twenty milliseconds long, and the pauses by which they share a fifth were as long
+ * as makes a user one who asks for little. */
+static void a_round_is_short_however_many_flood(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct user_share *f[MANY], *light = share_join(all, LIGHT + MANY);
+    const int64_t warm_us = 2 * USEC_PER_SEC, for_us = 12 * USEC_PER_SEC;
+    int64_t began = note.now_us, theirs = 0, longest = 0;
+    for (unsigned i = 0; i < MANY; i++)
+        f[i] = share_join(all, FLOODER + i);
+    while (note.now_us < began + for_us) {
+        int64_t round = 0;
+        for (int i = 0; i < MANY; i++)
+            if (share_may(f[i])) {
+                serve(f[i], 450);
+                round += 450;
+            }
+        if (note.now_us > began + warm_us) {
+            theirs += round;
+            longest = round > longest ? round : longest;
+        }
+        serve(light, 50);
+        assert_true(share_may(light));
+        rest(round ? 1 : 50);
+    }
+    assert_in_range(longest, 0, 3000);
+    assert_in_range(theirs, (for_us - warm_us) / 10, (for_us - warm_us) * 3 / 10);
+    for (int i = 0; i < MANY; i++)
+        share_leave(f[i]);
+    share_leave(light);
+    shares_free(all);
+}
+
 /* Credit is for who rests: a crowd that floods has its fifth and no more, also by turns. */
 static void credit_is_no_way_round(void **unused)
 {
@@ -153,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_asks_now_and_then_waits_for_no_crowd),
+        cmocka_unit_test(a_round_is_short_however_many_flood),
         cmocka_unit_test(credit_is_no_way_round),
         cmocka_unit_test(users_of_one_host_have_half_together),
         cmocka_unit_test(a_session_waits_for_its_hosts_turn),

@@ -16,9 +16,11 @@
  * what they cost the processor beyond what is allowed: they would have been made without the
  * others. Who has more pays for as long as others had to wait for them, and for all else.
  *
+ * What is forgiven is shared, too: each of fifty who keep the loop busy has less than a fifth of
+ * it. And a round of the loop is for a few of them only, as the round is what the others wait for.
+ *
  * The debt outlives the user's connections: a thousand of them one after the other are as dear as
- * one. Who waits is called back few at a time, the longest waiting first: a user with a thousand
- * connections costs no more than one with ten. */
+ * one. */
 #include "controller/session/share_inside.h"
 
 #include "base/alloc.h"
@@ -40,10 +42,9 @@
 #define PART               5 /* of the time those who ask for much have one part of so many */
 #define PART_ADDRESS       (2 * PART)  /* and one address half of what all have */
 #define MUCH_US            (50 * 1000) /* … unless there was nothing but little for so long */
-#define BURST              8           /* connections that go on at once */
+#define CROWD_US           (USEC_PER_SEC / 2)
 #define CREDIT_MAX_NS      (10000 * NS)
-
-static void shares_run(void *ctx);
+#define ROUND_MUCH_NS      (2000 * NS) /* of a round, for all together who have much */
 
 struct shares *shares_new(struct loop *l)
 {
@@ -141,18 +142,6 @@ struct user_share *share_join_guests(struct shares *all, const char *host)
     return join_host(all, host, GUESTS);
 }
 
-static void unlist(struct user_share *s)
-{
-    for (struct user_share **at = &s->all->waiting; *at; at = &(*at)->next)
-        if (*at == s) {
-            *at = s->next;
-            if (!*at)
-                s->all->last_waiting = at;
-            break;
-        }
-    s->listed = false;
-}
-
 void share_leave(struct user_share *s)
 {
     ASSERT(s->connections > 0);
@@ -160,7 +149,7 @@ void share_leave(struct user_share *s)
     if (--s->connections > 0)
         return;
     if (s->listed)
-        unlist(s);
+        share_unlist(s);
     s->next_gone = NULL;
     s->gone = all->last_gone;
     *all->last_gone = s;
@@ -223,15 +212,25 @@ static int64_t part(const struct user_share *s)
 }
 
 /* When it is its turn. */
-static int64_t due(const struct user_share *s)
+int64_t share_due(const struct user_share *s)
 {
     return is_stranger(s) && s->all->strangers_free_us > s->free_us ? s->all->strangers_free_us
                                                                     : s->free_us;
 }
 
+/* However many have much, one round of the loop is for a few of them: what the others wait for is
+ * the round. Who is to wait for the next one waits a microsecond. */
+static bool next_round(const struct user_share *s, int64_t now_us)
+{
+    const struct shares *all = s->all;
+    return all->round == loop_rounds(all->loop).n && all->round_ns >= ROUND_MUCH_NS &&
+           s->much_us > now_us - MUCH_US;
+}
+
 bool share_may(const struct user_share *s)
 {
-    return due(s) <= clock_monotonic_us();
+    int64_t now = clock_monotonic_us();
+    return share_due(s) <= now && !next_round(s, now);
 }
 
 bool share_others(const struct user_share *s)
@@ -242,12 +241,34 @@ bool share_others(const struct user_share *s)
 int64_t share_pause(const struct user_share *s)
 {
     int64_t now = clock_monotonic_us();
-    return due(s) > now ? due(s) - now : 0;
+    return share_due(s) > now ? share_due(s) - now : next_round(s, now);
+}
+
+/* How many had much a moment ago: they share what is forgiven. Each of fifty who keep the loop busy
+ * has less than a fifth of it, and would owe nothing. */
+static int64_t crowd(struct shares *all, int64_t now_us)
+{
+    int64_t ago = now_us - all->crowd_us;
+    if (ago >= CROWD_US) {
+        all->crowd_before = ago < 2 * CROWD_US ? all->crowd : 0;
+        all->crowd = 0;
+        all->crowd_us = now_us;
+    }
+    int64_t most = all->crowd > all->crowd_before ? all->crowd : all->crowd_before;
+    return most ? most : 1;
+}
+
+static void crowd_note(struct user_share *s)
+{
+    struct shares *all = s->all;
+    all->crowd += s->crowd_us != all->crowd_us;
+    s->crowd_us = all->crowd_us;
 }
 
 static void forgive(struct user_share *s, int64_t now_us)
 {
-    s->debt_ns -= (now_us - s->counted_us) * NS / part(s);
+    int64_t among = is_stranger(s) ? 1 : crowd(s->all, now_us);
+    s->debt_ns -= (now_us - s->counted_us) * NS / part(s) / among;
     s->debt_ns = s->debt_ns > 0 ? s->debt_ns : 0;
     s->counted_us = now_us;
 }
@@ -314,13 +335,25 @@ static void pause_fairly(struct user_share *s, int64_t now_us)
         return;
     }
     int64_t over = others_over(s, now_us, &light);
-    s->over_us = now_us;
     if (light) {
         share_pause_for(s, now_us, s->debt_ns / NS * part(s) * (over + 1));
     } else if (s->debt_ns >= SLICE_TURNS_NS) {
         share_pause_for(s, now_us, s->debt_ns / NS * over);
         s->debt_ns = 0;
     }
+    /* Who pauses asks for nothing, which is no sign of being content with little. */
+    s->over_us = s->free_us > now_us ? s->free_us : now_us;
+    s->much_us = s->much_us == now_us ? s->over_us : s->much_us;
+}
+
+static void round_note(struct user_share *s, int64_t ns, int64_t now_us)
+{
+    struct shares *all = s->all;
+    uint64_t round = loop_rounds(all->loop).n;
+    if (all->round != round)
+        all->round_ns = 0;
+    all->round = round;
+    all->round_ns += s->much_us > now_us - MUCH_US ? ns : 0;
 }
 
 /* Of so much time: what goes beyond what is allowed in a round. */
@@ -342,6 +375,8 @@ static void owe(struct user_share *s, int64_t cost_ns, int64_t much_ns, int64_t 
 {
     forgive(s, now_us);
     s->much_us = much_ns > 0 ? now_us : s->much_us;
+    if (much_ns > 0 && !is_stranger(s))
+        crowd_note(s);
     if (others_about(s, now_us)) {
         s->debt_ns += is_over(s, now_us) ? full_ns : much_ns;
         if (s->debt_ns >= s->slice_ns)
@@ -375,6 +410,7 @@ void share_spent(struct user_share *s, int64_t ns)
     int64_t now = clock_monotonic_us();
     note_asked(s, now);
     owe(s, ns, beyond(s, ns), ns, now);
+    round_note(s, ns, now);
     if (is_stranger(s))
         strangers_owe(s, ns, now);
 }
@@ -385,6 +421,7 @@ void share_spent_on_half(struct user_share *s, int64_t ns)
     int64_t now = clock_monotonic_us();
     note_asked(s, now);
     owe(s, ns, ns, ns, now);
+    round_note(s, ns, now);
 }
 
 void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us)
@@ -393,79 +430,4 @@ void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_
     int64_t much = cost_ns > ALLOWED_CAUSED_NS ? cost_ns - ALLOWED_CAUSED_NS : 0;
     if (s)
         owe(s, cost_ns, much, took_us * NS, clock_monotonic_us());
-}
-
-/* ---- waiting ---- */
-
-static void timer_arm(struct shares *all)
-{
-    int64_t now = clock_monotonic_us(), first = INT64_MAX;
-    for (const struct user_share *s = all->waiting; s; s = s->next)
-        first = due(s) < first ? due(s) : first;
-    if (first == INT64_MAX)
-        timer_stop(all->timer);
-    else
-        timer_set(all->timer, first > now ? first - now : 0);
-}
-
-void share_vouch(struct user_share *s)
-{
-    if (s->vouched)
-        return;
-    s->vouched = true;
-    s->debt_ns = 0;
-    s->free_us = 0;
-    timer_arm(s->all);
-}
-
-void share_wait(struct user_share *s, struct share_wait *w, loop_fn fn, void *ctx)
-{
-    ASSERT(fn);
-    if (w->link)
-        return;
-    *w = (struct share_wait){.of = s, .link = s->last, .fn = fn, .ctx = ctx};
-    *s->last = w;
-    s->last = &w->next;
-    if (s->listed)
-        return;
-    s->listed = true;
-    s->next = NULL;
-    *s->all->last_waiting = s;
-    s->all->last_waiting = &s->next;
-    timer_arm(s->all);
-}
-
-void share_wait_cancel(struct share_wait *w)
-{
-    if (!w->link)
-        return;
-    struct user_share *s = w->of;
-    *w->link = w->next;
-    if (w->next)
-        w->next->link = w->link;
-    else
-        s->last = w->link;
-    w->link = NULL;
-    if (!s->first && s->listed)
-        unlist(s);
-}
-
-static void some_go_on(struct user_share *s)
-{
-    for (int i = 0; i < BURST && s->first; i++) {
-        struct share_wait *w = s->first;
-        share_wait_cancel(w);
-        w->fn(w->ctx);
-    }
-}
-
-static void shares_run(void *ctx)
-{
-    struct shares *all = ctx;
-    for (struct user_share *s = all->waiting, *next; s; s = next) {
-        next = s->next;
-        if (share_may(s)) /* as it is now: one that goes on may have been too much for the next */
-            some_go_on(s);
-    }
-    timer_arm(all);
 }

@@ -30,6 +30,10 @@ struct shares {
     int64_t strangers_ns, strangers_us;   /* the debt of all addresses together, as it was then */
     int64_t strangers_free_us;            /* none of them is listened to before */
     struct user_share *gone, **last_gone; /* without a connection: who left first is first */
+    int64_t crowd_us;                     /* since when those who had much are counted anew */
+    int64_t crowd, crowd_before;          /* so many, and while they were counted before */
+    uint64_t round;                       /* the last one in which something was done for anybody */
+    int64_t round_ns;                     /* and how much of it for those who have much */
     struct recents users;
     struct recents origins; /* from where: hosts whose users are counted together, 0 = elsewhere */
 };
@@ -47,6 +51,7 @@ struct user_share {
     int64_t round_ns;             /* and how much of it */
     int64_t asked_us, over_us;    /* when the user was last served; had too much */
     int64_t much_us;              /* had more in one go than is allowed */
+    int64_t crowd_us;             /* since when it is counted among those who had much */
     int64_t free_us;              /* not listened to before */
     struct share_wait *first, **last;
     struct user_share *next; /* in the list of those that have somebody waiting */
@@ -64,6 +69,11 @@ static inline bool share_is_host(const struct user_share *s)
 void recents_note(struct recents *r, uint64_t key, int64_t now_us);
 /* Has anybody else asked for something a moment ago? */
 bool recents_others(const struct recents *r, uint64_t key, int64_t now_us);
+/* When it is its turn. */
+int64_t share_due(const struct user_share *s);
+/* It is no more in the list of those that have somebody waiting; it must be in there. */
+void share_unlist(struct user_share *s);
+void shares_run(void *shares); /* for the timer: those whose turn it is go on */
 /* It is not listened to for so long, 2 s at most, or longer if that was said before. */
 void share_pause_for(struct user_share *s, int64_t now_us, int64_t us);
 
