@@ -111,6 +111,16 @@ struct effects *turns_effects(struct turns *t)
     return &t->open->fx;
 }
 
+/* What a node reports of jobs is what the cluster is for; that it is there, and how it is, it says
+ * seldom. */
+static uint64_t origin_of(const struct turns *t, const struct event *ev)
+{
+    enum message_kind kind = ev->msg->kind;
+    bool report =
+        message_table[kind].who == WHO_NODE && kind != MSG_NODE_HELLO && kind != MSG_HEARTBEAT;
+    return report ? 0 : session_origin(t->c->sessions, ev->conn);
+}
+
 /* What was stored since effect `from`: whose doing it is. */
 static void stores_note(struct turns *t, size_t from, const struct event *ev,
                         const uint32_t *sweeper)
@@ -123,7 +133,7 @@ static void stores_note(struct turns *t, size_t from, const struct event *ev,
     if (!rows)
         return;
     const uint32_t *uid = asked ? &ev->peer->uid : sweeper;
-    uint64_t origin = asked ? session_origin(t->c->sessions, ev->conn) : 0;
+    uint64_t origin = asked ? origin_of(t, ev) : 0;
     causes_add(&t->open->causes, uid, origin, rows);
     causes_add(&t->to_plan, uid, origin, rows);
 }

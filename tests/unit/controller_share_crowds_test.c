@@ -156,6 +156,34 @@ static void users_of_one_host_have_half_together(void **unused)
     shares_free(all);
 }
 
+/* Hellos without pause have a tenth, over connections; one of them after a break is heard at once. */
+static void what_a_node_says_has_a_tenth(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct user_share *says = share_join_node(all, "h1"), *other = share_join_node(all, "h2");
+    static const int64_t each[] = {3000, 45000};
+    for (size_t i = 0; i < ARRAY_LEN(each); i++) {
+        int64_t until = note.now_us + 20 * USEC_PER_SEC, theirs = 0;
+        while (note.now_us < until) {
+            for (; share_may(says); theirs += each[i]) {
+                note.now_us += each[i];
+                shares_spent_from(all, says, each[i] * US);
+                share_leave(says);
+                says = share_join_node(all, "h1");
+            }
+            rest(1000);
+            assert_true(share_may(other));
+        }
+        assert_in_range(theirs, USEC_PER_SEC, 3 * USEC_PER_SEC);
+        rest(10 * USEC_PER_SEC);
+        assert_true(share_may(says));
+    }
+    share_leave(says);
+    share_leave(other);
+    shares_free(all);
+}
+
 static void one_went_on(void *ctx)
 {
     (void)ctx;
@@ -191,6 +219,7 @@ int main(void)
         cmocka_unit_test(a_round_is_short_however_many_flood),
         cmocka_unit_test(credit_is_no_way_round),
         cmocka_unit_test(users_of_one_host_have_half_together),
+        cmocka_unit_test(what_a_node_says_has_a_tenth),
         cmocka_unit_test(a_session_waits_for_its_hosts_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,7 +161,8 @@ bool session_hurry(const struct sessions *all, uint64_t id)
 uint64_t session_origin(const struct sessions *all, uint64_t id)
 {
     const struct session *s = map_u64_get(all->by_id, id);
-    return s && s->from ? share_mark(s->from) : 0;
+    const struct user_share *of = s ? s->is_node ? s->says : s->from : NULL;
+    return of ? share_mark(of) : 0;
 }
 
 void session_caused(struct sessions *all, const struct turn_cause *who, int64_t cost_ns,

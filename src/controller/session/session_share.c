@@ -27,11 +27,14 @@ bool session_ready(void *ctx, struct conn *conn)
     struct session *s = ctx;
     (void)conn;
     bool bound = s->share && !s->trusted;
-    struct user_share *whose = bound && s->from && !share_may(s->from) ? s->from : s->share;
-    if (bound ? share_may(whose) : crowd_may(s->owner->crowd, &s->place))
+    struct user_share *whose = bound ? s->share : s->says;
+    if (bound && s->from && !share_may(s->from))
+        whose = s->from;
+    bool may = !whose || share_may(whose);
+    if (may && (bound || crowd_may(s->owner->crowd, &s->place)))
         return true;
     s->resting = true;
-    if (bound)
+    if (!may)
         share_wait(whose, &s->waiting, session_rested, s);
     else
         crowd_wait(s->owner->crowd, &s->place, session_rested, s);

@@ -129,12 +129,17 @@ struct user_share *share_join_address(struct shares *all, const char *address)
 static struct user_share *join_host(struct shares *all, const char *host, uint64_t as)
 {
     uint64_t hash = hash_quick(host, strlen(host));
-    return join(all, (hash & (GUESTS - 1)) | as, SLICE_OTHERS_NS);
+    return join(all, (hash & (NODE - 1)) | as, SLICE_OTHERS_NS);
 }
 
 struct user_share *share_join_host(struct shares *all, const char *host)
 {
     return join_host(all, host, HOST);
+}
+
+struct user_share *share_join_node(struct shares *all, const char *host)
+{
+    return join_host(all, host, NODE);
 }
 
 struct user_share *share_join_guests(struct shares *all, const char *host)

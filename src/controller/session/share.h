@@ -32,6 +32,9 @@ struct user_share *share_join_host(struct shares *all, const char *host);
 /* The same of those of its users whom the controller does not know: there are as many as the host
  * likes, so they are one user together. */
 struct user_share *share_join_guests(struct shares *all, const char *host);
+/* The same of a host's node daemon, for shares_spent_from and shares_caused_from: what it says that
+ * costs much at once has a tenth of the time. */
+struct user_share *share_join_node(struct shares *all, const char *host);
 /* Connections that have it now. */
 size_t share_count(const struct user_share *s);
 /* A host of the cluster has shown itself at that address: its users' commands begin there, and are

@@ -9,6 +9,7 @@
 #define ADDRESS      (UINT64_C(1) << 63)
 #define HOST         (UINT64_C(1) << 62)
 #define GUESTS       (UINT64_C(1) << 61)
+#define NODE         (UINT64_C(1) << 60)
 #define PAUSE_MAX_US (2 * USEC_PER_SEC)
 #define ABOUT_US     (10 * USEC_PER_SEC) /* who asked for something less long ago is about */
 #define OVER_US      USEC_PER_SEC        /* who had too much less long ago still has … */
@@ -59,10 +60,10 @@ struct user_share {
     struct user_share *next_gone, **gone; /* among those without a connection; NULL = it has one */
 };
 
-/* Of a host, not of a user: by which its connections and its time are counted. */
+/* Of a host or a node, not of a user: by which its connections and its time are counted. */
 static inline bool share_is_host(const struct user_share *s)
 {
-    return (s->key & HOST) && !(s->key & ADDRESS);
+    return (s->key & (HOST | NODE)) && !(s->key & ADDRESS);
 }
 
 /* That one asked just now. */

@@ -39,6 +39,8 @@ void session_count_host(struct session *s)
     const struct host *h = s->remote ? remote_host(s) : NULL;
     if (h && !s->trusted && !host_kinds[h->kind].groups)
         s->from = share_join_host(s->owner->shares, h->id);
+    if (h && s->trusted && h->role == ROLE_NODE && !s->says)
+        s->says = share_join_node(s->owner->shares, h->id);
 }
 
 void session_count(struct session *s)
