@@ -111,19 +111,31 @@ struct effects *turns_effects(struct turns *t)
     return &t->open->fx;
 }
 
+/* What a node reports of jobs is what the cluster is for; that it is there, and how it is, it says
+ * seldom. */
+static uint64_t origin_of(const struct turns *t, const struct event *ev)
+{
+    enum message_kind kind = ev->msg->kind;
+    bool report =
+        message_table[kind].who == WHO_NODE && kind != MSG_NODE_HELLO && kind != MSG_HEARTBEAT;
+    return report ? 0 : session_origin(t->c->sessions, ev->conn);
+}
+
 /* What was stored since effect `from`: whose doing it is. */
-static void stores_note(struct turns *t, size_t from, const struct peer *peer,
+static void stores_note(struct turns *t, size_t from, const struct event *ev,
                         const uint32_t *sweeper)
 {
+    bool asked = ev->kind == EV_MESSAGE && ev->peer;
     const struct effects *fx = &t->open->fx;
     uint64_t rows = 0;
     for (size_t i = from; i < fx->n; i++)
         rows += fx->v[i].kind == FX_STORE;
     if (!rows)
         return;
-    const uint32_t *uid = peer ? &peer->uid : sweeper;
-    causes_add(&t->open->causes, uid, rows);
-    causes_add(&t->to_plan, uid, rows);
+    const uint32_t *uid = asked ? &ev->peer->uid : sweeper;
+    uint64_t origin = asked ? origin_of(t, ev) : 0;
+    causes_add(&t->open->causes, uid, origin, rows);
+    causes_add(&t->to_plan, uid, origin, rows);
 }
 
 static void diag_reset(struct turns *t)
@@ -142,7 +154,7 @@ void turns_step(struct turns *t, const struct event *ev)
     bool sweeps = ev->kind == EV_WAKE && core_sweeper(t->c->core, ev->now_us, &uid);
     timed.mono_us = clock_monotonic_us();
     core_step(t->c->core, &timed, &t->open->fx);
-    stores_note(t, from, m ? ev->peer : NULL, sweeps ? &uid : NULL);
+    stores_note(t, from, ev, sweeps ? &uid : NULL);
     if (m && m->kind == MSG_DAEMON &&
         ((const struct msg_daemon *)m->body)->action == DAEMON_RESET_DIAG && ev->peer->is_admin)
         diag_reset(t);

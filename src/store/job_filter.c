@@ -127,6 +127,7 @@ bool job_filter_init(struct job_filter *f, const struct msg_query *q, struct err
 {
     *f = (struct job_filter){.from_us = q->from_us, .to_us = q->to_us ? q->to_us : INT64_MAX};
     f->window = q->from_us || q->to_us;
+    f->exact = q->exact;
     list_read(&f->partitions, q->partitions);
     list_read(&f->names, q->names);
     list_read(&f->accounts, q->accounts);
@@ -199,8 +200,9 @@ static bool refs_have(const struct job_filter *f, const struct job *j, uint64_t 
 
 static bool matches_ids(const struct job_filter *f, const struct job *j)
 {
-    return f->refs.n == 0 || refs_have(f, j, j->id) || refs_have(f, j, j->array_job_id) ||
-           refs_have(f, j, j->het_job_id);
+    if (f->refs.n == 0 || refs_have(f, j, j->id))
+        return true;
+    return !f->exact && (refs_have(f, j, j->array_job_id) || refs_have(f, j, j->het_job_id));
 }
 
 static bool matches_uid(const struct job_filter *f, const struct job *j)

@@ -16,6 +16,7 @@ typedef VEC(char *) text_list;
 
 struct job_filter {
     VEC(struct job_ref) refs; /* ascending by job id; none = all jobs */
+    bool exact;               /* they name records by their own numbers alone */
     VEC(uint32_t) uids;       /* none = all */
     bool by_state;
     uint32_t states; /* bits of enum job_state */

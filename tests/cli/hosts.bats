@@ -638,6 +638,18 @@ forged() { local dir=$1; shift; on "$FAR_NS" forger timeout 60 python3 "$BATS_TE
     [[ ! "$output" =~ door ]]
 }
 
+loop_ns() { awk "{ print \$1 }" "/proc/$1/task/$1/schedstat"; } # of the controller's one thread that hears everybody
+
+@test "a node that says hello without pause has a tenth of the controller's time, and is there afterwards" {
+    pid=$(head1 remuda status --pid controller)
+    before=$(loop_ns "$pid")
+    run -0 forged "$SHARED/far" 0 0 hellos
+    echo "$output times in 8 s, $((($(loop_ns "$pid") - before) / 1000000)) ms of the controller's"
+    [ "$output" -ge 3 ]
+    [ $((($(loop_ns "$pid") - before) / 1000000)) -le 2000 ]
+    until_is 20 "idle" head1 sinfo -h -n far -o %t
+}
+
 @test "an untrusted host speaks for its one user, whatever it says" {
     mkdir "$SHARED/mine"
     chown nobody "$SHARED/mine"

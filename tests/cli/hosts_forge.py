@@ -2,7 +2,8 @@
 """A host gone bad: speaks to the controller with a joined host's own key and certificate, and says what it likes.
 
 Usage: hosts_forge.py HOST_STATE_DIR CONTROLLER UID GID REQUEST…   The requests are made on one connection that vouches for UID and GID. One line for each answer:
-its type, and the refusal and the sentence, or the number of the job. REQUEST "every": each kind of message of src/model/message.h, with nothing in it, one line
+its type, and the refusal and the sentence, or the number of the job. REQUEST "hellos": node far says that it is there, and has 60,000 runs, again and again for
+eight seconds, each time on a connection of its own; how often. REQUEST "every": each kind of message of src/model/message.h, with nothing in it, one line
 each: its name, who may by that table, and the answer. HOST_STATE_DIR "-": without a certificate, and nobody is vouched for.
 """
 import json
@@ -12,6 +13,7 @@ import ssl
 import socket
 import struct
 import sys
+import time
 
 REQUESTS = {
     "query": ("query", {"what": "jobs"}),
@@ -86,8 +88,28 @@ def ask(state, controller, uid, gid, kind, fields):
     return m or {"type": "nothing"}
 
 
+def hellos(state, controller):
+    """How often."""
+    held = [{"job_id": 1 + i, "attempt": 1, "step_id": -1} for i in range(60000)]
+    text = json.dumps({"type": "node_hello", "call": 1, "node": [{"name": "far"}], "held": held, "protocol": 1, "protocol_oldest": 1}).encode()
+    n, until = 0, time.monotonic() + 8
+    while time.monotonic() < until:
+        s = connect(state, controller)
+        send(s, 0, "vouch", {"uid": 0, "gid": 0, "protocol": 1, "protocol_oldest": 1, "version": "forged"})
+        s.sendall(struct.pack(">II", len(text), 0) + text)
+        m = answer(s)
+        if not m or m["type"] != "node_welcome":
+            return m
+        n += 1
+        s.close()
+    return n
+
+
 def main():
     state, controller, uid, gid, *requests = sys.argv[1:]
+    if requests == ["hellos"]:
+        print(hellos(state, controller))
+        return
     if requests == ["every"]:
         requests = [(f"{name} {who}", name, {}) for name, who in table()]
     else:

@@ -106,11 +106,18 @@ bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid)
     return note.sweeper != 0;
 }
 
-void session_caused(struct sessions *s, uint32_t uid, int64_t cost_ns, int64_t took_us)
+uint64_t session_origin(const struct sessions *s, uint64_t id)
+{
+    (void)s, (void)id;
+    return 0;
+}
+
+void session_caused(struct sessions *s, const struct turn_cause *who, int64_t cost_ns,
+                    int64_t took_us)
 {
     (void)s, (void)cost_ns, (void)took_us;
     if (note.ncaused < NOTES)
-        note.caused[note.ncaused++] = uid;
+        note.caused[note.ncaused++] = who->uid;
 }
 
 void session_close(struct sessions *s, uint64_t id)

@@ -75,6 +75,36 @@ static void a_node_gone_too_long_gives_its_jobs_to_others(void **unused)
     assert_int_equal(node(name)->state, NODE_UP);
 }
 
+/* One that never had the job says that it still has a run of it, again and again: the job does not
+ * wait for that. One that had it is waited for, also after a restart. */
+static void a_former_run_is_waited_for_where_it_was(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
+    int had = job(id)->batch_host[1] - '0';
+    for (int round = 0; round < 2; round++) {
+        am_alice();
+        assert_int_equal(control(ids_of(id), ACTION_REQUEUE_HOLD), REFUSE_NONE);
+        script_ends(id, 0);
+        assert_int_equal(state(id), JOB_PENDING);
+        if (round)
+            restart(CONF);
+        for (int n = 1; n <= 4; n++)
+            if (n != had)
+                hello_holding(n, &held, 1);
+        assert_int_equal(sent(FX_SEND, MSG_TERMINATE), 1);
+        if (round)
+            hello_holding(had, &held, 1);
+        am_alice();
+        assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+        assert_int_equal(state(id), round ? JOB_PENDING : JOB_RUNNING);
+        held.attempt = 2;
+        had = round ? had : job(id)->batch_host[1] - '0';
+    }
+    report(had, (struct msg_report){.kind = REPORT_RELEASED, .job_id = id, .attempt = 2});
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
 static void a_launch_that_fails_is_tried_again_some_times(void **unused)
 {
     uint64_t id = submit(a_job("one"));
@@ -279,6 +309,7 @@ int main(void)
         STORY(a_launch_lost_on_its_way_is_sent_again),
         STORY(a_script_that_a_daemon_had_not_begun_is_launched_again),
         STORY(a_node_gone_too_long_gives_its_jobs_to_others),
+        STORY(a_former_run_is_waited_for_where_it_was),
         STORY(a_launch_that_fails_is_tried_again_some_times),
         STORY(a_node_that_fails_every_launch_is_drained),
         STORY(a_launch_that_fails_once_and_for_all),

@@ -403,10 +403,8 @@ static void what_a_node_had(void **unused)
             script_ends(id, 0);
     }
     assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
-    assert_true(core_node_had(w.c, here, id, run)); /* a former run, of which rows alone know */
-    wake();
-    if (job(id)->attempt > run)
-        assert_true(core_node_had(w.c, elsewhere, id, run));
+    assert_true(core_node_had(w.c, here, id, run));
+    assert_false(core_node_had(w.c, elsewhere, id, run)); /* nor of a former run */
 }
 
 int main(void)

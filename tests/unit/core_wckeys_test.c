@@ -141,6 +141,39 @@ static void it_is_changed_to_another_of_ones_own(void **unused)
     world_close();
 }
 
+/* sacctmgr modify job: else what is charged to keys were whatever users say afterwards. */
+static void it_is_ones_own_afterwards_too(void **unused)
+{
+    (void)unused;
+    struct job past = {.id = 7,
+                       .user_id = ALICE,
+                       .user_name = "alice",
+                       .state = JOB_COMPLETED,
+                       .spec = {.name = "past", .wckey = "go"}};
+    const struct record_list rows = {&past, 1};
+    struct msg_amend_jobs m = {.ids = "7", .fields = "wckey"};
+    struct message msg = {.kind = MSG_AMEND_JOBS, .seq = 4711, .body = &m};
+    static const struct {
+        const char *key, *becomes;
+    } cases[] = {{"poker", NULL}, {"nosuch", NULL}, {"chess", "chess"}, {"", "*go"}};
+    opens(KEYS);
+    for (size_t i = 0; i < 2 * ARRAY_LEN(cases); i++) {
+        if (i == ARRAY_LEN(cases))
+            am_root();
+        m.wckey = cases[i % ARRAY_LEN(cases)].key;
+        const char *becomes = cases[i % ARRAY_LEN(cases)].becomes;
+        msg.seq++;
+        effects_reset(&w.fx);
+        step((struct event){
+            .kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &msg, .rows = &rows});
+        assert_int_equal(refusal(), becomes ? REFUSE_NONE : REFUSE_WCKEY);
+        for (size_t k = 0; k < w.fx.n; k++)
+            if (w.fx.v[k].kind == FX_STORE && w.fx.v[k].table == TABLE_JOB)
+                assert_string_equal(((const struct job *)w.fx.v[k].record)->spec.wckey, becomes);
+    }
+    world_close();
+}
+
 static void without_it_any_will_do(void **unused)
 {
     (void)unused;
@@ -162,6 +195,7 @@ int main(void)
         cmocka_unit_test(one_that_is_gone_is_no_more),
         cmocka_unit_test(roots_may_be_empty),
         cmocka_unit_test(it_is_changed_to_another_of_ones_own),
+        cmocka_unit_test(it_is_ones_own_afterwards_too),
         cmocka_unit_test(without_it_any_will_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

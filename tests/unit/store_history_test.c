@@ -158,6 +158,8 @@ static void test_arrays(void **state)
     ASK("", .ids = "20_2");
     ASK("20 21", .ids = "20_[1-2,9]");
     ASK("20 22 23", .ids = "20_3,23,20_4");
+    ASK("20", .ids = "20", .exact = true);
+    ASK("20 21", .ids = "20,21", .exact = true);
 }
 
 static void test_components_of_a_heterogeneous_job(void **state)
@@ -170,6 +172,7 @@ static void test_components_of_a_heterogeneous_job(void **state)
     ASK("30 31 32", .ids = "30");
     ASK("31", .ids = "30+1");
     ASK("32", .ids = "32");
+    ASK("30", .ids = "30", .exact = true);
 }
 
 static void test_former_runs_come_first(void **state)

@@ -5,17 +5,17 @@
 /* The latest users, looked through for more rows; one of longer ago is written again */
 #define SEEN 8
 
-void causes_add(struct causes *c, const uint32_t *uid, uint64_t rows)
+void causes_add(struct causes *c, const uint32_t *uid, uint64_t from, uint64_t rows)
 {
     size_t seen = c->v.n < SEEN ? c->v.n : SEEN;
     c->rows += rows;
     for (size_t i = c->v.n - seen; uid && i < c->v.n; i++)
-        if (c->v.v[i].uid == *uid) {
+        if (c->v.v[i].uid == *uid && c->v.v[i].from == from) {
             c->v.v[i].rows += rows;
             return;
         }
     if (uid)
-        vec_push(&c->v, ((struct turn_cause){*uid, rows}));
+        vec_push(&c->v, ((struct turn_cause){*uid, from, rows}));
 }
 
 void causes_charge(struct sessions *s, const struct causes *c, int64_t cost_ns, int64_t took_us)
@@ -23,7 +23,7 @@ void causes_charge(struct sessions *s, const struct causes *c, int64_t cost_ns, 
     ASSERT(cost_ns >= 0 && took_us >= 0);
     for (size_t i = 0; i < c->v.n; i++) {
         double part = (double)c->v.v[i].rows / (double)c->rows;
-        session_caused(s, c->v.v[i].uid, (int64_t)((double)cost_ns * part),
+        session_caused(s, &c->v.v[i], (int64_t)((double)cost_ns * part),
                        (int64_t)((double)took_us * part));
     }
 }

@@ -1,6 +1,7 @@
 /* What can be told of a session, and the little that anybody may do to one: hold its input, refuse,
  * close, charge its user. */
 #include "base/alloc.h"
+#include "controller/session/causes.h"
 #include "controller/session/inside.h"
 #include "model/limits.h"
 
@@ -146,7 +147,9 @@ int64_t session_spent(struct sessions *all, uint64_t id, int64_t ns)
     if (!s || !s->share || s->trusted)
         return 0;
     share_spent(s->share, ns);
-    return share_pause(s->share);
+    shares_spent_from(all->shares, s->from, ns);
+    int64_t own = share_pause(s->share), host = s->from ? share_pause(s->from) : 0;
+    return own > host ? own : host;
 }
 
 bool session_hurry(const struct sessions *all, uint64_t id)
@@ -155,9 +158,19 @@ bool session_hurry(const struct sessions *all, uint64_t id)
     return s && s->share && !s->trusted && share_others(s->share);
 }
 
-void session_caused(struct sessions *all, uint32_t uid, int64_t cost_ns, int64_t took_us)
+uint64_t session_origin(const struct sessions *all, uint64_t id)
 {
-    shares_caused(all->shares, uid, cost_ns, took_us);
+    const struct session *s = map_u64_get(all->by_id, id);
+    const struct user_share *of = s ? s->is_node ? s->says : s->from : NULL;
+    return of ? share_mark(of) : 0;
+}
+
+void session_caused(struct sessions *all, const struct turn_cause *who, int64_t cost_ns,
+                    int64_t took_us)
+{
+    shares_caused(all->shares, who->uid, cost_ns, took_us);
+    if (who->from)
+        shares_caused_from(all->shares, who->from, cost_ns);
 }
 
 void session_close(struct sessions *all, uint64_t id)

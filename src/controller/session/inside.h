@@ -49,6 +49,7 @@ struct session {
     /* By which the connections of a host are counted that is not trusted; NULL: of this host, a
      * trusted one's, a node daemon's. */
     struct user_share *from;
+    struct user_share *says;   /* of a host's node: what it says that costs much; NULL: none such */
     struct share_wait waiting; /* for the user's next slice */
     struct crowd_place place;  /* of who has no share to keep within */
     size_t kept;               /* bytes of a message that is not whole yet */

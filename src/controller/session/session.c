@@ -24,8 +24,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ASKED_MAX  2048        /* requests of one connection in one turn */
-#define UNSENT_MAX (64u << 20) /* of clients; nodes get conn.h's */
+#define ASKED_MAX    2048        /* requests of one connection in one turn */
+#define UNSENT_MAX   (64u << 20) /* of clients; nodes get conn.h's */
+#define SAID_FREE_NS 100000
 
 struct sessions *sessions_new(struct controller *c)
 {
@@ -223,6 +224,13 @@ static bool rate_admits(struct session *s, const struct message *m)
     return false;
 }
 
+/* What it says about a job or a step costs less than is counted. */
+static void node_said(struct session *s, int64_t ns)
+{
+    if (ns > SAID_FREE_NS)
+        shares_spent_from(s->owner->shares, s->says, ns);
+}
+
 static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
 {
     struct session *s = ctx;
@@ -230,6 +238,7 @@ static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
     struct err err = {0};
     if (s->owner->draining)
         return;
+    int64_t began_ns = s->says ? clock_thread_ns() : 0;
     arena_reset(s->owner->arena);
     if (!wire_decode(f, s->owner->arena, &m, &err)) {
         session_refuse(s, 0, REFUSE_BAD_MESSAGE, err.text);
@@ -243,6 +252,8 @@ static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
         int64_t spent = clock_monotonic_us() - began;
         message_counted(s, &m, spent);
     }
+    if (s->says && message_table[m.kind].who == WHO_NODE)
+        node_said(s, clock_thread_ns() - began_ns);
     asked_count(s);
 }
 
@@ -296,6 +307,8 @@ static void session_closed(void *ctx, struct conn *conn, const struct err *why)
                   (unsigned)s->who.uid, why->text);
     map_u64_del(all->by_id, s->id);
     session_uncount(s);
+    if (s->says)
+        share_leave(s->says);
     crowd_leave(&s->place);
     all->nodes -= s->is_node && s->trusted;
     held_remove(s);

@@ -40,8 +40,12 @@ void session_reading(struct sessions *s, uint64_t id, struct long_read *r);
 int64_t session_spent(struct sessions *s, uint64_t id, int64_t ns);
 /* Others are about: what can be done in smaller pieces is. */
 bool session_hurry(const struct sessions *s, uint64_t id);
+/* Where it comes from, if hosts' shares count it there; 0: elsewhere, or gone. */
+uint64_t session_origin(const struct sessions *s, uint64_t id);
 /* A commit or a plan that this user's requests made necessary (share.h). */
-void session_caused(struct sessions *s, uint32_t uid, int64_t cost_ns, int64_t took_us);
+struct turn_cause;
+void session_caused(struct sessions *s, const struct turn_cause *who, int64_t cost_ns,
+                    int64_t took_us);
 /* What it was answered may still leave; an id that is gone is fine. */
 void session_close(struct sessions *s, uint64_t id);
 /* may be answered: open, and not closing */

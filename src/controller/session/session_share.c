@@ -27,11 +27,15 @@ bool session_ready(void *ctx, struct conn *conn)
     struct session *s = ctx;
     (void)conn;
     bool bound = s->share && !s->trusted;
-    if (bound ? share_may(s->share) : crowd_may(s->owner->crowd, &s->place))
+    struct user_share *whose = bound ? s->share : s->says;
+    if (bound && s->from && !share_may(s->from))
+        whose = s->from;
+    bool may = !whose || share_may(whose);
+    if (may && (bound || crowd_may(s->owner->crowd, &s->place)))
         return true;
     s->resting = true;
-    if (bound)
-        share_wait(s->share, &s->waiting, session_rested, s);
+    if (!may)
+        share_wait(whose, &s->waiting, session_rested, s);
     else
         crowd_wait(s->owner->crowd, &s->place, session_rested, s);
     return false;
@@ -110,6 +114,8 @@ void session_worked(void *ctx, struct conn *conn, int64_t ns)
         share_spent_on_half(s->share, ns);
     else if (s->share)
         share_spent(s->share, ns);
+    if (s->share && (!s->remote || s->remote->vouched))
+        shares_spent_from(s->owner->shares, s->from, ns);
 }
 
 /* ---- connections that wait ----
@@ -133,7 +139,7 @@ static int parked_take(struct parked *p)
     if (p->next)
         p->next->link = p->link;
     *(p->remote ? &p->owner->nparked_remote : &p->owner->nparked) -= 1;
-    share_wait_cancel(p->share, &p->wait);
+    share_wait_cancel(&p->wait);
     share_leave(p->share);
     free(p);
     return fd;

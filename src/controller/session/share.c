@@ -16,9 +16,11 @@
  * what they cost the processor beyond what is allowed: they would have been made without the
  * others. Who has more pays for as long as others had to wait for them, and for all else.
  *
+ * What is forgiven is shared, too: each of fifty who keep the loop busy has less than a fifth of
+ * it. And a round of the loop is for a few of them only, as the round is what the others wait for.
+ *
  * The debt outlives the user's connections: a thousand of them one after the other are as dear as
- * one. Who waits is called back few at a time, the longest waiting first: a user with a thousand
- * connections costs no more than one with ten. */
+ * one. */
 #include "controller/session/share_inside.h"
 
 #include "base/alloc.h"
@@ -30,41 +32,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS                 INT64_C(1000) /* in a microsecond */
-#define ALLOWED_NS         (100 * NS)    /* of a round */
-#define ALLOWED_CAUSED_NS  (500 * NS)    /* of a commit, or of a plan */
-#define SLICE_NS           (4000 * NS)   /* alone */
-#define SLICE_TURNS_NS     (2000 * NS)   /* among others who ask for much */
-#define SLICE_OTHERS_NS    (500 * NS)    /* with others about who do not */
-#define SLICE_ADDRESS_NS   (5000 * NS)   /* a few handshakes */
-#define ADDRESS            (UINT64_C(1) << 63)
-#define HOST               (UINT64_C(1) << 62)
-#define GUESTS             (UINT64_C(1) << 61)
+#define ALLOWED_NS         (100 * NS)   /* of a round */
+#define ALLOWED_CAUSED_NS  (500 * NS)   /* of a commit, or of a plan */
+#define SLICE_NS           (4000 * NS)  /* alone */
+#define SLICE_TURNS_NS     (2000 * NS)  /* among others who ask for much */
+#define SLICE_OTHERS_NS    (500 * NS)   /* with others about who do not */
+#define SLICE_ADDRESS_NS   (5000 * NS)  /* a few handshakes */
 #define SLICE_STRANGERS_NS (10000 * NS) /* of all addresses together */
 #define PART               5 /* of the time those who ask for much have one part of so many */
-#define PART_ADDRESS       (2 * PART) /* and one address half of what all have */
-#define PAUSE_MAX_US       (2 * USEC_PER_SEC)
-#define ABOUT_US           (10 * USEC_PER_SEC) /* who asked for something less long ago is about */
-#define OVER_US            USEC_PER_SEC        /* who had too much less long ago still has … */
+#define PART_ADDRESS       (2 * PART)  /* and one address half of what all have */
 #define MUCH_US            (50 * 1000) /* … unless there was nothing but little for so long */
-#define BURST              8           /* connections that go on at once */
-
-struct shares {
-    struct loop *loop;
-    struct map_u64 *by_uid;
-    struct timer *timer;
-    struct user_share *waiting, **last_waiting; /* who came first is first */
-    int64_t strangers_ns, strangers_us;   /* the debt of all addresses together, as it was then */
-    int64_t strangers_free_us;            /* none of them is listened to before */
-    struct user_share *gone, **last_gone; /* without a connection: who left first is first */
-    struct {
-        bool any;
-        uint64_t key;
-        int64_t at_us;
-    } recent[2]; /* two different users, who asked last first */
-};
-
-static void shares_run(void *ctx);
+#define CROWD_US           (USEC_PER_SEC / 2)
+#define CREDIT_MAX_NS      (10000 * NS)
+#define ROUND_MUCH_NS      (2000 * NS) /* of a round, for all together who have much */
 
 struct shares *shares_new(struct loop *l)
 {
@@ -125,7 +105,8 @@ static struct user_share *join(struct shares *all, uint64_t key, int64_t slice_n
         *s = (struct user_share){.all = all,
                                  .key = key,
                                  .slice_ns = slice_ns,
-                                 .over_us = -OVER_US,
+                                 .over_us = -ABOUT_US,
+                                 .credit_us = -ABOUT_US,
                                  .asked_us = -ABOUT_US};
         s->last = &s->first;
         map_u64_put(all->by_uid, key, s);
@@ -148,7 +129,7 @@ struct user_share *share_join_address(struct shares *all, const char *address)
 static struct user_share *join_host(struct shares *all, const char *host, uint64_t as)
 {
     uint64_t hash = hash_quick(host, strlen(host));
-    return join(all, (hash & (GUESTS - 1)) | as, SLICE_OTHERS_NS);
+    return join(all, (hash & (NODE - 1)) | as, SLICE_OTHERS_NS);
 }
 
 struct user_share *share_join_host(struct shares *all, const char *host)
@@ -156,21 +137,14 @@ struct user_share *share_join_host(struct shares *all, const char *host)
     return join_host(all, host, HOST);
 }
 
+struct user_share *share_join_node(struct shares *all, const char *host)
+{
+    return join_host(all, host, NODE);
+}
+
 struct user_share *share_join_guests(struct shares *all, const char *host)
 {
     return join_host(all, host, GUESTS);
-}
-
-static void unlist(struct user_share *s)
-{
-    for (struct user_share **at = &s->all->waiting; *at; at = &(*at)->next)
-        if (*at == s) {
-            *at = s->next;
-            if (!*at)
-                s->all->last_waiting = at;
-            break;
-        }
-    s->listed = false;
 }
 
 void share_leave(struct user_share *s)
@@ -180,7 +154,7 @@ void share_leave(struct user_share *s)
     if (--s->connections > 0)
         return;
     if (s->listed)
-        unlist(s);
+        share_unlist(s);
     s->next_gone = NULL;
     s->gone = all->last_gone;
     *all->last_gone = s;
@@ -195,13 +169,26 @@ size_t share_connections(const struct shares *all, uid_t uid)
 
 /* ---- time ---- */
 
-static bool others_about(const struct user_share *s, int64_t now_us)
+bool recents_others(const struct recents *r, uint64_t key, int64_t now_us)
 {
     for (int i = 0; i < 2; i++)
-        if (s->all->recent[i].any && s->all->recent[i].key != s->key &&
-            s->all->recent[i].at_us > now_us - ABOUT_US)
+        if (r->v[i].any && r->v[i].key != key && r->v[i].at_us > now_us - ABOUT_US)
             return true;
     return false;
+}
+
+void recents_note(struct recents *r, uint64_t key, int64_t now_us)
+{
+    if (!r->v[0].any || r->v[0].key != key)
+        r->v[1] = r->v[0];
+    r->v[0].any = true;
+    r->v[0].key = key;
+    r->v[0].at_us = now_us;
+}
+
+static bool others_about(const struct user_share *s, int64_t now_us)
+{
+    return recents_others(&s->all->users, s->key, now_us);
 }
 
 /* Nobody who speaks from there has shown what host it is. Users of a host that has are many, and
@@ -213,15 +200,9 @@ static bool is_stranger(const struct user_share *s)
 
 static void note_asked(struct user_share *s, int64_t now_us)
 {
-    struct shares *all = s->all;
     s->asked_us = now_us;
-    if (s->key & ADDRESS)
-        return; /* who speaks from there counts */
-    if (!all->recent[0].any || all->recent[0].key != s->key)
-        all->recent[1] = all->recent[0];
-    all->recent[0].any = true;
-    all->recent[0].key = s->key;
-    all->recent[0].at_us = now_us;
+    if (!(s->key & ADDRESS)) /* of an address, who speaks from there counts */
+        recents_note(&s->all->users, s->key, now_us);
 }
 
 /* Has more than a fair share: had too much a moment ago, and goes on to have much at once. */
@@ -236,15 +217,25 @@ static int64_t part(const struct user_share *s)
 }
 
 /* When it is its turn. */
-static int64_t due(const struct user_share *s)
+int64_t share_due(const struct user_share *s)
 {
     return is_stranger(s) && s->all->strangers_free_us > s->free_us ? s->all->strangers_free_us
                                                                     : s->free_us;
 }
 
+/* However many have much, one round of the loop is for a few of them: what the others wait for is
+ * the round. Who is to wait for the next one waits a microsecond. */
+static bool next_round(const struct user_share *s, int64_t now_us)
+{
+    const struct shares *all = s->all;
+    return all->round == loop_rounds(all->loop).n && all->round_ns >= ROUND_MUCH_NS &&
+           s->much_us > now_us - MUCH_US;
+}
+
 bool share_may(const struct user_share *s)
 {
-    return due(s) <= clock_monotonic_us();
+    int64_t now = clock_monotonic_us();
+    return share_due(s) <= now && !next_round(s, now);
 }
 
 bool share_others(const struct user_share *s)
@@ -255,12 +246,34 @@ bool share_others(const struct user_share *s)
 int64_t share_pause(const struct user_share *s)
 {
     int64_t now = clock_monotonic_us();
-    return due(s) > now ? due(s) - now : 0;
+    return share_due(s) > now ? share_due(s) - now : next_round(s, now);
+}
+
+/* How many had much a moment ago: they share what is forgiven. Each of fifty who keep the loop busy
+ * has less than a fifth of it, and would owe nothing. */
+static int64_t crowd(struct shares *all, int64_t now_us)
+{
+    int64_t ago = now_us - all->crowd_us;
+    if (ago >= CROWD_US) {
+        all->crowd_before = ago < 2 * CROWD_US ? all->crowd : 0;
+        all->crowd = 0;
+        all->crowd_us = now_us;
+    }
+    int64_t most = all->crowd > all->crowd_before ? all->crowd : all->crowd_before;
+    return most ? most : 1;
+}
+
+static void crowd_note(struct user_share *s)
+{
+    struct shares *all = s->all;
+    all->crowd += s->crowd_us != all->crowd_us;
+    s->crowd_us = all->crowd_us;
 }
 
 static void forgive(struct user_share *s, int64_t now_us)
 {
-    s->debt_ns -= (now_us - s->counted_us) * NS / part(s);
+    int64_t among = is_stranger(s) ? 1 : crowd(s->all, now_us);
+    s->debt_ns -= (now_us - s->counted_us) * NS / part(s) / among;
     s->debt_ns = s->debt_ns > 0 ? s->debt_ns : 0;
     s->counted_us = now_us;
 }
@@ -274,7 +287,7 @@ static int64_t others_over(const struct user_share *s, int64_t now_us, bool *ret
     *ret_light = is_stranger(s);
     while (map_u64_next(s->all->by_uid, &at)) {
         const struct user_share *other = at.value;
-        if (other == s || ((other->key & ADDRESS) && !is_stranger(s)) ||
+        if (other == s || share_is_host(other) || ((other->key & ADDRESS) && !is_stranger(s)) ||
             is_stranger(other) != is_stranger(s) ||
             (!other->first && other->asked_us <= now_us - ABOUT_US))
             continue;
@@ -286,24 +299,66 @@ static int64_t others_over(const struct user_share *s, int64_t now_us, bool *ret
     return n;
 }
 
-static void pause_for(struct user_share *s, int64_t now_us, int64_t us)
+void share_pause_for(struct user_share *s, int64_t now_us, int64_t us)
 {
     int64_t until = now_us + (us < PAUSE_MAX_US ? us : PAUSE_MAX_US);
     s->free_us = until > s->free_us ? until : s->free_us;
+}
+
+/* Who has had no more than a share for a while may have something at once before being one of those
+ * who share their part: else a user's command now and then waits for a part of theirs, the longer
+ * the more they are. All such credit together is no more than that part, too. */
+static bool on_credit(struct user_share *s, int64_t now_us)
+{
+    struct map_walk at = {0};
+    int64_t about = 1;
+    if (is_stranger(s) || s->over_us > now_us - ABOUT_US)
+        return false;
+    while (map_u64_next(s->all->by_uid, &at)) {
+        const struct user_share *other = at.value;
+        about += !share_is_host(other) && (other->first || other->asked_us > now_us - ABOUT_US);
+    }
+    int64_t most = ABOUT_US * NS / PART / about;
+    most = most < CREDIT_MAX_NS ? most : CREDIT_MAX_NS;
+    int64_t rested = now_us - s->credit_us < ABOUT_US ? now_us - s->credit_us : ABOUT_US;
+    s->credit_ns += rested * NS / PART / about;
+    s->credit_ns = s->credit_ns < most ? s->credit_ns : most;
+    s->credit_us = now_us;
+    if (s->credit_ns < s->debt_ns)
+        return false;
+    s->credit_ns -= s->debt_ns;
+    s->debt_ns = 0;
+    return true;
 }
 
 /* Others are about, and the debt is more than a slice. */
 static void pause_fairly(struct user_share *s, int64_t now_us)
 {
     bool light;
+    if (on_credit(s, now_us)) {
+        share_pause_for(s, now_us, 1); /* until the loop has looked round */
+        return;
+    }
     int64_t over = others_over(s, now_us, &light);
-    s->over_us = now_us;
     if (light) {
-        pause_for(s, now_us, s->debt_ns / NS * part(s) * (over + 1));
+        share_pause_for(s, now_us, s->debt_ns / NS * part(s) * (over + 1));
     } else if (s->debt_ns >= SLICE_TURNS_NS) {
-        pause_for(s, now_us, s->debt_ns / NS * over);
+        share_pause_for(s, now_us, s->debt_ns / NS * over);
         s->debt_ns = 0;
     }
+    /* Who pauses asks for nothing, which is no sign of being content with little. */
+    s->over_us = s->free_us > now_us ? s->free_us : now_us;
+    s->much_us = s->much_us == now_us ? s->over_us : s->much_us;
+}
+
+static void round_note(struct user_share *s, int64_t ns, int64_t now_us)
+{
+    struct shares *all = s->all;
+    uint64_t round = loop_rounds(all->loop).n;
+    if (all->round != round)
+        all->round_ns = 0;
+    all->round = round;
+    all->round_ns += s->much_us > now_us - MUCH_US ? ns : 0;
 }
 
 /* Of so much time: what goes beyond what is allowed in a round. */
@@ -325,6 +380,8 @@ static void owe(struct user_share *s, int64_t cost_ns, int64_t much_ns, int64_t 
 {
     forgive(s, now_us);
     s->much_us = much_ns > 0 ? now_us : s->much_us;
+    if (much_ns > 0 && !is_stranger(s))
+        crowd_note(s);
     if (others_about(s, now_us)) {
         s->debt_ns += is_over(s, now_us) ? full_ns : much_ns;
         if (s->debt_ns >= s->slice_ns)
@@ -335,7 +392,7 @@ static void owe(struct user_share *s, int64_t cost_ns, int64_t much_ns, int64_t 
     if (s->alone_ns < SLICE_NS)
         return;
     s->alone_ns = 0;
-    pause_for(s, now_us, 1);
+    share_pause_for(s, now_us, 1);
 }
 
 /* However many addresses there are, and any number costs whoever has them nothing: all together
@@ -358,6 +415,7 @@ void share_spent(struct user_share *s, int64_t ns)
     int64_t now = clock_monotonic_us();
     note_asked(s, now);
     owe(s, ns, beyond(s, ns), ns, now);
+    round_note(s, ns, now);
     if (is_stranger(s))
         strangers_owe(s, ns, now);
 }
@@ -368,6 +426,7 @@ void share_spent_on_half(struct user_share *s, int64_t ns)
     int64_t now = clock_monotonic_us();
     note_asked(s, now);
     owe(s, ns, ns, ns, now);
+    round_note(s, ns, now);
 }
 
 void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us)
@@ -376,78 +435,4 @@ void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_
     int64_t much = cost_ns > ALLOWED_CAUSED_NS ? cost_ns - ALLOWED_CAUSED_NS : 0;
     if (s)
         owe(s, cost_ns, much, took_us * NS, clock_monotonic_us());
-}
-
-/* ---- waiting ---- */
-
-static void timer_arm(struct shares *all)
-{
-    int64_t now = clock_monotonic_us(), first = INT64_MAX;
-    for (const struct user_share *s = all->waiting; s; s = s->next)
-        first = due(s) < first ? due(s) : first;
-    if (first == INT64_MAX)
-        timer_stop(all->timer);
-    else
-        timer_set(all->timer, first > now ? first - now : 0);
-}
-
-void share_vouch(struct user_share *s)
-{
-    if (s->vouched)
-        return;
-    s->vouched = true;
-    s->debt_ns = 0;
-    s->free_us = 0;
-    timer_arm(s->all);
-}
-
-void share_wait(struct user_share *s, struct share_wait *w, loop_fn fn, void *ctx)
-{
-    ASSERT(fn);
-    if (w->link)
-        return;
-    *w = (struct share_wait){.link = s->last, .fn = fn, .ctx = ctx};
-    *s->last = w;
-    s->last = &w->next;
-    if (s->listed)
-        return;
-    s->listed = true;
-    s->next = NULL;
-    *s->all->last_waiting = s;
-    s->all->last_waiting = &s->next;
-    timer_arm(s->all);
-}
-
-void share_wait_cancel(struct user_share *s, struct share_wait *w)
-{
-    if (!w->link)
-        return;
-    *w->link = w->next;
-    if (w->next)
-        w->next->link = w->link;
-    else
-        s->last = w->link;
-    w->link = NULL;
-    if (!s->first && s->listed)
-        unlist(s);
-}
-
-static void some_go_on(struct user_share *s)
-{
-    for (int i = 0; i < BURST && s->first; i++) {
-        struct share_wait *w = s->first;
-        share_wait_cancel(s, w);
-        w->fn(w->ctx);
-    }
-}
-
-static void shares_run(void *ctx)
-{
-    struct shares *all = ctx;
-    for (struct user_share *s = all->waiting, *next; s; s = next) {
-        next = s->next;
-        if (share_may(s)) /* as it is now: one that goes on may have been too much for the next */
-            some_go_on(s);
-    }
-    timer_arm(all);
 }

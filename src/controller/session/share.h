@@ -27,11 +27,14 @@ void share_leave(struct user_share *s);
 /* The same of an address from which somebody speaks who has not said who it is. */
 struct user_share *share_join_address(struct shares *all, const char *address);
 /* The same of a host (its id) that speaks for users and is not trusted with who they are, to count
- * its connections. */
+ * its connections and the time that goes into what they ask for. */
 struct user_share *share_join_host(struct shares *all, const char *host);
 /* The same of those of its users whom the controller does not know: there are as many as the host
  * likes, so they are one user together. */
 struct user_share *share_join_guests(struct shares *all, const char *host);
+/* The same of a host's node daemon, for shares_spent_from and shares_caused_from: what it says that
+ * costs much at once has a tenth of the time. */
+struct user_share *share_join_node(struct shares *all, const char *host);
 /* Connections that have it now. */
 size_t share_count(const struct user_share *s);
 /* A host of the cluster has shown itself at that address: its users' commands begin there, and are
@@ -51,6 +54,14 @@ void share_spent_on_half(struct user_share *s, int64_t ns);
  * others had to wait for it. Nothing if the user is not known any more. */
 void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us);
 
+/* So much of what share_spent and shares_caused were told came from that host (share_join_host;
+ * NULL: from elsewhere). However many users it speaks for, they have half of the time where
+ * something is asked for elsewhere, less where several hosts have so much. */
+void shares_spent_from(struct shares *all, struct user_share *from, int64_t ns);
+/* The same of a host by its mark (share_mark): nothing if it is gone. */
+void shares_caused_from(struct shares *all, uint64_t mark, int64_t ns);
+uint64_t share_mark(const struct user_share *s); /* never 0 */
+
 /* Has somebody else asked for something a moment ago? */
 bool share_others(const struct user_share *s);
 /* In which time the user may go on; 0 = now. */
@@ -61,6 +72,7 @@ int64_t share_pause(const struct user_share *s);
 /* The caller's memory, zeroed at first: it stays where it is while it waits. */
 struct share_wait {
     struct share_wait *next, **link; /* link: NULL = it does not wait */
+    struct user_share *of;           /* whose turn it waits for */
     loop_fn fn;                      /* called with ctx */
     void *ctx;
 };
@@ -68,7 +80,7 @@ struct share_wait {
  * waiting. */
 void share_wait(struct user_share *s, struct share_wait *w, loop_fn fn, void *ctx);
 /* It waits no more; fn is not called. Nothing if it did not wait. */
-void share_wait_cancel(struct user_share *s, struct share_wait *w);
+void share_wait_cancel(struct share_wait *w);
 
 /* Bytes of messages that are not whole yet, of all connections of the user:
  * more (or, below 0, less). False: it is more than a user may have. */

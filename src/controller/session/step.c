@@ -8,12 +8,12 @@
 
 void session_uncount(struct session *s)
 {
+    share_wait_cancel(&s->waiting);
     if (s->from)
         share_leave(s->from);
     s->from = NULL;
     if (!s->share)
         return;
-    share_wait_cancel(s->share, &s->waiting);
     share_bytes(s->share, -(ptrdiff_t)s->kept);
     share_unsent(s->share, -(ptrdiff_t)s->unsent);
     if (s->large)
@@ -39,6 +39,8 @@ void session_count_host(struct session *s)
     const struct host *h = s->remote ? remote_host(s) : NULL;
     if (h && !s->trusted && !host_kinds[h->kind].groups)
         s->from = share_join_host(s->owner->shares, h->id);
+    if (h && s->trusted && h->role == ROLE_NODE && !s->says)
+        s->says = share_join_node(s->owner->shares, h->id);
 }
 
 void session_count(struct session *s)
@@ -52,7 +54,7 @@ void session_recount(struct session *s)
 {
     ASSERT(s->share);
     struct user_share *had = s->share;
-    share_wait_cancel(had, &s->waiting);
+    share_wait_cancel(&s->waiting);
     share_bytes(had, -(ptrdiff_t)s->kept);
     share_unsent(had, -(ptrdiff_t)s->unsent);
     s->share = share_of(s, users_cached(s->owner->c->users, s->who.uid, s->who.gid));

@@ -5,6 +5,7 @@
 static void run_clear(struct core *c, struct jobrec *r)
 {
     ASSERT(r->hold.n == 0);
+    had_nodes_note(c, r);
     text_set(c, &r->j.nodes, NULL);
     text_set(c, &r->j.batch_host, NULL);
     text_set(c, &r->j.alloc, NULL);

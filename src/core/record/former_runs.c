@@ -15,15 +15,43 @@ static void count(struct core *c, uint64_t job_id, int change)
     eligible_update(c, r);
 }
 
+/* Of an earlier start, or of a part of this one that was given back. A row of an older release, or
+ * of a store that was restored, does not say which nodes had it. */
+static bool had_before(const struct jobrec *r, const char *node, uint32_t attempt)
+{
+    if (r->j.had_nodes)
+        return hostlist_text_has(r->j.had_nodes, node);
+    return attempt < r->j.attempt || !r->j.nodes || r->j.resize_us;
+}
+
 bool former_run_may_be(const struct core *c, const struct noderec *n, uint64_t job_id,
                        uint32_t attempt)
 {
     struct jobrec *r = job_find(c, job_id);
     if (!attempt || !job_id || job_id >= c->jobs.next_id || (r && attempt > r->j.attempt))
         return false;
-    /* A job that waits again has no nodes; of one that gave some back those are not known. */
-    return !r || attempt < r->j.attempt || !r->j.nodes || r->j.resize_us ||
-           hold_find(r, n->index) || hostlist_text_has(r->j.nodes, n->n.name);
+    if (!r || hold_find(r, n->index) || had_before(r, n->n.name, attempt))
+        return true;
+    return attempt == r->j.attempt && r->j.nodes && hostlist_text_has(r->j.nodes, n->n.name);
+}
+
+void had_nodes_note(struct core *c, struct jobrec *r)
+{
+    ASSERT(!r->j.nodes || r->j.attempt);
+    struct hostlist all = HOSTLIST_INIT;
+    struct str text = STR_INIT;
+    if (!r->j.nodes || (!r->j.had_nodes && r->j.attempt > 1))
+        return; /* what earlier starts had is not known */
+    if (r->j.had_nodes && !hostlist_parse(&all, r->j.had_nodes, NULL))
+        all.n = 0;
+    if (hostlist_parse(&all, r->j.nodes, NULL)) {
+        hostlist_uniq(&all);
+        hostlist_sort(&all);
+        hostlist_fold(&all, &text);
+        text_set(c, &r->j.had_nodes, str_text(&text));
+    }
+    hostlist_done(&all);
+    str_done(&text);
 }
 
 void former_run_keep(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt)

@@ -79,6 +79,7 @@ void alloc_shrink(struct core *c, struct jobrec *r)
     if (alloc_parse(r->j.alloc, a, &al, NULL)) {
         struct str text = STR_INIT;
         leaving_note(c, r, &al);
+        had_nodes_note(c, r);
         for (size_t i = 0; i < al.n; i++) {
             const struct noderec *n = node_find(c, al.node[i].node);
             const struct node_hold *h = n ? hold_find(r, n->index) : NULL;

@@ -9,6 +9,7 @@ void run_keep(struct core *c, const struct jobrec *r, enum job_state how)
     struct job former = r->j;
     former.state = how;
     former.end_state = JOB_PENDING;
+    former.had_nodes = NULL;
     if (!former.end_us)
         former.end_us = clock_end(c, former.start_us);
     user_room_disk(c, r->j.user_id, texts_long(&r->j.spec));
@@ -31,7 +32,7 @@ void job_part_keep(struct core *c, struct jobrec *r)
     part.start_us = r->j.resize_us ? r->j.resize_us : r->j.start_us;
     part.suspended_us = stopped_us(c, r) - r->j.resize_suspended_us;
     part.resize_us = part.resize_suspended_us = 0;
-    part.leaving = NULL;
+    part.leaving = part.had_nodes = NULL;
     part.end_us = c->turn.now_us;
     usage_charge(c, r);
     if (part.end_us > part.start_us) {

@@ -392,8 +392,7 @@ void node_job_remove(struct core *c, uint32_t node, uint64_t job_id);
 /* The controller's own, now. */
 void node_reason_set(struct core *c, struct noderec *n, const char *reason);
 enum site_program { SITE_PROLOG, SITE_EPILOG };
-/* Drains the node, with the reason in Slurm's words, unless it is drained already. detail: what it
- * said; NULL = nothing. */
+/* Drains the node in Slurm's words, unless it is drained. detail: what it said; NULL = nothing. */
 void node_program_failed(struct core *c, struct noderec *n, enum site_program which,
                          const char *detail);
 /* A launch failed there as any would have, because of `detail` (may be NULL): drains the node, in
@@ -409,6 +408,7 @@ void former_run_keep(struct core *c, struct noderec *n, uint64_t job_id, uint32_
 /* Nothing is left of it: its job, if it still is, may start. Of a run that is not kept: nothing. */
 void former_run_over(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt);
 void former_runs_forget(struct core *c, struct noderec *n); /* the connection is gone */
+void had_nodes_note(struct core *c, struct jobrec *r);      /* its nodes are about to be others */
 
 /* ---- device_words.c ---- */
 /* Its devices_out as sentences; NULL = nothing. */

@@ -24,8 +24,9 @@ enum said {
 };
 
 struct amended {
-    struct jobrec *r; /* NULL = memory does not know it */
-    struct job row;   /* as it is; its texts are others' */
+    struct jobrec *r;  /* NULL = memory does not know it */
+    struct job row;    /* as it is; its texts are others' */
+    const char *wckey; /* that it gets, if one is said */
 };
 
 struct amending {
@@ -125,7 +126,20 @@ static bool may_amend(const struct amending *g, const struct amended *a)
            peer_coordinates(g->c, p, a->row.spec.req.account);
 }
 
-static enum refusal job_check(struct amending *g, const struct amended *a)
+/* Where keys are insisted on they are so here, too: else work went to any key afterwards. */
+static enum refusal wckey_check(struct amending *g, struct amended *a)
+{
+    struct job_spec trial = {.wckey = g->m->wckey};
+    struct str why = STR_INIT;
+    enum refusal refusal = wckey_choose(g->c, &trial, a->row.user_name, &why);
+    if (refusal)
+        g->detail = arena_strdup(g->c->turn.fx->arena, str_text(&why));
+    a->wckey = text_empty(trial.wckey) ? NULL : trial.wckey;
+    str_done(&why);
+    return refusal;
+}
+
+static enum refusal job_check(struct amending *g, struct amended *a)
 {
     struct arena *arena = g->c->turn.fx->arena;
     unsigned long long id = a->row.id;
@@ -145,7 +159,7 @@ static enum refusal job_check(struct amending *g, const struct amended *a)
     if (!over && g->said & SAID_DERIVED_EXIT_STATUS)
         return refuse(g, REFUSE_UPDATE,
                       arena_printf(arena, "job %llu is not over: how it ended is said then", id));
-    return REFUSE_NONE;
+    return g->said & SAID_WCKEY ? wckey_check(g, a) : REFUSE_NONE;
 }
 
 /* With as much as its texts may grow by. */
@@ -178,9 +192,10 @@ static enum refusal amend_check(struct amending *g)
 
 /* ---- the change ----------------------------------------------------------------------------- */
 
-static void known_amend(struct amending *g, struct jobrec *r)
+static void known_amend(struct amending *g, const struct amended *a)
 {
     const struct msg_amend_jobs *m = g->m;
+    struct jobrec *r = a->r;
     const struct {
         enum said said;
         const char *value;
@@ -189,7 +204,7 @@ static void known_amend(struct amending *g, struct jobrec *r)
                 {SAID_ADMIN_COMMENT, m->admin_comment, &r->j.admin_comment},
                 {SAID_SYSTEM_COMMENT, m->system_comment, &r->j.system_comment},
                 {SAID_EXTRA, m->extra, &r->j.spec.extra},
-                {SAID_WCKEY, m->wckey, &r->j.spec.wckey}};
+                {SAID_WCKEY, a->wckey, &r->j.spec.wckey}};
     for (size_t i = 0; i < ARRAY_LEN(text); i++)
         if (g->said & text[i].said)
             text_set(g->c, text[i].at, text_empty(text[i].value) ? NULL : text[i].value);
@@ -199,14 +214,15 @@ static void known_amend(struct amending *g, struct jobrec *r)
     job_save(g->c, r);
 }
 
-static void row_amend(struct amending *g, struct job *j)
+static void row_amend(struct amending *g, struct amended *a)
 {
     const struct msg_amend_jobs *m = g->m;
+    struct job *j = &a->row;
     j->spec.comment = g->said & SAID_COMMENT ? m->comment : j->spec.comment;
     j->admin_comment = g->said & SAID_ADMIN_COMMENT ? m->admin_comment : j->admin_comment;
     j->system_comment = g->said & SAID_SYSTEM_COMMENT ? m->system_comment : j->system_comment;
     j->spec.extra = g->said & SAID_EXTRA ? m->extra : j->spec.extra;
-    j->spec.wckey = g->said & SAID_WCKEY ? m->wckey : j->spec.wckey;
+    j->spec.wckey = g->said & SAID_WCKEY ? a->wckey : j->spec.wckey;
     if (g->said & SAID_DERIVED_EXIT_STATUS)
         j->derived_exit_status = m->derived_exit_status;
     fx_store(g->c, TABLE_JOB, j);
@@ -234,9 +250,9 @@ void req_amend_jobs(struct core *c, const struct msg_amend_jobs *m)
     for (size_t i = 0; i < g.job.n && !refusal && !m->test_only; i++) {
         struct amended *a = &g.job.v[i];
         if (a->r)
-            known_amend(&g, a->r);
+            known_amend(&g, a);
         else
-            row_amend(&g, &a->row);
+            row_amend(&g, a);
         transaction_note(&g, &a->row);
     }
     if (!refusal && !m->test_only && g.job.n && !peer_operates(c, c->turn.peer))

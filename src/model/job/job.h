@@ -227,6 +227,7 @@ enum mail_type {
     X(BOOL, restored, 0, "as an older store has it: whether it has run since is not known")                              \
     X(TEXT, released, 0, "while COMPLETING or REQUEUED: nodes that are free already, folded")                            \
     X(TEXT, leaving, 0, "what it gave back of its allocation and nodes have not yet cleaned")                            \
+    X(TEXT, had_nodes, 0, "nodes of its former starts, and of what it gave back, folded")                                \
     X(TEXT, waited_for, 0, "what it waited for and how long for each cause, \"Resources=12,Priority=3\" in seconds")     \
     X(SPAN, cpu_user_us, 0, "user CPU time of all its steps so far")                                                     \
     X(SPAN, cpu_system_us, 0, "system CPU time of all its steps so far")                                                 \

@@ -82,7 +82,7 @@ extern const struct enum_names query_what_names;
     X(TIME, to_us, 0, "HISTORY: jobs alive in or before; USED, NODE_SPELLS, PAST_RESERVATIONS: the time's end (USED: a whole hour)") \
     X(BOOL, duplicates, 0, "HISTORY: former runs of requeued jobs too")                                    \
     X(BOOL, history, 0, "STEPS: from the history: steps of the jobs HISTORY would give for the same filters") \
-    X(BOOL, exact, 0, "JOBS, STEPS: a number in ids names the very record that carries it, not the array of that number") \
+    X(BOOL, exact, 0, "JOBS, STEPS, HISTORY: a number in ids names the very record that carries it, not the array of that number") \
     X(BOOL, each_hour, 0, "USED: of the whole cluster, hour by hour")
 // clang-format on
 

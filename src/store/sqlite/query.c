@@ -123,7 +123,7 @@ static void add_ids_by_ref(struct str *sql, const char *table, const struct job_
 {
     static const char *const columns[] = {"id", "array_job_id", "het_job_id"};
     str_add(sql, "id IN (");
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < (f->exact ? 1 : ARRAY_LEN(columns)); i++) {
         str_addf(sql, "%sSELECT id FROM %s WHERE ", i ? " UNION ALL " : "", table);
         add_refs(sql, columns[i], f);
     }
