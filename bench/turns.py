@@ -4,10 +4,12 @@
 Usage: turns.py BEFORE AFTER [ROUNDS]   (trees built with tools/build; BENCH="name …": those rows; ROUNDS: 2 unless given)
 Each group of rows is run in BEFORE and AFTER, then in AFTER and BEFORE, and so on, by AFTER's bench.py, for both. Compared are the medians: of a row that is held to a baseline
 of its own run the ratio to that, else the figure. A row is slower if it is so by more than 5 % whatever the last digit that was printed of either figure hides: 0.11 and 0.12 ms may be
-equal. Where that much could be hidden the row says so, and wants to be printed finer. A row that seems slower is run again, twice as often each time, until it is not or AGAIN times.
+equal. Where that much could be hidden the row says so, and wants to be printed finer. A row that seems slower is run again, twice as often each time, until it is not or AGAIN times; it is
+slower if its runs, too, are not mixed with those before it as chance mixes them (rank-sum test of Wilcoxon, Mann and Whitney): rows of a few us differ by more than 5 % from run to run.
 Prints `name | before | after | after / before | runs of each`; the exit status is 1 where a row stays slower.
 """
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -18,6 +20,7 @@ import goals
 
 BENCH = pathlib.Path(__file__).resolve().parent / "bench.py"
 SLOWER = 1.05
+CHANCE = 2.5  # standard deviations: so far apart are the ranks of equal trees in less than one row of a hundred
 AGAIN = 2  # times a group is run again for a row that looks slower, in twice as many rounds each time
 
 
@@ -67,13 +70,23 @@ class Group:
         less, most = (max(after[0] - after[1] / 2, 0.0), before[0] + before[1] / 2) if surely else (after[0], before[0])
         return less / most if most else 1.0 if not less else float("inf")
 
-    def slower(self):
+    def seem_slower(self):
         return [name for name in self.rows if self.times_as_slow(name, surely=True) > SLOWER]
 
+    def apart(self, name):
+        """By how many standard deviations the runs after rank as slower than those before: how often one of these is beaten by one of those, equal ones half."""
+        before, after = self.rows[name]["taken"][:: -1 if self.rows[name]["more"] else 1]
+        beaten = sum((a > b) + (a == b) / 2 for a in after for b in before)
+        pairs = len(before) * len(after)
+        return (beaten - pairs / 2) / math.sqrt(pairs * (len(before) + len(after) + 1) / 12)
+
     def mark(self, name):
-        if self.times_as_slow(name, surely=True) > SLOWER:
-            return "SLOWER"
+        if name in self.seem_slower():
+            return "SLOWER" if self.apart(name) > CHANCE else "its runs differ too much to say"
         return "its digits are too few to say" if self.times_as_slow(name) > SLOWER else ""
+
+    def slower(self):
+        return [name for name in self.seem_slower() if self.apart(name) > CHANCE]
 
     def tell(self):
         if self.failed:
@@ -92,7 +105,7 @@ def main():
         group = Group(name, trees)
         group.rounds(rounds)
         for again in range(AGAIN):
-            if group.slower():
+            if group.seem_slower():
                 group.rounds(rounds << (again + 1))
         group.tell()
         slower += group.slower()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What bench/turns.py calls slower. It runs over two trees whose figures stand here, printed as the programs of bench/ print them: a row that is slower is found, what only the last digit
-of a printed figure may hide is not called so.
+of a printed figure, or chance, may make so is not called so.
 
 Prints TAP. Usage: slower.py SOURCE_ROOT
 """
@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 FEW = "its digits are too few to say"
+MIXED = "its runs differ too much to say"
 # name: what is printed before, after; goal; what is said of it. Of a list each run has the next, the last for ever.
 PRINTED = {
     "equal": ("0.11 ms", "0.11 ms", "<= 10", ""),
@@ -27,6 +28,9 @@ PRINTED = {
     "fewer of what has to be many": ("20000 jobs", "18000 jobs", "10000", "SLOWER"),
     "more of them": ("18000 jobs", "20000 jobs", "10000", ""),
     "no goal": ("100 ms", "120 ms", "", "SLOWER"),
+    "mixed": (["1.00 ms", "1.20 ms"] * 3 + ["1.00 ms"], ["1.20 ms", "1.00 ms"] * 3 + ["1.20 ms"], "", MIXED),
+    "slower, as steady as that": (["1.00 ms", "1.04 ms", "1.02 ms"] * 3, ["1.10 ms", "1.15 ms", "1.12 ms"] * 3, "", "SLOWER"),
+    "fewer of them, each time": (["2000 jobs", "2050 jobs"] * 4, ["1800 jobs", "1850 jobs"] * 4, "1000", "SLOWER"),
     "slower once": ("0.100 ms", ["0.200 ms", "0.100 ms"], "", ""),
     "only after": (None, "0.100 ms", "", ""),
 }
