@@ -54,7 +54,7 @@ def split(path, text):
     if path.suffix not in (".c", ".h"):
         lines = [(line, "") if re.match(r"\s*#(?!!)", line) else ("", line) for line in text.splitlines()]
         return tuple("\n".join(part) for part in zip(*lines)) if lines else ("", "")
-    blank = lambda piece: re.sub(r"[^\n]", " ", piece)
+    blank = lambda piece: "\n" * piece.count("\n")
     said, code, at = [], [], 0
     for m in COMMENT.finditer(TEXT.sub(lambda t: '"' + "_" * (len(t.group()) - 2) + '"', text)):
         said += [blank(text[at : m.start()]), text[m.start() : m.end()]]
@@ -85,23 +85,23 @@ class Tree:
             self.known[name] = re.search(f"(?:^|/){end}(?:/|$)", self.names, re.M) is not None
         return self.known[name]
 
-    def gone(self, path, line):
-        """Files that a line of a page, or of comment, names and that are not there. What the rest of its file makes or includes is."""
-        for m in [*FILE.finditer(line), *PATH.finditer(line)]:
+    def gone(self, path, text):
+        """Files that a page, or comments, name and that are not there. What the rest of the file makes or includes is."""
+        for m in [*FILE.finditer(text), *PATH.finditer(text)]:
             if m.group(1) not in OTHERS and not self.has(m.group(1)) and m.group(1) not in self.code[path]:
-                yield m.group(1)
+                yield m
 
-    def nameless(self, path, line):
+    def nameless(self, path, text):
         """The same of names of code: functions, members, tests."""
-        for m in NAME.finditer(line) if path.suffix in (".c", ".h") else ():
-            test = re.sub(r"^unit_|_test$", "", m.group(1)) + "_test.c"
-            if m.group(1) not in self.words and m.group(1) not in OTHERS and not self.has(test):
-                yield m.group(1)
+        for m in NAME.finditer(text) if path.suffix in (".c", ".h") else ():
+            if m.group(1) not in self.words and m.group(1) not in OTHERS:
+                if not self.has(re.sub(r"^unit_|_test$", "", m.group(1)) + "_test.c"):
+                    yield m
 
     def lines(self, of):
         for path, text in self.said.items():
-            for number, line in enumerate(text.splitlines(), 1):
-                yield from (f"{path.relative_to(self.root)}:{number}: {name}" for name in of(path, line))
+            for m in of(path, text):
+                yield f"{path.relative_to(self.root)}:{text.count(chr(10), 0, m.start(1)) + 1}: {m.group(1)}"
 
     def dead_words(self):
         """Words that stand nowhere in the files, or folders, where docs/words.md says: each of those before what is in brackets, in any of its forms."""
