@@ -46,7 +46,7 @@ def tree(Cluster, run, row, stage):
         time.sleep(1.5)  # then what the load left free is the system's again
         row("accounts-bytes-loaded", (c.rss() - before) / n, "bytes each", "after the load, with one limit each", "", at_most(400, "bytes", scaled=False))
         full = min(restart(c, run, stage) for _ in range(3))
-        row("accounts-start", full, "s", f"{empty:.2f} s without", f"{full / empty:.2f} x", ratio_at_most(1.5, full / empty))
+        row("accounts-start", full, "s", f"{empty:.2f} s without", f"{full / empty:.3f} x", ratio_at_most(1.5, full / empty))
         each = (c.rss() - before) / n
         row("accounts-bytes", each, "bytes each", "with one limit each", "", at_most(400, "bytes", scaled=False))
     finally:
@@ -71,7 +71,7 @@ def submissions(Cluster, run, row, stage, load):
             took = float(run(load, "spawn", n, stage / "bin/sbatch", "--hold", *account, "-o", "/dev/null", c.dir / "job.sh", env=c.env))
             least[turn % 2] = took if least[turn % 2] is None else min(took, least[turn % 2])
         ratio = least[1] / least[0]
-        row("sbatch-limits", least[1] / n * 1e3, "ms", f"{least[0] / n * 1e3:.2f} ms without", f"{ratio:.2f} x", ratio_at_most(1.1, ratio))
+        row("sbatch-limits", least[1] / n * 1e3, "ms", f"{least[0] / n * 1e3:.2f} ms without", f"{ratio:.3f} x", ratio_at_most(1.1, ratio))
     finally:
         plain.close()
         limited.close()

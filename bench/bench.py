@@ -70,13 +70,19 @@ class Cluster:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
-def row(name, figure, unit, baseline, ratio, goal=None):
-    """goal: of goals.py; None = the row only tells."""
+def row(name, figure, unit, baseline, ratio, goal=None, last=0.0):
+    """goal: of goals.py; None = the row only tells. last: what the last digit of a figure that was printed is worth (goals.py); 0 = it is not rounded."""
     met = goal is None or goal.met(figure, YARDSTICK)
     said = goal.said(YARDSTICK) if goal else ""
-    ROWS.append(dict(name=name, figure=figure, unit=unit, baseline=baseline, ratio=ratio, goal=said, met=met, yardstick_ms=YARDSTICK.taken[-1]))
+    ROWS.append(dict(name=name, figure=figure, last=last, unit=unit, baseline=baseline, ratio=ratio, goal=said, met=met, yardstick_ms=YARDSTICK.taken[-1]))
     mark = "" if goal is None else "ok" if met else "MISS"
-    print(f"{name:<18} | {figure:>12.2f} {unit:<12} | {baseline:<34} | {ratio:<16} | {said:<32} {mark}", flush=True)
+    print(f"{name:<18} | {figure:>12.{2 if abs(figure) >= 1 else 4}f} {unit:<12} | {baseline:<34} | {ratio:<16} | {said:<32} {mark}", flush=True)
+
+
+def rows_of(baseline, program, *args):
+    """The rows that a program of this folder prints."""
+    for name, figure, last, unit, goal in goals.printed(run(BUILD / "bench" / program, *args)):
+        row(name, figure, unit, baseline, "", goal, last=last)
 
 
 def bench_sbatch():
@@ -89,7 +95,7 @@ def bench_sbatch():
         base = float(run(LOAD, "spawn", n, "/bin/true"))
         took = float(run(LOAD, "spawn", n, STAGE / "bin/sbatch", "--hold", "-o", "/dev/null", script, env=c.env))
         ratio = took / base
-        row("sbatch", took / n * 1e3, "ms", f"{base / n * 1e3:.2f} ms /bin/true", f"{ratio:.2f} x", ratio_at_most(3, ratio))
+        row("sbatch", took / n * 1e3, "ms", f"{base / n * 1e3:.2f} ms /bin/true", f"{ratio:.3f} x", ratio_at_most(3, ratio))
     finally:
         c.close()
 
@@ -123,7 +129,7 @@ def bench_commands():
         for name, *args in (("squeue",), ("sinfo",), ("sbatch", "--hold", "-o", "/dev/null", "--wrap", "true")):
             rounds = [(children_us(n, "/bin/true"), children_us(n, STAGE / "bin" / name, *args, env=c.env)) for _ in range(5)]
             base, took = sorted(rounds, key=lambda r: r[1] / r[0])[2]
-            row(f"{name}-cpu", took, "us of CPU", f"{base:.0f} us /bin/true", f"{took / base:.2f} x", ratio_at_most(2.2, took / base))
+            row(f"{name}-cpu", took, "us of CPU", f"{base:.0f} us /bin/true", f"{took / base:.3f} x", ratio_at_most(2.2, took / base))
     finally:
         c.close()
 
@@ -158,12 +164,12 @@ def bench_life():
         c.load("submit", n, "short")
         c.load("wait")
         rate = n / (time.monotonic() - began)
-        row("life", rate, "jobs/s", f"{base:.0f}/s posix_spawn", f"{rate / base:.2f} x", ratio_at_least(0.6, rate / base))
+        row("life", rate, "jobs/s", f"{base:.0f}/s posix_spawn", f"{rate / base:.3f} x", ratio_at_least(0.6, rate / base))
         time.sleep(cpu.LATE_S)
         spent.append(group.used_us())
         if spent[0] is not None:
             spawn, life = ((spent[i + 1] - spent[i]) / n for i in range(2))
-            row("life-cpu", life, "us of CPU", f"{spawn:.0f} us posix_spawn", f"{life / spawn:.2f} x", ratio_at_most(1.67, life / spawn))
+            row("life-cpu", life, "us of CPU", f"{spawn:.0f} us posix_spawn", f"{life / spawn:.3f} x", ratio_at_most(1.67, life / spawn))
     finally:
         c.close()
         shutil.rmtree(out, ignore_errors=True)
@@ -256,10 +262,7 @@ def bench_series():
     series.measure(STAGE, row, at_most)
     directory = pathlib.Path(tempfile.mkdtemp(prefix="remuda-bench-"))
     try:
-        for line in run(BUILD / "bench" / "remuda-series-bench", directory).splitlines():
-            name, figure, goal = (part.strip() for part in line.split("|"))
-            number, unit = figure.split(" ", 1)
-            row(name, float(number), unit, "8 GPUs and 4 steps each, every 2 s", "", at_most(float(goal[2:]), unit) if goal else None)
+        rows_of("8 GPUs and 4 steps each, every 2 s", "remuda-series-bench", directory)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -273,30 +276,19 @@ def bench_history():
     jobs = os.environ.get("BENCH_HISTORY", "1000000")
     directory = pathlib.Path(tempfile.mkdtemp(prefix="remuda-bench-"))
     try:
-        for line in run(BUILD / "bench" / "remuda-history", directory / "history.db", jobs).splitlines():
-            name, figure, goal = (part.strip() for part in line.split("|"))
-            number, unit = figure.split(" ", 1)
-            row(name, float(number), unit, f"{int(jobs):,} jobs, CPU time", "", at_most(float(goal[2:]), unit) if goal else None)
+        rows_of(f"{int(jobs):,} jobs, CPU time", "remuda-history", directory / "history.db", jobs)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
 def bench_metrics():
     """A page of /metrics of 10,000 nodes and 100,000 jobs, and how long its longest slice holds the controller's loop."""
-    for line in run(BUILD / "bench" / "remuda-metrics-bench").splitlines():
-        name, figure, goal = (part.strip() for part in line.split("|"))
-        number, unit = figure.split(" ", 1)
-        row(name, float(number), unit, "10,000 nodes, 100,000 jobs", "", at_most(float(goal[2:].split()[0]), unit) if goal else None)
+    rows_of("10,000 nodes, 100,000 jobs", "remuda-metrics-bench")
 
 
 def bench_requests():
     """The worst that an ordinary user may ask, each request, and how long it holds the controller's loop (10,000 nodes, 60,000 jobs, 40,000 associations)."""
-    for line in run(BUILD / "bench" / "remuda-requests-bench").splitlines():
-        if line.startswith("#"):  # what it only says
-            continue
-        name, figure, goal = (part.strip() for part in line.split("#")[0].split("|"))
-        number, unit = figure.split(" ", 1)
-        row(name, float(number), unit, "10,000 nodes, 60,000 jobs, 40,000 associations", "", at_most(float(goal[2:].split()[0]), unit))
+    rows_of("10,000 nodes, 60,000 jobs, 40,000 associations", "remuda-requests-bench")
 
 
 BENCHES = {"sbatch": bench_sbatch, "commands": bench_commands, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods, "series": bench_series, "history": bench_history, "accounts": bench_accounts, "metrics": bench_metrics, "requests": bench_requests,

@@ -1,5 +1,7 @@
 """Goals of the rows of make bench. A machine of this kind is up to twice as slow on some days: times and rates are held to a goal that is a multiple of a yardstick, the CPU time of a
-fixed piece of work (yardstick.c), measured just before each group of rows. Ratios, sizes and counts are held to what they say."""
+fixed piece of work (yardstick.c), measured just before each group of rows. Ratios, sizes and counts are held to what they say.
+
+What the programs of this folder print, `name | figure unit | goal  # note` a line, is read here, too."""
 import subprocess
 
 QUIET_MS = 65.0  # the yardstick on the quiet 2-core machine for which the goals below were set: there a goal is what is written
@@ -62,3 +64,27 @@ def ratio_at_most(limit, ratio):
 
 def ratio_at_least(limit, ratio):
     return Goal(">=", limit, "x", scaled=False, of=ratio)
+
+
+def last_digit(text):
+    """What one in the last digit of a printed number is worth: 0.01 of "2.50 x". Two figures that differ by less may be equal."""
+    return 10.0 ** -len(text.split()[0].partition(".")[2])
+
+
+def printed(text):
+    """(name, figure, last_digit of it, unit, goal) of each row that a program printed; lines that begin with # only tell."""
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        name, figure, goal = (part.strip() for part in line.split("#")[0].split("|"))
+        number, _, unit = figure.partition(" ")
+        yield name, float(number), last_digit(number), unit.strip(), goal_of(goal, unit.strip())
+
+
+def goal_of(text, unit):
+    """"<= 100 …" is a time or a size; a number alone is how many have to be there; "" = none."""
+    if not text:
+        return None
+    if text.startswith("<="):
+        return at_most(float(text[2:].split()[0]), unit)
+    return at_least(float(text), scaled=False)

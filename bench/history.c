@@ -133,7 +133,7 @@ static void fill(const char *path, uint64_t jobs)
     }
     store_close(s);
     free(t);
-    printf("history-fill | %.1f us/job | \n", (cpu_ms() - began) * 1e3 / (double)jobs);
+    printf("history-fill | %.2f us/job | \n", (cpu_ms() - began) * 1e3 / (double)jobs);
 }
 
 /* ---- asking --------------------------------------------------------------------------------- */

@@ -48,7 +48,7 @@ def measure(build, load, run, row):
         before = c.cpu()
         time.sleep(HEARTBEAT_S)
         share, theirs = ((b - a) / HEARTBEAT_S * 100 for a, b in zip(before, c.cpu()))
-        row("idle-2000-nodes", share, "% of a core", f"{theirs:.2f} % the {NODES} peers", f"{share / theirs:.2f} x", at_most(3, "%"))
+        row("idle-2000-nodes", share, "% of a core", f"{theirs:.2f} % the {NODES} peers", f"{share / theirs:.3f} x", at_most(3, "%"))
     finally:
         c.close()
     narrow, theirs, each = step_cpu(build, load, run, WIDE, 20)

@@ -141,8 +141,8 @@ static void page(unsigned sections, const char *name)
     for (size_t i = 0; i < n; i++)
         bytes += text[i].len;
     metrics_free(m);
-    printf("/metrics %s, %.1f MB | %.1f ms |\n", name, (double)bytes / 1e6, all);
-    printf("/metrics %s, longest | %.2f ms | <= 10\n", name, longest);
+    printf("/metrics %s | %.3f ms |  # %.1f MB\n", name, all, (double)bytes / 1e6);
+    printf("/metrics %s, longest | %.3f ms | <= 10\n", name, longest);
 }
 
 int main(void)

@@ -274,7 +274,7 @@ static void cluster_make(struct config *config)
 
 static void tell(const char *name, double ms, const char *note)
 {
-    printf("request %s | %.2f ms | <= 10%s%s\n", name, ms, note ? "  # " : "", note ? note : "");
+    printf("request %s | %.4f ms | <= 10%s%s\n", name, ms, note ? "  # " : "", note ? note : "");
     fflush(stdout);
 }
 
@@ -608,7 +608,8 @@ static void others(void)
     free(uids);
     char *jobs = repeated(array, 1000 * (strlen(array) + 1));
     ask("sacctmgr modify job, one again and again", MSG_AMEND_JOBS,
-        &(struct msg_amend_jobs){.ids = jobs, .fields = said, .comment = "c"});
+        &(struct msg_amend_jobs){
+            .ids = jobs, .fields = said, .values = {&(struct job){.spec = values}, 1}});
     free(jobs);
     free(said);
     ask("strigger --clear", MSG_CLEAR_TRIGGER, &(struct msg_clear_trigger){.user_plus1 = 1});

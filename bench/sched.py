@@ -8,7 +8,8 @@ import resource
 import subprocess
 import tempfile
 
-from goals import at_least, at_most
+import goals
+from goals import at_most
 
 PLANNER = "remuda-sched-bench"
 TRACE = "philly-2017-sep-oct.swf.gz"
@@ -16,34 +17,21 @@ YEAR_JOBS = 100000
 
 
 def planner_rows(build, name):
-    """(what, figure, unit, goal) of each line that a row of sched_bench.c prints."""
-    out = subprocess.run([str(build / "bench" / PLANNER), name], capture_output=True, text=True, check=True).stdout
-    for line in out.splitlines():
-        what, figure, goal = (part.strip() for part in line.split("|"))
-        number, unit = figure.split()
-        yield what, float(number), unit, goal
-
-
-def goal_of(text, unit):
-    """"<= 100" is a time; a number alone is how many have to be there."""
-    if not text:
-        return None
-    if text.startswith("<="):
-        return at_most(float(text[2:].split()[0]), unit)
-    return at_least(float(text), scaled=False)
+    """As goals.printed: each line that a row of sched_bench.c prints."""
+    return goals.printed(subprocess.run([str(build / "bench" / PLANNER), name], capture_output=True, text=True, check=True).stdout)
 
 
 def measure_planner(build, row, name):
-    for what, figure, unit, goal in planner_rows(build, name):
-        row(what, figure, unit, "", "", goal_of(goal, unit))
+    for what, figure, last, unit, goal in planner_rows(build, name):
+        row(what, figure, unit, "", "", goal, last=last)
 
 
 def measure_growth(build, row):
     """What ten times as much costs; the exponent is that of time ~ size^x, 1 = in proportion."""
-    (_, base, _, _), *grown = planner_rows(build, "growth")
-    row("growth-base", base, "ms", "300 nodes, 2,000 jobs, 40 shapes", "")
-    for what, ratio, _, _ in grown:
-        row(f"growth {what}", base * ratio, "ms", f"{ratio:.2f} x the base", f"x^{math.log10(max(ratio, 1e-9)):.2f}")
+    (_, base, coarse, _, _), *grown = planner_rows(build, "growth")
+    row("growth-base", base, "ms", "300 nodes, 2,000 jobs, 40 shapes", "", last=coarse)
+    for what, ratio, last, _, _ in grown:
+        row(f"growth {what}", base * ratio, "ms", f"{ratio:.2f} x the base", f"x^{math.log10(max(ratio, 1e-9)):.2f}", last=base * last + ratio * coarse)
 
 
 def trace_jobs(path):

@@ -213,7 +213,7 @@ static size_t planned(const struct bench *b, uint64_t from)
 
 static void row(const char *name, double figure, const char *unit, const char *goal)
 {
-    printf("%-34s | %10.2f %-9s | %s\n", name, figure, unit, goal);
+    printf("%-34s | %10.4f %-9s | %s\n", name, figure, unit, goal);
     fflush(stdout);
 }
 

@@ -152,9 +152,9 @@ int main(int argc, char **argv)
     series_file_close(f);
     stat(path, &st);
     double percent = 100 * used / SECONDS;
-    printf("series-1000 nodes | %.2f %% of a core | <= 2\n", percent);
-    printf("series-1000 nodes, scaled to 10,000 | %.1f %% of a core | <= 20\n", percent * 10);
-    printf("series-1000 nodes, written | %.2f MB/min |\n", (double)st.st_size / 1e6 * 60 / SECONDS);
+    printf("series-1000 nodes | %.3f %% of a core | <= 2\n", percent);
+    printf("series-1000 nodes, scaled to 10,000 | %.2f %% of a core | <= 20\n", percent * 10);
+    printf("series-1000 nodes, written | %.3f MB/min |\n", (double)st.st_size / 1e6 * 60 / SECONDS);
     fprintf(stderr, "%llu blocks of %llu bytes\n", (unsigned long long)blocks,
             (unsigned long long)bytes);
     for (int n = 0; n < NODES; n++)

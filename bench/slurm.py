@@ -61,7 +61,7 @@ def measure(load, row):
         n = 200
         base = spawn(n, "/bin/true")
         took = spawn(n, "/usr/bin/sbatch", "--hold", "-o", "/dev/null", script)
-        row("slurm-sbatch", took / n * 1e3, "ms", f"{base / n * 1e3:.2f} ms /bin/true", f"{took / base:.2f} x")
+        row("slurm-sbatch", took / n * 1e3, "ms", f"{base / n * 1e3:.2f} ms /bin/true", f"{took / base:.3f} x")
         subprocess.run(["/usr/bin/scancel", "-u", "root"], env=slurm.env, check=True)
         n = 300
         began = time.monotonic()

@@ -37,7 +37,7 @@ def measure(Cluster, load, stage, run, row):
         inside = median_ms([srun, "-n1", "true"], inside_env, 50)
         row("srun-inside", inside, "ms median", f"{base:.2f} ms /bin/true", f"{inside / base:.1f} x", at_most(8, "ms"))
         rested = median_ms([srun, "-n1", "true"], inside_env, 15, pause=0.3)
-        row("srun-rested", rested, "ms median", f"{inside:.2f} ms without pauses", f"{rested / inside:.2f} x", at_most(8, "ms"))
+        row("srun-rested", rested, "ms median", f"{inside:.2f} ms without pauses", f"{rested / inside:.3f} x", at_most(8, "ms"))
         n = 1000
         spent = [group.used_us()]
         rate = n / float(run(load, "spawn", n, srun, "-n1", "true", env=inside_env))
@@ -57,7 +57,7 @@ def measure(Cluster, load, stage, run, row):
         began = time.monotonic()
         subprocess.run(f"head -c {size} /dev/zero | cat > /dev/null", shell=True, check=True)
         pipe = size / 1e6 / (time.monotonic() - began)
-        row("stdout-stream", speed, "MB/s", f"{pipe:.0f} MB/s through a pipe", f"{speed / pipe:.2f} x", at_least(500, "MB/s"))
+        row("stdout-stream", speed, "MB/s", f"{pipe:.0f} MB/s through a pipe", f"{speed / pipe:.3f} x", at_least(500, "MB/s"))
     finally:
         c.close()
         group.close()
@@ -77,6 +77,6 @@ def wide(Cluster, load, stage, run, row):
             subprocess.run([str(stage / "bin/srun"), "-N", "64", "-n", "512", "true"], env=env, check=True)
             took.append(time.monotonic() - began)
         figure = statistics.median(took)
-        row("srun-512-tasks", figure * 1e3, "ms median", f"{base * 1e3:.0f} ms posix_spawn of 512", f"{figure / base:.2f} x", ratio_at_most(3, figure / base))
+        row("srun-512-tasks", figure * 1e3, "ms median", f"{base * 1e3:.0f} ms posix_spawn of 512", f"{figure / base:.3f} x", ratio_at_most(3, figure / base))
     finally:
         c.close()

@@ -74,6 +74,6 @@ def measure(stage, row):
         sealed = max(h.stream() for _ in range(2))
         h.setting("StreamTLS=NO")
         plain = max(h.stream() for _ in range(2))
-        row("stream-sealed", sealed, "MB/s", f"{plain:.0f} MB/s not encrypted", f"{sealed / plain:.2f} x", at_least(400, "MB/s"))
+        row("stream-sealed", sealed, "MB/s", f"{plain:.0f} MB/s not encrypted", f"{sealed / plain:.3f} x", at_least(400, "MB/s"))
     finally:
         h.close()

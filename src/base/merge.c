@@ -24,7 +24,7 @@ void merge_begin(struct merge_sort *m, void *v, size_t n, size_t size,
 {
     ASSERT(size > 0 && order && (v || n == 0));
     *m = (struct merge_sort){.from = v, .v = v, .n = n, .size = size, .width = 1, .order = order};
-    m->to = n > 1 ? xcalloc(n, size) : NULL;
+    m->to = n > 1 ? xmalloc(n * size) : NULL; /* `v` is as long */
     pair_open(m, 0);
 }
 

@@ -204,9 +204,10 @@ static void test_a_request_changes_the_rules(void **state)
 /* ---- what is said afterwards ---- */
 
 /* As the shell asks it: with the rows of what is in the store. */
-static enum refusal amend(struct job *rows, size_t n, struct msg_amend_jobs m)
+static enum refusal amend(struct job *rows, size_t n, struct msg_amend_jobs m, struct job values)
 {
     const struct record_list read = {rows, n};
+    m.values = (struct record_list){&values, 1};
     struct message msg = {.kind = MSG_AMEND_JOBS, .seq = ++w.seq, .body = &m};
     effects_reset(&w.fx);
     step(
@@ -232,12 +233,10 @@ static void test_a_job_that_memory_forgot_is_amended(void **state)
     j[0].spec.comment = "old";
     j[0].spec.extra = "kept";
     am_alice();
-    const struct msg_amend_jobs m = {.ids = "70",
-                                     .fields = "comment,wckey,derived_exit_status",
-                                     .comment = "new",
-                                     .wckey = "k",
-                                     .derived_exit_status = 9};
-    assert_int_equal(amend(j, 2, m), REFUSE_NONE);
+    const struct msg_amend_jobs m = {.ids = "70", .fields = "comment,wckey,derived_exit_status"};
+    const struct job values = {.spec = {.comment = "new", .extra = "unsaid", .wckey = "k"},
+                               .derived_exit_status = 9};
+    assert_int_equal(amend(j, 2, m, values), REFUSE_NONE);
     const struct job *now = stored_job(70);
     assert_non_null(now);
     assert_string_equal(now->spec.comment, "new");
@@ -251,21 +250,22 @@ static void test_a_job_that_memory_forgot_is_amended(void **state)
 static void test_all_are_amended_or_none(void **state)
 {
     struct job j[] = {past_job(70), past_job(71)};
-    struct msg_amend_jobs m = {.ids = "70,71", .fields = "comment", .comment = "new"};
+    struct msg_amend_jobs m = {.ids = "70,71", .fields = "comment"};
+    const struct job v = {.spec.comment = "new"};
     j[0].user_id = ALICE;
     j[1].user_id = BOB;
     am_alice();
-    assert_int_equal(amend(j, 2, m), REFUSE_ACCESS_DENIED);
+    assert_int_equal(amend(j, 2, m, v), REFUSE_ACCESS_DENIED);
     assert_non_null(strstr(answer()->detail, "job 71 is another user's"));
     assert_null(stored_job(70));
     am_olga();
     m.test_only = true;
-    assert_int_equal(amend(j, 2, m), REFUSE_NONE);
+    assert_int_equal(amend(j, 2, m, v), REFUSE_NONE);
     assert_null(stored_job(70));
     m.test_only = false;
-    assert_int_equal(amend(j, 1, m), REFUSE_INVALID_JOB_ID); /* 71 went meanwhile */
+    assert_int_equal(amend(j, 1, m, v), REFUSE_INVALID_JOB_ID); /* 71 went meanwhile */
     assert_null(stored_job(70));
-    assert_int_equal(amend(j, 2, m), REFUSE_NONE);
+    assert_int_equal(amend(j, 2, m, v), REFUSE_NONE);
     assert_non_null(stored_job(70));
     assert_non_null(stored_job(71));
 }
@@ -280,26 +280,30 @@ static void test_of_what_memory_knows_the_row_says_nothing(void **state)
     struct job row = past_job(id);
     row.user_id = BOB;
     am_bob();
-    assert_int_equal(amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "comment"}),
-                     REFUSE_ACCESS_DENIED);
+    const struct msg_amend_jobs comment = {.ids = "1", .fields = "comment"};
+    const struct job mine = {.spec.comment = "mine"};
+    assert_int_equal(amend(&row, 1, comment, mine), REFUSE_ACCESS_DENIED);
     am_alice();
-    assert_int_equal(amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "wckey"}),
+    assert_int_equal(amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "wckey"}, mine),
                      REFUSE_UPDATE);
     assert_int_equal(
-        amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "derived_exit_status"}),
+        amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "derived_exit_status"}, mine),
         REFUSE_UPDATE);
-    assert_int_equal(
-        amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "comment", .comment = "mine"}),
-        REFUSE_NONE);
+    assert_int_equal(amend(&row, 1, comment, mine), REFUSE_NONE);
     assert_string_equal(stored_job(id)->spec.comment, "mine");
     assert_true(waits(id));
-    assert_int_equal(amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "state"}),
+    assert_int_equal(amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "state"}, mine),
                      REFUSE_BAD_MESSAGE);
     char *large = arena_alloc(w.a, 2000);
     memset(large, 'x', 1999);
-    assert_int_equal(
-        amend(&row, 1, (struct msg_amend_jobs){.ids = "1", .fields = "comment", .comment = large}),
-        REFUSE_TOO_LARGE);
+    assert_int_equal(amend(&row, 1, comment, (struct job){.spec.comment = large}),
+                     REFUSE_TOO_LARGE);
+    /* A command of before sent its values otherwise: nothing is taken away for that. */
+    struct message old = {.kind = MSG_AMEND_JOBS, .seq = ++w.seq, .body = &comment};
+    effects_reset(&w.fx);
+    step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &old});
+    assert_int_equal(refusal(), REFUSE_BAD_MESSAGE);
+    assert_null(stored_job(id));
 }
 
 /* Each field was looked for in the list for each job: 350 ms a request, and a list of 64 KiB in the
@@ -316,9 +320,9 @@ static void test_what_is_named_again_is_looked_at_once(void **state)
         list_addf(&ids, "1");
         list_addf(&fields, i % 2 ? "extra" : "comment");
     }
-    struct msg_amend_jobs m = {
-        .ids = str_text(&ids), .fields = str_text(&fields), .comment = "mine", .extra = "more"};
-    assert_int_equal(amend(NULL, 0, m), REFUSE_NONE);
+    struct msg_amend_jobs m = {.ids = str_text(&ids), .fields = str_text(&fields)};
+    const struct job v = {.spec = {.comment = "mine", .extra = "more"}};
+    assert_int_equal(amend(NULL, 0, m, v), REFUSE_NONE);
     size_t noted = 0;
     for (size_t i = 0; i < w.fx.n; i++)
         if (w.fx.v[i].kind == FX_STORE && w.fx.v[i].table == TABLE_TRANSACTION) {
@@ -329,7 +333,7 @@ static void test_what_is_named_again_is_looked_at_once(void **state)
     assert_int_equal(noted, 1);
     list_addf(&ids, "1");
     m.ids = str_text(&ids);
-    assert_int_equal(amend(NULL, 0, m), REFUSE_TOO_LARGE);
+    assert_int_equal(amend(NULL, 0, m, v), REFUSE_TOO_LARGE);
     str_done(&ids);
     str_done(&fields);
 }

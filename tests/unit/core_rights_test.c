@@ -125,10 +125,12 @@ static const struct request_case cases[] = {
     {MSG_UPDATE_JOB, "a longer limit while it runs",
      &(const struct msg_update_job){.ids = "2", .time_limit_add_us = 10 * MIN}, OPERATES},
     {MSG_AMEND_JOBS, "a comment",
-     &(const struct msg_amend_jobs){.ids = "1", .fields = "comment", .comment = "mine"},
+     &(const struct msg_amend_jobs){
+         .ids = "1", .fields = "comment", .values = {&(struct job){.spec.comment = "mine"}, 1}},
      OWNERS | OPERATES},
     {MSG_AMEND_JOBS, "AdminComment",
-     &(const struct msg_amend_jobs){.ids = "1", .fields = "admin_comment", .admin_comment = "x"},
+     &(const struct msg_amend_jobs){
+         .ids = "1", .fields = "admin_comment", .values = {&(struct job){.admin_comment = "x"}, 1}},
      OPERATES},
     {MSG_EXTEND, "more time", &(const struct msg_extend){.id = "2", .add_us = 10 * MIN},
      OWNERS | OPERATES},

@@ -14,6 +14,7 @@ struct job_change {
     struct sacctmgr *s;
     const struct specs *sp;
     struct msg_amend_jobs m;
+    struct job values; /* the new ones */
     struct str fields, ids, said;
     uint64_t last; /* job; runs of one come one after another */
     size_t n;
@@ -41,20 +42,21 @@ static bool exit_set(struct job_change *g)
         sacctmgr_fail(g->s, "Invalid value for DerivedExitCode (%s)", one->value);
         return false;
     }
-    g->m.derived_exit_status = (int32_t)n;
+    g->values.derived_exit_status = (int32_t)n;
     str_addf(&g->fields, "%sderived_exit_status", g->fields.len ? "," : "");
     return true;
 }
 
 static bool values_read(struct job_change *g)
 {
-    field_set(g, KEY_JOB_COMMENT, "comment", &g->m.comment);
-    field_set(g, KEY_ADMIN_COMMENT, "admin_comment", &g->m.admin_comment);
-    field_set(g, KEY_SYSTEM_COMMENT, "system_comment", &g->m.system_comment);
-    field_set(g, KEY_EXTRA, "extra", &g->m.extra);
-    field_set(g, KEY_NEW_WCKEY, "wckey", &g->m.wckey);
+    field_set(g, KEY_JOB_COMMENT, "comment", &g->values.spec.comment);
+    field_set(g, KEY_ADMIN_COMMENT, "admin_comment", &g->values.admin_comment);
+    field_set(g, KEY_SYSTEM_COMMENT, "system_comment", &g->values.system_comment);
+    field_set(g, KEY_EXTRA, "extra", &g->values.spec.extra);
+    field_set(g, KEY_NEW_WCKEY, "wckey", &g->values.spec.wckey);
     bool ok = exit_set(g);
     g->m.fields = str_text(&g->fields);
+    g->m.values = (struct record_list){&g->values, 1};
     return ok;
 }
 

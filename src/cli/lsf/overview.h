@@ -46,7 +46,7 @@ const char *lsf_host_size(int64_t mib, struct arena *a);
 void lsf_overview_format(struct lsf_overview *o, const char *counted, const void *const *row,
                          size_t n);
 
-/* ---- host_gpus.c ---- */
+/* ---- hosts/gpus.c ---- */
 struct idset;
 int64_t lsf_gpus_of(const struct node *n, struct arena *a);   /* how many it has */
 void lsf_gpus_used(const struct node *n, struct idset *used); /* adds the indexes in use */

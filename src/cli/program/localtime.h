@@ -1,4 +1,4 @@
-/* The time zone of this process (TZ, /etc/localtime), for base/civil.h. */
+/* The time zone of this process (TZ, /etc/localtime), for base/calendar/civil.h. */
 #ifndef REMUDA_CLI_PROGRAM_LOCALTIME_H
 #define REMUDA_CLI_PROGRAM_LOCALTIME_H
 

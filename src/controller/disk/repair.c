@@ -1,5 +1,5 @@
-/* The new store is an older one in the sense of core/restored.c: what waits in it is held, and
- * numbers go on. */
+/* The new store is an older one in the sense of core/life/restored.c: what waits in it is held,
+ * and numbers go on. */
 #include "controller/disk/repair.h"
 
 #include "base/alloc.h"

@@ -180,9 +180,9 @@ void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us,
 void limits_anew(struct core *c);
 /* The next of them: while c->slices.anew.on. */
 void limits_look_on(struct core *c);
-/* Who may gain priority by age now does (record/accrue.h). */
+/* Who may gain priority by age now does (record/accounts/accrue.h). */
 void accruing_run(struct core *c);
-/* Use, or what runs, changed (record/minutes.h). */
+/* Use, or what runs, changed (record/accounts/minutes.h). */
 void minutes_look(struct core *c);
 
 #endif

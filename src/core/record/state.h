@@ -141,7 +141,7 @@ struct noderec {
     int64_t lost_us;
     int64_t alarm_us;  /* when it is looked at whether it is silent; 0 = never */
     VEC(uint64_t) job; /* jobs that hold something here */
-    /* What its GPUs do, as it said last (record/gpu_idle.c); said_us 0 = that is not known. */
+    /* What its GPUs do, as it said last (record/accounts/gpu_idle.c); said_us 0 = not known. */
     struct {
         struct gpu_use *v;
         uint32_t n;
@@ -181,7 +181,7 @@ struct crontabrec {
     VEC(uint64_t) job; /* that it has: live ones with j.cron */
 };
 
-/* See record/triggers.c. */
+/* See record/triggers/triggers.h. */
 struct triggerrec {
     struct trigger t; /* texts interned; `what` without the nodes */
     struct idset hit; /* nodes that it was pulled by, by index */
@@ -276,17 +276,17 @@ struct planning {
     uint64_t passes, considered; /* for sdiag: made, and jobs looked at in them */
 };
 
-/* What users used, for fair share (record/usage.c). */
+/* What users used, for fair share (record/accounts/usage.c). */
 struct usage_book {
     struct map_str *row;            /* "uid/account" → struct usagerec */
     int64_t at_us;                  /* running work is charged until then */
     bool any;                       /* somebody's use has not decayed to nothing */
     VEC(struct usagerec *) unsaved; /* rows that are made when the event ends */
-    /* By association and QOS (record/use.c). */
+    /* By association and QOS (record/accounts/use.c). */
     struct map_u64 *of;     /* kind and number → struct userec */
     VEC(const char *) tres; /* names of resources by number, interned */
     VEC(struct userec *) use_unsaved;
-    struct minutes *minutes; /* record/minutes.c; NULL = not asked yet */
+    struct minutes *minutes; /* record/accounts/minutes.c; NULL = not asked yet */
 };
 
 enum account_block_of {
@@ -311,7 +311,8 @@ struct assoc_table {
     size_t n;       /* slots in use */
 };
 
-/* See record/accounts.h. Records owned, texts interned; those that were removed among them. */
+/* See record/accounts/accounts.h. Records owned, texts interned; those that were removed among
+ * them. */
 struct account_book {
     struct map_str *account;     /* name → struct account */
     struct map_str *user;        /* name → struct account_user */

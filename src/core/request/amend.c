@@ -12,16 +12,20 @@
 
 #define TEXT_MOST LIMIT_JOB_NAME_BYTES
 
-static const char *const known[] = {"comment", "admin_comment", "system_comment",
-                                    "extra",   "wckey",         "derived_exit_status"};
-enum said {
-    SAID_COMMENT = 1,
-    SAID_ADMIN_COMMENT = 2,
-    SAID_SYSTEM_COMMENT = 4,
-    SAID_EXTRA = 8,
-    SAID_WCKEY = 16,
-    SAID_DERIVED_EXIT_STATUS = 32
+/* What may be said: texts of a job, and a number. */
+enum amended_text { COMMENT, ADMIN_COMMENT, SYSTEM_COMMENT, EXTRA, WCKEY, TEXTS };
+static const struct {
+    const char *name;
+    size_t at; /* in struct job */
+} text_field[TEXTS] = {
+    [COMMENT] = {"comment", offsetof(struct job, spec.comment)},
+    [ADMIN_COMMENT] = {"admin_comment", offsetof(struct job, admin_comment)},
+    [SYSTEM_COMMENT] = {"system_comment", offsetof(struct job, system_comment)},
+    [EXTRA] = {"extra", offsetof(struct job, spec.extra)},
+    [WCKEY] = {"wckey", offsetof(struct job, spec.wckey)},
 };
+#define SAID(text)               (1u << (text))
+#define SAID_DERIVED_EXIT_STATUS SAID(TEXTS)
 
 struct amended {
     struct jobrec *r;  /* NULL = memory does not know it */
@@ -32,11 +36,27 @@ struct amended {
 struct amending {
     struct core *c;
     const struct msg_amend_jobs *m;
-    uint32_t said;      /* of enum said, in the order of `known` */
+    const struct job *values;
+    uint32_t said;      /* bits: SAID of each amended_text, SAID_DERIVED_EXIT_STATUS */
     const char *fields; /* the same as words; in the arena of the turn */
     VEC(struct amended) job;
     const char *detail;
 };
+
+static const char *field_name(size_t i)
+{
+    return i < TEXTS ? text_field[i].name : "derived_exit_status";
+}
+
+static const char **text_at(struct job *j, size_t i)
+{
+    return (const char **)((char *)j + text_field[i].at);
+}
+
+static const char *new_text(const struct amending *g, size_t i)
+{
+    return *(const char *const *)((const char *)g->values + text_field[i].at);
+}
 
 static enum refusal refuse(struct amending *g, enum refusal refusal, const char *why)
 {
@@ -88,15 +108,15 @@ static bool fields_read(struct amending *g)
     struct str words = STR_INIT;
     while (span_next(&rest, ',', &piece)) {
         size_t i = 0;
-        while (i < ARRAY_LEN(known) && !span_is(piece, known[i]))
+        while (i <= TEXTS && !span_is(piece, field_name(i)))
             i++;
-        if (i == ARRAY_LEN(known))
+        if (i > TEXTS)
             return false;
-        g->said |= 1u << i;
+        g->said |= SAID(i);
     }
-    for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (g->said & 1u << i)
-            list_addf(&words, "%s", known[i]);
+    for (size_t i = 0; i <= TEXTS; i++)
+        if (g->said & SAID(i))
+            list_addf(&words, "%s", field_name(i));
     g->fields = arena_strdup(g->c->turn.fx->arena, str_text(&words));
     str_done(&words);
     return true;
@@ -104,15 +124,14 @@ static bool fields_read(struct amending *g)
 
 static enum refusal values_check(struct amending *g)
 {
-    const struct msg_amend_jobs *m = g->m;
-    const char *const texts[] = {m->comment, m->admin_comment, m->system_comment, m->extra,
-                                 m->wckey};
+    if (!g->values)
+        return refuse(g, REFUSE_BAD_MESSAGE, "no new values");
     if (!fields_read(g))
         return refuse(g, REFUSE_BAD_MESSAGE,
                       "what is said of jobs afterwards is comment, admin_comment, system_comment, "
                       "extra, wckey and derived_exit_status");
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        if (texts[i] && strlen(texts[i]) > TEXT_MOST)
+    for (size_t i = 0; i < TEXTS; i++)
+        if (g->said & SAID(i) && new_text(g, i) && strlen(new_text(g, i)) > TEXT_MOST)
             return refuse(g, REFUSE_TOO_LARGE, "what is said of a job is at most 1024 bytes long");
     return REFUSE_NONE;
 }
@@ -129,7 +148,7 @@ static bool may_amend(const struct amending *g, const struct amended *a)
 /* Where keys are insisted on they are so here, too: else work went to any key afterwards. */
 static enum refusal wckey_check(struct amending *g, struct amended *a)
 {
-    struct job_spec trial = {.wckey = g->m->wckey};
+    struct job_spec trial = {.wckey = new_text(g, WCKEY)};
     struct str why = STR_INIT;
     enum refusal refusal = wckey_choose(g->c, &trial, a->row.user_name, &why);
     if (refusal)
@@ -150,7 +169,7 @@ static enum refusal job_check(struct amending *g, struct amended *a)
                                    "job %llu is another user's: its owner, coordinators of "
                                    "its account and operators may say something of it",
                                    id));
-    if (!over && g->said & SAID_WCKEY)
+    if (!over && g->said & SAID(WCKEY))
         return refuse(g, REFUSE_UPDATE,
                       arena_printf(arena,
                                    "job %llu is not over: scontrol update JobId=%llu "
@@ -159,14 +178,14 @@ static enum refusal job_check(struct amending *g, struct amended *a)
     if (!over && g->said & SAID_DERIVED_EXIT_STATUS)
         return refuse(g, REFUSE_UPDATE,
                       arena_printf(arena, "job %llu is not over: how it ended is said then", id));
-    return g->said & SAID_WCKEY ? wckey_check(g, a) : REFUSE_NONE;
+    return g->said & SAID(WCKEY) ? wckey_check(g, a) : REFUSE_NONE;
 }
 
 /* With as much as its texts may grow by. */
 static enum refusal room_check(struct amending *g, uint32_t uid)
 {
     struct str why = STR_INIT;
-    bool fits = user_room_disk_fits(g->c, uid, g->job.n * 5 * TEXT_MOST, &why);
+    bool fits = user_room_disk_fits(g->c, uid, g->job.n * TEXTS * TEXT_MOST, &why);
     if (!fits)
         g->detail = arena_strdup(g->c->turn.fx->arena, str_text(&why));
     str_done(&why);
@@ -176,7 +195,7 @@ static enum refusal room_check(struct amending *g, uint32_t uid)
 static enum refusal amend_check(struct amending *g)
 {
     enum refusal refusal = values_check(g);
-    bool of_operators = g->said & (SAID_ADMIN_COMMENT | SAID_SYSTEM_COMMENT);
+    bool of_operators = g->said & (SAID(ADMIN_COMMENT) | SAID(SYSTEM_COMMENT));
     if (!refusal && of_operators && !peer_operates(g->c, g->c->turn.peer))
         refusal = refuse(g, REFUSE_ACCESS_DENIED,
                          "only operators may set AdminComment and SystemComment; Comment and "
@@ -192,40 +211,33 @@ static enum refusal amend_check(struct amending *g)
 
 /* ---- the change ----------------------------------------------------------------------------- */
 
+/* What this job gets; NULL: nothing. Of keys it may have been given one that was not said. */
+static const char *text_for(const struct amending *g, const struct amended *a, size_t i)
+{
+    const char *text = i == WCKEY ? a->wckey : new_text(g, i);
+    return text_empty(text) ? NULL : text;
+}
+
 static void known_amend(struct amending *g, const struct amended *a)
 {
-    const struct msg_amend_jobs *m = g->m;
     struct jobrec *r = a->r;
-    const struct {
-        enum said said;
-        const char *value;
-        const char **at;
-    } text[] = {{SAID_COMMENT, m->comment, &r->j.spec.comment},
-                {SAID_ADMIN_COMMENT, m->admin_comment, &r->j.admin_comment},
-                {SAID_SYSTEM_COMMENT, m->system_comment, &r->j.system_comment},
-                {SAID_EXTRA, m->extra, &r->j.spec.extra},
-                {SAID_WCKEY, a->wckey, &r->j.spec.wckey}};
-    for (size_t i = 0; i < ARRAY_LEN(text); i++)
-        if (g->said & text[i].said)
-            text_set(g->c, text[i].at, text_empty(text[i].value) ? NULL : text[i].value);
+    for (size_t i = 0; i < TEXTS; i++)
+        if (g->said & SAID(i))
+            text_set(g->c, text_at(&r->j, i), text_for(g, a, i));
     if (g->said & SAID_DERIVED_EXIT_STATUS)
-        r->j.derived_exit_status = m->derived_exit_status;
+        r->j.derived_exit_status = g->values->derived_exit_status;
     user_room_texts(g->c, r);
     job_save(g->c, r);
 }
 
 static void row_amend(struct amending *g, struct amended *a)
 {
-    const struct msg_amend_jobs *m = g->m;
-    struct job *j = &a->row;
-    j->spec.comment = g->said & SAID_COMMENT ? m->comment : j->spec.comment;
-    j->admin_comment = g->said & SAID_ADMIN_COMMENT ? m->admin_comment : j->admin_comment;
-    j->system_comment = g->said & SAID_SYSTEM_COMMENT ? m->system_comment : j->system_comment;
-    j->spec.extra = g->said & SAID_EXTRA ? m->extra : j->spec.extra;
-    j->spec.wckey = g->said & SAID_WCKEY ? a->wckey : j->spec.wckey;
+    for (size_t i = 0; i < TEXTS; i++)
+        if (g->said & SAID(i))
+            *text_at(&a->row, i) = text_for(g, a, i);
     if (g->said & SAID_DERIVED_EXIT_STATUS)
-        j->derived_exit_status = m->derived_exit_status;
-    fx_store(g->c, TABLE_JOB, j);
+        a->row.derived_exit_status = g->values->derived_exit_status;
+    fx_store(g->c, TABLE_JOB, &a->row);
 }
 
 static void transaction_note(const struct amending *g, const struct job *j)
@@ -245,7 +257,7 @@ static void transaction_note(const struct amending *g, const struct job *j)
 void req_amend_jobs(struct core *c, const struct msg_amend_jobs *m)
 {
     ASSERT(c->turn.peer);
-    struct amending g = {.c = c, .m = m};
+    struct amending g = {.c = c, .m = m, .values = m->values.n == 1 ? m->values.v : NULL};
     enum refusal refusal = amend_check(&g);
     for (size_t i = 0; i < g.job.n && !refusal && !m->test_only; i++) {
         struct amended *a = &g.job.v[i];
@@ -256,7 +268,7 @@ void req_amend_jobs(struct core *c, const struct msg_amend_jobs *m)
         transaction_note(&g, &a->row);
     }
     if (!refusal && !m->test_only && g.job.n && !peer_operates(c, c->turn.peer))
-        user_room_disk(c, c->turn.peer->uid, g.job.n * 5 * TEXT_MOST);
+        user_room_disk(c, c->turn.peer->uid, g.job.n * TEXTS * TEXT_MOST);
     vec_done(&g.job);
     reply_done(c, refusal, g.detail);
 }

@@ -64,8 +64,7 @@ enum query_what {
 };
 #define QUERY_COUNT (QUERY_TRIGGERS + 1)
 extern const struct enum_names query_what_names;
-/* Filters are "and"ed; NULL = all. Answer: ROWS frames (wire.h) of the records asked for, then
- * DONE. */
+/* Filters are "and"ed; NULL = all. Answer: ROWS frames of the records asked for, then DONE. */
 // clang-format off
 #define MSG_QUERY_FIELDS(X)                                                                                \
     X(ENUM, what, &query_what_names, "which records")                                                      \
@@ -202,13 +201,8 @@ enum notify_streams { NOTIFY_ERROR = 1, NOTIFY_OUTPUT = 2 };
 #define AMENDED_AT_ONCE 1000
 #define MSG_AMEND_JOBS_FIELDS(X)                                                                           \
     X(TEXT, ids, 0, "numbers of jobs, comma-separated, 1,000 at most")                                     \
-    X(TEXT, fields, 0, "which of the following are set, comma-separated")                                  \
-    X(TEXT, comment, 0, "comment")                                                                         \
-    X(TEXT, admin_comment, 0, "administrator's comment; for operators")                                    \
-    X(TEXT, system_comment, 0, "comment of the system; for operators")                                     \
-    X(TEXT, extra, 0, "free text")                                                                         \
-    X(TEXT, wckey, 0, "workload key, of jobs that are over")                                               \
-    X(I32, derived_exit_status, &range_any32, "highest wait status of its steps, of jobs that are over")   \
+    X(TEXT, fields, 0, "which fields of the job are set, comma-separated: comment, extra; for operators admin_comment, system_comment; of jobs that are over wckey, derived_exit_status") \
+    X(LIST, values, &job_fields, "one job with the new values")                                            \
     X(BOOL, test_only, 0, "say whether it may be done, change nothing")
 
 /* Answered with DONE: `detail` says what was granted and what more would do, `count` is what was

@@ -93,7 +93,7 @@ extern const struct fields msg_create_step_fields;
     X(TEXT, address, 0, "as in create_step")                                                               \
     X(TEXT, key, 0, "secret to show")
 // clang-format on
-/* End everything of (job, attempt) on this node: SIGCONT, SIGTERM, after kill_wait SIGKILL; then
+/* End everything of (job, attempt) on this node: SIGCONT, SIGTERM, after KillWait SIGKILL; then
  * report RELEASED. With only_step, that step alone: its EXITED follows as always and no RELEASED; a
  * node that does not hold the step answers LOST for it. */
 // clang-format off

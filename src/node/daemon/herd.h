@@ -21,7 +21,7 @@ struct herd_ops {
     /* The shepherds' parent died and another one serves now: whoever was asked for and has no
      * directory will never start. */
     void (*parent_lost)(void *ctx);
-    /* What a sample of a step says (shepherd/series.h), without its first word. */
+    /* What a sample of a step says (shepherd/watch/series.h), without its first word. */
     void (*series)(void *ctx, struct span line);
 };
 

@@ -20,7 +20,7 @@ void series_feed_free(struct series_feed *f); /* what is not sent is kept; NULL 
 /* "type uuid" of the device of that number is its name from now on. */
 void series_feed_devices(struct series_feed *f, const char *devices);
 
-/* A shepherd's line (shepherd/series.h) without its first word. */
+/* A shepherd's line (shepherd/watch/series.h) without its first word. */
 void series_feed_line(struct series_feed *f, struct span line, bool gpus_too);
 /* What gpu_watch_sample asked for. */
 void series_feed_sampled(struct series_feed *f, int32_t index, struct span values);

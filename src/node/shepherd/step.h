@@ -1,6 +1,6 @@
-/* One shepherd: what it knows of its step. Shared by the files that are its parts: shepherd/step.c
- * (beginning, loop, end), shepherd/say.c (what it tells), shepherd/usage.c (what the step uses),
- * shepherd/signals.c (signals and the daemon's commands). */
+/* One shepherd: what it knows of its step. Shared by the files that are its parts: step.c
+ * (beginning, loop, end), say.c (what it tells), watch/usage.c (what the step uses), signals.c
+ * (signals and the daemon's commands). */
 #ifndef REMUDA_NODE_SHEPHERD_STEP_H
 #define REMUDA_NODE_SHEPHERD_STEP_H
 
@@ -70,8 +70,8 @@ struct shepherd {
     int64_t ended_user_us, ended_system_us, ended_rss_bytes;
     int64_t group_rss;                             /* most that the step's control group had */
     int64_t rss_now, live_user_us, live_system_us; /* of the last sample */
-    struct shepherd_series *series;                /* shepherd/series.h; NULL: nothing told yet */
-    struct shepherd_energy *energy;                /* shepherd/energy.h; NULL: no sample yet */
+    struct shepherd_series *series;                /* watch/series.h; NULL: nothing told yet */
+    struct shepherd_energy *energy;                /* watch/energy.h; NULL: no sample yet */
     pid_t *pids, *tops;                            /* room for a walk */
 };
 

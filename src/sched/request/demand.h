@@ -102,7 +102,7 @@ struct option {
 struct compiled {
     struct arena *arena; /* of all of it */
     const struct job_request *req;
-    const struct sqos *qos; /* books/qos.h; NULL = nothing is known of it */
+    const struct sqos *qos; /* books/limits/qos.h; NULL = nothing is known of it */
     struct option *option;
     size_t n; /* options, in the order of the job's list */
     /* Licences, and behind them caps (caps.h), of which at least so much is taken: those that can

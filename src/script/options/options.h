@@ -1,5 +1,5 @@
-/* The option table of sbatch, salloc and srun, whose rows (script/options/option.h) stand in
- * options_THEME.c. Directives of scripts are read by it, too. */
+/* The option table of sbatch, salloc and srun, whose rows (script/options/option.h) stand
+ * beside it, a file a theme: job.c, gpus.c, time.c, … Directives of scripts are read by it, too. */
 #ifndef REMUDA_SCRIPT_OPTIONS_H
 #define REMUDA_SCRIPT_OPTIONS_H
 

@@ -24,6 +24,7 @@ struct fs_table {
     struct fs_node *v; /* parents first, in the order in which they are shown */
     size_t n, users;   /* of `v`; of these, users */
     uint32_t *child;   /* numbers in `v`, siblings together */
+    size_t listed;     /* places of `child` that are given to a parent */
     bool tree;
 };
 

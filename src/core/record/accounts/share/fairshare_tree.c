@@ -43,9 +43,10 @@ static void node_put(struct fs_work *w, struct assocrec *r, uint32_t parent)
 {
     struct fs_table *t = &w->t;
     uint32_t place = (uint32_t)t->n++;
-    struct fs_node *n = &t->v[place];
-    const struct fs_node *p = &t->v[parent];
+    struct fs_node *n = &t->v[place], *p = &t->v[parent];
     *n = (struct fs_node){.r = r, .parent = parent, .factor = -1};
+    if (place)
+        t->child[p->child + p->nchildren++] = place;
     n->depth = place ? p->depth + 1 : 0;
     n->shares = assoc_shares(&r->a);
     n->above = !place || p->shares != SHARES_PARENT || !parent ? parent : p->above;
@@ -64,25 +65,10 @@ static void place_next(struct fs_work *w)
     size_t at = children_at(w, r->a.id), end = at;
     while (!r->a.user && end < w->all.n && w->all.v[end].up == r->a.id)
         end++;
+    w->t.v[place].child = (uint32_t)w->t.listed; /* room for each; they come in this order */
+    w->t.listed += end - at;
     for (size_t i = end; i > at; i--) /* the last first: it is taken last */
         vec_push(&w->open, ((struct fs_opened){i - 1, place}));
-}
-
-/* The children of each stand in a list. */
-static void children_list(struct fs_table *t)
-{
-    uint32_t next = 0;
-    for (size_t i = 1; i < t->n; i++)
-        t->v[t->v[i].parent].nchildren++;
-    for (size_t i = 0; i < t->n; i++) {
-        t->v[i].child = next;
-        next += t->v[i].nchildren;
-        t->v[i].nchildren = 0;
-    }
-    for (size_t i = 1; i < t->n; i++) {
-        struct fs_node *p = &t->v[t->v[i].parent];
-        t->child[p->child + p->nchildren++] = (uint32_t)i;
-    }
 }
 
 static bool gather_go(struct fs_work *w, size_t *most)
@@ -99,8 +85,9 @@ static bool gather_go(struct fs_work *w, size_t *most)
 
 static void places_begin(struct fs_work *w)
 {
-    w->t = (struct fs_table){.v = xcalloc(w->all.n + 1, sizeof w->t.v[0]),
-                             .child = xcalloc(w->all.n + 1, sizeof w->t.child[0])};
+    /* Each is filled where it is placed: to clear all of it at once takes a millisecond. */
+    w->t = (struct fs_table){.v = xmalloc((w->all.n + 1) * sizeof w->t.v[0]),
+                             .child = xmalloc((w->all.n + 1) * sizeof w->t.child[0])};
     w->t.tree = !w->c->settings.word.no_fair_tree && !w->c->settings.word.depth_oblivious;
     if (w->all.n && !w->all.v[0].up)
         vec_push(&w->open, ((struct fs_opened){0, 0}));
@@ -118,10 +105,8 @@ bool shares_tree_go(struct fs_work *w, size_t *most)
     }
     for (; w->tree_stage == FS_PLACE && *most && w->open.n; --*most)
         place_next(w);
-    if (w->tree_stage == FS_PLACE && !w->open.n) {
-        children_list(&w->t);
+    if (w->tree_stage == FS_PLACE && !w->open.n)
         w->tree_stage = FS_PLACED;
-    }
     return w->tree_stage == FS_PLACED;
 }
 
