@@ -309,30 +309,6 @@ static void a_throttle_lets_more_elements_run(void **unused)
         REFUSE_INVALID_ARRAY);
 }
 
-/* A change makes an element a record of its own: it takes a place like the others. */
-static void an_element_that_was_changed_keeps_to_the_throttle(void **unused)
-{
-    struct job_spec s = a_job("many");
-    s.array = "0-9%2";
-    uint64_t id = submit(s);
-    struct msg_query running = {.what = QUERY_JOBS, .states = "R"};
-    assert_int_equal(count(running), 2);
-    const char *apart = arena_printf(w.a, "%llu_[5,7]", (unsigned long long)id);
-    assert_int_equal(change(apart, "comment", (struct job_spec){.comment = "apart"}), REFUSE_NONE);
-    assert_int_equal(count(running), 2);
-    const struct job *five = job_named(arena_printf(w.a, "%llu_5", (unsigned long long)id));
-    assert_int_equal(five->state, JOB_PENDING);
-    assert_int_equal(control(ids_of(id + 1), ACTION_REQUEUE), REFUSE_NONE);
-    assert_in_range(count(running), 1, 2);
-    /* Two places come free at once, and the rest and both of them want to have them. */
-    assert_int_equal(control(ids_of(id), ACTION_HOLD), REFUSE_NONE);
-    assert_int_equal(
-        change_other((struct msg_update_job){.ids = ids_of(id), .array_limit_plus1 = 4}),
-        REFUSE_NONE);
-    assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
-    assert_in_range(count(running), 2, 3);
-}
-
 static void one_element_of_a_waiting_array_is_changed(void **unused)
 {
     struct job_spec s = a_job("many");
@@ -512,7 +488,6 @@ int main(void)
         STORY(a_deadline_is_the_limit_of_a_job_without_one),
         STORY(memory_asked_anew_replaces_what_was_asked),
         STORY(a_throttle_lets_more_elements_run),
-        STORY(an_element_that_was_changed_keeps_to_the_throttle),
         STORY(one_element_of_a_waiting_array_is_changed),
         STORY(several_jobs_and_those_that_did_not_go),
         STORY(an_admin_comment_is_an_operators),

@@ -115,8 +115,8 @@ TEXT_CELL(gpus_per_task, j->spec.req.gpus_per_task, "N/A")
 NUMBER_CELL(priority_long, j->priority)
 NUMBER_CELL(tmp_disk, j->spec.req.tmp_disk_mib)
 NUMBER_CELL(ntasks_per_node, j->spec.req.ntasks_per_node)
-NUMBER_CELL(derived_ec, status_code(j->derived_exit_status))
-NUMBER_CELL(exit_code, status_code(j->exit_status))
+NUMBER_CELL(derived_ec, j->derived_exit_status) /* wait statuses, as Slurm prints them */
+NUMBER_CELL(exit_code, j->exit_status)
 TEXT_CELL(het_set, j->het_set, "N/A")
 
 CELL(het_id)
