@@ -213,15 +213,19 @@ CELL(priority)
     str_add(out, text);
 }
 
-/* The nodes of a running job, else the reason in parentheses. */
+/* The nodes, which one that never began has none of; of those that wait, and of those that ended as
+ * they should not have, the reason in parentheses. */
 CELL(reason_list)
 {
     (void)env;
-    if (j->state == JOB_PENDING || text_empty(j->nodes)) {
+    static const uint32_t by_reason =
+        UINT32_C(1) << JOB_PENDING | UINT32_C(1) << JOB_SPECIAL_EXIT | UINT32_C(1) << JOB_FAILED |
+        UINT32_C(1) << JOB_TIMEOUT | UINT32_C(1) << JOB_DEADLINE | UINT32_C(1) << JOB_OUT_OF_MEMORY;
+    if (by_reason & UINT32_C(1) << j->state) {
         str_addc(out, '(');
         cell_reason(env, j, out);
         str_addc(out, ')');
-    } else {
+    } else if (!text_empty(j->nodes)) {
         str_add(out, j->nodes);
     }
 }
