@@ -213,8 +213,7 @@ CELL(priority)
     str_add(out, text);
 }
 
-/* The nodes, which one that never began has none of; of those that wait, and of those that ended as
- * they should not have, the reason in parentheses. */
+/* The nodes, if any; of jobs that wait, and of those that failed, the reason in parentheses. */
 CELL(reason_list)
 {
     (void)env;

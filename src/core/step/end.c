@@ -34,8 +34,8 @@ static void callers_answer(struct core *c, struct steprec *st)
     }
 }
 
-/* As Slurm's accounting: the highest wait status as a number, so that a code is above any signal. What
- * ends with the job is not counted. */
+/* As Slurm's accounting: the highest wait status as a number, so that a code is above any signal.
+ * What ends with the job is not counted. */
 static void derived_status_take(struct jobrec *r, const struct steprec *st)
 {
     bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
