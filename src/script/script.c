@@ -41,6 +41,7 @@ struct script_reader {
     const char *foreign;   /* "#PBS" */
     unsigned dropped;      /* #SBATCH lines behind the first command */
     bool old_magic;        /* "#SLURM" was seen */
+    bool backslash;        /* the line above is a directive that ends with one */
     struct span heredoc;   /* the word that ends it; len 0 = in none */
 };
 
@@ -88,7 +89,9 @@ static int word_take(struct script_reader *r, struct span *rest, char **ret, str
     if (i == rest->len || rest->data[i] == '#')
         return 0;
     if (rest->data[i] == ':') {
-        err_set(e, ERR_INVALID, "line %u: components are parted by a line #SBATCH hetjob", r->line);
+        err_set(e, ERR_INVALID,
+                "line %u: \":\" is no option; components are parted by a line #SBATCH hetjob",
+                r->line);
         return sign_blame(r, "Unexpected", ':', *rest, e);
     }
     char *word = arena_alloc(r->a, rest->len - i + 1);
@@ -226,9 +229,14 @@ static void dropped_note(struct script_reader *r, struct span line)
              r->line, (int)line.len, line.data);
 }
 
-/* A line that is no directive in force. */
-static void line_note(struct script_reader *r, struct span line)
+/* A line that is no directive in force; `meant` as one that goes on, it seems. */
+static void line_note(struct script_reader *r, struct span line, bool meant)
 {
+    if (meant && script_is_command(line))
+        str_addf(r->warnings,
+                 "line %u: not read: a directive ends with its line, whatever a backslash says; "
+                 "begin each with #SBATCH\n",
+                 r->line);
     if (r->heredoc.len) {
         struct span t = span_trim(line);
         if (t.len == r->heredoc.len && memcmp(t.data, r->heredoc.data, t.len) == 0)
@@ -246,6 +254,8 @@ static void line_note(struct script_reader *r, struct span line)
 
 static bool line_read(struct script_reader *r, struct span line, struct err *e)
 {
+    bool backslash = r->backslash;
+    r->backslash = script_ends_in_backslash(line);
     if (!r->commands && script_starts_with(line, "#SBATCH"))
         return directive_read(r, (struct span){line.data + 7, line.len - 7}, e);
     if (!r->commands && script_starts_with(line, "#SLURM")) {
@@ -254,7 +264,7 @@ static bool line_read(struct script_reader *r, struct span line, struct err *e)
         r->old_magic = true;
         return directive_read(r, (struct span){line.data + 6, line.len - 6}, e);
     }
-    line_note(r, line);
+    line_note(r, line, backslash);
     return true;
 }
 

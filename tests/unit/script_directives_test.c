@@ -96,6 +96,10 @@ static void a_backslash_at_the_end_is_nothing(void **state)
     assert_int_equal(spec_of(w, "#!/bin/sh\n#SBATCH \\\n#SBATCH -n2 ''\n")->req.ntasks, 2);
     assert_string_equal(spec_of(w, "#!/bin/sh\n#SBATCH --comment=a\\\\\n")->comment, "a\\");
     script_refused(w, "#!/bin/sh\n#SBATCH -n2 -J \\\n", "requires an argument");
+    spec_of(w, "#!/bin/sh\n#SBATCH -n3 \\\n#SBATCH -N2 \\\n\ntrue\n");
+    assert_int_equal(w->warnings.len, 0);
+    spec_of(w, "#!/bin/sh\n#SBATCH -n3 \\\n    -N2\n");
+    assert_non_null(strstr(str_text(&w->warnings), "line 3: not read: a directive ends with"));
 }
 
 static void only_before_the_first_command(void **state)
