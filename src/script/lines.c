@@ -27,6 +27,19 @@ bool script_is_command(struct span line)
     return line.len && line.data[0] != '#';
 }
 
+bool script_ends_in_backslash(struct span line)
+{
+    struct span rest;
+    if (!script_line_is_of(line, DIALECT_SLURM, &rest))
+        return false;
+    while (rest.len && script_is_blank(rest.data[rest.len - 1]))
+        rest.len--;
+    size_t n = 0;
+    while (n < rest.len && rest.data[rest.len - 1 - n] == '\\')
+        n++;
+    return n % 2 == 1;
+}
+
 struct span script_heredoc_word(struct span line)
 {
     for (size_t i = 0; i + 2 < line.len; i++) {

@@ -30,6 +30,8 @@ bool script_line_next(struct script_lines *s, struct script_line *ret);
 
 bool script_is_blank(char c);                               /* as sh sees it */
 bool script_starts_with(struct span s, const char *prefix); /* byte for byte */
+/* A directive of Slurm's whose last sign is a backslash, which says nothing there. */
+bool script_ends_in_backslash(struct span line);
 /* Neither blank nor a comment. */
 bool script_is_command(struct span line);
 /* The word behind "<<" or "<<-", without quotes; len 0 when the line opens no here-document. */

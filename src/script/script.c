@@ -2,11 +2,12 @@
  *
  * The script is read line by line. "#SBATCH" at the very start of a line makes the rest of the line
  * part of a command line; words are split as Slurm splits them (quotes, backslash, '#' ends the
- * line). The first line that is neither blank nor a comment ends the directives. What comes behind
+ * line). A backslash at its end is nothing: no directive goes on in the next line. The first line
+ * that is neither blank nor a comment ends the directives. What comes behind
  * is only looked at to tell people of #SBATCH lines that are dropped there; a here-document is left
  * out of that, because scripts that write other scripts are common.
  *
- * "hetjob" as a word of a directive starts the next component. */
+ * "hetjob" as a word of a directive, in capitals or not, starts the next component. */
 #include "script/script.h"
 
 #include "base/alloc.h"
@@ -27,6 +28,7 @@
 typedef VEC(char *) words_t;
 
 struct script_reader {
+    const char *name; /* of the script, as Slurm's first lines have it; NULL = of none */
     struct submit_options *comp;
     size_t max, ncomp;
     const struct option_env *env;
@@ -39,6 +41,7 @@ struct script_reader {
     const char *foreign;   /* "#PBS" */
     unsigned dropped;      /* #SBATCH lines behind the first command */
     bool old_magic;        /* "#SLURM" was seen */
+    bool backslash;        /* the line above is a directive that ends with one */
     struct span heredoc;   /* the word that ends it; len 0 = in none */
 };
 
@@ -58,6 +61,24 @@ static bool line_next(struct span *rest, struct span *ret)
     return true;
 }
 
+/* Slurm's line about a sign that is out of place, in what is left of the directive. */
+static int sign_blame(const struct script_reader *r, const char *what, char sign, struct span rest,
+                      struct err *e)
+{
+    if (rest.len > 200)
+        rest.len = 200;
+    err_lead(e, "fatal: %s%sline %u: %s `%c` in [%.*s]", r->name ? r->name : "",
+             r->name ? ": " : "", r->line, what, sign, (int)rest.len, rest.data);
+    return -1;
+}
+
+static bool only_blanks(struct span s)
+{
+    while (s.len && script_is_blank(s.data[s.len - 1]))
+        s.len--;
+    return s.len == 0;
+}
+
 /* Takes one word off *rest. Returns 1, 0 at the end of the line or a comment, -1 with the error
  * set. */
 static int word_take(struct script_reader *r, struct span *rest, char **ret, struct err *e)
@@ -67,11 +88,20 @@ static int word_take(struct script_reader *r, struct span *rest, char **ret, str
         i++;
     if (i == rest->len || rest->data[i] == '#')
         return 0;
+    if (rest->data[i] == ':') {
+        err_set(e, ERR_INVALID,
+                "line %u: \":\" is no option; components are parted by a line #SBATCH hetjob",
+                r->line);
+        return sign_blame(r, "Unexpected", ':', *rest, e);
+    }
     char *word = arena_alloc(r->a, rest->len - i + 1);
     char quote = 0;
     for (; i < rest->len; i++) {
         char c = rest->data[i];
-        if (c == '\\' && i + 1 < rest->len)
+        if (c == '\\' && !quote &&
+            only_blanks((struct span){rest->data + i + 1, rest->len - i - 1}))
+            rest->len = i;
+        else if (c == '\\' && i + 1 < rest->len)
             word[n++] = rest->data[++i];
         else if (quote && c == quote)
             quote = 0;
@@ -84,13 +114,12 @@ static int word_take(struct script_reader *r, struct span *rest, char **ret, str
     }
     if (quote) {
         err_set(e, ERR_INVALID, "line %u: the quote is not closed", r->line);
-        err_lead(e, "fatal: line %u: Unmatched `%c` in [%.*s]", r->line, quote,
-                 (int)(rest->len > 200 ? 200 : rest->len), rest->data);
-        return -1;
+        return sign_blame(r, "Unmatched", quote, *rest, e);
     }
-    *rest = (struct span){rest->data + i, rest->len - i};
+    bool ended = i >= rest->len;
+    *rest = ended ? (struct span){0} : (struct span){rest->data + i, rest->len - i};
     *ret = word;
-    return 1;
+    return !ended || n > 0;
 }
 
 /* ---- directives
@@ -142,7 +171,7 @@ static bool directive_words(struct script_reader *r, struct span rest, words_t *
     char *word;
     int more;
     while ((more = word_take(r, &rest, &word, e)) == 1) {
-        if (text_is(word, "hetjob") || text_is(word, "packjob")) {
+        if (text_is_nocase(word, "hetjob") || text_is_nocase(word, "packjob")) {
             if (!words_apply(r, words, e) || !component_begin(r, e))
                 return false;
         } else {
@@ -158,6 +187,8 @@ static bool directive_read(struct script_reader *r, struct span rest, struct err
     char name[] = "sbatch";
     vec_push(&words, name);
     r->directives++;
+    while (rest.len && script_is_blank(rest.data[0]))
+        rest = (struct span){rest.data + 1, rest.len - 1};
     option_watch_line(r->env, r->line);
     bool ok = option_watched_line(r->env, directive_words(r, rest, &words, e), e);
     option_watch_line(r->env, 0);
@@ -198,9 +229,14 @@ static void dropped_note(struct script_reader *r, struct span line)
              r->line, (int)line.len, line.data);
 }
 
-/* A line that is no directive in force. */
-static void line_note(struct script_reader *r, struct span line)
+/* A line that is no directive in force; `meant` as one that goes on, it seems. */
+static void line_note(struct script_reader *r, struct span line, bool meant)
 {
+    if (meant && script_is_command(line))
+        str_addf(r->warnings,
+                 "line %u: not read: a directive ends with its line, whatever a backslash says; "
+                 "begin each with #SBATCH\n",
+                 r->line);
     if (r->heredoc.len) {
         struct span t = span_trim(line);
         if (t.len == r->heredoc.len && memcmp(t.data, r->heredoc.data, t.len) == 0)
@@ -218,6 +254,8 @@ static void line_note(struct script_reader *r, struct span line)
 
 static bool line_read(struct script_reader *r, struct span line, struct err *e)
 {
+    bool backslash = r->backslash;
+    r->backslash = script_ends_in_backslash(line);
     if (!r->commands && script_starts_with(line, "#SBATCH"))
         return directive_read(r, (struct span){line.data + 7, line.len - 7}, e);
     if (!r->commands && script_starts_with(line, "#SLURM")) {
@@ -226,7 +264,7 @@ static bool line_read(struct script_reader *r, struct span line, struct err *e)
         r->old_magic = true;
         return directive_read(r, (struct span){line.data + 6, line.len - 6}, e);
     }
-    line_note(r, line);
+    line_note(r, line, backslash);
     return true;
 }
 
@@ -310,13 +348,18 @@ static bool foreign_read(struct script_reader *r, const char *text, size_t len, 
     return true;
 }
 
-bool script_parse(const char *text, size_t len, struct submit_options *comp, size_t max,
-                  size_t *ret_ncomp, bool ignore_pbs, const struct option_env *env, struct arena *a,
-                  struct str *warnings, struct err *ret_err)
+bool script_parse(const char *name, const char *text, size_t len, struct submit_options *comp,
+                  size_t max, size_t *ret_ncomp, bool ignore_pbs, const struct option_env *env,
+                  struct arena *a, struct str *warnings, struct err *ret_err)
 {
     ASSERT(max > 0 && max <= COMPONENTS_MAX);
-    struct script_reader r = {
-        .comp = comp, .max = max, .ncomp = 1, .env = env, .a = a, .warnings = warnings};
+    struct script_reader r = {.name = name,
+                              .comp = comp,
+                              .max = max,
+                              .ncomp = 1,
+                              .env = env,
+                              .a = a,
+                              .warnings = warnings};
     struct span rest = {text, len}, line;
     while (line_next(&rest, &line)) {
         r.line++;
@@ -371,17 +414,19 @@ bool script_check(const char *text, size_t len, const char *name, struct err *re
             "%s has %zu bytes; a batch script has at most %u (keep data in files and read them in "
             "the script)",
             name, len, LIMIT_SCRIPT_BYTES);
-    if (strspn(text, " \t\r\n\v\f") >= len) {
-        err_set(ret_err, ERR_INVALID, "%s has nothing else in it", name);
+    size_t white = strspn(text, " \t\r\n\v\f");
+    if (!text[white]) { /* as Slurm, which reads to the first NUL */
+        err_set(ret_err, ERR_INVALID, "%s has %s", name,
+                white < len ? "a NULL character first: is it a program?" : "nothing else in it");
         return err_lead(ret_err, "error: Batch script contains only whitespace!");
     }
+    if (len < 2 || memcmp(text, "#!", 2) != 0)
+        return shebang_refuse(text, name, ret_err);
     if (memchr(text, 0, len)) {
         err_set(ret_err, ERR_INVALID, "%s: is it a program? (sbatch --wrap=COMMAND)", name);
         err_lead(ret_err, "error: The Slurm controller does not allow scripts that");
         return err_lead(ret_err, "error: contain a NULL character '\\0'.");
     }
-    if (len < 2 || memcmp(text, "#!", 2) != 0)
-        return shebang_refuse(text, name, ret_err);
     if (memmem(text, len, "\r\n", 2)) {
         err_set(ret_err, ERR_INVALID, "mend it with: sed -i 's/\\r$//' %s", name);
         err_lead(ret_err, "error: Batch script contains DOS line breaks (\\r\\n)");

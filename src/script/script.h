@@ -6,15 +6,16 @@
 
 /* Reads the directives of a script as sbatch(1) and spec/guides.md 0.6, spec/clients.md edges 15–19
  * say: "#SBATCH" at the start of a line, several options on a line, quotes, unquoted '#' comments,
- * until the first command; "hetjob" separates components. Sets options with FROM_DIRECTIVE in
+ * until the first command; "hetjob" separates components. `name` is what people call the script, in
+ * Slurm's own lines. Sets options with FROM_DIRECTIVE in
  * comp[0], comp[1] … (all `max` of them zeroed by the caller, but for comp[0]). Errors name the
  * line. Directives that are dropped because they stand after the first command are named in
  * `warnings`, one a line. A script that has #BSUB lines and no #SBATCH is read as LSF's, by what
  * env->site says, and what it became is a warning; one with #PBS lines is refused. Neither is so
  * with `ignore_pbs`. */
-bool script_parse(const char *text, size_t len, struct submit_options *comp, size_t max,
-                  size_t *ret_ncomp, bool ignore_pbs, const struct option_env *env, struct arena *a,
-                  struct str *warnings, struct err *ret_err);
+bool script_parse(const char *name, const char *text, size_t len, struct submit_options *comp,
+                  size_t max, size_t *ret_ncomp, bool ignore_pbs, const struct option_env *env,
+                  struct arena *a, struct str *warnings, struct err *ret_err);
 /* The words of one line behind its "#SBATCH" (of scrontab "#SCRON"), as options of one job; an
  * error names the line by that number. */
 bool script_directive(struct span words, unsigned line, struct submit_options *o,

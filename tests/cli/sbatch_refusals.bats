@@ -75,7 +75,8 @@ sbatch: error: .: Is a directory" sbatch .
     [ "${stderr_lines[0]}" = "sbatch: error: Invalid --time specification" ]
     unreadable "time.sh: line 3: --time=soon" sbatch -t 5 time.sh # a value that the command line overrides is read all the same
     printf '#!/bin/sh\n#SBATCH --comment="x\n' > quote.sh
-    refused "Unmatched" sbatch quote.sh
+    refused "sbatch: fatal: quote.sh: line 2: Unmatched" sbatch ./quote.sh
+    refused "sbatch: fatal: stdin: line 2: Unmatched" sbatch < quote.sh
     printf '#!/bin/sh\n#PBS -l cput=1\n' > pbs.sh
     refused "-l cput is not supported: walltime limits the run" sbatch pbs.sh
     refused "Unable to contact slurm controller" sbatch --ignore-pbs pbs.sh

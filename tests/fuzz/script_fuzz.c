@@ -101,7 +101,7 @@ static void script_check_all(struct submit_options *comp, const char *text, size
     if (!script_check(text, len, "fuzz", &e))
         CHECK(e.code != ERR_NONE && e.text[0]);
     e = (struct err){0};
-    if (script_parse(text, len, comp, COMPONENTS, &n, len % 2, env, a, &warnings, &e)) {
+    if (script_parse(NULL, text, len, comp, COMPONENTS, &n, len % 2, env, a, &warnings, &e)) {
         CHECK(n >= 1 && n <= COMPONENTS);
         for (size_t i = 0; i < n; i++)
             if (i == 0 || options_carry_over(&comp[i], &comp[i - 1], env, a, &e))

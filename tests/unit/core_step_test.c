@@ -34,6 +34,26 @@ static void a_step_runs_and_ends(void **unused)
     assert_int_equal(srun_tasks(SRUN, id, 1)->step_id, 1);
 }
 
+/* Of its steps a job keeps the highest wait status, as a number: a code is above any signal. */
+static void a_job_keeps_the_highest_status_of_its_steps(void **unused)
+{
+    (void)unused;
+    uint64_t id = salloc(1);
+    static const int32_t ends_with[] = {9, 15, 1 << 8, 15, 2 << 8};
+    for (size_t i = 0; i < ARRAY_LEN(ends_with); i++) {
+        assert_non_null(srun_tasks(SRUN, id, 1));
+        ends(1, id, (int64_t)i, ends_with[i]);
+    }
+    assert_int_equal(job(id)->derived_exit_status, 2 << 8);
+    uint64_t other = salloc(1);
+    assert_non_null(srun_tasks(SRUN, other, 1));
+    assert_int_equal(cancel(ids_of(other)), REFUSE_NONE);
+    ends(job(other)->batch_host[1] - '0', other, 0, 15);
+    assert_int_equal(job(other)->derived_exit_status, 0);
+    restart(CONF);
+    assert_int_equal(job(id)->derived_exit_status, 2 << 8);
+}
+
 /* How the launch tells the node to bind the tasks of a step whose command said `asked`. */
 static const char *bound(uint64_t id, const char *asked)
 {
@@ -361,6 +381,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(a_step_runs_and_ends),
+        STORY(a_job_keeps_the_highest_status_of_its_steps),
         STORY(nodes_that_agree_bind_what_nobody_asked_to_bind),
         STORY(signals_outrank_codes),
         STORY(usage_is_summed_over_nodes),

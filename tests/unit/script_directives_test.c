@@ -74,9 +74,32 @@ static void mistakes_name_their_line(void **state)
                    "line 2: unrecognized option '--ndoes=2' (did you mean '--nodes'?)");
     script_refused(w, "#!/bin/sh\n#SBATCH foo\n", "Invalid directive found in batch script: foo");
     script_refused(w, "#!/bin/sh\n#SBATCHER -n 2\n", "Invalid directive found in batch script: ER");
-    script_refused(w, "#!/bin/sh\n#SBATCH --comment=\"a\n", "line 2: Unmatched `\"`");
+    script_refused(w, "#!/bin/sh\n#SBATCH --comment=\"a\n",
+                   "fatal: job.sh: line 2: Unmatched `\"` in [--comment=\"a]");
+    script_refused(w, "#!/bin/sh\n#SBATCH -n1 : -n2\n",
+                   "fatal: job.sh: line 2: Unexpected `:` in [ : -n2]");
+    script_refused(w, "#!/bin/sh\n#SBATCH:-n3\n",
+                   "fatal: job.sh: line 2: Unexpected `:` in [:-n3]");
+    assert_string_equal(spec_of(w, "#!/bin/sh\n#SBATCH --comment=a:b -n2\n")->comment, "a:b");
     script_refused(w, "#!/bin/sh\n#SBATCH --bb=x\n", "not supported yet: --bb");
     script_refused(w, "#!/bin/sh\n#SBATCH --time\n", "requires an argument");
+}
+
+/* People end a directive with a backslash, as a command that goes on. */
+static void a_backslash_at_the_end_is_nothing(void **state)
+{
+    struct world *w = *state;
+    const struct job_spec *s = spec_of(w, "#!/bin/sh\n#SBATCH -n3 \\\n#SBATCH -N2\\ \n");
+    assert_int_equal(s->req.ntasks, 3);
+    assert_int_equal(s->req.min_nodes, 2);
+    assert_string_equal(spec_of(w, "#!/bin/sh\n#SBATCH -J a \\\n")->name, "a");
+    assert_int_equal(spec_of(w, "#!/bin/sh\n#SBATCH \\\n#SBATCH -n2 ''\n")->req.ntasks, 2);
+    assert_string_equal(spec_of(w, "#!/bin/sh\n#SBATCH --comment=a\\\\\n")->comment, "a\\");
+    script_refused(w, "#!/bin/sh\n#SBATCH -n2 -J \\\n", "requires an argument");
+    spec_of(w, "#!/bin/sh\n#SBATCH -n3 \\\n#SBATCH -N2 \\\n\ntrue\n");
+    assert_int_equal(w->warnings.len, 0);
+    spec_of(w, "#!/bin/sh\n#SBATCH -n3 \\\n    -N2\n");
+    assert_non_null(strstr(str_text(&w->warnings), "line 3: not read: a directive ends with"));
 }
 
 static void only_before_the_first_command(void **state)
@@ -116,6 +139,9 @@ static void components(void **state)
     spec_of(w, "#!/bin/sh\n#SBATCH -n1 hetjob -n2\n#SBATCH hetjob\n#SBATCH "
                "-n3\n#SBATCH packjob\n");
     assert_int_equal(w->ncomp, 4);
+    spec_of(w, "#!/bin/sh\n#SBATCH -n1\n#SBATCH HETJOB\n#SBATCH -n3\n#SBATCH Packjob\n");
+    assert_int_equal(w->ncomp, 3);
+    spec_of(w, "#!/bin/sh\n#SBATCH -n1 hetjob -n2\n#SBATCH hetjob\n#SBATCH -n3\n#SBATCH packjob\n");
     assert_int_equal(w->comp[0].spec.req.ntasks, 1);
     assert_int_equal(w->comp[1].spec.req.ntasks, 2);
     assert_int_equal(w->comp[2].spec.req.ntasks, 3);
@@ -200,6 +226,7 @@ int main(void)
         T(guides_word_for_word),
         T(words),
         T(mistakes_name_their_line),
+        T(a_backslash_at_the_end_is_nothing),
         T(only_before_the_first_command),
         T(here_documents_are_left_alone),
         T(components),

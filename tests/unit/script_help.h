@@ -94,8 +94,8 @@ static inline void refused(struct world *w, const char *words, const char *part)
 static inline bool script_of(struct world *w, const char *text, bool ignore_pbs)
 {
     world_clear(w);
-    return script_parse(text, strlen(text), w->comp, COMPONENTS_MAX, &w->ncomp, ignore_pbs, &w->env,
-                        w->a, &w->warnings, &w->err);
+    return script_parse("job.sh", text, strlen(text), w->comp, COMPONENTS_MAX, &w->ncomp,
+                        ignore_pbs, &w->env, w->a, &w->warnings, &w->err);
 }
 
 #endif

@@ -79,6 +79,8 @@ static const struct lint_case cases[] = {
     L("#BSUB -n 4 -W 10\n#SBATCH --ntasks=8\n", "two-dialects:3")
     P("#PBS -l walltime=600\n#SBATCH -t 20\n", "two-dialects:3")
     S("#SLURM -n 2\n", "old-directive:2")
+    S("#SBATCH -n 2 \\\n#SBATCH -t 5 \\ \n  --mem=3G\n", "continued-line:4")
+    S("#SBATCH -n 2 \\\n\n#SBATCH -t 5\n", "")
     /* what no shell sees */
     S("#SBATCH -o $HOME/x\n#SBATCH -J $(date)\n#SBATCH -e ~/x\n#SBATCH -A a # $HOME\n", "not-expanded:2 not-expanded:3 not-expanded:4")
     L("#BSUB -oo /tmp/$USER.%J\n", "not-expanded:2")

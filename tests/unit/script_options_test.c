@@ -320,8 +320,8 @@ static void precedence(void **state)
                                    &w->env, w->a, &rest, &w->err));
     assert_true(env_of(w, CMD_SBATCH, variables));
     const char *text = "#!/bin/sh\n#SBATCH -p script -q script -A script --requeue\n";
-    assert_true(script_parse(text, strlen(text), w->comp, 1, &w->ncomp, false, &w->env, w->a,
-                             &w->warnings, &w->err));
+    assert_true(script_parse("job.sh", text, strlen(text), w->comp, 1, &w->ncomp, false, &w->env,
+                             w->a, &w->warnings, &w->err));
     const struct job_spec *s = &w->comp[0].spec;
     assert_string_equal(s->req.partition, "line");
     assert_string_equal(s->req.qos, "env");

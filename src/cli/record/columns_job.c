@@ -115,8 +115,8 @@ TEXT_CELL(gpus_per_task, j->spec.req.gpus_per_task, "N/A")
 NUMBER_CELL(priority_long, j->priority)
 NUMBER_CELL(tmp_disk, j->spec.req.tmp_disk_mib)
 NUMBER_CELL(ntasks_per_node, j->spec.req.ntasks_per_node)
-NUMBER_CELL(derived_ec, status_code(j->derived_exit_status))
-NUMBER_CELL(exit_code, status_code(j->exit_status))
+NUMBER_CELL(derived_ec, j->derived_exit_status) /* wait statuses, as Slurm prints them */
+NUMBER_CELL(exit_code, j->exit_status)
 TEXT_CELL(het_set, j->het_set, "N/A")
 
 CELL(het_id)
@@ -213,15 +213,18 @@ CELL(priority)
     str_add(out, text);
 }
 
-/* The nodes of a running job, else the reason in parentheses. */
+/* The nodes, if any; of jobs that wait, and of those that failed, the reason in parentheses. */
 CELL(reason_list)
 {
     (void)env;
-    if (j->state == JOB_PENDING || text_empty(j->nodes)) {
+    static const uint32_t by_reason =
+        UINT32_C(1) << JOB_PENDING | UINT32_C(1) << JOB_SPECIAL_EXIT | UINT32_C(1) << JOB_FAILED |
+        UINT32_C(1) << JOB_TIMEOUT | UINT32_C(1) << JOB_DEADLINE | UINT32_C(1) << JOB_OUT_OF_MEMORY;
+    if (by_reason & UINT32_C(1) << j->state) {
         str_addc(out, '(');
         cell_reason(env, j, out);
         str_addc(out, ')');
-    } else {
+    } else if (!text_empty(j->nodes)) {
         str_add(out, j->nodes);
     }
 }

@@ -49,6 +49,15 @@ static bool script_load(struct submit_batch *s, const struct submit_options *fir
 /* ---- options of all components
  * ------------------------------------------------------------ */
 
+/* What Slurm's lines about a directive call the script. */
+static const char *name_of_slurm(const struct submit_batch *s)
+{
+    if (s->line.rest_at >= s->line.argc)
+        return "stdin";
+    const char *slash = strrchr(s->script.name, '/');
+    return slash ? slash + 1 : s->script.name;
+}
+
 static bool options_gather(struct submit_batch *s, const struct submit_options *first,
                            struct err *e)
 {
@@ -62,8 +71,9 @@ static bool options_gather(struct submit_batch *s, const struct submit_options *
     bool ok =
         ((!s->line.env.site || first->ignore_pbs ||
           lint_systems_agree(s->script.text, len, &s->line.env, s->line.a, &script_warnings, e)) &&
-         script_parse(s->script.text, len, s->line.comp, COMPONENTS_MAX, &s->line.ncomp,
-                      first->ignore_pbs, &s->line.env, s->line.a, &script_warnings, e)) ||
+         script_parse(name_of_slurm(s), s->script.text, len, s->line.comp, COMPONENTS_MAX,
+                      &s->line.ncomp, first->ignore_pbs, &s->line.env, s->line.a, &script_warnings,
+                      e)) ||
         err_prefix(e, "%s", s->script.name);
     if (ok && s->line.nwords > s->line.ncomp)
         s->line.ncomp = s->line.nwords;

@@ -100,6 +100,7 @@ bool listing_states(const char *command, const char *states, struct arena *a, co
     struct span rest = span_of(states), piece;
     struct str names = STR_INIT;
     bool ok = true;
+    const char *never = "REVOKED"; /* of those that no job is ever in: then none is meant */
     if (text_is_nocase(states, "all")) {
         *ret = "all";
         return true;
@@ -116,7 +117,7 @@ bool listing_states(const char *command, const char *states, struct arena *a, co
         if (ok && state >= 0)
             list_addf(&names, "%s", enum_name(&job_state_names, state));
     }
-    *ret = names.len ? arena_strdup(a, str_text(&names)) : "NONE";
+    *ret = names.len ? arena_strdup(a, str_text(&names)) : never;
     str_done(&names);
     return ok;
 }

@@ -80,12 +80,19 @@ static bool may_start(struct core *c, size_t at)
     return may;
 }
 
-/* Those that may not start after all are looked at by what they would have got. */
-static void starts_take(struct core *c)
+/* Those that may not start after all are looked at by what they would have got. True: elements that
+ * wait as records of their own were planned with others into the last places of their array; what
+ * these left free is to be planned. */
+static bool starts_take(struct core *c)
 {
     VEC(uint64_t) kept = {0};
+    bool left = false;
     for (size_t i = 0; i < c->plan->nstarts; i++) {
         const struct jobrec *r = job_find(c, c->plan->start[i].job_id);
+        if (!array_room(array_of(c, r->j.array_job_id), r->j.array_limit)) {
+            left = true;
+            continue;
+        }
         bool leader_kept = false, component = false;
         for (size_t k = 0; k < i && r->j.het_job_id; k++) {
             const struct jobrec *other = job_find(c, c->plan->start[k].job_id);
@@ -101,6 +108,7 @@ static void starts_take(struct core *c)
     if (kept.n)
         minutes_kept(c);
     vec_done(&kept);
+    return left;
 }
 
 void firsts_store(struct core *c)
@@ -131,10 +139,10 @@ void starts_apply(struct core *c)
     c->diag.considered_sum += c->planning.considered;
     c->planning.due_us = c->plan->next_us;
     firsts_store(c);
-    starts_take(c);
+    bool left = starts_take(c);
     preempts_apply(c);
     /* Starting changed the waiting list in the way the plan already knows. */
-    c->planning.needed = c->plan->npreempts > 0 || c->plan->nresumes > 0;
+    c->planning.needed = left || c->plan->npreempts > 0 || c->plan->nresumes > 0;
     gang_turn(c, false);
 }
 

@@ -85,6 +85,10 @@ void array_count(struct core *c, const struct jobrec *r, int sign)
     array->suspended += state == JOB_SUSPENDED ? (uint32_t)sign : 0;
     array->waiting += waits ? (uint32_t)sign : 0;
     array->held += waits && r->j.spec.hold ? (uint32_t)sign : 0;
+    if (state == JOB_PENDING && sign > 0)
+        idset_add(&array->apart, r->j.array_task_id);
+    else if (state == JOB_PENDING)
+        idset_del(&array->apart, r->j.array_task_id);
 }
 
 void hold_write(struct core *c, struct jobrec *r, bool hold)

@@ -15,15 +15,11 @@
 
 static uint32_t elements_now(const struct core *c, const struct jobrec *r)
 {
-    if (!job_is_array(r))
+    if (!r->j.array_job_id)
         return 1;
-    uint64_t n = r->pending.count;
-    const struct arrayrec *array = array_of(c, r->j.array_job_id);
-    uint32_t active = array ? array->active : 0;
-    if (r->j.array_limit) {
-        uint64_t room = r->j.array_limit > active ? r->j.array_limit - active : 0;
-        n = n < room ? n : room;
-    }
+    uint64_t n = job_is_array(r) ? r->pending.count : 1;
+    uint64_t room = array_room(array_of(c, r->j.array_job_id), r->j.array_limit);
+    n = n < room ? n : room;
     return (uint32_t)(n < UINT32_MAX ? n : UINT32_MAX);
 }
 
@@ -169,7 +165,7 @@ static enum job_reason own_reason(const struct core *c, const struct jobrec *r, 
     enum job_reason bar = minutes_or_limits_bar(c, r, NULL);
     if (bar != REASON_NONE)
         return bar;
-    return job_is_array(r) && elements_now(c, r) == 0 ? REASON_ARRAY_TASK_LIMIT : REASON_NONE;
+    return elements_now(c, r) == 0 ? REASON_ARRAY_TASK_LIMIT : REASON_NONE;
 }
 
 void eligible_update(struct core *c, struct jobrec *r)

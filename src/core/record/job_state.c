@@ -17,14 +17,30 @@ static void counts_add(struct core *c, const struct jobrec *r, int64_t sign)
         c->jobs.running += (uint64_t)sign;
 }
 
-/* A place under the % limit came free, or was taken: the rest of the array may start more, or
- * fewer. */
+/* Elements that wait as records of their own, as they were changed, held or sent back: the limit is
+ * theirs, too, and matters where it has just been reached, or left. */
+static void apart_look(struct core *c, const struct jobrec *r, uint32_t active_before)
+{
+    const struct arrayrec *array = array_of(c, r->j.array_job_id);
+    uint32_t task;
+    for (bool more = idset_first(&array->apart, &task); more;
+         more = idset_next(&array->apart, task, &task)) {
+        struct jobrec *one = map_u64_get(array->element, task);
+        uint32_t limit = one ? one->j.array_limit : 0;
+        if (one != r && limit && (active_before < limit) != (array->active < limit))
+            eligible_update(c, one);
+    }
+}
+
+/* A place under the % limit came free, or was taken: the array may start more, or fewer. */
 static void limit_look(struct core *c, const struct jobrec *r, uint32_t active_before)
 {
+    if (array_of(c, r->j.array_job_id)->active == active_before)
+        return;
     struct jobrec *rest = job_find(c, r->j.array_job_id);
-    if (array_of(c, r->j.array_job_id)->active != active_before && rest && rest != r &&
-        rest->j.state == JOB_PENDING && rest->j.array_limit)
+    if (rest && rest != r && rest->j.state == JOB_PENDING && rest->j.array_limit)
         eligible_update(c, rest);
+    apart_look(c, r, active_before);
 }
 
 static bool job_uses(const struct jobrec *r)

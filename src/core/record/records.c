@@ -75,6 +75,7 @@ void array_free(struct arrayrec *array)
     map_u64_free(array->element);
     idset_done(&array->gone_well);
     idset_done(&array->gone_bad);
+    idset_done(&array->apart);
     free(array);
 }
 

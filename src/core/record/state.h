@@ -119,7 +119,17 @@ struct arrayrec {
     bool begun;                       /* one of them has started */
     bool idle_mailed;                 /* that GPUs of one of them are idle */
     struct idset gone_well, gone_bad; /* of those that ended so which left memory */
+    struct idset apart;               /* that wait as records of their own, PENDING */
 };
+
+/* How many more elements may begin under a % limit (0 = none is set). */
+static inline uint64_t array_room(const struct arrayrec *array, uint32_t limit)
+{
+    if (!limit)
+        return UINT64_MAX;
+    uint32_t active = array ? array->active : 0;
+    return limit > active ? limit - active : 0;
+}
 
 /* A run that a node has and that is not the job's own any more. */
 struct former_run {

@@ -34,6 +34,15 @@ static void callers_answer(struct core *c, struct steprec *st)
     }
 }
 
+/* As Slurm's accounting: the highest wait status as a number, so that a code is above any signal.
+ * What ends with the job is not counted. */
+static void derived_status_take(struct jobrec *r, const struct steprec *st)
+{
+    bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
+    if (runs && st->s.exit_status > r->j.derived_exit_status)
+        r->j.derived_exit_status = st->s.exit_status;
+}
+
 static void step_over(struct core *c, struct jobrec *r, struct steprec *st)
 {
     st->s.end_us = clock_end(c, st->s.start_us);
@@ -45,7 +54,7 @@ static void step_over(struct core *c, struct jobrec *r, struct steprec *st)
     text_set(c, &st->s.ended_nodes, NULL);
     step_usage_sum(c, r, st);
     step_save(c, st);
-    r->j.derived_exit_status = status_higher(r->j.derived_exit_status, st->s.exit_status);
+    derived_status_take(r, st);
     step_queue_over(c, st);
     callers_answer(c, st);
     steps_trim(c, r);

@@ -14,6 +14,7 @@ struct lint_looking {
     struct script_line line;
     const char *shown;
     bool shebang_late, goes_to_submission, waits;
+    bool backslash;      /* the line above is a directive of Slurm's that ends with one */
     unsigned background; /* the line of the last command, if that is left in the background */
 };
 
@@ -113,6 +114,13 @@ static void continued_look(struct lint_looking *k)
                   "%s reads it as a part of the directive above, and the job runs it as a command; "
                   "begin it with %s",
                   script_command(k->l->dialect), script_prefix(k->l->dialect));
+    if (k->backslash && script_is_command(k->line.text))
+        lint_find(
+            k->l, RULE_CONTINUED_LINE, k->line.number, 0,
+            "a directive ends with its line, whatever a backslash says, and the job runs this "
+            "as a command; begin it with #SBATCH");
+    k->backslash = k->l->dialect == DIALECT_SLURM && !k->line.first_command && !k->line.heredoc &&
+                   script_ends_in_backslash(k->line.text);
 }
 
 static void misspelt_look(struct lint_looking *k)

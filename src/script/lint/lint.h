@@ -20,7 +20,7 @@ extern const char *const lint_level_names[];
     X(LATE_SHEBANG, "late-shebang", ERROR, "a #! line that is not the first: module load or blank lines above it") \
     X(LATE_DIRECTIVE, "late-directive", WARNING, "a directive after the first command, which #SBATCH and #PBS are not read from") \
     X(MISSPELT_DIRECTIVE, "misspelt-directive", WARNING, "# SBATCH, #SBTACH, #sbatch, blanks before it: a comment to the command") \
-    X(CONTINUED_LINE, "continued-line", WARNING, "a line that goes on with a directive of LSF or PBS without its mark: to the shell it is a command") \
+    X(CONTINUED_LINE, "continued-line", WARNING, "a line that goes on with a directive of LSF or PBS without its mark, or with one of Slurm, which ends with its line: to the shell it is a command") \
     X(OLD_DIRECTIVE, "old-directive", WARNING, "#SLURM, which is read still, and not by everybody: write #SBATCH")  \
     X(TYPOGRAPHY, "typography", ERROR, "dashes, quotes and blanks of a word processor in a directive")        \
     X(ONE_DASH, "one-dash", ERROR, "a long option of Slurm's with one dash: -nodes=2 is -n odes=2")                   \

@@ -160,8 +160,8 @@ static bool slurm_read(struct lint *l, int argc, char *const argv[], struct str 
     struct str ignored = STR_INIT;
     int rest;
     l->ncomp = 1;
-    bool ok = script_parse(l->text, l->len, l->comp, COMPONENTS_MAX, &l->ncomp, true, l->env, l->a,
-                           &ignored, e);
+    bool ok = script_parse(NULL, l->text, l->len, l->comp, COMPONENTS_MAX, &l->ncomp, true, l->env,
+                           l->a, &ignored, e);
     str_done(&ignored);
     if (ok && l->get)
         ok = options_parse_env(&l->comp[0], CMD_SBATCH, l->get, l->env, l->a, e);
