@@ -151,7 +151,8 @@ static void it_is_ones_own_afterwards_too(void **unused)
                        .state = JOB_COMPLETED,
                        .spec = {.name = "past", .wckey = "go"}};
     const struct record_list rows = {&past, 1};
-    struct msg_amend_jobs m = {.ids = "7", .fields = "wckey"};
+    struct job values = {0};
+    struct msg_amend_jobs m = {.ids = "7", .fields = "wckey", .values = {&values, 1}};
     struct message msg = {.kind = MSG_AMEND_JOBS, .seq = 4711, .body = &m};
     static const struct {
         const char *key, *becomes;
@@ -160,7 +161,7 @@ static void it_is_ones_own_afterwards_too(void **unused)
     for (size_t i = 0; i < 2 * ARRAY_LEN(cases); i++) {
         if (i == ARRAY_LEN(cases))
             am_root();
-        m.wckey = cases[i % ARRAY_LEN(cases)].key;
+        values.spec.wckey = cases[i % ARRAY_LEN(cases)].key;
         const char *becomes = cases[i % ARRAY_LEN(cases)].becomes;
         msg.seq++;
         effects_reset(&w.fx);
