@@ -161,6 +161,7 @@ bool live_may_fit(const struct pass *p, const struct quick *q)
 
 /* ---- the array ---- */
 
+/* Its lane's next job in the partition of that number. */
 static void entry_enter(struct pass *p, struct lane *l, struct compiled *c, uint32_t number)
 {
     struct entry e = {.lane = l,
@@ -175,6 +176,7 @@ static void entry_enter(struct pass *p, struct lane *l, struct compiled *c, uint
 
 void lane_enter(struct pass *p, struct lane *l)
 {
+    /* What its caps are does not matter to its place. */
     struct compiled *c = demand_unchosen(p->cl, l->klass);
     const struct wjob *next = lane_next(p, l);
     if (!next)
@@ -191,6 +193,7 @@ static int entry_compare(const void *a, const void *b)
     return entry_order(a, b);
 }
 
+/* Nothing was found blocked yet. */
 static void stamps_clear(struct compiled *c)
 {
     for (size_t k = 0; k < c->n; k++)
@@ -214,6 +217,7 @@ void live_build(struct pass *p, bool now_only)
     for (size_t i = 0; i < p->cl->klass.n; i++)
         if (p->cl->klass.v[i])
             stamps_clear(demand_unchosen(p->cl, p->cl->klass.v[i]));
+    /* Whoever foresees the future asks for all of them, again and again. */
     if (now_only && p->ordered && equals_may_stand(p))
         equals_enter(p);
     else
@@ -269,6 +273,7 @@ bool live_refresh(struct pass *p, size_t i)
     struct equals *led = e->leads ? &p->equals[e->lane->klass->idx] : NULL;
     e->leads = false;
     entry_fill(p, e);
+    /* Its equals come later in the order than it stood: not before i. */
     if (!e->job) {
         if (led)
             equals_follow(p, led, i + 1);
