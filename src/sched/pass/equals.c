@@ -103,7 +103,8 @@ void equals_enter(struct pass *p)
     p->key = xmalloc((cl->queue.lane.n + 1) * sizeof p->key[0]);
     for (size_t k = 0; k < cl->klass.n; k++) {
         p->equals[k].first = NONE;
-        p->equals[k].as_one = cl->klass.v[k] && stand_as_one(p, cl->klass.v[k]->made);
+        p->equals[k].as_one =
+            cl->klass.v[k] && stand_as_one(p, demand_unchosen(cl, cl->klass.v[k]));
     }
     firsts_apart(p, cl->queue.head.v, cl->queue.head.n);
     firsts_apart(p, cl->queue.oldest.v, cl->queue.oldest.n);
