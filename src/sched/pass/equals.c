@@ -1,8 +1,8 @@
 /* In an order that tells users apart a lane is one user's, and a hundred thousand jobs in forty
  * shapes are twenty thousand lanes. But once the first of equals is blocked, so are the others,
  * whosever they are, and what is noted of them is noted of their class. So in a step after which
- * nobody asks for the rest only that one is an entry. What the order asks of the others is read from
- * one list (books/lanes.h); they are not put in order unless the first starts. */
+ * nobody asks for the rest only that one is an entry. What the order asks of the others is read
+ * from one list (books/lanes.h), and they are not put in order unless the first starts. */
 #include "base/alloc.h"
 #include "model/job/job_counts.h"
 #include "sched/pass/live.h"
@@ -103,7 +103,8 @@ void equals_enter(struct pass *p)
     p->key = xmalloc((cl->queue.lane.n + 1) * sizeof p->key[0]);
     for (size_t k = 0; k < cl->klass.n; k++) {
         p->equals[k].first = NONE;
-        p->equals[k].as_one = cl->klass.v[k] && stand_as_one(p, cl->klass.v[k]->made);
+        p->equals[k].as_one =
+            cl->klass.v[k] && stand_as_one(p, demand_unchosen(cl, cl->klass.v[k]));
     }
     firsts_apart(p, cl->queue.head.v, cl->queue.head.n);
     firsts_apart(p, cl->queue.oldest.v, cl->queue.oldest.n);

@@ -161,6 +161,8 @@ bool live_may_fit(const struct pass *p, const struct quick *q)
 
 /* ---- the array ---- */
 
+/* Its lane's next job in the partition of that number, in which nothing was found blocked yet:
+ * lanes come in before the first step, or with the stamp of their equals on them. */
 static void entry_enter(struct pass *p, struct lane *l, struct compiled *c, uint32_t number)
 {
     struct entry e = {.lane = l,
@@ -169,12 +171,15 @@ static void entry_enter(struct pass *p, struct lane *l, struct compiled *c, uint
                       .o = &c->option[number],
                       .tier = c->option[number].tier,
                       .number = number};
+    if (p->step == 0)
+        e.o->stamp = 0;
     entry_fill(p, &e);
     vec_push(&p->entry, e);
 }
 
 void lane_enter(struct pass *p, struct lane *l)
 {
+    /* What its caps are does not matter to its place. */
     struct compiled *c = demand_unchosen(p->cl, l->klass);
     const struct wjob *next = lane_next(p, l);
     if (!next)
@@ -191,12 +196,6 @@ static int entry_compare(const void *a, const void *b)
     return entry_order(a, b);
 }
 
-static void stamps_clear(struct compiled *c)
-{
-    for (size_t k = 0; k < c->n; k++)
-        c->option[k].stamp = 0;
-}
-
 static void live_order(struct pass *p)
 {
     ASSERT(p->live.n == 0);
@@ -211,9 +210,7 @@ void live_build(struct pass *p, bool now_only)
 {
     ASSERT(p->live.n == 0 && p->w);
     p->ordered = !p->cl->hook.key && p->cl->policy.backfill != BACKFILL_NONE;
-    for (size_t i = 0; i < p->cl->klass.n; i++)
-        if (p->cl->klass.v[i])
-            stamps_clear(demand_unchosen(p->cl, p->cl->klass.v[i]));
+    /* Whoever foresees the future asks for all of them, again and again. */
     if (now_only && p->ordered && equals_may_stand(p))
         equals_enter(p);
     else
@@ -269,6 +266,7 @@ bool live_refresh(struct pass *p, size_t i)
     struct equals *led = e->leads ? &p->equals[e->lane->klass->idx] : NULL;
     e->leads = false;
     entry_fill(p, e);
+    /* Its equals come later in the order than it stood: not before i. */
     if (!e->job) {
         if (led)
             equals_follow(p, led, i + 1);

@@ -34,9 +34,9 @@ void equals_enter(struct pass *p);
 void equals_follow(struct pass *p, struct equals *of, size_t i);
 /* The entry can never start: nor can those behind it. */
 void equals_leave(struct pass *p, struct entry *e);
-/* Something came free as an entry was looked at (pass.was): from now on each lane is an entry, those
- * behind it as if they had been blocked before. *kept is how many entries are done with in this
- * step, *next the next one. */
+/* Something came free as an entry was looked at (pass.was), which one of its equals that comes
+ * later may have: from now on each lane is an entry, and those that come before it count as
+ * blocked. *kept is how many entries are done with in this step, *next the next one. */
 void equals_all(struct pass *p, size_t *kept, size_t *next);
 void equals_done(struct pass *p); /* frees them */
 

@@ -171,6 +171,8 @@ void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64
     if (!instead && !v->logs)
         idle_see(cl);
     hets_collect(p);
+    if (!now_only) /* else it grows by moving, between all that the world takes */
+        vec_reserve(&p->entry, cl->queue.lane.n + 1);
     caps_see(p); /* before the world, which has only those that can bind */
     p->w = world_new(cl, now_us);
     p->ex = exacts_new(cl, v->arena);

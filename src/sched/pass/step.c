@@ -196,13 +196,14 @@ static enum next entry_step(struct pass *p, size_t i)
 static void step_once(struct pass *p)
 {
     size_t kept = 0; /* entries before i that stay */
+    const bool some_behind = p->behind > 0;
     p->step++;
     p->cost += p->live.n;
     if (p->passing)
         live_reorder(p, 0, false);
     for (size_t i = 0; i < p->live.n;) {
-        uint64_t freed = p->w->now.freed;
-        if (p->behind > 0)
+        const uint64_t freed = p->w->now.freed;
+        if (some_behind)
             p->was = p->entry.v[p->live.v[i].entry];
         pass_resume(p, p->live.v[i].tier);
         bool blocked = blocked_at_sight(p, &p->live.v[i]) || too_few_nodes(p, &p->live.v[i]);
@@ -210,7 +211,7 @@ static void step_once(struct pass *p)
         if (next == KEEP && kept++ < i)
             p->live.v[kept - 1] = p->live.v[i];
         i += next != AGAIN;
-        if (p->behind > 0 && p->w->now.freed != freed)
+        if (some_behind && p->w->now.freed != freed && p->behind > 0)
             equals_all(p, &kept, &i);
     }
     p->live.n = kept;
