@@ -356,32 +356,40 @@ static void the_last_few_are_kept(void **unused)
 static uint64_t started[64];
 static size_t nstarted;
 
+static void product(size_t a, int first, int64_t add, bool of_first)
+{
+    static const int64_t limits[] = {30 * MIN, HOUR, 3 * HOUR};
+    nstarted = 0;
+    uint64_t x = submit(sized(2, limits[a])), y = submit(sized(2, 2 * HOUR));
+    for (int i = 0; i < 4; i++)
+        started[nstarted++] = submit(sized((first + i) % 4 + 1, limits[(a + (size_t)i) % 3]));
+    int64_t planned[8];
+    for (size_t i = 0; i < nstarted; i++)
+        planned[i] = why_one(started[i])->planned_us;
+    enum refusal r = extend(of_first ? x : y, add);
+    assert_true(r == REFUSE_NONE || r == REFUSE_TIME_LIMIT);
+    for (size_t i = 0; i < nstarted; i++)
+        if (state(started[i]) == JOB_PENDING)
+            assert_true(why_one(started[i])->planned_us <= planned[i]);
+    for (size_t i = 0; i < nstarted; i++)
+        cancel(ids_of(started[i]));
+    script_ends(x, 0);
+    script_ends(y, 0);
+    pass(MIN);
+}
+
 static void products(void **unused)
 {
-    static const int64_t limits[] = {30 * MIN, HOUR, 3 * HOUR}, adds[] = {MIN, 45 * MIN, 5 * HOUR};
-    static const int nodes[] = {1, 2, 3, 4};
-    for (size_t a = 0; a < ARRAY_LEN(limits); a++)
-        for (size_t n = 0; n < ARRAY_LEN(nodes); n++)
-            for (size_t k = 0; k < ARRAY_LEN(adds); k++) {
-                nstarted = 0;
-                uint64_t x = submit(sized(2, limits[a])), y = submit(sized(2, 2 * HOUR));
-                for (int i = 0; i < 4; i++)
-                    started[nstarted++] =
-                        submit(sized(nodes[(n + (size_t)i) % 4], limits[(a + (size_t)i) % 3]));
-                int64_t planned[8];
-                for (size_t i = 0; i < nstarted; i++)
-                    planned[i] = why_one(started[i])->planned_us;
-                enum refusal r = extend(k % 2 ? x : y, adds[k]);
-                assert_true(r == REFUSE_NONE || r == REFUSE_TIME_LIMIT);
-                for (size_t i = 0; i < nstarted; i++)
-                    if (state(started[i]) == JOB_PENDING)
-                        assert_true(why_one(started[i])->planned_us <= planned[i]);
-                for (size_t i = 0; i < nstarted; i++)
-                    cancel(ids_of(started[i]));
-                script_ends(x, 0);
-                script_ends(y, 0);
-                pass(MIN);
-            }
+    static const char *const promising[] = {"", "SchedulerParameters=promises=all\n",
+                                            "SchedulerParameters=promises=aged,age_bound=60\n"};
+    static const int64_t adds[] = {MIN, 45 * MIN, 5 * HOUR};
+    for (size_t p = 0; p < ARRAY_LEN(promising); p++) {
+        configure(arena_printf(w.a, "%s%s", promising[p], roomy));
+        for (size_t a = 0; a < 3; a++)
+            for (int first = 0; first < 4; first++)
+                for (size_t k = 0; k < ARRAY_LEN(adds); k++)
+                    product(a, first, adds[k], k % 2);
+    }
 }
 
 #define ROOMY(function) cmocka_unit_test_setup_teardown(function, open_roomy, teardown)

@@ -42,6 +42,26 @@ static void test_widths_are_the_models(void **state)
     }
 }
 
+/* Of the table of the paper: parts of jobs, and shapes of the two gammas of the run time's logarithm;
+ * and the means that these have, in seconds' logarithms. */
+static void test_constants_are_the_published_ones(void **state)
+{
+    static const struct {
+        const struct lublin *l;
+        double serial, powers, shape1, shape2, mean1, mean2;
+    } rows[] = {{&lublin_all, 0.24, 0.58, 4.2, 312, 3.95, 9.36},
+                {&lublin_batch, 0.29, 0.67, 6.57, 639.1, 5.41, 9.97}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct lublin *l = rows[i].l;
+        assert_true(near(l->serial, rows[i].serial, 0.005));
+        assert_true(near(l->power_of_two, rows[i].powers, 0.005));
+        assert_true(near(l->shape1, rows[i].shape1, 1e-9));
+        assert_true(near(l->shape2, rows[i].shape2, 1e-9));
+        assert_true(near(l->shape1 * l->scale1, rows[i].mean1, 0.01));
+        assert_true(near(l->shape2 * l->scale2, rows[i].mean2, 0.01));
+    }
+}
+
 static void test_gammas_have_their_moments(void **state)
 {
     static const double shapes[][2] = {
@@ -228,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_widths_are_the_models),
+        cmocka_unit_test(test_constants_are_the_published_ones),
         cmocka_unit_test(test_gammas_have_their_moments),
         cmocka_unit_test(test_run_times_are_hyper_gamma),
         cmocka_unit_test(test_a_day_has_its_rush_hours),
