@@ -36,6 +36,19 @@ wait_over() {
     return 1
 }
 
+@test "a job of a user without a name is listed by his number, and ends nobody's command" {
+    run -0 setpriv --reuid=64101 --regid=nogroup --clear-groups --reset-env env PATH="$PATH" HOME=/ REMUDA_STATE="$REMUDA_STATE" ASAN_OPTIONS="${ASAN_OPTIONS:-}" sbatch --parsable -H -D / --wrap true
+    id=$output
+    for command in "squeue -l" "squeue --json" "sacct -a" "sprio" "scontrol show job $id" "remuda why $id" "remuda status" "qstat" "qstat -f" "qstat -a" "qstat -w" "qstat -s" "qselect" \
+        "tracejob $id" "bjobs -u all" "bjobs -l -u all" "bjobs -W -u all" "bjobs -json -o jobid -u all" "bhist -u all" "bhist -l $id" "bacct -u all" "busers all" "showq" "checkjob $id" "bjdepinfo $id"; do
+        run timeout 20 $command
+        echo "$command: $status $output"
+        [ "$status" -lt 124 ] || [ "$status" = 255 ] || [ "$status" = 153 ]
+    done
+    [[ "$(qstat)" =~ $id.*64101 && "$(bjobs -u all)" =~ $id.*64101 ]]
+    scancel "$id"
+}
+
 @test "a job of an ordinary user runs as that user, in their directory, and its files are theirs" {
     id=$(as_nobody sbatch --parsable --wrap 'id -un; pwd; umask; touch mine')
     wait_over "$id"

@@ -90,12 +90,15 @@ static bool is_meant(const struct jobs_reading *r, const struct job *j)
 static void job_keep(void *ctx, const void *record)
 {
     struct jobs_reading *r = ctx;
-    const struct job *j = record;
+    struct job named = *(const struct job *)record;
+    const struct job *j = &named;
     struct idset waiting = IDSET_INIT;
     uint32_t index;
     size_t listed = 0;
     if (!is_meant(r, j))
         return;
+    if (!named.user_name) /* nobody has that number, or not any more */
+        named.user_name = arena_printf(r->a, "%u", named.user_id);
     bool elements = j->array_pending && idset_parse(&waiting, j->array_pending, UINT32_MAX, NULL);
     if (!elements && index_is_meant(r, j->array_task_id))
         vec_push(&r->to->job, (const struct job *)arena_dup(r->a, j, sizeof *j));
