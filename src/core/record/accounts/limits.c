@@ -113,27 +113,44 @@ static void passed_down(const struct assocrec *leaf, enum limit_counts counts, s
         }
 }
 
-void limits_collect(const struct core *c, const struct limit_subject *who, enum limit_counts counts,
-                    limit_hits *out)
+/* Who carries limits for a subject, in order of precedence. */
+struct limit_carriers {
+    const struct qosrec *qos[2]; /* NULL = none */
+    const struct assocrec *leaf; /* and those above it; NULL = none */
+};
+
+static struct limit_carriers carriers_of(const struct core *c, const struct limit_subject *who)
 {
     const struct partrec *part = who->partition ? part_find(c, who->partition) : NULL;
     const struct qosrec *own = qos_find(c, who->qos),
                         *of_part = part ? qos_find(c, part->p.qos) : NULL;
     bool own_first = own && (own->q.flags & QOS_OVER_PART_QOS);
-    const struct qosrec *const order[] = {own_first ? own : of_part, own_first ? of_part : own};
-    for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+    struct limit_carriers w = {{own_first ? own : of_part, own_first ? of_part : own},
+                               assoc_for(c, who->account, who->user, who->partition)};
+    if (w.qos[1] == w.qos[0])
+        w.qos[1] = NULL;
+    return w;
+}
+
+static void hits_collect(const struct limit_carriers *w, enum limit_counts counts, limit_hits *out)
+{
+    for (size_t i = 0; i < ARRAY_LEN(w->qos); i++) {
         size_t before = out->n;
-        if (!order[i] || (i > 0 && order[i] == order[0]))
-            continue;
-        for (int group = 0; group < 2; group++)
-            carrier_collect(&order[i]->limit, &(struct limit_hit){.qos = order[i]}, counts, group,
+        for (int group = 0; w->qos[i] && group < 2; group++)
+            carrier_collect(&w->qos[i]->limit, &(struct limit_hit){.qos = w->qos[i]}, counts, group,
                             before, out);
     }
     size_t of_qos = out->n;
-    const struct assocrec *leaf = assoc_for(c, who->account, who->user, who->partition);
-    for (const struct assocrec *r = leaf; r; r = r->up)
+    for (const struct assocrec *r = w->leaf; r; r = r->up)
         carrier_collect(&r->limit, &(struct limit_hit){.assoc = r}, counts, true, of_qos, out);
-    passed_down(leaf, counts, of_qos, out);
+    passed_down(w->leaf, counts, of_qos, out);
+}
+
+void limits_collect(const struct core *c, const struct limit_subject *who, enum limit_counts counts,
+                    limit_hits *out)
+{
+    struct limit_carriers w = carriers_of(c, who);
+    hits_collect(&w, counts, out);
 }
 
 /* ---- caps ----------------------------------------------------------------------------------- */
@@ -270,9 +287,10 @@ static void caps_add(struct core *c, const struct limit_subject *who, bool waits
 {
     limit_hits hits = {0};
     struct str key = STR_INIT;
-    limits_collect(c, who, COUNTS_RUNNING, &hits);
+    struct limit_carriers w = carriers_of(c, who);
+    hits_collect(&w, COUNTS_RUNNING, &hits);
     if (waits)
-        limits_collect(c, who, COUNTS_ASKED, &hits);
+        hits_collect(&w, COUNTS_ASKED, &hits);
     for (size_t i = 0; i < hits.n; i++) {
         if (!is_capped(&hits.v[i]))
             continue;
