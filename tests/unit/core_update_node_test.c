@@ -202,6 +202,19 @@ static void a_future_node_is_none_until_it_is_resumed(void **unused)
     assert_int_equal(node("n1")->state, NODE_UP);
 }
 
+static void drained_and_failing_take_each_others_place(void **unused)
+{
+    assert_int_equal(set("n1", "DRAIN", "a"), REFUSE_NONE);
+    assert_int_equal(set("n1", "FAIL", "b"), REFUSE_NONE);
+    assert_true(node("n1")->fail && !node("n1")->drain);
+    assert_int_equal(set("n1", "DRAIN", "c"), REFUSE_NONE);
+    assert_true(node("n1")->drain && !node("n1")->fail);
+    assert_int_equal(set("n1", "FAIL", "d"), REFUSE_NONE);
+    assert_int_equal(set("n1", "UNDRAIN", NULL), REFUSE_NONE);
+    assert_false(node("n1")->drain || node("n1")->fail);
+    assert_null(node("n1")->reason);
+}
+
 static void a_failing_node_takes_nothing_new(void **unused)
 {
     assert_int_equal(set("ALL", "FAIL", "bad memory"), REFUSE_NONE);
@@ -224,6 +237,7 @@ int main(void)
         STORY(features_and_gres_can_be_asked_for_at_once),
         STORY(devices_are_as_many_as_there_are),
         STORY(a_future_node_is_none_until_it_is_resumed),
+        STORY(drained_and_failing_take_each_others_place),
         STORY(a_failing_node_takes_nothing_new),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
