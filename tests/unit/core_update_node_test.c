@@ -87,6 +87,7 @@ static void a_resumed_node_that_does_not_come_is_down_again(void **unused)
 
 static void what_makes_no_sense_is_refused_and_changes_nothing(void **unused)
 {
+    assert_int_equal(set("n1", "", "x"), REFUSE_UPDATE);
     uint64_t before = core_hash(w.c);
     assert_int_equal(set("n1", "DRAIN", NULL), REFUSE_UPDATE);
     assert_int_equal(set("n1", "DOWN", ""), REFUSE_UPDATE);

@@ -46,7 +46,7 @@ static const struct word_row words[] = {
 
 static enum update_word word_of(const char *text)
 {
-    if (text_empty(text))
+    if (!text)
         return WORD_NONE;
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (text_is_nocase(words[i].text, text))
