@@ -121,6 +121,9 @@ load scontrol
     [ "$(job "$id" NumNodes)" = 2 ]
     run -1 scontrol update JobId="$id" Time=7
     [ "${lines[0]}" = "Update of this parameter is not supported: Time=7" ]
+    scontrol update JobId="$id" TimeLimit=5
+    run -1 scontrol update JobId="$id" TimeMin=6
+    [ "${lines[0]}" = "Invalid time-min specification (exceeds job's time or other limits) for job $id" ]
     run -1 scontrol update JobId="$id" TimeMin=x
     [ "${lines[0]}" = "scontrol: error: Invalid TimeMin value" ]
     run -1 scontrol update JobId="$id" MinCPUsNode=x

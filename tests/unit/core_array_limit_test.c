@@ -72,6 +72,18 @@ static void several_that_could_begin_at_once_share_what_is_left(void **unused)
     assert_int_equal(running(), 2);
 }
 
+static void a_limit_that_is_lifted_lets_all_begin(void **unused)
+{
+    uint64_t id = array_of_two();
+    apart(id, "[2-9]");
+    say(1, MSG_UPDATE_JOB, &(struct msg_update_job){.ids = ids_of(id), .array_limit_plus1 = 6 + 1});
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_int_equal(running(), 6);
+    say(1, MSG_UPDATE_JOB, &(struct msg_update_job){.ids = ids_of(id), .array_limit_plus1 = 1});
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_int_equal(running(), 10);
+}
+
 static void one_that_goes_back_waits_for_its_place(void **unused)
 {
     uint64_t id = array_of_two();
@@ -87,6 +99,7 @@ int main(void)
         STORY(elements_with_records_of_their_own_keep_to_it),
         STORY(each_that_ends_lets_one_begin),
         STORY(several_that_could_begin_at_once_share_what_is_left),
+        STORY(a_limit_that_is_lifted_lets_all_begin),
         STORY(one_that_goes_back_waits_for_its_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

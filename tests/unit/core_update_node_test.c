@@ -87,6 +87,7 @@ static void a_resumed_node_that_does_not_come_is_down_again(void **unused)
 
 static void what_makes_no_sense_is_refused_and_changes_nothing(void **unused)
 {
+    assert_int_equal(set("n1", "", "x"), REFUSE_UPDATE);
     uint64_t before = core_hash(w.c);
     assert_int_equal(set("n1", "DRAIN", NULL), REFUSE_UPDATE);
     assert_int_equal(set("n1", "DOWN", ""), REFUSE_UPDATE);
@@ -202,6 +203,19 @@ static void a_future_node_is_none_until_it_is_resumed(void **unused)
     assert_int_equal(node("n1")->state, NODE_UP);
 }
 
+static void drained_and_failing_take_each_others_place(void **unused)
+{
+    assert_int_equal(set("n1", "DRAIN", "a"), REFUSE_NONE);
+    assert_int_equal(set("n1", "FAIL", "b"), REFUSE_NONE);
+    assert_true(node("n1")->fail && !node("n1")->drain);
+    assert_int_equal(set("n1", "DRAIN", "c"), REFUSE_NONE);
+    assert_true(node("n1")->drain && !node("n1")->fail);
+    assert_int_equal(set("n1", "FAIL", "d"), REFUSE_NONE);
+    assert_int_equal(set("n1", "UNDRAIN", NULL), REFUSE_NONE);
+    assert_false(node("n1")->drain || node("n1")->fail);
+    assert_null(node("n1")->reason);
+}
+
 static void a_failing_node_takes_nothing_new(void **unused)
 {
     assert_int_equal(set("ALL", "FAIL", "bad memory"), REFUSE_NONE);
@@ -224,6 +238,7 @@ int main(void)
         STORY(features_and_gres_can_be_asked_for_at_once),
         STORY(devices_are_as_many_as_there_are),
         STORY(a_future_node_is_none_until_it_is_resumed),
+        STORY(drained_and_failing_take_each_others_place),
         STORY(a_failing_node_takes_nothing_new),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

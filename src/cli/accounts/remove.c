@@ -132,6 +132,16 @@ static bool goes(const struct changing *g, const struct assoc_view *v, const cha
     return false;
 }
 
+/* Who may not take away what only operators may is told that, and not whose default it is. */
+static bool denied(struct changing *g)
+{
+    if (sacctmgr_operates(g->s))
+        return false;
+    sacctmgr_fail(g->s, "Your user doesn't have privilege to perform this action");
+    sacctmgr_refuse(g->s, " Error with request: %s", refusal_text(REFUSE_ACCESS_DENIED));
+    return g->wrong = true;
+}
+
 /* An account that is somebody's default stays. As in Slurm the first of the associations is not
  * looked at: an account goes together with its only user. */
 static void default_accounts_check(struct changing *g, const char *parents)
@@ -151,7 +161,7 @@ static void default_accounts_check(struct changing *g, const char *parents)
             str_addf(&of, "  C = %-15s A = %-10s U = %-9s\n", g->s->cluster, row.v[i]->account,
                      row.v[i]->user);
     }
-    if (of.len) {
+    if (of.len && !denied(g)) {
         sacctmgr_refuse(g->s, " Error with request: %s\n%s%s", refusal_text(REFUSE_DEFAULT_ACCOUNT),
                         str_text(&of),
                         " Please either remove the accounts listed above from list and resubmit,\n"
@@ -228,7 +238,7 @@ static void default_qos_check(struct changing *g)
         if (a->partition)
             str_addf(&of, " P = %s", a->partition);
     }
-    if (of.len) {
+    if (of.len && !denied(g)) {
         sacctmgr_refuse(g->s, " Associations listed below have these as their Default QOS.%s",
                         str_text(&of));
         sacctmgr_refuse(g->s,

@@ -1,6 +1,7 @@
 /* scancel: ends jobs and steps, or sends them a signal. Which jobs the filters mean is decided by
  * the controller, in one request. */
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/str.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
@@ -194,15 +195,25 @@ static bool cluster_check(const struct scancel *s, struct err *ret_err)
 
 struct chosen {
     struct arena *a;
+    const struct msg_cancel *asks;
     const char *step; /* ".0": of the job, not all of it; "" = the job */
     const char *ids;
 };
+
+static bool passes(const char *filter, const char *word)
+{
+    return !filter || (word && list_has(filter, word));
+}
 
 static void job_ask(void *ctx, const void *record)
 {
     struct chosen *chosen = ctx;
     const struct job *j = record;
     struct str label = STR_INIT;
+    /* A query knows no such conditions. */
+    if (!passes(chosen->asks->wckeys, j->spec.wckey) ||
+        !passes(chosen->asks->reservations, j->spec.req.reservation))
+        return;
     char answer[16] = "";
     job_label(j, &label);
     str_add(&label, chosen->step);
@@ -237,7 +248,7 @@ static bool jobs_ask(struct scancel *s, struct client *c, const char *ids, struc
 /* Steps are asked about as steps. */
 static bool ask(struct scancel *s, struct client *c, struct err *ret_err)
 {
-    struct chosen chosen = {.a = s->a, .step = ""};
+    struct chosen chosen = {.a = s->a, .asks = &s->cancel, .step = ""};
     size_t depth = 0;
     bool ok = s->cancel.ids || jobs_ask(s, c, NULL, &chosen, ret_err);
     for (const char *start = s->cancel.ids, *at = start; at && ok; at++) {

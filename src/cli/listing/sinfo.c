@@ -338,7 +338,7 @@ static void reservations_print(const struct sinfo *s)
                r->active ? "ACTIVE" : "INACTIVE",
                cell_time_text(&env, r->start_us, "Unknown", s->l.round),
                cell_time_text(&env, r->end_us, "Unknown", s->l.round),
-               resv_span(r->end_us - r->start_us, s->l.round), r->nodes ? r->nodes : "");
+               resv_span(r->end_us - r->start_us, s->l.round), r->nodes ? r->nodes : "(null)");
     }
 }
 

@@ -53,7 +53,7 @@ TIME_CELL(evaluated,
           "N/A")
 TIME_CELL(preempt, j->preempt_us, "N/A")
 TIME_CELL(submit, j->submit_us, "N/A")
-TIME_CELL(end, j->end_us, "N/A")
+TIME_CELL(end, j->end_us, j->state == JOB_RUNNING || j->state == JOB_SUSPENDED ? "NONE" : "N/A")
 TIME_CELL(start, j->start_us ? j->start_us : j->planned_us, "N/A")
 TEXT_CELL(feature, j->spec.req.constraint, "(null)")
 NUMBER_CELL(group_id, j->group_id)
@@ -396,7 +396,7 @@ CONSTANT_CELL(empty, "")
     X("Dependency", 'E', "DEPENDENCY", dependency, "dependency")                                             \
     X("DerivedEC", 0, "DERIVED_EC", derived_ec, "derived_exit_status")                                       \
     X("EligibleTime", 0, "ELIGIBLE_TIME", eligible, "eligible_us")                                           \
-    X("EndTime", 'e', "END_TIME", end, "end_us")                                                             \
+    X("EndTime", 'e', "END_TIME", end, "end_us,state")                                                       \
     X("exit_code", 0, "EXIT_CODE", exit_code, "exit_status")                                                 \
     X("Feature", 'f', "FEATURES", feature, "constraint")                                                     \
     X("GpuIdle", 0, "GPU_IDLE", gpu_idle, "gpu_idle_us")                                                    \

@@ -12,6 +12,7 @@ static void start_one(struct core *c, const struct plan_start *s)
     struct jobrec *r = job_find(c, s->job_id);
     uint32_t task;
     CHECK(r && r->j.state == JOB_PENDING);
+    ASSERT(array_room(array_of(c, r->j.array_job_id), r->j.array_limit) > 0);
     if (job_is_array(r)) {
         CHECK(idset_first(&r->pending, &task));
         r = array_split(c, r, task);

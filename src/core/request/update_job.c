@@ -121,6 +121,9 @@ static enum refusal values_check(const struct core *c, const struct jobrec *r,
         return refuse(REFUSE_TIME_LIMIT, "the deadline has passed already", detail);
     if (t->deadline_us && t->begin_us >= t->deadline_us)
         return refuse(REFUSE_BEGIN_TIME, "the job may begin only after its deadline", detail);
+    if (given(u, "time_min_us") && t->req.time_limit_us && t->req.time_limit_us != TIME_UNLIMITED &&
+        t->req.time_min_us > t->req.time_limit_us)
+        return refuse(REFUSE_TIME_MIN, "TimeMin is longer than the time limit", detail);
     if (given(u, "priority_asked") && t->priority_asked && r->j.state == JOB_PENDING &&
         r->j.spec.hold && !(given(u, "hold") && !u->values->hold && r->j.reason == REASON_NONE))
         return refuse(REFUSE_HELD, "it is held: `scontrol release` lets it start", detail);

@@ -46,7 +46,7 @@ static const struct word_row words[] = {
 
 static enum update_word word_of(const char *text)
 {
-    if (text_empty(text))
+    if (!text)
         return WORD_NONE;
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (text_is_nocase(words[i].text, text))
@@ -98,18 +98,20 @@ static void state_apply(struct core *c, struct noderec *n, enum update_word word
         triggers_node(c, n); /* while its jobs are known */
         jobs_lose(c, n);
         break;
-    case WORD_DRAIN:
+    case WORD_DRAIN: /* in the place of FAIL, as FAIL in its: either keeps jobs away */
         n->n.drain = true;
+        n->n.fail = false;
         reason_set(c, n, reason);
         break;
     case WORD_FAIL:
         n->n.fail = true;
+        n->n.drain = false;
         reason_set(c, n, reason);
         break;
     case WORD_RESUME: resume(c, n); break;
     case WORD_UNDRAIN:
-        n->n.drain = false;
-        if (n->n.state != NODE_DOWN && !n->n.fail)
+        n->n.drain = n->n.fail = false;
+        if (n->n.state != NODE_DOWN)
             reason_set(c, n, NULL);
         break;
     case WORD_FUTURE: n->n.state = NODE_FUTURE; break;
