@@ -20,6 +20,8 @@ test-deps: deps
 up: all
 	@tools/up
 
+test test-heavy: export REMUDA_WERROR = true
+
 test: all test-deps
 	@tools/test $(BUILD)
 

@@ -52,13 +52,16 @@ held() {
 @test "how jobs of LSF end: a signal, memory, the time limit, in the report and by bsub -K" {
     bsub -K -o limit.o -W 1 'sleep 100' > limit.out 2>&1 &
     local pid=$!
+    local status=0 id
+    running() { id=$(sed -n 's/^Job <\([0-9]*\)>.*/\1/p' limit.out) && [ -n "$id" ] && has_state "$id" RUNNING; }
+    eventually running
+    scontrol update JobId="$id" TimeLimit=0:03 # the minute of -W is the shortest there is, and long
     run -137 --separate-stderr bsub -K -o killed.o 'kill -9 $$'
     eventually grep -q "Exited by signal 9." killed.o
     run -137 --separate-stderr bsub -K -o mem.o -R 'rusage[mem=20]' 'python3 -c "x = bytearray(200 << 20); import time; time.sleep(9)"'
     eventually grep -q "^TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.$" mem.o
     grep -q "^Exited with exit code 137.$" mem.o
     run -7 bsub -I 'exit 7'
-    local status=0
     wait "$pid" || status=$?
     [ "$status" = 140 ]
     eventually grep -q "^TERM_RUNLIMIT: job killed after reaching LSF run time limit.$" limit.o

@@ -40,12 +40,13 @@ parent_pid() { pgrep -P "$(node_pid)" -f "remuda-shepherd $REMUDA_STATE/nodes/no
 gone() { [[ ! -e /proc/$1 || $(awk "/^State/ {print \$2}" "/proc/$1/status") == Z ]]; }
 
 @test "kill -9 of the node daemon: the job runs on, its end arrives once" {
-    id=$(submit <<< 'echo start >> log; sleep 1; echo end >> log; exit 5')
+    id=$(submit <<< 'echo start >> log; until [ -e ends ]; do sleep 0.1; done; echo end >> log; exit 5')
     eventually test -s log
     kill -9 "$(node_pid)"
     sleep 0.2
     remuda up -q 3>&-
     is "$id" RUNNING
+    touch ends
     eventually is "$id" FAILED
     [ "$(field "$id.batch" ExitCode)" = 5:0 ]
     [ "$(cat log)" = "$(printf 'start\nend')" ]

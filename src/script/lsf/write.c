@@ -108,12 +108,13 @@ WRITER(reservation)
 
 WRITER(run_limit)
 {
-    int64_t us = w->j->req.time_limit_us, minutes = (us + USEC_PER_MIN - 1) / USEC_PER_MIN;
+    int64_t us = w->j->req.time_limit_us;
     if (!us)
         return;
     writing_said(w, "time");
     if (us == TIME_UNLIMITED)
         return writing_lost(w, "time", "without end: the queue's limit holds where there is no -W");
+    int64_t minutes = us / USEC_PER_MIN + (us % USEC_PER_MIN != 0);
     if (us % USEC_PER_MIN)
         writing_lost(w, "time", "-W has minutes: rounded up to %lld", (long long)minutes);
     writing_line(

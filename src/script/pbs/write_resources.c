@@ -199,7 +199,7 @@ WRITER(pmem)
 
 WRITER(walltime)
 {
-    int64_t s = (w->j->req.time_limit_us + USEC_PER_SEC - 1) / USEC_PER_SEC;
+    int64_t us = w->j->req.time_limit_us, s = us / USEC_PER_SEC + (us % USEC_PER_SEC != 0);
     if (!w->j->req.time_limit_us)
         return;
     if (w->j->req.time_limit_us == TIME_UNLIMITED)
