@@ -3,8 +3,8 @@
  * event brings a second clock that nobody can set. When the difference of the two has changed, the
  * wall clock was set by that much: then the instants from which durations of work at hand are
  * counted are told in the new time: when runs and their steps began and were stopped, how long
- * nodes are silent and commands away. A clock that is slewed changes both alike, or by less than a
- * second until that is made up for.
+ * nodes are silent and commands away, when a job's owner was told of idle GPUs. A clock that is
+ * slewed changes both alike, or by less than a second until that is made up for.
  *
  * What is over stays as it was written. The difference is stored with the name of the machine's
  * boot: so a clock that was set while the controller was down is noticed, too. After a boot nothing

@@ -108,7 +108,11 @@ over() { [ -e "$WORK/go" ]; }
         cmp "$f" "$REMUDA_STATE/tls/${f##*/}"
         [ "$(stat -c %a "$f")" = "$(stat -c %a "$REMUDA_STATE/tls/${f##*/}")" ]
     done
+    # Copied by hand the key may be everybody's to read: not for longer than until the controller starts.
+    chmod 644 "$REMUDA_STATE/tls/authority.key"
     remuda up -q 3>&-
+    [ "$(stat -c %a "$REMUDA_STATE/tls/authority.key")" = 600 ]
+    grep -q "authority.key, which has the key to the cluster in it, could be read by others (mode 0644): it is 0600 now" "$REMUDA_STATE/log/controller.log"
     [ "$(state "$id")" = PENDING ]
     [ "$(sbatch --parsable -n1 -o /dev/null --wrap true)" -gt "$((id + 1000))" ]
 }

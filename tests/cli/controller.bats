@@ -94,6 +94,14 @@ log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.
     [[ "$output" == *"remuda.conf:2: MinJobAge"* ]]
 }
 
+@test "where it cannot be written down which numbers were given, the controller starts all the same, and says so" {
+    mkdir "$S/given"
+    start
+    run frames ping
+    [ "$output" = "done NONE" ]
+    log_has "an older store would not be noticed: cannot write $S/given"
+}
+
 @test "Include is relative to the file; unknown keys are warnings in the log and the status" {
     mkdir "$S/conf.d"
     echo 'MinJobAgee=3' > "$S/conf.d/more.conf"

@@ -121,6 +121,11 @@ static void test_what_is_none_is_refused(void **state)
     memset(longest, 'a', PMI_COMMAND_BYTES);
     assert_int_equal(pmi_command_take(longest, PMI_COMMAND_BYTES - 1, 1, &c), 0);
     assert_int_equal(pmi_command_take(longest, PMI_COMMAND_BYTES, 1, &c), -1);
+    memcpy(longest, "mcmd=spawn\n", 11);
+    for (size_t i = 11; i + 4 <= PMI_COMMAND_BYTES; i += 4)
+        memcpy(longest + i, "a=b\n", 4);
+    assert_int_equal(pmi_command_take(longest, PMI_COMMAND_BYTES - 1, 1, &c), 0);
+    assert_int_equal(pmi_command_take(longest, PMI_COMMAND_BYTES, 1, &c), -1);
     free(longest);
 }
 
@@ -287,6 +292,29 @@ static void test_room_is_bounded_and_nonsense_ends_it(void **state)
     done(p);
 }
 
+/* Of all keys and values of a program. One that is written over again and again takes no more. */
+static void test_a_program_has_so_much_room(void **state)
+{
+    (void)state;
+    struct pmi *p = server("a 0,2\nb 1,3\n");
+    char value[4001], line[4096];
+    memset(value, 'v', sizeof value - 1);
+    value[sizeof value - 1] = '\0';
+    size_t most = PMI_SPACE_BYTES / sizeof value;
+    for (size_t i = 0; i < 2 * most; i++) {
+        snprintf(line, sizeof line, "cmd=put kvsname=42.0 key=k value=%s\n", value);
+        EXPECT(p, 0, line, "cmd=put_result rc=0 msg=success\n");
+    }
+    size_t n = 0;
+    do {
+        snprintf(line, sizeof line, "cmd=put kvsname=42.0 key=k%zu value=%s\n", n++, value);
+        assert_true(tell(p, 0, line));
+    } while (strstr(str_text(&said[0]), "rc=0") && n < 2 * most);
+    assert_string_equal(str_text(&said[0]), "cmd=put_result rc=-1 msg=no_room\n");
+    assert_in_range(n, most - 100, most);
+    done(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_an_attribute_of_the_node_is_waited_for),
         cmocka_unit_test(test_nobody_waits_here_for_who_ended),
         cmocka_unit_test(test_room_is_bounded_and_nonsense_ends_it),
+        cmocka_unit_test(test_a_program_has_so_much_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

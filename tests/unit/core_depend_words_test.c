@@ -48,6 +48,25 @@ static void exit_codes(void **unused)
     assert_int_equal(job(never)->reason, REASON_DEPENDENCY_NEVER);
 }
 
+/* The records of an array's elements are looked at for each condition that names it. */
+static void exit_codes_of_many_elements_are_looked_at_so_often(void **unused)
+{
+    struct job_spec array = a_job("array");
+    struct str conditions = STR_INIT;
+    array.array = "0-199";
+    array.hold = true;
+    unsigned long long id = submit(array);
+    for (int i = 0; i < 190; i++)
+        control(arena_printf(w.a, "%llu_%d", id, i), ACTION_RELEASE);
+    for (int i = 0; i < 1500; i++)
+        str_addf(&conditions, "%sexit:%llu>%d", i ? "," : "", id, i % 250);
+    assert_int_equal(submit_after("x", str_text(&conditions)), 0);
+    assert_int_equal(refusal(), REFUSE_DEPENDENCY);
+    assert_non_null(strstr(answer()->detail, "name each array once"));
+    str_done(&conditions);
+    assert_int_not_equal(submit_after("x", arena_printf(w.a, "exit:%llu>3", id)), 0);
+}
+
 /* What has been counted is known after a restart. */
 static void elements_are_counted(void **unused)
 {
@@ -258,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORY(parentheses_and_not),
         STORY(exit_codes),
+        STORY(exit_codes_of_many_elements_are_looked_at_so_often),
         STORY(elements_are_counted),
         STORY(held_and_running_elements_are_counted),
         STORY(elements_wait_for_their_counterparts),

@@ -156,6 +156,10 @@ static void elements_do_not_pass_the_bound_of_crowds(void **unused)
     assert_int_equal(remark(arena_printf(w.a, "%llu_[0-99]", id)), REFUSE_NONE);
     assert_int_equal(remark(arena_printf(w.a, "%llu_[100-289]", id)), REFUSE_TOO_LARGE);
     assert_int_equal(remark(arena_printf(w.a, "%llu_100", id)), REFUSE_NONE);
+    configure(CONF "MaxUserTexts=1\n"); /* what they take of it, those already have */
+    assert_int_equal(remark(arena_printf(w.a, "%llu_[101-110]", id)), REFUSE_TOO_LARGE);
+    configure(CONF);
+    assert_int_equal(remark(arena_printf(w.a, "%llu_[101-110]", id)), REFUSE_NONE);
     array.dependency = NULL; /* who waits for nothing may be any number */
     array.hold = true;
     id = submit(array);

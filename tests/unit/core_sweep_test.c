@@ -2,6 +2,8 @@
  * whose it is goes round. */
 #include "core_help.h"
 
+#include <time.h>
+
 /* Everybody else is served in between, and the answer comes when all are ended. */
 static void many_are_cancelled_a_slice_at_a_time(void **unused)
 {
@@ -200,6 +202,32 @@ static void listed_jobs_are_gone_through_a_slice_at_a_time(void **unused)
     assert_int_equal(state(bobs), JOB_RUNNING);
 }
 
+/* Fields named again and again are one: looked for in the list for each of a hundred jobs they cost
+ * seconds. */
+static void fields_that_are_named_again_are_read_once(void **unused)
+{
+    (void)unused;
+    struct str fields = STR_INIT;
+    am_alice();
+    const char *ids = many_jobs(100);
+    struct job_spec values = a_job("many");
+    values.comment = "seen";
+    for (int i = 0; i < 16000; i++)
+        str_addf(&fields, "%scomment", i ? "," : "");
+    struct msg_update_job update = {
+        .ids = ids, .fields = str_text(&fields), .values = {&values, 1}};
+    clock_t began = clock();
+    say(1, MSG_UPDATE_JOB, &update);
+    for (int wakes = 0; !answer(); wakes++) {
+        assert_true(wakes < 20);
+        w.now += SEC / 100;
+        step((struct event){.kind = EV_WAKE});
+    }
+    assert_int_equal(answer()->count, 100);
+    assert_in_range(clock() - began, 0, CLOCKS_PER_SEC / 2);
+    str_done(&fields);
+}
+
 /* Elements of an array that are named become records a few at a time, too; those that are not named
  * stay. */
 static void listed_elements_are_gone_through_a_slice_at_a_time(void **unused)
@@ -325,6 +353,7 @@ int main(void)
         STORY(a_sweep_outlives_a_clock_that_is_set),
         STORY(a_planner_that_rests_plans_afterwards),
         STORY(listed_jobs_are_gone_through_a_slice_at_a_time),
+        STORY(fields_that_are_named_again_are_read_once),
         STORY(listed_elements_are_gone_through_a_slice_at_a_time),
         STORY(jobs_of_a_name_are_looked_for_a_slice_at_a_time),
         STORY(a_request_that_is_asked_again_is_worked_off_once),

@@ -48,7 +48,7 @@ bool step_dir_name_parse(const char *name, uint64_t *ret_job_id, uint32_t *ret_a
     }
     if (rest.len > 0)
         return false;
-    if (!text_to_u64(text[0], UINT64_MAX, ret_job_id) ||
+    if (!text_to_u64(text[0], UINT64_MAX, ret_job_id) || *ret_job_id == 0 ||
         !text_to_u64(text[1], UINT32_MAX, &attempt))
         return false;
     *ret_attempt = (uint32_t)attempt;
