@@ -23,6 +23,7 @@ struct pages {
     int fd, log;
     size_t size, usable;
     uint32_t count;
+    bool log_cut;
     struct map_u64 *frame; /* page → place of its newest image in the log, plus 1 */
 };
 
@@ -118,14 +119,17 @@ static void log_take(struct pages *p)
     struct log_read r = {.p = p, .data = xmalloc(PAGE_SIZE_MAX)};
     struct map_u64 *open = map_u64_new();
     uint8_t head[FRAME_HEAD];
-    bool ok = log_begin(&r);
+    bool ok = log_begin(&r), broken = !r.sum_known;
     for (uint64_t i = 0; ok; i++) {
         uint64_t at = LOG_HEAD + i * (FRAME_HEAD + p->size);
         if (!read_at(p->log, head, sizeof head, at) ||
             !read_at(p->log, r.data, p->size, at + FRAME_HEAD))
             break;
-        if (!frame_is_good(&r, head) || get32(head) == 0)
+        bool good = frame_is_good(&r, head) && get32(head) != 0;
+        broken |= !good;
+        if (!good)
             continue;
+        p->log_cut |= broken && get32(head + 4);
         /* A place is a number, not a pointer: none is ever followed. */
         map_u64_put(open, get32(head),
                     (void *)(uintptr_t)(i + 1)); // NOLINT(performance-no-int-to-ptr)
@@ -157,7 +161,8 @@ struct pages *pages_open(const char *path, bool use_log, struct err *ret_err)
     uint8_t head[FILE_HEAD] = {0};
     struct stat st;
     struct pages *p = xcalloc(1, sizeof *p);
-    *p = (struct pages){.fd = open(path, O_RDONLY | O_CLOEXEC), .log = -1, .frame = map_u64_new()};
+    *p = (struct pages){
+        .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .log = -1, .frame = map_u64_new()};
     if (p->fd < 0 || fstat(p->fd, &st) != 0) {
         err_set(ret_err, ERR_UNAVAILABLE, "cannot read %s: %s", path, strerrordesc_np(errno));
         pages_close(p);
@@ -188,6 +193,11 @@ void pages_close(struct pages *p)
 uint32_t pages_count(const struct pages *p)
 {
     return p->count;
+}
+
+bool pages_log_is_cut(const struct pages *p)
+{
+    return p->log_cut;
 }
 
 uint32_t pages_in_log(const struct pages *p)

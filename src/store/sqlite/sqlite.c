@@ -36,6 +36,7 @@ struct sqlite {
     /* Rows of one job, NULL while a cursor uses it */
     sqlite3_stmt *of_job[STORE_TABLE_COUNT];
     uint64_t unsure_seq; /* batch whose COMMIT failed; 0 = none */
+    bool believed;       /* the log may go into the file */
     struct sql_used *used;
 };
 
@@ -93,10 +94,9 @@ static bool set_up(struct sqlite *s, bool read_only, struct err *ret_err)
     str_clear(&sql);
     if (!read_only)
         str_addf(&sql,
-                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=%d; "
-                 "PRAGMA "
-                 "journal_size_limit=%d;",
-                 CHECKPOINT_PAGES, 2 * CHECKPOINT_PAGES * 4096);
+                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; "
+                 "PRAGMA journal_size_limit=%d;",
+                 2 * CHECKPOINT_PAGES * 4096);
     good = good && sql_exec(s->db, str_text(&sql), ret_err) &&
            sql_schema_make(s->db, s->table, read_only, ret_err) &&
            (s->used = sql_used_open(s->db, s->table, read_only, ret_err));
@@ -243,9 +243,21 @@ static bool apply_batch(struct sqlite *s, const struct batch *b, struct err *ret
     return sql_used_end(s->used, ret_err) && set_fact(s, META_SEQ, b->seq, ret_err);
 }
 
+/* Until the first batch the store may still be refused: a log that is another's must not have been
+ * copied into the file by then, neither meanwhile nor as the handle is closed. */
+static void believe(struct sqlite *s)
+{
+    if (s->believed)
+        return;
+    s->believed = true;
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+    sqlite3_wal_autocheckpoint(s->db, CHECKPOINT_PAGES);
+}
+
 static bool sqlite_commit(struct store *store, const struct batch *b, struct err *ret_err)
 {
     struct sqlite *s = sqlite_of(store);
+    believe(s);
     if (!may_write(s, ret_err) || !run(s, s->begin, "beginning a commit", ret_err))
         return false;
     if (!apply_batch(s, b, ret_err))
@@ -394,6 +406,7 @@ static struct store *open_as(const char *path, const char *name, bool read_only,
     int rc = sqlite3_open_v2(name, &s->db, flags | (name == path ? 0 : SQLITE_OPEN_URI), NULL);
     if (rc != SQLITE_OK)
         sql_failed(s->db, rc, "opening", ret_err);
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (rc == SQLITE_OK && set_up(s, read_only, ret_err) &&
         (read_only || prepare_writer(s, ret_err)))
         return &s->store;
@@ -403,7 +416,8 @@ static struct store *open_as(const char *path, const char *name, bool read_only,
 
 struct store *store_open_sqlite(const char *path, bool read_only, struct err *ret_err)
 {
-    if (!read_only && access(path, F_OK) != 0 && !make_file(path, ret_err))
+    if (!sql_is_file(path, ret_err) ||
+        (!read_only && access(path, F_OK) != 0 && !make_file(path, ret_err)))
         return NULL;
     return open_as(path, path, read_only, ret_err);
 }
@@ -480,6 +494,8 @@ static bool whole_as(const char *path, const char *name, struct err *ret_err)
 bool store_whole(const char *path, bool without_log, struct err *ret_err)
 {
     struct str uri = STR_INIT;
+    if (!sql_is_file(path, ret_err))
+        return false;
     uri_add_path(&uri, path);
     str_add(&uri, without_log ? "?immutable=1" : "");
     bool ok = whole_as(path, str_text(&uri), ret_err);

@@ -1,0 +1,47 @@
+/* SQLite reads a log up to the first frame whose sum is wrong, silently, as what a killed writer
+ * left unfinished looks the same; the next commit is written over the rest. Beside a file that is
+ * empty, or was made anew, it removes a log. */
+#include "store/file/log.h"
+
+#include "base/str.h"
+#include "store/file/pages.h"
+#include "store/sqlite/trouble.h"
+#include "store/store.h"
+
+#include <sys/stat.h>
+
+#define LOG_LEAST 512 /* no page is smaller */
+
+static off_t size_of(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
+}
+
+/* Has the store, as SQLite reads it, come as far? */
+static bool has_come(const char *path, uint64_t given_seq)
+{
+    uint64_t seq = 0;
+    struct store *s = store_open_sqlite(path, true, NULL);
+    bool known = s && store_last(s, &seq, NULL);
+    if (s)
+        store_close(s);
+    return !known || seq >= given_seq; /* what cannot be opened has its own sentence */
+}
+
+bool store_log_check(const char *path, uint64_t given_seq, struct err *ret_err)
+{
+    struct str log = STR_INIT;
+    str_addf(&log, "%s-wal", path);
+    off_t size = size_of(str_text(&log));
+    str_done(&log);
+    if (size < LOG_LEAST || !sql_is_file(path, NULL))
+        return true;
+    if (size_of(path) == 0)
+        return sql_trouble(TROUBLE_LOG_ALONE, path, NULL, ret_err);
+    struct pages *p = pages_open(path, true, NULL);
+    bool cut = p && pages_log_is_cut(p);
+    if (p)
+        pages_close(p);
+    return !cut || has_come(path, given_seq) || sql_trouble(TROUBLE_LOG_CUT, path, NULL, ret_err);
+}

@@ -1,0 +1,15 @@
+/* A log that SQLite would give up, though commits that somebody was told of stand in it. */
+#ifndef REMUDA_STORE_FILE_LOG_H
+#define REMUDA_STORE_FILE_LOG_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Before the store is opened to be written, which overwrites such a log. `given_seq`: the commit
+ * that was acknowledged last, as far as anybody knows; a store that has come so far lacks nothing.
+ * False with ret_err, a sentence of model/record/trouble.h. */
+bool store_log_check(const char *path, uint64_t given_seq, struct err *ret_err);
+
+#endif
