@@ -230,6 +230,19 @@ static void test_columns_of_another_release(void **state)
     free(to);
 }
 
+static void log_is_youngers(const char *log)
+{
+    char *live = in_dir("younger"), *live_log = log_of(live);
+    struct store *s = store_open_sqlite(live, false, NULL);
+    uint64_t epoch, seq;
+    assert_true(store_take_epoch(s, &epoch, &seq, NULL));
+    jobs_commit(s, epoch, &seq, 1, 5, true);
+    copy(live_log, log);
+    store_close(s);
+    free(live);
+    free(live_log);
+}
+
 /* What SQLite would give up of a log without a word, and write over. */
 static void test_a_log_that_is_cut_is_told(void **state)
 {
@@ -240,6 +253,7 @@ static void test_a_log_that_is_cut_is_told(void **state)
     struct err e = {0};
     struct rng r = {3};
     uint64_t seq = 0;
+    bool ok;
     (void)state;
     store_make(good, JOBS);
     copy(good, path);
@@ -260,10 +274,24 @@ static void test_a_log_that_is_cut_is_told(void **state)
     copy(good_log, log);
     assert_int_equal(truncate(log, size_of(log) - 1000), 0);
     assert_true(store_log_check(path, seq, &e));
+    /* of a store that is younger: all of it stands in that log */
+    log_is_youngers(log);
+    assert_false(store_log_check(path, 0, &e));
+    assert_non_null(strstr(e.text, "of another store"));
+    char *to = in_dir("new");
+    struct salvage left = salvage_of(path, to, &e, &ok);
+    assert_true(ok && left.log_left_out && left.kept[TABLE_JOB] >= JOBS - 100);
+    assert_int_equal(unlink(to), 0);
+    idset_done(&left.jobs_lost_ids);
+    copy(good_log, log);
     /* alone */
     assert_int_equal(truncate(path, 0), 0);
     assert_false(store_log_check(path, seq, &e));
     assert_non_null(strstr(e.text, "but its log (-wal) is there"));
+    left = salvage_of(path, to, &e, &ok);
+    assert_true(ok && left.kept[TABLE_JOB] >= 10);
+    idset_done(&left.jobs_lost_ids);
+    free(to);
     assert_int_equal(unlink(path), 0);
     assert_false(store_log_check(path, 0, &e));
     assert_int_equal(unlink(log), 0);

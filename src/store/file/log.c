@@ -18,15 +18,26 @@ static off_t size_of(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
 }
 
-/* Has the store, as SQLite reads it, come as far? */
-static bool has_come(const char *path, uint64_t given_seq)
+/* The store's last commit, as SQLite reads it; false: it cannot, which has its own sentence. */
+static bool last_of(struct store *s, uint64_t *ret_seq)
 {
-    uint64_t seq = 0;
-    struct store *s = store_open_sqlite(path, true, NULL);
-    bool known = s && store_last(s, &seq, NULL);
+    bool known = s && store_last(s, ret_seq, NULL);
     if (s)
         store_close(s);
-    return !known || seq >= given_seq; /* what cannot be opened has its own sentence */
+    return known;
+}
+
+static bool has_come(const char *path, uint64_t given_seq)
+{
+    uint64_t seq;
+    return !last_of(store_open_sqlite(path, true, NULL), &seq) || seq >= given_seq;
+}
+
+bool store_log_goes_back(const char *path)
+{
+    uint64_t with, without;
+    return size_of(path) > 0 && last_of(store_open_sqlite(path, true, NULL), &with) &&
+           last_of(store_open_file(path, NULL), &without) && with < without;
 }
 
 bool store_log_check(const char *path, uint64_t given_seq, struct err *ret_err)
@@ -39,6 +50,8 @@ bool store_log_check(const char *path, uint64_t given_seq, struct err *ret_err)
         return true;
     if (size_of(path) == 0)
         return sql_trouble(TROUBLE_LOG_ALONE, path, NULL, ret_err);
+    if (store_log_goes_back(path))
+        return sql_trouble(TROUBLE_LOG_FOREIGN, path, NULL, ret_err);
     struct pages *p = pages_open(path, true, NULL);
     bool cut = p && pages_log_is_cut(p);
     if (p)

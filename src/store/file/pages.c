@@ -163,8 +163,10 @@ struct pages *pages_open(const char *path, bool use_log, struct err *ret_err)
     struct pages *p = xcalloc(1, sizeof *p);
     *p = (struct pages){
         .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .log = -1, .frame = map_u64_new()};
-    if (p->fd < 0 || fstat(p->fd, &st) != 0) {
-        err_set(ret_err, ERR_UNAVAILABLE, "cannot read %s: %s", path, strerrordesc_np(errno));
+    bool there = p->fd >= 0 && fstat(p->fd, &st) == 0;
+    if (!there || !S_ISREG(st.st_mode)) {
+        err_set(ret_err, ERR_UNAVAILABLE, "cannot read %s: %s", path,
+                there ? "it is no file" : strerrordesc_np(errno));
         pages_close(p);
         return NULL;
     }

@@ -10,6 +10,7 @@
  * last commit before they began. */
 #include "base/alloc.h"
 #include "base/str.h"
+#include "store/sqlite/open.h"
 #include "store/sqlite/packed.h"
 #include "store/sqlite/past.h"
 #include "store/sqlite/query.h"
@@ -36,7 +37,6 @@ struct sqlite {
     /* Rows of one job, NULL while a cursor uses it */
     sqlite3_stmt *of_job[STORE_TABLE_COUNT];
     uint64_t unsure_seq; /* batch whose COMMIT failed; 0 = none */
-    bool believed;       /* the log may go into the file */
     struct sql_used *used;
 };
 
@@ -247,9 +247,6 @@ static bool apply_batch(struct sqlite *s, const struct batch *b, struct err *ret
  * copied into the file by then, neither meanwhile nor as the handle is closed. */
 static void believe(struct sqlite *s)
 {
-    if (s->believed)
-        return;
-    s->believed = true;
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     sqlite3_wal_autocheckpoint(s->db, CHECKPOINT_PAGES);
 }
@@ -380,8 +377,7 @@ static const void *sqlite_next(struct cursor *cursor, bool *ret_failed, struct e
     return c->record;
 }
 
-/* `name` is the path, or a URI of it. */
-static struct store *open_as(const char *path, const char *name, bool read_only,
+struct store *sqlite_open_as(const char *path, const char *name, bool read_only,
                              struct err *ret_err)
 {
     static const struct store_ops ops = {
@@ -419,86 +415,10 @@ struct store *store_open_sqlite(const char *path, bool read_only, struct err *re
     if (!sql_is_file(path, ret_err) ||
         (!read_only && access(path, F_OK) != 0 && !make_file(path, ret_err)))
         return NULL;
-    return open_as(path, path, read_only, ret_err);
+    return sqlite_open_as(path, path, read_only, ret_err);
 }
 
-/* ---- reading what nobody writes ---- */
-
-static void uri_add_path(struct str *out, const char *path)
+bool sqlite_has_any(struct store *s)
 {
-    str_add(out, "file:");
-    for (const char *c = path; *c; c++)
-        if (strchr("?#%", *c))
-            str_addf(out, "%%%02x", (unsigned char)*c);
-        else
-            str_addc(out, *c);
-}
-
-/* A log that is empty, or is not there, adds nothing: the file alone is the store. Of one that has
- * something SQLite makes the index in memory if told that it cannot be shared; the file for that
- * must be there, empty or not. */
-struct store *store_open_still(const char *path, struct err *ret_err)
-{
-    struct stat st;
-    struct str wal = STR_INIT, shm = STR_INIT, uri = STR_INIT;
-    str_addf(&wal, "%s-wal", path);
-    str_addf(&shm, "%s-shm", path);
-    uri_add_path(&uri, path);
-    if (stat(str_text(&wal), &st) != 0 || st.st_size == 0) {
-        str_add(&uri, "?immutable=1");
-    } else {
-        int fd = open(str_text(&shm), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd >= 0)
-            close(fd);
-        str_add(&uri, "?readonly_shm=1");
-    }
-    struct store *s = open_as(path, str_text(&uri), true, ret_err);
-    if (s && !sql_tables_any(sqlite_of(s)->db, sqlite_of(s)->table)) {
-        store_close(s);
-        s = NULL;
-        err_set(ret_err, ERR_NOT_FOUND, "%s has nothing yet", path);
-    }
-    str_done(&wal);
-    str_done(&shm);
-    str_done(&uri);
-    return s;
-}
-
-static bool whole_as(const char *path, const char *name, struct err *ret_err)
-{
-    struct sql_table table[STORE_TABLE_COUNT];
-    sqlite3 *db = NULL;
-    sqlite3_stmt *st = NULL;
-    char said[200] = "";
-    int rc = sqlite3_open_v2(name, &db,
-                             SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &st, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(st);
-    if (rc == SQLITE_ROW && sqlite3_column_text(st, 0))
-        strncat(said, (const char *)sqlite3_column_text(st, 0), sizeof said - 1);
-    bool ok = rc == SQLITE_ROW
-                  ? text_is(said, "ok") || sql_trouble(TROUBLE_DAMAGED, path, said, ret_err)
-                  : sql_failed(db, rc, "checking it", ret_err);
-    sqlite3_finalize(st);
-    for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
-        sql_table_init(&table[i], (enum store_table)i);
-    ok = ok && sql_tables_check(db, table, ret_err);
-    for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
-        sql_table_done(&table[i]);
-    sqlite3_close(db);
-    return ok;
-}
-
-bool store_whole(const char *path, bool without_log, struct err *ret_err)
-{
-    struct str uri = STR_INIT;
-    if (!sql_is_file(path, ret_err))
-        return false;
-    uri_add_path(&uri, path);
-    str_add(&uri, without_log ? "?immutable=1" : "");
-    bool ok = whole_as(path, str_text(&uri), ret_err);
-    str_done(&uri);
-    return ok;
+    return sql_tables_any(sqlite_of(s)->db, sqlite_of(s)->table);
 }
