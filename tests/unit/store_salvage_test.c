@@ -264,19 +264,41 @@ static void test_a_log_that_is_cut_is_told(void **state)
     for (size_t i = 0; i < ARRAY_LEN(harm); i++) {
         copy(good, path);
         copy(good_log, log);
-        assert_true(store_log_check(path, seq, &e));
+        assert_true(store_file_check(path, seq, &e));
         harm[i](path, &r);
-        assert_false(store_log_check(path, seq, &e));
+        assert_false(store_file_check(path, seq, &e));
         assert_non_null(strstr(e.text, "stands behind the damage"));
-        assert_true(store_log_check(path, 0, &e)); /* an older store's own, perhaps */
+        assert_true(store_file_check(path, 0, &e)); /* an older store's own, perhaps */
     }
     /* its end was never whole */
     copy(good_log, log);
     assert_int_equal(truncate(log, size_of(log) - 1000), 0);
-    assert_true(store_log_check(path, seq, &e));
+    assert_true(store_file_check(path, seq, &e));
+    /* beside a link, and not where the file is */
+    char *moved = in_dir("moved"), *moved_log = log_of(moved);
+    assert_int_equal(rename(path, moved), 0);
+    assert_int_equal(symlink(moved, path), 0);
+    assert_false(store_file_check(path, seq, &e));
+    assert_non_null(strstr(e.text, "beside the link"));
+    assert_int_equal(rename(log, moved_log), 0);
+    assert_true(store_file_check(path, seq, &e));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rename(moved, path), 0);
+    assert_int_equal(rename(moved_log, log), 0);
+    free(moved);
+    free(moved_log);
+    /* a file that lacks its last byte, which SQLite takes for zero, unless the log has that page */
+    assert_int_equal(truncate(path, size_of(path) - 1), 0);
+    assert_true(store_file_check(path, seq, &e));
+    assert_int_equal(truncate(log, 0), 0);
+    assert_false(store_file_check(path, 0, &e));
+    assert_non_null(strstr(e.text, "its end is missing"));
+    copy(good, path);
+    copy(good_log, log);
+    assert_true(store_file_check(path, seq, &e));
     /* of a store that is younger: all of it stands in that log */
     log_is_youngers(log);
-    assert_false(store_log_check(path, 0, &e));
+    assert_false(store_file_check(path, 0, &e));
     assert_non_null(strstr(e.text, "of another store"));
     char *to = in_dir("new");
     struct salvage left = salvage_of(path, to, &e, &ok);
@@ -286,16 +308,16 @@ static void test_a_log_that_is_cut_is_told(void **state)
     copy(good_log, log);
     /* alone */
     assert_int_equal(truncate(path, 0), 0);
-    assert_false(store_log_check(path, seq, &e));
+    assert_false(store_file_check(path, seq, &e));
     assert_non_null(strstr(e.text, "but its log (-wal) is there"));
     left = salvage_of(path, to, &e, &ok);
     assert_true(ok && left.kept[TABLE_JOB] >= 10);
     idset_done(&left.jobs_lost_ids);
     free(to);
     assert_int_equal(unlink(path), 0);
-    assert_false(store_log_check(path, 0, &e));
+    assert_false(store_file_check(path, 0, &e));
     assert_int_equal(unlink(log), 0);
-    assert_true(store_log_check(path, seq, &e));
+    assert_true(store_file_check(path, seq, &e));
     free(good);
     free(path);
     free(good_log);

@@ -8,6 +8,7 @@
 #include "store/sqlite/trouble.h"
 #include "store/store.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #define LOG_LEAST 512 /* no page is smaller */
@@ -40,21 +41,41 @@ bool store_log_goes_back(const char *path)
            last_of(store_open_file(path, NULL), &without) && with < without;
 }
 
-bool store_log_check(const char *path, uint64_t given_seq, struct err *ret_err)
+static off_t log_size(const char *path)
 {
     struct str log = STR_INIT;
     str_addf(&log, "%s-wal", path);
     off_t size = size_of(str_text(&log));
     str_done(&log);
-    if (size < LOG_LEAST || !sql_is_file(path, NULL))
-        return true;
+    return size;
+}
+
+/* Of a link: SQLite looks for the log where the file is. */
+static bool log_is_astray(const char *path)
+{
+    struct stat st;
+    char *real = realpath(path, NULL);
+    bool astray = real && lstat(path, &st) == 0 && S_ISLNK(st.st_mode) &&
+                  log_size(path) >= LOG_LEAST && log_size(real) < LOG_LEAST;
+    free(real);
+    return astray;
+}
+
+bool store_file_check(const char *path, uint64_t given_seq, struct err *ret_err)
+{
+    if (!sql_is_file(path, NULL))
+        return true; /* which has its own sentence */
+    if (log_is_astray(path))
+        return sql_trouble(TROUBLE_LOG_ASTRAY, path, NULL, ret_err);
     if (size_of(path) == 0)
-        return sql_trouble(TROUBLE_LOG_ALONE, path, NULL, ret_err);
+        return log_size(path) < LOG_LEAST || sql_trouble(TROUBLE_LOG_ALONE, path, NULL, ret_err);
     if (store_log_goes_back(path))
         return sql_trouble(TROUBLE_LOG_FOREIGN, path, NULL, ret_err);
     struct pages *p = pages_open(path, true, NULL);
-    bool cut = p && pages_log_is_cut(p);
+    bool cut = p && pages_log_is_cut(p), is_short = p && pages_are_cut(p);
     if (p)
         pages_close(p);
+    if (is_short)
+        return sql_trouble(TROUBLE_DAMAGED, path, "its end is missing", ret_err);
     return !cut || has_come(path, given_seq) || sql_trouble(TROUBLE_LOG_CUT, path, NULL, ret_err);
 }

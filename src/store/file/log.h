@@ -1,4 +1,5 @@
-/* A log that SQLite would give up, though commits that somebody was told of stand in it. */
+/* What SQLite takes in silence: a log that it would give up, though commits that somebody was told
+ * of stand in it, and a file that was cut. */
 #ifndef REMUDA_STORE_FILE_LOG_H
 #define REMUDA_STORE_FILE_LOG_H
 
@@ -10,7 +11,7 @@
 /* Before the store is opened to be written, which overwrites such a log. `given_seq`: the commit
  * that was acknowledged last, as far as anybody knows; a store that has come so far lacks nothing.
  * False with ret_err, a sentence of model/record/trouble.h. */
-bool store_log_check(const char *path, uint64_t given_seq, struct err *ret_err);
+bool store_file_check(const char *path, uint64_t given_seq, struct err *ret_err);
 /* With the log beside it the store is at an earlier commit than without: the log is another's. */
 bool store_log_goes_back(const char *path);
 

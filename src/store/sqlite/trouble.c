@@ -167,6 +167,7 @@ static void detail_say(enum store_trouble t, const char *path, struct str *out)
     case TROUBLE_LOG_CUT:
     case TROUBLE_LOG_ALONE:
     case TROUBLE_LOG_FOREIGN:
+    case TROUBLE_LOG_ASTRAY:
     case TROUBLE_COUNT: break;
     }
 }
