@@ -99,7 +99,9 @@ static bool is_damaged(struct repair_work *w)
     struct given given = {0};
     given_read(in_dir(w, "given"), &given); /* else all zero: nothing is known */
     if (!store_file_check(in_dir(w, "remuda.db"), given.seq, &err))
-        return file_make(w);
+        return store_log_is_astray(in_dir(w, "remuda.db"))
+                   ? err_set(&w->err, ERR_EXISTS, "%s", err.text) /* nothing is damaged */
+                   : file_make(w);
     if (access(in_dir(w, "remuda.db"), F_OK) != 0)
         return err_set(&w->err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w->dir,
                        strerror(errno));

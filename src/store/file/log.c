@@ -51,7 +51,7 @@ static off_t log_size(const char *path)
 }
 
 /* Of a link: SQLite looks for the log where the file is. */
-static bool log_is_astray(const char *path)
+bool store_log_is_astray(const char *path)
 {
     struct stat st;
     char *real = realpath(path, NULL);
@@ -65,7 +65,7 @@ bool store_file_check(const char *path, uint64_t given_seq, struct err *ret_err)
 {
     if (!sql_is_file(path, NULL))
         return true; /* which has its own sentence */
-    if (log_is_astray(path))
+    if (store_log_is_astray(path))
         return sql_trouble(TROUBLE_LOG_ASTRAY, path, NULL, ret_err);
     if (size_of(path) == 0)
         return log_size(path) < LOG_LEAST || sql_trouble(TROUBLE_LOG_ALONE, path, NULL, ret_err);

@@ -12,6 +12,8 @@
  * that was acknowledged last, as far as anybody knows; a store that has come so far lacks nothing.
  * False with ret_err, a sentence of model/record/trouble.h. */
 bool store_file_check(const char *path, uint64_t given_seq, struct err *ret_err);
+/* The store is a link, and its log does not lie where that leads to. */
+bool store_log_is_astray(const char *path);
 /* With the log beside it the store is at an earlier commit than without: the log is another's. */
 bool store_log_goes_back(const char *path);
 
