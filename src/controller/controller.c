@@ -39,6 +39,7 @@
 #include "io/process/last_words.h"
 #include "io/process/program_list.h"
 #include "io/process/release.h"
+#include "store/file/log.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -242,6 +243,10 @@ static bool store_start(struct controller *c, struct err *ret_err)
     struct config config;
     struct store *still = NULL;
     const char *path = controller_path(c, "remuda.db");
+    struct given given = {0};
+    given_read(controller_path(c, "given"), &given); /* else all zero: nothing is known */
+    if (!store_file_check(path, given.seq, ret_err))
+        return false;
     struct writer *writer = writer_new(path);
     if (!writer_open(writer, &seq, &away) &&
         !(still = store_read_instead(path, &away, &seq, ret_err))) {

@@ -51,6 +51,8 @@ struct store *store_open_sqlite(const char *path, bool read_only, struct err *re
 /* For reading a store that nobody writes to nor will while it is open, where nothing can be
  * written: on a disk that is full or read-only. */
 struct store *store_open_still(const char *path, struct err *ret_err);
+/* As the file alone is, without its log, for reading. */
+struct store *store_open_file(const char *path, struct err *ret_err);
 /* Reads through all of it, or of the file alone without its log: may take seconds, changes nothing.
  * False with ret_err if it is damaged, lacks a table or cannot be read. */
 bool store_whole(const char *path, bool without_log, struct err *ret_err);

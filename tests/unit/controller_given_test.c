@@ -115,6 +115,29 @@ static void a_restore_gives_no_number_twice(void **unused)
     assert_int_equal(g.next_job_id, 9);
 }
 
+/* Ids that are given next have 63 bits; noise would have them begin anywhere. */
+static void numbers_that_no_cluster_comes_to_are_not_believed(void **unused)
+{
+    static const char *const texts[] = {
+        "99999999999999999999 00000000000000000007 00000000000000000001\n",
+        "00000000000000000007 18446744073709551615 00000000000000000001\n",
+        "00000000000000000007 09223372036854775808 00000000000000000001\n",
+        "-5 -7 1\n",
+        "",
+        "noise",
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct given g = {.seq = 3};
+        file_make(path, texts[i]);
+        assert_false(given_read(path, &g));
+        assert_true(g.seq == 3 && g.next_job_id == 0);
+        assert_true(given_raise(path, 50, 60, NULL));
+        assert_true(given_read(path, &g));
+        assert_true(g.seq == 51 && g.next_job_id > 60 && g.next_job_id < 100000);
+    }
+}
+
 int main(void)
 {
 #define GIVEN(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -123,6 +146,7 @@ int main(void)
         GIVEN(another_file_is_the_same_store_only_by_its_number),
         GIVEN(what_an_older_release_wrote_is_understood),
         GIVEN(a_restore_gives_no_number_twice),
+        GIVEN(numbers_that_no_cluster_comes_to_are_not_believed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static bool job_normal(struct job *j)
     j->planned_nodes = j->away_nodes = NULL;
     if (j->state == JOB_PENDING) {
         j->priority = 0;
-        j->end_us = 0; /* as planned */
+        j->end_us = 0;  /* as planned */
         if (j->attempt) /* a node that is connected may still have its former run */
             j->eligible_us = j->changed_us = 0;
         if (!kept) {

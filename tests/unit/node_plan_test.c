@@ -137,9 +137,9 @@ static void test_commands_pack(void **state)
 static void test_directory_names(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"",        "1",           "1.2",       "1.2.x",
-                                      ".123",    "1.2.batch.x", "x.1.batch", "1.99999999999.batch",
-                                      "1..batch"};
+    static const char *const bad[] = {"",         "1",           "1.2",       "1.2.x",
+                                      ".123",     "1.2.batch.x", "x.1.batch", "1.99999999999.batch",
+                                      "1..batch", "0.1.batch"};
     struct str name = STR_INIT;
     uint64_t job;
     uint32_t attempt;

@@ -2,6 +2,8 @@
  * acknowledged is there, and every batch is there as a whole or not at all, with its sums of use. */
 #include "store_help.h"
 
+#include "store/file/log.h"
+
 #include "base/rng.h"
 
 #include <signal.h>
@@ -152,6 +154,9 @@ static void test_what_was_acknowledged_is_there(void **state)
         store_close(w.store);
         w.store = NULL;
         uint64_t last = run_and_kill(w.path, before, &r);
+        struct err e = {0};
+        if (!store_file_check(w.path, last, &e)) /* a kill is no damage */
+            fail_msg("%s", e.text);
         w.store = store_open_sqlite(w.path, false, NULL);
         assert_non_null(w.store);
         assert_true(store_take_epoch(w.store, &w.epoch, &w.seq, NULL));

@@ -3,6 +3,8 @@
  * file stays as it was. */
 #include "store_salvage_help.h"
 
+#include "store/file/log.h"
+
 /* ---- looking ---- */
 
 struct look {
@@ -135,6 +137,13 @@ static void test_what_is_left_is_kept(void **state)
 
 /* ---- single facts ---- */
 
+static void log_middle_is_noise(const char *path, struct rng *r)
+{
+    char *log = log_of(path);
+    bytes_set(log, 32 + 24, PAGE, r);
+    free(log);
+}
+
 static struct salvage salvage_of(const char *path, const char *to, struct err *e, bool *ret_ok)
 {
     struct salvage s = {.sound = sound};
@@ -221,6 +230,100 @@ static void test_columns_of_another_release(void **state)
     free(to);
 }
 
+static void log_is_youngers(const char *log)
+{
+    char *live = in_dir("younger"), *live_log = log_of(live);
+    struct store *s = store_open_sqlite(live, false, NULL);
+    uint64_t epoch, seq;
+    assert_true(store_take_epoch(s, &epoch, &seq, NULL));
+    jobs_commit(s, epoch, &seq, 1, 5, true);
+    copy(live_log, log);
+    store_close(s);
+    free(live);
+    free(live_log);
+}
+
+/* What SQLite would give up of a log without a word, and write over. */
+static void test_a_log_that_is_cut_is_told(void **state)
+{
+    static void (*const harm[])(const char *path, struct rng *r) = {head_of_log_is_lost,
+                                                                    log_middle_is_noise};
+    char *good = in_dir("good"), *path = in_dir("cut"), *good_log = log_of(good),
+         *log = log_of(path);
+    struct err e = {0};
+    struct rng r = {3};
+    uint64_t seq = 0;
+    bool ok;
+    (void)state;
+    store_make(good, JOBS);
+    copy(good, path);
+    copy(good_log, log);
+    struct store *s = store_open_sqlite(path, true, NULL);
+    assert_true(store_last(s, &seq, NULL));
+    store_close(s);
+    for (size_t i = 0; i < ARRAY_LEN(harm); i++) {
+        copy(good, path);
+        copy(good_log, log);
+        assert_true(store_file_check(path, seq, &e));
+        harm[i](path, &r);
+        assert_false(store_file_check(path, seq, &e));
+        assert_non_null(strstr(e.text, "stands behind the damage"));
+        assert_true(store_file_check(path, 0, &e)); /* an older store's own, perhaps */
+    }
+    /* its end was never whole */
+    copy(good_log, log);
+    assert_int_equal(truncate(log, size_of(log) - 1000), 0);
+    assert_true(store_file_check(path, seq, &e));
+    /* beside a link, and not where the file is */
+    char *moved = in_dir("moved"), *moved_log = log_of(moved);
+    assert_int_equal(rename(path, moved), 0);
+    assert_int_equal(symlink(moved, path), 0);
+    assert_false(store_file_check(path, seq, &e));
+    assert_non_null(strstr(e.text, "beside the link"));
+    assert_int_equal(rename(log, moved_log), 0);
+    assert_true(store_file_check(path, seq, &e));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rename(moved, path), 0);
+    assert_int_equal(rename(moved_log, log), 0);
+    free(moved);
+    free(moved_log);
+    /* a file that lacks its last byte, which SQLite takes for zero, unless the log has that page */
+    assert_int_equal(truncate(path, size_of(path) - 1), 0);
+    assert_true(store_file_check(path, seq, &e));
+    assert_int_equal(truncate(log, 0), 0);
+    assert_false(store_file_check(path, 0, &e));
+    assert_non_null(strstr(e.text, "its end is missing"));
+    copy(good, path);
+    copy(good_log, log);
+    assert_true(store_file_check(path, seq, &e));
+    /* of a store that is younger: all of it stands in that log */
+    log_is_youngers(log);
+    assert_false(store_file_check(path, 0, &e));
+    assert_non_null(strstr(e.text, "of another store"));
+    char *to = in_dir("new");
+    struct salvage left = salvage_of(path, to, &e, &ok);
+    assert_true(ok && left.log_left_out && left.kept[TABLE_JOB] >= JOBS - 100);
+    assert_int_equal(unlink(to), 0);
+    idset_done(&left.jobs_lost_ids);
+    copy(good_log, log);
+    /* alone */
+    assert_int_equal(truncate(path, 0), 0);
+    assert_false(store_file_check(path, seq, &e));
+    assert_non_null(strstr(e.text, "but its log (-wal) is there"));
+    left = salvage_of(path, to, &e, &ok);
+    assert_true(ok && left.kept[TABLE_JOB] >= 10);
+    idset_done(&left.jobs_lost_ids);
+    free(to);
+    assert_int_equal(unlink(path), 0);
+    assert_false(store_file_check(path, 0, &e));
+    assert_int_equal(unlink(log), 0);
+    assert_true(store_file_check(path, seq, &e));
+    free(good);
+    free(path);
+    free(good_log);
+    free(log);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -246,6 +349,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_jobs_that_are_lost_are_named, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_none_of_ours_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_columns_of_another_release, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_log_that_is_cut_is_told, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

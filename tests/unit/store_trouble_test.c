@@ -208,6 +208,30 @@ static void is_no_database(const char *path)
     fclose(f);
 }
 
+static void is_a_directory(const char *path)
+{
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+/* A log that another program's database left beside it. */
+static void log_is_another_programs(const char *path)
+{
+    sqlite3 *db;
+    char *other = xasprintf("%s.other", path),
+         *command = xasprintf("cp %s.other-wal %s-wal", path, path);
+    assert_int_equal(sqlite3_open(other, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "PRAGMA journal_mode=WAL; CREATE TABLE recipe (name TEXT);"
+                                  "INSERT INTO recipe VALUES (randomblob(50000))",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(system(command), 0);
+    sqlite3_close(db);
+    free(command);
+    free(other);
+}
+
 static const struct {
     const char *name;
     void (*harm)(const char *path);
@@ -227,6 +251,8 @@ static const struct {
     {"its facts are lost", facts_are_dropped, TROUBLE_TABLE_GONE, "(meta)", true},
     {"another program's database", is_of_something_else, TROUBLE_FOREIGN, "recipe", false},
     {"no database", is_no_database, TROUBLE_NO_DATABASE, "not a database", false},
+    {"a directory", is_a_directory, TROUBLE_NO_FILE, "(a directory)", false},
+    {"another program's log", log_is_another_programs, TROUBLE_FOREIGN, "recipe", false},
 };
 
 static uint64_t sum_of(const char *path)

@@ -11,6 +11,7 @@
 
 #define IDS_SKIPPED 10000                       /* where nobody knows what was given out since */
 #define RECORD      "%020llu %020llu %020llu\n" /* of one length, so that it is written over */
+#define GIVEN_MOST  (UINT64_MAX / 4)            /* no cluster comes so far, and ids have 63 bits */
 #define RECORD_MAX  96
 
 bool given_read(const char *path, struct given *ret)
@@ -21,7 +22,8 @@ bool given_read(const char *path, struct given *ret)
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     if (fd >= 0)
         close(fd);
-    if (n <= 0 || sscanf(text, "%20llu %20llu %20llu", &seq, &next, &inode) < 2)
+    if (n <= 0 || sscanf(text, "%20llu %20llu %20llu", &seq, &next, &inode) < 2 ||
+        seq > GIVEN_MOST || next > GIVEN_MOST) /* not what was written */
         return false;
     *ret = (struct given){seq, next, inode};
     return true;

@@ -10,9 +10,11 @@
 #include "core/core.h"
 #include "io/files.h"
 #include "io/process/daemon.h"
+#include "store/file/log.h"
 #include "store/file/salvage.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -80,9 +82,26 @@ static void found_say(const struct repair_work *w)
 
 /* ---- doing it ---- */
 
+/* A log alone is read, and set aside, with an empty file beside it. */
+static bool file_make(struct repair_work *w)
+{
+    const char *path = in_dir(w, "remuda.db");
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_set(&w->err, ERR_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
+    close(fd);
+    return true;
+}
+
 static bool is_damaged(struct repair_work *w)
 {
     struct err err = {0};
+    struct given given = {0};
+    given_read(in_dir(w, "given"), &given); /* else all zero: nothing is known */
+    if (!store_file_check(in_dir(w, "remuda.db"), given.seq, &err))
+        return store_log_is_astray(in_dir(w, "remuda.db"))
+                   ? err_set(&w->err, ERR_EXISTS, "%s", err.text) /* nothing is damaged */
+                   : file_make(w);
     if (access(in_dir(w, "remuda.db"), F_OK) != 0)
         return err_set(&w->err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w->dir,
                        strerror(errno));

@@ -25,7 +25,12 @@
     X(DAMAGED, false, "is damaged", TROUBLE_WAYS)                                                            \
     X(TABLE_GONE, false, "has lost a table", TROUBLE_WAYS)                                                   \
     X(NO_DATABASE, false, "is no database, or has lost its beginning", TROUBLE_WAYS)                         \
-    X(FOREIGN, false, "is a database of something else", "put the right file in its place; " TROUBLE_WAYS)
+    X(FOREIGN, false, "is a database of something else", "put the right file in its place; " TROUBLE_WAYS) \
+    X(NO_FILE, false, "is no file", "put the store in its place; `remuda restore FILE` puts a backup there, and keeps what is there beside it") \
+    X(LOG_CUT, false, "has a log (-wal) that is damaged, and what was acknowledged last stands behind the damage", "`remuda repair` makes a new store of the file and of what can be read of its log, and keeps both beside it; `remuda restore FILE` puts a backup in its place; or move the log away, to go on without it") \
+    X(LOG_ALONE, false, "is not there, or is empty, but its log (-wal) is there", "put the file back beside it; `remuda restore FILE` puts a backup there; `remuda repair` makes a store of what the log has; or move the log away, to begin anew") \
+    X(LOG_ASTRAY, false, "is a link, and a log (-wal) lies beside the link instead of beside the file", "move it beside the file that the link leads to, or away") \
+    X(LOG_FOREIGN, false, "has a log (-wal) of another store beside it", "put its own log there, or move that one away; `remuda repair` makes a new store of the file without it, and keeps both beside it")
 // clang-format on
 
 enum store_trouble {

@@ -12,6 +12,9 @@
 #include <unistd.h>
 
 #define FILE_HEAD       100u
+#define FILE_CHANGES    24u /* in the head: how many there were; */
+#define FILE_PAGES      28u /* pages, if that was written */
+#define FILE_VALID_FOR  92u /* at that change */
 #define LOG_HEAD        32u
 #define FRAME_HEAD      24u
 #define USUAL_SIZE      4096u /* what SQLite makes since 2016, and so all of ours */
@@ -22,7 +25,8 @@
 struct pages {
     int fd, log;
     size_t size, usable;
-    uint32_t count;
+    uint32_t count, in_file;
+    bool log_cut;
     struct map_u64 *frame; /* page → place of its newest image in the log, plus 1 */
 };
 
@@ -118,14 +122,17 @@ static void log_take(struct pages *p)
     struct log_read r = {.p = p, .data = xmalloc(PAGE_SIZE_MAX)};
     struct map_u64 *open = map_u64_new();
     uint8_t head[FRAME_HEAD];
-    bool ok = log_begin(&r);
+    bool ok = log_begin(&r), broken = !r.sum_known;
     for (uint64_t i = 0; ok; i++) {
         uint64_t at = LOG_HEAD + i * (FRAME_HEAD + p->size);
         if (!read_at(p->log, head, sizeof head, at) ||
             !read_at(p->log, r.data, p->size, at + FRAME_HEAD))
             break;
-        if (!frame_is_good(&r, head) || get32(head) == 0)
+        bool good = frame_is_good(&r, head) && get32(head) != 0;
+        broken |= !good;
+        if (!good)
             continue;
+        p->log_cut |= broken && get32(head + 4);
         /* A place is a number, not a pointer: none is ever followed. */
         map_u64_put(open, get32(head),
                     (void *)(uintptr_t)(i + 1)); // NOLINT(performance-no-int-to-ptr)
@@ -145,9 +152,11 @@ static void log_take(struct pages *p)
 static void log_open(struct pages *p, const char *path)
 {
     struct str name = STR_INIT;
-    str_addf(&name, "%s-wal", path);
+    char *real = realpath(path, NULL); /* a log lies where a link leads to */
+    str_addf(&name, "%s-wal", real ? real : path);
     p->log = open(str_text(&name), O_RDONLY | O_CLOEXEC);
     str_done(&name);
+    free(real);
     if (p->log >= 0)
         log_take(p);
 }
@@ -157,9 +166,12 @@ struct pages *pages_open(const char *path, bool use_log, struct err *ret_err)
     uint8_t head[FILE_HEAD] = {0};
     struct stat st;
     struct pages *p = xcalloc(1, sizeof *p);
-    *p = (struct pages){.fd = open(path, O_RDONLY | O_CLOEXEC), .log = -1, .frame = map_u64_new()};
-    if (p->fd < 0 || fstat(p->fd, &st) != 0) {
-        err_set(ret_err, ERR_UNAVAILABLE, "cannot read %s: %s", path, strerrordesc_np(errno));
+    *p = (struct pages){
+        .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .log = -1, .frame = map_u64_new()};
+    bool there = p->fd >= 0 && fstat(p->fd, &st) == 0;
+    if (!there || !S_ISREG(st.st_mode)) {
+        err_set(ret_err, ERR_UNAVAILABLE, "cannot read %s: %s", path,
+                there ? "it is no file" : strerrordesc_np(errno));
         pages_close(p);
         return NULL;
     }
@@ -169,7 +181,7 @@ struct pages *pages_open(const char *path, bool use_log, struct err *ret_err)
     if (!size_is_good(p->size))
         p->size = USUAL_SIZE;
     p->usable = p->size - (known && head[20] < 32 ? head[20] : 0);
-    p->count = (uint32_t)((uint64_t)st.st_size / p->size);
+    p->count = p->in_file = (uint32_t)((uint64_t)st.st_size / p->size);
     if (use_log)
         log_open(p, path);
     return p;
@@ -190,9 +202,27 @@ uint32_t pages_count(const struct pages *p)
     return p->count;
 }
 
+bool pages_log_is_cut(const struct pages *p)
+{
+    return p->log_cut;
+}
+
 uint32_t pages_in_log(const struct pages *p)
 {
     return (uint32_t)map_u64_count(p->frame);
+}
+
+/* A copy of the log into the file that was interrupted leaves it short, too: the log has it all. */
+bool pages_are_cut(struct pages *p)
+{
+    uint8_t head[FILE_HEAD];
+    if (!read_at(p->fd, head, sizeof head, 0) || memcmp(head, "SQLite format 3", 16) != 0 ||
+        get32(head + FILE_CHANGES) != get32(head + FILE_VALID_FOR))
+        return false;
+    for (uint32_t n = p->in_file + 1; n <= get32(head + FILE_PAGES); n++)
+        if (!map_u64_get(p->frame, n))
+            return true;
+    return false;
 }
 
 size_t pages_size(const struct pages *p)

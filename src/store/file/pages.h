@@ -22,6 +22,10 @@ struct pages; /* opaque */
 struct pages *pages_open(const char *path, bool use_log, struct err *ret_err);
 void pages_close(struct pages *p);            /* its files, itself */
 uint32_t pages_count(const struct pages *p);  /* numbers are 1 to this */
+/* Has the log whole commits that SQLite does not read, since the log is damaged before them? */
+bool pages_log_is_cut(const struct pages *p);
+/* Is the file shorter than its head says, and the log without what is missing? */
+bool pages_are_cut(struct pages *p);
 uint32_t pages_in_log(const struct pages *p); /* pages that the log has */
 size_t pages_size(const struct pages *p);     /* bytes of one */
 /* Copies a page to `to` (PAGE_SIZE_MAX bytes). False: there is none of that number, or the disk

@@ -9,11 +9,13 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "store/file/log.h"
 #include "store/file/owners.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BATCH_ROWS  2000u
@@ -306,11 +308,15 @@ static bool finish(struct salvage_work *w)
 static bool log_is_foreign(const char *from)
 {
     struct err err = {0};
+    struct stat st;
     struct str log = STR_INIT;
     str_addf(&log, "%s-wal", from);
     bool there = access(str_text(&log), F_OK) == 0;
     str_done(&log);
-    return there && !store_whole(from, false, &err) && store_whole(from, true, &err);
+    if (!there || stat(from, &st) != 0 || st.st_size == 0)
+        return false;
+    return store_log_goes_back(from) ||
+           (!store_whole(from, false, &err) && store_whole(from, true, &err));
 }
 
 static bool salvage_to(struct salvage_work *w, const char *to)

@@ -10,6 +10,7 @@
  * last commit before they began. */
 #include "base/alloc.h"
 #include "base/str.h"
+#include "store/sqlite/open.h"
 #include "store/sqlite/packed.h"
 #include "store/sqlite/past.h"
 #include "store/sqlite/query.h"
@@ -93,10 +94,9 @@ static bool set_up(struct sqlite *s, bool read_only, struct err *ret_err)
     str_clear(&sql);
     if (!read_only)
         str_addf(&sql,
-                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=%d; "
-                 "PRAGMA "
-                 "journal_size_limit=%d;",
-                 CHECKPOINT_PAGES, 2 * CHECKPOINT_PAGES * 4096);
+                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; "
+                 "PRAGMA journal_size_limit=%d;",
+                 2 * CHECKPOINT_PAGES * 4096);
     good = good && sql_exec(s->db, str_text(&sql), ret_err) &&
            sql_schema_make(s->db, s->table, read_only, ret_err) &&
            (s->used = sql_used_open(s->db, s->table, read_only, ret_err));
@@ -243,9 +243,18 @@ static bool apply_batch(struct sqlite *s, const struct batch *b, struct err *ret
     return sql_used_end(s->used, ret_err) && set_fact(s, META_SEQ, b->seq, ret_err);
 }
 
+/* Until the first batch the store may still be refused: a log that is another's must not have been
+ * copied into the file by then, neither meanwhile nor as the handle is closed. */
+static void believe(struct sqlite *s)
+{
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+    sqlite3_wal_autocheckpoint(s->db, CHECKPOINT_PAGES);
+}
+
 static bool sqlite_commit(struct store *store, const struct batch *b, struct err *ret_err)
 {
     struct sqlite *s = sqlite_of(store);
+    believe(s);
     if (!may_write(s, ret_err) || !run(s, s->begin, "beginning a commit", ret_err))
         return false;
     if (!apply_batch(s, b, ret_err))
@@ -368,8 +377,7 @@ static const void *sqlite_next(struct cursor *cursor, bool *ret_failed, struct e
     return c->record;
 }
 
-/* `name` is the path, or a URI of it. */
-static struct store *open_as(const char *path, const char *name, bool read_only,
+struct store *sqlite_open_as(const char *path, const char *name, bool read_only,
                              struct err *ret_err)
 {
     static const struct store_ops ops = {
@@ -394,6 +402,7 @@ static struct store *open_as(const char *path, const char *name, bool read_only,
     int rc = sqlite3_open_v2(name, &s->db, flags | (name == path ? 0 : SQLITE_OPEN_URI), NULL);
     if (rc != SQLITE_OK)
         sql_failed(s->db, rc, "opening", ret_err);
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (rc == SQLITE_OK && set_up(s, read_only, ret_err) &&
         (read_only || prepare_writer(s, ret_err)))
         return &s->store;
@@ -403,86 +412,13 @@ static struct store *open_as(const char *path, const char *name, bool read_only,
 
 struct store *store_open_sqlite(const char *path, bool read_only, struct err *ret_err)
 {
-    if (!read_only && access(path, F_OK) != 0 && !make_file(path, ret_err))
+    if (!sql_is_file(path, ret_err) ||
+        (!read_only && access(path, F_OK) != 0 && !make_file(path, ret_err)))
         return NULL;
-    return open_as(path, path, read_only, ret_err);
+    return sqlite_open_as(path, path, read_only, ret_err);
 }
 
-/* ---- reading what nobody writes ---- */
-
-static void uri_add_path(struct str *out, const char *path)
+bool sqlite_has_any(struct store *s)
 {
-    str_add(out, "file:");
-    for (const char *c = path; *c; c++)
-        if (strchr("?#%", *c))
-            str_addf(out, "%%%02x", (unsigned char)*c);
-        else
-            str_addc(out, *c);
-}
-
-/* A log that is empty, or is not there, adds nothing: the file alone is the store. Of one that has
- * something SQLite makes the index in memory if told that it cannot be shared; the file for that
- * must be there, empty or not. */
-struct store *store_open_still(const char *path, struct err *ret_err)
-{
-    struct stat st;
-    struct str wal = STR_INIT, shm = STR_INIT, uri = STR_INIT;
-    str_addf(&wal, "%s-wal", path);
-    str_addf(&shm, "%s-shm", path);
-    uri_add_path(&uri, path);
-    if (stat(str_text(&wal), &st) != 0 || st.st_size == 0) {
-        str_add(&uri, "?immutable=1");
-    } else {
-        int fd = open(str_text(&shm), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd >= 0)
-            close(fd);
-        str_add(&uri, "?readonly_shm=1");
-    }
-    struct store *s = open_as(path, str_text(&uri), true, ret_err);
-    if (s && !sql_tables_any(sqlite_of(s)->db, sqlite_of(s)->table)) {
-        store_close(s);
-        s = NULL;
-        err_set(ret_err, ERR_NOT_FOUND, "%s has nothing yet", path);
-    }
-    str_done(&wal);
-    str_done(&shm);
-    str_done(&uri);
-    return s;
-}
-
-static bool whole_as(const char *path, const char *name, struct err *ret_err)
-{
-    struct sql_table table[STORE_TABLE_COUNT];
-    sqlite3 *db = NULL;
-    sqlite3_stmt *st = NULL;
-    char said[200] = "";
-    int rc = sqlite3_open_v2(name, &db,
-                             SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &st, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(st);
-    if (rc == SQLITE_ROW && sqlite3_column_text(st, 0))
-        strncat(said, (const char *)sqlite3_column_text(st, 0), sizeof said - 1);
-    bool ok = rc == SQLITE_ROW
-                  ? text_is(said, "ok") || sql_trouble(TROUBLE_DAMAGED, path, said, ret_err)
-                  : sql_failed(db, rc, "checking it", ret_err);
-    sqlite3_finalize(st);
-    for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
-        sql_table_init(&table[i], (enum store_table)i);
-    ok = ok && sql_tables_check(db, table, ret_err);
-    for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
-        sql_table_done(&table[i]);
-    sqlite3_close(db);
-    return ok;
-}
-
-bool store_whole(const char *path, bool without_log, struct err *ret_err)
-{
-    struct str uri = STR_INIT;
-    uri_add_path(&uri, path);
-    str_add(&uri, without_log ? "?immutable=1" : "");
-    bool ok = whole_as(path, str_text(&uri), ret_err);
-    str_done(&uri);
-    return ok;
+    return sql_tables_any(sqlite_of(s)->db, sqlite_of(s)->table);
 }

@@ -163,6 +163,11 @@ static void detail_say(enum store_trouble t, const char *path, struct str *out)
     case TROUBLE_TABLE_GONE:
     case TROUBLE_NO_DATABASE:
     case TROUBLE_FOREIGN:
+    case TROUBLE_NO_FILE:
+    case TROUBLE_LOG_CUT:
+    case TROUBLE_LOG_ALONE:
+    case TROUBLE_LOG_FOREIGN:
+    case TROUBLE_LOG_ASTRAY:
     case TROUBLE_COUNT: break;
     }
 }
@@ -175,6 +180,14 @@ bool sql_trouble(enum store_trouble t, const char *path, const char *detail, str
             str_text(&text));
     str_done(&text);
     return false;
+}
+
+/* SQLite would wait for the other end of a pipe, and calls a directory an error of the disk. */
+bool sql_is_file(const char *path, struct err *ret_err)
+{
+    struct stat st;
+    return stat(path, &st) != 0 || S_ISREG(st.st_mode) ||
+           sql_trouble(TROUBLE_NO_FILE, path, S_ISDIR(st.st_mode) ? "a directory" : NULL, ret_err);
 }
 
 /* ---- errors ---- */
