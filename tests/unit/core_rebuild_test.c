@@ -27,8 +27,8 @@ static bool job_normal(struct job *j)
     enum job_reason r = (enum job_reason)j->reason;
     bool kept = r == REASON_DEPENDENCY || r == REASON_DEPENDENCY_NEVER || r == REASON_BEGIN_TIME ||
                 r == REASON_HELD_USER || r == REASON_HELD_ADMIN || r == REASON_MAX_REQUEUE ||
-                r == REASON_LAUNCH_FAILED_HELD || r == REASON_ARRAY_TASK_LIMIT ||
-                r == REASON_REQUEUED_HELD;
+                r == REASON_LAUNCH_FAILED_HELD || r == REASON_REQUEUED_HELD ||
+                (r == REASON_ARRAY_TASK_LIMIT && !j->attempt); /* else former runs come first */
     j->planned_us = j->evaluated_us = 0;
     j->planned_nodes = j->away_nodes = NULL;
     if (j->state == JOB_PENDING) {

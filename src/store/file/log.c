@@ -3,6 +3,7 @@
  * empty, or was made anew, it removes a log. */
 #include "store/file/log.h"
 
+#include "base/alloc.h"
 #include "base/str.h"
 #include "store/file/pages.h"
 #include "store/sqlite/trouble.h"
@@ -22,6 +23,7 @@ static off_t size_of(const char *path)
 /* The store's last commit, as SQLite reads it; false: it cannot, which has its own sentence. */
 static bool last_of(struct store *s, uint64_t *ret_seq)
 {
+    ASSERT(ret_seq);
     bool known = s && store_last(s, ret_seq, NULL);
     if (s)
         store_close(s);
@@ -63,6 +65,7 @@ bool store_log_is_astray(const char *path)
 
 bool store_file_check(const char *path, uint64_t given_seq, struct err *ret_err)
 {
+    ASSERT(path);
     if (!sql_is_file(path, NULL))
         return true; /* which has its own sentence */
     if (store_log_is_astray(path))

@@ -20,8 +20,8 @@ struct pages; /* opaque */
 /* Opens `path` and its log (`path`-wal), both for reading. With `use_log` the log's last whole
  * commit is what a page is. NULL with ret_err: the file cannot be opened or is empty. */
 struct pages *pages_open(const char *path, bool use_log, struct err *ret_err);
-void pages_close(struct pages *p);            /* its files, itself */
-uint32_t pages_count(const struct pages *p);  /* numbers are 1 to this */
+void pages_close(struct pages *p);           /* its files, itself */
+uint32_t pages_count(const struct pages *p); /* numbers are 1 to this */
 /* Has the log whole commits that SQLite does not read, since the log is damaged before them? */
 bool pages_log_is_cut(const struct pages *p);
 /* Is the file shorter than its head says, and the log without what is missing? */
