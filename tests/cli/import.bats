@@ -52,6 +52,23 @@ has() { [[ "$output" == *"$1"* ]] || { echo "not said: $1"; echo "$output"; retu
     has "SwitchName=spine"
 }
 
+@test "what the first import kept beside is not lost by the next ones" {
+    mkdir -p "$REMUDA_STATE"
+    echo "# written by hand" >"$REMUDA_STATE/remuda.conf"
+    cp -r "$SITES/university" site
+    for n in 1 2 3; do
+        echo "# change $n" >>site/slurm.conf
+        remuda import slurm --conf site
+    done
+    [ "$(cat "$REMUDA_STATE/remuda.conf.before-import")" = "# written by hand" ]
+    [ "$(grep -c "^# change" "$REMUDA_STATE/remuda.conf.before-import.2")" = 1 ]
+    [ "$(grep -c "^# change" "$REMUDA_STATE/remuda.conf.before-import.3")" = 2 ]
+    # what is kept already is not kept twice
+    cp "$REMUDA_STATE/remuda.conf.before-import" "$REMUDA_STATE/remuda.conf"
+    remuda import slurm --conf site
+    [ ! -e "$REMUDA_STATE/remuda.conf.before-import.4" ]
+}
+
 @test "what is not understood keeps everything from being written, unless it is left out" {
     cp -r "$SITES/university" site
     printf 'PartitionName=bad Nodes=nosuch[1-2]\nKillWait=soon\n' >>site/slurm.conf

@@ -7,6 +7,7 @@
 #include "model/limits.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #define NAME "remuda import"
 
@@ -31,6 +32,24 @@ static void file_add(struct conf_writing *w, const char *name, const struct str 
     vec_push(&w->file, f);
 }
 
+/* A name that nothing has yet, or that has the same: what an earlier import kept stays kept. */
+static const char *kept_name(const struct conf_writing *w, const char *name,
+                             const struct str *former)
+{
+    const char *kept = arena_printf(w->m->a, "%s.before-import", name);
+    for (unsigned n = 2;; n++) {
+        struct str there = STR_INIT;
+        const char *path = arena_printf(w->m->a, "%s/%s", w->dir, kept);
+        bool taken =
+            access(path, F_OK) == 0 && !(file_read(path, LIMIT_CONFIG_BYTES, &there, NULL) &&
+                                         text_is(str_text(&there), str_text(former)));
+        str_done(&there);
+        if (!taken)
+            return kept;
+        kept = arena_printf(w->m->a, "%s.before-import.%u", name, n);
+    }
+}
+
 /* What is there and says something else is kept beside. */
 static bool taken_write(struct conf_writing *w, const struct taken *t, struct err *ret_err)
 {
@@ -42,8 +61,9 @@ static bool taken_write(struct conf_writing *w, const struct taken *t, struct er
     bool ok = there || err.code == ERR_NOT_FOUND || err_set(ret_err, err.code, "%s", err.text);
     bool same = there && text_is(str_text(&former), str_text(&text));
     if (ok && there && !same) {
-        file_add(w, arena_printf(w->m->a, "%s.before-import", name), &former);
-        str_addf(&w->said, "%s was there: it is %s.before-import now\n", path, path);
+        const char *kept = kept_name(w, name, &former);
+        file_add(w, kept, &former);
+        str_addf(&w->said, "%s was there: it is %s/%s now\n", path, w->dir, kept);
     }
     if (ok && !same)
         file_add(w, name, &text);
