@@ -6,7 +6,6 @@
 #include "sched/world/narrow.h"
 #include "sched/world/placing.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +20,7 @@ static int key_order(const void *a, const void *b)
  * first that is not below, and stays there if it is below. */
 static size_t keys_part(uint64_t *v, size_t low, size_t high)
 {
-    assert(high - low >= 3);
+    ASSERT(high - low >= 3);
     size_t at[3] = {low, low + (high - low) / 2, high - 1};
     uint64_t a = v[at[0]], b = v[at[1]], c = v[at[2]];
     size_t mid = at[a < b ? (b < c ? 1 : a < c ? 2 : 0) : (a < c ? 0 : b < c ? 2 : 1)];
