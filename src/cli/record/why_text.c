@@ -54,9 +54,11 @@ static void add_until(struct str *out, const struct blocker *b, int64_t now_us)
         str_add(out, ", the last until ");
         add_when(out, b->last_us, now_us);
     }
+    if (b->endless > 0 && b->endless < b->nodes)
+        str_addf(out, ", %d of them", b->endless);
     if (b->endless > 0)
-        str_addf(out, "%s %d of them without end: %s no time limit", b->first_us ? "," : "",
-                 b->endless, b->endless == 1 ? "its job has" : "their jobs have");
+        str_addf(out, " without end (%s no time limit)",
+                 b->endless == 1 ? "a job there has" : "jobs there have");
 }
 
 static void add_names(struct str *out, const struct blocker *b)
