@@ -1,6 +1,6 @@
 /* What root's connections get of a round, all together and each. The rounds and what is spent are
  * the test's. */
-#include "unit.h"
+#include "loop_stand_in.h"
 
 #include "base/alloc.h"
 #include "controller/session/crowd.h"
@@ -8,41 +8,6 @@
 #include <string.h>
 
 #define US 1000 /* in nanoseconds */
-
-static struct {
-    uint64_t round;
-    loop_fn fire;
-    void *ctx;
-    bool due;
-} note;
-
-/* ---- stand-ins ---- */
-
-struct loop_rounds loop_rounds(const struct loop *l)
-{
-    (void)l;
-    return (struct loop_rounds){.n = note.round};
-}
-
-struct timer *timer_new(struct loop *l, loop_fn fn, void *ctx)
-{
-    (void)l;
-    note.fire = fn;
-    note.ctx = ctx;
-    return NULL;
-}
-
-void timer_free(struct timer *t)
-{
-    (void)t;
-}
-
-void timer_set(struct timer *t, int64_t after_us)
-{
-    (void)t;
-    assert_true(after_us <= 0);
-    note.due = true;
-}
 
 /* ---- the world ---- */
 
@@ -80,8 +45,8 @@ static int64_t round_of(struct crowd *c, struct client *v, size_t n)
 {
     int64_t took = 0;
     note.round++;
-    if (note.due) {
-        note.due = false;
+    if (note.due_us <= note.now_us) {
+        note.due_us = INT64_MAX;
         note.fire(note.ctx);
     }
     for (size_t i = 0; i < n; i++)
@@ -94,7 +59,7 @@ static int64_t round_of(struct crowd *c, struct client *v, size_t n)
 static void one_alone_gets_all_in_short_rounds(void **unused)
 {
     struct client one = {.left_us = 66000};
-    memset(&note, 0, sizeof note);
+    stand_in_begin();
     struct crowd *c = crowd_new(NULL);
     int rounds = 0;
     for (; one.left_us > 0; rounds++)
@@ -108,7 +73,7 @@ static void one_alone_gets_all_in_short_rounds(void **unused)
 static void many_take_turns(void **unused)
 {
     struct client v[200];
-    memset(&note, 0, sizeof note);
+    stand_in_begin();
     memset(v, 0, sizeof v);
     for (size_t i = 0; i < ARRAY_LEN(v); i++)
         v[i].left_us = 1000000;
@@ -131,7 +96,7 @@ static void many_take_turns(void **unused)
 static void who_leaves_is_not_called(void **unused)
 {
     struct client v[3] = {{.left_us = 8000}, {.left_us = 8000}, {.left_us = 8000}};
-    memset(&note, 0, sizeof note);
+    stand_in_begin();
     struct crowd *c = crowd_new(NULL);
     round_of(c, v, 3);
     assert_true(v[0].waits && v[1].waits && v[2].waits);

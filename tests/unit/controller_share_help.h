@@ -3,12 +3,11 @@
 #ifndef REMUDA_CONTROLLER_SHARE_HELP_H
 #define REMUDA_CONTROLLER_SHARE_HELP_H
 
-#include "unit.h"
+#include "loop_stand_in.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "controller/session/share.h"
-#include "io/clock.h"
 
 #include <string.h>
 
@@ -17,60 +16,11 @@
 #define FLOODER 1
 #define LIGHT   50
 
-static struct {
-    int64_t now_us;
-    uint64_t round;
-    loop_fn fire;
-    void *ctx;
-    int64_t due_us;
-    unsigned called;
-} note;
-
-/* ---- stand-ins ---- */
-
-int64_t clock_monotonic_us(void)
-{
-    return note.now_us;
-}
-
-struct loop_rounds loop_rounds(const struct loop *l)
-{
-    (void)l;
-    return (struct loop_rounds){.n = note.round};
-}
-
-struct timer *timer_new(struct loop *l, loop_fn fn, void *ctx)
-{
-    (void)l;
-    note.fire = fn;
-    note.ctx = ctx;
-    return NULL;
-}
-
-void timer_free(struct timer *t)
-{
-    (void)t;
-}
-
-void timer_set(struct timer *t, int64_t after_us)
-{
-    (void)t;
-    note.due_us = note.now_us + after_us;
-}
-
-void timer_stop(struct timer *t)
-{
-    (void)t;
-    note.due_us = INT64_MAX;
-}
-
 /* ---- the world ---- */
 
 static struct shares *world(void)
 {
-    memset(&note, 0, sizeof note);
-    note.now_us = 1000 * USEC_PER_SEC;
-    note.due_us = INT64_MAX;
+    stand_in_begin();
     return shares_new(NULL);
 }
 

@@ -1,6 +1,6 @@
 /* Who is heard at the shepherds' socket: processes of the daemon's own user, each by the process id
  * that the kernel gives. */
-#include "unit.h"
+#include "scratch.h"
 
 #include "base/str.h"
 #include "io/log.h"
@@ -49,8 +49,7 @@ static int setup(void **state)
     struct err err = {0};
     char path[96];
     memset(&w, 0, sizeof w);
-    strcpy(w.dir, "/tmp/notes-test-XXXXXX");
-    assert_non_null(mkdtemp(w.dir));
+    scratch_make(w.dir, sizeof w.dir, "notes");
     snprintf(path, sizeof path, "%s/steps", w.dir);
     assert_int_equal(mkdir(path, 0755), 0);
     w.steps = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -69,15 +68,13 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    char command[96];
     timer_free(w.patience);
     notes_in_free(w.in);
     log_close(w.log);
     loop_free(w.loop);
     close(w.steps);
     str_done(&w.heard);
-    snprintf(command, sizeof command, "rm -rf %s", w.dir);
-    return system(command);
+    return scratch_remove(w.dir);
 }
 
 /* A process that writes those texts, one after another, on a descriptor that it inherited; as

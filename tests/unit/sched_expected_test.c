@@ -25,18 +25,9 @@ static int done(void **unused)
     return 0;
 }
 
-static struct job_request nodes(int32_t n, int64_t limit_us)
-{
-    return (struct job_request){.partition = "main",
-                                .exclusive = EXCLUSIVE_NODE,
-                                .min_nodes = n,
-                                .max_nodes = n,
-                                .time_limit_us = limit_us};
-}
-
 static void waits(uint64_t id, uint32_t uid, int32_t n, int64_t limit_us, int64_t since_us)
 {
-    struct job_request req = nodes(n, limit_us);
+    struct job_request req = nodes_whole(n, limit_us);
     struct waiting w = {.job_id = id,
                         .req = &req,
                         .uid = uid,
@@ -49,7 +40,7 @@ static void waits(uint64_t id, uint32_t uid, int32_t n, int64_t limit_us, int64_
 static void runs(uint64_t id, uint32_t uid, int32_t n, int64_t limit_us)
 {
     sched_plan(cl, NOW, NULL, plan);
-    struct job_request req = nodes(n, limit_us);
+    struct job_request req = nodes_whole(n, limit_us);
     cluster_start(cl, id, &req, uid, "main", &start_of(plan, id)->alloc, NOW, NOW + limit_us);
     cluster_unwait(cl, id);
 }

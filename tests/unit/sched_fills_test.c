@@ -20,15 +20,6 @@ static int close_it(void **unused)
     return 0;
 }
 
-static struct job_request nodes(int32_t n, int64_t limit_us)
-{
-    return (struct job_request){.partition = "main",
-                                .exclusive = EXCLUSIVE_NODE,
-                                .min_nodes = n,
-                                .max_nodes = n,
-                                .time_limit_us = limit_us};
-}
-
 static void runs(uint64_t id, const struct job_request *req, int64_t until_us)
 {
     queue_job(cl, id, req);
@@ -76,7 +67,7 @@ static void all_that_is_idle_is_worth_sixteen(void **unused)
 /* Half of eight nodes is idle: a job of one would go before the one of four. */
 static void who_takes_what_is_idle_goes_first(void **unused)
 {
-    struct job_request four = nodes(4, HOUR), one = nodes(1, HOUR / 2);
+    struct job_request four = nodes_whole(4, HOUR), one = nodes_whole(1, HOUR / 2);
     machine("n[1-8]", a_node(NULL));
     runs(1, &four, NOW + HOUR);
     queue_job(cl, 2, &one);
@@ -94,7 +85,8 @@ static void who_takes_what_is_idle_goes_first(void **unused)
 /* Two of eight nodes are all that is idle, but a quarter of the machine is not wide. */
 static void a_quarter_of_the_machine_is_not_wide(void **unused)
 {
-    struct job_request six = nodes(6, HOUR), two = nodes(2, HOUR), one = nodes(1, HOUR / 2);
+    struct job_request six = nodes_whole(6, HOUR), two = nodes_whole(2, HOUR);
+    struct job_request one = nodes_whole(1, HOUR / 2);
     machine("n[1-8]", a_node(NULL));
     runs(1, &six, NOW + HOUR);
     queue_job(cl, 2, &one);
@@ -105,7 +97,8 @@ static void a_quarter_of_the_machine_is_not_wide(void **unused)
 /* Job 2 was blocked first, and wants more than twice what job 3 takes. */
 static void the_head_is_not_filled_up(void **unused)
 {
-    struct job_request five = nodes(5, HOUR), eight = nodes(8, HOUR), three = nodes(3, 2 * HOUR);
+    struct job_request five = nodes_whole(5, HOUR), eight = nodes_whole(8, HOUR);
+    struct job_request three = nodes_whole(3, 2 * HOUR);
     machine("n[1-8]", a_node(NULL));
     runs(1, &five, NOW + HOUR);
     queue_job(cl, 2, &eight);
@@ -116,7 +109,7 @@ static void the_head_is_not_filled_up(void **unused)
     /* Nobody is in the way of one as wide as that. */
     cluster_unwait(cl, 2);
     sched_plan(cl, NOW, NULL, plan);
-    struct job_request six = nodes(6, HOUR);
+    struct job_request six = nodes_whole(6, HOUR);
     queue_job(cl, 2, &six);
     assert_int_equal(rank_of_job(3), 1);
 }

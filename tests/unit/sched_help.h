@@ -40,6 +40,16 @@ static inline struct node a_node(const char *name)
                          .weight = 1};
 }
 
+/* A request for that many nodes of partition main, each whole, for limit_us. */
+static inline struct job_request nodes_whole(int32_t n, int64_t limit_us)
+{
+    return (struct job_request){.partition = "main",
+                                .exclusive = EXCLUSIVE_NODE,
+                                .min_nodes = n,
+                                .max_nodes = n,
+                                .time_limit_us = limit_us};
+}
+
 static inline void put_node(struct cluster *cl, const struct node *n)
 {
     struct err e = {0};

@@ -1,5 +1,5 @@
 /* Samples that wait for the controller, and a disk that does not take them. */
-#include "unit.h"
+#include "scratch.h"
 
 #include "base/alloc.h"
 #include "node/daemon/series_queue.h"
@@ -16,8 +16,7 @@ static char dir[64], path[96];
 
 static int setup(void **state)
 {
-    snprintf(dir, sizeof dir, "/tmp/series-queue-test-XXXXXX");
-    assert_non_null(mkdtemp(dir));
+    scratch_make(dir, sizeof dir, "series-queue");
     snprintf(path, sizeof path, "%s/series.queue", dir);
     signal(SIGXFSZ, SIG_IGN);
     return 0;
@@ -25,9 +24,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    return system(command);
+    return scratch_remove(dir);
 }
 
 /* What a file may have: as on a full disk, what goes in goes in, and the rest is refused. */

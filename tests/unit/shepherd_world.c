@@ -1,4 +1,4 @@
-#include "unit.h"
+#include "scratch.h"
 
 #include "shepherd_world.h"
 
@@ -33,8 +33,7 @@ static const char *in_dir(struct herd_world *w, const char *name)
 void world_begin(struct herd_world *w)
 {
     memset(w, 0, sizeof *w);
-    strcpy(w->dir, "/tmp/shepherd-test-XXXXXX");
-    assert_non_null(mkdtemp(w->dir));
+    scratch_make(w->dir, sizeof w->dir, "shepherd");
     chmod(w->dir, 0755);
     assert_int_equal(mkdir(in_dir(w, "steps"), 0755), 0);
     snprintf(w->out, sizeof w->out, "%s/out", w->dir);
@@ -102,7 +101,6 @@ static void steps_end(struct herd_world *w)
 
 void world_end(struct herd_world *w)
 {
-    char command[128];
     steps_end(w);
     world_stop_serving(w);
     for (size_t i = 0; i < w->nnotes; i++)
@@ -110,8 +108,7 @@ void world_end(struct herd_world *w)
     close(w->listening);
     close(w->steps);
     free(w->cgroups);
-    snprintf(command, sizeof command, "rm -rf %s", w->dir);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(scratch_remove(w->dir), 0);
 }
 
 struct step_plan world_plan(struct herd_world *w, int64_t id, const char *script)

@@ -1,4 +1,4 @@
-#include "unit.h"
+#include "scratch.h"
 
 #include "base/alloc.h"
 #include "model/job/job.h"
@@ -23,8 +23,7 @@ static int steps;
 
 static int setup(void **state)
 {
-    snprintf(dir, sizeof dir, "/tmp/step-dir-test-XXXXXX");
-    assert_non_null(mkdtemp(dir));
+    scratch_make(dir, sizeof dir, "step-dir");
     steps = open(dir, O_RDONLY | O_DIRECTORY);
     assert_true(steps >= 0);
     return 0;
@@ -32,10 +31,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    char command[128];
     close(steps);
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    return system(command);
+    return scratch_remove(dir);
 }
 
 static struct step_plan plan_of(const char *name, const char *spare, const char *script)

@@ -2,7 +2,7 @@
 #ifndef REMUDA_TESTS_STORE_SALVAGE_HELP_H
 #define REMUDA_TESTS_STORE_SALVAGE_HELP_H
 
-#include "unit.h"
+#include "scratch.h"
 
 #include "base/alloc.h"
 #include "base/rng.h"

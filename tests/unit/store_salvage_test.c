@@ -327,17 +327,14 @@ static void test_a_log_that_is_cut_is_told(void **state)
 static int setup(void **state)
 {
     (void)state;
-    snprintf(dir, sizeof dir, "/tmp/store-salvage-test-XXXXXX");
-    assert_non_null(mkdtemp(dir));
+    scratch_make(dir, sizeof dir, "store-salvage");
     return 0;
 }
 
 static int teardown(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    return system(command);
+    return scratch_remove(dir);
 }
 
 int main(void)

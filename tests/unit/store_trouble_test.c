@@ -1,6 +1,6 @@
 /* Each trouble of model/record/trouble.h is made, and a store is opened in it: what is said, whether it
  * passes, and that nothing of what is there is changed. */
-#include "unit.h"
+#include "scratch.h"
 
 #include "base/alloc.h"
 #include "base/str.h"
@@ -27,17 +27,14 @@ static bool mounted, harmed; /* harmed: this machine lets that be made */
 static int setup(void **state)
 {
     (void)state;
-    snprintf(dir, sizeof dir, "/tmp/store-trouble-test-XXXXXX");
-    assert_non_null(mkdtemp(dir));
+    scratch_make(dir, sizeof dir, "store-trouble");
     return 0;
 }
 
 static int teardown(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    return system(command);
+    return scratch_remove(dir);
 }
 
 static void sql_on(const char *path, const char *text)
