@@ -93,7 +93,7 @@ static void versions_say(struct helper *p)
         str_done(&one);
     }
     if (!text_is(str_text(&text), str_text(&p->library)))
-        str_addf(&p->h.out, "library %s\n", str_text(&text));
+        gpu_line_say(&p->h, "library %s", str_text(&text));
     str_done(&p->library);
     p->library = text;
 }
@@ -153,8 +153,8 @@ static void memory_weigh(struct helper *p, struct gpu *g, struct gpu_search *s)
 static void seen_say(struct helper *p, const struct helper_asked *asked,
                      const struct gpu_word *word)
 {
-    str_addf(&p->h.out, "seen %d %llu %s %s\n", asked->look.index,
-             (unsigned long long)asked->look.use, device_sign_word(word->sign), word->why);
+    gpu_line_say(&p->h, "seen %d %llu %s %s", asked->look.index,
+                 (unsigned long long)asked->look.use, device_sign_word(word->sign), word->why);
 }
 
 static struct gpu_word who_holds(struct helper *p, struct gpu *g, const struct helper_asked *asked)

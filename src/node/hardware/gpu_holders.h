@@ -12,13 +12,13 @@
 
 struct gpu_holder {
     pid_t pid;
-    uid_t uid;
+    uid_t uid;        /* as the kernel has it, also of one that is closed to others */
     int64_t start_us; /* wall clock, within two seconds; 0 = not known */
     /* Its environment or control group is a job's of ours: which (0: not known which) */
     int64_t job_id;
     bool of_job;   /* it is in a group of a job */
-    char step[64]; /* the directory of its step, "7.1.batch"; "" = not known */
-    char name[32]; /* as the kernel calls it */
+    char step[64]; /* the directory of its step, "7.1.batch", as it says; "" = not known */
+    char name[32]; /* as the kernel calls it; letters of ASCII */
 };
 
 /* False if there is no such process (any more). */
