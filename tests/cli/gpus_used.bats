@@ -111,3 +111,30 @@ a_stranger() {
     fresh
     [[ "$(of "$mine.batch" tresusageinmax)" == *",gres/gpumem=0,gres/gpuutil=0,mem="* ]]
 }
+
+@test "a file that does not answer, which a process has open, keeps no device from the next job" {
+    fresh
+    mkdir -p files
+    python3 "$BATS_TEST_DIRNAME/hung_files.py" "$TOP/files" "$TOP/stop" >why_not 2>&1 3>&- &
+    echo $! >served
+    until_true grep -q " $TOP/files fuse" /proc/mounts || skip "no file system can be made here: $(cat why_not)"
+    sh -c 'exec 8>files/open; exec sleep 60' 3>&- &
+    holder=$!
+    until_true test -e files/open
+    touch stop
+    for _ in 1 2; do
+        id=$(sbatch --parsable -c1 --mem=50 --gres=gpu:4 -o /dev/null --wrap true)
+        over "$id"
+        [ "$(sacct -n -X -P -j "$id" -o state)" = COMPLETED ]
+    done
+    shows_not 'State=.*DRAIN'
+    rm stop
+    kill "$holder"
+}
+
+teardown() {
+    [ -e served ] || return 0
+    kill "$(cat served)" || true
+    umount -l files || true
+    rm served
+}

@@ -111,7 +111,8 @@ static void test_who_has_a_file_open_is_found(void **state)
     struct stat st;
     assert_int_equal(stat("/dev/full", &st), 0);
     struct device_number number[] = {{1, 3}, {major(st.st_rdev), minor(st.st_rdev)}};
-    struct search s = {.pid = fork(), .number = number[1]};
+    const uid_t user = getuid(), other = 65533;
+    struct search s = {.pid = fork(), .number = number[1]}, none = s;
     if (s.pid == 0) {
         setenv("SLURM_JOB_ID", "4711", 1);
         setenv("REMUDA_STEP_DIR", "/x", 1);
@@ -120,11 +121,13 @@ static void test_who_has_a_file_open_is_found(void **state)
     }
     for (int i = 0; i < 200 && !s.found.of_job;
          i++) { /* between fork and exec its environment is not there */
-        gpu_holders_each(number, 2, holder_take, &s);
+        gpu_holders_each(&(struct gpu_holders_ask){number, 2, &user, 1}, holder_take, &s);
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
+    gpu_holders_each(&(struct gpu_holders_ask){number, 2, &other, 1}, holder_take, &none);
     kill(s.pid, SIGKILL);
     waitpid(s.pid, NULL, 0);
+    assert_int_equal(none.found.pid, user == 0 ? s.pid : 0); /* root's are always looked at */
     assert_int_equal(s.found.pid, s.pid);
     assert_int_equal(s.found.uid, getuid());
     assert_true(s.found.of_job);

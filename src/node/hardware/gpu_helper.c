@@ -201,20 +201,24 @@ static void opener_take(void *ctx, const struct gpu_holder *holder,
 }
 
 /* Who has files of the devices open that are to be looked at: of those whose last job is known,
- * since without that an open file says nothing. */
+ * since without that an open file says nothing, and among its user's processes (gpu_holders.h). */
 static void openers_find(struct helper *p)
 {
     struct device_number file[GPU_FILES_MAX];
+    uid_t *user = xcalloc(p->look.n + 1, sizeof *user);
     size_t n = 0;
     vec_clear(&p->opener);
-    for (size_t i = 0; i < p->look.n; i++)
+    for (size_t i = 0; i < p->look.n; i++) {
+        user[i] = p->look.v[i].look.uid;
         for (size_t k = 0; k < p->h.gpu.n && p->look.v[i].look.from_us; k++) {
             const struct gpu *g = &p->h.gpu.v[k];
             for (size_t f = 0;
                  g->index == p->look.v[i].look.index && f < g->nfiles && n < GPU_FILES_MAX; f++)
                 file[n++] = g->file[f];
         }
-    gpu_holders_each(file, n, opener_take, p);
+    }
+    gpu_holders_each(&(struct gpu_holders_ask){file, n, user, p->look.n}, opener_take, p);
+    free(user);
 }
 
 static void looks_answer(struct helper *p)

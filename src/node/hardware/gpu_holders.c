@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define SLACK_US   INT64_C(2000000) /* of the boot time, which is known in whole seconds */
@@ -157,23 +156,26 @@ bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *u
     return !h->step[0] && of_these;
 }
 
-/* Marks those of the files that the process has open. */
-static bool open_files(const char *pid, const struct device_number *files, size_t n, bool *ret_open)
+/* Marks those of the files that the process has open. Other files of its, which may be millions and
+ * on file systems that do not answer, are not asked for anew. */
+static bool open_files(pid_t pid, const struct device_number *files, size_t n, bool *ret_open)
 {
     ASSERT(n > 0);
-    char path[320];
+    char path[64];
     struct dirent *e;
     bool any = false;
-    snprintf(path, sizeof path, "/proc/%.20s/fd", pid);
+    snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
     DIR *fds = opendir(path);
     memset(ret_open, 0, n * sizeof *ret_open);
     while (fds && (e = readdir(fds))) {
-        struct stat st;
-        if (!isdigit((unsigned char)e->d_name[0]) || fstatat(dirfd(fds), e->d_name, &st, 0) != 0 ||
-            !S_ISCHR(st.st_mode))
+        struct statx st;
+        if (!isdigit((unsigned char)e->d_name[0]) ||
+            statx(dirfd(fds), e->d_name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st) !=
+                0 ||
+            !S_ISCHR(st.stx_mode))
             continue;
         for (size_t i = 0; i < n; i++)
-            if (major(st.st_rdev) == files[i].major && minor(st.st_rdev) == files[i].minor)
+            if (st.stx_rdev_major == files[i].major && st.stx_rdev_minor == files[i].minor)
                 any = ret_open[i] = true;
     }
     if (fds)
@@ -181,24 +183,33 @@ static bool open_files(const char *pid, const struct device_number *files, size_
     return any;
 }
 
-void gpu_holders_each(const struct device_number *files, size_t n,
+static bool is_one_of(uid_t uid, const uid_t *users, size_t n)
+{
+    bool found = uid == 0;
+    for (size_t i = 0; i < n && !found; i++)
+        found = users[i] == uid;
+    return found;
+}
+
+void gpu_holders_each(const struct gpu_holders_ask *ask,
                       void (*fn)(void *ctx, const struct gpu_holder *h,
                                  const struct device_number *file),
                       void *ctx)
 {
     bool is_open[GPU_FILES_MAX];
     struct dirent *e;
-    n = n < GPU_FILES_MAX ? n : GPU_FILES_MAX;
+    size_t n = ask->n < GPU_FILES_MAX ? ask->n : GPU_FILES_MAX;
     DIR *proc = n > 0 ? opendir("/proc") : NULL;
     while (proc && (e = readdir(proc))) {
-        struct gpu_holder h;
-        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
-        if (!isdigit((unsigned char)e->d_name[0]) || pid == getpid() ||
-            !open_files(e->d_name, files, n, is_open) || !gpu_holder_find(pid, &h))
+        struct gpu_holder h = {
+            .pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0};
+        if (h.pid <= 0 || h.pid == getpid() || !owner_read(&h) ||
+            !is_one_of(h.uid, ask->users, ask->nusers) ||
+            !open_files(h.pid, ask->files, n, is_open) || !gpu_holder_find(h.pid, &h))
             continue;
         for (size_t i = 0; i < n; i++)
             if (is_open[i])
-                fn(ctx, &h, &files[i]);
+                fn(ctx, &h, &ask->files[i]);
     }
     if (proc)
         closedir(proc);
