@@ -68,7 +68,7 @@ struct device_seen {
     const char *why;       /* the evidence, if it is not clean */
 };
 
-/* What the processes of a step use of the node's GPUs, together. */
+/* What processes of a user's that say they are of a step use of the node's GPUs, together. */
 struct gpu_used {
     uint64_t job_id;
     uint32_t attempt;
@@ -76,6 +76,7 @@ struct gpu_used {
     int32_t util;      /* percent, summed over GPUs */
     int64_t mem_bytes; /* its processes' own */
     int64_t energy_mj; /* since the last time */
+    int64_t uid;       /* -1 = not told */
 };
 
 /* What one of them does; -1 = not told. */

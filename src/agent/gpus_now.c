@@ -101,6 +101,27 @@ static void hidden_add(const struct agent *a, const struct agent_event *ev,
     }
 }
 
+/* Which step it is of is in a process's environment, that is its owner's to write: he is believed
+ * about his own steps, and root about all. Of a step that was here before this daemon it is not
+ * known whose it is. */
+static bool is_its_use(const struct held_step *s, const struct gpu_used *u)
+{
+    return u->job_id == s->job_id && u->attempt == s->attempt && u->step_id == s->step_id &&
+           (!s->uid_plus1 || u->uid == 0 || u->uid == s->uid_plus1 - 1);
+}
+
+static void told_add(const struct agent_event *ev, const struct held_step *s, struct gpu_used *used)
+{
+    for (size_t i = 0; i < ev->nused; i++) {
+        const struct gpu_used *u = &ev->used[i];
+        if (!is_its_use(s, u))
+            continue;
+        used->util += u->util;
+        used->mem_bytes += u->mem_bytes;
+        used->energy_mj += u->energy_mj;
+    }
+}
+
 static void step_note(const struct agent_event *ev, struct held_step *s,
                       const struct gpu_used *used)
 {
@@ -129,10 +150,7 @@ void gpus_used(struct turn *t, const struct agent_event *ev)
         struct gpu_used used = {0};
         if (s->state != HELD_RUNNING || s->gpus.count == 0)
             continue;
-        for (size_t i = 0; i < ev->nused; i++)
-            if (ev->used[i].job_id == s->job_id && ev->used[i].attempt == s->attempt &&
-                ev->used[i].step_id == s->step_id)
-                used = ev->used[i];
+        told_add(ev, s, &used);
         hidden_add(t->a, ev, s, &used);
         step_note(ev, s, &used);
     }

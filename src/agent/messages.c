@@ -52,6 +52,7 @@ static void take_launch(struct turn *t, const struct msg_launch *l)
     if (programs && !been_here)
         visit_begin(&a->held, l);
     struct held_step *s = held_add(&a->held, j->id, j->attempt, l->step_id, HELD_WAITING);
+    s->uid_plus1 = (int64_t)j->user_id + 1;
     s->prolog_first = prolog;
     s->prove_until_us = t->now_us + PROVE_WAIT_US;
     step_launch_try(t, s, l);

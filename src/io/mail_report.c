@@ -41,7 +41,8 @@ static void report_ended(void *ctx, const struct spawn_result *r)
     mail_letter_send(l);
 }
 
-/* As the job's owner: it sees what he sees, and reads what he may read. */
+/* It becomes the job's owner (io/process/become.h): it sees what he sees, and reads what he may
+ * read. */
 bool mail_report_start(struct mail_letter *l)
 {
     struct mailer *m = l->mailer;
@@ -53,20 +54,19 @@ bool mail_report_start(struct mail_letter *l)
         env[n++] = xasprintf("TZ=%s", zone);
     if (cairo)
         env[n++] = xasprintf("REMUDA_CAIRO=%s", cairo);
-    const char *const argv[] = {m->reporter, "report",     whole ? "--mail=png" : "--mail",
-                                "--state",   m->state_dir, l->about,
-                                NULL};
+    char *owner = xasprintf("--as=%u:%u", l->uid, l->gid);
+    const char *const argv[] = {m->reporter,         "report",     whole ? "--mail=png" : "--mail",
+                                "--state",           m->state_dir, l->about,
+                                root ? owner : NULL, NULL};
     const struct spawn_options o = {
         .argv = argv,
         .env = root ? (const char *const *)env : NULL,
         .dir = "/",
         .output_max = REPORT_MAX_BYTES,
         .timeout_us = PROGRAM_TIMEOUT_US,
-        .as_user = root,
-        .uid = l->uid,
-        .gid = l->gid,
     };
     l->spawn = spawn_start(m->loop, &o, report_ended, l, NULL);
+    free(owner);
     while (n > 0)
         free(env[--n]);
     return l->spawn != NULL;

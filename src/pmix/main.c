@@ -4,7 +4,6 @@
 #include "wire/framed.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +13,6 @@
 #include <unistd.h>
 
 #define READ_BYTES 65536
-#define OPEN_FILES 16 /* of the walk that removes */
 
 /* ---- saying ---- */
 
@@ -123,21 +121,10 @@ static int serve(void)
     }
 }
 
-/* ---- afterwards ---- */
-
-static int one_remove(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st, (void)type, (void)at;
-    remove(path);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "serve") == 0)
         return serve();
-    if (argc == 3 && strcmp(argv[1], "clear") == 0)
-        return nftw(argv[2], one_remove, OPEN_FILES, FTW_DEPTH | FTW_PHYS) == 0 ? 0 : 1;
     fputs("remuda-pmix is started by remuda-shepherd, for srun --mpi=pmix\n", stderr);
     return 2;
 }

@@ -78,3 +78,63 @@ assert node["gpu_total_memory"][index] >= 39 << 30, d'
     [[ "$(of "$id.batch" tresusageinmax)" == *mem=* ]]
     [[ "$(of "$id.batch" tresusageinmax)" != *gres* ]]
 }
+
+as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups --reset-env env PATH="$PATH" HOME=/ REMUDA_STATE="$REMUDA_STATE" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$@"; }
+# a_stranger STEP_DIR: a job of nobody's on one GPU, a process of which says that it is of that step, and works 90 % with 4 GiB of GPU 1; $pid.
+a_stranger() {
+    fresh
+    rm -f /tmp/used-stranger.$$
+    stranger=$(as_nobody sbatch --parsable -c1 --mem=50 --gres=gpu:1 -o /dev/null --export="ALL,SAYS=$1" --wrap "export REMUDA_STEP_DIR=\"\$SAYS\"; sh -c 'echo \$\$ >/tmp/used-stranger.$$; exec sleep 60'")
+    until_true test -s /tmp/used-stranger.$$
+    pid=$(cat /tmp/used-stranger.$$)
+    rm -f /tmp/used-stranger.$$
+    printf 'machine a100x4\nprocess 1 %s 4096\nbusy 1 %s 90\n' "$pid" "$pid" >gpus.new
+    mv gpus.new gpus
+}
+
+@test "what a process says of its step is its owner's word: another user's step has nothing of it, nor are its lines the watcher's" {
+    as_nobody remuda version >/dev/null 2>&1 || skip "the programs are not readable for other users here"
+    fresh
+    mine=$(sbatch --parsable -c1 --mem=50 --gres=gpu:1 -o /dev/null --wrap 'sleep 60')
+    until_true sh -c "squeue -h -j $mine -o %T | grep -q RUNNING"
+    a_stranger "/x/steps/$mine.1.batch"
+    sleep 3
+    scancel "$stranger"
+    over "$stranger"
+    a_stranger $'/x/\nsign 0 lost it is lost\nsign 2 lost too'
+    sleep 3
+    shows_not 'is lost'
+    shows_not 'State=.*DRAIN'
+    scancel "$stranger" "$mine"
+    over "$stranger"
+    over "$mine"
+    fresh
+    [[ "$(of "$mine.batch" tresusageinmax)" == *",gres/gpumem=0,gres/gpuutil=0,mem="* ]]
+}
+
+@test "a file that does not answer, which a process has open, keeps no device from the next job" {
+    fresh
+    mkdir -p files
+    python3 "$BATS_TEST_DIRNAME/hung_files.py" "$TOP/files" "$TOP/stop" >why_not 2>&1 3>&- &
+    echo $! >served
+    until_true grep -q " $TOP/files fuse" /proc/mounts || skip "no file system can be made here: $(cat why_not)"
+    sh -c 'exec 8>files/open; exec sleep 60' 3>&- &
+    holder=$!
+    until_true test -e files/open
+    touch stop
+    for _ in 1 2; do
+        id=$(sbatch --parsable -c1 --mem=50 --gres=gpu:4 -o /dev/null --wrap true)
+        over "$id"
+        [ "$(sacct -n -X -P -j "$id" -o state)" = COMPLETED ]
+    done
+    shows_not 'State=.*DRAIN'
+    rm stop
+    kill "$holder"
+}
+
+teardown() {
+    [ -e served ] || return 0
+    kill "$(cat served)" || true
+    umount -l files || true
+    rm served
+}

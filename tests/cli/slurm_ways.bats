@@ -149,6 +149,30 @@ job_with_step() {
     [ -e "$WORK/none" ] && [ ! -s "$WORK/none" ]
 }
 
+@test "sbcast: half of a file is nobody else's to read, and nothing is written through a link that somebody made by a name he foresaw" {
+    cd "$WORK"
+    truncate -s 300M large
+    chmod 600 large
+    : >stop.not
+    while [ -e stop.not ]; do stat -c %a copied.sbcast.* 2>/dev/null || true; done | sort -u >modes 3>&- &
+    run -0 salloc -Q -n1 sbcast -f large copied
+    rm stop.not
+    wait
+    [ "$(cat modes)" = 600 ]
+    [ "$(stat -c %a copied)" = 600 ]
+    echo precious >precious
+    python3 -c '
+import os
+last = int(open("/proc/loadavg").read().split()[4])
+for i in range(1500):
+    os.symlink("precious", f"got.sbcast.n1.{last + i}")'
+    run -0 salloc -Q -n1 sbcast -f /etc/hostname got
+    [ "$(cat precious)" = precious ]
+    cmp got /etc/hostname
+    [ ! -L got ]
+    rm -f large copied got*
+}
+
 @test "--json without a controller: a document that says so, and status 1" {
     mkdir -p "$WORK/away"
     for c in squeue sinfo sacct; do

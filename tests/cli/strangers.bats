@@ -93,3 +93,28 @@ tries() { thefts=$(as_nobody python3 "$SHARED/strangers.py" steal) && [[ "$theft
     as_nobody sbatch -W -o keys.out --wrap "python3 keys.py keys strangers-first; srun -n1 python3 keys.py keys strangers-third" >/dev/null
     [ "$(cat keys.out)" = $'found strangers-own\nfound strangers-own' ]
 }
+
+@test "what daemons do in a user's name outside of his jobs cannot be taken over by his processes, who would be in no job then" {
+    id=$(as_nobody sbatch --parsable -o "$SHARED/home/written" --wrap 'echo written; sleep 300')
+    eventually test -s written
+    running() { [ "$(squeue -h -j "$id" -o %T)" = RUNNING ]; }
+    eventually running
+    rm written
+    echo "MailProg=/bin/true" >>"$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    as_nobody python3 "$SHARED/strangers.py" outside >outside 2>&1 3>&- &
+    watcher=$!
+    # They live for milliseconds: until one of each kind was seen.
+    each_kind() {
+        as_nobody sbatch -o /dev/null --mail-type=END --mail-user=somebody --wrap true >/dev/null
+        for _ in 1 2 3 4 5; do as_nobody timeout 20 remuda report --mail "$id" >/dev/null; done
+        PAM_TYPE=account PAM_USER=nobody timeout 20 remuda adopt --state "$REMUDA_STATE" || true
+        grep -q "^got" outside && return
+        grep -q "^tried output-end" outside && grep -q "^tried report" outside && grep -q "^tried adopt" outside
+    }
+    eventually each_kind
+    kill "$watcher"
+    cat outside
+    [ "$(grep -c ^got outside)" = 0 ]
+    scancel "$id"
+}

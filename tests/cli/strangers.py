@@ -7,11 +7,14 @@ strangers.py search UID WORD…
                           as root: "PID WORD" for each of the words found in the memory of such a process of that user
 strangers.py session COMMAND…
                           runs it in a session keyring of its own, with a key in it, "strangers-session"
+strangers.py outside      as the user, until it is ended: tries to take over each process of his that a program of root's of ours began and
+                          that is in no job's control group; a line for each that he got, and for the first of each kind
 strangers.py keys NAME    in a job: the keys within its reach of those that are asked for; leaves one of that name behind
 """
 import ctypes
 import errno
 import os
+import re
 import sys
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -90,6 +93,36 @@ def steal():
     print("tried", tried)
 
 
+def outside_job(uid):
+    """Pid and words of the command line of those that are younger than this one."""
+    for name in os.listdir("/proc"):
+        try:
+            if not name.isdigit() or int(name) < os.getpid() or int(field(name, "Uid")) != uid:
+                continue
+            parent = field(name, "PPid")
+            with open(f"/proc/{parent}/comm") as f:
+                ours = f.read().startswith("remuda") and field(parent, "Uid") == "0"
+            with open(f"/proc/{name}/cgroup") as f:
+                in_job = re.search(r"/remuda\.[^/\n]*/g[0-9]", f.read())
+            if ours and not in_job:
+                with open(f"/proc/{name}/cmdline", "rb") as f:
+                    yield int(name), f.read().decode(errors="replace").split("\0")
+        except (OSError, TypeError):
+            pass
+
+
+def outside():
+    seen = set()
+    while True:
+        for pid, words in outside_job(os.getuid()):
+            kind = words[1].lstrip("-") if len(words) > 1 else "?"
+            if attached(pid, PTRACE_SEIZE) or may_read(f"/proc/{pid}/mem"):
+                print("got", *words, flush=True)
+            if kind not in seen:
+                print("tried", kind, flush=True)
+            seen.add(kind)
+
+
 def search(words):
     for pid in shepherds(int(words.pop(0))):
         with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as mem:
@@ -135,6 +168,8 @@ if __name__ == "__main__":
         session(sys.argv[2:])
     elif sys.argv[1] == "keys":
         keys(sys.argv[2])
+    elif sys.argv[1] == "outside":
+        outside()
     elif sys.argv[1] == "steal":
         steal()
     else:

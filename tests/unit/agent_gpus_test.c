@@ -196,7 +196,8 @@ static void test_a_new_daemon_knows_who_has_what(void **state)
 static void test_what_steps_used_of_their_gpus_is_reported(void **state)
 {
     (void)state;
-    struct gpu_used used[] = {{5, 1, STEP_BATCH, 90, INT64_C(3) << 30, 7000}, {9, 1, 0, 50, 1, 1}};
+    struct gpu_used used[] = {{5, 1, STEP_BATCH, 90, INT64_C(3) << 30, 7000, 0},
+                              {9, 1, 0, 50, 1, 1, 0}};
     both_clean();
     launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
     step_note(NOTE_STARTED, STEP_BATCH);
@@ -207,6 +208,24 @@ static void test_what_steps_used_of_their_gpus_is_reported(void **state)
     step((struct agent_event){.kind = AGENT_GPU_USED, .used = used, .nused = 2, .ok = false});
     step_note(NOTE_EXITED, STEP_BATCH);
     EXPECT("report exited 5.1 #100 gpus=3 util=90/45 of 2 mem=3072/1365 energy=14000; look 1/1");
+}
+
+/* What a process says of its step is its owner's word (the job here is root's): others' do not
+ * count, root's do, in what user's name ever. */
+static void test_another_users_process_is_of_no_step_of_his(void **state)
+{
+    (void)state;
+    struct gpu_used used[] = {{5, 1, STEP_BATCH, 90, INT64_C(3) << 30, 7000, 0},
+                              {5, 1, STEP_BATCH, 10, INT64_C(1) << 30, 1000, 0},
+                              {5, 1, STEP_BATCH, 400, INT64_C(9) << 30, 900000, 1000},
+                              {5, 1, STEP_BATCH, 400, INT64_C(9) << 30, 900000, -1}};
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    str_clear(&said);
+    step((struct agent_event){.kind = AGENT_GPU_USED, .used = used, .nused = 4, .ok = true});
+    step_note(NOTE_EXITED, STEP_BATCH);
+    EXPECT("report exited 5.1 #100 gpus=1 util=100/100 of 1 mem=4096/4096 energy=8000; look 1/1");
 }
 
 /* Processes that are hidden: steps of srun have what their device does, in equal parts, else the
@@ -343,6 +362,7 @@ int main(void)
         TEST_GPUS(a_device_of_a_job_that_is_ended_is_waited_for),
         TEST_GPUS(a_new_daemon_knows_who_has_what),
         TEST_GPUS(what_steps_used_of_their_gpus_is_reported),
+        TEST_GPUS(another_users_process_is_of_no_step_of_his),
         TEST_GPUS(a_device_whose_processes_are_hidden_is_its_holders),
         TEST_GPUS(since_when_a_device_is_idle),
         TEST_GPUS(what_was_seen_of_an_earlier_use_proves_nothing),

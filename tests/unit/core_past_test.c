@@ -270,6 +270,25 @@ static void test_all_are_amended_or_none(void **state)
     assert_non_null(stored_job(71));
 }
 
+static void test_a_thousand_at_once_and_no_more(void **state)
+{
+    struct job j[] = {past_job(70)};
+    const struct job v = {.spec.comment = "new"};
+    struct str ids = STR_INIT;
+    for (int i = 0; i < AMENDED_AT_ONCE; i++)
+        str_add(&ids, i ? ",70" : "70"); /* each counts, again too */
+    am_olga();
+    struct msg_amend_jobs m = {.ids = str_text(&ids), .fields = "comment"};
+    assert_int_equal(amend(j, 1, m, v), REFUSE_NONE);
+    assert_non_null(stored_job(70));
+    str_add(&ids, ",70");
+    m.ids = str_text(&ids);
+    assert_int_equal(amend(j, 1, m, v), REFUSE_TOO_LARGE);
+    assert_non_null(strstr(answer()->detail, "at most 1,000 jobs at once"));
+    assert_null(stored_job(70));
+    str_done(&ids);
+}
+
 static void test_of_what_memory_knows_the_row_says_nothing(void **state)
 {
     hello(1);
@@ -350,6 +369,7 @@ int main(void)
         STORY(test_a_request_changes_the_rules),
         STORY(test_a_job_that_memory_forgot_is_amended),
         STORY(test_all_are_amended_or_none),
+        STORY(test_a_thousand_at_once_and_no_more),
         STORY(test_of_what_memory_knows_the_row_says_nothing),
         STORY(test_what_is_named_again_is_looked_at_once),
     };

@@ -4,10 +4,17 @@
 
 #include "node/hardware/gpu_holders.h"
 
+#include "node/step/proc_environ.h"
+
 #include <fcntl.h>
+#include <linux/prctl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -104,7 +111,8 @@ static void test_who_has_a_file_open_is_found(void **state)
     struct stat st;
     assert_int_equal(stat("/dev/full", &st), 0);
     struct device_number number[] = {{1, 3}, {major(st.st_rdev), minor(st.st_rdev)}};
-    struct search s = {.pid = fork(), .number = number[1]};
+    const uid_t user = getuid(), other = 65533;
+    struct search s = {.pid = fork(), .number = number[1]}, none = s;
     if (s.pid == 0) {
         setenv("SLURM_JOB_ID", "4711", 1);
         setenv("REMUDA_STEP_DIR", "/x", 1);
@@ -113,11 +121,13 @@ static void test_who_has_a_file_open_is_found(void **state)
     }
     for (int i = 0; i < 200 && !s.found.of_job;
          i++) { /* between fork and exec its environment is not there */
-        gpu_holders_each(number, 2, holder_take, &s);
+        gpu_holders_each(&(struct gpu_holders_ask){number, 2, &user, 1}, holder_take, &s);
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
+    gpu_holders_each(&(struct gpu_holders_ask){number, 2, &other, 1}, holder_take, &none);
     kill(s.pid, SIGKILL);
     waitpid(s.pid, NULL, 0);
+    assert_int_equal(none.found.pid, user == 0 ? s.pid : 0); /* root's are always looked at */
     assert_int_equal(s.found.pid, s.pid);
     assert_int_equal(s.found.uid, getuid());
     assert_true(s.found.of_job);
@@ -125,6 +135,170 @@ static void test_who_has_a_file_open_is_found(void **state)
     assert_true(llabs(s.found.start_us / SECOND - time(NULL)) < 10);
     struct gpu_holder gone;
     assert_false(gpu_holder_find(s.pid, &gone));
+}
+
+/* A process that stops once it is as wanted. */
+static pid_t stopped(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    assert_true(WIFSTOPPED(status));
+    return pid;
+}
+
+static void ended(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static pid_t says_of_its_step(const char *step_dir)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        setenv("REMUDA_STEP_DIR", step_dir, 1);
+        execl("/bin/sh", "sh", "-c",
+              "printf '\nsign 0 lost x' >/proc/$$/comm; kill -STOP $$; kill -STOP $$",
+              (char *)NULL);
+        _exit(1);
+    }
+    return stopped(pid);
+}
+
+/* What is said of a process goes into lines. */
+static void test_a_process_says_no_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dir, *step;
+    } cases[] = {{"/x/steps/7.1.0", "7.1.0"},
+                 {"/x/steps/7.1.batch", "7.1.batch"},
+                 {"/x/steps/007.01.00", "7.1.0"},
+                 {"/x/\nsign 1 lost it is lost", ""},
+                 {"/x/7.1.0\nsign 1 lost it is lost", ""},
+                 {"/x/7.1.0 100 5", ""},
+                 {"7.1.0", ""},
+                 {"", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gpu_holder h;
+        pid_t pid = says_of_its_step(cases[i].dir);
+        bool found = gpu_holder_find(pid, &h);
+        ended(pid);
+        assert_true(found && h.of_job);
+        assert_string_equal(h.step, cases[i].step);
+        assert_string_equal(h.name, "?sign 0 lost x");
+    }
+}
+
+/* Says that a GiB of its memory is its environment, in which nothing is. */
+static void environment_widen(void)
+{
+    size_t len = (size_t)1 << 30;
+    char text[4096] = "", *field[64], *save = NULL;
+    FILE *f = fopen("/proc/self/stat", "re");
+    size_t n = fread(text, 1, sizeof text - 1, f), words = 3;
+    char *all =
+        mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    fclose(f);
+    text[n] = '\0';
+    for (char *w = strtok_r(strrchr(text, ')') + 1, " ", &save); w && words < 64;
+         w = strtok_r(NULL, " ", &save))
+        field[words++] = w;
+#define FIELD(i) strtoull(field[i], NULL, 10) /* as proc(5) counts them */
+    struct prctl_mm_map m = {.start_code = FIELD(26),
+                             .end_code = FIELD(27),
+                             .start_stack = FIELD(28),
+                             .start_data = FIELD(45),
+                             .end_data = FIELD(46),
+                             .start_brk = FIELD(47),
+                             .brk = (unsigned long)sbrk(0),
+                             .arg_start = FIELD(48),
+                             .arg_end = FIELD(49),
+                             .env_start = (unsigned long)all,
+                             .env_end = (unsigned long)all + len,
+                             .exe_fd = (unsigned)-1};
+#undef FIELD
+    if (all == MAP_FAILED || prctl(PR_SET_MM, PR_SET_MM_MAP, &m, sizeof m, 0) != 0)
+        _exit(77);
+    raise(SIGSTOP);
+    _exit(0);
+}
+
+static void test_an_environment_without_end_is_not_read_whole(void **state)
+{
+    (void)state;
+    struct rusage before, after;
+    struct gpu_holder h;
+    int status;
+    pid_t pid = fork();
+    if (pid == 0)
+        environment_widen();
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    if (!WIFSTOPPED(status))
+        skip(); /* a kernel or a sandbox that does not let it */
+    getrusage(RUSAGE_SELF, &before);
+    bool found = gpu_holder_find(pid, &h);
+    getrusage(RUSAGE_SELF, &after);
+    ended(pid);
+    assert_true(found && !h.step[0]);
+    assert_in_range(after.ru_maxrss - before.ru_maxrss, 0, 16 << 10);
+}
+
+/* Nobody may look into it, so its files in /proc are root's. */
+static void test_a_process_that_hides_is_its_users(void **state)
+{
+    (void)state;
+    struct gpu_holder h;
+    uid_t user = getuid() ? getuid() : 65534;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (setresuid(user, user, user) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0)
+            _exit(1);
+        raise(SIGSTOP);
+        _exit(0);
+    }
+    bool found = gpu_holder_find(stopped(pid), &h);
+    ended(pid);
+    assert_true(found);
+    assert_int_equal(h.uid, user);
+}
+
+struct assignments {
+    size_t n, most;
+    char last[64];
+};
+
+static bool assignment_count(void *ctx, const char *assignment)
+{
+    struct assignments *a = ctx;
+    snprintf(a->last, sizeof a->last, "%s", assignment);
+    return ++a->n < a->most;
+}
+
+static void test_assignments_one_by_one(void **state)
+{
+    (void)state;
+    static char wide[100000] = "WIDE=";
+    memset(wide + 5, 'x', sizeof wide - 6);
+    char *env[] = {(char *)"A=1", wide, (char *)"B=\n2", NULL};
+    struct assignments all = {.most = 10}, two = {.most = 2}, cut = {.most = 10};
+    const size_t first = sizeof "A=1" + 3; /* and the beginning of the second */
+    pid_t pid = fork();
+    if (pid == 0) {
+        execle("/bin/sh", "sh", "-c", "kill -STOP $$; :", (char *)NULL, env);
+        _exit(1);
+    }
+    stopped(pid);
+    proc_environ_each(pid, PROC_ENVIRON_BYTES, assignment_count, &all);
+    proc_environ_each(pid, PROC_ENVIRON_BYTES, assignment_count, &two);
+    proc_environ_each(pid, first, assignment_count, &cut);
+    ended(pid);
+    assert_int_equal(all.n, 3);
+    assert_string_equal(all.last, "B=\n2");
+    assert_int_equal(two.n, 2);
+    assert_int_equal(cut.n, 1);
+    proc_environ_each(pid, PROC_ENVIRON_BYTES, assignment_count, &all); /* gone */
+    assert_int_equal(all.n, 3);
 }
 
 int main(void)
@@ -135,6 +309,10 @@ int main(void)
         cmocka_unit_test(test_steps_that_go_on_are_passed_over),
         cmocka_unit_test(test_an_open_file_counts_of_the_job_alone),
         cmocka_unit_test(test_who_has_a_file_open_is_found),
+        cmocka_unit_test(test_a_process_says_no_lines),
+        cmocka_unit_test(test_an_environment_without_end_is_not_read_whole),
+        cmocka_unit_test(test_a_process_that_hides_is_its_users),
+        cmocka_unit_test(test_assignments_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@
 
 struct report_line {
     const char *state_dir, *user, *accounts, *from, *to;
-    const char *job;
+    const char *job, *owner;
     enum json_form json;
     bool me, all, idle, mail, png;
     int64_t most, attempt;
@@ -76,6 +76,8 @@ static SETTER(mail_set)
 static const struct option_row rows[] = {
     OPT_VALUE("account", 'A', "accounts", "jobs of these accounts", set_any_text, AT(accounts)),
     OPT_FLAG("all", 'a', "jobs of everybody", AT(all)),
+    OPT_VALUE("as", 0, "uid:gid", "of --mail, for root: in whose name", set_any_text, AT(owner),
+              .hidden = true),
     OPT_VALUE("endtime", 'E', "time", "until then; else now", set_any_text, AT(to)),
     OWN_HELP,
     OPT_FLAG("idle", 'i',
@@ -461,7 +463,7 @@ static bool line_check(const struct report_line *l, struct err *ret_err)
         return err_set(
             ret_err, ERR_USAGE,
             "--mail is the text about one job, as it is mailed: remuda report --mail JOB");
-    return true;
+    return !l->owner || report_mail_become(l->owner, ret_err);
 }
 
 int cmd_report(int argc, char **argv)

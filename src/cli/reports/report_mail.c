@@ -10,8 +10,10 @@
 #include "cli/reports/last_lines.h"
 #include "cli/reports/report_job.h"
 #include "cli/reports/seen.h"
+#include "io/process/become.h"
 #include "model/message.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -201,6 +203,25 @@ static bool is_array(struct client *c, const char *job, bool *ret, struct err *r
         strchr(job, '_') || client_query(c, &q, &job_fields, a, kind_take, ret, &done, ret_err);
     arena_free(a);
     return ok;
+}
+
+bool report_mail_become(const char *owner, struct err *ret_err)
+{
+    struct span rest = span_of(owner), id[2];
+    char text[2][16];
+    uint64_t n[2];
+    for (int i = 0; i < 2; i++)
+        if (!span_next(&rest, ':', &id[i]) ||
+            snprintf(text[i], sizeof text[i], "%.*s", (int)id[i].len, id[i].data) >
+                (int)sizeof text[i] - 1 ||
+            !text_to_u64(text[i], UINT32_MAX, &n[i]))
+            return err_set(ret_err, ERR_USAGE,
+                           "--as=%.40s: two numbers are allowed, a user's and a group's: 1000:100",
+                           owner);
+    if (geteuid() != 0)
+        return err_set(ret_err, ERR_DENIED, "--as is for root, whose mailer says in whose name");
+    return process_become((uid_t)n[0], (gid_t)n[1]) ||
+           err_set(ret_err, ERR_DENIED, "cannot become user %s: %s", owner, strerror(errno));
 }
 
 bool report_mail(struct client *c, const char *job, uint32_t attempt, bool png, struct err *ret_err)

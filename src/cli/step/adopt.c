@@ -31,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -280,12 +281,14 @@ static bool become(const struct passwd *u)
 {
     return initgroups(u->pw_name, u->pw_gid) == 0 &&
            setresgid(u->pw_gid, u->pw_gid, u->pw_gid) == 0 &&
-           setresuid(u->pw_uid, u->pw_uid, u->pw_uid) == 0;
+           setresuid(u->pw_uid, u->pw_uid, u->pw_uid) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
 }
 
-/* In the child: srun --async, as the user, with an environment that is ours. */
+/* In the child: srun --async, as the user, with an environment that is ours. It is in sshd's control
+ * groups: were it executed anew, other processes of his could take it over and be in no job
+ * (io/process/become.h). */
 static void __attribute__((noreturn))
-step_exec(const struct adopt_search *s, const char *state_dir, const char *name, struct arena *a)
+step_ask(const struct adopt_search *s, const char *state_dir, const char *name, struct arena *a)
 {
     const char *self = arena_printf(a, "%s/remuda", program_dir(a));
     char *argv[] = {"srun",
@@ -305,14 +308,17 @@ step_exec(const struct adopt_search *s, const char *state_dir, const char *name,
                     "adopt",
                     arena_printf(a, "--keep=%s", name),
                     NULL};
-    char *env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", arena_printf(a, "HOME=%s", s->user->pw_dir),
-                   arena_printf(a, "USER=%s", s->user->pw_name),
-                   arena_printf(a, "REMUDA_STATE=%s", state_dir), NULL};
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0 &&
-        chdir("/") == 0 && become(s->user))
-        execve("/proc/self/exe", argv, env);
-    _exit(127);
+    const char *const env[][2] = {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
+                                  {"HOME", s->user->pw_dir},
+                                  {"USER", s->user->pw_name},
+                                  {"REMUDA_STATE", state_dir}};
+    int null = open("/dev/null", O_RDWR);
+    bool ok = null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0 &&
+              close_range(STDERR_FILENO + 1, ~0u, 0) == 0 && clearenv() == 0;
+    for (size_t i = 0; ok && i < ARRAY_LEN(env); i++)
+        ok = setenv(env[i][0], env[i][1], 1) == 0;
+    _exit(ok && chdir("/") == 0 && become(s->user) ? cmd_srun((int)ARRAY_LEN(argv) - 1, argv)
+                                                   : 127);
 }
 
 static int listen_at(const char *name)
@@ -370,7 +376,7 @@ static bool step_begin(const struct adopt_search *s, const char *state_dir, cons
     int status = 0;
     pid_t child = fork();
     if (child == 0)
-        step_exec(s, state_dir, name, s->a);
+        step_ask(s, state_dir, name, s->a);
     if (child < 0 || waitpid(child, &status, 0) != child)
         return err_set(ret_err, ERR_UNAVAILABLE, "cannot start srun: %s", strerror(errno));
     return status == 0 || err_set(ret_err, ERR_UNAVAILABLE, "no step could be made in job %llu",

@@ -14,28 +14,30 @@
  * Its exit codes are Slurm's: EEXIST, ENOENT, EACCES.
  * A command that is killed ends the input as one that is done does: what is not whole does not get
  * the name. However the shell ends its own file is gone; after SIGKILL the next copy to this name
- * takes it away. The name tells the node, for others may write to the same file system. */
+ * takes it away. The name tells the node, for others may write to the same file system, and also to
+ * the same folder: so it cannot be foreseen, is made and not found (set -C), is nobody else's to
+ * read until it is whole, and is written, counted and given its mode by descriptor 3. */
 #define WRITER                                                                                     \
-    "b=$1.sbcast.$SLURMD_NODENAME; t=$b.$$; if [ -z \"$3\" ] && [ -e \"$1\" ]; then "              \
+    "umask 077; b=$1.sbcast.$SLURMD_NODENAME; "                                                    \
+    "t=$b.$$.$(od -An -N8 -tx8 /dev/urandom | tr -d ' '); f=/proc/self/fd/3; "                     \
+    "if [ -z \"$3\" ] && [ -e \"$1\" ]; then "                                                     \
     "echo \"sbcast: error: REQUEST_FILE_BCAST($SLURMD_NODENAME): File exists\" >&2; "              \
     "echo \"sbcast: error: $1 exists on $SLURMD_NODENAME: use -f to replace it\" >&2; "            \
     "cat >/dev/null; exit 17; fi; "                                                                \
     "d=.; case $1 in */*) d=${1%/*}/ ;; esac; w=; e=13; "                                          \
     "[ -d \"$d\" ] || { w='No such file or directory'; e=2; }; "                                   \
-    "[ \"$w\" ] || (: >\"$t\") 2>/dev/null || w='Permission denied'; if [ \"$w\" ]; then "         \
+    "[ \"$w\" ] || [ -w \"$d\" ] || w='Permission denied'; if [ \"$w\" ]; then "                   \
     "echo \"sbcast: error: REQUEST_FILE_BCAST($SLURMD_NODENAME): $w\" >&2; "                       \
     "echo \"sbcast: error: the folder $d on $SLURMD_NODENAME must be there, and writable\" >&2; "  \
     "cat >/dev/null; exit $e; fi; "                                                                \
-    "for o in \"$b\".*; do [ ! -e \"$o\" ] || kill -0 \"${o##*.}\" 2>/dev/null || rm -f \"$o\"; "  \
-    "done; "                                                                                       \
-    "trap 'rm -f \"$t\"' EXIT; trap 'exit 1' HUP INT TERM; cat >\"$t\" || exit 1; n=$(wc -c "      \
-    "<\"$t\"); "                                                                                   \
+    "for o in \"$b\".*; do p=${o#\"$b\".}; "                                                       \
+    "[ ! -e \"$o\" ] || kill -0 \"${p%%.*}\" 2>/dev/null || rm -f \"$o\"; done; "                  \
+    "trap 'rm -f \"$t\"' EXIT; trap 'exit 1' HUP INT TERM; set -C; "                               \
+    "{ cat >&3 || exit 1; n=$(wc -c <$f); "                                                        \
     "if [ \"$n\" -lt \"$5\" ]; then echo \"sbcast: error: $1 on $SLURMD_NODENAME: $n of $5 bytes " \
-    "came; it "                                                                                    \
-    "is "                                                                                          \
-    "not there\" >&2; exit 1; fi; "                                                                \
-    "chmod \"$2\" \"$t\" && { [ -z \"$4\" ] || touch -d \"@$4\" \"$t\"; } && mv -f \"$t\" \"$1\" " \
-    "|| exit 1"
+    "came; it is not there\" >&2; exit 1; fi; "                                                    \
+    "{ [ -z \"$4\" ] || touch -d \"@$4\" $f; } && chmod \"$2\" $f && mv -f \"$t\" \"$1\" "         \
+    "|| exit 1; } 3>\"$t\" || exit 1"
 
 int bcast_run(struct allocation *al, struct step_ask *step, const struct bcast_ask *ask)
 {

@@ -4,40 +4,37 @@
 #include "base/alloc.h"
 
 #include "node/cgroup/group.h"
+#include "node/step/proc_environ.h"
 #include "node/step/proc_tree.h"
 
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define TRIES    100
 #define TRY_MS   10
 #define TREE_MAX 4096u
 
-static bool environment_has(const char *pid, const char *tag)
+struct tag_search {
+    const char *tag;
+    bool found;
+};
+
+static bool is_tag(void *ctx, const char *assignment)
 {
-    char path[64];
-    struct str text = STR_INIT;
-    char piece[16384];
-    ssize_t n = 0;
-    bool found = false;
-    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && (n = read(fd, piece, sizeof piece)) > 0)
-        str_addn(&text, piece, (size_t)n);
-    if (fd >= 0)
-        close(fd);
-    for (const char *at = text.data; !found && at && at < text.data + text.len;
-         at += strlen(at) + 1)
-        found = strcmp(at, tag) == 0;
-    str_done(&text);
-    return found;
+    struct tag_search *s = ctx;
+    s->found = text_is(assignment, s->tag);
+    return !s->found;
+}
+
+static bool environment_has(pid_t pid, const char *tag)
+{
+    struct tag_search s = {.tag = tag};
+    proc_environ_each(pid, PROC_ENVIRON_BYTES, is_tag, &s);
+    return s.found;
 }
 
 static void kill_with_descendants(pid_t pid)
@@ -55,9 +52,10 @@ static size_t tagged_kill(const char *tag)
     size_t n = 0;
     DIR *proc = opendir("/proc");
     while (proc && (e = readdir(proc))) {
-        if (!isdigit((unsigned char)e->d_name[0]) || !environment_has(e->d_name, tag))
+        pid_t pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0;
+        if (pid <= 0 || !environment_has(pid, tag))
             continue;
-        kill_with_descendants((pid_t)strtol(e->d_name, NULL, 10));
+        kill_with_descendants(pid);
         n++;
     }
     if (proc)

@@ -95,8 +95,15 @@ void output_asked(struct output_asker *o, struct link *k, const struct msg_read_
     struct output_asking *a = NULL;
     if (o->n < AT_ONCE && !text_empty(m->out) && (root || m->uid == geteuid())) {
         char *since = xasprintf("%lld", (long long)(m->since_us / USEC_PER_SEC));
-        const char *const argv[] = {
-            o->program, OUTPUT_END_WORD, since, m->out, text_empty(m->err) ? NULL : m->err, NULL};
+        char *uid = xasprintf("%u", m->uid), *gid = xasprintf("%u", m->gid);
+        const char *const argv[] = {o->program,
+                                    OUTPUT_END_WORD,
+                                    uid,
+                                    gid,
+                                    since,
+                                    m->out,
+                                    text_empty(m->err) ? NULL : m->err,
+                                    NULL};
         a = xcalloc(1, sizeof *a);
         *a = (struct output_asking){.asker = o, .next = o->first, .link = k, .number = m->number};
         a->spawn =
@@ -106,12 +113,11 @@ void output_asked(struct output_asker *o, struct link *k, const struct msg_read_
                                                 .dir = "/",
                                                 .output_max = 2 * OUTPUT_END_BYTES +
                                                               sizeof(struct output_end_head) + 1,
-                                                .timeout_us = TIMEOUT_US,
-                                                .as_user = root && m->uid != 0,
-                                                .uid = m->uid,
-                                                .gid = m->gid},
+                                                .timeout_us = TIMEOUT_US},
                         read_ended, a, NULL);
         free(since);
+        free(uid);
+        free(gid);
     }
     if (a && a->spawn) {
         o->first = a;

@@ -93,7 +93,7 @@ static void versions_say(struct helper *p)
         str_done(&one);
     }
     if (!text_is(str_text(&text), str_text(&p->library)))
-        str_addf(&p->h.out, "library %s\n", str_text(&text));
+        gpu_line_say(&p->h, "library %s", str_text(&text));
     str_done(&p->library);
     p->library = text;
 }
@@ -153,8 +153,8 @@ static void memory_weigh(struct helper *p, struct gpu *g, struct gpu_search *s)
 static void seen_say(struct helper *p, const struct helper_asked *asked,
                      const struct gpu_word *word)
 {
-    str_addf(&p->h.out, "seen %d %llu %s %s\n", asked->look.index,
-             (unsigned long long)asked->look.use, device_sign_word(word->sign), word->why);
+    gpu_line_say(&p->h, "seen %d %llu %s %s", asked->look.index,
+                 (unsigned long long)asked->look.use, device_sign_word(word->sign), word->why);
 }
 
 static struct gpu_word who_holds(struct helper *p, struct gpu *g, const struct helper_asked *asked)
@@ -201,20 +201,24 @@ static void opener_take(void *ctx, const struct gpu_holder *holder,
 }
 
 /* Who has files of the devices open that are to be looked at: of those whose last job is known,
- * since without that an open file says nothing. */
+ * since without that an open file says nothing, and among its user's processes (gpu_holders.h). */
 static void openers_find(struct helper *p)
 {
     struct device_number file[GPU_FILES_MAX];
+    uid_t *user = xcalloc(p->look.n + 1, sizeof *user);
     size_t n = 0;
     vec_clear(&p->opener);
-    for (size_t i = 0; i < p->look.n; i++)
+    for (size_t i = 0; i < p->look.n; i++) {
+        user[i] = p->look.v[i].look.uid;
         for (size_t k = 0; k < p->h.gpu.n && p->look.v[i].look.from_us; k++) {
             const struct gpu *g = &p->h.gpu.v[k];
             for (size_t f = 0;
                  g->index == p->look.v[i].look.index && f < g->nfiles && n < GPU_FILES_MAX; f++)
                 file[n++] = g->file[f];
         }
-    gpu_holders_each(file, n, opener_take, p);
+    }
+    gpu_holders_each(&(struct gpu_holders_ask){file, n, user, p->look.n}, opener_take, p);
+    free(user);
 }
 
 static void looks_answer(struct helper *p)

@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "io/process/groups.h"
+#include "node/step/dir.h"
+#include "node/step/proc_environ.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -11,22 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define SLACK_US INT64_C(2000000) /* of the boot time, which is known in whole seconds */
+#define SLACK_US   INT64_C(2000000) /* of the boot time, which is known in whole seconds */
+#define FILE_BYTES (64u << 10)      /* of what the kernel says of a process */
+/* Of what the process says; it is asked each second. In a longer environment its step may not be
+ * found: then its groups tell that it is a job's. */
+#define ENVIRON_BYTES (1u << 20)
 
 static bool file_read(pid_t pid, const char *name, struct str *out)
 {
-    char path[64], piece[4096];
-    ssize_t n = 0;
+    char path[64];
     snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && (n = read(fd, piece, sizeof piece)) > 0)
-        str_addn(out, piece, (size_t)n);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0 && n == 0;
+    return small_file_read(AT_FDCWD, path, FILE_BYTES, out);
 }
 
 static int64_t boot_us(void)
@@ -42,6 +41,15 @@ static int64_t boot_us(void)
     return seconds * 1000000;
 }
 
+/* A name may hold anything, a line's end too. What is no letter of ASCII is a '?'. */
+static void name_take(struct gpu_holder *h, const char *name, int len)
+{
+    snprintf(h->name, sizeof h->name, "%.*s", len, name);
+    for (char *c = h->name; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+}
+
 /* Its name and when it started, from /proc/PID/stat: "PID (NAME) STATE …". */
 static bool stat_read(struct gpu_holder *h)
 {
@@ -52,7 +60,7 @@ static bool stat_read(struct gpu_holder *h)
     const char *open = ok ? strchr(str_text(&text), '(') : NULL,
                *close = ok ? strrchr(str_text(&text), ')') : NULL;
     if (open && close && close > open) {
-        snprintf(h->name, sizeof h->name, "%.*s", (int)(close - open - 1), open + 1);
+        name_take(h, open + 1, (int)(close - open - 1));
         const char *at = close;
         for (int field = 2; field < 22 && at; field++) /* the 22nd: ticks since the boot */
             at = strchr(at + 1, ' ');
@@ -64,22 +72,43 @@ static bool stat_read(struct gpu_holder *h)
     return ok;
 }
 
+/* Whose it is: the directory is root's in /proc where its owner closed its memory to others. */
+static bool owner_read(struct gpu_holder *h)
+{
+    struct str text = STR_INIT;
+    const char *line =
+        file_read(h->pid, "status", &text) ? strstr(str_text(&text), "\nUid:\t") : NULL;
+    if (line)
+        h->uid = (uid_t)strtoul(line + strlen("\nUid:\t"), NULL, 10);
+    str_done(&text);
+    return line != NULL;
+}
+
+/* Its owner may write there what he likes: what names no step is not repeated. */
+static bool assignment_take(void *ctx, const char *assignment)
+{
+    struct gpu_holder *h = ctx;
+    struct str step = STR_INIT;
+    uint64_t job_id;
+    uint32_t attempt;
+    int64_t step_id;
+    if (text_starts(assignment, "REMUDA_STEP_DIR=")) {
+        const char *name = strrchr(assignment, '/');
+        h->of_job = true;
+        if (name && step_dir_name_parse(name + 1, &job_id, &attempt, &step_id))
+            step_dir_name(job_id, attempt, step_id, &step);
+        snprintf(h->step, sizeof h->step, "%s", str_text(&step));
+    }
+    if (text_starts(assignment, "SLURM_JOB_ID="))
+        h->job_id = strtoll(assignment + strlen("SLURM_JOB_ID="), NULL, 10);
+    str_done(&step);
+    return !h->of_job || !h->job_id;
+}
+
 static void job_read(struct gpu_holder *h)
 {
     struct str text = STR_INIT;
-    if (file_read(h->pid, "environ", &text) && text.len > 0) {
-        str_addc(&text, '\0');
-        for (const char *at = text.data; at < text.data + text.len; at += strlen(at) + 1) {
-            if (text_starts(at, "REMUDA_STEP_DIR=")) {
-                const char *name = strrchr(at, '/');
-                h->of_job = true;
-                snprintf(h->step, sizeof h->step, "%s", name ? name + 1 : "");
-            }
-            if (text_starts(at, "SLURM_JOB_ID="))
-                h->job_id = strtoll(at + 13, NULL, 10);
-        }
-    }
-    str_clear(&text);
+    proc_environ_each(h->pid, ENVIRON_BYTES, assignment_take, h);
     if (!h->of_job && file_read(h->pid, "cgroup", &text) && text.len > 0)
         h->of_job = groups_are_of_job(str_text(&text));
     str_done(&text);
@@ -87,13 +116,9 @@ static void job_read(struct gpu_holder *h)
 
 bool gpu_holder_find(pid_t pid, struct gpu_holder *ret)
 {
-    char path[64];
-    struct stat st;
     *ret = (struct gpu_holder){.pid = pid};
-    snprintf(path, sizeof path, "/proc/%ld", (long)pid);
-    if (stat(path, &st) != 0 || !stat_read(ret))
+    if (!stat_read(ret) || !owner_read(ret))
         return false;
-    ret->uid = st.st_uid;
     job_read(ret);
     return true;
 }
@@ -131,23 +156,26 @@ bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *u
     return !h->step[0] && of_these;
 }
 
-/* Marks those of the files that the process has open. */
-static bool open_files(const char *pid, const struct device_number *files, size_t n, bool *ret_open)
+/* Marks those of the files that the process has open. Other files of its, which may be millions and
+ * on file systems that do not answer, are not asked for anew. */
+static bool open_files(pid_t pid, const struct device_number *files, size_t n, bool *ret_open)
 {
     ASSERT(n > 0);
-    char path[320];
+    char path[64];
     struct dirent *e;
     bool any = false;
-    snprintf(path, sizeof path, "/proc/%.20s/fd", pid);
+    snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
     DIR *fds = opendir(path);
     memset(ret_open, 0, n * sizeof *ret_open);
     while (fds && (e = readdir(fds))) {
-        struct stat st;
-        if (!isdigit((unsigned char)e->d_name[0]) || fstatat(dirfd(fds), e->d_name, &st, 0) != 0 ||
-            !S_ISCHR(st.st_mode))
+        struct statx st;
+        if (!isdigit((unsigned char)e->d_name[0]) ||
+            statx(dirfd(fds), e->d_name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st) !=
+                0 ||
+            !S_ISCHR(st.stx_mode))
             continue;
         for (size_t i = 0; i < n; i++)
-            if (major(st.st_rdev) == files[i].major && minor(st.st_rdev) == files[i].minor)
+            if (st.stx_rdev_major == files[i].major && st.stx_rdev_minor == files[i].minor)
                 any = ret_open[i] = true;
     }
     if (fds)
@@ -155,24 +183,33 @@ static bool open_files(const char *pid, const struct device_number *files, size_
     return any;
 }
 
-void gpu_holders_each(const struct device_number *files, size_t n,
+static bool is_one_of(uid_t uid, const uid_t *users, size_t n)
+{
+    bool found = uid == 0;
+    for (size_t i = 0; i < n && !found; i++)
+        found = users[i] == uid;
+    return found;
+}
+
+void gpu_holders_each(const struct gpu_holders_ask *ask,
                       void (*fn)(void *ctx, const struct gpu_holder *h,
                                  const struct device_number *file),
                       void *ctx)
 {
     bool is_open[GPU_FILES_MAX];
     struct dirent *e;
-    n = n < GPU_FILES_MAX ? n : GPU_FILES_MAX;
+    size_t n = ask->n < GPU_FILES_MAX ? ask->n : GPU_FILES_MAX;
     DIR *proc = n > 0 ? opendir("/proc") : NULL;
     while (proc && (e = readdir(proc))) {
-        struct gpu_holder h;
-        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
-        if (!isdigit((unsigned char)e->d_name[0]) || pid == getpid() ||
-            !open_files(e->d_name, files, n, is_open) || !gpu_holder_find(pid, &h))
+        struct gpu_holder h = {
+            .pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0};
+        if (h.pid <= 0 || h.pid == getpid() || !owner_read(&h) ||
+            !is_one_of(h.uid, ask->users, ask->nusers) ||
+            !open_files(h.pid, ask->files, n, is_open) || !gpu_holder_find(h.pid, &h))
             continue;
         for (size_t i = 0; i < n; i++)
             if (is_open[i])
-                fn(ctx, &h, &files[i]);
+                fn(ctx, &h, &ask->files[i]);
     }
     if (proc)
         closedir(proc);

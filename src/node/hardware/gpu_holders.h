@@ -12,13 +12,13 @@
 
 struct gpu_holder {
     pid_t pid;
-    uid_t uid;
+    uid_t uid;        /* as the kernel has it, also of one that is closed to others */
     int64_t start_us; /* wall clock, within two seconds; 0 = not known */
     /* Its environment or control group is a job's of ours: which (0: not known which) */
     int64_t job_id;
     bool of_job;   /* it is in a group of a job */
-    char step[64]; /* the directory of its step, "7.1.batch"; "" = not known */
-    char name[32]; /* as the kernel calls it */
+    char step[64]; /* the directory of its step, "7.1.batch", as it says; "" = not known */
+    char name[32]; /* as the kernel calls it; letters of ASCII */
 };
 
 /* False if there is no such process (any more). */
@@ -47,9 +47,17 @@ bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *u
 
 #define GPU_FILES_MAX 512u
 
-/* Calls fn for each process but this one that has some of these device files open (GPU_FILES_MAX at
- * most), and each such file: one walk through /proc for all of them. */
-void gpu_holders_each(const struct device_number *files, size_t n,
+struct gpu_holders_ask {
+    const struct device_number *files;
+    size_t n; /* of `files`; GPU_FILES_MAX at most */
+    const uid_t *users;
+    size_t nusers; /* of `users` */
+};
+
+/* Calls fn for each process but this one, of these users or of root, that has some of these device
+ * files open, and each such file: one walk through /proc for all of them. What others have open is
+ * not looked at, for that may be very much. */
+void gpu_holders_each(const struct gpu_holders_ask *ask,
                       void (*fn)(void *ctx, const struct gpu_holder *h,
                                  const struct device_number *file),
                       void *ctx);

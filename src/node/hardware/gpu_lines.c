@@ -43,6 +43,7 @@ bool gpu_used_parse(struct span line, struct gpu_used *ret)
         return false;
     ret->energy_mj = bounded_of(&line, INT64_C(60) * USED_MW_MAX * GPU_USED_MAX);
     ret->energy_mj = ret->energy_mj < 0 ? 0 : ret->energy_mj;
+    ret->uid = bounded_of(&line, UINT32_MAX);
     snprintf(name, sizeof name, "%.*s", (int)step.len, step.data);
     if (!step_dir_name_parse(name, &ret->job_id, &ret->attempt, &ret->step_id))
         return false;

@@ -106,6 +106,10 @@ struct gpu_helper {
 int64_t gpu_now_ms(void); /* a clock that is never set */
 /* Sends what is in `out`; ends the process if the daemon is gone. */
 void gpu_say_all(struct gpu_helper *h);
+/* A line for the daemon, into `out`; it is one line whatever is in it, for libraries and processes
+ * say what they like. */
+void gpu_line_say(struct gpu_helper *h, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* The daemon hears at once that this device is being asked: if nothing more is heard, it is this
  * one that hangs. */
 void gpu_asking(struct gpu_helper *h, const struct gpu *g);

@@ -24,13 +24,13 @@
 #define POWER_MAX_MW  5000000u
 #define PASSED_MAX_MS 10000 /* power of so long ago says nothing */
 
-static struct step_use *step_of(struct gpu_usage *u, const char *step)
+static struct step_use *step_of(struct gpu_usage *u, const struct gpu_holder *h)
 {
     for (size_t i = 0; i < u->step.n; i++)
-        if (text_is(u->step.v[i].step, step))
+        if (u->step.v[i].uid == h->uid && text_is(u->step.v[i].step, h->step))
             return &u->step.v[i];
-    struct step_use new = {0};
-    snprintf(new.step, sizeof new.step, "%s", step);
+    struct step_use new = {.uid = h->uid};
+    snprintf(new.step, sizeof new.step, "%s", h->step);
     vec_push(&u->step, new);
     return &u->step.v[u->step.n - 1];
 }
@@ -39,7 +39,7 @@ static struct step_use *step_of(struct gpu_usage *u, const char *step)
 static struct step_use *step_of_process(struct gpu_usage *u, unsigned pid)
 {
     struct gpu_holder h;
-    return gpu_holder_find((pid_t)pid, &h) && h.step[0] ? step_of(u, h.step) : NULL;
+    return gpu_holder_find((pid_t)pid, &h) && h.step[0] ? step_of(u, &h) : NULL;
 }
 
 /* The mean of a process's samples. */
@@ -301,9 +301,9 @@ void gpu_usage_amd(struct gpu_usage *u, struct amd *a, uint32_t number,
 void gpu_usage_say(struct gpu_usage *u, struct str *out)
 {
     for (size_t i = 0; i < u->step.n; i++)
-        str_addf(out, "used %s %lld %lld %lld\n", u->step.v[i].step,
+        str_addf(out, "used %s %lld %lld %lld %u\n", u->step.v[i].step,
                  (long long)u->step.v[i].percent, (long long)u->step.v[i].bytes,
-                 (long long)u->step.v[i].mj);
+                 (long long)u->step.v[i].mj, (unsigned)u->step.v[i].uid);
     for (size_t i = 0; i < u->gpu.n; i++) {
         const struct gpu_usage_row *g = &u->gpu.v[i];
         str_addf(out, "gpu %d %lld %lld %lld %lld %c %d %lld\n", g->index, (long long)g->percent,

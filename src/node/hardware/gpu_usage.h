@@ -11,9 +11,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct step_use {
-    char step[64]; /* its directory, "7.1.0" */
+    char step[64]; /* its directory, "7.1.0" … */
+    uid_t uid;     /* … as processes of this user say */
     int64_t percent, bytes, mj;
 };
 
@@ -58,7 +60,7 @@ void gpu_usage_nvidia(struct gpu_usage *u, const struct nvml *n, nvml_device dev
 /* Adds one of AMD's, of the last look at it. */
 void gpu_usage_amd(struct gpu_usage *u, struct amd *a, uint32_t number,
                    const struct gpu_asked *asked, struct gpu_meter *m);
-/* "used 7.1.0 85 1073741824 250000" for each step, "gpu 0 85 2147483648 210000 250000 WORK
+/* "used 7.1.0 85 1073741824 250000 UID" for each step, "gpu 0 85 2147483648 210000 250000 WORK
  * EXPLAINED OWN" for each device (WORK i, b or -), then "usage 1"; empties it. */
 void gpu_usage_say(struct gpu_usage *u, struct str *out);
 

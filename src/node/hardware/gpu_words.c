@@ -28,13 +28,26 @@ void gpu_say_all(struct gpu_helper *h)
 
 void gpu_asking(struct gpu_helper *h, const struct gpu *g)
 {
-    str_addf(&h->out, "at %d\n", g ? g->index : -1);
+    gpu_line_say(h, "at %d", g ? g->index : -1);
     gpu_say_all(h);
+}
+
+void gpu_line_say(struct gpu_helper *h, const char *format, ...)
+{
+    size_t from = h->out.len;
+    va_list ap;
+    va_start(ap, format);
+    str_addv(&h->out, format, ap);
+    va_end(ap);
+    for (size_t i = from; i < h->out.len; i++)
+        if (h->out.data[i] == '\n')
+            h->out.data[i] = ' ';
+    str_addc(&h->out, '\n');
 }
 
 void gpu_sign_say(struct gpu_helper *h, const struct gpu *g, enum device_sign sign, const char *why)
 {
-    str_addf(&h->out, "sign %d %s %s\n", g->index, device_sign_word(sign), why);
+    gpu_line_say(h, "sign %d %s %s", g->index, device_sign_word(sign), why);
 }
 
 struct gpu_word gpu_word_of(enum device_sign sign, const char *format, ...)

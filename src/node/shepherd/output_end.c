@@ -4,6 +4,7 @@
 #include "node/shepherd/output_end.h"
 
 #include "base/str.h"
+#include "io/process/become.h"
 #include "io/process/readers.h"
 #include "model/message.h"
 #include "node/step/output_end.h"
@@ -34,14 +35,15 @@ int output_end_print(int argc, char **argv)
 {
     static char out[OUTPUT_END_BYTES], err[OUTPUT_END_BYTES];
     struct output_end_head head = {0};
-    uint64_t since_s;
-    if (argc < 4 || argc > 5 || !text_to_u64(argv[2], INT64_MAX, &since_s))
+    uint64_t since_s, uid, gid;
+    if (argc < 6 || argc > 7 || !text_to_u64(argv[2], UINT32_MAX, &uid) ||
+        !text_to_u64(argv[3], UINT32_MAX, &gid) || !text_to_u64(argv[4], INT64_MAX, &since_s))
         return 2;
-    if (!reader_place_take())
+    if (!process_become((uid_t)uid, (gid_t)gid) || !reader_place_take())
         return 1;
-    head.out = (uint32_t)end_read(argv[3], since_s, out);
-    if (argc > 4)
-        head.err = (uint32_t)end_read(argv[4], since_s, err);
+    head.out = (uint32_t)end_read(argv[5], since_s, out);
+    if (argc > 6)
+        head.err = (uint32_t)end_read(argv[6], since_s, err);
     fwrite(&head, sizeof head, 1, stdout);
     fwrite(out, 1, head.out, stdout);
     fwrite(err, 1, head.err, stdout);

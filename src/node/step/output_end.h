@@ -4,8 +4,9 @@
 
 #include <stdint.h>
 
-/* `remuda-shepherd WORD SINCE OUT [ERR]`, run as the job's owner: files that were not written to
- * since SINCE (seconds) are not the job's. */
+/* `remuda-shepherd WORD UID GID SINCE OUT [ERR]`, which becomes the job's owner where it is run by
+ * root (io/process/become.h): files that were not written to since SINCE (seconds) are not the
+ * job's. */
 #define OUTPUT_END_WORD "--output-end"
 
 /* Printed before the bytes of both files: how many they are, OUTPUT_END_BYTES each at most. */

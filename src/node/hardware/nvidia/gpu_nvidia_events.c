@@ -85,7 +85,7 @@ static bool events_begin(struct gpu_helper *h)
     }
     h->events = NULL;
     if (!h->events_told)
-        str_addf(&h->out, "note XIDs of the GPUs are not heard of: %s\n", nvml_code(code)->name);
+        gpu_line_say(h, "note XIDs of the GPUs are not heard of: %s", nvml_code(code)->name);
     h->events_told = true;
     return false;
 }
@@ -125,9 +125,8 @@ void gpu_nvidia_events(struct gpu_helper *h)
         return;
     }
     if (!h->events_told)
-        str_addf(
-            &h->out,
-            "note XIDs of the GPUs were not heard of for a moment: waiting for them answered %s\n",
+        gpu_line_say(
+            h, "note XIDs of the GPUs were not heard of for a moment: waiting for them answered %s",
             nvml_code(code)->name);
     h->events_told = true;
     gpu_nvidia_events_end(h); /* a new set, with the devices that are still there, a second later */

@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 #define READ_BYTES    (64u << 10)
 #define CLEAR_WAIT_MS 5000
 #define CLEAR_POLL_MS 5
+#define OPEN_FILES    16 /* of the walk that removes */
 
 struct pmix_server {
     struct task_set *t;
@@ -68,22 +71,25 @@ static char **env_of(const struct task_set *t)
     return all;
 }
 
-/* As the owner, with `fd` alone; does not return. */
-static _Noreturn void program_exec(const struct pmix_server *s, int fd, const char *word,
-                                   const char *more)
+/* This process is the owner's then, with `fd` alone; -1 is none. */
+static bool owner_is(const struct pmix_server *s, int fd)
 {
-    char *argv[] = {(char *)PROGRAM, (char *)(uintptr_t)word, (char *)(uintptr_t)more, NULL};
-    char **env = env_of(s->t);
     int null = open("/dev/null", O_RDWR);
     setsid();
     for (int i = 0; i <= STDERR_FILENO; i++)
         dup2(null, i);
-    if (!identity_become(s->t->plan, &fd, 1))
+    return identity_become(s->t->plan, &fd, 1);
+}
+
+/* Does not return. */
+static _Noreturn void program_exec(const struct pmix_server *s, int fd)
+{
+    char *argv[] = {(char *)PROGRAM, (char *)"serve", NULL};
+    char **env = env_of(s->t);
+    if (!owner_is(s, fd))
         _exit(1);
-    if (fd >= 0) {
-        dup2(fd, SERVER_FD);
-        fcntl(SERVER_FD, F_SETFD, 0);
-    }
+    dup2(fd, SERVER_FD);
+    fcntl(SERVER_FD, F_SETFD, 0);
     execve(s->program, argv, env);
     _exit(127);
 }
@@ -119,7 +125,7 @@ struct pmix_server *pmix_server_start(struct task_set *t, const struct pmix_worl
     }
     pid_t pid = step_cgroup_fork(t->groups, &groups_why);
     if (pid == 0)
-        program_exec(s, ends[1], "serve", NULL);
+        program_exec(s, ends[1]);
     close(ends[1]);
     s->fd = ends[0];
     fcntl(s->fd, F_SETFL, O_NONBLOCK);
@@ -203,14 +209,27 @@ bool pmix_server_serve(struct pmix_server *s, short revents,
 
 /* ---- afterwards ---- */
 
+static int one_remove(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st, (void)type, (void)at;
+    remove(path);
+    return 0;
+}
+
+/* Outside of the step's control groups, which are gone: so it executes no program, which other
+ * processes of the owner's could take over. */
 void pmix_server_clear(struct pmix_server *s)
 {
     pid_t pid = fork();
     if (pid == 0)
-        program_exec(s, -1, "clear", s->dir);
+        _exit(owner_is(s, -1) && nftw(s->dir, one_remove, OPEN_FILES, FTW_DEPTH | FTW_PHYS) == 0
+                  ? 0
+                  : 1);
     for (int waited = 0; pid > 0 && waited < CLEAR_WAIT_MS; waited += CLEAR_POLL_MS) {
         if (waitpid(pid, NULL, WNOHANG) != 0)
             return;
         nanosleep(&(struct timespec){.tv_nsec = CLEAR_POLL_MS * 1000000L}, NULL);
     }
+    if (pid > 0) /* what he left there is his */
+        kill(pid, SIGKILL);
 }
