@@ -221,6 +221,20 @@ END
     [ "${lines[0]}" = "srun: error: Requested het-group offset exceeds highest hetjob index (2 > 1)" ]
 }
 
+@test "steps of a heterogeneous job are counted as one job's: a step of both components has one number" {
+    script count.sh <<'END'
+for group in 0 1 0,1; do srun --het-group=$group sh -c 'echo "$SLURM_STEP_ID $SLURM_STEPID"'; done
+srun -n1 sh -c 'echo A $SLURM_STEP_ID' : -n1 sh -c 'echo B $SLURM_STEP_ID'
+srun --async --parsable --het-group=1 -o /dev/null true
+END
+    id=$(sbatch --parsable -W -n1 -o count.out : -n1 count.sh)
+    id=${id%;*}
+    [ "$(head -n 4 count.out | tr '\n' ';')" = "0 0;1 1;2 2;2 2;" ]
+    [ "$(sed -n 5,6p count.out | sort | tr '\n' ';')" = "A 3;B 3;" ]
+    [ "$(tail -n 1 count.out)" = "$((id + 1)).4" ]
+    [ "$(sacct -n -P -j "$id" -o jobid | grep '\.[0-9]' | tr '\n' ';')" = "$id+0.0;$id+0.2;$id+0.3;$id+1.1;$id+1.2;$id+1.3;$id+1.4;" ]
+}
+
 @test "srun A : B in an ordinary allocation: each component has nodes of its own" {
     [ "$(salloc -Q -n4 -N2 srun -l -n1 sh -c 'echo A $SLURM_NTASKS $SLURMD_NODENAME' : -n2 sh -c 'echo B $SLURM_NTASKS $SLURMD_NODENAME' | sort | sed 's/ n[0-9]//' | tr '\n' ';')" = "0: A 3;1: B 3;2: B 3;" ]
     [ "$(salloc -Q -n4 -N2 srun -n1 sh -c 'echo $SLURMD_NODENAME' : -n1 sh -c 'echo $SLURMD_NODENAME' | sort -u | wc -l)" = 2 ]

@@ -113,7 +113,7 @@ def never(p, way):
     """Numbers of the steps that were queued and never began."""
     if p.body != "async":
         return []
-    numbers = ["+0.1", "+0.2"] if p.a("het") else [".2", ".3"]
+    numbers = ["+0.2", "+0.3"] if p.a("het") else [".2", ".3"]
     return numbers[1:] if way == "itself" else numbers
 
 
@@ -171,19 +171,19 @@ def status(p, element):
 
 
 def het_steps(p, way):
-    """Each component has the steps that were launched in it."""
+    """Each component has the steps that were launched in it; numbers are the whole job's."""
     if p.body == "overlap":
         return ["0", "1"], ["0"]
     if p.body == "async":
-        return ["0", "1", "2"] + ["3"] * (way == "itself"), ["0"] + ["1"] * (way == "itself")
+        return ["0", "2", "3"] + ["5"] * (way == "itself"), ["1"] + ["4"] * (way == "itself")
     if p.body == "many" and p.cluster.name == "slurm":
         return ["0", "2"][:1 + (way == "itself")], ["1", "3"][:1 + (way == "itself")]
-    if p.body == "many":
-        return [["0", "1"][:1 + (way == "itself")]] * 2
+    if p.body == "many":  # of those that wait whoever finds room first has the next number
+        return ["0", "[23]"][:1 + (way == "itself")], ["1", "[23]"][:1 + (way == "itself")]
     if p.body == "srun_twice":
-        return ["0"], ["0" if p.cluster.name == "remuda" else "1"]
+        return ["0"], ["1"]
     if p.body == "sbcast" and p.cluster.name == "remuda":
-        return ["0", "1"], ["0"]
+        return ["0", "1"], ["1"]
     return steps_of(p, way), [] if p.body == "mpirun" else steps_of(p, way)
 
 

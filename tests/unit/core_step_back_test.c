@@ -232,6 +232,46 @@ static void a_step_that_was_never_launched_ends_unless_its_command_comes_back(vo
     assert_int_equal(row(id, 1)->state, JOB_CANCELLED);
 }
 
+/* ---- components of a heterogeneous job ---- */
+
+static int64_t part_of(uint64_t conn, uint64_t job_id, const char *together)
+{
+    struct job_spec spec;
+    struct msg_create_step m = a_step(job_id, &spec, 1);
+    m.exact = true;
+    spec.req.mem_per_node_mib = 10;
+    m.together = together;
+    const struct step *made = srun(conn, &m);
+    assert_non_null(made);
+    return made->step_id;
+}
+
+/* A number is given once, whichever component has it; parts of one step have one number, whoever of
+ * them is there first, and after a restart, too. */
+static void components_share_the_numbers_of_their_steps(void **unused)
+{
+    (void)unused;
+    struct job_spec part = a_job("het");
+    part.batch = false;
+    part.req.ntasks = 4;
+    struct job_spec parts[] = {part, part, part};
+    uint64_t id = submit_all(parts, 3);
+    assert_int_equal(part_of(SRUN, id, NULL), 0);
+    assert_int_equal(part_of(SRUN + 1, id, "one"), 1);
+    assert_int_equal(part_of(SRUN + 2, id + 2, NULL), 2);
+    assert_int_equal(part_of(SRUN + 3, id + 1, "one"), 1);
+    assert_int_equal(part_of(SRUN + 4, id + 1, "two"), 3);
+    restart(CONF);
+    hello(1);
+    hello(2);
+    am_alice();
+    assert_int_equal(part_of(SRUN + 5, id + 2, "one"), 1);
+    assert_int_equal(part_of(SRUN + 6, id + 2, "two"), 3);
+    assert_int_equal(part_of(SRUN + 7, id, "two"), 3);
+    assert_int_equal(part_of(SRUN + 8, id + 1, NULL), 4);
+    assert_int_equal(part_of(SRUN + 9, id + 2, "one"), 5); /* it has that already */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +284,7 @@ int main(void)
         STORY(steps_outlive_the_controller),
         STORY(a_command_of_a_former_run_has_nothing_of_this_one),
         STORY(a_step_that_was_never_launched_ends_unless_its_command_comes_back),
+        STORY(components_share_the_numbers_of_their_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

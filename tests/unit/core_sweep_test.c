@@ -251,6 +251,49 @@ static void listed_elements_are_gone_through_a_slice_at_a_time(void **unused)
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "PENDING"}), 0);
 }
 
+/* Of a whole array those that are over are no failure, as long as there is one that is not; if all
+ * are, nothing was done, and it is said of which. A hold says it at once. */
+static void an_array_that_is_over_refuses_what_is_asked_of_all_of_it(void **unused)
+{
+    (void)unused;
+    struct job_spec values = a_job("array");
+    values.hold = true;
+    values.array = "0-3";
+    uint64_t id = submit(values);
+    const char *ids = arena_printf(w.a, "%llu", (unsigned long long)id);
+    struct msg_cancel two = {.ids = arena_printf(w.a, "%s_[0-1]", ids)}, all = {.ids = ids},
+                      signal = {.ids = ids, .signal = 15};
+    struct msg_update_job update = {.ids = ids, .fields = "comment", .values = {&values, 1}};
+    struct msg_job_control hold = {.ids = ids, .action = ACTION_HOLD};
+    const struct {
+        enum message_kind kind;
+        const void *body;
+        enum refusal refusal, first;
+        const char *elements; /* NULL = nothing is said of any */
+    } asked[] = {
+        {MSG_CANCEL, &two, REFUSE_NONE, REFUSE_NONE, NULL},
+        {MSG_UPDATE_JOB, &update, REFUSE_NONE, REFUSE_NONE, NULL},
+        {MSG_JOB_CONTROL, &hold, REFUSE_NONE, REFUSE_JOB_FINISHED, "0-1"},
+        {MSG_CANCEL, &signal, REFUSE_NOT_RUNNING, REFUSE_NOT_RUNNING, "2-3"},
+        {MSG_CANCEL, &all, REFUSE_NONE, REFUSE_NONE, NULL},
+        {MSG_CANCEL, &all, REFUSE_ALREADY_DONE, REFUSE_ALREADY_DONE, "0-3"},
+        {MSG_CANCEL, &signal, REFUSE_ALREADY_DONE, REFUSE_ALREADY_DONE, "0-3"},
+        {MSG_UPDATE_JOB, &update, REFUSE_JOB_FINISHED, REFUSE_JOB_FINISHED, "0-3"},
+        {MSG_JOB_CONTROL, &hold, REFUSE_JOB_FINISHED, REFUSE_JOB_FINISHED, "0-3"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+        say(1, asked[i].kind, asked[i].body);
+        const struct result *said = answer()->results.v;
+        assert_int_equal(answer()->refusal, asked[i].refusal);
+        assert_int_equal(answer()->results.n, asked[i].elements ? 1 : 0);
+        if (!asked[i].elements)
+            continue;
+        assert_int_equal(said->refusal, asked[i].first);
+        assert_string_equal(said->ref, ids);
+        assert_string_equal(said->elements, asked[i].elements);
+    }
+}
+
 /* A name is looked for in all jobs there are: some of them a wake, however few have it. */
 static void jobs_of_a_name_are_looked_for_a_slice_at_a_time(void **unused)
 {
@@ -355,6 +398,7 @@ int main(void)
         STORY(listed_jobs_are_gone_through_a_slice_at_a_time),
         STORY(fields_that_are_named_again_are_read_once),
         STORY(listed_elements_are_gone_through_a_slice_at_a_time),
+        STORY(an_array_that_is_over_refuses_what_is_asked_of_all_of_it),
         STORY(jobs_of_a_name_are_looked_for_a_slice_at_a_time),
         STORY(a_request_that_is_asked_again_is_worked_off_once),
         STORY(what_was_asked_goes_on_without_its_command),

@@ -97,6 +97,12 @@ static SETTER(set_states)
         const char *word = arena_strndup(s->l.a, piece.data, piece.len);
         if (piece.len && !job_state_parse(word, &state))
             fprintf(stderr, "sacct: fatal: unrecognized job state value '%s'\n", word);
+        if (piece.len && job_state_parse(word, &state) && state == JOB_SPECIAL_EXIT) {
+            fprintf(stderr, "sacct: fatal: job state %s is not supported / accounted\n", word);
+            return err_set(ret_err, ERR_INVALID,
+                           "a job that was sent back with SpecialExit is PENDING here; `squeue -t "
+                           "SPECIAL_EXIT` lists it");
+        }
     }
     return text_empty(value) || listing_states("sacct", value, s->l.a, &s->query.states, ret_err);
 }

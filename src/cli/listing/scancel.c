@@ -11,6 +11,7 @@
 #include "cli/table/listing.h"
 #include "model/grammar/signals.h"
 #include "model/job/array.h"
+#include "model/limits.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -269,10 +270,29 @@ static bool ask(struct scancel *s, struct client *c, struct err *ret_err)
 
 /* ---- doing it ------------------------------------------------------------------------------- */
 
-static const char *text_of(int32_t refusal)
+/* Nothing of an array is there any more that could hear a signal: Slurm knows no such job then. */
+static const char *text_of(const struct scancel *s, const struct result *r)
 {
-    return refusal == REFUSE_SCRIPT ? "Job script not specified"
-                                    : refusal_text((enum refusal)refusal);
+    bool signal = s->cancel.signal && s->cancel.signal != SIGKILL;
+    if (r->elements && signal && r->refusal == REFUSE_ALREADY_DONE)
+        return refusal_text(REFUSE_INVALID_JOB_ID);
+    return r->refusal == REFUSE_SCRIPT ? "Job script not specified"
+                                       : refusal_text((enum refusal)r->refusal);
+}
+
+/* Elements that were named are told of one by one. */
+static void error_print(const struct scancel *s, const struct result *r, bool of_step)
+{
+    const char *bracket = r->elements ? strchr(r->ref, '[') : NULL, *what = of_step ? "step " : "";
+    struct idset of = IDSET_INIT;
+    uint32_t id;
+    if (!bracket || !idset_parse(&of, r->elements, LIMIT_ARRAY_INDEX, NULL))
+        fprintf(stderr, "scancel: error: Kill job error on job %sid %s: %s\n", what, r->ref,
+                text_of(s, r));
+    for (bool more = idset_first(&of, &id); more; more = idset_next(&of, id, &id))
+        fprintf(stderr, "scancel: error: Kill job error on job %sid %.*s%u: %s\n", what,
+                (int)(bracket - r->ref), r->ref, id, text_of(s, r));
+    idset_done(&of);
 }
 
 /* Slurm ends with the low byte of its number for what was refused. */
@@ -301,8 +321,7 @@ static int results_print(const struct scancel *s, const struct msg_done *done)
         if (over && !asked && !s->verbose)
             continue;
         if (!s->quiet || !over)
-            fprintf(stderr, "scancel: error: Kill job error on job %sid %s: %s\n",
-                    of_step ? "step " : "", result[i].ref, text_of((int32_t)result[i].refusal));
+            error_print(s, &result[i], of_step);
         if (!s->quiet && result[i].detail)
             fprintf(stderr, "scancel: error: %s\n", result[i].detail);
         if (!over || asked)

@@ -58,7 +58,8 @@ int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row)
 
 bool acct_step_is_of(const struct step *step, const struct job *j)
 {
-    if (step->job_id != j->id || step->attempt != j->attempt)
+    /* Of one that was sent back and waits they are the former run's, which has a row of its own. */
+    if (step->job_id != j->id || step->attempt != j->attempt || !j->start_us)
         return false;
     /* One that was queued and never began is of the part that it ended in, or waits in. */
     int64_t at_us = step->start_us ? step->start_us : step->end_us ? step->end_us : INT64_MAX;
@@ -72,6 +73,8 @@ enum job_state acct_state(const struct acct_row *row)
     ASSERT(row->step || row->job);
     if (row->step)
         return (enum job_state)row->step->state;
+    if (row->job->state == JOB_SPECIAL_EXIT) /* squeue's word: sacct(1) knows none for it */
+        return JOB_PENDING;
     bool ending = row->job->state == JOB_COMPLETING;
     return (enum job_state)(ending ? row->job->end_state : row->job->state);
 }

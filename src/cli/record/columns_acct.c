@@ -148,7 +148,8 @@ CELL(submit)
 
 CELL(start)
 {
-    cell_time(env, acct_start_us(env, row), "Unknown", out);
+    bool never = !row->step && job_state_over(acct_state(row));
+    cell_time(env, acct_start_us(env, row), never ? "None" : "Unknown", out);
 }
 
 CELL(end)
@@ -336,15 +337,13 @@ CELL(qos_raw)
     const struct acct_env *more = env->more;
     const char *name = row->job->spec.req.qos;
     void *id = more && more->qos && name ? map_str_get(more->qos, name) : NULL;
-    if (id)
+    if (id && !row->step)
         str_add_i64(out, (int64_t)(uintptr_t)id);
 }
 
 CELL(empty)
 {
-    (void)env;
-    (void)row;
-    (void)out;
+    (void)env, (void)row, (void)out;
 }
 
 static const struct column columns[] = {

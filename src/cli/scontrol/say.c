@@ -93,20 +93,31 @@ bool scontrol_change(struct scontrol *s, enum message_kind kind, const void *bod
 
 static bool same(const struct result *a, const struct result *b)
 {
-    return a->refusal == b->refusal && text_is(a->ref, b->ref);
+    return a->refusal == b->refusal && text_is(a->ref, b->ref) && text_is(a->elements, b->elements);
 }
 
-static void results_say(struct scontrol *s, const struct result *r, size_t n)
+/* "42_0-3: Job has already finished" of elements, "… for job 42" of all else. Was the last of them
+ * about elements? */
+static bool results_say(struct scontrol *s, const struct result *r, size_t n)
 {
+    bool of_elements = false;
     for (size_t i = 0; i < n; i++) {
-        const char *reason = refusal_text((enum refusal)r[i].refusal);
+        const char *reason = refusal_text((enum refusal)r[i].refusal), *ref = r[i].ref;
+        size_t id = ref ? strcspn(ref, "_") : 0;
         if (i && same(&r[i], &r[i - 1]))
             continue;
-        if (r[i].ref && strpbrk(r[i].ref, "_["))
-            scontrol_refuse(s, "%s: %s", r[i].ref, reason);
-        else
-            scontrol_refuse(s, "%s for job %s", reason, r[i].ref);
+        const char *which = r[i].elements ? r[i].elements : ref && ref[id] ? ref + id + 1 : NULL;
+        of_elements = which != NULL;
+        if (!of_elements) {
+            scontrol_refuse(s, "%s for job %s", reason, ref);
+            continue;
+        }
+        which += *which == '[';
+        size_t bare = strcspn(which, "]");
+        scontrol_refuse(s, "%.*s_%.*s%s: %s", (int)id, ref, (int)bare, which,
+                        which[bare] ? which + bare + 1 : "", reason);
     }
+    return of_elements;
 }
 
 static void details_say(struct scontrol *s, const struct result *r, size_t n)
@@ -126,8 +137,8 @@ bool scontrol_change_jobs(struct scontrol *s, enum message_kind kind, const void
     struct result whole = {.ref = ids, .refusal = done->refusal, .detail = done->detail};
     const struct result *result = done->results.n ? done->results.v : &whole;
     size_t n = done->results.n ? done->results.n : done->refusal != REFUSE_NONE;
-    results_say(s, result, n);
-    if (n && what)
+    bool of_elements = results_say(s, result, n);
+    if (n && what && !of_elements)
         scontrol_refuse(s, "%s error: %s", what, refusal_text((enum refusal)result[n - 1].refusal));
     details_say(s, result, n);
     if (done->warning)

@@ -226,6 +226,7 @@ int step_run(struct allocation *al, const struct step_run_ask *ask)
         s->create.attempt = own_attempt(s->create.job_id);
         s->create.address = hub_address(r.hub);
         s->create.key = hub_key_new(r.a);
+        s->create.together = ask->nsteps > 1 ? r.step[0].create.key : NULL;
         hub_secret_add(r.hub, s->create.key);
         s->step.job_id = s->create.job_id;
     }

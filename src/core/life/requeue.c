@@ -97,6 +97,6 @@ void requeue_finish(struct core *c, struct jobrec *r)
     ASSERT(r->j.requeue_pending && r->hold.n == 0);
     enum job_state how = (enum job_state)r->j.end_state;
     bool special = how == JOB_SPECIAL_EXIT;
-    back_to_pending(c, r, special ? JOB_FAILED : how, special);
+    back_to_pending(c, r, special ? JOB_REQUEUED : how, special);
     components_back(c, r);
 }

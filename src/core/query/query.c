@@ -75,6 +75,8 @@ static void job_show(const struct core *c, const struct jobrec *r, const struct 
         if (r->waiting)
             j.evaluated_us = now_us;
         pending_complete(c, known, &j);
+    } else if (j.state == JOB_SPECIAL_EXIT) {
+        j.priority = 0; /* it is held */
     } else if (j.state == JOB_RUNNING || j.state == JOB_SUSPENDED) {
         j.end_us = expected_end(&j, now_us);
         if (j.preempt_end_us && (!j.end_us || j.preempt_end_us < j.end_us))
@@ -89,7 +91,7 @@ static void job_show(const struct core *c, const struct jobrec *r, const struct 
 static void step_show(const struct jobrec *r, const struct step *s, const struct view *v)
 {
     struct step copy = *s;
-    copy.key_hash = 0;
+    copy.key_hash = copy.together_hash = 0;
     copy.user_name = r->j.user_name;
     copy.user_id = r->j.user_id;
     copy.array_job_id = r->j.array_task_id != NO_TASK ? r->j.array_job_id : 0;

@@ -40,13 +40,13 @@ static enum refusal bounds_check(const struct jobrec *r, const struct msg_create
     return REFUSE_NONE;
 }
 
-static struct queued_step queued_of(struct jobrec *r, const struct msg_create_step *m,
-                                    uint64_t key_hash)
+static struct queued_step queued_of(const struct core *c, const struct jobrec *r,
+                                    const struct msg_create_step *m, uint64_t key_hash)
 {
     return (struct queued_step){.spec = *(const struct job_spec *)m->spec.v,
                                 .job_id = r->j.id,
                                 .attempt = r->j.attempt,
-                                .step_id = r->next_step,
+                                .step_id = step_number_next(c, r, 0),
                                 .exact = m->exact,
                                 .overlap = m->overlap,
                                 .goes_on = m->no_kill,
@@ -66,7 +66,7 @@ static void accept(struct core *c, struct jobrec *r, const struct queued_step *q
         return;
     }
     struct queuedrec *w = queue_add(r, q);
-    r->next_step++;
+    step_number_taken(r, q->step_id);
     fx_store(c, TABLE_STEP, &w->s);
     step_created_say(c, &w->s, c->turn.conn, c->turn.seq, NULL);
 }
@@ -81,9 +81,10 @@ void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_st
         step_created_say(c, &again->s, c->turn.conn, c->turn.seq, NULL);
         return;
     }
-    struct queued_step q = queued_of(r, m, key_hash);
+    struct queued_step q = queued_of(c, r, m, key_hash);
     enum refusal refusal = bounds_check(r, m, &detail);
-    enum refusal waits = refusal ? refusal : step_dependencies_look(r, q.spec.dependency, &detail);
+    enum refusal waits =
+        refusal ? refusal : step_dependencies_look(c, r, q.spec.dependency, &detail);
     if (waits == REFUSE_NONE || waits == REFUSE_BUSY)
         refusal = step_try_detached(c, r, m, q.step_id, key_hash, waits == REFUSE_BUSY, &detail);
     else

@@ -6,6 +6,7 @@
  * Jobs are kept by number between two slices: what they were may be gone by then. */
 #include "core/record/accounts/private.h"
 #include "core/request/request.h"
+#include "model/job/array.h"
 
 #include <string.h>
 
@@ -23,9 +24,7 @@
 #define SPLIT_MAX 16384u /* elements that one request may make jobs of their own */
 #define SPLIT_TEXT                                                                                 \
     "more than 16384 elements that wait are named, each of which would become a job of its own: "  \
-    "name "                                                                                        \
-    "fewer, or "                                                                                   \
-    "the whole array"
+    "name fewer, or the whole array"
 
 /* Jobs that filters choose and that stay, of which the answer tells: components without the rest
  * of their job, and those of a user who was named by somebody who may not. */
@@ -52,11 +51,13 @@ struct sweep {
     bool any, walked;   /* of a name: a live job has it; all there are were looked at */
     VEC(uint64_t) job;  /* that it means */
     size_t next;
-    uint32_t split_from; /* elements that still wait from there on are meant, too */
+    uint32_t split_from;    /* elements that still wait from there on are meant, too */
+    size_t told_from;       /* results from there on are about it */
+    VEC(struct idset) told; /* if it means many: which elements each of them is about */
+    uint64_t done_before;
     /* what came of it */
     VEC(struct result) result;
     uint64_t done;
-    enum refusal first;
     size_t work;  /* see ref_work */
     size_t split; /* elements that became jobs of their own */
 };
@@ -84,8 +85,38 @@ static struct sweep *sweep_new(struct core *c, const struct sweep_kind *kind, co
     return s;
 }
 
+/* Elements of an array that are over already are no failure of an action on the whole array, as
+ * long as there is another that it reaches; a hold says which they are. */
+static bool over_already(const struct sweep *s, enum refusal refusal)
+{
+    return refusal == REFUSE_ALREADY_DONE ||
+           (refusal == REFUSE_JOB_FINISHED && s->kind->kind == MSG_UPDATE_JOB);
+}
+
+/* What was told of the many jobs that the reference at hand means, each reason once. */
+static void told_settle(struct sweep *s)
+{
+    struct result *result = s->told.n ? s->result.v + s->told_from : NULL;
+    bool reached = s->done > s->done_before;
+    size_t kept = 0;
+    for (size_t i = 0; i < s->told.n; i++)
+        reached |= !over_already(s, result[i].refusal);
+    for (size_t i = 0; i < s->told.n; i++) {
+        struct str text = STR_INIT;
+        array_format_tasks(&s->told.v[i], &text);
+        result[i].elements = text.len ? arena_strdup(s->arena, str_text(&text)) : NULL;
+        str_done(&text);
+        idset_done(&s->told.v[i]);
+        if (!reached || !over_already(s, result[i].refusal))
+            result[kept++] = result[i];
+    }
+    s->result.n -= s->told.n - kept;
+    vec_clear(&s->told);
+}
+
 static void ref_end(struct sweep *s)
 {
+    told_settle(s);
     if (s->text && !s->named)
         job_ref_done(&s->ref);
     s->text = NULL;
@@ -99,6 +130,7 @@ static void sweep_free(struct sweep *s)
     if (s->kind->done)
         s->kind->done(s->ctx);
     vec_done(&s->job);
+    vec_done(&s->told);
     vec_done(&s->result);
     arena_free(s->arena);
     free(s);
@@ -119,9 +151,28 @@ static void outcome_add(struct sweep *s, const char *ref, enum refusal refusal, 
     }
     struct result result = {
         .ref = ref, .refusal = refusal, .detail = detail ? arena_strdup(s->arena, detail) : NULL};
-    if (s->first == REFUSE_NONE)
-        s->first = refusal;
     vec_push(&s->result, result);
+}
+
+/* One of the many that the reference at hand means. */
+static void outcome_join(struct sweep *s, const struct jobrec *r, enum refusal refusal,
+                         const char *detail)
+{
+    const struct result *told = s->told.n ? s->result.v + s->told_from : NULL;
+    uint32_t i = 0, id;
+    while (i < s->told.n &&
+           !(told[i].refusal == (int32_t)refusal && text_is(told[i].detail, detail)))
+        i++;
+    if (refusal == REFUSE_NONE || i == s->told.n)
+        outcome_add(s, s->text, refusal, detail);
+    if (refusal == REFUSE_NONE)
+        return;
+    if (i == s->told.n)
+        vec_push(&s->told, IDSET_INIT);
+    if (r->j.array_job_id && r->j.array_task_id != NO_TASK)
+        idset_add(&s->told.v[i], r->j.array_task_id);
+    for (bool more = idset_first(&r->pending, &id); more; more = idset_next(&r->pending, id, &id))
+        idset_add(&s->told.v[i], id);
 }
 
 /* ---- by references ---- */
@@ -178,6 +229,8 @@ static void ref_begin(struct core *c, struct sweep *s, const char *text, struct 
     s->text = text;
     s->named = false;
     s->split_from = 0;
+    s->told_from = s->result.n;
+    s->done_before = s->done;
     s->ref.exact = s->ref.has_step; /* a step is one record's */
     size_t work = ref_work(c, &s->ref);
     left->looks -= work < left->looks ? work : left->looks;
@@ -208,22 +261,16 @@ static void next_begin(struct core *c, struct sweep *s, struct sweep_slice *left
         ref_begin(c, s, text, left);
 }
 
-/* Elements of an array that are over already are no failure of an action on the whole array; a hold
- * says which they are. */
-static bool over_already(const struct sweep *s, enum refusal refusal)
-{
-    bool over = refusal == REFUSE_ALREADY_DONE ||
-                (refusal == REFUSE_JOB_FINISHED && s->kind->kind == MSG_UPDATE_JOB);
-    return over && s->many && !s->named;
-}
-
 static void job_do(struct core *c, struct sweep *s, struct jobrec *r)
 {
     const char *detail = NULL;
     enum refusal refusal = may_manage(c, r)
                                ? s->kind->act(c, r, s->named ? NULL : &s->ref, s->ctx, &detail)
                                : REFUSE_ACCESS_DENIED;
-    outcome_add(s, s->text, over_already(s, refusal) ? REFUSE_NONE : refusal, detail);
+    if (s->many && !s->named)
+        outcome_join(s, r, refusal, detail);
+    else
+        outcome_add(s, s->text, refusal, detail);
 }
 
 /* The next job that the reference at hand means; NULL: it means no more. */
@@ -305,12 +352,11 @@ static bool filter_slice(struct core *c, struct sweep *s, struct sweep_slice lef
 
 static void sweep_answer(struct core *c, const struct sweep *s)
 {
-    size_t n = s->result.n;
-    struct msg_done done = {.refusal = s->done || !s->rest ? REFUSE_NONE : s->first,
-                            .count = s->done,
-                            .results = {s->result.v, n}};
-    if (done.refusal && n)
+    struct msg_done done = {.count = s->done, .results = {s->result.v, s->result.n}};
+    if (s->result.n && s->rest && !s->done) {
+        done.refusal = s->result.v[0].refusal;
         done.detail = s->result.v[0].detail;
+    }
     fx_reply(c, s->conn, s->seq, MSG_DONE, &done);
 }
 

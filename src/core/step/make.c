@@ -62,10 +62,14 @@ struct msg_create_step *step_asked_settle(const struct core *c, const struct job
     return copy;
 }
 
-static int64_t new_step_id(struct jobrec *r, const struct msg_create_step *m)
+static int64_t new_step_id(const struct core *c, struct jobrec *r, const struct msg_create_step *m)
 {
     struct steprec *shell = m->interactive ? step_find(r, STEP_INTERACTIVE) : NULL;
-    return m->interactive && !shell ? STEP_INTERACTIVE : r->next_step++;
+    if (m->interactive && !shell)
+        return STEP_INTERACTIVE;
+    int64_t step_id = step_number_next(c, r, step_key_hash(m->together));
+    step_number_taken(r, step_id);
+    return step_id;
 }
 
 /* What nothing here depends on, but is shown. */
@@ -101,6 +105,7 @@ static struct steprec *step_make(struct core *c, struct jobrec *r, int64_t step_
     st->s.shares = want->shares;
     st->s.no_kill = m->no_kill;
     st->s.key_hash = step_key_hash(m->key);
+    st->s.together_hash = step_key_hash(m->together);
     step_layout_parse(c, st);
     st->asked = step_asked_settle(c, r, m, st->arena);
     const struct noderec *first = node_find(c, layout->node[0].node);
@@ -187,11 +192,11 @@ enum refusal step_try(struct core *c, struct jobrec *r, const struct msg_create_
     struct alloc layout = {0};
     struct step_want want;
     enum refusal refusal =
-        step_dependencies_look(r, ((const struct job_spec *)m->spec.v)->dependency, detail);
+        step_dependencies_look(c, r, ((const struct job_spec *)m->spec.v)->dependency, detail);
     if (!refusal)
         refusal = place_find(c, r, m, a, &want, &layout, detail);
     if (!refusal)
-        step_begin(c, r, step_make(c, r, new_step_id(r, m), m, &want, &layout), conn, seq,
+        step_begin(c, r, step_make(c, r, new_step_id(c, r, m), m, &want, &layout), conn, seq,
                    want.warning);
     arena_free(a);
     return refusal;
@@ -207,7 +212,7 @@ enum refusal step_try_detached(struct core *c, struct jobrec *r, const struct ms
     if (!refusal && look_only)
         refusal = REFUSE_BUSY;
     if (!refusal) {
-        r->next_step = step_id < r->next_step ? r->next_step : step_id + 1;
+        step_number_taken(r, step_id);
         struct steprec *st = step_make(c, r, step_id, m, &want, &layout);
         st->s.detached = true;
         st->s.key_hash = hash;

@@ -98,14 +98,21 @@ static enum dep_status status_of(const struct jobrec *r, const struct step_depen
     return by_end(d->kind, r->queue && idset_has(&r->queue->gone_well, (uint32_t)d->step_id));
 }
 
-static enum refusal one_look(const struct jobrec *r, const struct step_dependency *d,
-                             struct str *detail)
+static enum refusal one_look(const struct core *c, const struct jobrec *r,
+                             const struct step_dependency *d, struct str *detail)
 {
     unsigned long long job = d->job_id, own = r->j.id;
+    unsigned long long other = names_job(d, r) ? step_number_elsewhere(c, r, d->step_id) : 0;
     if (!names_job(d, r)) {
         str_addf(detail,
                  "%llu.%lld is a step of another job; steps wait for steps of theirs, here %llu.N",
                  job, (long long)d->step_id, own);
+        return REFUSE_DEPENDENCY;
+    }
+    if (other) {
+        str_addf(detail,
+                 "%llu has no step %lld: it is %llu.%lld, and steps wait for steps of theirs", own,
+                 (long long)d->step_id, other, (long long)d->step_id);
         return REFUSE_DEPENDENCY;
     }
     if (d->step_id >= r->next_step) {
@@ -121,7 +128,8 @@ static enum refusal one_look(const struct jobrec *r, const struct step_dependenc
                                 : REFUSE_NONE;
 }
 
-enum refusal step_dependencies_look(const struct jobrec *r, const char *text, struct str *detail)
+enum refusal step_dependencies_look(const struct core *c, const struct jobrec *r, const char *text,
+                                    struct str *detail)
 {
     enum refusal worst = REFUSE_NONE;
     struct step_dependency_list list;
@@ -135,7 +143,7 @@ enum refusal step_dependencies_look(const struct jobrec *r, const char *text, st
         return REFUSE_DEPENDENCY;
     }
     for (size_t i = 0; i < list.n && worst != REFUSE_DEPENDENCY; i++) {
-        enum refusal refusal = one_look(r, &list.v[i], detail);
+        enum refusal refusal = one_look(c, r, &list.v[i], detail);
         worst = refusal ? refusal : worst;
     }
     arena_free(a);

@@ -9,7 +9,7 @@ static enum refusal rec_try(struct core *c, struct jobrec *r, struct queuedrec *
 {
     struct str detail = STR_INIT;
     struct msg_create_step m = queue_asked(&w->q);
-    enum refusal refusal = step_dependencies_look(r, w->q.spec.dependency, &detail);
+    enum refusal refusal = step_dependencies_look(c, r, w->q.spec.dependency, &detail);
     if (!refusal && (*tries)++ < RETRY_MOST)
         refusal = step_try_detached(c, r, &m, w->s.step_id, w->q.key_hash, false, &detail);
     else if (!refusal)

@@ -80,6 +80,15 @@ void step_wishes_refuse(struct core *c, struct jobrec *r, enum refusal refusal, 
  * too. */
 void step_wish_closed(struct core *c, uint64_t job_id, uint64_t conn);
 
+/* ---- number.c ---- */
+/* That of a job's next step, or of its part of a step of which another component has a part already
+ * (together_hash; 0 = it has one part). */
+int64_t step_number_next(const struct core *c, const struct jobrec *r, uint64_t together_hash);
+void step_number_taken(struct jobrec *r, int64_t step_id); /* no other step gets it */
+/* The component of the same job that has a step of that number, where this one has none; 0: there
+ * is none. */
+uint64_t step_number_elsewhere(const struct core *c, const struct jobrec *r, int64_t step_id);
+
 /* ---- make.c ---- */
 struct msg_create_step *step_asked_copy(const struct msg_create_step *m, struct arena *a);
 uint64_t step_key_hash(const char *key); /* 0 = no key */
@@ -101,7 +110,8 @@ void steps_retry(struct core *c, struct jobrec *r); /* those that wait, while th
 /* ---- queue.c: steps of srun --async, and what steps wait for -------------------------------- */
 /* May a step begin that waits for these (NULL: for none)? REFUSE_NONE, REFUSE_BUSY, or never, with
  * a sentence. */
-enum refusal step_dependencies_look(const struct jobrec *r, const char *text, struct str *detail);
+enum refusal step_dependencies_look(const struct core *c, const struct jobrec *r, const char *text,
+                                    struct str *detail);
 void step_queue_drop(struct core *c, struct jobrec *r);         /* its job ends: they never run */
 void step_queue_over(struct core *c, const struct steprec *st); /* it ran */
 /* A node has begun it. When all have, what it came with is needed no more. */

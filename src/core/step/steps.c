@@ -337,8 +337,7 @@ void step_load(struct core *c, const struct step *row)
     if (!r || r->j.attempt != row->attempt || r->j.state == JOB_PENDING ||
         r->j.state == JOB_SPECIAL_EXIT)
         return;
-    if (row->step_id >= r->next_step)
-        r->next_step = (int32_t)(row->step_id + 1);
+    step_number_taken(r, row->step_id);
     if (row->state == JOB_PENDING) /* it waits: step_queue_load */
         return;
     struct steprec *st = xcalloc(1, sizeof *st);

@@ -303,6 +303,7 @@ enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
     X(BOOL, no_kill, 0, "goes on without a node that fails")                            \
     X(BOOL, detached, 0, "srun --async: no command stands behind it")                   \
     X(U64, key_hash, 0, "of create_step's key: a repeated call finds its step")         \
+    X(U64, together_hash, 0, "the same in each component's part of a step of several; 0 = it is of one") \
     X(TEXT, ended_nodes, 0, "nodes where all its tasks are gone, folded, while it runs elsewhere") \
     X(TIME, start_us, 0, "started")                                                     \
     X(TIME, end_us, 0, "ended; 0 while running")                                        \

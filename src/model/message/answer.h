@@ -8,6 +8,7 @@
 
 #define RESULT_FIELDS(X)                                                                           \
     X(TEXT, ref, 0, "what the result is about: a job reference, a node")                           \
+    X(TEXT, elements, 0, "of an array: indexes of those that it is about; NULL = ref says it")     \
     X(ENUM, refusal, &refusal_names, "NONE = done")                                                \
     X(TEXT, detail, 0, "sentence for people")
 struct result {

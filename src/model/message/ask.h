@@ -353,6 +353,7 @@ extern const struct fields cron_entry_fields;
     X(BLOB, tasks, 0, "async: the frame of the STREAM_TASKS that its shepherds would get from a command")  \
     X(TEXT, address, 0, "where shepherds reach the command: \"@abstract-name\" (Unix, same host), \"host:port\"; several, blank-separated, tried in turn") \
     X(TEXT, key, 0, "secret they show there; also the step's name should the call be repeated: a step with the same key is not made twice") \
+    X(TEXT, together, 0, "the same in the calls for each component's part of one step, which have one number; NULL = it is of one component") \
     X(U32, attempt, 0, "start of the job in which the command runs; 0 = it does not run in this job")      \
     X(U32, command_pid, 0, "process id of the command, on spec.alloc_host")                                \
     X(TEXT, cpu_freq, 0, "--cpu-freq, as asked")

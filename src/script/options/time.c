@@ -6,6 +6,7 @@
 #include "model/grammar/signals.h"
 #include "model/job/dependency.h"
 #include "model/job/step_dependency.h"
+#include "model/refusal.h"
 
 #include <string.h>
 
@@ -25,7 +26,9 @@ JOB_SETTER(set_dependency)
                    ? set_text(o, row, value, env, a, ret_err)
                    : value_blame(row, value, ret_err);
     if (!dependency_parse(text, a, &list, ret_err))
-        return value_refused(row, value, ret_err, "Job dependency problem");
+        return value_refused(row, value, ret_err,
+                             refusal_text(ret_err->code == ERR_UNSUPPORTED ? REFUSE_UNSUPPORTED
+                                                                           : REFUSE_DEPENDENCY));
     return set_text(o, row, text, env, a, ret_err);
 }
 

@@ -1,0 +1,54 @@
+/* Numbers of steps. A heterogeneous job gives each once, whichever of its components the step is
+ * of; a step of several components has the same one in each of them, so that its tasks agree on
+ * SLURM_STEP_ID. */
+#include "core/step/queue.h"
+
+static bool has(const struct jobrec *r, int64_t step_id)
+{
+    return step_find(r, step_id) || step_queue_find(r, step_id);
+}
+
+/* That which another component's part of the step has already; -1: it is the first. */
+static int64_t number_joined(const struct jobrec *other, uint64_t together_hash)
+{
+    for (size_t i = other->step.n; together_hash && i-- > 0;)
+        if (other->step.v[i]->s.together_hash == together_hash)
+            return other->step.v[i]->s.step_id;
+    return -1;
+}
+
+int64_t step_number_next(const struct core *c, const struct jobrec *r, uint64_t together_hash)
+{
+    ASSERT(r->next_step >= 0);
+    int64_t next = r->next_step, joined = -1;
+    jobrec_vec jobs = {0};
+    if (r->j.het_job_id)
+        components_find(c, r->j.het_job_id, &jobs);
+    for (size_t i = 0; i < jobs.n; i++) {
+        const struct jobrec *other = jobs.v[i];
+        if (other != r && joined < 0)
+            joined = number_joined(other, together_hash);
+        next = other->next_step > next ? other->next_step : next;
+    }
+    vec_done(&jobs);
+    return joined >= 0 && !has(r, joined) ? joined : next;
+}
+
+void step_number_taken(struct jobrec *r, int64_t step_id)
+{
+    ASSERT(step_id < INT32_MAX);
+    if (step_id >= r->next_step)
+        r->next_step = (int32_t)(step_id + 1);
+}
+
+uint64_t step_number_elsewhere(const struct core *c, const struct jobrec *r, int64_t step_id)
+{
+    uint64_t id = 0;
+    jobrec_vec jobs = {0};
+    if (r->j.het_job_id && !has(r, step_id))
+        components_find(c, r->j.het_job_id, &jobs);
+    for (size_t i = 0; i < jobs.n && !id; i++)
+        id = has(jobs.v[i], step_id) ? jobs.v[i]->j.id : 0;
+    vec_done(&jobs);
+    return id;
+}
