@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "controller/session/share_inside.h"
-#include "io/clock.h"
 
 #define SLICE_HOST_NS (10000 * NS)
 #define PART_HOST     2 /* of the time it has one of so many */
@@ -44,7 +43,7 @@ static void host_owes(struct user_share *s, int64_t ns, int64_t now_us)
 void shares_spent_from(struct shares *all, struct user_share *from, int64_t ns)
 {
     ASSERT(ns >= 0);
-    int64_t now = clock_monotonic_us();
+    int64_t now = loop_served_us(all->loop);
     if (!from || !(from->key & NODE))
         recents_note(&all->origins, from ? from->key : 0, now);
     if (from)
@@ -56,7 +55,7 @@ void shares_caused_from(struct shares *all, uint64_t mark, int64_t ns)
     ASSERT(mark);
     struct user_share *from = map_u64_get(all->by_uid, mark);
     if (from)
-        host_owes(from, ns, clock_monotonic_us());
+        host_owes(from, ns, loop_served_us(all->loop));
 }
 
 uint64_t share_mark(const struct user_share *s)
