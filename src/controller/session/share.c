@@ -365,8 +365,7 @@ static void round_note(struct user_share *s, int64_t ns, int64_t now_us)
     all->round_ns += s->much_us > now_us - MUCH_US ? ns : 0;
 }
 
-/* Of so much time: what goes beyond what is allowed in a round. */
-static int64_t beyond(struct user_share *s, int64_t ns)
+int64_t share_beyond(struct user_share *s, int64_t ns)
 {
     uint64_t round = loop_rounds(s->all->loop).n;
     int64_t before = s->round == round ? s->round_ns : 0, after = before + ns;
@@ -427,7 +426,7 @@ void share_spent(struct user_share *s, int64_t ns)
     ASSERT(ns >= 0);
     int64_t now = loop_served_us(s->all->loop);
     note_asked(s, now);
-    owe(s, ns, beyond(s, ns), ns, now);
+    owe(s, ns, share_beyond(s, ns), ns, now);
     round_note(s, ns, now);
     if (is_stranger(s))
         strangers_owe(s, ns, now);
