@@ -112,13 +112,13 @@ struct effects *turns_effects(struct turns *t)
 }
 
 /* What a node reports of jobs is what the cluster is for; that it is there, and how it is, it says
- * seldom. */
-static uint64_t origin_of(const struct turns *t, const struct event *ev)
+ * seldom, though a report may say that, too: then the node's row is stored, and none of a job. */
+static uint64_t origin_of(const struct turns *t, const struct event *ev, bool of_node)
 {
     enum message_kind kind = ev->msg->kind;
     bool report =
         message_table[kind].who == WHO_NODE && kind != MSG_NODE_HELLO && kind != MSG_HEARTBEAT;
-    return report ? 0 : session_origin(t->c->sessions, ev->conn);
+    return report && !of_node ? 0 : session_origin(t->c->sessions, ev->conn);
 }
 
 /* What was stored since effect `from`: whose doing it is. */
@@ -128,12 +128,15 @@ static void stores_note(struct turns *t, size_t from, const struct event *ev,
     bool asked = ev->kind == EV_MESSAGE && ev->peer;
     const struct effects *fx = &t->open->fx;
     uint64_t rows = 0;
-    for (size_t i = from; i < fx->n; i++)
+    bool of_node = true;
+    for (size_t i = from; i < fx->n; i++) {
         rows += fx->v[i].kind == FX_STORE;
+        of_node &= fx->v[i].kind != FX_STORE || fx->v[i].table == TABLE_NODE;
+    }
     if (!rows)
         return;
     const uint32_t *uid = asked ? &ev->peer->uid : sweeper;
-    uint64_t origin = asked ? origin_of(t, ev) : 0;
+    uint64_t origin = asked ? origin_of(t, ev, of_node) : 0;
     causes_add(&t->open->causes, uid, origin, rows);
     causes_add(&t->to_plan, uid, origin, rows);
 }

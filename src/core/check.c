@@ -225,19 +225,22 @@ static bool holds_node(const struct jobrec *r, uint32_t node)
 
 static void nodes_check(const struct core *c)
 {
-    size_t connected = 0;
+    size_t connected = 0, rivals = 0;
     for (size_t i = 0; i < c->node.n; i++) {
         const struct noderec *n = c->node.v[i];
         CHECK(n->index == i && node_find(c, n->n.name) == n);
         CHECK(!n->conn || map_u64_get(c->node_index.by_conn, n->conn) == n);
+        CHECK(!n->rival || (n->conn && map_u64_get(c->node_index.by_rival, n->rival) == n));
         CHECK((n->conn != 0) == n->n.responding);
         connected += n->conn != 0;
+        rivals += n->rival != 0;
         for (size_t k = 0; k < n->job.n; k++) {
             const struct jobrec *r = job_find(c, n->job.v[k]);
             CHECK(r && holds_node(r, (uint32_t)i));
         }
     }
     CHECK(connected == map_u64_count(c->node_index.by_conn));
+    CHECK(rivals == map_u64_count(c->node_index.by_rival));
     CHECK(c->node.n == map_str_count(c->node_index.by_name));
 }
 

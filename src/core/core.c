@@ -27,6 +27,7 @@ struct core *core_new(uint64_t seed, const char *host)
     uses_init(c);
     c->node_index.by_name = map_str_new();
     c->node_index.by_conn = map_u64_new();
+    c->node_index.by_rival = map_u64_new();
     c->joined.token = map_str_new();
     c->joined.host = map_str_new();
     c->calls.answered = map_u64_new();
@@ -116,6 +117,7 @@ void core_free(struct core *c)
     limits_free(c);
     map_str_free(c->node_index.by_name);
     map_u64_free(c->node_index.by_conn);
+    map_u64_free(c->node_index.by_rival);
     host_records_free(c);
     answered_free(c);
     crontabs_free(c);

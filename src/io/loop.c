@@ -11,8 +11,11 @@
 #include "io/clock.h"
 #include "io/loop_uv.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct post {
     loop_fn fn;
@@ -25,6 +28,15 @@ struct signal_watch {
     loop_fn fn;
     void *ctx;
     struct signal_watch *next;
+};
+
+/* Asked of the kernel once a round; within it the clock goes on by processor time. */
+struct served {
+    int fd;         /* of the thread's schedstat, with what it waited; -1 = there is none */
+    bool open;      /* it was looked for */
+    uint64_t asked; /* in which round, + 1; 0 = not yet */
+    int64_t us;     /* the clock then */
+    int64_t cpu_ns; /* the thread's processor time then */
 };
 
 struct loop {
@@ -43,6 +55,8 @@ struct loop {
     uint64_t round_ns,
         idle_ns;    /* when the last round ended, and for how long the loop had slept until then */
     int64_t cpu_ns; /* the thread's processor time then */
+    uint64_t round; /* never reset */
+    struct served served;
 };
 
 const int64_t loop_length_us[LOOP_LENGTHS - 1] = {
@@ -173,6 +187,33 @@ void loop_rounds_reset(struct loop *l)
     l->rounds = (struct loop_rounds){0};
 }
 
+/* For how long the thread was ready and did not run, in ns, all in all: the second number. */
+static int64_t waited_ns(struct served *s)
+{
+    char text[96];
+    long long ran, waited;
+    if (!s->open)
+        s->fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    s->open = true;
+    ssize_t n = s->fd >= 0 ? pread(s->fd, text, sizeof text - 1, 0) : 0;
+    text[n > 0 ? n : 0] = '\0';
+    return sscanf(text, "%lld %lld", &ran, &waited) == 2 && waited > 0 ? waited : 0;
+}
+
+int64_t loop_served_us(struct loop *l)
+{
+    struct served *s = &l->served;
+    int64_t cpu_ns = clock_thread_ns(), now_us = s->us + (cpu_ns - s->cpu_ns) / 1000;
+    if (s->asked == l->round + 1)
+        return now_us;
+    int64_t us = clock_monotonic_us();
+    us -= waited_ns(s) / 1000;
+    s->us = s->asked && us < now_us ? now_us : us;
+    s->asked = l->round + 1;
+    s->cpu_ns = cpu_ns;
+    return s->us;
+}
+
 static size_t length_of(int64_t us)
 {
     size_t i = 0;
@@ -186,6 +227,7 @@ static void round_ended(struct loop *l)
 {
     uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(&l->uv);
     int64_t cpu_ns = clock_thread_ns();
+    l->round++;
     if (l->round_ns) {
         int64_t us = (int64_t)(now - l->round_ns - (idle - l->idle_ns)) / 1000;
         l->rounds.n++;
@@ -278,6 +320,8 @@ void loop_free(struct loop *l)
     CHECK(uv_loop_close(&l->uv) == 0);
     signals_free(l->signals);
     uv_mutex_destroy(&l->lock);
+    if (l->served.open && l->served.fd >= 0)
+        close(l->served.fd);
     free(l->scratch);
     free(l);
 }

@@ -48,6 +48,11 @@ struct loop_rounds {
 struct loop_rounds loop_rounds(const struct loop *l);
 void loop_rounds_reset(struct loop *l); /* counts anew */
 
+/* A clock that stands still while the loop's thread is ready to run and has no processor: of the
+ * time that it counts the loop could have used all. Never goes back. Where the kernel does not say
+ * for how long threads wait it is clock_monotonic_us. From the loop's thread. */
+int64_t loop_served_us(struct loop *l);
+
 /* From any thread: fn(ctx) is called on the loop, in the order of the posts. */
 void loop_post(struct loop *l, loop_fn fn, void *ctx);
 

@@ -3,7 +3,8 @@
 
 Usage: hosts_forge.py HOST_STATE_DIR CONTROLLER UID GID REQUEST…   The requests are made on one connection that vouches for UID and GID. One line for each answer:
 its type, and the refusal and the sentence, or the number of the job. REQUEST "hellos": node far says that it is there, and has 60,000 runs, again and again for
-eight seconds, each time on a connection of its own; how often. REQUEST "every": each kind of message of src/model/message.h, with nothing in it, one line
+eight seconds, each time on a connection of its own; how often. REQUEST "words": for eight seconds it says small things without pause, by turns of devices and
+of jobs that nobody has; how many. REQUEST "every": each kind of message of src/model/message.h, with nothing in it, one line
 each: its name, who may by that table, and the answer. HOST_STATE_DIR "-": without a certificate, and nobody is vouched for.
 """
 import json
@@ -105,10 +106,35 @@ def hellos(state, controller):
     return n
 
 
+def words(state, controller):
+    """How many. The node's own daemon takes its place back now and then."""
+    n, until = 0, time.monotonic() + 8
+    while time.monotonic() < until:
+        s = connect(state, controller)
+        send(s, 0, "vouch", {"uid": 0, "gid": 0, "protocol": 1, "protocol_oldest": 1, "version": "forged"})
+        send(s, 1, "node_hello", {"node": [{"name": "far"}], "protocol": 1, "protocol_oldest": 1})
+        try:
+            while time.monotonic() < until:
+                piece = b""
+                for _ in range(100):
+                    n += 1
+                    out = "gpu:0:unproven:1790000000000000:x" if n % 2 else ""
+                    text = json.dumps({"type": "report", "kind": "exited", "job_id": 4000000 + n, "attempt": 1, "devices_seq": n, "devices_out": out}).encode()
+                    piece += struct.pack(">II", len(text), 0) + text
+                s.sendall(piece)
+        except OSError:
+            pass
+        s.close()
+    return n
+
+
 def main():
     state, controller, uid, gid, *requests = sys.argv[1:]
     if requests == ["hellos"]:
         print(hellos(state, controller))
+        return
+    if requests == ["words"]:
+        print(words(state, controller))
         return
     if requests == ["every"]:
         requests = [(f"{name} {who}", name, {}) for name, who in table()]

@@ -117,6 +117,16 @@ loop_ns() { awk "{ print \$1 }" "/proc/$1/task/$1/schedstat"; } # of the control
     until_is 20 "idle" head1 sinfo -h -n far -o %t
 }
 
+@test "a node that says small things without pause has a tenth of the controller's time, with what follows from them" {
+    pid=$(head1 remuda status --pid controller)
+    before=$(loop_ns "$pid")
+    run -0 forged "$SHARED/far" 0 0 words
+    echo "$output words in 8 s, $((($(loop_ns "$pid") - before) / 1000000)) ms of the controller's"
+    [ "$output" -ge 1000 ]
+    [ $((($(loop_ns "$pid") - before) / 1000000)) -le 2000 ]
+    until_is 20 "idle" head1 sinfo -h -n far -o %t
+}
+
 @test "an untrusted host speaks for its one user, whatever it says" {
     mkdir "$SHARED/mine"
     chown nobody "$SHARED/mine"

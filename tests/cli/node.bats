@@ -272,3 +272,27 @@ C
     remuda up -q 3>&-
     srun -Q -n1 --mem=100 true
 }
+
+two_are_said() { sinfo -R -h -o %E | grep -q 'two daemons say that they are node1'; }
+one_is_said() { ! two_are_said; }
+hellos() { sdiag | awk '/MESSAGE_NODE_REGISTRATION_STATUS/ {print $4}' | tr -dc 0-9; }
+
+@test "a second daemon by the name of a node waits: the first stays, with its job, and both are said" {
+    mkdir two
+    ln -s "$REMUDA_STATE/controller.sock" two/controller.sock
+    id=$(submit <<< 'sleep 60')
+    eventually is "$id" RUNNING
+    before=$(hellos)
+    "$REMUDA_STAGE/remudad" node --state "$PWD/two" --name node1 --foreground 2> two.err 3>&- &
+    second=$!
+    eventually two_are_said
+    remuda status | grep -q "pid $second waits until that one is gone"
+    sleep 2
+    [ "$(hellos)" -le $((before + 1)) ] # it was fifty a second
+    is "$id" RUNNING
+    kill "$second"
+    wait "$second" || true
+    eventually one_is_said
+    is "$id" RUNNING
+    scancel "$id"
+}

@@ -184,6 +184,34 @@ static void what_a_node_says_has_a_tenth(void **unused)
     shares_free(all);
 }
 
+/* Words of some µs, as many as are read in a round; and a node that says one thing after the other,
+ * as one does whose jobs end. */
+static void small_words_of_a_node_count(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct user_share *says = share_join_node(all, "h1"), *other = share_join_node(all, "h2");
+    int64_t until = note.now_us + 20 * USEC_PER_SEC, theirs = 0, longest = 0;
+    while (note.now_us < until) {
+        int64_t go = 0;
+        for (; share_may(says) && go < 100 * 1000; go += 8) {
+            note.now_us += 8;
+            shares_said(all, says, 8 * US);
+        }
+        theirs += go;
+        longest = go > longest ? go : longest;
+        note.now_us += 90;
+        shares_said(all, other, 90 * US);
+        assert_true(share_may(other));
+        rest(500);
+    }
+    assert_in_range(theirs, USEC_PER_SEC, 3 * USEC_PER_SEC);
+    assert_in_range(longest, 0, 12 * 1000);
+    share_leave(says);
+    share_leave(other);
+    shares_free(all);
+}
+
 static void one_went_on(void *ctx)
 {
     (void)ctx;
@@ -220,6 +248,7 @@ int main(void)
         cmocka_unit_test(credit_is_no_way_round),
         cmocka_unit_test(users_of_one_host_have_half_together),
         cmocka_unit_test(what_a_node_says_has_a_tenth),
+        cmocka_unit_test(small_words_of_a_node_count),
         cmocka_unit_test(a_session_waits_for_its_hosts_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

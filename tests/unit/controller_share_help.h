@@ -11,10 +11,11 @@
 
 #include <string.h>
 
-#define US      INT64_C(1000) /* in nanoseconds */
-#define GO_US   800           /* a slice, what a round allows, and what is forgiven meanwhile */
-#define FLOODER 1
-#define LIGHT   50
+#define US       INT64_C(1000) /* in nanoseconds */
+#define GO_US    800           /* a slice, what a round allows, and what is forgiven meanwhile */
+#define AGAIN_US 300           /* a slice of who goes on, and what is forgiven meanwhile */
+#define FLOODER  1
+#define LIGHT    50
 
 /* ---- the world ---- */
 

@@ -67,6 +67,26 @@ static void a_flood_gets_a_fifth_in_short_slices(void **unused)
     }
 }
 
+/* What others meet of who goes on is no more than what cannot be cut. */
+static void who_goes_on_has_the_fifth_in_shorter_slices(void **unused)
+{
+    (void)unused;
+    static const int64_t each[] = {5, 30, 120};
+    for (size_t i = 0; i < ARRAY_LEN(each); i++) {
+        struct shares *all = world();
+        struct user_share *f = share_join(all, FLOODER), *light = share_join(all, LIGHT);
+        int64_t go, theirs;
+        serve(light, 50);
+        flood(&f, 1, each[i], USEC_PER_SEC, light, &go);
+        theirs = flood(&f, 1, each[i], 5 * USEC_PER_SEC, light, &go);
+        assert_true(theirs * 10 >= 5 * USEC_PER_SEC);
+        assert_in_range(go, 1, AGAIN_US + each[i]);
+        share_leave(f);
+        share_leave(light);
+        shares_free(all);
+    }
+}
+
 static void several_floods_share_that_fifth(void **unused)
 {
     (void)unused;
@@ -147,7 +167,7 @@ static void commits_are_paid_by_who_asked_for_them(void **unused)
     assert_true(share_pause(f) > 10 * 1000);
     rest(100 * 1000);
     assert_true(share_may(f));
-    serve(f, 300);
+    serve(f, 150);
     assert_true(share_may(f));
     shares_caused(all, FLOODER, 50 * US, 20 * 1000);
     assert_false(share_may(f));
@@ -378,6 +398,7 @@ int main(void)
         cmocka_unit_test(one_thing_after_the_other_never_pauses),
         cmocka_unit_test(halves_get_a_fifth),
         cmocka_unit_test(a_flood_gets_a_fifth_in_short_slices),
+        cmocka_unit_test(who_goes_on_has_the_fifth_in_shorter_slices),
         cmocka_unit_test(several_floods_share_that_fifth),
         cmocka_unit_test(who_is_alone_has_all_of_it),
         cmocka_unit_test(where_all_ask_for_much_they_take_turns),

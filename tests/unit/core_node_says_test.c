@@ -49,10 +49,112 @@ static void a_node_names_so_many_devices_and_types(void **unused)
     assert_non_null(node("n1")->gres);
 }
 
+/* ---- two daemons ---- */
+
+#define OTHER 90 /* connections that the helpers do not use */
+
+static void daemon_says_hello(uint64_t conn, int64_t pid)
+{
+    struct node self = {.name = "n1",
+                        .real_cpus = 8,
+                        .real_memory_mib = 8000,
+                        .version = "test",
+                        .daemon_start_us = 1000 + pid};
+    struct msg_node_hello m = {.node = {&self, 1}, .pid = pid, .devices_seq = ++seq};
+    am_root();
+    say(conn, MSG_NODE_HELLO, &m);
+}
+
+static size_t effects_of(enum effect_kind kind, uint64_t conn)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w.fx.n; i++)
+        n += w.fx.v[i].kind == kind && w.fx.v[i].conn == conn;
+    return n;
+}
+
+static void closes(uint64_t conn)
+{
+    effects_reset(&w.fx);
+    step((struct event){.kind = EV_CLOSED, .conn = conn});
+    settle(0);
+}
+
+/* One that was started twice took the other's place, as often as it could connect, and with it what
+ * ran there. */
+static void who_is_there_stays(void **unused)
+{
+    gone(1);
+    daemon_says_hello(OTHER, 17);
+    am_alice();
+    uint64_t id = submit(a_job("a"));
+    pass(1);
+    assert_int_equal(job(id)->state, JOB_RUNNING);
+    for (int i = 0; i < 3; i++) {
+        daemon_says_hello(OTHER + 1, 18);
+        assert_int_equal(refusal(), REFUSE_BUSY);
+        assert_non_null(strstr(answer()->detail, "pid 17, is node n1"));
+        /* is the first one there? */
+        assert_int_equal(effects_of(FX_SEND, OTHER), i == 0);
+        assert_int_equal(effects_of(FX_STORE, 0), 0);
+        assert_int_equal(effects_of(FX_CLOSE, OTHER) + effects_of(FX_CLOSE, OTHER + 1), 0);
+        assert_non_null(strstr(node("n1")->complaint, "two daemons say that they are n1"));
+    }
+    assert_int_equal(job(id)->state, JOB_RUNNING);
+    daemon_says_hello(OTHER + 2, 19);
+    assert_int_equal(effects_of(FX_CLOSE, OTHER + 2), 1);
+    closes(OTHER + 2);
+    assert_non_null(node("n1")->complaint);
+    closes(OTHER + 1);
+    assert_null(node("n1")->complaint);
+    assert_true(node("n1")->responding);
+}
+
+static void who_waits_comes_when_the_place_is_free(void **unused)
+{
+    gone(1);
+    daemon_says_hello(OTHER, 17);
+    daemon_says_hello(OTHER + 1, 18);
+    closes(OTHER);
+    assert_int_equal(effects_of(FX_CLOSE, OTHER + 1), 1);
+    assert_null(node("n1")->complaint);
+    closes(OTHER + 1);
+    daemon_says_hello(OTHER + 2, 18);
+    assert_int_equal(effects_of(FX_REPLY, OTHER + 2), 1);
+    assert_true(node("n1")->responding);
+    daemon_says_hello(OTHER + 3, 18); /* the same one: its old connection has not ended yet */
+    assert_int_equal(effects_of(FX_CLOSE, OTHER + 2), 1);
+    assert_null(node("n1")->complaint);
+    daemon_says_hello(OTHER + 4, 20); /* one that is heard of no more */
+    assert_int_equal(refusal(), REFUSE_BUSY);
+    pass(61 * USEC_PER_SEC);
+    assert_false(node("n1")->responding);
+    daemon_says_hello(OTHER + 4, 20);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_true(node("n1")->responding);
+}
+
+/* By one connection for several nodes, too, as only who lies would. */
+static void a_connection_waits_for_one_place(void **unused)
+{
+    struct node self = {.name = "n2", .real_cpus = 8, .real_memory_mib = 8000, .version = "test"};
+    struct msg_node_hello m = {.node = {&self, 1}, .pid = 22};
+    daemon_says_hello(OTHER + 2, 18);
+    assert_non_null(node("n1")->complaint);
+    say(OTHER + 2, MSG_NODE_HELLO, &m);
+    assert_null(node("n1")->complaint);
+    assert_non_null(node("n2")->complaint);
+    closes(OTHER + 2);
+    assert_null(node("n2")->complaint);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(a_node_names_so_many_devices_and_types),
+        STORY(who_is_there_stays),
+        STORY(who_waits_comes_when_the_place_is_free),
+        STORY(a_connection_waits_for_one_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -239,6 +239,76 @@ static void rounds_are_counted_by_their_length(void **state)
     timer_free(t);
 }
 
+struct served {
+    struct world *world;
+    struct timer *timer;
+    int64_t us; /* by the clock that is tried */
+};
+
+static void burn_in_rounds(void *ctx)
+{
+    struct served *s = ctx;
+    int64_t before = loop_served_us(s->world->loop);
+    burn(5000);
+    int64_t after = loop_served_us(s->world->loop);
+    assert_in_range(after - before, 4990, 5 * 5000);
+    s->us += 5000;
+    timer_set(s->timer, 0);
+    if (s->us >= 200000)
+        loop_stop(s->world->loop);
+}
+
+/* Four programs and the loop have one processor: what the loop does not get is not counted. */
+static void time_that_the_loop_did_not_get_is_not_served(void **state)
+{
+    struct world *w = *state;
+    struct served s = {.world = w};
+    cpu_set_t had, one;
+    pid_t others[4];
+    CPU_ZERO(&one);
+    assert_int_equal(sched_getaffinity(0, sizeof had, &had), 0);
+    for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+        if (CPU_ISSET(i, &had))
+            CPU_SET(i, &one);
+    if (access("/proc/thread-self/schedstat", R_OK) != 0)
+        skip();
+    sched_setaffinity(0, sizeof one, &one);
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        if ((others[i] = fork()) == 0)
+            for (;;) {
+            }
+    s.timer = timer_new(w->loop, burn_in_rounds, &s);
+    timer_set(s.timer, 0);
+    int64_t began = clock_monotonic_us(), served = loop_served_us(w->loop);
+    loop_run(w->loop);
+    int64_t took = clock_monotonic_us() - began;
+    served = loop_served_us(w->loop) - served;
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        kill(others[i], SIGKILL);
+        waitpid(others[i], NULL, 0);
+    }
+    sched_setaffinity(0, sizeof had, &had);
+    timer_free(s.timer);
+    assert_in_range(served, s.us, s.us * 3 / 2);
+    assert_true(took > 2 * served);
+}
+
+/* Asleep it could have been used. */
+static void time_asleep_is_served(void **state)
+{
+    struct world *w = *state;
+    struct timer *t = timer_new(w->loop, world_stop, w);
+    int64_t served = loop_served_us(w->loop), before = served;
+    timer_set(t, 30000);
+    loop_run(w->loop);
+    assert_true(loop_served_us(w->loop) - served >= 29000);
+    for (int i = 0; i < 1000; i++, before = served) {
+        served = loop_served_us(w->loop);
+        assert_true(served >= before);
+    }
+    timer_free(t);
+}
+
 static void a_process_that_is_gone_already_is_told(void **state)
 {
     struct end e = {.world = *state};
@@ -340,6 +410,8 @@ int main(void)
         TEST(a_child_is_watched_and_reaped),
         TEST(what_a_child_used_is_told),
         TEST(rounds_are_counted_by_their_length),
+        TEST(time_that_the_loop_did_not_get_is_not_served),
+        TEST(time_asleep_is_served),
         TEST(a_process_that_is_gone_already_is_told),
         TEST(a_watch_can_be_taken_back),
         TEST(a_worker_runs_everything_once),

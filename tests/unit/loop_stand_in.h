@@ -6,7 +6,6 @@
 #include "unit.h"
 
 #include "base/duration.h"
-#include "io/clock.h"
 #include "io/loop.h"
 
 #include <string.h>
@@ -22,8 +21,9 @@ static struct {
 
 /* ---- stand-ins ---- */
 
-int64_t clock_monotonic_us(void)
+int64_t loop_served_us(struct loop *l)
 {
+    (void)l;
     return note.now_us;
 }
 

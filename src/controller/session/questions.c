@@ -1,9 +1,9 @@
 /* What a copy finds of a request that changes something comes back to the machine, which does it.
  *
  * One copy at a time, so that no more than one processor is taken from others; and where others ask
- * for something, a fifth of that one: a copy that took so long is followed by a rest of four times
- * as long. A fork costs those others more than its own time, too: each page that is written
- * afterwards is copied first. What waits holds its request, so a user may have a bounded number
+ * for something, a tenth of that one: a copy that took so long is followed by a rest of nine times
+ * as long. Those others pay for it beyond that: the loop stands still while it forks, and each page
+ * that is written afterwards is copied first, which is as much again. What waits holds its request, so a user may have a bounded number
  * waiting. Where there is no room for a copy the loop answers, in short. */
 #include "controller/session/questions.h"
 
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 #define ANSWER_MOST (64u << 20)
-#define REST        4 /* times what the copy took, fork and all */
+#define REST        9 /* times what the copy took, fork and all */
 #define REST_MAX_US (2 * USEC_PER_SEC)
 
 struct questions {

@@ -24,9 +24,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ASKED_MAX    2048        /* requests of one connection in one turn */
-#define UNSENT_MAX   (64u << 20) /* of clients; nodes get conn.h's */
-#define SAID_FREE_NS 100000
+#define ASKED_MAX  2048        /* requests of one connection in one turn */
+#define UNSENT_MAX (64u << 20) /* of clients; nodes get conn.h's */
 
 struct sessions *sessions_new(struct controller *c)
 {
@@ -224,13 +223,6 @@ static bool rate_admits(struct session *s, const struct message *m)
     return false;
 }
 
-/* What it says about a job or a step costs less than is counted. */
-static void node_said(struct session *s, int64_t ns)
-{
-    if (ns > SAID_FREE_NS)
-        shares_spent_from(s->owner->shares, s->says, ns);
-}
-
 static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
 {
     struct session *s = ctx;
@@ -253,7 +245,7 @@ static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
         message_counted(s, &m, spent);
     }
     if (s->says && message_table[m.kind].who == WHO_NODE)
-        node_said(s, clock_thread_ns() - began_ns);
+        shares_said(s->owner->shares, s->says, clock_thread_ns() - began_ns);
     asked_count(s);
 }
 

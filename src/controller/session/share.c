@@ -20,14 +20,17 @@
  * it. And a round of the loop is for a few of them only, as the round is what the others wait for.
  *
  * The debt outlives the user's connections: a thousand of them one after the other are as dear as
- * one. */
+ * one.
+ *
+ * Time is what the loop could have used. Where other programs have the processors, among them
+ * commands of those who flood, a fifth of the clock's time would be all that the loop has: nobody
+ * would owe anything, and rounds would have no bound. */
 #include "controller/session/share_inside.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/map.h"
 #include "base/rng.h"
-#include "io/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +40,7 @@
 #define SLICE_NS           (4000 * NS)  /* alone */
 #define SLICE_TURNS_NS     (2000 * NS)  /* among others who ask for much */
 #define SLICE_OTHERS_NS    (500 * NS)   /* with others about who do not */
+#define SLICE_OVER_NS      (200 * NS)   /* the same, of who goes on to have much */
 #define SLICE_ADDRESS_NS   (5000 * NS)  /* a few handshakes */
 #define SLICE_STRANGERS_NS (10000 * NS) /* of all addresses together */
 #define PART               5 /* of the time those who ask for much have one part of so many */
@@ -91,7 +95,7 @@ void shares_free(struct shares *all)
 /* Of those who left, the ones who are owed and owe nothing any more. */
 static void gone_sweep(struct shares *all)
 {
-    int64_t now = clock_monotonic_us();
+    int64_t now = loop_served_us(all->loop);
     while (all->gone && all->gone->asked_us < now - ABOUT_US && all->gone->free_us < now)
         gone_free(all->gone);
 }
@@ -234,18 +238,18 @@ static bool next_round(const struct user_share *s, int64_t now_us)
 
 bool share_may(const struct user_share *s)
 {
-    int64_t now = clock_monotonic_us();
+    int64_t now = loop_served_us(s->all->loop);
     return share_due(s) <= now && !next_round(s, now);
 }
 
 bool share_others(const struct user_share *s)
 {
-    return others_about(s, clock_monotonic_us());
+    return others_about(s, loop_served_us(s->all->loop));
 }
 
 int64_t share_pause(const struct user_share *s)
 {
-    int64_t now = clock_monotonic_us();
+    int64_t now = loop_served_us(s->all->loop);
     return share_due(s) > now ? share_due(s) - now : next_round(s, now);
 }
 
@@ -361,8 +365,7 @@ static void round_note(struct user_share *s, int64_t ns, int64_t now_us)
     all->round_ns += s->much_us > now_us - MUCH_US ? ns : 0;
 }
 
-/* Of so much time: what goes beyond what is allowed in a round. */
-static int64_t beyond(struct user_share *s, int64_t ns)
+int64_t share_beyond(struct user_share *s, int64_t ns)
 {
     uint64_t round = loop_rounds(s->all->loop).n;
     int64_t before = s->round == round ? s->round_ns : 0, after = before + ns;
@@ -371,6 +374,15 @@ static int64_t beyond(struct user_share *s, int64_t ns)
     if (after <= ALLOWED_NS)
         return 0;
     return before < ALLOWED_NS ? after - ALLOWED_NS : ns;
+}
+
+/* Who floods has a part of the time, however it is cut: what somebody waits for who comes at any
+ * moment is half of a slice, times that part. A slice goes by in pieces that cannot be cut (a
+ * reading of a socket, a part of a listing), and a pause is a millisecond at least: shorter ones
+ * would be half a pause each. */
+static int64_t slice(const struct user_share *s, int64_t now_us)
+{
+    return !(s->key & ADDRESS) && is_over(s, now_us) ? SLICE_OVER_NS : s->slice_ns;
 }
 
 /* It cost so much, of which so much was too much for one go; `full`: who has more than a fair share
@@ -384,7 +396,7 @@ static void owe(struct user_share *s, int64_t cost_ns, int64_t much_ns, int64_t 
         crowd_note(s);
     if (others_about(s, now_us)) {
         s->debt_ns += is_over(s, now_us) ? full_ns : much_ns;
-        if (s->debt_ns >= s->slice_ns)
+        if (s->debt_ns >= slice(s, now_us))
             pause_fairly(s, now_us);
         return;
     }
@@ -412,9 +424,9 @@ static void strangers_owe(struct user_share *s, int64_t ns, int64_t now_us)
 void share_spent(struct user_share *s, int64_t ns)
 {
     ASSERT(ns >= 0);
-    int64_t now = clock_monotonic_us();
+    int64_t now = loop_served_us(s->all->loop);
     note_asked(s, now);
-    owe(s, ns, beyond(s, ns), ns, now);
+    owe(s, ns, share_beyond(s, ns), ns, now);
     round_note(s, ns, now);
     if (is_stranger(s))
         strangers_owe(s, ns, now);
@@ -423,7 +435,7 @@ void share_spent(struct user_share *s, int64_t ns)
 void share_spent_on_half(struct user_share *s, int64_t ns)
 {
     ASSERT(ns >= 0);
-    int64_t now = clock_monotonic_us();
+    int64_t now = loop_served_us(s->all->loop);
     note_asked(s, now);
     owe(s, ns, ns, ns, now);
     round_note(s, ns, now);
@@ -434,5 +446,5 @@ void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_
     struct user_share *s = map_u64_get(all->by_uid, uid);
     int64_t much = cost_ns > ALLOWED_CAUSED_NS ? cost_ns - ALLOWED_CAUSED_NS : 0;
     if (s)
-        owe(s, cost_ns, much, took_us * NS, clock_monotonic_us());
+        owe(s, cost_ns, much, took_us * NS, loop_served_us(all->loop));
 }

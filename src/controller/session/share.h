@@ -32,8 +32,8 @@ struct user_share *share_join_host(struct shares *all, const char *host);
 /* The same of those of its users whom the controller does not know: there are as many as the host
  * likes, so they are one user together. */
 struct user_share *share_join_guests(struct shares *all, const char *host);
-/* The same of a host's node daemon, for shares_spent_from and shares_caused_from: what it says that
- * costs much at once has a tenth of the time. */
+/* The same of a host's node daemon, for shares_said and shares_caused_from: what it says that
+ * costs much at once, or in a round, has a tenth of the time. */
 struct user_share *share_join_node(struct shares *all, const char *host);
 /* Connections that have it now. */
 size_t share_count(const struct user_share *s);
@@ -58,6 +58,9 @@ void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_
  * NULL: from elsewhere). However many users it speaks for, they have half of the time where
  * something is asked for elsewhere, less where several hosts have so much. */
 void shares_spent_from(struct shares *all, struct user_share *from, int64_t ns);
+/* A host's node has said something (share_join_node): what its words cost in a round of the loop
+ * beyond what is allowed for nothing is owed. */
+void shares_said(struct shares *all, struct user_share *node, int64_t ns);
 /* The same of a host by its mark (share_mark): nothing if it is gone. */
 void shares_caused_from(struct shares *all, uint64_t mark, int64_t ns);
 uint64_t share_mark(const struct user_share *s); /* never 0 */

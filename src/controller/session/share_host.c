@@ -4,11 +4,12 @@
  * asked for elsewhere there is no bound, and most of what is asked there is little.
  *
  * A node's daemon says seldom what costs much: that it is there, what it holds, how it is now. Each
- * of these may be 40 ms of the loop, with the plan that follows, and may be said without pause. */
+ * of these may be 40 ms of the loop, with the plan that follows, and may be said without pause. So
+ * may small things, some thousand in a round: what goes beyond what a user may have of one counts.
+ * Of ends of jobs that are said one after the other nothing does. */
 #include "base/alloc.h"
 #include "base/map.h"
 #include "controller/session/share_inside.h"
-#include "io/clock.h"
 
 #define SLICE_HOST_NS (10000 * NS)
 #define PART_HOST     2 /* of the time it has one of so many */
@@ -44,11 +45,19 @@ static void host_owes(struct user_share *s, int64_t ns, int64_t now_us)
 void shares_spent_from(struct shares *all, struct user_share *from, int64_t ns)
 {
     ASSERT(ns >= 0);
-    int64_t now = clock_monotonic_us();
+    int64_t now = loop_served_us(all->loop);
     if (!from || !(from->key & NODE))
         recents_note(&all->origins, from ? from->key : 0, now);
     if (from)
         host_owes(from, ns, now);
+}
+
+void shares_said(struct shares *all, struct user_share *node, int64_t ns)
+{
+    ASSERT(node->key & NODE);
+    int64_t much = share_beyond(node, ns);
+    if (much)
+        shares_spent_from(all, node, much);
 }
 
 void shares_caused_from(struct shares *all, uint64_t mark, int64_t ns)
@@ -56,7 +65,7 @@ void shares_caused_from(struct shares *all, uint64_t mark, int64_t ns)
     ASSERT(mark);
     struct user_share *from = map_u64_get(all->by_uid, mark);
     if (from)
-        host_owes(from, ns, clock_monotonic_us());
+        host_owes(from, ns, loop_served_us(all->loop));
 }
 
 uint64_t share_mark(const struct user_share *s)

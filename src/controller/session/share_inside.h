@@ -70,6 +70,8 @@ static inline bool share_is_host(const struct user_share *s)
 void recents_note(struct recents *r, uint64_t key, int64_t now_us);
 /* Has anybody else asked for something a moment ago? */
 bool recents_others(const struct recents *r, uint64_t key, int64_t now_us);
+/* Of so much time, spent for that one: what goes beyond what is allowed in a round. */
+int64_t share_beyond(struct user_share *s, int64_t ns);
 /* When it is its turn. */
 int64_t share_due(const struct user_share *s);
 /* It is no more in the list of those that have somebody waiting; it must be in there. */

@@ -2,7 +2,6 @@
  * connections costs no more than one with ten. */
 #include "base/alloc.h"
 #include "controller/session/share_inside.h"
-#include "io/clock.h"
 
 #define BURST 8 /* connections that go on at once */
 
@@ -20,7 +19,7 @@ void share_unlist(struct user_share *s)
 
 static void timer_arm(struct shares *all)
 {
-    int64_t now = clock_monotonic_us(), first = INT64_MAX;
+    int64_t now = loop_served_us(all->loop), first = INT64_MAX;
     for (const struct user_share *s = all->waiting; s; s = s->next)
         first = share_due(s) < first ? share_due(s) : first;
     if (first == INT64_MAX)

@@ -94,13 +94,18 @@ static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
     };
 }
 
+void node_welcome_again(struct core *c, struct noderec *n)
+{
+    ASSERT(n->conn);
+    struct msg_node_welcome m = welcome(c, n);
+    fx_send(c, n->conn, MSG_NODE_WELCOME, &m, 0);
+}
+
 void nodes_welcome(struct core *c)
 {
     for (size_t i = 0; i < c->node.n; i++)
-        if (c->node.v[i]->conn) {
-            struct msg_node_welcome m = welcome(c, c->node.v[i]);
-            fx_send(c, c->node.v[i]->conn, MSG_NODE_WELCOME, &m, 0);
-        }
+        if (c->node.v[i]->conn)
+            node_welcome_again(c, c->node.v[i]);
 }
 
 static const struct held *held_find(const struct msg_node_hello *m, const struct jobrec *r,
@@ -241,7 +246,7 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
             "reconfigure`");
         return;
     }
-    if (!speaks_our_protocol(c, n, said, m))
+    if (!speaks_our_protocol(c, n, said, m) || node_rival_waits(c, n, m))
         return;
     const struct node taken = node_said(c, n, said);
     if (n->conn && n->conn != c->turn.conn) {

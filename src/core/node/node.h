@@ -21,6 +21,17 @@ void req_heartbeat(struct core *c, const struct msg_heartbeat *m);
  * run. */
 void req_report(struct core *c, const struct msg_report *m);
 
+/* The settings once more, to this one, which is connected. */
+void node_welcome_again(struct core *c, struct noderec *n);
+
+/* ---- rival.c ---- */
+/* True: another daemon by that name is connected, and who says hello waits until it is gone. */
+bool node_rival_waits(struct core *c, struct noderec *n, const struct msg_node_hello *m);
+/* A connection has ended, which may be of one that waits. */
+void node_rival_gone(struct core *c, uint64_t conn);
+/* The node is not connected any more: who waits may come. */
+void node_place_free(struct core *c, struct noderec *n);
+
 /* ---- said.c ---- */
 /* More devices than a node may have, in a text with a semicolon between them; NULL has none. */
 bool node_says_too_many(const char *text);

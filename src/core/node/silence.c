@@ -5,6 +5,7 @@
 void node_closed(struct core *c, uint64_t conn)
 {
     ASSERT(conn);
+    node_rival_gone(c, conn);
     struct noderec *n = map_u64_del(c->node_index.by_conn, conn);
     if (!n || n->conn != conn)
         return;
@@ -13,6 +14,7 @@ void node_closed(struct core *c, uint64_t conn)
     n->lost_us = c->turn.now_us;
     former_runs_forget(c, n);
     node_gpus_forget(n);
+    node_place_free(c, n);
     node_plan_update(c, n);
     node_watch(c, n);
 }
@@ -53,6 +55,7 @@ static void connection_drop(struct core *c, struct noderec *n)
     n->n.responding = false;
     former_runs_forget(c, n);
     node_gpus_forget(n);
+    node_place_free(c, n);
 }
 
 static void silent(struct core *c, struct noderec *n)

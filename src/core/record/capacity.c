@@ -106,6 +106,11 @@ void node_capacity(struct core *c, struct noderec *n)
         cpus != n->n.cpus || memory_mib != n->n.memory_mib || gres != n->n.gres;
     if (text.len)
         str_add(&text, ": it works with what it has");
+    if (n->rival)
+        str_addf(&text,
+                 "%stwo daemons say that they are %s: the one of pid %lld is heard, the one of pid "
+                 "%lld waits until that one is gone",
+                 text.len ? "; " : "", n->n.name, (long long)n->pid, (long long)n->rival_pid);
     if (text.len && !text_is(n->n.complaint, str_text(&text)))
         fx_log(c, LEVEL_WARNING, "%s", str_text(&text));
     text_set(c, &n->n.complaint, str_text(&text));

@@ -142,8 +142,12 @@ struct noderec {
     struct node conf; /* as configured, texts interned */
     /* How it is, since when, as stored (node_spells.c); texts interned; start_us 0 = not said. */
     struct node_spell spell;
-    uint64_t conn;  /* 0 = not connected */
-    int64_t pid;    /* of its daemon; 0 = not told */
+    uint64_t conn; /* 0 = not connected */
+    int64_t pid;   /* of its daemon; 0 = not told */
+    /* Another daemon by that name, which waits (node/rival.c): its connection, 0 = there is none,
+     * and its pid. */
+    uint64_t rival;
+    int64_t rival_pid;
     uint32_t index; /* in core.node; nodes never leave the list */
     /* Age of n.devices_out; 0 = of an earlier life of the controller. */
     uint64_t devices_seq;
@@ -257,8 +261,9 @@ struct job_index {
 };
 
 struct node_index {
-    struct map_str *by_name; /* struct noderec */
-    struct map_u64 *by_conn; /* struct noderec of who is connected */
+    struct map_str *by_name;  /* struct noderec */
+    struct map_u64 *by_conn;  /* struct noderec of who is connected */
+    struct map_u64 *by_rival; /* struct noderec for whose place it waits */
 };
 
 /* What lets hosts join, and who has. Owned, texts interned. */

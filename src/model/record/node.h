@@ -46,7 +46,7 @@ extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
     X(I32, real_cpus, &range_cpus, "CPUs it reported")                                          \
     X(MIB, real_memory_mib, 0, "memory it reported")                                            \
     X(TEXT, real_gres, 0, "gres it reported")                                                   \
-    X(TEXT, complaint, 0, "what it has less of than configured, in a sentence")                 \
+    X(TEXT, complaint, 0, "what it has less of than configured, a second daemon, in sentences") \
     X(TIME, boot_us, 0, "its machine booted")                                                   \
     X(TIME, daemon_start_us, 0, "its daemon started")                                           \
     X(TIME, last_seen_us, 0, "last heartbeat")                                                  \
