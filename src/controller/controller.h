@@ -51,10 +51,11 @@ struct controller {
     struct reads *reads;          /* threads that read the store */
     struct answer_rooms *answers; /* room for answers that are made */
     struct past *past;            /* what is old goes */
-    struct series_store *series;  /* samples that nodes sent */
-    bool stopping;                /* told to end; no new session */
-    bool killed;                  /* the last controller did not end by itself */
-    struct timer *stop_timer;     /* how long it waits for the store */
+    const char *past_damaged; /* why some of it cannot be read; NULL = as far as is known all can */
+    struct series_store *series; /* samples that nodes sent */
+    bool stopping;               /* told to end; no new session */
+    bool killed;                 /* the last controller did not end by itself */
+    struct timer *stop_timer;    /* how long it waits for the store */
 };
 
 /* remudad controller --state DIR [--foreground] [--verbose]; returns the exit status. */

@@ -22,6 +22,7 @@ struct history_read {
     struct arena *arena;
     struct msg_query query;
     struct answer *answer;
+    struct err err;
 };
 
 /* ---- on the reader's thread ---- */
@@ -225,21 +226,31 @@ static bool past_read(struct store *s, struct history_read *r, struct err *ret_e
 static void read_run(void *ctx, struct reader *reader)
 {
     struct history_read *r = ctx;
-    struct err err = {0};
-    struct store *s = reader_begin(reader, &err);
-    bool ok = s && past_read(s, r, &err);
+    struct store *s = reader_begin(reader, &r->err);
+    bool ok = s && past_read(s, r, &r->err);
     reader_end(reader);
     enum refusal refusal = REFUSE_NONE;
     if (!ok)
-        refusal = err.code == ERR_INVALID ? REFUSE_INVALID_JOB_ID : REFUSE_STORE;
-    answer_end(r->answer, refusal, ok ? NULL : err.text);
+        refusal = r->err.code == ERR_INVALID ? REFUSE_INVALID_JOB_ID : REFUSE_STORE;
+    answer_end(r->answer, refusal, ok ? NULL : r->err.text);
 }
 
 /* ---- on the loop ---- */
 
+/* What is damaged stays so until the controller is stopped and the store repaired: who runs the
+ * cluster is told, also where only a user asked. */
+static void damage_keep(struct controller *c, const struct err *why)
+{
+    if (why->code != ERR_INTERNAL || c->past_damaged)
+        return;
+    c->past_damaged = arena_strdup(c->arena, why->text);
+    log_error(c->log, "the past cannot be read: %s", why->text);
+}
+
 static void read_done(void *ctx)
 {
     struct history_read *r = ctx;
+    damage_keep(r->c, &r->err);
     session_answer(r->c->sessions, r->session, r->answer);
     arena_free(r->arena);
     free(r);

@@ -105,6 +105,8 @@ static const char *trouble(struct controller *c, struct arena *a)
     const char *why;
     if (turns_store_away(c->turns, &why))
         return arena_printf(a, "the store is away: %s; changes wait, running jobs go on", why);
+    if (c->past_damaged)
+        return arena_printf(a, "the past cannot be read: %s", c->past_damaged);
     if (past_trouble(c->past))
         return past_trouble(c->past);
     if (series_store_trouble(c->series))

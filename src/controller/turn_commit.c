@@ -13,6 +13,7 @@
 #include "controller/turn_inside.h"
 #include "io/clock.h"
 #include "io/work.h"
+#include "model/limits.h"
 
 #define RETRY_US         USEC_PER_SEC
 #define KEEP_ARENA_BYTES (1u << 20)   /* a turn that used more gives its memory back */
@@ -56,7 +57,7 @@ static void given_keep(struct turns *t, const struct batch *b)
     for (size_t i = 0; i < b->n; i++) {
         const struct meta *m = b->row[i].table == TABLE_META ? b->row[i].record : NULL;
         if (m && text_is(m->key, "next_job_id") && m->value)
-            text_to_u64(m->value, UINT64_MAX, &t->given.next_job_id);
+            text_to_u64(m->value, LIMIT_COUNTED, &t->given.next_job_id);
     }
     if (t->given_fd >= 0)
         given_write(t->given_fd, &t->given);

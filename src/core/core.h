@@ -172,7 +172,8 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx);
 /* Before core_loaded: the store is older than what was said last, by the shell's own evidence; and
  * no job id below `next` is given (again). */
 void core_store_is_older(struct core *c);
-/* The next job's number is this or higher; never lower than one that was given. */
+/* The next job's number is this or higher, and the store's own word for it is believed no further
+ * than some way beyond. */
 void core_ids_from(struct core *c, uint64_t next);
 /* Before core_loaded: the controller did not end by itself the last time. */
 void core_was_killed(struct core *c);

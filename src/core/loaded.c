@@ -26,8 +26,8 @@ static void job_load(struct core *c, const struct job *row)
         if (row->array_task_id != NO_TASK)
             map_u64_put(array->element, row->array_task_id, r);
     }
-    if (row->id >= c->jobs.next_id)
-        c->jobs.next_id = row->id + 1;
+    if (row->id < LIMIT_COUNTED)
+        ids_raise(c, row->id + 1);
 }
 
 /* What scontrol and the nodes had changed; the configuration, which came first, keeps the rest. */
@@ -75,6 +75,7 @@ static void node_load(struct core *c, const struct node *row)
     n->n.real_cpus = row->real_cpus;
     n->n.real_memory_mib = row->real_memory_mib;
     n->n.boot_us = row->boot_us;
+    text_set(c, &n->n.life, row->life);
     n->n.last_busy_us = row->last_busy_us;
 }
 
@@ -93,12 +94,28 @@ static void meta_load(struct core *c, const struct meta *row)
         clock_load(c, row->value);
     else if (text_is(row->key, "heads"))
         firsts_load(c, row->value);
-    else if (text_is(row->key, "next_job_id") && text_to_u64(row->value, UINT64_MAX, &n) &&
-             n > c->jobs.next_id)
-        c->jobs.next_id = n;
+    else if (text_is(row->key, "next_job_id"))
+        text_to_u64(row->value, LIMIT_COUNTED, &c->jobs.said_id);
     else if (text_is(row->key, "last_trigger") && text_to_u64(row->value, UINT32_MAX, &n) &&
              n > c->triggers.last)
         c->triggers.last = (uint32_t)n;
+}
+
+/* The file beside the store says after each commit how far ids went, and rows say it of what they
+ * are: a number far beyond both was never given. */
+static void ids_settle(struct core *c)
+{
+    if (!c->jobs.given_id || !ids_far_beyond(c, c->jobs.said_id)) {
+        ids_raise(c, c->jobs.said_id);
+        return;
+    }
+    struct str value = STR_INIT, why = STR_INIT;
+    str_add_u64(&value, c->jobs.said_id);
+    str_addf(&why, "by the rows of jobs, and by what was given out, ids are at %llu",
+             (unsigned long long)c->jobs.next_id);
+    row_leave_out(c, TABLE_META, &(struct meta){"next_job_id", str_text(&value)}, str_text(&why));
+    str_done(&value);
+    str_done(&why);
 }
 
 void core_load(struct core *c, enum store_table table, const void *record)
@@ -251,6 +268,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     struct arena *a = arena_new();
     c->turn.now_us = now_us;
     c->turn.fx = fx;
+    ids_settle(c);
     for (size_t i = 0; i < c->part.n; i++)
         if (c->part.v[i]->changed && !cluster_put_partition(c->cluster, &c->part.v[i]->p, NULL))
             fx_log(c, LEVEL_ERROR, "partition %s names unknown nodes", c->part.v[i]->p.name);

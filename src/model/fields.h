@@ -59,8 +59,8 @@ struct int_range {
 
 extern const struct int_range range_any32, range_any64, range_nodes, range_tasks, range_cpus,
     range_signal, range_port, range_window, range_umask, range_mail, range_shares, range_resv,
-    range_priority, range_step, range_mem, range_change, range_reader, range_assoc_shares,
-    range_limit;
+    range_day, range_priority, range_step, range_mem, range_change, range_reader,
+    range_assoc_shares, range_limit;
 
 struct field {
     const char *name; /* as on the wire, in SQL and in --help of it: snake_case, units last */

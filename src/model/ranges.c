@@ -23,6 +23,7 @@ const struct int_range range_mail = {.max = UINT16_MAX};
 const struct int_range range_shares = {.max = UINT16_MAX};
 const struct int_range range_assoc_shares = {.min = -2, .max = INT32_MAX};
 const struct int_range range_limit = {.min = -1, .max = INT64_MAX / 4};
+const struct int_range range_day = {.max = 86400};
 const struct int_range range_resv = {.max = (1u << 24) - 1};
 const struct int_range range_priority = {.max = INT64_MAX};
 const struct int_range range_step = {.min = -3, .max = INT64_MAX / 2};

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "model/limits.h"
 #include "store/job_filter.h"
 #include "store/store_ops.h"
 #include "store/used/tally.h"
@@ -191,7 +192,7 @@ static void seq_take(void *ctx, const void *record)
 {
     const struct meta *m = record;
     if (text_is(m->key, META_SEQ) && m->value)
-        text_to_u64(m->value, UINT64_MAX, ctx);
+        text_to_u64(m->value, LIMIT_COUNTED, ctx);
 }
 
 bool store_last(struct store *s, uint64_t *ret_seq, struct err *ret_err)

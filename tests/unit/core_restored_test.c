@@ -4,6 +4,7 @@
 
 #include "model/limits.h"
 
+#include <string.h>
 #include <time.h>
 
 #define NODES                                                                                      \
@@ -130,6 +131,96 @@ static void test_numbers_that_nobody_gave_are_not_believed(void **unused)
     assert_false(job(id)->spec.hold);
     assert_int_equal(job(id)->attempt, 0);
     assert_int_equal(submit(a_job("new")), id + 1);
+}
+
+static void meta_put(const char *key, const char *value)
+{
+    for (size_t i = 0; i < w.store.n; i++) {
+        struct meta *m = w.store.v[i].record;
+        if (w.store.v[i].table == TABLE_META && text_is(m->key, key))
+            m->value = value;
+    }
+}
+
+static const char *left_out(const char *name)
+{
+    for (size_t i = 0; i < w.store.n; i++)
+        if (w.store.v[i].table == TABLE_LEFT_OUT &&
+            text_is(((struct left_out *)w.store.v[i].record)->name, name))
+            return ((struct left_out *)w.store.v[i].record)->why;
+    return NULL;
+}
+
+/* What the store says of itself, by hand or by damage: ids go on behind what rows and the shell
+ * know, and it is told. */
+static void test_numbers_of_the_store_that_cannot_be(void **unused)
+{
+    static const struct {
+        const char *value;
+        uint64_t given; /* by the shell; 0 = it knows nothing */
+        uint64_t next;  /* 0 = as the rows have it */
+        const char *why;
+    } cases[] = {
+        {"18446744073709551615", 0, 0, "may be 1 to 4611686018427387903"},
+        {"9223372036854775807", 2, 0, "may be 1 to 4611686018427387903"},
+        {"4611686018427387903", 2, 0, "ids are at 2"},
+        {"1000000000", 2, 0, "ids are at 2"},
+        {"1000000000", 3, 3, "ids are at 3"},
+        {"0", 2, 0, "may be 1"},
+        {"x", 0, 0, "it is x"},
+        {"700", 2, 700, NULL},
+        {"1000000000", 0, 1000000000, NULL},
+        {"1000000000", 999999999, 1000000000, NULL},
+    };
+    (void)unused;
+    uint64_t id = submit(a_job("one"));
+    assert_int_equal(id, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        meta_put("next_job_id", cases[i].value);
+        core_free(w.c);
+        effects_reset(&w.fx);
+        w.c = core_new(1, "ctl");
+        configure(NODES);
+        for (int t = 0; t < STORE_TABLE_COUNT; t++)
+            if (t != TABLE_LEFT_OUT)
+                load((enum store_table)t);
+        if (cases[i].given)
+            core_ids_from(w.c, cases[i].given);
+        core_loaded(w.c, w.now, &w.fx);
+        core_check(w.c);
+        settle(0);
+        const char *why = left_out("meta next_job_id");
+        assert_true(!why == !cases[i].why);
+        if (why && !strstr(why, cases[i].why))
+            fail_msg("%zu: %s", i, why);
+        uint64_t next = submit(a_job("next"));
+        assert_int_equal(next, cases[i].next ? cases[i].next : 2);
+        world_close(); /* anew: one job, and nothing left out */
+        world_open(NODES, 2);
+        submit(a_job("one"));
+    }
+}
+
+/* A difference of clocks that cannot be would move all that runs by as much. */
+static void test_other_numbers_of_the_store(void **unused)
+{
+    static const struct {
+        const char *key, *value;
+    } rows[] = {{"clock", "boot -9223372036854775808"},
+                {"clock", "boot 1795885729194939000"},
+                {"usage_at", "9223372036854775807"},
+                {"last_trigger", "4294967295"},
+                {"seq", "18446744073709551615"}};
+    (void)unused;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct err err = {0};
+        struct meta m = {.key = rows[i].key, .value = rows[i].value};
+        assert_false(core_row_sound(TABLE_META, &m, &err));
+        assert_non_null(strstr(err.text, "may be"));
+        m.value = text_is(m.key, "clock") ? "boot 1795885729194939" : "12";
+        assert_true(core_row_sound(TABLE_META, &m, &err));
+    }
+    assert_false(core_row_sound(TABLE_JOB, &(struct job){.id = UINT64_MAX}, NULL));
 }
 
 static void test_a_start_that_the_store_does_not_know(void **unused)
@@ -271,6 +362,9 @@ int main(void)
                                         open_world, teardown),
         cmocka_unit_test_setup_teardown(test_numbers_that_nobody_gave_are_not_believed, open_world,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_numbers_of_the_store_that_cannot_be, open_world,
+                                        teardown),
+        cmocka_unit_test(test_other_numbers_of_the_store),
         cmocka_unit_test_setup_teardown(test_nothing_of_an_older_life_is_believed_twice, open_world,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_one_hello_moves_numbers_once, open_world, teardown),

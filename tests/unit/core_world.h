@@ -155,9 +155,11 @@ static inline void am_root(void)
 /* ---- nodes ---- */
 
 /* Node n1, n2 … connects; it holds the jobs of `held`. */
-static inline void hello_holding(int n, struct held *held, size_t nheld)
+/* life: which boot and directory it is of; NULL = a node that does not say so. */
+static inline void hello_living(int n, const char *life, struct held *held, size_t nheld)
 {
     struct node node = {.name = arena_printf(w.a, "n%d", n),
+                        .life = life,
                         .real_cpus = 8,
                         .real_memory_mib = 8000,
                         .version = "test"};
@@ -166,6 +168,11 @@ static inline void hello_holding(int n, struct held *held, size_t nheld)
     am_root();
     say(CONN_OF(n), MSG_NODE_HELLO, &m);
     w.peer = asks;
+}
+
+static inline void hello_holding(int n, struct held *held, size_t nheld)
+{
+    hello_living(n, NULL, held, nheld);
 }
 
 static inline void hello(int n)

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "model/grammar/time_windows.h"
+#include "model/record/reservation.h"
 
 #include <string.h>
 
@@ -141,10 +142,59 @@ static void skipped_times(void **state)
     }
 }
 
+/* A reservation that comes again keeps its time of the day: where clocks skip it, it is later that
+ * day and only then; of two equal ones it is the first. */
+static void what_comes_again(void **state)
+{
+    static const struct {
+        const char *zone;
+        uint32_t flags;
+        int year, month, day, hour, minute; /* it is to begin then … */
+        const char *next;                   /* … and begins then */
+    } cases[] = {
+        {ZONE, RESV_DAILY, 2027, 3, 26, 2, 30, "27T02:30 28T03:30 29T02:30 30T02:30"},
+        {ZONE, RESV_DAILY, 2027, 3, 26, 3, 30, "27T03:30 28T03:30 29T03:30 30T03:30"},
+        {ZONE, RESV_DAILY, 2026, 10, 23, 2, 30, "24T02:30 25T02:30 26T02:30 27T02:30"},
+        {ZONE, RESV_DAILY, 2027, 3, 26, 0, 0, "27T00:00 28T00:00 29T00:00 30T00:00"},
+        {ZONE, RESV_WEEKLY, 2027, 3, 14, 2, 0, "21T02:00 28T03:00 04T02:00 11T02:00"},
+        {ZONE, RESV_WEEKEND, 2027, 3, 27, 2, 0, "28T03:00 03T02:00 04T02:00 10T02:00"},
+        {ZONE, RESV_WEEKDAY, 2027, 3, 26, 2, 30, "29T02:30 30T02:30 31T02:30 01T02:30"},
+        /* Lord Howe: half an hour */
+        {"0:37800 1775314800:37800 1791041400:39600 1806764400:37800", RESV_DAILY, 2026, 10, 2, 2,
+         15, "03T02:15 04T02:45 05T02:15 06T02:15"},
+        {"0:39600 1806764400:37800", RESV_DAILY, 2027, 4, 3, 1, 45,
+         "04T01:45 05T01:45 06T01:45 07T01:45"},
+        /* clocks that change at midnight */
+        {"0:7200 1774735200:10800", RESV_DAILY, 2026, 3, 27, 0, 0,
+         "28T00:00 29T01:00 30T00:00 31T00:00"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct zone of;
+        struct str said = STR_INIT;
+        assert_true(zone_parse(cases[i].zone, a, &of, NULL));
+        int64_t us = zone_us(&of, &(struct civil){.year = cases[i].year,
+                                                  .month = cases[i].month,
+                                                  .day = cases[i].day,
+                                                  .hour = cases[i].hour,
+                                                  .minute = cases[i].minute});
+        const struct reservation r = {.flags = cases[i].flags,
+                                      .day_second = resv_day_second(us, &of)};
+        for (int times = 0; times < 4; times++) {
+            struct civil c;
+            us = resv_next_start(&r, us, &of);
+            zone_local(&of, us, &c);
+            str_addf(&said, "%s%02dT%02d:%02d", times ? " " : "", c.day, c.hour, c.minute);
+        }
+        assert_string_equal(str_text(&said), cases[i].next);
+        str_done(&said);
+    }
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {T(local_time), T(days_and_hours), T(the_next_change),
-                                       T(what_makes_no_sense), T(skipped_times)};
+    const struct CMUnitTest tests[] = {T(local_time),      T(days_and_hours),
+                                       T(the_next_change), T(what_makes_no_sense),
+                                       T(skipped_times),   T(what_comes_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

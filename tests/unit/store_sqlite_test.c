@@ -352,6 +352,28 @@ static void test_a_full_disk_that_has_room_again(void **state)
     assert_string_equal(sql(w, "PRAGMA integrity_check"), "ok");
 }
 
+/* By hand, or by damage: at the end of what 64 bits hold no commit could follow, ever. */
+static void test_numbers_of_its_own_that_cannot_be(void **state)
+{
+    static const char *const values[] = {
+        "18446744073709551615", "9223372036854775807", "9223372036854775806", "-1", "x", ""};
+    struct world *w = *state;
+    struct err e = {0};
+    uint64_t id = 1;
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        for (int both = 0; both < 2; both++) {
+            struct str text = STR_INIT;
+            str_addf(&text, "UPDATE meta SET value='%s' WHERE key='%s'", values[i],
+                     both ? "epoch" : "seq");
+            sql(w, str_text(&text));
+            str_done(&text);
+            world_reopen(w);
+            for (int times = 0; times < 3; times++)
+                if (!try_put(w, id++, &e))
+                    fail_msg("%s", e.text);
+        }
+}
+
 /* ---- readers beside the writer -------------------------------------------------------------- */
 
 #define TOGETHER 50
@@ -450,6 +472,7 @@ int main(void)
         WITH(test_what_is_no_database),
         WITH(test_somebody_else_holds_the_lock),
         WITH(test_a_full_disk_that_has_room_again),
+        WITH(test_numbers_of_its_own_that_cannot_be),
         WITH(test_readers_see_whole_commits),
         WITH(test_a_reader_cannot_write),
     };

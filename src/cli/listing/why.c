@@ -53,13 +53,13 @@ static void history_row(void *ctx, const void *record)
     f->any = true;
 }
 
-static bool history_show(struct why_asking *k, const char *job)
+/* False: nothing was shown; ret_err is set where that is since the past could not be read. */
+static bool history_show(struct why_asking *k, const char *job, struct err *ret_err)
 {
     struct why_found f = {.k = k};
     struct msg_query q = {.what = QUERY_HISTORY, .ids = job};
     struct msg_done done = {0};
-    struct err err = {0};
-    return client_query(k->client, &q, &job_fields, k->a, history_row, &f, &done, &err) &&
+    return client_query(k->client, &q, &job_fields, k->a, history_row, &f, &done, ret_err) &&
            done.refusal == REFUSE_NONE && f.any;
 }
 
@@ -81,7 +81,7 @@ static void job_show(struct why_asking *k, const char *job)
 {
     struct msg_why m = {.ids = job, .no_advice = k->no_advice};
     struct message answer;
-    struct err err = {0};
+    struct err err = {0}, unread = {0};
     if (ask(k, &m, &answer, &err)) {
         const struct msg_explained *e = answer.body;
         for (size_t i = 0; i < e->jobs.n; i++)
@@ -89,8 +89,8 @@ static void job_show(struct why_asking *k, const char *job)
         if (e->more && !k->json)
             str_addf(&k->out, "%llu further jobs are meant by %s; ask for them one by one\n",
                      (unsigned long long)e->more, job);
-    } else if (err.code != ERR_DENIED || !history_show(k, job)) {
-        failed(k, &err);
+    } else if (err.code != ERR_DENIED || !history_show(k, job, &unread)) {
+        failed(k, unread.code == ERR_UNAVAILABLE ? &unread : &err);
     }
 }
 

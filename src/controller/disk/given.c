@@ -1,6 +1,7 @@
 #include "controller/disk/given.h"
 
 #include "base/alloc.h"
+#include "model/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 
 #define IDS_SKIPPED 10000                       /* where nobody knows what was given out since */
 #define RECORD      "%020llu %020llu %020llu\n" /* of one length, so that it is written over */
-#define GIVEN_MOST  (UINT64_MAX / 4)            /* no cluster comes so far, and ids have 63 bits */
 #define RECORD_MAX  96
 
 bool given_read(const char *path, struct given *ret)
@@ -23,7 +23,7 @@ bool given_read(const char *path, struct given *ret)
     if (fd >= 0)
         close(fd);
     if (n <= 0 || sscanf(text, "%20llu %20llu %20llu", &seq, &next, &inode) < 2 ||
-        seq > GIVEN_MOST || next > GIVEN_MOST) /* not what was written */
+        seq > LIMIT_COUNTED || next > LIMIT_COUNTED) /* not what was written */
         return false;
     *ret = (struct given){seq, next, inode};
     return true;

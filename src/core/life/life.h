@@ -52,6 +52,10 @@ void foreseen_adopt(struct core *c, struct foreseen *f);
 
 /* ---- restored.c: a store that is older than what was said last ------------------------------ */
 void restored_mark(struct core *c); /* when all rows are loaded */
+/* The next job's number is this or higher; never lower than one that was given. */
+void ids_raise(struct core *c, uint64_t next);
+/* Is it a number that cannot have been given, seeing where ids are? */
+bool ids_far_beyond(const struct core *c, uint64_t id);
 /* It goes back: held, if nobody knows whether it ran. */
 void restored_requeue(struct core *c, struct jobrec *r);
 /* What a node has: are there numbers or starts that the store has not given yet? Those are believed

@@ -45,9 +45,20 @@ void core_was_killed(struct core *c)
     c->store.killed = true;
 }
 
-void core_ids_from(struct core *c, uint64_t next)
+void ids_raise(struct core *c, uint64_t next)
 {
     c->jobs.next_id = next > c->jobs.next_id ? next : c->jobs.next_id;
+}
+
+bool ids_far_beyond(const struct core *c, uint64_t id)
+{
+    return id >= c->jobs.next_id && id - c->jobs.next_id >= JOBS_AHEAD_MAX;
+}
+
+void core_ids_from(struct core *c, uint64_t next)
+{
+    c->jobs.given_id = next;
+    ids_raise(c, next);
 }
 
 void restored_mark(struct core *c)
@@ -104,7 +115,7 @@ static const char *number_beyond(struct core *c, const struct noderec *n, uint64
         return arena_printf(
             a, "node %s says that it has job %llu, but job ids are at %llu: it is told to end that",
             n->n.name, (unsigned long long)id, (unsigned long long)c->jobs.next_id);
-    core_ids_from(c, id + 1);
+    ids_raise(c, id + 1);
     return arena_printf(a,
                         "node %s has job %llu, whose number this store has not given yet: it is "
                         "ended there, and job ids go on after it",

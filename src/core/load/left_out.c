@@ -5,6 +5,9 @@
  * and what it holds, the log and `remuda status` say that there are some. */
 #include "core/load/load.h"
 #include "model/grammar/cron.h"
+#include "model/past.h"
+
+#include <string.h>
 
 static bool holds_nodes(const struct job *j)
 {
@@ -47,12 +50,37 @@ static bool array_sound(const struct job *j, struct err *ret_err)
     return ok;
 }
 
+/* What is counted on, and moments: a number beyond these would be the last, or turn all times over.
+ * Moments are microseconds, from long before any clock until the year 9999. */
+#define MOMENT_MOST INT64_C(253402300799000000)
+static const struct counted {
+    const char *key;
+    int64_t least, most;
+} counted[] = {
+    {"epoch", 0, LIMIT_COUNTED},          {"seq", 0, LIMIT_COUNTED},
+    {"next_job_id", 1, LIMIT_COUNTED},    {"last_trigger", 0, LIMIT_TRIGGER_ID},
+    {"usage_at", 0, MOMENT_MOST},         {META_USED_SINCE, 0, MOMENT_MOST},
+    {"clock", -MOMENT_MOST, MOMENT_MOST}, /* behind the name of a boot */
+};
+
+static bool meta_sound(const struct meta *m, struct err *ret_err)
+{
+    const char *value = m->value ? m->value : "", *last = strrchr(value, ' ');
+    int64_t n;
+    for (size_t i = 0; i < ARRAY_LEN(counted); i++)
+        if (text_is(m->key, counted[i].key) &&
+            !text_to_i64(last ? last + 1 : value, counted[i].least, counted[i].most, &n))
+            return err_set(ret_err, ERR_INVALID, "it is %.40s, and may be %lld to %lld", value,
+                           (long long)counted[i].least, (long long)counted[i].most);
+    return true;
+}
+
 /* What is over only stands in lists. */
 static bool job_sound(const struct job *j, struct err *ret_err)
 {
     bool ending = j->state == JOB_COMPLETING || j->state == JOB_REQUEUED;
-    if (!j->id)
-        return wrong(ret_err, "a job without a number");
+    if (!j->id || j->id > INT64_MAX)
+        return wrong(ret_err, "a job has a number, and none comes so far");
     if (!array_sound(j, ret_err))
         return false;
     if (j->cron && !cron_parse(j->cron, &(struct cron){0}, NULL, ret_err))
@@ -83,6 +111,10 @@ bool core_row_sound(enum store_table table, const void *record, struct err *ret_
         return false;
     if (table == TABLE_JOB)
         return job_sound(record, ret_err);
+    if (table == TABLE_META)
+        return meta_sound(record, ret_err);
+    if (table == TABLE_TRIGGER && ((const struct trigger *)record)->id > LIMIT_TRIGGER_ID)
+        return wrong(ret_err, "no trigger's number comes so far");
     return table != TABLE_RESERVATION || resv_sound(record, ret_err);
 }
 

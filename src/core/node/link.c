@@ -25,6 +25,8 @@ static void facts_take(struct core *c, struct noderec *n, const struct node *sai
     n->n.real_cpus = said->real_cpus;
     n->n.real_memory_mib = said->real_memory_mib;
     n->n.boot_us = said->boot_us;
+    if (said->life)
+        text_set(c, &n->n.life, said->life);
     n->n.daemon_start_us = said->daemon_start_us;
     n->n.load_centi = said->load_centi;
     n->n.free_mem_mib = said->free_mem_mib;
@@ -136,9 +138,10 @@ static void doubt_end(struct core *c, struct jobrec *r)
     vec_done(&jobs);
 }
 
-/* The batch script of a job that runs, on its host. */
+/* The batch script of a job that runs, on its host. Of a former life of the node nobody knows
+ * whether it has begun: it is not launched again. */
 static void script_compare(struct core *c, struct noderec *n, struct jobrec *r,
-                           const struct held *held)
+                           const struct held *held, bool anew)
 {
     bool doubtful = r->j.restored;
     if (held && doubtful)
@@ -146,7 +149,7 @@ static void script_compare(struct core *c, struct noderec *n, struct jobrec *r,
     if (held && !r->started && !held->unbegun) {
         r->started = true;
         step_save(c, batch_step(c, r));
-    } else if (!held && !r->started && !doubtful) {
+    } else if (!held && !r->started && !doubtful && !anew) {
         /* It was lost on its way: the same start again, which the node takes at most once. */
         launch_send(c, r);
     } else if (!held) {
@@ -154,9 +157,10 @@ static void script_compare(struct core *c, struct noderec *n, struct jobrec *r,
     }
 }
 
-/* A job the machine believes to hold this node. */
+/* A job the machine believes to hold this node, which may have been started anew, or be another
+ * machine, since it was last heard of. */
 static void believed_check(struct core *c, struct noderec *n, struct jobrec *r,
-                           const struct msg_node_hello *m)
+                           const struct msg_node_hello *m, bool anew)
 {
     bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
     if (!ending && hold_leaving(r, n->index)) {
@@ -178,11 +182,15 @@ static void believed_check(struct core *c, struct noderec *n, struct jobrec *r,
         node_released(c, r, n->index);
         return;
     }
+    if (anew && !held_find(m, r, false)) {
+        job_node_lost(c, r, n->index);
+        return;
+    }
     steps_reconcile(c, n, r, m);
     if (held_find(m, r, false))
         suspend_repeat(c, r, n);
     if (job_has_script(r) && text_is(n->n.name, r->j.batch_host))
-        script_compare(c, n, r, held_find(m, r, true));
+        script_compare(c, n, r, held_find(m, r, true), anew);
     steps_retry_soon(c, r);
 }
 
@@ -194,7 +202,21 @@ static bool node_left(struct jobrec *r, uint32_t node)
     return !h || (h->leaving && h->released);
 }
 
-static void reconcile(struct core *c, struct noderec *n, const struct msg_node_hello *m)
+/* Its life is two words (node/daemon/site.c), the first of its boot. */
+static void anew_say(struct core *c, const struct noderec *n, const char *life)
+{
+    size_t boot = strcspn(life, " ");
+    bool same_boot = n->n.life && strncmp(n->n.life, life, boot + 1) == 0;
+    fx_log(c, LEVEL_WARNING,
+           "node %s is not what it was: %s; what ran there and is not there any more is lost (of "
+           "%zu jobs)",
+           n->n.name,
+           same_boot ? "the directory of its daemon was lost or replaced"
+                     : "its machine was started anew, or is another",
+           n->job.n);
+}
+
+static void reconcile(struct core *c, struct noderec *n, const struct msg_node_hello *m, bool anew)
 {
     const struct held *held = m->held.v;
     uint64_t *ids = n->job.n ? xmemdup(n->job.v, n->job.n * sizeof *ids) : NULL;
@@ -202,7 +224,7 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
     for (size_t i = 0; i < count; i++) {
         struct jobrec *r = job_find(c, ids[i]);
         if (r)
-            believed_check(c, n, r, m);
+            believed_check(c, n, r, m, anew);
     }
     free(ids);
     held_beyond(c, n, m);
@@ -261,6 +283,9 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
     n->n.responding = true;
     n->n.last_seen_us = c->turn.now_us;
     map_u64_put(c->node_index.by_conn, c->turn.conn, n);
+    bool anew = n->n.life && taken.life && !text_is(n->n.life, taken.life);
+    if (anew)
+        anew_say(c, n, taken.life);
     node_devices_hello(c, n, m->devices_seq, taken.devices_out);
     facts_take(c, n, &taken);
     into_service(c, n);
@@ -270,7 +295,7 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
     fx_reply(c, c->turn.conn, c->turn.seq, MSG_NODE_WELCOME, &answer);
     node_watch(c, n);
     const struct msg_node_hello sorted = held_sorted(m, c->turn.fx->arena);
-    reconcile(c, n, &sorted);
+    reconcile(c, n, &sorted, anew);
 }
 
 void req_heartbeat(struct core *c, const struct msg_heartbeat *m)

@@ -255,6 +255,8 @@ struct job_index {
     struct map_str *singleton;
     uint64_t next_id;          /* that the next job gets */
     uint64_t stored_id;        /* next_id as the store has it */
+    uint64_t said_id;          /* the same as it was loaded, believed or not; 0 = unknown */
+    uint64_t given_id;         /* next_id as the shell knows it from beside the store; likewise */
     uint64_t pending, running; /* elements of arrays each */
     char *firsts; /* who stands first in its partition (cluster_firsts_tell), as the store has it;
                      owned, NULL = nobody */

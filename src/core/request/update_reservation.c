@@ -8,7 +8,7 @@
 #define LONGEST_US (365 * USEC_PER_DAY) /* what "unlimited" means, as in Slurm */
 
 static const char *const fixed[] = {"name",    "holds",   "core_count", "cpu_count",
-                                    "made_us", "idle_us", "active"};
+                                    "made_us", "idle_us", "active",     "day_second"};
 
 /* These say which nodes it has: chosen anew when one of them, or its time, changes. */
 static const char *const choosing[] = {"nodes",     "node_count",  "core_counts", "gres",
@@ -74,6 +74,8 @@ static enum refusal times_settle(struct core *c, const struct msg_update_reserva
     if (r->end_us > time_add(r->start_us, LONGEST_US))
         r->end_us = time_add(r->start_us, LONGEST_US);
     r->duration_us = r->end_us - r->start_us;
+    if (start)
+        r->day_second = resv_day_second(r->start_us, cluster_zone(c->cluster));
     int64_t next = resv_next_start(r, r->start_us, cluster_zone(c->cluster));
     if (r->duration_us <= 0 || next < r->end_us) {
         *detail = r->duration_us <= 0 ? "it would end before it begins"

@@ -59,7 +59,8 @@ bool client_call(struct client *c, enum message_kind kind, const void *body, int
                  struct arena *a, struct message *ret, struct err *ret_err);
 /* Sends a query and calls row(ctx, record) for each record that comes; texts of records live in
  * `a`, and may go to terminals as they are (base/plain.h). *ret_done is the closing DONE. What the
- * user may not see is ERR_DENIED. */
+ * user may not see is ERR_DENIED, what the controller could not read for now or at all
+ * ERR_UNAVAILABLE: rows that came before are not all. */
 bool client_query(struct client *c, const struct msg_query *q, const struct fields *t,
                   struct arena *a, void (*row)(void *ctx, const void *record), void *ctx,
                   struct msg_done *ret_done, struct err *ret_err);

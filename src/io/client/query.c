@@ -70,13 +70,19 @@ static bool query_once(struct client_asking *k, struct message *ret, struct err 
     }
 }
 
-/* Nobody takes what he may not see for what is not there. */
-static bool is_denied(const struct msg_done *done, struct err *ret_err)
+/* Nobody takes what he may not see, or what could not be read, for what is not there. */
+static bool is_whole(const struct msg_done *done, struct err *ret_err)
 {
-    if (done->refusal != REFUSE_ACCESS_DENIED)
-        return false;
-    err_set(ret_err, ERR_DENIED, "%s%s%s", refusal_text(REFUSE_ACCESS_DENIED),
-            done->detail ? ": " : "", done->detail ? done->detail : "");
+    const char *detail = done->detail ? done->detail : "";
+    if (done->refusal == REFUSE_ACCESS_DENIED)
+        return err_set(ret_err, ERR_DENIED, "%s%s%s", refusal_text(REFUSE_ACCESS_DENIED),
+                       *detail ? ": " : "", detail);
+    if (done->refusal == REFUSE_STORE) /* its words are for what was to be written */
+        return err_set(ret_err, ERR_UNAVAILABLE, "%s",
+                       *detail ? detail : "the store cannot be read");
+    if (done->refusal == REFUSE_BUSY)
+        return err_set(ret_err, ERR_UNAVAILABLE, "%s%s%s", refusal_text(REFUSE_BUSY),
+                       *detail ? ": " : "", detail);
     return true;
 }
 
@@ -108,5 +114,5 @@ bool client_query(struct client *c, const struct msg_query *q, const struct fiel
     if (ok)
         *ret_done = *(const struct msg_done *)m.body;
     str_done(&k.held);
-    return ok && !is_denied(ret_done, ret_err);
+    return ok && is_whole(ret_done, ret_err);
 }

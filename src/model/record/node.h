@@ -69,7 +69,8 @@ extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
     X(TEXT, extra, 0, "administrator's extra text")                                            \
     X(TEXT, cpu_bind, 0, "how tasks are bound that nobody asks to be bound (CpuBind)") \
     X(TEXT, device_search, 0, "of a node without GPUs: what was looked for, and not found, as it reported")       \
-    X(TEXT, device_health, 0, "how each device is, as it said last: kind:index:health:since:evidence;…")
+    X(TEXT, device_health, 0, "how each device is, as it said last: kind:index:health:since:evidence;…") \
+    X(TEXT, life, 0, "names the boot of its machine and the directory of its daemon: what it held in another is lost")
 // clang-format on
 
 struct node {

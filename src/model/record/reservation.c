@@ -129,6 +129,8 @@ void resv_flags_format(const struct reservation *r, struct str *out)
 
 /* ---- times ---- */
 
+#define DAY_SECONDS 86400
+
 static int days_to_next(const struct reservation *r, int weekday)
 {
     if (r->flags & RESV_WEEKLY)
@@ -148,7 +150,21 @@ int64_t resv_next_start(const struct reservation *r, int64_t start_us, const str
     if (!(r->flags & RESV_RECURRING))
         return INT64_MAX;
     zone_local(z, start_us, &c);
-    return zone_add_days(z, start_us, days_to_next(r, c.weekday));
+    int days = days_to_next(r, c.weekday);
+    if (!r->day_second)
+        return zone_add_days(z, start_us, days);
+    /* Where clocks skipped its time it began later that day, and only then. */
+    int64_t midnight =
+        civil_to_sec(&(struct civil){.year = c.year, .month = c.month, .day = c.day});
+    civil_from_sec(midnight + (int64_t)days * DAY_SECONDS + r->day_second - 1, &c);
+    return zone_us(z, &c);
+}
+
+int32_t resv_day_second(int64_t start_us, const struct zone *z)
+{
+    struct civil c;
+    zone_local(z, start_us, &c);
+    return c.hour * 3600 + c.minute * 60 + c.second + 1;
 }
 
 /* ---- who ---- */

@@ -76,7 +76,8 @@ extern const struct resv_flag_row resv_flag_table[RESV_FLAG_COUNT];
     X(TEXT, comment, 0, "comment")                                                                           \
     X(TIME, made_us, 0, "made")                                                                              \
     X(TIME, idle_us, 0, "without jobs since; 0 = has some, or has not begun")                                \
-    X(BOOL, active, 0, "it is its time (computed)")
+    X(BOOL, active, 0, "it is its time (computed)")                                                          \
+    X(I32, day_second, &range_day, "second of the local day at which it was to begin, 1 = midnight; 0 = not known")
 // clang-format on
 
 struct reservation {
@@ -94,6 +95,8 @@ void resv_flags_format(const struct reservation *r, struct str *out);
 
 /* Start of the next time after that which begins at start_us; INT64_MAX = there is none. */
 int64_t resv_next_start(const struct reservation *r, int64_t start_us, const struct zone *z);
+/* The member of that name, for one that is to begin then. */
+int32_t resv_day_second(int64_t start_us, const struct zone *z);
 /* Is it some reservation's time, of a user's point of view: start ≤ at < end? */
 static inline bool resv_is_on(const struct reservation *r, int64_t at_us)
 {

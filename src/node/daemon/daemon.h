@@ -66,6 +66,7 @@ struct node_daemon {
     struct cgroup_bases groups;
     const char *known_groups; /* of earlier starts too */
     const char *isolation;    /* what jobs are held to here, in words */
+    const char *life;         /* names the boot and the directory; NULL = not known */
 };
 
 /* daemon/options.c: the command line. --print-config: what this machine is, as a line of the

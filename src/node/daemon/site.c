@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 /* A virtual node has whatever the configuration says; what it reports must not contradict that. */
@@ -29,6 +30,7 @@ struct node node_self(const struct node_daemon *d)
         .version = build_name(),
         .isolation = d->isolation,
         .boot_us = m->boot_us,
+        .life = d->life,
         .daemon_start_us = clock_now_us(),
     };
     if (d->options.is_virtual)
@@ -137,6 +139,29 @@ static void login_path_write(const struct node_daemon *d)
     str_done(&text);
 }
 
+/* "BOOT DIRECTORY": the kernel draws one at each boot, the other is drawn for a directory that has
+ * none. NULL where either cannot be had, as on a disk that is full at the first start: then nothing
+ * is concluded from it. */
+static const char *life_name(struct node_daemon *d, const char *node_dir)
+{
+    struct err err = {0};
+    uint64_t drawn;
+    const char *path = arena_printf(d->arena, "%s/life", node_dir);
+    const char *boot = file_read_text("/proc/sys/kernel/random/boot_id", 128, d->arena, NULL);
+    const char *dir = file_read_text(path, 128, d->arena, NULL);
+    if (text_empty(dir) && getrandom(&drawn, sizeof drawn, 0) == sizeof drawn) {
+        dir = arena_printf(d->arena, "%016llx\n", (unsigned long long)drawn);
+        if (!file_write_atomic(path, dir, strlen(dir), 0644, &err)) {
+            log_warning(d->log, "a directory that is lost would not be noticed: %s", err.text);
+            dir = NULL;
+        }
+    }
+    if (text_empty(boot) || text_empty(dir))
+        return NULL;
+    return arena_printf(d->arena, "%.*s %.*s", (int)strcspn(boot, "\n"), boot,
+                        (int)strcspn(dir, "\n"), dir);
+}
+
 void node_site_fill(struct node_daemon *d, const char *node_dir)
 {
     const struct machine *m = &d->machine;
@@ -153,6 +178,7 @@ void node_site_fill(struct node_daemon *d, const char *node_dir)
         .limits = {.memory_mib = m->memory_mib, .pids_max = pids_possible()},
         .is_root = geteuid() == 0,
     };
+    d->life = life_name(d, node_dir);
     login_path_write(d);
     node_site_devices(d);
 }

@@ -1,6 +1,8 @@
 /* Faults that come to a world from outside: daemons, machines, links, devices. */
 #include "sim/world/inside.h"
 
+#include <stdio.h>
+
 void world_crash_controller(struct sim_world *w, enum crash_point point, int64_t back_after_us)
 {
     if (!w->core)
@@ -33,6 +35,12 @@ void world_crash_agent(struct sim_world *w, size_t node, int64_t back_after_us)
     world_plan(w, back_after_us, (struct happening){.what = H_AGENT_BACK, .node = node});
 }
 
+void simnode_boot(struct simnode *n)
+{
+    snprintf(n->boot_name, sizeof n->boot_name, "boot%u disk", ++n->boots);
+    n->n.life = n->boot_name;
+}
+
 void world_lose_machine(struct sim_world *w, size_t node, int64_t back_after_us)
 {
     struct simnode *n = &w->node.v[node];
@@ -41,6 +49,7 @@ void world_lose_machine(struct sim_world *w, size_t node, int64_t back_after_us)
         simscript_dies(w, n->step.v[i]);
     }
     simgpus_reboot(&n->gpus);
+    simnode_boot(n);
     world_crash_agent(w, node, back_after_us);
 }
 

@@ -55,6 +55,8 @@ struct simnode {
     struct simgpus gpus;
     int64_t gpu_busy_us[WORLD_GPUS]; /* when it said so last */
     uint64_t life;                   /* number of its daemon */
+    unsigned boots;                  /* of its machine */
+    char boot_name[32];              /* n.life: of this boot */
     int64_t heard_us;                /* when the controller heard of it last */
     uint64_t heard_conn;             /* over which connection */
     int64_t known_us, known_wall_us; /* when it heard first over that */
@@ -310,6 +312,8 @@ void simscript_dies(struct sim_world *w, struct simstep *s);
 void simsrun_hangs_up(struct sim_world *w, uint64_t conn);
 
 /* ---- nodes.c: the nodes' shells ---- */
+/* Its machine boots: another life than before. */
+void simnode_boot(struct simnode *n);
 void simnode_start(struct sim_world *w, size_t i);
 /* If its daemon and the controller are up; otherwise it tries again. */
 void simnode_connect(struct sim_world *w, size_t i);

@@ -128,8 +128,10 @@ struct sim_world *simworld_new(uint64_t seed, const char *config, struct err *re
         vec_push(&w->node, n);
     }
     controller_start(w);
-    for (size_t i = 0; i < w->node.n; i++)
+    for (size_t i = 0; i < w->node.n; i++) {
+        simnode_boot(&w->node.v[i]);
         simnode_start(w, i);
+    }
     world_run(w, USEC_PER_SEC);
     return w;
 }

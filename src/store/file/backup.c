@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/plain.h"
 #include "base/str.h"
+#include "model/limits.h"
 #include "store/file/place.h"
 #include "store/sqlite/packed.h"
 #include "store/sqlite/schema.h"
@@ -151,20 +152,21 @@ static bool value_read(sqlite3 *db, const char *sql, char *ret, size_t size)
 static bool number_read(sqlite3 *db, const char *sql, uint64_t *ret)
 {
     char text[32];
-    return value_read(db, sql, text, sizeof text) && text_to_u64(text, UINT64_MAX, ret);
+    return value_read(db, sql, text, sizeof text) && text_to_u64(text, LIMIT_COUNTED, ret);
 }
 
 static bool backup_check(sqlite3 *db, const char *from, uint64_t *ret_seq, uint64_t *ret_next,
                          struct err *ret_err)
 {
     char said[64] = "";
+    char number[32];
     uint64_t files;
     *ret_next = 1;
     if (!value_read(db, "PRAGMA quick_check", said, sizeof said) || !text_is(said, "ok"))
         return err_set(ret_err, ERR_INVALID, "%s is damaged, or no backup of Remuda: %s", from,
                        *said ? said : sqlite3_errmsg(db));
     if (!number_read(db, "SELECT count(*) FROM file", &files) ||
-        !number_read(db, "SELECT value FROM meta WHERE key='seq'", ret_seq))
+        !value_read(db, "SELECT value FROM meta WHERE key='seq'", number, sizeof number))
         return err_set(ret_err, ERR_INVALID,
                        "%s is no backup of Remuda: `remuda backup` makes them", from);
     /* They would act on what the controller writes. */
@@ -173,6 +175,8 @@ static bool backup_check(sqlite3 *db, const char *from, uint64_t *ret_seq, uint6
         return err_set(ret_err, ERR_INVALID,
                        "%s holds %s, a trigger or a view, which no backup of Remuda has", from,
                        said);
+    if (!text_to_u64(number, LIMIT_COUNTED, ret_seq))
+        *ret_seq = 0; /* what it was written with last is not known */
     number_read(db, "SELECT value FROM meta WHERE key='next_job_id'", ret_next);
     return true;
 }

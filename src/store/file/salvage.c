@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "model/limits.h"
 #include "store/file/log.h"
 #include "store/file/owners.h"
 
@@ -91,7 +92,7 @@ static bool batch_commit(struct salvage_work *w)
 static void number_raise(const char *text, uint64_t *n)
 {
     uint64_t is;
-    if (text && text_to_u64(text, UINT64_MAX / 2, &is) && is > *n)
+    if (text && text_to_u64(text, LIMIT_COUNTED, &is) && is > *n)
         *n = is;
 }
 

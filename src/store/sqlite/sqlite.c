@@ -10,6 +10,7 @@
  * last commit before they began. */
 #include "base/alloc.h"
 #include "base/str.h"
+#include "model/limits.h"
 #include "store/sqlite/open.h"
 #include "store/sqlite/packed.h"
 #include "store/sqlite/past.h"
@@ -163,13 +164,21 @@ static bool roll_back(struct sqlite *s)
     return false;
 }
 
+/* One that cannot be is none: what the store was written with last is then unknown. */
+static uint64_t fact(sqlite3_stmt *st, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(st, column);
+    uint64_t n;
+    return text && text_to_u64(text, LIMIT_COUNTED, &n) ? n : 0;
+}
+
 static bool read_facts(struct sqlite *s, uint64_t *ret_epoch, uint64_t *ret_seq,
                        struct err *ret_err)
 {
     int rc = sqlite3_step(s->facts);
     if (rc == SQLITE_ROW) {
-        *ret_epoch = (uint64_t)sqlite3_column_int64(s->facts, 0);
-        *ret_seq = (uint64_t)sqlite3_column_int64(s->facts, 1);
+        *ret_epoch = fact(s->facts, 0);
+        *ret_seq = fact(s->facts, 1);
     } else {
         sql_failed(s->db, rc, "reading its epoch", ret_err);
     }

@@ -1,0 +1,171 @@
+/* A node that comes back as another: its machine was started anew, or is another of that name, or
+ * the directory of its daemon was lost. What it had and has not any more is over, whether anybody
+ * heard that it had begun or not; nothing of it runs for ever, and nothing twice. */
+#include "core_step_help.h"
+
+#define DISK_LOST   "boot1 disk2"
+#define BOOT_ANEW   "boot2 disk1"
+#define ALL_ANEW    "boot2 disk2"
+#define LIFE_BEFORE "boot1 disk1"
+
+static const char *const lives[] = {DISK_LOST, BOOT_ANEW, ALL_ANEW};
+
+static int open_lives(void **unused)
+{
+    (void)unused;
+    world_open(CONF, 4);
+    for (int n = 1; n <= 4; n++)
+        hello_living(n, LIFE_BEFORE, NULL, 0);
+    return 0;
+}
+
+static int host_of(uint64_t id)
+{
+    return job(id)->batch_host[1] - '0';
+}
+
+static void begun(uint64_t id)
+{
+    report(host_of(id), (struct msg_report){.kind = REPORT_STARTED,
+                                            .job_id = id,
+                                            .attempt = job(id)->attempt,
+                                            .step_id = STEP_BATCH});
+}
+
+/* The node goes and comes back, with the controller away meanwhile or not. */
+static void comes_back(int n, const char *life, bool controller_restarts)
+{
+    gone(n);
+    if (controller_restarts)
+        restart(CONF);
+    hello_living(n, life, NULL, 0);
+}
+
+/* × whether its begin was heard of, whether it may run again, whether the controller was away. */
+static void a_script_is_lost_with_its_node(void **unused)
+{
+    for (unsigned i = 0; i < ARRAY_LEN(lives) * 8; i++) {
+        bool heard_of = i & 1, again = i & 2, away = i & 4;
+        struct job_spec s = a_job("one");
+        s.requeue = again ? YES : NO;
+        uint64_t id = submit(s);
+        int n = host_of(id);
+        if (heard_of)
+            begun(id);
+        comes_back(n, lives[i / 8], away);
+        assert_int_equal(job(id)->attempt, again ? 2 : 1);
+        if (!again)
+            assert_int_equal(state(id), JOB_NODE_FAIL);
+        assert_int_equal(sent(FX_SEND, MSG_LAUNCH), again ? 1 : 0);
+        world_close();
+        open_lives(unused);
+    }
+}
+
+/* One lost on its way is sent again by that alone, as before. */
+static void the_same_life_loses_nothing(void **unused)
+{
+    (void)unused;
+    for (int away = 0; away < 2; away++) {
+        uint64_t id = submit(a_job("one"));
+        comes_back(host_of(id), LIFE_BEFORE, away);
+        assert_int_equal(sent(FX_SEND, MSG_LAUNCH), 1);
+        assert_int_equal(job(id)->attempt, 1);
+        script_ends(id, 0);
+    }
+}
+
+/* A release that does not tell: nothing is concluded, and what was known stays. */
+static void who_does_not_say_is_not_judged(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_job("one"));
+    int n = host_of(id);
+    comes_back(n, NULL, false);
+    assert_int_equal(job(id)->attempt, 1);
+    assert_int_equal(sent(FX_SEND, MSG_LAUNCH), 1);
+    comes_back(n, BOOT_ANEW, true);
+    assert_int_equal(job(id)->attempt, 2);
+}
+
+/* An allocation in which nothing ran: its prolog's work, its files, its place are gone with the
+ * machine. */
+static void allocations_end(void **unused)
+{
+    for (unsigned i = 0; i < ARRAY_LEN(lives) * 2; i++) {
+        uint64_t id = salloc(2), other = salloc(1);
+        comes_back(1, lives[i / 2], i & 1);
+        assert_int_equal(state(id), JOB_NODE_FAIL);
+        assert_int_equal(state(other), JOB_RUNNING);
+        world_close();
+        open_lives(unused);
+    }
+}
+
+/* It found what it had: it will tell what became of that. */
+static void what_it_still_has_is_heard_of(void **unused)
+{
+    (void)unused;
+    struct job_spec s = a_job("one");
+    s.requeue = NO;
+    uint64_t id = submit(s);
+    int n = host_of(id);
+    begun(id);
+    struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
+    gone(n);
+    hello_living(n, BOOT_ANEW, &held, 1);
+    assert_int_equal(state(id), JOB_RUNNING);
+    report(n, (struct msg_report){
+                  .kind = REPORT_LOST, .job_id = id, .attempt = 1, .step_id = STEP_BATCH});
+    report(n, (struct msg_report){.kind = REPORT_RELEASED, .job_id = id, .attempt = 1});
+    assert_int_equal(state(id), JOB_NODE_FAIL);
+}
+
+/* --no-kill goes on without the node, where that was not its script's. */
+static void no_kill_goes_on(void **unused)
+{
+    (void)unused;
+    struct job_spec s = a_job("two");
+    s.no_kill = true;
+    s.req.min_nodes = s.req.max_nodes = 2;
+    s.req.ntasks = 2;
+    uint64_t id = submit(s);
+    begun(id);
+    int other = host_of(id) == 1 ? 2 : 1;
+    comes_back(other, BOOT_ANEW, false);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(job(id)->alloc_nodes, 1);
+}
+
+/* What ended already and was only being cleaned up is over. */
+static void who_was_ending_is_over(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_job("one"));
+    int n = host_of(id);
+    begun(id);
+    report(n, (struct msg_report){
+                  .kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = STEP_BATCH});
+    assert_int_equal(state(id), JOB_COMPLETING);
+    comes_back(n, ALL_ANEW, false);
+    assert_int_equal(state(id), JOB_COMPLETED);
+}
+
+static int close_lives(void **unused)
+{
+    (void)unused;
+    world_close();
+    return 0;
+}
+
+int main(void)
+{
+#define LIFE(name) cmocka_unit_test_setup_teardown(name, open_lives, close_lives)
+    const struct CMUnitTest tests[] = {
+        LIFE(a_script_is_lost_with_its_node), LIFE(the_same_life_loses_nothing),
+        LIFE(who_does_not_say_is_not_judged), LIFE(allocations_end),
+        LIFE(what_it_still_has_is_heard_of),  LIFE(no_kill_goes_on),
+        LIFE(who_was_ending_is_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
