@@ -233,7 +233,8 @@ bool sched_stand_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct 
                                 .promised_us = j->w.promised_in ? j->w.promised_us : INT64_MAX,
                                 .key = priority_of(cl, &c->option[0], &j->w, now_us),
                                 .promised_in = j->w.promised_in,
-                                .head = j->w.head};
+                                .head = j->w.head,
+                                .head_us = j->w.head_us};
     return true;
 }
 
@@ -299,6 +300,7 @@ struct order_job order_job_of(const struct cluster *cl, const struct option *o,
                               .fills = fills_of(cl, o, w),
                               .nice = place.nice,
                               .age_bound_us = cl->policy.age_bound_us,
+                              .promised_us = w->head_us,
                               .head = w->head & serve_bit(o->serve),
                               .oldest = w->oldest & serve_bit(o->serve)};
 }
