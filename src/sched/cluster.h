@@ -148,6 +148,7 @@ struct waiting {
     /* The planner's own, a bit for each of its partitions (order=ageing): it was the first that was
      * blocked, and is promised a start; of those past the age bound it waited longest */
     uint64_t head, oldest;
+    int64_t head_us; /* … and so it was first promised to start then, µs; 0 = it is no head */
     /* The planner's own (promises=aged and all): the start that the last pass promised it, and the
      * bit of the partition in which; 0 = none. Who was promised goes first, by that start. */
     int64_t promised_us;
@@ -180,15 +181,17 @@ struct order_stand {
     int64_t promised_us; /* those go first who were promised most soon; INT64_MAX = nothing */
     uint64_t key;        /* then larger ones (the priority in PRIORITY_ONE-ths, without places) */
     uint64_t promised_in, head; /* the planner's own, as of struct waiting */
+    int64_t head_us;            /* that of the head's place */
 };
 /* False: it does not wait. */
 bool sched_stand_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct order_stand *ret);
 /* Its user moved it or another of his: it is the head, and has a promise, as `s` says. (Its place
  * comes with cluster_wait.) Nothing where it does not wait. */
 void cluster_stand_anew(struct cluster *cl, uint64_t job_id, const struct order_stand *s);
-/* Who stands first in its partition until it starts: "42:batch,43:gpu/resv"; and who was promised
- * which start there (promises=aged and all), in microseconds: "44:1700000000000000:batch". For a
- * cluster that is built anew and is to plan the same. */
+/* Who stands first in its partition, and the start that it was first promised as that, in
+ * microseconds: "42@1700000000000000:batch,43@…:gpu/resv"; and who was promised which start there
+ * (promises=aged and all): "44:1700000000000000:batch". For a cluster that is built anew and is to
+ * plan the same. */
 void cluster_firsts_tell(const struct cluster *cl, struct str *out);
 /* What cluster_firsts_tell wrote before a restart (NULL = nothing); names that are not there any
  * more count for nothing. */

@@ -14,14 +14,19 @@ static int open_it(void **unused)
     return 0;
 }
 
-static uint64_t sized(int nodes, int64_t limit_us, const char *partition)
+static struct job_spec spec_of(int nodes, int64_t limit_us, const char *partition)
 {
     struct job_spec s = a_job("sized");
     s.req.ntasks = 8 * nodes;
     s.req.min_nodes = s.req.max_nodes = nodes;
     s.req.time_limit_us = limit_us;
     s.req.partition = partition;
-    return submit(s);
+    return s;
+}
+
+static uint64_t sized(int nodes, int64_t limit_us, const char *partition)
+{
+    return submit(spec_of(nodes, limit_us, partition));
 }
 
 static const char *heads(void)
@@ -33,6 +38,12 @@ static const char *heads(void)
             value = m->value;
     }
     return value;
+}
+
+static void heads_are(uint64_t head, int64_t first_us)
+{
+    assert_string_equal(heads(), arena_printf(w.a, "%llu@%lld:main", (unsigned long long)head,
+                                              (long long)first_us));
 }
 
 static void again(const char *text, uint64_t runs)
@@ -47,8 +58,8 @@ static void head_first(bool restarts, const char *text)
 {
     uint64_t runs = sized(4, 2 * HOUR, "main"), head = sized(4, HOUR, "main");
     pass(61 * MIN);
-    assert_string_equal(heads(), arena_printf(w.a, "%llu:main", (unsigned long long)head));
     int64_t promised = why_one(head)->planned_us;
+    heads_are(head, promised);
     if (restarts)
         again(text, runs);
     uint64_t brief = sized(4, MIN, "main");
@@ -59,6 +70,59 @@ static void head_first(bool restarts, const char *text)
     assert_int_equal(state(brief), JOB_PENDING);
     script_ends(head, 0);
     script_ends(brief, 0);
+}
+
+/* Short work that fits goes before it and moves its start, until the one that it was first promised
+ * is past. */
+static void first_promise_missed(bool restarts)
+{
+    uint64_t runs = sized(2, 30 * MIN, "main"), head = sized(4, 4 * HOUR, "main");
+    pass(SEC);
+    int64_t first_us = why_one(head)->planned_us;
+    pass(28 * MIN);
+    uint64_t late = sized(2, HOUR, "main");
+    assert_int_equal(state(late), JOB_RUNNING);
+    assert_true(why_one(head)->planned_us > first_us);
+    heads_are(head, first_us);
+    pass(3 * MIN);
+    script_ends(runs, 0);
+    if (restarts)
+        again(conf, late);
+    uint64_t longer = sized(1, 2 * HOUR, "main"), brief = sized(1, 10 * MIN, "main");
+    assert_int_equal(why_one(head)->rank, 1);
+    assert_int_equal(state(longer), JOB_PENDING);
+    assert_int_equal(state(brief), JOB_RUNNING);
+    heads_are(head, first_us);
+    script_ends(brief, 0);
+    script_ends(late, 0);
+    assert_int_equal(state(head), JOB_RUNNING);
+}
+
+static void who_misses_its_first_promise_stays_first(void **unused)
+{
+    first_promise_missed(false);
+}
+
+static void and_across_a_restart(void **unused)
+{
+    first_promise_missed(true);
+}
+
+static void each_element_of_an_array_is_promised_anew(void **unused)
+{
+    struct job_spec s = spec_of(4, 4 * HOUR, "main");
+    uint64_t runs = sized(4, HOUR, "main");
+    s.array = "1-3";
+    uint64_t array = submit(s);
+    pass(SEC);
+    int64_t first_us = why_one(array)->planned_us;
+    heads_are(array, first_us);
+    pass(MIN);
+    script_ends(runs, 0);
+    const char *id = arena_printf(w.a, "%llu@", (unsigned long long)array),
+               *first = arena_printf(w.a, "%lld", (long long)first_us);
+    assert_ptr_equal(strstr(heads(), id), heads());
+    assert_null(strstr(heads(), first));
 }
 
 static void without_a_restart(void **unused)
@@ -122,6 +186,9 @@ static void who_is_gone_is_no_head(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        OPENED(who_misses_its_first_promise_stays_first),
+        OPENED(and_across_a_restart),
+        OPENED(each_element_of_an_array_is_promised_anew),
         OPENED(without_a_restart),
         OPENED(across_a_restart),
         OPENED(across_a_restart_with_another_configuration),

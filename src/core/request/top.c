@@ -102,6 +102,7 @@ static void place_take(struct stand *s, const struct order_stand *of)
 {
     s->o.place = of->place;
     s->o.head = of->head;
+    s->o.head_us = of->head_us;
 }
 
 /* From `to` on each takes the place behind its own, up to the one at `from`, who takes that of

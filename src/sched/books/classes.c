@@ -309,6 +309,7 @@ void wjob_change(struct cluster *cl, struct wjob *j, const struct waiting *w)
     j->w.floor = was.floor;
     if (same) { /* else what it asks for now has not waited so, and was not promised */
         j->w.head = was.head;
+        j->w.head_us = was.head_us;
         j->w.oldest = was.oldest;
         j->w.promised_us = was.promised_us;
         j->w.promised_in = was.promised_in;

@@ -14,9 +14,9 @@
  * idle that a wide job takes if it takes half of it or more: wide work follows wide work, so that
  * the machine is drained for it less often.
  *
- * Who was first and blocked stays first once it waited for its limit, so that what drains
- * for it does not drain in vain. (From the beginning, a job that runs for days would be what hours
- * wait for.)
+ * Who was first and blocked stays first once the start that it was first promised is past, or it
+ * waited for its limit, so that what drains for it does not drain in vain. (From the beginning, a
+ * job that runs for days would be what hours wait for.)
  *
  * WFP3 of Tang et al. (2009) compares width × (wait ÷ limit)³; its cube root orders the
  * same and stays small. */
@@ -142,11 +142,18 @@ static int64_t logarithm_of_wait(int64_t waited)
                        : 2 * logarithm(NEW_S) - logarithm(NEW_S - waited);
 }
 
+/* Nice values count as waiting here, too. */
+static bool stays_first(const struct order_job *j, int64_t waited)
+{
+    bool missed = j->promised_us > 0 && j->now_us - j->nice * USEC_PER_SEC >= j->promised_us;
+    return j->head && (missed || waited >= limit_seconds(j));
+}
+
 static int64_t ageing_key(const struct order_job *j)
 {
     int64_t waited = clip((j->now_us - j->submit_us) / USEC_PER_SEC - j->nice, -SECONDS_MAX,
                           SECONDS_MAX - NEW_S);
-    if (j->head && waited >= limit_seconds(j))
+    if (stays_first(j, waited))
         return HEAD;
     if (j->oldest)
         return AGED;

@@ -33,6 +33,7 @@ struct order_job {
     int64_t fills;        /* in 2^20ths: so much of what is idle it takes, where that counts */
     int32_t nice;         /* as asked; higher is later */
     int64_t age_bound_us; /* waiting counts more and more from there on */
+    int64_t promised_us;  /* as the head it was first promised to start then; 0 = never */
     bool head,
         oldest; /* it was the first that was blocked; it waited longest, far past the bound */
 };

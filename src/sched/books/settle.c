@@ -158,6 +158,25 @@ static void groups_make(struct cluster *cl)
     free(bits);
 }
 
+static bool is_less(const struct group *a, const struct group *b)
+{
+    return a->cpus != b->cpus ? a->cpus < b->cpus : a->mem_mib < b->mem_mib;
+}
+
+/* Whatever the order in which nodes were told of. */
+static void parts_measure(struct cluster *cl)
+{
+    for (size_t p = 0; p < cl->part.n; p++) {
+        struct spart *part = cl->part.v[p];
+        part->least = NULL;
+        for (size_t i = 0; i < cl->group.n; i++) {
+            const struct group *g = cl->group.v[i];
+            if (bit_get(g->parts, part->idx) && (!part->least || is_less(g, part->least)))
+                part->least = g;
+        }
+    }
+}
+
 static void groups_rank(struct cluster *cl)
 {
     for (size_t i = 0; i < cl->group.n; i++) {
@@ -217,6 +236,7 @@ void cluster_settle(struct cluster *cl)
     groups_clear(cl);
     groups_make(cl);
     groups_rank(cl);
+    parts_measure(cl);
     shifts_set(cl);
     cl->derived.cpus = cl->derived.gpus = 0;
     for (size_t i = 0; i < cl->group.n; i++)

@@ -140,8 +140,11 @@ struct spart {
     bool is_billed;              /* else a CPU costs 1 */
     struct arena *arena;
     VEC(struct snode *) node; /* by number */
-    struct part_idle idle;    /* as the last pass began */
-    bool gone;                /* no longer configured */
+    /* Of its nodes the smallest, by which whole nodes are reckoned that are not chosen yet; NULL =
+     * it has none */
+    const struct group *least;
+    struct part_idle idle; /* as the last pass began */
+    bool gone;             /* no longer configured */
 };
 
 /* ---- running work ---- */

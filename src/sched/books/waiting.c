@@ -74,6 +74,7 @@ void cluster_stand_anew(struct cluster *cl, uint64_t job_id, const struct order_
     if (!j)
         return;
     j->w.head = s->head;
+    j->w.head_us = s->head ? s->head_us : 0;
     j->w.promised_in = s->promised_in;
     j->w.promised_us = s->promised_in ? s->promised_us : 0;
     if (s->head)

@@ -164,6 +164,22 @@ uint64_t first_away(struct pass *p, const struct wjob *j, uint64_t in)
     return away;
 }
 
+static bool is_head_promise(const struct promised *pr)
+{
+    return !pr->extra && !pr->awaited;
+}
+
+/* It is the head still. Of an array, no element has started: the next is promised anew. */
+static bool head_goes_on(const struct pass *p, const struct wjob *j)
+{
+    bool promised = false;
+    for (size_t i = 0; i < p->promise.n; i++)
+        promised |= p->promise.v[i].job == j && is_head_promise(&p->promise.v[i]);
+    for (size_t i = 0; j->w.elements > 1 && i < p->v->start.n; i++)
+        promised &= p->v->start.v[i].job_id != j->w.job_id;
+    return promised;
+}
+
 void heads_keep(struct pass *p)
 {
     struct cluster *cl = p->cl;
@@ -173,14 +189,18 @@ void heads_keep(struct pass *p)
         if (!j)
             continue;
         j->w.head = ageing(cl) ? first_away(p, j, j->w.head) : 0;
+        if (!ageing(cl) || (!j->w.head && !head_goes_on(p, j)))
+            j->w.head_us = 0;
         if (j->w.head)
             cl->queue.head.v[kept++] = cl->queue.head.v[i];
     }
     cl->queue.head.n = kept;
     for (size_t i = 0; ageing(cl) && i < p->promise.n; i++) {
         const struct promised *pr = &p->promise.v[i];
-        if (pr->extra || pr->awaited)
+        if (!is_head_promise(pr))
             continue;
+        if (!pr->job->w.head_us)
+            pr->job->w.head_us = pr->start_us;
         if (!pr->job->w.head)
             vec_push(&cl->queue.head, pr->job->w.job_id);
         pr->job->w.head |= serve_bit(pr->part);

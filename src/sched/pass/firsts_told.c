@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* The partition, or the reservation in it, that the bit is of; and the promised start, unless 0. */
+/* The partition, or the reservation in it, that the bit is of; and the promised start, unless 0: it
+ * is the head then. */
 static void first_say(const struct cluster *cl, const struct wjob *j, uint32_t serve,
                       int64_t promised_us, struct str *out)
 {
@@ -15,11 +16,11 @@ static void first_say(const struct cluster *cl, const struct wjob *j, uint32_t s
     if (out->len > 0)
         str_addc(out, ',');
     str_add_u64(out, j->w.job_id);
-    str_addc(out, ':');
-    if (promised_us) {
-        str_add_i64(out, promised_us);
-        str_addc(out, ':');
+    if (promised_us || j->w.head_us) {
+        str_addc(out, promised_us ? ':' : '@');
+        str_add_i64(out, promised_us ? promised_us : j->w.head_us);
     }
+    str_addc(out, ':');
     str_add(out, part->p.name);
     if (resv) {
         str_addc(out, '/');
@@ -62,7 +63,16 @@ static bool number_of(struct span digits, uint64_t *ret)
     return text_to_u64(text, INT64_MAX, ret);
 }
 
-static void first_take(struct cluster *cl, struct wjob *j, const struct option *o,
+/* "42@1700000000000000", or the number alone. */
+static bool job_of(struct span text, uint64_t *ret_id, uint64_t *ret_head_us)
+{
+    struct span id;
+    return span_next(&text, '@', &id) && number_of(id, ret_id) &&
+           (!text.len || number_of(text, ret_head_us));
+}
+
+/* As the head first promised the start head_us; or promised that of promised_us, unless 0. */
+static void first_take(struct cluster *cl, struct wjob *j, const struct option *o, int64_t head_us,
                        int64_t promised_us)
 {
     uint64_t *in = promised_us ? &j->w.promised_in : &j->w.head;
@@ -70,6 +80,7 @@ static void first_take(struct cluster *cl, struct wjob *j, const struct option *
         vec_push(promised_us ? &cl->queue.promised_in : &cl->queue.head, j->w.job_id);
     *in |= serve_bit(o->serve);
     j->w.promised_us = promised_us ? promised_us : j->w.promised_us;
+    j->w.head_us = promised_us ? j->w.head_us : head_us;
 }
 
 void cluster_firsts_set(struct cluster *cl, const char *firsts)
@@ -77,8 +88,8 @@ void cluster_firsts_set(struct cluster *cl, const char *firsts)
     struct span rest = span_of(firsts), piece, number, second;
     cluster_settle(cl);
     while (firsts && span_next(&rest, ',', &piece)) {
-        uint64_t id = 0, promised_us = 0;
-        if (!span_next(&piece, ':', &number) || !number_of(number, &id))
+        uint64_t id = 0, head_us = 0, promised_us = 0;
+        if (!span_next(&piece, ':', &number) || !job_of(number, &id, &head_us))
             continue;
         struct span where = piece;
         if (span_next(&piece, ':', &second) && piece.len) {
@@ -90,6 +101,6 @@ void cluster_firsts_set(struct cluster *cl, const char *firsts)
         const struct compiled *c = j ? demand_of(cl, j->lane->klass) : NULL;
         for (size_t k = 0; c && k < c->n; k++)
             if (serves(&c->option[k], where))
-                first_take(cl, j, &c->option[k], (int64_t)promised_us);
+                first_take(cl, j, &c->option[k], (int64_t)head_us, (int64_t)promised_us);
     }
 }

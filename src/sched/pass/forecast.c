@@ -65,8 +65,8 @@ static int64_t entry_size(const struct entry *e)
     const struct layout *l = &e->o->variant[0].lay;
     int64_t cpus = l->units > 0 ? (int64_t)l->units * e->o->variant[0].unit_cpus
                                 : (int64_t)l->nmin * e->o->variant[0].unit_cpus;
-    if (e->o->mode.whole && e->o->part->node.n > 0)
-        cpus = (int64_t)l->nmin * e->o->part->node.v[0]->group->cpus;
+    if (e->o->mode.whole && e->o->part->least)
+        cpus = (int64_t)l->nmin * e->o->part->least->cpus;
     int64_t seconds = e->o->limit_us == TIME_UNLIMITED ? 0 : e->o->limit_us / USEC_PER_SEC;
     return (cpus > 0 ? cpus : 1) * seconds;
 }

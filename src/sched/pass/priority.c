@@ -55,8 +55,8 @@ static int64_t asked_cpus(const struct option *o)
     const struct variant *v = &o->variant[0];
     int64_t units = v->lay.units > 0 ? v->lay.units : (int64_t)v->lay.nmin * v->lay.umin;
     int64_t cpus = (int64_t)v->base_cpus * v->lay.nmin + units * v->unit_cpus;
-    if (o->mode.whole && o->part->node.n > 0)
-        cpus = (int64_t)v->lay.nmin * o->part->node.v[0]->group->cpus;
+    if (o->mode.whole && o->part->least)
+        cpus = (int64_t)v->lay.nmin * o->part->least->cpus;
     return cpus;
 }
 
@@ -103,9 +103,7 @@ static int64_t asked_mem(const struct option *o, int64_t gpus)
     case MEM_GPU: return amount_times(o->nvariants ? o->variant[0].gpu_mem_mib : o->mem_mib, gpus);
     case MEM_WHOLE:
     case MEM_SHARE:
-        return o->part->node.n > 0 ? o->part->node.v[0]->group->mem_mib * asked_cpus(o) /
-                                         o->part->node.v[0]->group->cpus
-                                   : 0;
+        return o->part->least ? o->part->least->mem_mib * asked_cpus(o) / o->part->least->cpus : 0;
     case MEM_NONE: break;
     }
     return 0;
@@ -233,7 +231,8 @@ bool sched_stand_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct 
                                 .promised_us = j->w.promised_in ? j->w.promised_us : INT64_MAX,
                                 .key = priority_of(cl, &c->option[0], &j->w, now_us),
                                 .promised_in = j->w.promised_in,
-                                .head = j->w.head};
+                                .head = j->w.head,
+                                .head_us = j->w.head_us};
     return true;
 }
 
@@ -299,6 +298,7 @@ struct order_job order_job_of(const struct cluster *cl, const struct option *o,
                               .fills = fills_of(cl, o, w),
                               .nice = place.nice,
                               .age_bound_us = cl->policy.age_bound_us,
+                              .promised_us = w->head_us,
                               .head = w->head & serve_bit(o->serve),
                               .oldest = w->oldest & serve_bit(o->serve)};
 }

@@ -139,14 +139,14 @@ static void word_take(const struct cluster *cl, const struct compiled *c, const 
     }
 }
 
-/* A group to speak about: one that can hold it, else any of the partition. */
+/* A group to speak about: one that can hold it, else the smallest of the partition. */
 static const struct group *group_for(const struct cluster *cl, const struct option *o,
                                      const struct variant *v)
 {
     for (size_t i = 0; i < cl->group.n; i++)
         if (bit_get(v->groups, i))
             return cl->group.v[i];
-    return o->part->node.n > 0 ? o->part->node.v[0]->group : NULL;
+    return o->part->least;
 }
 
 static void memory_leave_out(struct take *t)
