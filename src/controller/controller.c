@@ -103,7 +103,6 @@ static void config_use(struct controller *c, const struct config *config)
     mailer_configure(c->mailer, &mail);
     bool no_mail = mail_settings_fault(&mail, &fault);
     turns_step(c->turns, &(struct event){.kind = EV_CONFIG,
-                                         .now_us = clock_now_us(),
                                          .config = &c->config,
                                          .text = boot_name(c->arena),
                                          .mail_fault = no_mail ? str_text(&fault) : NULL});

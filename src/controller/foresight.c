@@ -25,9 +25,7 @@ struct foresight {
 
 static void part_take(struct foresight *f)
 {
-    turns_step(
-        f->c->turns,
-        &(struct event){.kind = EV_FORESEEN, .now_us = clock_now_us(), .foreseen = &f->coming});
+    turns_step(f->c->turns, &(struct event){.kind = EV_FORESEEN, .foreseen = &f->coming});
     f->taking = f->coming.more;
     if (f->taking)
         timer_set(f->next, 0);

@@ -179,8 +179,7 @@ static void piece_remove(struct past *p)
     r->gone += n;
     r->page.slots -= r->page.slots < PAST_SLOTS_AT_ONCE ? r->page.slots : PAST_SLOTS_AT_ONCE;
     r->turn = turns_count(p->c->turns);
-    turns_step(p->c->turns,
-               &(struct event){.kind = EV_PAST, .now_us = clock_now_us(), .past = &rows});
+    turns_step(p->c->turns, &(struct event){.kind = EV_PAST, .past = &rows});
 }
 
 static void piece_due(void *ctx)

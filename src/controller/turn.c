@@ -58,7 +58,9 @@ struct turns *turns_new(struct controller *c, struct writer *writer, uint64_t la
     effects_init(&t->a.fx);
     effects_init(&t->b.fx);
     t->open = &t->a;
-    t->clock_us = clock_now_us() - clock_monotonic_us();
+    int64_t now, monotonic;
+    clock_both(&now, &monotonic);
+    t->clock_us = now - monotonic;
     loop_on_turn(c->loop, turns_run, t);
     return t;
 }
@@ -154,8 +156,8 @@ void turns_step(struct turns *t, const struct event *ev)
     struct event timed = *ev;
     size_t from = t->open->fx.n;
     uint32_t uid;
-    bool sweeps = ev->kind == EV_WAKE && core_sweeper(t->c->core, ev->now_us, &uid);
-    timed.mono_us = clock_monotonic_us();
+    clock_both(&timed.now_us, &timed.mono_us);
+    bool sweeps = ev->kind == EV_WAKE && core_sweeper(t->c->core, timed.now_us, &uid);
     core_step(t->c->core, &timed, &t->open->fx);
     stores_note(t, from, ev, sweeps ? &uid : NULL);
     if (m && m->kind == MSG_DAEMON &&
@@ -229,9 +231,11 @@ struct plan_times turns_plan_times(const struct turns *t)
 
 /* Somebody set it: the core must hear of that though nothing is due, or what is would wait for
  * hours. */
-static bool clock_was_set(struct turns *t, int64_t now_us)
+static bool clock_was_set(struct turns *t)
 {
-    int64_t difference = now_us - clock_monotonic_us(), by_us = difference - t->clock_us;
+    int64_t now, monotonic;
+    clock_both(&now, &monotonic);
+    int64_t difference = now - monotonic, by_us = difference - t->clock_us;
     if (by_us < USEC_PER_SEC && by_us > -USEC_PER_SEC)
         return false;
     t->clock_us = difference;
@@ -266,12 +270,11 @@ static void wake_if_due(struct turns *t)
     if (!t->sent)
         t->woke = false;
     bool rested = t->rest_until_us && !rests(t);
-    if (!clock_was_set(t, now) && (t->woke || (!rested && core_wake_due(t->c->core) > now)))
+    if (!clock_was_set(t) && (t->woke || (!rested && core_wake_due(t->c->core) > now)))
         return;
     t->woke = t->sent != NULL;
     int64_t before = clock_monotonic_us(), before_ns = clock_thread_ns();
-    turns_step(t, &(struct event){
-                      .kind = EV_WAKE, .now_us = now, .plan_rests = rests(t), .foresees = true});
+    turns_step(t, &(struct event){.kind = EV_WAKE, .plan_rests = rests(t), .foresees = true});
     int64_t took = clock_monotonic_us() - before;
     times_add(&t->times, took);
     plan_rest(t, took);

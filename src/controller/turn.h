@@ -40,7 +40,7 @@ void turns_free(struct turns *t);
 
 /* Where the effects of an event that is stepped now go. */
 struct effects *turns_effects(struct turns *t);
-/* Steps one event into the open turn. */
+/* Steps one event, which gets its times here, into the open turn. */
 void turns_step(struct turns *t, const struct event *ev);
 /* The same for a request of somebody who only wants to know: while the store is away its answer
  * does not wait. */

@@ -89,8 +89,7 @@ static void store_went(struct turns *t, const struct err *why)
               why->text);
     struct effects *fx = &t->open->fx;
     size_t from = fx->n, kept = from;
-    turns_step(t, &(struct event){
-                      .kind = EV_STORE_AWAY, .now_us = clock_now_us(), .text = t->away_why.text});
+    turns_step(t, &(struct event){.kind = EV_STORE_AWAY, .text = t->away_why.text});
     for (size_t i = from; i < fx->n; i++) {
         if (fx->v[i].kind == FX_PROGRAM) /* it tells of what is the case now */
             t->ops->effect(t->c, &fx->v[i]);
@@ -107,7 +106,7 @@ static void store_came(struct turns *t)
     t->away = t->refusing = false;
     timer_stop(t->grace);
     log_info(t->c->log, "the store is back");
-    turns_step(t, &(struct event){.kind = EV_STORE_BACK, .now_us = clock_now_us()});
+    turns_step(t, &(struct event){.kind = EV_STORE_BACK});
 }
 
 void turns_begin_away(struct turns *t, const struct err *why)

@@ -129,6 +129,7 @@ static int end(void **state)
     struct asked *a = *state;
     questions_free(a->c.questions);
     log_close(a->c.log);
+    a->world->passed = true; /* nothing is left on its loop */
     world_end((void **)&a->world);
     free(a);
     return 0;

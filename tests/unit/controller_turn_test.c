@@ -3,6 +3,8 @@
  * twin. */
 #include "controller_turn_help.h"
 
+#include "clock_stall.h"
+
 static void nothing_is_let_out_before_the_commit(void **state)
 {
     struct shell s;
@@ -62,6 +64,21 @@ static void the_wake_comes_when_it_is_due(void **state)
     assert_int_equal(note.nfed, 1);
     assert_int_equal(note.fed[0], EV_WAKE);
     assert_true(turns_idle(s.c.turns));
+    shell_end(&s);
+}
+
+/* Two readings of the clocks lie apart as often as not. */
+static void a_machine_that_stands_still_is_no_clock_that_was_set(void **state)
+{
+    struct shell s;
+    shell_make(&s, state);
+    for (stall.every = 5; stall.every < 15; stall.every++) {
+        stall.us = 2000000;
+        shell_run(&s, 1000);
+    }
+    stall.every = 0;
+    assert_true(stall.stood_us > 0);
+    assert_int_equal(note.nfed, 0);
     shell_end(&s);
 }
 
@@ -272,6 +289,7 @@ int main(void)
         TEST(order_stays_over_turns),
         TEST(a_payload_is_kept_at_hand),
         TEST(the_wake_comes_when_it_is_due),
+        TEST(a_machine_that_stands_still_is_no_clock_that_was_set),
         TEST(a_failing_store_loses_nothing),
         TEST(after_some_seconds_those_who_wait_are_told),
         TEST(who_only_asks_does_not_wait_for_the_store),

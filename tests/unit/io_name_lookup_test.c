@@ -116,9 +116,9 @@ static void test_a_name_service_that_is_silent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_addresses_in_their_order, world_make, world_end),
-        cmocka_unit_test_setup_teardown(test_a_name_that_is_none, world_make, world_end),
-        cmocka_unit_test_setup_teardown(test_a_name_service_that_is_silent, world_make, world_end),
+        TEST(test_addresses_in_their_order),
+        TEST(test_a_name_that_is_none),
+        TEST(test_a_name_service_that_is_silent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

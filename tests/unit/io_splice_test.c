@@ -184,10 +184,9 @@ static void test_frames_pass_whole_and_are_seen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_much_passes_to_a_slow_reader, world_make, world_end),
-        cmocka_unit_test_setup_teardown(test_nobody_reads_so_nobody_may_write_on, world_make,
-                                        world_end),
-        cmocka_unit_test_setup_teardown(test_frames_pass_whole_and_are_seen, world_make, world_end),
+        TEST(test_much_passes_to_a_slow_reader),
+        TEST(test_nobody_reads_so_nobody_may_write_on),
+        TEST(test_frames_pass_whole_and_are_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

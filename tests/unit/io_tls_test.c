@@ -375,7 +375,7 @@ int main(void)
         TEST(who_joins_refuses_another_authority),
         TEST(what_is_no_tls_ends_the_connection),
         cmocka_unit_test(test_who_shares_a_secret_needs_no_certificate),
-        cmocka_unit_test_setup_teardown(test_reasons_are_said_in_words, world_make, world_end),
+        TEST(test_reasons_are_said_in_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,9 +34,11 @@ void kept_request_free(struct kept_request *k)
 
 struct event kept_request_event(const struct kept_request *k)
 {
+    int64_t now, monotonic;
+    clock_both(&now, &monotonic);
     return (struct event){.kind = EV_MESSAGE,
-                          .now_us = clock_now_us(),
-                          .mono_us = clock_monotonic_us(),
+                          .now_us = now,
+                          .mono_us = monotonic,
                           .conn = k->session,
                           .peer = &k->peer,
                           .msg = &k->m};

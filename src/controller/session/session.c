@@ -306,10 +306,8 @@ static void session_closed(void *ctx, struct conn *conn, const struct err *why)
     held_remove(s);
     session_out_done(s);
     if (s->spoke && !all->draining)
-        turns_step(all->c->turns, &(struct event){.kind = EV_CLOSED,
-                                                  .now_us = clock_now_us(),
-                                                  .conn = s->id,
-                                                  .text = why->text});
+        turns_step(all->c->turns,
+                   &(struct event){.kind = EV_CLOSED, .conn = s->id, .text = why->text});
     if (!s->user_known)
         users_cancel(all->c->users, s->who.uid, s->who.gid, s);
     remote_end(s);

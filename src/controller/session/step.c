@@ -2,7 +2,6 @@
 #include "base/alloc.h"
 #include "controller/session/inside.h"
 #include "controller/turn.h"
-#include "io/clock.h"
 
 #include <stdlib.h>
 
@@ -100,7 +99,6 @@ void session_step(struct session *s, const struct message *m, const struct peer 
         conn_set_unsent_max(s->conn, CONN_UNSENT_MAX_BYTES);
     }
     const struct event ev = {.kind = EV_MESSAGE,
-                             .now_us = clock_now_us(),
                              .conn = s->id,
                              .peer = peer,
                              .msg = m,

@@ -10,7 +10,6 @@
 #include "base/plain.h"
 #include "base/str.h"
 #include "controller/turn.h"
-#include "io/clock.h"
 #include "io/process/site_env.h"
 #include "io/process/spawn.h"
 #include "io/users.h"
@@ -71,7 +70,7 @@ static void over(struct program_running *o)
     struct controller *c = o->runs->c;
     one_free(o);
     if (!c->stopping)
-        turns_step(c->turns, &(struct event){.kind = EV_PROGRAM_OVER, .now_us = clock_now_us()});
+        turns_step(c->turns, &(struct event){.kind = EV_PROGRAM_OVER});
 }
 
 static void failed(const struct program_running *o, const char *how, const char *output)

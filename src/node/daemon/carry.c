@@ -23,7 +23,7 @@ static void wake_set(struct node_daemon *d)
 static void step_once(struct node_daemon *d, const struct agent_event *ev)
 {
     struct agent_event timed = *ev;
-    timed.mono_us = clock_monotonic_us();
+    clock_both(&timed.now_us, &timed.mono_us);
     agent_step(d->agent, &timed, &d->fx);
     for (size_t i = 0; i < d->fx.n; i++)
         node_carry_out(d, &d->fx.v[i]);
@@ -59,11 +59,7 @@ void node_event(struct node_daemon *d, const struct agent_event *ev)
     step_once(d, ev);
     for (size_t i = 0; i < d->inputs.n; i++) {
         struct node_input in = d->inputs.v[i];
-        struct agent_event next = {.kind = in.kind,
-                                   .now_us = clock_now_us(),
-                                   .note = &in.note,
-                                   .ok = in.ok,
-                                   .text = in.text};
+        struct agent_event next = {.kind = in.kind, .note = &in.note, .ok = in.ok, .text = in.text};
         step_once(d, &next);
         free(in.text);
     }
@@ -76,7 +72,7 @@ void node_event(struct node_daemon *d, const struct agent_event *ev)
 
 void node_note(struct node_daemon *d, const struct note *n)
 {
-    struct agent_event ev = {.kind = AGENT_NOTE, .now_us = clock_now_us(), .note = n};
+    struct agent_event ev = {.kind = AGENT_NOTE, .note = n};
     node_event(d, &ev);
 }
 
@@ -207,7 +203,6 @@ static void program_run(struct node_daemon *d, const struct agent_effect *e, boo
                      w->prolog_timeout_us, &err))
         return;
     struct agent_event ev = {.kind = is_epilog ? AGENT_EPILOG_DONE : AGENT_PROLOG_DONE,
-                             .now_us = clock_now_us(),
                              .note = &e->note,
                              .text = err.text};
     node_event(d, &ev);

@@ -106,8 +106,8 @@ void node_gpus_release(void *ctx);
 /* Says in NODE/protocol "PID PROTOCOL": this process takes SIGUSR1 for a word about its GPUs. */
 void node_gpus_releasable(const struct node_daemon *d);
 
-/* Steps the agent with one event, carries out the effects, and whatever came of them. May be called
- * while it is at work: the event waits. */
+/* Steps the agent with one event, which gets its times here, carries out the effects, and whatever
+ * came of them. May be called while it is at work: the event waits. */
 void node_event(struct node_daemon *d, const struct agent_event *ev);
 /* A shepherd said something: an event of the agent, and what follows. */
 void node_note(struct node_daemon *d, const struct note *n);

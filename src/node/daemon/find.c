@@ -9,7 +9,6 @@
  *
  * A place on the bus at which a GPU was found is missed when there is none any more, also over
  * restarts, until there is one or an operator says RESUME. */
-#include "io/clock.h"
 #include "io/files.h"
 #include "io/process/spawn.h"
 #include "model/grammar/gres.h"
@@ -243,7 +242,7 @@ static void machine_take(struct node_daemon *d, const struct machine *found)
     if (others)
         gpu_watch_devices(d->gpus, m->devices, m->device_files);
     agent_set_node(d->agent, &self);
-    struct agent_event ev = {.kind = AGENT_CHANGED, .now_us = clock_now_us()};
+    struct agent_event ev = {.kind = AGENT_CHANGED};
     node_event(d, &ev);
 }
 

@@ -56,7 +56,7 @@ static int64_t free_mem_mib(void)
 static void link_up(void *ctx, struct link *k)
 {
     struct node_daemon *d = ctx;
-    struct agent_event ev = {.kind = AGENT_UP, .now_us = clock_now_us()};
+    struct agent_event ev = {.kind = AGENT_UP};
     (void)k;
     log_info(d->log, "connected to the controller");
     node_event(d, &ev);
@@ -65,7 +65,7 @@ static void link_up(void *ctx, struct link *k)
 static void link_down(void *ctx, struct link *k, const struct err *why)
 {
     struct node_daemon *d = ctx;
-    struct agent_event ev = {.kind = AGENT_DOWN, .now_us = clock_now_us()};
+    struct agent_event ev = {.kind = AGENT_DOWN};
     (void)k;
     series_feed_link(d->series, NULL);
     output_asker_link_down(d->outputs);
@@ -87,7 +87,7 @@ static void link_frame(void *ctx, struct link *k, const struct frame *f)
     } else if (m.kind == MSG_READ_OUTPUT) {
         output_asked(d->outputs, k, m.body);
     } else {
-        struct agent_event ev = {.kind = AGENT_MESSAGE, .now_us = clock_now_us(), .msg = &m};
+        struct agent_event ev = {.kind = AGENT_MESSAGE, .msg = &m};
         node_event(d, &ev);
         if (m.kind == MSG_NODE_WELCOME)
             series_feed_link(d->series,
@@ -119,7 +119,7 @@ static void gpu_sampled(void *ctx, int32_t index, struct span values)
 static void step_found(void *ctx, const struct note *ids)
 {
     struct node_daemon *d = ctx;
-    struct agent_event ev = {.kind = AGENT_FOUND, .now_us = clock_now_us(), .note = ids};
+    struct agent_event ev = {.kind = AGENT_FOUND, .note = ids};
     log_info(d->log, "found step %lld of job %lld, attempt %lld", (long long)ids->step_id,
              (long long)ids->job_id, (long long)ids->attempt);
     node_event(d, &ev);
@@ -156,7 +156,6 @@ static void program_done(void *ctx, const struct note *step, bool is_epilog, boo
 {
     struct node_daemon *d = ctx;
     struct agent_event ev = {.kind = is_epilog ? AGENT_EPILOG_DONE : AGENT_PROLOG_DONE,
-                             .now_us = clock_now_us(),
                              .note = step,
                              .ok = ok,
                              .text = text};
@@ -168,7 +167,7 @@ static void program_done(void *ctx, const struct note *step, bool is_epilog, boo
 static void devices_event(struct node_daemon *d, enum agent_event_kind kind,
                           const struct device_seen *seen, size_t n)
 {
-    struct agent_event ev = {.kind = kind, .now_us = clock_now_us(), .seen = seen, .nseen = n};
+    struct agent_event ev = {.kind = kind, .seen = seen, .nseen = n};
     node_event(d, &ev);
 }
 
@@ -181,7 +180,6 @@ static void gpus_used(void *ctx, const struct gpu_used *used, size_t n, const st
                       size_t ngpus, bool util_known)
 {
     struct agent_event ev = {.kind = AGENT_GPU_USED,
-                             .now_us = clock_now_us(),
                              .used = used,
                              .nused = n,
                              .gpus = gpus,
@@ -216,10 +214,8 @@ static void woken(void *ctx)
 {
     struct node_daemon *d = ctx;
     place_keep(d);
-    struct agent_event ev = {.kind = AGENT_WAKE,
-                             .now_us = clock_now_us(),
-                             .load_centi = load_centi(),
-                             .free_mem_mib = free_mem_mib()};
+    struct agent_event ev = {
+        .kind = AGENT_WAKE, .load_centi = load_centi(), .free_mem_mib = free_mem_mib()};
     node_event(d, &ev);
     steps_look_after(d, false);
 }
