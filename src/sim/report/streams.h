@@ -24,6 +24,7 @@ struct made_outcome {
     struct sim_metrics all;
     double watched_mean, watched_max; /* seconds that those waited whom it is about */
 };
+/* What a run came to: its waits and slowdowns, and the waits of those whom the stream is about. */
 void made_outcome(const struct trace *t, const struct replay_machine *m,
                   const struct replay_result *r, struct made_outcome *ret);
 

@@ -20,7 +20,7 @@
 #define UID_FIRST   1000 /* of user 0 of a workload */
 #define TIME_MOST   (400 * USEC_PER_DAY)
 
-struct stream {
+struct story_stream {
     const char *config;
     const struct made_against *against;
     struct trace t;
@@ -34,7 +34,7 @@ struct stream {
 
 /* ---- the line ---- */
 
-static bool crashes_read(struct stream *s, const char *text)
+static bool crashes_read(struct story_stream *s, const char *text)
 {
     struct span rest = span_of(text), piece;
     bool ok = true;
@@ -46,7 +46,7 @@ static bool crashes_read(struct stream *s, const char *text)
     return ok;
 }
 
-static bool word_read(struct stream *s, const char *word)
+static bool word_read(struct story_stream *s, const char *word)
 {
     const char *v;
     str_addf(&s->name, " %s", word);
@@ -62,7 +62,7 @@ static bool word_read(struct stream *s, const char *word)
     return strchr(word, '=') != NULL;
 }
 
-static bool line_read(struct stream *s, char *const *word, size_t n)
+static bool line_read(struct story_stream *s, char *const *word, size_t n)
 {
     struct str path = STR_INIT;
     if (n < 2)
@@ -87,7 +87,7 @@ static bool same_array(const struct trace_job *a, const struct trace_job *b)
 }
 
 /* Job i of the workload and as many behind it as are of its array; returns how many. */
-static size_t job_submit(const struct stream *s, struct sim_world *w, size_t i)
+static size_t job_submit(const struct story_stream *s, struct sim_world *w, size_t i)
 {
     const struct trace_job *j = &s->t.job.v[i];
     char name[32], array[32];
@@ -112,7 +112,8 @@ static size_t job_submit(const struct stream *s, struct sim_world *w, size_t i)
 }
 
 /* Everything until then, deaths of the controller among it. */
-static void stream_run(struct sim_world *w, const struct stream *s, size_t *crash, int64_t until_us)
+static void stream_run(struct sim_world *w, const struct story_stream *s, size_t *crash,
+                       int64_t until_us)
 {
     for (; *crash < s->ncrashes && s->crash_us[*crash] <= until_us; ++*crash) {
         world_run(w, s->crash_us[*crash]);
@@ -140,7 +141,7 @@ static void stream_row(void *ctx, const void *record)
     rows->over++;
 }
 
-static void world_config(const struct stream *s, struct str *out)
+static void world_config(const struct story_stream *s, struct str *out)
 {
     str_add(out, s->config);
     str_add(out, "PartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED\n");
@@ -148,7 +149,7 @@ static void world_config(const struct stream *s, struct str *out)
         str_addf(out, "SchedulerParameters=%s\n", str_text(&s->parameters));
 }
 
-static bool stream_world(const struct stream *s, struct replay_result *ret)
+static bool stream_world(const struct story_stream *s, struct replay_result *ret)
 {
     struct str config = STR_INIT;
     size_t crash = 0;
@@ -187,8 +188,8 @@ static void node_lines(const char *config, struct str *out)
             str_addf(out, "%.*s\n", (int)line.len, line.data);
 }
 
-static bool reference(const struct stream *s, const struct trace *t, const struct replay_machine *m,
-                      const char *policy, struct made_outcome *ret)
+static bool reference(const struct story_stream *s, const struct trace *t,
+                      const struct replay_machine *m, const char *policy, struct made_outcome *ret)
 {
     struct replay_setup setup = {
         .machine = *m, .policy = *ref_policy_named(policy), .rule = RULE_BATCH, .untimed = true};
@@ -200,7 +201,7 @@ static bool reference(const struct stream *s, const struct trace *t, const struc
     return true;
 }
 
-static bool alone_play(const struct stream *s, const struct replay_machine *m,
+static bool alone_play(const struct story_stream *s, const struct replay_machine *m,
                        struct made_outcome *ret)
 {
     struct trace t = {.max_procs = s->t.max_procs};
@@ -237,7 +238,7 @@ static void figure(const char *what, const struct made_outcome *o)
     str_done(&longest);
 }
 
-static void stream_say(const struct stream *s, const struct stream_gate *g, struct str *said)
+static void stream_say(const struct story_stream *s, const struct stream_gate *g, struct str *said)
 {
     struct str most = STR_INIT;
     str_addf(said, "%s: ", str_text(&s->name));
@@ -251,7 +252,7 @@ static void stream_say(const struct stream *s, const struct stream_gate *g, stru
     str_add(said, g->got <= g->most ? ": holds\n" : ": does not hold\n");
 }
 
-static bool stream_play(struct stream *s, struct str *said)
+static bool stream_play(struct story_stream *s, struct str *said)
 {
     struct made_outcome ours, easy, alone = {0};
     struct replay_result r = {0};
@@ -281,7 +282,7 @@ static bool stream_play(struct stream *s, struct str *said)
 bool story_stream(const char *config, char *const *word, size_t n, struct str *said,
                   struct err *ret_err)
 {
-    struct stream s = {.config = config, .err = ret_err};
+    struct story_stream s = {.config = config, .err = ret_err};
     bool ok = line_read(&s, word, n) && stream_play(&s, said);
     trace_done(&s.t);
     str_done(&s.name);
