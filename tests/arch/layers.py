@@ -39,7 +39,7 @@ ROOMS = {
     "store": {"used": set(), "sqlite": {"used"}, "file": {"sqlite"}},
     "io": {"process": set(), "net": set(), "client": {"net"}},
     "script": {"options": set(), "lsf": {"options"}, "pbs": {"options"}, "lint": {"options", "lsf", "pbs"}},
-    "sim": {"replay": set(), "report": {"replay"}, "world": set(), "story": {"world"}},
+    "sim": {"replay": set(), "report": {"replay"}, "world": set(), "story": {"world", "replay", "report"}},
     "model": {
         "grammar": set(),
         "record": {"grammar"},

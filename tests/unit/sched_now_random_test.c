@@ -3,17 +3,6 @@
  * nodes and partitions came in another order, it is what it is in the one that was kept. */
 #include "sched_random_help.h"
 
-/* The cluster made anew, with those who stand first in their partitions as they stand. */
-static struct cluster *twin_of(struct sim *s)
-{
-    struct cluster *cl = rebuilt(s);
-    struct str firsts = STR_INIT;
-    cluster_firsts_tell(s->cl, &firsts);
-    cluster_firsts_set(cl, str_text(&firsts));
-    str_done(&firsts);
-    return cl;
-}
-
 static void starts_write(const struct plan *p, struct str *out)
 {
     for (size_t i = 0; i < p->nstarts; i++) {

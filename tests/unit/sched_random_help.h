@@ -1,4 +1,5 @@
-/* What a random world of the planner must have come to: all have run who can. */
+/* What is asked of random worlds of the planner: the same cluster made anew, and that all have run
+ * who can. */
 #ifndef REMUDA_TESTS_SCHED_RANDOM_HELP_H
 #define REMUDA_TESTS_SCHED_RANDOM_HELP_H
 
@@ -6,6 +7,17 @@
 #include "sched_worlds.h"
 
 #include "sched/answer/blockers.h"
+
+/* The cluster made anew, with those who stand first in their partitions as they stand. */
+static inline struct cluster *twin_of(struct sim *s)
+{
+    struct cluster *cl = rebuilt(s);
+    struct str firsts = STR_INIT;
+    cluster_firsts_tell(s->cl, &firsts);
+    cluster_firsts_set(cl, str_text(&firsts));
+    str_done(&firsts);
+    return cl;
+}
 
 /* Whoever has not run cannot: nodes that it needs are drained, or the components of its job cannot
  * be together, and then it is not planned for any time. */

@@ -229,7 +229,7 @@ static bool plan_ask(struct extending *x, int64_t add_us, bool promises_only, bo
                                    .promises_only = promises_only,
                                    .all = all,
                                    .cost_max = x->c->turn.aside ? EXTEND_COST : EXTEND_COST_HERE};
-    bool known = sched_extend(x->c->cluster, &ask, x->c->turn.now_us, ret);
+    bool known = sched_extend(x->c->cluster, x->c->plan, &ask, x->c->turn.now_us, ret);
     vec_done(&id);
     return known;
 }

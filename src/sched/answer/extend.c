@@ -11,7 +11,9 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "sched/books/settle.h"
+#include "sched/pass/freed.h"
 #include "sched/pass/pass.h"
+#include "sched/pass/standing.h"
 
 #include <stdlib.h>
 
@@ -19,6 +21,7 @@
 
 struct extend_trial {
     struct cluster *cl;
+    const struct plan *live;
     const struct extend_ask *ask;
     int64_t now_us;
     struct plan *scratch;
@@ -49,8 +52,11 @@ static bool starts_find(struct extend_trial *t, uint64_t most, bool *ret_all)
     struct plan_private *v = t->scratch->priv;
     struct pass p;
     bool whole = true;
+    plan_recall(v, t->live->priv);
     pass_open(&p, t->cl, v, t->now_us, NULL, false);
+    freed_begin(&p);
     pass_step(&p);
+    standing_leave(&p);
     if (!t->ask->promises_only)
         whole = pass_forecast(&p, t->cl->policy.promises, most);
     *ret_all = t->ask->promises_only || (whole && !v->log_cut && t->cl->policy.promises == 0);
@@ -168,11 +174,13 @@ static void most_find(struct extend_trial *t, struct extension *ret)
     ret->granted_us = good;
 }
 
-bool sched_extend(struct cluster *cl, const struct extend_ask *ask, int64_t now_us,
-                  struct extension *ret)
+bool sched_extend(struct cluster *cl, const struct plan *live, const struct extend_ask *ask,
+                  int64_t now_us, struct extension *ret)
 {
+    ASSERT(live && ask->n > 0);
     cluster_settle(cl);
-    struct extend_trial t = {.cl = cl, .ask = ask, .now_us = now_us, .scratch = plan_new()};
+    struct extend_trial t = {
+        .cl = cl, .live = live, .ask = ask, .now_us = now_us, .scratch = plan_new()};
     struct plan_private *v = t.scratch->priv;
     *ret = (struct extension){0};
     v->logs = true;

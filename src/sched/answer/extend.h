@@ -29,9 +29,10 @@ struct extension {
     bool cut;         /* more may be harmless: not everything could be tried */
 };
 
-/* False: not even how things are could be worked out within the bound. */
-bool sched_extend(struct cluster *cl, const struct extend_ask *ask, int64_t now_us,
-                  struct extension *ret);
+/* `live` is the plan of the last pass, which knows where promises stand. False: not even how things
+ * are could be worked out within the bound. */
+bool sched_extend(struct cluster *cl, const struct plan *live, const struct extend_ask *ask,
+                  int64_t now_us, struct extension *ret);
 
 /* The time by which a running job has to end whoever waits: TIME_UNLIMITED, or a reservation begins
  * on its nodes, or its partition allowed no more when it began. `ret_resv` gets the name of the

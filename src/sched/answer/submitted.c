@@ -3,7 +3,9 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "sched/books/settle.h"
+#include "sched/pass/freed.h"
 #include "sched/pass/pass.h"
+#include "sched/pass/standing.h"
 
 static const char *nodes_of(const struct alloc *al, struct arena *a)
 {
@@ -47,10 +49,11 @@ static void start_find(const struct plan *p, struct cluster *cl, uint64_t job_id
     ret->why = arena_strdup(a, wait.detail ? wait.detail : job_reason_sentence(wait.reason));
 }
 
-void sched_submitted(struct cluster *cl, const struct waiting *job, size_t n, int64_t now_us,
-                     bool now_only, struct arena *a, struct submitted_start *ret)
+void sched_submitted(struct cluster *cl, const struct plan *live, const struct waiting *job,
+                     size_t n, int64_t now_us, bool now_only, struct arena *a,
+                     struct submitted_start *ret)
 {
-    ASSERT(n > 0);
+    ASSERT(n > 0 && live);
     struct plan *scratch = plan_new();
     struct pass p;
     scratch->priv->logs = true; /* the queue stays as the last real pass left it */
@@ -59,8 +62,11 @@ void sched_submitted(struct cluster *cl, const struct waiting *job, size_t n, in
         cluster_wait(cl, &job[i]);
     }
     cluster_settle(cl);
+    plan_recall(scratch->priv, live->priv);
     pass_open(&p, cl, scratch->priv, now_us, NULL, false);
+    freed_begin(&p);
     pass_step(&p);
+    standing_leave(&p);
     if (!now_only)
         (void)pass_forecast(&p, cl->policy.promises, UINT64_MAX);
     pass_close(&p);

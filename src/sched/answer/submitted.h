@@ -3,7 +3,7 @@
 #ifndef REMUDA_SCHED_ANSWER_SUBMITTED_H
 #define REMUDA_SCHED_ANSWER_SUBMITTED_H
 
-#include "sched/cluster.h"
+#include "sched/plan.h"
 
 /* The start of one of them. Texts in the arena of the question. */
 struct submitted_start {
@@ -15,8 +15,10 @@ struct submitted_start {
 };
 
 /* `job`: n jobs that do not wait yet, with numbers of their own; components of one heterogeneous
- * job say so. `now_only`: no later start than now_us is looked for. Fills ret[n]. */
-void sched_submitted(struct cluster *cl, const struct waiting *job, size_t n, int64_t now_us,
-                     bool now_only, struct arena *a, struct submitted_start *ret);
+ * job say so. `live` is the plan of the last pass, which knows where promises stand. `now_only`: no
+ * later start than now_us is looked for. Fills ret[n]. */
+void sched_submitted(struct cluster *cl, const struct plan *live, const struct waiting *job,
+                     size_t n, int64_t now_us, bool now_only, struct arena *a,
+                     struct submitted_start *ret);
 
 #endif

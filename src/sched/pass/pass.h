@@ -228,6 +228,9 @@ struct pass {
 
 enum outcome { STARTED, BLOCKED, NEVER, SKIPPED };
 
+/* As if `v` had made the last pass of that plan: what was promised, where, and what is owed. For
+ * passes that only ask; nothing of `live` changes. */
+void plan_recall(struct plan_private *v, const struct plan_private *live);
 /* Everything of a pass but its steps; `v` is overwritten. With `instead` (its idx is
  * cl->queue.lane.n) its one job waits in the place of the job of that id. `now_only`: only the
  * present step will be made, which may cost less then. */

@@ -122,6 +122,26 @@ void plan_free(struct plan *p)
     free(p);
 }
 
+void plan_recall(struct plan_private *v, const struct plan_private *live)
+{
+    vec_clear(&v->standing);
+    vec_clear(&v->standing_on);
+    vec_clear(&v->seen);
+    vec_clear(&v->owed);
+    for (size_t i = 0; i < live->standing.n; i++)
+        vec_push(&v->standing, live->standing.v[i]);
+    for (size_t i = 0; i < live->standing_on.n; i++)
+        vec_push(&v->standing_on, live->standing_on.v[i]);
+    for (size_t i = 0; i < live->seen.n; i++)
+        vec_push(&v->seen, live->seen.v[i]);
+    for (size_t i = 0; i < live->owed.n; i++)
+        vec_push(&v->owed, live->owed.v[i]);
+    v->standing_version = live->standing_version;
+    v->seen_version = live->seen_version;
+    v->freed = live->freed;
+    v->pass = live->pass;
+}
+
 void pass_close(struct pass *p)
 {
     for (size_t i = 0; i < p->het.n; i++)

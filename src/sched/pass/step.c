@@ -155,6 +155,14 @@ static void lacks_keep(const struct pass *p, struct quick *q)
     q->lacks_count = p->capped->count - p->capped->slack;
 }
 
+/* It stood before others, as the head, the oldest or by a promise, and starts: of an array that was
+ * one element, and the next is to be put where its own priority has it. */
+static bool first_is_spent(const struct entry *e)
+{
+    const struct waiting *w = &e->job->w;
+    return e->spent != w->job_id && ((w->head | w->oldest) != 0 || e->promised_us != INT64_MAX);
+}
+
 enum next { KEEP, DROP, AGAIN };
 
 /* What becomes of entry i of the order in this step: it stays blocked, is done with, or the entry
@@ -186,6 +194,8 @@ static enum next entry_step(struct pass *p, size_t i)
     case STARTED:
         if (p->left[e->lane->idx] == 1)
             promise_drop(p, e->job);
+        if (first_is_spent(e))
+            e->pos = SIZE_MAX;
         e->spent = e->job->w.job_id;
         pass_took_one(p, e->lane);
         return AGAIN;

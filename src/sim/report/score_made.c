@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "sim/replay/made.h"
 #include "sim/report/score.h"
+#include "sim/report/streams.h"
 
 #include <string.h>
 
@@ -28,49 +29,7 @@ static const struct made_log {
     {WRONG_LIMITS, "made:all,load=0.7,seed=31,limits=week"},
 };
 
-/* HEADS: whom a stream is about wait at most twice what they wait under EASY, and an hour. OTHERS:
- * twice what they would wait if they were alone, and an hour. WHOLE: the slowdown of all is at most
- * nine tenths of EASY's. */
-enum of_stream { HEADS, OTHERS, WHOLE };
-
-static const struct made_against {
-    enum of_stream kind;
-    const char *path;
-} streams[] = {{HEADS, "made:full-width"}, {HEADS, "made:half-width"},  {HEADS, "made:gangs"},
-               {HEADS, "made:long"},       {OTHERS, "made:array"},      {OTHERS, "made:late-array"},
-               {OTHERS, "made:flood"},     {OTHERS, "made:wide-flood"}, {OTHERS, "made:liar"},
-               {WHOLE, "made:backlog"}};
-
 /* ---- one run ---- */
-
-struct made_outcome {
-    struct sim_metrics all;
-    double watched_mean, watched_max; /* seconds */
-};
-
-static void watched_sum(const struct trace *t, const struct replay_result *r,
-                        struct made_outcome *o)
-{
-    double n = 0;
-    for (size_t i = 0; i < t->job.n; i++) {
-        double wait = (double)(r->job[i].start - t->job.v[i].submit);
-        if (t->job.v[i].queue != 1)
-            continue;
-        o->watched_mean += wait;
-        o->watched_max = wait > o->watched_max ? wait : o->watched_max;
-        n++;
-    }
-    o->watched_mean /= n > 0 ? n : 1;
-}
-
-static void watched_keep(struct trace *t)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < t->job.n; i++)
-        if (t->job.v[i].queue == 1)
-            t->job.v[kept++] = t->job.v[i];
-    t->job.n = kept;
-}
 
 /* `alone`: without the jobs that the stream is not about. */
 static bool made_play(const struct scoring *s, const char *path, const struct ref_policy *policy,
@@ -92,8 +51,7 @@ static bool made_play(const struct scoring *s, const char *path, const struct re
     struct replay_setup setup = score_setup(s, policy, &t);
     bool ok = replay_run(&t, &setup, &r, &err);
     if (ok) {
-        metrics_of(&t, &setup.machine, &r, &ret->all);
-        watched_sum(&t, &r, ret);
+        made_outcome(&t, &setup.machine, &r, ret);
         replay_done(&r);
     } else {
         fprintf(stderr, "remuda-sim score: %s: %s\n", path, err.text);
@@ -183,26 +141,13 @@ static bool stream_score(struct scoring *s, const struct made_against *a, bool *
     if (!made_play(s, a->path, ref_policy_named("easy"), false, &easy) ||
         !made_play(s, a->path, &s->policy, false, &ours))
         return false;
-    if (a->kind == OTHERS && !made_play(s, a->path, &s->policy, true, &alone))
+    if (a->kind == STREAM_OTHERS && !made_play(s, a->path, &s->policy, true, &alone))
         return false;
     double slow = ours.all.bsld.mean / easy.all.bsld.mean;
-    const struct gate_row g[] = {
-        [HEADS] = {"longest of them, s", ours.watched_max, ANY, 2 * easy.watched_max + 3600},
-        [OTHERS] = {"their mean, s", ours.watched_mean, ANY, 2 * alone.watched_mean + 3600},
-        [WHOLE] = {"slowdown of all", slow, ANY, 0.9}};
-    *ret_ok = gates_print(s, "S11", a->path, &g[a->kind], 1, slow);
+    struct stream_gate gate = stream_gate(a->kind, &ours, &easy, &alone);
+    const struct gate_row g = {gate.name, gate.got, ANY, gate.most};
+    *ret_ok = gates_print(s, "S11", a->path, &g, 1, slow);
     return true;
-}
-
-/* Is it a stream that is made against an order, of whatever seed and size? */
-static const struct made_against *stream_of(const char *path)
-{
-    for (size_t i = 0; i < ARRAY_LEN(streams); i++) {
-        size_t n = strlen(streams[i].path);
-        if (strncmp(path, streams[i].path, n) == 0 && (path[n] == '\0' || path[n] == ','))
-            return &streams[i];
-    }
-    return NULL;
 }
 
 bool score_workloads(struct scoring *s)
@@ -210,7 +155,7 @@ bool score_workloads(struct scoring *s)
     score_part(s, "workloads");
     str_add(&s->json, "[");
     for (size_t i = 0; i < s->nworkloads; i++) {
-        const struct made_against *stream = stream_of(s->workload[i]);
+        const struct made_against *stream = made_against_of(s->workload[i]);
         double slow;
         bool ok;
         if (stream ? !stream_score(s, &(struct made_against){stream->kind, s->workload[i]}, &ok)
@@ -226,14 +171,14 @@ bool score_streams(struct scoring *s)
     size_t failed = 0;
     score_part(s, "S11");
     str_add(&s->json, "[");
-    for (size_t i = 0; i < ARRAY_LEN(streams); i++) {
+    for (size_t i = 0; i < made_against_count; i++) {
         bool ok;
-        if (!stream_score(s, &streams[i], &ok))
+        if (!stream_score(s, &made_against[i], &ok))
             return false;
         failed += !ok;
     }
     str_add(&s->json, "]");
-    printf("S11 gates hold on %zu of %zu streams\n", ARRAY_LEN(streams) - failed,
-           ARRAY_LEN(streams));
+    printf("S11 gates hold on %zu of %zu streams\n", made_against_count - failed,
+           made_against_count);
     return true;
 }

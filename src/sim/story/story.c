@@ -20,11 +20,13 @@
  *     immediate nokill stubborn
  *   hangup 1 (the first of the commands of `alloc` and `step` lines)
  *   run 600
+ *   stream KIND[,seed=2] crash=1-12:00:00 (stream.h: a whole workload in a world of its own)
  * Times are seconds; limits are written as --time. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/vec.h"
 #include "sim/sim.h"
+#include "sim/story/stream.h"
 #include "sim/story/words.h"
 #include "sim/world/world.h"
 
@@ -377,6 +379,11 @@ static bool line_play(struct story *s, const char *line)
         str_addf(&s->config, "%s\n", line);
         s->parted |= text_starts(word[0], "PartitionName=");
         return true;
+    }
+    if (!s->w && text_is(word[0], "stream")) {
+        struct err err = {0};
+        return story_stream(str_text(&s->config), word, n, &s->said, &err) ||
+               fail(s, line, err.text);
     }
     if (!world_ensure(s, line))
         return false;

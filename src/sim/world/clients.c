@@ -3,12 +3,19 @@
 
 #include "wire/frame.h"
 
+#include <stdio.h>
+
 uint64_t callers_next(const struct sim_world *w)
 {
     return CLIENT + w->answer_seq + 1;
 }
 
 #define AGAIN_US (2 * USEC_PER_SEC) /* between two tries of a command whose controller is away */
+
+void world_ask_as(struct sim_world *w, uint32_t uid)
+{
+    w->client_uid = uid;
+}
 
 /* One delivery of a request; false: no answer came. */
 static bool deliver(struct sim_world *w, struct happening *carried)
@@ -20,9 +27,13 @@ static bool deliver(struct sim_world *w, struct happening *carried)
         return false;
     w->client_conn = CLIENT + w->answer_seq;
     if (world_message_read(w, carried, &read)) {
+        char name[16];
+        snprintf(name, sizeof name, "u%u", carried->uid);
+        struct peer user = {
+            .uid = carried->uid, .gid = carried->uid, .user = name, .group = name, .host = "sim"};
         controller_event(w, (struct event){.kind = EV_MESSAGE,
                                            .conn = w->client_conn,
-                                           .peer = &world_daemon,
+                                           .peer = carried->uid ? &user : &world_daemon,
                                            .msg = &read});
         controller_turn_end(w);
     }
@@ -33,7 +44,7 @@ static bool call(struct sim_world *w, enum message_kind kind, const void *body, 
                  enum refusal *ret_refusal)
 {
     struct message m = {.kind = kind, .seq = ++w->answer_seq, .body = body};
-    struct happening carried = {.what = H_ASK_AGAIN};
+    struct happening carried = {.what = H_ASK_AGAIN, .uid = w->client_uid};
     bool again = kind == MSG_SUBMIT && !stays;
     if (kind == MSG_CANCEL)
         world_cancel_note(w, body);
@@ -56,7 +67,7 @@ static bool call(struct sim_world *w, enum message_kind kind, const void *body, 
 
 void world_ask_again(struct sim_world *w, const struct happening *h)
 {
-    struct happening next = {.what = H_ASK_AGAIN};
+    struct happening next = {.what = H_ASK_AGAIN, .uid = h->uid};
     ++w->answer_seq;
     str_addn(&next.bytes, h->bytes.data, h->bytes.len);
     bool answered = deliver(w, &next);

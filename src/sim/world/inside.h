@@ -106,6 +106,7 @@ struct happening {
     size_t node;
     uint64_t conn, turn;
     struct str bytes; /* H_TO_CORE, H_TO_NODE, H_ASK_AGAIN; H_LOOKED: what to look at */
+    uint32_t uid;     /* H_ASK_AGAIN: who asks; 0 = root */
     struct note note;
     bool is_epilog;
 };
@@ -165,6 +166,7 @@ struct sim_world {
     uint64_t answered_id;
     bool answered;
     uint64_t client_conn;
+    uint32_t client_uid; /* who asks; 0 = root */
     struct arena *arena; /* of a message at hand */
     struct str trace;
     char *broken;

@@ -104,6 +104,11 @@ bool world_idle(const struct sim_world *w)
     return count.busy == 0;
 }
 
+void world_jobs(const struct sim_world *w, void (*row)(void *ctx, const void *record), void *ctx)
+{
+    store_load(w->store, TABLE_JOB, false, 0, row, ctx, NULL);
+}
+
 uint64_t world_hash(const struct sim_world *w)
 {
     return hash_text(w->hash, str_text(&w->trace));

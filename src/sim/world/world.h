@@ -63,6 +63,9 @@ bool world_step(struct sim_world *w, const struct msg_create_step *m, const stru
 /* Commands that stay are numbered from 0 in the order they came. This one's connection is gone. */
 void world_hang_up(struct sim_world *w, size_t n);
 size_t world_callers(const struct sim_world *w); /* connections that are open */
+/* Requests come from this user from now on; 0 = root, as in the beginning. One of them that has to
+ * be asked again comes from who asked it first. */
+void world_ask_as(struct sim_world *w, uint32_t uid);
 /* Any other request; false if it was not answered. */
 bool world_request(struct sim_world *w, enum message_kind kind, const void *body,
                    enum refusal *ret_refusal);
@@ -144,6 +147,8 @@ const char *world_broken(const struct sim_world *w);
 void world_audit(struct sim_world *w);
 
 uint64_t world_hash(const struct sim_world *w); /* of all that happened */
+/* Each job that the store knows (struct job), elements of arrays each for itself. */
+void world_jobs(const struct sim_world *w, void (*row)(void *ctx, const void *record), void *ctx);
 /* Moves of jobs as they were committed, "[0:00:10] 1 PENDING > RUNNING on n1", one a line. */
 const char *world_trace(const struct sim_world *w);
 

@@ -79,7 +79,7 @@ void submission_try(struct core *c, const struct jobrec *r, size_t n, bool now_o
     }
     if (!is_barred(c, r, n, a, &ret->warning)) {
         ret->warning = NULL;
-        sched_submitted(c->cluster, w, n, c->turn.now_us, now_only, a, start);
+        sched_submitted(c->cluster, c->plan, w, n, c->turn.now_us, now_only, a, start);
     }
     starts_sum(r, start, n, a, ret);
     ret->job_id = r[0].j.id;
