@@ -2,18 +2,28 @@
 
 #include <time.h>
 
+#define DAY 86400
+
+static int64_t ahead_at(int64_t sec)
+{
+    time_t t = (time_t)sec;
+    struct tm tm = {0};
+    localtime_r(&t, &tm);
+    return tm.tm_gmtoff;
+}
+
+/* Not mktime: which of two equal times it means hangs on what it was asked before. As the
+ * controller's zone_us has it. */
 static int64_t local_to_sec(const struct civil *c)
 {
-    struct tm tm = {
-        .tm_year = c->year - 1900,
-        .tm_mon = c->month - 1,
-        .tm_mday = c->day,
-        .tm_hour = c->hour,
-        .tm_min = c->minute,
-        .tm_sec = c->second,
-        .tm_isdst = -1,
-    };
-    return (int64_t)mktime(&tm);
+    int64_t wanted = civil_to_sec(c), best = INT64_MAX;
+    const int64_t ahead[] = {ahead_at(wanted - DAY), ahead_at(wanted + DAY)};
+    for (size_t i = 0; i < 2; i++) {
+        int64_t sec = wanted - ahead[i];
+        if (ahead_at(sec) == ahead[i] && sec < best)
+            best = sec;
+    }
+    return best == INT64_MAX ? wanted - ahead[0] : best;
 }
 
 static void sec_to_local(int64_t sec, struct civil *ret)

@@ -11,7 +11,6 @@
 #include "node/cgroup/device_filter.h"
 #include "node/cgroup/fs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -439,45 +438,4 @@ bool step_cgroup_kill(const struct step_cgroup *c)
     if (c->freezer)
         cgroup_freeze(c->freezer, false);
     return held;
-}
-
-/* ---- leftovers ---- */
-
-struct tidying {
-    bool (*is_known)(void *ctx, const char *name);
-    void *ctx;
-};
-
-static void job_tidy(const char *job, const struct tidying *t)
-{
-    char dir[PATH_MAX];
-    struct dirent *e;
-    DIR *d = opendir(job);
-    while (d && (e = readdir(d))) {
-        if (e->d_type != DT_DIR || e->d_name[0] == '.' || t->is_known(t->ctx, e->d_name))
-            continue;
-        snprintf(dir, sizeof dir, "%.3000s/%s", job, e->d_name);
-        cgroup_remove(dir);
-    }
-    if (d)
-        closedir(d);
-    rmdir(job);
-}
-
-void step_cgroups_tidy(const char *bases, bool (*is_known)(void *ctx, const char *name), void *ctx)
-{
-    const struct tidying t = {is_known, ctx};
-    struct span rest = span_of(bases);
-    char controller[300], base[PATH_MAX], job[PATH_MAX];
-    struct dirent *e;
-    while (cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base)) {
-        DIR *d = opendir(base);
-        while (d && (e = readdir(d)))
-            if (e->d_type == DT_DIR && e->d_name[0] != '.') {
-                snprintf(job, sizeof job, "%.3000s/%s", base, e->d_name);
-                job_tidy(job, &t);
-            }
-        if (d)
-            closedir(d);
-    }
 }

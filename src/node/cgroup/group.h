@@ -109,5 +109,7 @@ void step_cgroup_remove(struct step_cgroup *c);
 /* Removes groups of steps that nobody knows any more (and are empty) below the bases, and those of
  * jobs without steps. */
 void step_cgroups_tidy(const char *bases, bool (*is_known)(void *ctx, const char *name), void *ctx);
+/* The same, and ends the processes of those steps. Returns how many there were. */
+size_t step_cgroups_end(const char *bases, bool (*is_known)(void *ctx, const char *name), void *ctx);
 
 #endif

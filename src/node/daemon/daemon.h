@@ -67,6 +67,7 @@ struct node_daemon {
     const char *known_groups; /* of earlier starts too */
     const char *isolation;    /* what jobs are held to here, in words */
     const char *life;         /* names the boot and the directory; NULL = not known */
+    bool life_is_new;         /* the directory had no name yet */
 };
 
 /* daemon/options.c: the command line. --print-config: what this machine is, as a line of the

@@ -255,6 +255,14 @@ void herd_groups_tidy(struct herd_link *h)
     step_cgroups_tidy(h->cgroups, step_is_known, h);
 }
 
+void herd_lost_end(struct herd_link *h)
+{
+    size_t n = step_cgroups_end(h->cgroups, step_is_known, h);
+    if (n)
+        log_warning(h->log, "%s was lost while steps ran: their %zu processes are ended", h->dir,
+                    n);
+}
+
 static void tidy_soon(struct herd_link *h)
 {
     if (!h->tidy_due)

@@ -40,6 +40,9 @@ void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *
 /* Removes control groups of steps that have no directory any more, and those of jobs without steps:
  * some seconds after a step was forgotten it happens by itself. */
 void herd_groups_tidy(struct herd_link *h);
+/* The directory is another than that of a former daemon, and has no step: what still runs in
+ * control groups of steps is nobody's, and its jobs may be told to run again. Ends it. */
+void herd_lost_end(struct herd_link *h);
 /* Begins the parent that forks shepherds; false = it cannot be begun now, which ret_err
  * explains. */
 bool herd_serve_plans(struct herd_link *h, struct err *ret_err);

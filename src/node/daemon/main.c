@@ -265,6 +265,8 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
     if (!d->herd)
         return false;
     herd_scan(d->herd, step_found);
+    if (d->life_is_new && agent_held_count(d->agent) == 0)
+        herd_lost_end(d->herd);
     herd_groups_tidy(d->herd);
     if (!herd_serve_plans(d->herd, ret_err) ||
         !loop_on_signal(d->loop, SIGTERM, stop_asked, d, ret_err) ||

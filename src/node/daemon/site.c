@@ -155,6 +155,7 @@ static const char *life_name(struct node_daemon *d, const char *node_dir)
             log_warning(d->log, "a directory that is lost would not be noticed: %s", err.text);
             dir = NULL;
         }
+        d->life_is_new = dir != NULL;
     }
     if (text_empty(boot) || text_empty(dir))
         return NULL;
