@@ -166,6 +166,22 @@ static void the_head_gives_its_place(void **unused)
     }
 }
 
+/* What it was promised first is past, as the work before it runs over its end: that goes with the
+ * place. */
+static void a_missed_promise_goes_with_the_place(void **unused)
+{
+    uint64_t runs = wide(30 * MIN), head = wide(10 * HOUR), last = wide(20 * HOUR);
+    pass(31 * MIN);
+    am_bob();
+    uint64_t bobs = wide(MIN);
+    am_alice();
+    assert_int_equal(why_one(head)->rank, 1);
+    assert_int_equal(control(ids_of(last), ACTION_TOP), REFUSE_NONE);
+    assert_int_equal(why_one(last)->rank, 1);
+    uint64_t id[] = {head, last, bobs};
+    starts_are(runs, id, (const int[]){1, 2, 0}, 3);
+}
+
 static void the_head_of_another_stays(void **unused)
 {
     uint64_t runs = wide(2 * HOUR);
@@ -276,6 +292,7 @@ int main(void)
         OPENED(other_queues_are_not_touched),
         OPENED(it_survives_a_restart),
         OPENED(the_head_gives_its_place),
+        OPENED(a_missed_promise_goes_with_the_place),
         OPENED(the_head_of_another_stays),
         OPENED(the_oldest_gives_its_place),
         OPENED(the_first_gives_its_promise),
