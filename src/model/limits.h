@@ -43,6 +43,5 @@
 #define LIMIT_CONFIG_INCLUDE_DEPTH 16u
 #define LIMIT_PARTITIONS           1000u
 #define LIMIT_RESERVATIONS         1000u
-#define LIMIT_MAX_JOBS_DEFAULT     1000000u /* MaxJobCount, unless set */
 
 #endif
