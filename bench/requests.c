@@ -22,7 +22,7 @@
 #define ACCOUNTS   2000
 #define USERS      20 /* of each account */
 #define RESVS      200
-#define PART       100 /* records in a part (controller/query.c), where others wait */
+#define PART       32 /* records in a part (controller/query.c), where others wait */
 #define MALLORY    66000u
 #define NOW0       (INT64_C(1700000000) * USEC_PER_SEC)
 

@@ -43,10 +43,9 @@
 #define LIMIT_CONFIG_INCLUDE_DEPTH 16u
 #define LIMIT_PARTITIONS           1000u
 #define LIMIT_RESERVATIONS         1000u
-/* Numbers that are only counted on (ids of jobs, commits): no cluster comes so far, and a store that
- * says so is damaged. */
-#define LIMIT_COUNTED          (UINT64_MAX / 4)
-#define LIMIT_TRIGGER_ID       2147483647u
-#define LIMIT_MAX_JOBS_DEFAULT 1000000u /* MaxJobCount, unless set */
+/* Numbers that are only counted on (ids of jobs, commits): no cluster comes so far, and a store
+ * that says so is damaged. */
+#define LIMIT_COUNTED    (UINT64_MAX / 4)
+#define LIMIT_TRIGGER_ID 2147483647u
 
 #endif

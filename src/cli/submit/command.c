@@ -410,8 +410,13 @@ bool submit_is_busy(const struct submit_command *c, const struct message *answer
     const struct msg_done *done = answer->body;
     if (done->refusal != REFUSE_QUEUE_FULL && done->refusal != REFUSE_BUSY)
         return false;
-    if (tries == 1)
-        program_error(c->name, "Slurm temporarily unable to accept job, sleeping and retrying%s%s",
-                      done->detail ? ": " : "", done->detail ? done->detail : "");
+    if (tries > 1)
+        return true;
+    bool waits = done->refusal == REFUSE_QUEUE_FULL && !text_is(c->name, "sbatch");
+    program_error(c->name, "%s",
+                  waits ? "Slurm job queue full, sleeping and retrying."
+                        : "Slurm temporarily unable to accept job, sleeping and retrying");
+    if (done->detail)
+        program_error(c->name, "%s", done->detail);
     return true;
 }

@@ -28,9 +28,9 @@ void job_forget(struct core *c, struct jobrec *r)
             array_free(array);
         }
     }
+    user_room_uncount(c, r);
     map_u64_del(c->jobs.by_id, r->j.id);
     steps_drop(c, r);
-    user_room_texts_drop(c, r);
     record_drop(c, &job_fields, &r->j);
     idset_done(&r->pending);
     vec_done(&r->step);

@@ -5,6 +5,7 @@
 #define REMUDA_CORE_RECORD_RECORD_H
 
 #include "core/record/state.h"
+#include "core/record/user_room.h"
 
 /* ---- effects.c ---- */
 /* Zeroed but for its kind, last of the list; the pointer holds until the next one is added. */
@@ -457,31 +458,6 @@ int32_t status_higher(int32_t a, int32_t b); /* the wait status of the higher ra
 /* What a script or step is that ended by itself with this wait status: one that a signal ended is
  * CANCELLED, as in Slurm's accounting, whoever sent it. */
 enum job_state status_state(int32_t status);
-
-/* ---- user_room.c: what a user's jobs take of the controller's memory and disk ---- */
-/* Bytes of its long texts; those beyond are not told apart. */
-uint32_t texts_long(const struct job_spec *spec);
-/* May the user's jobs have so many more? Operators may have any number. Else why, in words. */
-bool user_room_texts_fit(const struct core *c, uint32_t uid, int64_t more, struct str *why);
-/* Counts what the job has now; what it had before no more. An element has its array's. */
-void user_room_texts(struct core *c, struct jobrec *r);
-/* the bytes of its long texts are its user's again */
-void user_room_texts_drop(struct core *c, struct jobrec *r);
-/* The same of what it waits for, as kept, with sign +1 after it came and −1 before it goes: of an
- * element, too, which has it for itself. */
-void user_room_conditions(struct core *c, const struct jobrec *r, int sign);
-int64_t conditions_bytes(const struct dependency_list *list); /* that count */
-/* The same of what stays on the disk, so many bytes a day: scripts and environments, and long texts
- * once for each row that has them. */
-bool user_room_disk_fits(const struct core *c, uint32_t uid, uint64_t bytes, struct str *why);
-/* Counts what is written; without MaxUserScripts nothing is counted. */
-void user_room_disk(struct core *c, uint32_t uid, uint64_t bytes);
-/* The texts of what is submitted. */
-bool user_room_fits(const struct core *c, const struct msg_submit *m, struct str *why);
-/* Stops the program where what is counted is not what is there: looks at every job, for tests. */
-void user_rooms_check(const struct core *c);
-/* At the end of the controller. */
-void user_rooms_free(struct core *c);
 
 /* ---- diag.c ---- */
 /* All counters from zero, as sdiag --reset; when it started, and what was backfilled ever,

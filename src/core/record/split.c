@@ -38,6 +38,7 @@ struct jobrec *array_split_one(struct core *c, struct jobrec *master, uint32_t t
     text_set(c, &r->j.array_pending, NULL);
     text_set(c, &r->j.accruing, NULL);
     r->j.accrue_us = accrues_us;
+    user_room_count(c, r);
     dependencies_inherit(c, r, master);
     job_start_state(c, r);
     if (!waits)

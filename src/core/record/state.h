@@ -100,6 +100,7 @@ struct jobrec {
     bool warned : 1;       /* --signal was sent in this run */
     bool steps_due : 1;    /* steps of it are tried again when the event ends */
     bool unsaved : 1;      /* changed in this step; its row is made when the step ends */
+    bool in_room : 1;      /* counted as its user's (user_room.c) */
     uint32_t long_texts;   /* bytes of them, as its user's were counted (user_room.c) */
 };
 

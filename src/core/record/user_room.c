@@ -17,8 +17,12 @@
 
 #define SHORT_BYTES 256u
 #define MIB         (INT64_C(1) << 20)
+/* A user's jobs are so many times what is left at most: however many one user has, the next may
+ * have nine tenths of what remains. */
+#define SHARE_OF_LEFT 9u
 
 struct user_room {
+    uint64_t jobs; /* records in memory */
     int64_t texts;
     int64_t disk, disk_us; /* the level as it was then */
 };
@@ -73,9 +77,11 @@ bool user_room_texts_fit(const struct core *c, uint32_t uid, int64_t more, struc
     return false;
 }
 
-void user_room_texts(struct core *c, struct jobrec *r)
+void user_room_count(struct core *c, struct jobrec *r)
 {
     ASSERT(job_find(c, r->j.id) == r);
+    room_of(c, r->j.user_id)->jobs += !r->in_room;
+    r->in_room = true;
     bool element = r->j.array_job_id && r->j.array_job_id != r->j.id;
     uint32_t now = element ? 0 : texts_long(&r->j.spec);
     if (now == r->long_texts)
@@ -84,8 +90,11 @@ void user_room_texts(struct core *c, struct jobrec *r)
     r->long_texts = now;
 }
 
-void user_room_texts_drop(struct core *c, struct jobrec *r)
+void user_room_uncount(struct core *c, struct jobrec *r)
 {
+    if (r->in_room)
+        room_of(c, r->j.user_id)->jobs--;
+    r->in_room = false;
     ASSERT(!r->long_texts || room_of(c, r->j.user_id)->texts >= r->long_texts);
     if (r->long_texts)
         room_of(c, r->j.user_id)->texts -= r->long_texts;
@@ -160,20 +169,47 @@ bool user_room_fits(const struct core *c, const struct msg_submit *m, struct str
     return m->test_only || user_room_texts_fit(c, uid, texts, why);
 }
 
+/* ---- the queue ---- */
+
+bool user_room_jobs_fit(const struct core *c, uint32_t uid, size_t more, struct str *why)
+{
+    const struct user_room *u = room_find(c, uid);
+    uint64_t all = map_u64_count(c->jobs.by_id), most = (uint64_t)c->settings.max_job_count,
+             left = all < most ? most - all : 0, own = u ? u->jobs : 0;
+    if (!more)
+        return true;
+    if (more > left) {
+        str_addf(why, "the queue is full: MaxJobCount is %d", c->settings.max_job_count);
+        return false;
+    }
+    if (!is_bound(c, c->settings.max_job_count) || own + more <= SHARE_OF_LEFT * left)
+        return true;
+    str_addf(why,
+             "you have %llu jobs in the controller's memory, and MaxJobCount (%d) leaves room for "
+             "%llu: one user may have %u times what is left for all others. Wait until some of "
+             "yours are over (MinJobAge), cancel some, or submit one array instead of many jobs",
+             (unsigned long long)own, c->settings.max_job_count, (unsigned long long)left,
+             SHARE_OF_LEFT);
+    return false;
+}
+
 /* ---- life ---- */
 
 void user_rooms_check(const struct core *c)
 {
     struct map_walk w = {0};
     int64_t counted = 0, there = 0;
-    while (map_u64_next(c->users.room, &w))
+    uint64_t jobs = 0;
+    while (map_u64_next(c->users.room, &w)) {
         counted += ((const struct user_room *)w.value)->texts;
+        jobs += ((const struct user_room *)w.value)->jobs;
+    }
     w = (struct map_walk){0};
     while (map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *r = w.value;
         there += r->long_texts + conditions_bytes(&r->deps);
     }
-    CHECK(counted == there);
+    CHECK(counted == there && jobs == map_u64_count(c->jobs.by_id));
 }
 
 void user_rooms_free(struct core *c)

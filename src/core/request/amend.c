@@ -226,7 +226,7 @@ static void known_amend(struct amending *g, const struct amended *a)
             text_set(g->c, text_at(&r->j, i), text_for(g, a, i));
     if (g->said & SAID_DERIVED_EXIT_STATUS)
         r->j.derived_exit_status = g->values->derived_exit_status;
-    user_room_texts(g->c, r);
+    user_room_count(g->c, r);
     job_save(g->c, r);
 }
 

@@ -21,6 +21,7 @@ struct crontab_change {
     jobrec_vec former;
     VEC(struct result) result;
     struct str warning;
+    struct str full; /* why the queue has no room */
 };
 
 static void result_add(struct core *c, struct crontab_change *x, uint32_t line,
@@ -91,7 +92,7 @@ static enum refusal entry_check(struct core *c, struct crontab_change *x, size_t
 static enum refusal entries_check(struct core *c, struct crontab_change *x)
 {
     enum refusal first = REFUSE_NONE;
-    if (map_u64_count(c->jobs.by_id) + x->m->entries.n > (size_t)c->settings.max_job_count)
+    if (!user_room_jobs_fit(c, c->turn.peer->uid, x->m->entries.n, &x->full))
         return REFUSE_QUEUE_FULL;
     for (size_t i = 0; i < x->former.n; i++)
         if (job_waits(x->former.v[i]))
@@ -170,6 +171,7 @@ static void change_do(struct core *c, struct crontab_change *x)
         done.count = x->m->entries.n;
         done.warning = x->warning.len ? str_text(&x->warning) : NULL;
     }
+    done.detail = x->full.len ? str_text(&x->full) : NULL;
     done.results = (struct record_list){x->result.v, x->result.n};
     fx_reply(c, c->turn.conn, c->turn.seq, MSG_DONE, &done);
 }
@@ -200,6 +202,7 @@ void req_set_crontab(struct core *c, const struct msg_set_crontab *m)
     vec_done(&x.former);
     vec_done(&x.result);
     str_done(&x.warning);
+    str_done(&x.full);
 }
 
 void req_get_crontab(struct core *c, const struct msg_get_crontab *m)

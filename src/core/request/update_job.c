@@ -289,7 +289,7 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
     else
         spec_take(c, r, u);
     limits_count(c, r, +1);
-    user_room_texts(c, r);
+    user_room_count(c, r);
     if (u->m->admin_comment)
         text_set(c, &r->j.admin_comment, u->m->admin_comment);
     if (u->m->array_limit_plus1)

@@ -275,9 +275,8 @@ enum refusal submission_check(struct core *c, struct submission *s)
             "the exported environment has %zu bytes; at most %u are allowed: use --export=NONE or "
             "name what is needed",
             s->m->env.len, LIMIT_ENV_BYTES);
-    if (!s->m->test_only && map_u64_count(c->jobs.by_id) + s->n > (size_t)c->settings.max_job_count)
-        return submission_refuse(s, REFUSE_QUEUE_FULL, "the queue is full: MaxJobCount is %d",
-                                 c->settings.max_job_count);
+    if (!s->m->test_only && !user_room_jobs_fit(c, c->turn.peer->uid, s->n, &s->detail))
+        return REFUSE_QUEUE_FULL;
     if (!components_fit(s->m, &s->detail))
         return REFUSE_DEPENDENCY;
     if (!user_room_fits(c, s->m, &s->detail))

@@ -70,7 +70,7 @@ static struct jobrec *record_make(struct core *c, struct submission *s, struct d
         array_pending_text(c, r);
     }
     system_comment_set(c, r, s);
-    user_room_texts(c, r);
+    user_room_count(c, r);
     return r;
 }
 

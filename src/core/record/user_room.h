@@ -1,0 +1,35 @@
+/* What a user's jobs take of the controller's memory and disk, and of the queue. Only core/ includes
+ * this. */
+#ifndef REMUDA_CORE_RECORD_USER_ROOM_H
+#define REMUDA_CORE_RECORD_USER_ROOM_H
+
+#include "core/record/state.h"
+
+/* Bytes of its long texts; those beyond are not told apart. */
+uint32_t texts_long(const struct job_spec *spec);
+/* May the user's jobs have so many more? Operators may have any number. Else why, in words. */
+bool user_room_texts_fit(const struct core *c, uint32_t uid, int64_t more, struct str *why);
+/* Counts the job, once, and the long texts that it has now; what it had before no more. An element
+ * has its array's texts. */
+void user_room_count(struct core *c, struct jobrec *r);
+/* Its room is its user's again, before it goes. */
+void user_room_uncount(struct core *c, struct jobrec *r);
+/* Has the queue room for so many more jobs, and for that many of this user? Else why, in words. */
+bool user_room_jobs_fit(const struct core *c, uint32_t uid, size_t more, struct str *why);
+/* The same of what it waits for, as kept, with sign +1 after it came and −1 before it goes: of an
+ * element, too, which has it for itself. */
+void user_room_conditions(struct core *c, const struct jobrec *r, int sign);
+int64_t conditions_bytes(const struct dependency_list *list); /* that count */
+/* The same of what stays on the disk, so many bytes a day: scripts and environments, and long texts
+ * once for each row that has them. */
+bool user_room_disk_fits(const struct core *c, uint32_t uid, uint64_t bytes, struct str *why);
+/* Counts what is written; without MaxUserScripts nothing is counted. */
+void user_room_disk(struct core *c, uint32_t uid, uint64_t bytes);
+/* The texts of what is submitted. */
+bool user_room_fits(const struct core *c, const struct msg_submit *m, struct str *why);
+/* Stops the program where what is counted is not what is there: looks at every job, for tests. */
+void user_rooms_check(const struct core *c);
+/* At the end of the controller. */
+void user_rooms_free(struct core *c);
+
+#endif

@@ -1,0 +1,125 @@
+/* MaxJobCount: how many jobs the controller keeps, and how many of them may be one user's. */
+#include "core_help.h"
+
+static const char *conf_of(int jobs)
+{
+    return arena_printf(w.a,
+                        "ClusterName=t\nMaxJobCount=%d\nNodeName=n[1-2] CPUs=4 RealMemory=4000\n"
+                        "PartitionName=p Nodes=ALL Default=YES\n",
+                        jobs);
+}
+
+static void room_for(int jobs)
+{
+    configure(conf_of(jobs));
+}
+
+static size_t fills(uint32_t uid)
+{
+    struct job_spec held = a_job("held");
+    size_t n = 0;
+    held.hold = true;
+    am(uid, arena_printf(w.a, "user%u", uid), false);
+    while (submit(held))
+        n++;
+    assert_int_equal(refusal(), REFUSE_QUEUE_FULL);
+    return n;
+}
+
+/* However many one user has, there is room for the next, who may have most of it. */
+static void nobody_fills_the_queue_alone(void **unused)
+{
+    room_for(1000);
+    assert_in_range(fills(2001), 899, 901);
+    assert_non_null(strstr(answer()->detail, "one user may have 9 times what is left"));
+    assert_in_range(fills(2002), 88, 92);
+    assert_in_range(fills(2003), 8, 10);
+    am_root(); /* operators go on until it is full */
+    struct job_spec held = a_job("held");
+    held.hold = true;
+    size_t n = 0;
+    while (submit(held))
+        n++;
+    assert_in_range(n, 1, 3);
+    assert_string_equal(answer()->detail, "the queue is full: MaxJobCount is 1000");
+}
+
+static void a_small_queue_may_be_one_users(void **unused)
+{
+    for (int most = 1; most <= 8; most++) {
+        room_for(most);
+        assert_int_equal(fills(2001), most);
+        assert_non_null(strstr(answer()->detail, "the queue is full: MaxJobCount is"));
+        cancel("1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,"
+               "31,32,33,34,35,36");
+        pass(400 * USEC_PER_SEC); /* MinJobAge: they leave the memory */
+    }
+}
+
+/* Elements count once they have records of their own, of whatever user; what is forgotten does not,
+ * nor does a restart count anything twice. */
+static void what_has_a_record_counts(void **unused)
+{
+    struct job_spec array = a_job("array");
+    array.hold = true;
+    array.array = "0-4999";
+    room_for(100);
+    am_alice();
+    unsigned long long id = submit(array);
+    assert_int_not_equal(id, 0);
+    struct job_spec values = {.comment = "mine"};
+    struct msg_update_job m = {
+        .ids = arena_printf(w.a, "%llu_[0-79]", id), .fields = "comment", .values = {&values, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    pass(1);
+    size_t n = 0;
+    array.array = NULL;
+    while (submit(array))
+        n++;
+    assert_in_range(n, 8, 10); /* beside 81 records */
+    restart(conf_of(100));
+    am_alice();
+    assert_int_equal(submit(array), 0);
+    assert_int_equal(refusal(), REFUSE_QUEUE_FULL);
+    am_bob();
+    assert_int_not_equal(submit(array), 0);
+    am_alice();
+    cancel(arena_printf(w.a, "%llu", id));
+    pass(400 * USEC_PER_SEC);
+    assert_int_not_equal(submit(array), 0);
+}
+
+/* A table of scrontab counts as what it makes, and may be taken away in any queue. */
+static void a_table_counts_as_what_it_makes(void **unused)
+{
+    struct job_spec spec[3] = {a_job("a"), a_job("b"), a_job("c")};
+    struct cron_entry e[3];
+    for (size_t i = 0; i < 3; i++) {
+        spec[i].batch = true;
+        e[i] = (struct cron_entry){.cron = "0 0 29 2 *",
+                                   .first = 1 + (uint32_t)i,
+                                   .last = 1 + (uint32_t)i,
+                                   .spec = {&spec[i], 1},
+                                   .script = {"#!/bin/sh\n", 10}};
+    }
+    struct msg_set_crontab m = {.text = "x\ny\nz", .entries = {e, 3}};
+    room_for(2);
+    am_alice();
+    say(1, MSG_SET_CRONTAB, &m);
+    assert_int_equal(refusal(), REFUSE_QUEUE_FULL);
+    assert_string_equal(answer()->detail, "the queue is full: MaxJobCount is 2");
+    fills(ALICE);
+    say(1, MSG_SET_CRONTAB, &(struct msg_set_crontab){0});
+    assert_int_equal(refusal(), REFUSE_NONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(nobody_fills_the_queue_alone),
+        STORY(a_small_queue_may_be_one_users),
+        STORY(what_has_a_record_counts),
+        STORY(a_table_counts_as_what_it_makes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
