@@ -118,3 +118,24 @@ tries() { thefts=$(as_nobody python3 "$SHARED/strangers.py" steal) && [[ "$theft
     [ "$(grep -c ^got outside)" = 0 ]
     scancel "$id"
 }
+
+@test "locks that others hold keep no daemon from starting, nor a node from its control groups" {
+    remuda status | grep '^isolation' >before
+    id=$(as_nobody sbatch --parsable -o limits --wrap 'grep . $(sed -n "s,^[^:]*:[^:]*memory:,/sys/fs/cgroup/memory,p" /proc/self/cgroup)/memory.limit_in_bytes; sleep 300')
+    running() { [ "$(squeue -h -j "$id" -o %T)" = RUNNING ]; }
+    eventually running
+    sed -n 's/^[^=]*=//p' "$REMUDA_STATE"/nodes/*/cgroups | sort -u >groups
+    [ "$(as_nobody sh -c 'while read -r group; do flock -n -s "$group" echo "$group"; done' <groups 2>/dev/null)" = "" ]
+    # What he holds now, and what he gets when the daemons let go of it.
+    for path in "$REMUDA_STATE" "$REMUDA_STATE"/nodes/* "$REMUDA_STATE"/controller.pid "$REMUDA_STATE"/nodes/*/node.pid $(cat groups); do
+        as_nobody flock "$path" sleep 20 2>/dev/null 3>&- &
+    done
+    sleep 0.5
+    remuda down -q
+    remuda up -q 3>&-
+    eventually running
+    remuda status | grep '^isolation' | cmp - before
+    [ "$(as_nobody timeout 60 srun -n1 echo runs)" = runs ]
+    scancel "$id"
+    [ "$(grep -c 'Permission denied' limits)" = 0 ]
+}
