@@ -138,4 +138,18 @@ tries() { thefts=$(as_nobody python3 "$SHARED/strangers.py" steal) && [[ "$theft
     [ "$(as_nobody timeout 60 srun -n1 echo runs)" = runs ]
     scancel "$id"
     [ "$(grep -c 'Permission denied' limits)" = 0 ]
+    # Daemons that were killed leave their pid files, which all may read, and so lock.
+    pids=("$REMUDA_STATE/controller.pid" "$REMUDA_STATE"/nodes/*/node.pid)
+    kill -9 $(cat "${pids[@]}")
+    as_nobody python3 -c '
+import fcntl, sys, time
+files = [open(path) for path in sys.argv[1:]]
+for f in files:
+    fcntl.lockf(f, fcntl.LOCK_SH)
+print("holds", flush=True)
+time.sleep(20)' "${pids[@]}" >held 3>&- &
+    eventually grep -q holds held
+    run ! remuda status
+    remuda up -q 3>&-
+    [ "$(as_nobody timeout 60 srun -n1 echo runs)" = runs ]
 }
