@@ -102,8 +102,8 @@ tries() { thefts=$(as_nobody python3 "$SHARED/strangers.py" steal) && [[ "$theft
     rm written
     echo "MailProg=/bin/true" >>"$REMUDA_STATE/remuda.conf"
     scontrol reconfigure
+    rm -f enough
     as_nobody python3 "$SHARED/strangers.py" outside >outside 2>&1 3>&- &
-    watcher=$!
     # They live for milliseconds: until one of each kind was seen.
     each_kind() {
         as_nobody sbatch -o /dev/null --mail-type=END --mail-user=somebody --wrap true >/dev/null
@@ -113,7 +113,8 @@ tries() { thefts=$(as_nobody python3 "$SHARED/strangers.py" steal) && [[ "$theft
         grep -q "^tried output-end" outside && grep -q "^tried report" outside && grep -q "^tried adopt" outside
     }
     eventually each_kind
-    kill "$watcher"
+    touch enough
+    wait
     cat outside
     [ "$(grep -c ^got outside)" = 0 ]
     scancel "$id"
