@@ -13,7 +13,11 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
+
+#define EARLY_TRIES  100
+#define EARLY_TRY_NS 10000000
 
 bool room_is_missing(int error)
 {
@@ -159,17 +163,35 @@ static void parent_sync(const char *path)
     free(dir);
 }
 
+/* Until it is whole nobody else may open it, who could lock it then. One that others may open was
+ * left by a process that died when it was whole, or gets its name this moment. On file systems
+ * without such locks nobody is kept from anything. */
+static void early_lock(int fd, const char *early)
+{
+    struct stat st;
+    bool others = fstat(fd, &st) == 0 && st.st_mode & 077;
+    for (int i = 0; flock(fd, others ? LOCK_EX | LOCK_NB : LOCK_EX) != 0; i++) {
+        if (errno != EINTR && errno != EWOULDBLOCK)
+            return;
+        if (i == EARLY_TRIES && others) {
+            unlink(early);
+            return;
+        }
+        if (others)
+            nanosleep(&(struct timespec){.tv_nsec = EARLY_TRY_NS}, NULL);
+    }
+}
+
 /* The name of what will replace a file is always the same, so that what a process left that died
  * there is used by the next; its lock keeps two from writing it at once. */
-static int early_open(const char *early, mode_t mode)
+static int early_open(const char *early)
 {
     struct stat ours, there;
     for (;;) {
-        int fd = open(early, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+        int fd = open(early, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0)
             return -1;
-        while (flock(fd, LOCK_EX) != 0 && errno == EINTR) {
-        }
+        early_lock(fd, early);
         bool is_there = fstat(fd, &ours) == 0 && lstat(early, &there) == 0 &&
                         ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
         if (is_there && ftruncate(fd, 0) == 0)
@@ -187,9 +209,9 @@ bool file_write_atomic(const char *path, const void *data, size_t len, mode_t mo
 {
     ASSERT(data || len == 0);
     char *early = xasprintf("%s.new", path);
-    int fd = early_open(early, mode);
-    bool ok = fd >= 0 && fchmod(fd, mode) == 0 && fd_write_all(fd, data, len) && fsync(fd) == 0;
-    ok = ok && rename(early, path) == 0;
+    int fd = early_open(early);
+    bool ok = fd >= 0 && fchmod(fd, 0600) == 0 && fd_write_all(fd, data, len) && fsync(fd) == 0;
+    ok = ok && fchmod(fd, mode) == 0 && rename(early, path) == 0;
     if (!ok)
         file_error(ret_err, "write", path);
     if (!ok && fd >= 0)

@@ -166,7 +166,8 @@ gone() { ! pgrep -u $STRANGER -f "$1" >/dev/null; }
 # Connects in the keeper's place, as soon as the address of a question is seen.
 impostor() {
     cat >"$TOP/impostor" <<'P'
-import re, socket, time
+import re, socket, sys, time
+open(sys.argv[1], "w").close()
 end = time.monotonic() + 60
 while time.monotonic() < end:
     found = re.search(r"@(remuda-adopt-[0-9a-f]+)", open("/proc/net/unix").read())
@@ -179,7 +180,8 @@ while time.monotonic() < end:
             continue
         break
 P
-    as_user /usr/bin/python3 "$TOP/impostor" 3>&- &
+    as_user /usr/bin/python3 "$TOP/impostor" "$TOP/home/first" 3>&- &
+    eventually test -e "$TOP/home/first"
 }
 
 @test "who connects in the keeper's place gets a session into no group but a job's" {
@@ -193,7 +195,8 @@ P
     [ -e $mount/cgroup.controllers ] || mount=$mount/pids
     mkdir -p "$mount/remuda.lent/g1"
     chown -R $STRANGER "$mount/remuda.lent"
-    setpriv --reuid=0 bash -c "echo \$\$ >$mount/remuda.lent/g1/cgroup.procs; exec setpriv --reuid=$STRANGER --regid=$STRANGER --init-groups /usr/bin/python3 '$TOP/impostor'" 3>&- &
+    setpriv --reuid=0 bash -c "echo \$\$ >$mount/remuda.lent/g1/cgroup.procs; exec setpriv --reuid=$STRANGER --regid=$STRANGER --init-groups /usr/bin/python3 '$TOP/impostor' '$TOP/home/second'" 3>&- &
+    eventually test -e "$TOP/home/second"
     eventually grep -q . "$mount/remuda.lent/g1/cgroup.procs"
     run -1 ssh_in -- true
     echo "$output"

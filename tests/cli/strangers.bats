@@ -102,8 +102,8 @@ tries() { thefts=$(as_nobody python3 "$SHARED/strangers.py" steal) && [[ "$theft
     rm written
     echo "MailProg=/bin/true" >>"$REMUDA_STATE/remuda.conf"
     scontrol reconfigure
+    rm -f enough
     as_nobody python3 "$SHARED/strangers.py" outside >outside 2>&1 3>&- &
-    watcher=$!
     # They live for milliseconds: until one of each kind was seen.
     each_kind() {
         as_nobody sbatch -o /dev/null --mail-type=END --mail-user=somebody --wrap true >/dev/null
@@ -113,8 +113,44 @@ tries() { thefts=$(as_nobody python3 "$SHARED/strangers.py" steal) && [[ "$theft
         grep -q "^tried output-end" outside && grep -q "^tried report" outside && grep -q "^tried adopt" outside
     }
     eventually each_kind
-    kill "$watcher"
+    touch enough
+    wait
     cat outside
     [ "$(grep -c ^got outside)" = 0 ]
     scancel "$id"
+}
+
+@test "locks that others hold keep no daemon from starting, nor a node from its control groups" {
+    remuda status | grep '^isolation' >before
+    id=$(as_nobody sbatch --parsable -o limits --wrap 'grep . $(sed -n "s,^[^:]*:[^:]*memory:,/sys/fs/cgroup/memory,p" /proc/self/cgroup)/memory.limit_in_bytes; sleep 300')
+    running() { [ "$(squeue -h -j "$id" -o %T)" = RUNNING ]; }
+    eventually running
+    sed -n 's/^[^=]*=//p' "$REMUDA_STATE"/nodes/*/cgroups | sort -u >groups
+    [ "$(as_nobody sh -c 'while read -r group; do flock -n -s "$group" echo "$group"; done' <groups 2>/dev/null)" = "" ]
+    # What he holds now, and what he gets when the daemons let go of it.
+    for path in "$REMUDA_STATE" "$REMUDA_STATE"/nodes/* "$REMUDA_STATE"/controller.pid "$REMUDA_STATE"/nodes/*/node.pid $(cat groups); do
+        as_nobody flock "$path" sleep 20 2>/dev/null 3>&- &
+    done
+    sleep 0.5
+    remuda down -q
+    remuda up -q 3>&-
+    eventually running
+    remuda status | grep '^isolation' | cmp - before
+    [ "$(as_nobody timeout 60 srun -n1 echo runs)" = runs ]
+    scancel "$id"
+    [ "$(grep -c 'Permission denied' limits)" = 0 ]
+    # Daemons that were killed leave their pid files, which all may read, and so lock.
+    pids=("$REMUDA_STATE/controller.pid" "$REMUDA_STATE"/nodes/*/node.pid)
+    kill -9 $(cat "${pids[@]}")
+    as_nobody python3 -c '
+import fcntl, sys, time
+files = [open(path) for path in sys.argv[1:]]
+for f in files:
+    fcntl.lockf(f, fcntl.LOCK_SH)
+print("holds", flush=True)
+time.sleep(20)' "${pids[@]}" >held 3>&- &
+    eventually grep -q holds held
+    run ! remuda status
+    remuda up -q 3>&-
+    [ "$(as_nobody timeout 60 srun -n1 echo runs)" = runs ]
 }

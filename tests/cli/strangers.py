@@ -7,7 +7,7 @@ strangers.py search UID WORD…
                           as root: "PID WORD" for each of the words found in the memory of such a process of that user
 strangers.py session COMMAND…
                           runs it in a session keyring of its own, with a key in it, "strangers-session"
-strangers.py outside      as the user, until it is ended: tries to take over each process of his that a program of root's of ours began and
+strangers.py outside      as the user, until there is a file "enough": tries to take over each process of his that a program of root's of ours began and
                           that is in no job's control group; a line for each that he got, and for the first of each kind
 strangers.py keys NAME    in a job: the keys within its reach of those that are asked for; leaves one of that name behind
 """
@@ -16,6 +16,7 @@ import errno
 import os
 import re
 import sys
+import time
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
@@ -112,8 +113,8 @@ def outside_job(uid):
 
 
 def outside():
-    seen = set()
-    while True:
+    seen, until = set(), time.monotonic() + 120
+    while not os.path.exists("enough") and time.monotonic() < until:
         for pid, words in outside_job(os.getuid()):
             kind = words[1].lstrip("-") if len(words) > 1 else "?"
             if attached(pid, PTRACE_SEIZE) or may_read(f"/proc/{pid}/mem"):

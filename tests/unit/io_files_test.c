@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -264,6 +265,106 @@ static void a_pid_file_that_is_removed_lets_nobody_in(void **state)
     assert_int_equal(second_dir_take(path, ""), 1);
 }
 
+/* A process of another user's that locks what it can open, until it is ended. NULL: a directory is
+ * locked alone. -1: this test is not root's. */
+static pid_t stranger_locks(const char *dir, const char *file)
+{
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = geteuid() == 0 ? fork() : -1;
+    if (pid == 0) {
+        struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+        bool ok = setresuid(65534, 65534, 65534) == 0;
+        int d = ok ? open(dir, O_RDONLY | O_DIRECTORY) : -1, f = file ? open(file, O_RDONLY) : -1;
+        ok = ok && flock(d, LOCK_EX | LOCK_NB) == 0 &&
+             (!file || (flock(f, LOCK_EX | LOCK_NB) == 0 && fcntl(f, F_SETLK, &lock) == 0));
+        alarm(15); /* if the test does not end it */
+        if (write(ends[1], ok ? "y" : "n", 1) == 1 && ok)
+            pause();
+        _exit(0);
+    }
+    close(ends[1]);
+    if (pid > 0) {
+        assert_int_equal(read(ends[0], &byte, 1), 1);
+        assert_int_equal(byte, 'y');
+    }
+    close(ends[0]);
+    return pid;
+}
+
+/* Who may read a file or a directory may lock it. */
+static void locks_of_others_keep_nobody_from_starting(void **state)
+{
+    struct world *w = *state;
+    const char *path = in_dir(w, "pid");
+    struct pid_file f;
+    assert_int_equal(chmod(w->dir, 0755), 0);
+    assert_true(file_write_atomic(path, "1\n", 2, 0644, NULL)); /* of a daemon that was killed */
+    pid_t pid = stranger_locks(w->dir, path);
+    if (pid < 0)
+        skip();
+    assert_true(pid_file_lock_dir(&f, path, NULL));
+    assert_int_equal(second_dir_take(path, "runs already as process"), 0);
+    assert_int_equal(second_take(path), 0);
+    pid_file_drop(&f);
+    assert_true(pid_file_lock(&f, path, NULL));
+    pid_file_drop(&f);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+/* It left the lock to a child and ended; the child is another's, too. */
+static void a_lock_of_who_has_ended_counts_for_nobody(void **state)
+{
+    struct world *w = *state;
+    const char *path = in_dir(w, "pid");
+    int ends[2];
+    char byte;
+    struct pid_file f;
+    assert_int_equal(chmod(w->dir, 0755), 0);
+    assert_int_equal(pipe(ends), 0);
+    if (geteuid() != 0)
+        skip();
+    pid_t pid = fork();
+    if (pid == 0) {
+        int d = setresuid(65534, 65534, 65534) == 0 ? open(w->dir, O_RDONLY | O_DIRECTORY) : -1;
+        if (flock(d, LOCK_EX | LOCK_NB) != 0 || fork() != 0)
+            _exit(0);
+        close(ends[0]);
+        byte = (char)(write(ends[1], "y", 1) == 1 ? 'y' : 'n');
+        alarm(3);
+        for (;;)
+            pause();
+    }
+    waitpid(pid, NULL, 0);
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    assert_true(pid_file_lock_dir(&f, path, NULL));
+    pid_file_drop(&f);
+}
+
+/* The file that will replace another: nobody else can open it before it is whole, and what a
+ * process left that died then, and others may have locked, keeps nobody. */
+static void a_file_that_others_lock_is_replaced(void **state)
+{
+    struct world *w = *state;
+    const char *path = in_dir(w, "x"), *early = in_dir(w, "x.new");
+    struct stat st;
+    assert_int_equal(chmod(w->dir, 0755), 0);
+    assert_true(file_write_atomic(early, "left", 4, 0644, NULL));
+    pid_t pid = stranger_locks(w->dir, early);
+    if (pid < 0)
+        skip();
+    assert_true(file_write_atomic(path, "new", 3, 0644, NULL));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_string_equal(file_read_text(path, 100, w->arena, NULL), "new");
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0644);
+}
+
 static void the_pid_file_is_a_lock(void **state)
 {
     struct world *w = *state;
@@ -337,6 +438,9 @@ int main(void)
         TEST(a_question_can_be_taken_back),
         TEST(the_pid_file_is_a_lock),
         TEST(a_pid_file_that_is_removed_lets_nobody_in),
+        TEST(locks_of_others_keep_nobody_from_starting),
+        TEST(a_lock_of_who_has_ended_counts_for_nobody),
+        TEST(a_file_that_others_lock_is_replaced),
         TEST(the_first_process_tells_how_the_start_went),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

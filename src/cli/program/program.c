@@ -158,7 +158,8 @@ long program_daemon_pid(const char *pid_file)
         return 0;
     char text[32] = {0};
     ssize_t n = read(fd, text, sizeof text - 1);
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    /* Who stands against reading writes, and that only the daemon may: others may lock it, too. */
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     close(fd);
     if (held && lock.l_pid > 0) /* a full disk may have had no room for the number */

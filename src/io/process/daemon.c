@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,24 @@ static bool is_still_there(int fd, const char *path)
            ours.st_dev == there.st_dev;
 }
 
+/* Everybody who may read a file or a directory may lock it, and would keep us from starting for as
+ * long as he likes: what others hold does not count. Whose process it is says its real user: what
+ * it locked stays locked when it executes a program that is set to root. A lock whose holder is not
+ * to be seen, as in another container, counts. */
+static bool is_stranger(pid_t pid)
+{
+    char path[32], line[128];
+    unsigned uid = 0;
+    bool known = false;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *f = pid > 0 ? fopen(path, "re") : NULL;
+    while (f && !known && fgets(line, sizeof line, f))
+        known = sscanf(line, "Uid: %u", &uid) == 1;
+    if (f)
+        fclose(f);
+    return known && uid != 0 && uid != geteuid();
+}
+
 /* A daemon that was just killed holds its lock until the kernel has cleaned up after it: wait a
  * moment for that. */
 static bool lock_try(int fd)
@@ -105,12 +124,18 @@ static bool lock_try(int fd)
 static int lock_take(const char *path, struct err *ret_err)
 {
     for (;;) {
-        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* for all once it is locked */
         if (fd < 0) {
             file_error(ret_err, "write", path);
             return -1;
         }
-        if (!lock_try(fd)) {
+        bool locked = lock_try(fd);
+        if (!locked && is_stranger(lock_holder(fd))) {
+            unlink(path);
+            close(fd);
+            continue;
+        }
+        if (!locked) {
             err_set(ret_err, ERR_EXISTS, "%s: runs already as process %d", path,
                     (int)lock_holder(fd));
             close(fd);
@@ -153,9 +178,32 @@ bool pid_file_lock(struct pid_file *f, const char *path, struct err *ret_err)
     return file_lock(f, path, ret_err);
 }
 
+/* Is it locked (flock) by a process of ours? One that ended may have left its lock to others: it is
+ * nobody's of ours. Where that cannot be found out: yes. */
+static bool lock_is_ours(int fd)
+{
+    char line[256], kind[16];
+    unsigned long long node;
+    long pid;
+    struct stat st;
+    bool seen = false, ours = false;
+    FILE *f = fstat(fd, &st) == 0 ? fopen("/proc/locks", "re") : NULL;
+    while (f && fgets(line, sizeof line, f)) {
+        /* Its device is not always the one that stat tells (btrfs). */
+        if (sscanf(line, "%*s %15s %*s %*s %ld %*x:%*x:%llu", kind, &pid, &node) != 3 ||
+            strcmp(kind, "FLOCK") != 0 || node != st.st_ino || pid <= 0)
+            continue;
+        seen = true;
+        ours |= kill((pid_t)pid, 0) == 0 && !is_stranger((pid_t)pid);
+    }
+    if (f)
+        fclose(f);
+    return !seen || ours;
+}
+
 /* A file can be removed under its holder, and the next one would lock a new file of that name; the
  * directory is the same for both. File systems that have no such lock (some of networks) do not
- * keep anybody from starting. */
+ * keep anybody from starting, nor do locks of others. */
 static bool dir_lock(int fd)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
@@ -163,7 +211,7 @@ static bool dir_lock(int fd)
             return true;
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
-    return false;
+    return !lock_is_ours(fd);
 }
 
 /* Who has the directory, as far as its file says. */

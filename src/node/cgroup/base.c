@@ -152,12 +152,13 @@ static void former_remove(const char *former)
 
 /* ---- ours ---- */
 
-/* Made and locked; another daemon that starts might remove it in between. */
+/* Made and locked; another daemon that starts might remove it in between. Whoever could open it
+ * could lock it, and the next daemon would have no groups: others may go through it alone. */
 static bool base_take(struct cgroup_bases *b, const char *dir)
 {
     struct stat there, locked;
     for (int i = 0; i < LOCK_TRIES; i++) {
-        if (!cgroup_make(dir))
+        if ((mkdir(dir, 0711) != 0 && errno != EEXIST) || chmod(dir, 0711) != 0)
             return false;
         int fd = lock_try(dir, LOCK_SH);
         if (fd >= 0 && fstat(fd, &locked) == 0 && stat(dir, &there) == 0 &&
