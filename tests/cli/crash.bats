@@ -59,6 +59,7 @@ all_over() {
         esac
         remuda up -q 3>&-
     done
+    eventually eval '[ "$(wc -l < "$WORK/acknowledged")" -gt 40 ]'
     touch "$WORK/stop"
     wait "$submitter"
     all_over
@@ -66,7 +67,6 @@ all_over() {
     local acknowledged
     acknowledged=$(wc -l < "$WORK/acknowledged")
     echo "acknowledged: $acknowledged"
-    [ "$acknowledged" -gt 40 ]
     # none is lost, and each has one row, COMPLETED
     sacct -X -n -P -a -S 1970-01-01 -o JobIDRaw,State | sort -n > "$WORK/books"
     sort -n "$WORK/acknowledged" | while read -r id; do
@@ -82,12 +82,13 @@ all_over() {
 }
 
 @test "a job runs on while controller and node daemon are away, and its result arrives" {
-    id=$(sbatch --parsable -o "$WORK/long.out" --wrap 'echo begun; sleep 2; echo done; exit 7')
-    for _ in $(seq 50); do grep -q begun "$WORK/long.out" 2>/dev/null && break; sleep 0.1; done
+    id=$(sbatch --parsable -o "$WORK/long.out" --wrap 'echo begun; until [ -e "$WORK/away" ]; do sleep 0.1; done; echo done; exit 7')
+    eventually grep -qs begun "$WORK/long.out"
     kill9 controller
     kill9 "node[node1]"
     kill9 "node[node2]"
-    sleep 2.5
+    touch "$WORK/away"
+    eventually grep -q done "$WORK/long.out"
     [ "$(cat "$WORK/long.out")" = $'begun\ndone' ]
     remuda up -q 3>&-
     all_over
@@ -96,8 +97,8 @@ all_over() {
 
 @test "down and up lose nothing: what waits still waits, what runs runs on" {
     held=$(sbatch --parsable -H -o /dev/null --wrap true)
-    running=$(sbatch --parsable -o /dev/null --wrap 'sleep 3')
-    sleep 0.5
+    running=$(sbatch --parsable -o /dev/null --wrap 'until [ -e "$WORK/seen" ]; do sleep 0.1; done')
+    wait_state "$running" RUNNING
     remuda down
     run remuda status
     [ "$status" -eq 1 ]
@@ -105,6 +106,7 @@ all_over() {
     remuda up -q 3>&-
     [ "$(squeue -h -j "$held" -o '%T %r')" = "PENDING JobHeldUser" ]
     [ "$(squeue -h -j "$running" -o %T)" = RUNNING ]
+    touch "$WORK/seen"
     scontrol release "$held"
     all_over
     [ "$(sacct -n -P -X -j "$held,$running" -o State | sort -u)" = COMPLETED ]
