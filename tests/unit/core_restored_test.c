@@ -125,7 +125,7 @@ static void test_numbers_that_nobody_gave_are_not_believed(void **unused)
         held_by(1, numbers[i], 1);
         assert_int_equal(terminated(numbers[i]), 1);
     }
-    held_by(1, id, UINT32_MAX);
+    held_by(2, id, UINT32_MAX); /* its first hello: what it says of an older life may be so */
     assert_int_equal(terminated(id), 1);
     assert_false(job(id)->spec.hold);
     assert_int_equal(job(id)->attempt, 0);
