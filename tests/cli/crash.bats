@@ -127,23 +127,22 @@ all_over() {
 
 @test "a shepherd that is killed takes its job along: reported, not run again" {
     id=$(sbatch --parsable --no-requeue -o /dev/null --wrap 'sleep 60.75')
-    for _ in $(seq 50); do [ "$(squeue -h -j "$id" -o %T)" = RUNNING ] && break; sleep 0.1; done
-    sleep 0.3
+    eventually pgrep -f "^sleep 60.75$"
     child=$(pgrep -f "^sleep 60.75$" | tail -1)
     shepherd=$(ps -o ppid= -p "$(ps -o ppid= -p "$child" | tr -d ' ')" | tr -d ' ')
     kill -9 "$shepherd"
     all_over
     [ "$(sacct -n -P -X -j "$id" -o State)" = NODE_FAIL ]
-    for _ in $(seq 30); do kill -0 "$child" 2>/dev/null || break; sleep 0.1; done
-    run ! kill -0 "$child"
+    dead() { ! kill -0 "$child" 2>/dev/null; }
+    eventually dead
 }
 
 # Its output is a pipe that nobody reads: the script has not begun. As with Slurm's stepd.
 @test "a shepherd that is killed before its job begins: NODE_FAIL where it may not run again" {
     mkfifo "$BATS_TEST_TMPDIR/pipe"
     id=$(sbatch --parsable --no-requeue -o "$BATS_TEST_TMPDIR/pipe" --wrap true)
-    wait_state "$id" RUNNING
-    sleep 0.5
+    begun() { grep -qs . "$REMUDA_STATE"/nodes/*/steps/"$id".1.batch/state; }
+    eventually begun
     # Of this cluster: other clusters of the machine have jobs of that number, too.
     read -r _ job _ _ shepherd _ < <(tr '\0' '\n' < "$(echo "$REMUDA_STATE"/nodes/*/steps/"$id".1.batch/state)")
     [ "$job" = "$id" ]
