@@ -59,6 +59,7 @@ all_over() {
         esac
         remuda up -q 3>&-
     done
+    eventually eval '[ "$(wc -l < "$WORK/acknowledged")" -gt 40 ]'
     touch "$WORK/stop"
     wait "$submitter"
     all_over
@@ -66,7 +67,6 @@ all_over() {
     local acknowledged
     acknowledged=$(wc -l < "$WORK/acknowledged")
     echo "acknowledged: $acknowledged"
-    [ "$acknowledged" -gt 40 ]
     # none is lost, and each has one row, COMPLETED
     sacct -X -n -P -a -S 1970-01-01 -o JobIDRaw,State | sort -n > "$WORK/books"
     sort -n "$WORK/acknowledged" | while read -r id; do
@@ -82,12 +82,13 @@ all_over() {
 }
 
 @test "a job runs on while controller and node daemon are away, and its result arrives" {
-    id=$(sbatch --parsable -o "$WORK/long.out" --wrap 'echo begun; sleep 2; echo done; exit 7')
-    for _ in $(seq 50); do grep -q begun "$WORK/long.out" 2>/dev/null && break; sleep 0.1; done
+    id=$(sbatch --parsable -o "$WORK/long.out" --wrap 'echo begun; until [ -e "$WORK/away" ]; do sleep 0.1; done; echo done; exit 7')
+    eventually grep -qs begun "$WORK/long.out"
     kill9 controller
     kill9 "node[node1]"
     kill9 "node[node2]"
-    sleep 2.5
+    touch "$WORK/away"
+    eventually grep -q done "$WORK/long.out"
     [ "$(cat "$WORK/long.out")" = $'begun\ndone' ]
     remuda up -q 3>&-
     all_over
@@ -96,8 +97,8 @@ all_over() {
 
 @test "down and up lose nothing: what waits still waits, what runs runs on" {
     held=$(sbatch --parsable -H -o /dev/null --wrap true)
-    running=$(sbatch --parsable -o /dev/null --wrap 'sleep 3')
-    sleep 0.5
+    running=$(sbatch --parsable -o /dev/null --wrap 'until [ -e "$WORK/seen" ]; do sleep 0.1; done')
+    wait_state "$running" RUNNING
     remuda down
     run remuda status
     [ "$status" -eq 1 ]
@@ -105,6 +106,7 @@ all_over() {
     remuda up -q 3>&-
     [ "$(squeue -h -j "$held" -o '%T %r')" = "PENDING JobHeldUser" ]
     [ "$(squeue -h -j "$running" -o %T)" = RUNNING ]
+    touch "$WORK/seen"
     scontrol release "$held"
     all_over
     [ "$(sacct -n -P -X -j "$held,$running" -o State | sort -u)" = COMPLETED ]
@@ -125,23 +127,22 @@ all_over() {
 
 @test "a shepherd that is killed takes its job along: reported, not run again" {
     id=$(sbatch --parsable --no-requeue -o /dev/null --wrap 'sleep 60.75')
-    for _ in $(seq 50); do [ "$(squeue -h -j "$id" -o %T)" = RUNNING ] && break; sleep 0.1; done
-    sleep 0.3
+    eventually pgrep -f "^sleep 60.75$"
     child=$(pgrep -f "^sleep 60.75$" | tail -1)
     shepherd=$(ps -o ppid= -p "$(ps -o ppid= -p "$child" | tr -d ' ')" | tr -d ' ')
     kill -9 "$shepherd"
     all_over
     [ "$(sacct -n -P -X -j "$id" -o State)" = NODE_FAIL ]
-    for _ in $(seq 30); do kill -0 "$child" 2>/dev/null || break; sleep 0.1; done
-    run ! kill -0 "$child"
+    dead() { ! kill -0 "$child" 2>/dev/null; }
+    eventually dead
 }
 
 # Its output is a pipe that nobody reads: the script has not begun. As with Slurm's stepd.
 @test "a shepherd that is killed before its job begins: NODE_FAIL where it may not run again" {
     mkfifo "$BATS_TEST_TMPDIR/pipe"
     id=$(sbatch --parsable --no-requeue -o "$BATS_TEST_TMPDIR/pipe" --wrap true)
-    wait_state "$id" RUNNING
-    sleep 0.5
+    begun() { grep -qs . "$REMUDA_STATE"/nodes/*/steps/"$id".1.batch/state; }
+    eventually begun
     # Of this cluster: other clusters of the machine have jobs of that number, too.
     read -r _ job _ _ shepherd _ < <(tr '\0' '\n' < "$(echo "$REMUDA_STATE"/nodes/*/steps/"$id".1.batch/state)")
     [ "$job" = "$id" ]

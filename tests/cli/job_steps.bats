@@ -370,21 +370,23 @@ srun: Job step aborted: Waiting up to 4 seconds for job step to finish." ]
 }
 
 @test "sattach shows what came before" {
-    srun -n2 sh -c 'echo before $SLURM_PROCID; echo oops >&2; sleep 3; echo after' > /dev/null 2>&1 &
-    wait_for '[ -n "$(squeue -h -s -o %i | grep "\.0$")" ]'
-    sleep 1
-    run sattach -l "$(squeue -h -s -o %i | grep '\.0$' | tail -n1)"
-    [ "$(sort <<< "$output" | tr '\n' ';')" = "0: after;0: before 0;0: oops;1: after;1: before 1;1: oops;" ]
+    srun -n2 sh -c 'echo before $SLURM_PROCID; echo oops >&2; until [ -e attached ]; do sleep 0.1; done; echo after' > said 2>&1 3>&- &
+    wait_for '[ "$(grep -c . said)" = 4 ]'
+    sattach -l "$(squeue -h -s -o %i | grep '\.0$' | tail -n1)" > shown 2>&1 3>&- &
+    wait_for '[ "$(grep -c . shown)" = 4 ]'
+    touch attached
     wait
+    [ "$(sort shown | tr '\n' ';')" = "0: after;0: before 0;0: oops;1: after;1: before 1;1: oops;" ]
     # Of much output the last.
-    srun sh -c 'seq 200000; sleep 3' > /dev/null &
-    wait_for '[ -n "$(squeue -h -s -o %i | grep "\.0$")" ]'
-    sleep 1
-    sattach "$(squeue -h -s -o %i | grep '\.0$' | tail -n1)" > much
+    srun sh -c 'seq 200000; until [ -e attached_again ]; do sleep 0.1; done' > said 3>&- &
+    wait_for '[ "$(tail -n1 said)" = 200000 ]'
+    sattach "$(squeue -h -s -o %i | grep '\.0$' | tail -n1)" > much 3>&- &
+    wait_for '[ "$(tail -n1 much)" = 200000 ]'
+    touch attached_again
+    wait
     [ "$(tail -n1 much)" = 200000 ]
     [ "$(wc -c < much)" -gt 100000 ]
     [ "$(wc -c < much)" -le 262144 ]
-    wait
 }
 
 # ---- smaller things ------------------------------------------------------------------------------------------------------------------

@@ -50,18 +50,16 @@ ended() { sacct -n -P -X -j "$1" -o State,ExitCode; }
 }
 
 @test "--signal=B:USR1@N warns the batch shell before the limit" {
-    id=$(sbatch --parsable -t 0:03 --signal=B:USR1@2 -o warned.out --wrap 'trap "echo warned; exit 0" USR1; while :; do sleep 0.1; done')
+    id=$(sbatch --parsable -t 0:06 --signal=B:USR1@2 -o warned.out --wrap 'trap "echo warned; exit 0" USR1; while :; do sleep 0.1; done')
     wait_state "$id" COMPLETED
     grep -q warned warned.out
 }
 
 @test "scancel --signal reaches the steps, --batch the shell" {
-    id=$(sbatch --parsable -o sig.out --wrap 'trap "echo shell" USR1; for i in $(seq 100); do sleep 0.05; done; echo end')
-    wait_state "$id" RUNNING
-    sleep 0.5
+    id=$(sbatch --parsable -o sig.out --wrap 'trap "echo shell" USR1; echo listens; while :; do sleep 0.05; done')
+    eventually grep -qs listens sig.out
     scancel --signal=USR1 --batch "$id"
-    for _ in $(seq 50); do grep -q shell sig.out && break; sleep 0.1; done
-    grep -q shell sig.out
+    eventually grep -q shell sig.out
     scancel "$id"
 }
 

@@ -53,10 +53,14 @@ gone() { [[ ! -e /proc/$1 || $(awk "/^State/ {print \$2}" "/proc/$1/status") == 
 }
 
 @test "a job that ends while no node daemon runs is reported by the next one" {
-    id=$(submit <<< 'echo start > log; sleep 0.3; exit 6')
+    id=$(submit <<< 'echo start > log; until [ -e ends6 ]; do sleep 0.1; done; echo end >> log; exit 6')
     eventually test -s log
-    kill -TERM "$(node_pid)"
-    sleep 0.8
+    daemon=$(node_pid)
+    kill -TERM "$daemon"
+    eventually gone "$daemon"
+    touch ends6
+    eventually grep -q end log
+    sleep 0.5
     remuda up -q 3>&-
     eventually is "$id" FAILED
     [ "$(field "$id.batch" ExitCode)" = 6:0 ]

@@ -339,7 +339,7 @@ END
     for _ in $(seq 50); do [ "$(squeue -h -t R -o %i | wc -l)" = 1 ] && break; sleep 0.1; done
     id=$(squeue -h -o %i)
     sleep 0.5
-    [ "$(timeout 2 sattach "$id.0" | head -n 1)" = tick ]
+    [ "$(timeout 20 sattach "$id.0" | head -n 1)" = tick ]
     sattach --layout "$id.0" | grep -q 'Node 0 (n1), 1 task(s): 0'
     [ "$(sstat -n -P -j "$id" -o JobID,NTasks)" = "$id.0|1" ]
     [ "$(remuda shell "$id" -- sh -c 'echo $SLURM_JOB_ID' < /dev/null)" = "$id" ]

@@ -254,6 +254,28 @@ static void test_when_what_waits_begins(void **unused)
     }
 }
 
+/* What it had since it gave a node back is counted from then. */
+static void test_a_run_that_gave_a_node_back(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+        opened(NODES);
+        struct job_spec spec = a_job("two nodes"), to = {.req = {.min_nodes = 1}};
+        spec.req.min_nodes = spec.req.max_nodes = 2;
+        spec.req.ntasks = 2;
+        uint64_t id = submit(spec);
+        assert_int_equal(job(id)->alloc_nodes, 2);
+        goes_on(30 * SEC);
+        say(1, MSG_UPDATE_JOB,
+            &(struct msg_update_job){.ids = ids_of(id), .fields = "min_nodes", .values = {&to, 1}});
+        assert_int_equal(refusal(), REFUSE_NONE);
+        goes_on(30 * SEC);
+        clock_is_set(ways[i]);
+        assert_int_equal(w.now - job(id)->resize_us, 30 * SEC);
+        assert_int_equal(w.now - job(id)->start_us, 60 * SEC);
+    }
+}
+
 /* One that stays runs once for each run: also where the clock was set while the controller was
  * down. */
 static void test_a_trigger_runs_once_for_a_run(void **unused)
@@ -295,6 +317,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_jobs_take_turns, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_what_was_used_decays_with_time, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_when_what_waits_begins, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_a_run_that_gave_a_node_back, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_a_trigger_runs_once_for_a_run, open_world, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,6 +173,8 @@ static void test_a_token_for_several_ends_with_its_uses_or_its_time(void **state
     pass(600 * SEC);
     join(a_host("h3", "n9"));
     refused("expired");
+    make(a_token("t2")); /* what is over is not kept */
+    assert_int_equal(count((struct msg_query){.what = QUERY_TOKENS}), 1);
 }
 
 /* As many as were said, over a restart between any two; one unless said; never less than one. */

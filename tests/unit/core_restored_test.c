@@ -126,7 +126,7 @@ static void test_numbers_that_nobody_gave_are_not_believed(void **unused)
         held_by(1, numbers[i], 1);
         assert_int_equal(terminated(numbers[i]), 1);
     }
-    held_by(1, id, UINT32_MAX);
+    held_by(2, id, UINT32_MAX); /* its first hello: what it says of an older life may be so */
     assert_int_equal(terminated(id), 1);
     assert_false(job(id)->spec.hold);
     assert_int_equal(job(id)->attempt, 0);
@@ -332,6 +332,14 @@ static void test_what_is_held_is_found_in_any_order(void **unused)
 
 /* As many as a message may have, twenty times: a second of the processor is far more than that
  * takes, and far less than to compare each with each. */
+static size_t said_that_there_are_more(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w.fx.n; i++)
+        n += w.fx.v[i].kind == FX_LOG && strstr(w.fx.v[i].text, "more like these");
+    return n;
+}
+
 static void test_much_that_a_node_never_had_costs_little(void **unused)
 {
     (void)unused;
@@ -345,6 +353,7 @@ static void test_much_that_a_node_never_had_costs_little(void **unused)
                                     .step_id = STEP_BATCH};
         hello_holding(2, held, LIMIT_LIST_RECORDS);
         assert_true(sent(FX_LOG, MESSAGE_COUNT) < 30);
+        assert_int_equal(said_that_there_are_more(), round % 2 == 0);
     }
     assert_in_range(clock() - began, 0, 20 * CLOCKS_PER_SEC);
     assert_int_equal(state(id), JOB_RUNNING);

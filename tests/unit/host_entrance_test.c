@@ -9,7 +9,7 @@
 struct hall {
     struct entrance *e;
     struct entrance_place place[MOST];
-    size_t began[5], n; /* by uid */
+    size_t began[7], n; /* by uid */
 };
 
 struct guest {
@@ -76,6 +76,27 @@ static void who_comes_and_goes_waits_a_moment(void **state)
     entrance_free(h.e);
 }
 
+/* Nor do many together. */
+static void many_who_come_and_go_wait_a_moment(void **state)
+{
+    struct world *w = *state;
+    struct hall h = {.e = entrance_new(w->loop)};
+    struct guest flood[] = {{&h, 1}, {&h, 2}, {&h, 3}, {&h, 4}, {&h, 5}}, other = {&h, 6};
+    for (size_t u = 0; u < ARRAY_LEN(flood); u++)
+        for (int i = 0; i < ENTRANCE_USER; i++)
+            entrance_leave(h.e, come(&h, &flood[u]));
+    assert_int_equal(ARRAY_LEN(flood) * ENTRANCE_USER, ENTRANCE_ALL);
+    struct entrance_place *waits = come(&h, &other);
+    assert_int_equal(h.began[6], 0);
+    struct timer *t = timer_new(w->loop, tick, w->loop);
+    timer_set(t, 2 * ENTRANCE_PAUSE_US);
+    loop_run(w->loop);
+    timer_free(t);
+    assert_int_equal(h.began[6], 1);
+    entrance_passed(h.e, waits);
+    entrance_free(h.e);
+}
+
 /* Where all places are taken the next goes to whose turn it is, not to who has most that wait. */
 static void users_take_turns(void **state)
 {
@@ -100,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_user_has_some_places_and_the_others_theirs),
         TEST(who_comes_and_goes_waits_a_moment),
+        TEST(many_who_come_and_go_wait_a_moment),
         TEST(users_take_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,6 +114,11 @@ static void one_user_does_not_fill_the_queue(void **state)
     mailer_send(m.mailer, 1001, "bob", "one", "");
     assert_int_equal(mailer_waiting(m.mailer), MAIL_USER_MAX + 1);
     assert_non_null(strstr(mailing_log(&m), "too many of this user's mails wait"));
+    for (uint32_t uid = 2000; mailer_waiting(m.mailer) < MAIL_QUEUE_MAX; uid++)
+        for (size_t i = 0; i < MAIL_USER_MAX; i++)
+            mailer_send(m.mailer, uid, "eve", "many", "");
+    assert_int_equal(mailer_waiting(m.mailer), MAIL_QUEUE_MAX); /* no more of anybody's */
+    assert_non_null(strstr(mailing_log(&m), "too many mails wait"));
     mailing_end(&m);
 }
 

@@ -237,6 +237,48 @@ static void the_best_of_many(void **state)
     }
 }
 
+static void one_node_in(enum node_state state)
+{
+    struct node n = a_node("n1");
+    n.state = state;
+    put_node(cl, &n);
+    sched_plan(cl, NOW + HOUR, NULL, plan);
+}
+
+/* A long job was promised the node, which goes away and comes back; one that is short, and would
+ * otherwise go first, has come meanwhile. */
+static void who_was_promised_a_start_goes_first_when_its_node_is_back(void **state)
+{
+    struct settings set = {0};
+    struct partition p = a_part("main", "ALL");
+    struct job_request busy = {.partition = "main", .ntasks = 8, .time_limit_us = 10 * HOUR},
+                       promised = {.partition = "main", .ntasks = 8, .time_limit_us = 20 * HOUR},
+                       brief = {.partition = "main", .ntasks = 8, .time_limit_us = MIN};
+    struct plan_wait two = {0};
+    put_nodes(cl, "n1", a_node(NULL));
+    put_part(cl, &p);
+    setting_words_default(&set.word);
+    put_setting(&set, "SchedulerParameters", "promises=all,order=sjf");
+    cluster_set_policy(cl, &set);
+    queue_job(cl, 1, &busy);
+    sched_plan(cl, NOW, NULL, plan);
+    assert_non_null(start_of(plan, 1));
+    cluster_start(cl, 1, &busy, 1000, "main", &start_of(plan, 1)->alloc, NOW, NOW + 10 * HOUR);
+    cluster_unwait(cl, 1);
+    queue_job(cl, 2, &promised);
+    sched_plan(cl, NOW, NULL, plan);
+    assert_true(plan_wait_of(plan, cl, 2, &two));
+    assert_int_equal(two.planned_us, NOW + 10 * HOUR);
+    cluster_release(cl, 1);
+    one_node_in(NODE_DOWN);
+    queue_job(cl, 3, &brief);
+    one_node_in(NODE_DOWN);
+    assert_int_equal(plan->nstarts, 0);
+    one_node_in(NODE_UP);
+    assert_int_equal(plan->nstarts, 1);
+    assert_non_null(start_of(plan, 2));
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -250,6 +292,7 @@ int main(void)
         T(neighbours_spread_and_few),
         T(blocks),
         T(the_best_of_many),
+        T(who_was_promised_a_start_goes_first_when_its_node_is_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

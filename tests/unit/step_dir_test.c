@@ -7,14 +7,17 @@
 #include "node/step/spare_dirs.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -293,6 +296,68 @@ static void test_a_signal_goes_to_who_holds_the_lock(void **state)
     close(ready[1]);
 }
 
+/* Between two looks of the daemon's: who held the lock ends, and its number is another's. */
+static struct {
+    pid_t holder, another;
+    int holder_goes; /* what it waits for */
+} race;
+
+long syscall(long number, ...)
+{
+    long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+    long a[4];
+    va_list args;
+    va_start(args, number);
+    for (size_t i = 0; i < 4; i++)
+        a[i] = va_arg(args, long);
+    va_end(args);
+    if (number == SYS_pidfd_open && race.holder) {
+        assert_int_equal(a[0], race.holder);
+        assert_int_equal(write(race.holder_goes, "x", 1), 1);
+        assert_int_equal(waitpid(race.holder, NULL, 0), race.holder);
+        race.holder = 0;
+        a[0] = race.another;
+    }
+    return real(number, a[0], a[1], a[2], a[3]);
+}
+
+/* It does not outlive a test that failed. */
+static pid_t fork_watched(void)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return pid;
+}
+
+/* The number of a process that ended since it was asked for may be anybody's. */
+static void test_a_signal_goes_to_nobody_else(void **state)
+{
+    (void)state;
+    int ready[2], holder[2], another[2], status;
+    char byte;
+    sigset_t blocked, has;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, COMMAND_SIGNAL);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    assert_int_equal(pipe(ready) | pipe(holder) | pipe(another), 0);
+    race.holder_goes = holder[1];
+    if ((race.another = fork_watched()) == 0)
+        _exit(read(another[0], &byte, 1) != 1 || sigpending(&has) != 0 ||
+              sigismember(&has, COMMAND_SIGNAL));
+    if ((race.holder = fork_watched()) == 0) {
+        make("7.1.batch", NULL, "", STEP_DIR_MADE);
+        _exit(write(ready[1], "x", 1) != 1 || read(holder[0], &byte, 1) != 1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_false(step_dir_signal(steps, "7.1.batch", (union sigval){.sival_int = 77}));
+    assert_int_equal(errno, ESRCH);
+    assert_int_equal(race.holder, 0);
+    assert_int_equal(write(another[1], "x", 1), 1);
+    assert_int_equal(waitpid(race.another, &status, 0), race.another);
+    assert_int_equal(status, 0);
+}
+
 static void test_a_step_that_has_a_directory_keeps_it(void **state)
 {
     close(make("7.1.batch", NULL, "first\n", STEP_DIR_MADE));
@@ -335,6 +400,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_directory_whose_shepherd_lives_is_left_alone, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_signal_goes_to_who_holds_the_lock, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_signal_goes_to_nobody_else, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_step_that_has_a_directory_keeps_it, setup, teardown),
         cmocka_unit_test_setup_teardown(test_so_many_are_kept_and_all_go, setup, teardown),
     };

@@ -108,7 +108,10 @@ static void store_make(const char *path)
     sqlite3 *db;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(
-        sqlite3_exec(db, "CREATE TABLE t (x); INSERT INTO t VALUES (1)", NULL, NULL, NULL),
+        sqlite3_exec(db,
+                     "CREATE TABLE t (x); INSERT INTO t VALUES (1); "
+                     "CREATE TABLE meta (key,value); INSERT INTO meta VALUES ('seq',1)",
+                     NULL, NULL, NULL),
         SQLITE_OK);
     sqlite3_close(db);
 }
@@ -206,12 +209,45 @@ static void test_a_backup_into_somebodys_directory_is_nobody_elses(void **state)
     free(db);
 }
 
+static bool file_ignore(void *ctx, const struct backup_file *f)
+{
+    (void)ctx, (void)f;
+    return true;
+}
+
+/* A backup has the cluster's keys in it, and a store everybody's scripts: whatever others may do
+ * with files of whoever makes them. */
+static void test_a_backup_and_what_is_restored_are_their_owners(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    const struct backup_file file = {"tls/ca.key", 0600, {SECRET, strlen(SECRET)}};
+    struct err err = {0};
+    struct stat st;
+    uint64_t seq, next;
+    char *db = in_top("remuda.db"), *to = in_top("backup"), *again = in_top("again.db");
+    store_make(db);
+    mode_t before = umask(0);
+    assert_true(backup_write(db, to, &file, 1, &err));
+    assert_true(backup_read(to, again, file_ignore, NULL, &seq, &next, &err));
+    assert_int_equal(umask(before), 0);
+    assert_int_equal(stat(to, &st), 0);
+    assert_int_equal(st.st_mode, S_IFREG | 0600);
+    assert_int_equal(stat(again, &st), 0);
+    assert_int_equal(st.st_mode, S_IFREG | 0600);
+    free(again);
+    free(to);
+    free(db);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_place_is_ours_where_nobody_else_can_change_it),
         TEST(a_backup_into_somebodys_directory_is_nobody_elses),
+        TEST(a_backup_and_what_is_restored_are_their_owners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
