@@ -178,10 +178,10 @@ def het_steps(p, way):
         return ["0", "2", "3"] + ["5"] * (way == "itself"), ["1"] + ["4"] * (way == "itself")
     if p.body == "many" and p.cluster.name == "slurm":
         return ["0", "2"][:1 + (way == "itself")], ["1", "3"][:1 + (way == "itself")]
-    if p.body == "many":  # of those that wait whoever finds room first has the next number
-        return ["0", "[23]"][:1 + (way == "itself")], ["1", "[23]"][:1 + (way == "itself")]
+    if p.body == "many":  # two sruns at a time, of which either may be the first
+        return [["[01]", "[23]"][:1 + (way == "itself")]] * 2
     if p.body == "srun_twice":
-        return ["0"], ["1"]
+        return ["[01]"], ["[01]"]
     if p.body == "sbcast" and p.cluster.name == "remuda":
         return ["0", "1"], ["1"]
     return steps_of(p, way), [] if p.body == "mpirun" else steps_of(p, way)

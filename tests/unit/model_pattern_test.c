@@ -91,6 +91,7 @@ static void test_a_backslash_turns_everything_off(void **state)
 {
     assert_expands("\\%j.out", &plain, "%j.out");
     assert_expands("%j\\%a", &plain, "%j%a");
+    assert_expands("\\\\%j\\", &plain, "\\%j");
 }
 
 static void test_a_missing_name_is_empty(void **state)

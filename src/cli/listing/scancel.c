@@ -270,11 +270,12 @@ static bool ask(struct scancel *s, struct client *c, struct err *ret_err)
 
 /* ---- doing it ------------------------------------------------------------------------------- */
 
-/* Nothing of an array is there any more that could hear a signal: Slurm knows no such job then. */
+/* Of elements there is nothing any more that could hear a signal: Slurm knows no such job then. */
 static const char *text_of(const struct scancel *s, const struct result *r)
 {
     bool signal = s->cancel.signal && s->cancel.signal != SIGKILL;
-    if (r->elements && signal && r->refusal == REFUSE_ALREADY_DONE)
+    bool element = r->elements || (strchr(r->ref, '_') && !strchr(r->ref, '.'));
+    if (element && signal && r->refusal == REFUSE_ALREADY_DONE)
         return refusal_text(REFUSE_INVALID_JOB_ID);
     return r->refusal == REFUSE_SCRIPT ? "Job script not specified"
                                        : refusal_text((enum refusal)r->refusal);

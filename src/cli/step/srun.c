@@ -284,13 +284,10 @@ static int test_only(struct launch *l, const struct msg_submit *m)
     if (!client_call(c, MSG_SUBMIT, m, 0, l->line.a, &answer, &e)) {
         status = submit_fail(&l->line, &e);
     } else if (answer.kind == MSG_SUBMITTED) {
-        submit_test_print(&l->line, answer.body);
+        if (!l->line.comp[0].quiet) /* sbatch says it with -Q, too */
+            submit_test_print(&l->line, answer.body);
     } else if (answer.kind == MSG_DONE) {
-        const struct msg_done *done = answer.body;
-        fprintf(stderr, "allocation failure: %s\n", refusal_text((enum refusal)done->refusal));
-        if (!text_empty(done->detail))
-            program_error(NAME, "%s", done->detail);
-        status = submit_exit_error();
+        status = submit_refused(&l->line, answer.body);
     }
     client_close(c);
     return status;

@@ -42,6 +42,7 @@ static const struct word_row words[] = {
     {"POWER_DOWN_ASAP", WORD_POWER},
     {"POWER_DOWN_FORCE", WORD_POWER},
     {"REBOOT", WORD_POWER},
+    {"CANCEL_REBOOT", WORD_POWER},
 };
 
 static enum update_word word_of(const char *text)

@@ -60,12 +60,14 @@ static bool conversion_add(char letter, int width, const struct pattern_env *env
 
 void pattern_expand(const char *pattern, const struct pattern_env *env, struct str *out)
 {
-    /* A backslash turns replacement off for the whole name; the backslashes themselves are
-     * dropped. */
+    /* A backslash turns replacement off for the whole name, and goes; of two one stays. */
     if (strchr(pattern, '\\')) {
-        for (; *pattern; pattern++)
-            if (*pattern != '\\')
-                str_addc(out, *pattern);
+        for (; *pattern; pattern++) {
+            pattern += *pattern == '\\';
+            if (!*pattern)
+                return;
+            str_addc(out, *pattern);
+        }
         return;
     }
     while (*pattern) {
