@@ -2,7 +2,7 @@
  * the parts of a priority. */
 #include "core_help.h"
 
-#include "core/record/run_times.h"
+#include "core/record/users/run_times.h"
 #include "model/job/job_counts.h"
 
 // clang-format off

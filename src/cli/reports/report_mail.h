@@ -4,8 +4,8 @@
 
 #include "io/client/client.h"
 
-/* "UID:GID": root's process becomes this user's (io/process/become.h), and what follows is his. false
- * with ret_err: ERR_USAGE, or who asks is not root. */
+/* "UID:GID": root's process becomes this user's (io/process/become.h), and what follows is his.
+ * false with ret_err: ERR_USAGE, or who asks is not root. */
 bool report_mail_become(const char *owner, struct err *ret_err);
 /* On standard output: a chart of letters, what the job did and what to do about it, the last lines
  * of its output; of a whole array, by its number, a digest. `png`: after a form feed the picture in

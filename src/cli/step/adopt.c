@@ -284,9 +284,9 @@ static bool become(const struct passwd *u)
            setresuid(u->pw_uid, u->pw_uid, u->pw_uid) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
 }
 
-/* In the child: srun --async, as the user, with an environment that is ours. It is in sshd's control
- * groups: were it executed anew, other processes of his could take it over and be in no job
- * (io/process/become.h). */
+/* In the child: srun --async, as the user, with an environment that is ours. It is in sshd's
+ * control groups: were it executed anew, other processes of his could take it over and be in no
+ * job (io/process/become.h). */
 static void __attribute__((noreturn))
 step_ask(const struct adopt_search *s, const char *state_dir, const char *name, struct arena *a)
 {

@@ -3,8 +3,9 @@
  * One copy at a time, so that no more than one processor is taken from others; and where others ask
  * for something, a tenth of that one: a copy that took so long is followed by a rest of nine times
  * as long. Those others pay for it beyond that: the loop stands still while it forks, and each page
- * that is written afterwards is copied first, which is as much again. What waits holds its request, so a user may have a bounded number
- * waiting. Where there is no room for a copy the loop answers, in short. */
+ * that is written afterwards is copied first, which is as much again. What waits holds its request,
+ * so a user may have a bounded number waiting. Where there is no room for a copy the loop answers,
+ * in short. */
 #include "controller/session/questions.h"
 
 #include "base/alloc.h"

@@ -5,7 +5,7 @@
 #define REMUDA_CORE_RECORD_RECORD_H
 
 #include "core/record/state.h"
-#include "core/record/user_room.h"
+#include "core/record/users/user_room.h"
 
 /* ---- effects.c ---- */
 /* Zeroed but for its kind, last of the list; the pointer holds until the next one is added. */

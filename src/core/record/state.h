@@ -100,8 +100,8 @@ struct jobrec {
     bool warned : 1;       /* --signal was sent in this run */
     bool steps_due : 1;    /* steps of it are tried again when the event ends */
     bool unsaved : 1;      /* changed in this step; its row is made when the step ends */
-    bool in_room : 1;      /* counted as its user's (user_room.c) */
-    uint32_t long_texts;   /* bytes of them, as its user's were counted (user_room.c) */
+    bool in_room : 1;      /* counted as its user's (users/user_room.c) */
+    uint32_t long_texts;   /* bytes of them, as its user's were counted (users/user_room.c) */
 };
 
 /* An array: its elements that have records of their own, and counts of them, so that no event walks
@@ -439,7 +439,7 @@ struct timers {
 
 /* What users have beside their jobs; uid, plus 1 → … */
 struct core_users {
-    struct map_u64 *room;    /* struct user_room (record/user_room.c), owned */
+    struct map_u64 *room;    /* struct user_room (record/users/user_room.c), owned */
     struct map_u64 *crontab; /* struct crontabrec, owned */
 };
 

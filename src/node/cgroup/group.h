@@ -110,6 +110,7 @@ void step_cgroup_remove(struct step_cgroup *c);
  * jobs without steps. */
 void step_cgroups_tidy(const char *bases, bool (*is_known)(void *ctx, const char *name), void *ctx);
 /* The same, and ends the processes of those steps. Returns how many there were. */
-size_t step_cgroups_end(const char *bases, bool (*is_known)(void *ctx, const char *name), void *ctx);
+size_t step_cgroups_end(const char *bases, bool (*is_known)(void *ctx, const char *name),
+                        void *ctx);
 
 #endif

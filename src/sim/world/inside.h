@@ -316,6 +316,7 @@ void simsrun_hangs_up(struct sim_world *w, uint64_t conn);
 /* ---- nodes.c: the nodes' shells ---- */
 /* Its machine boots: another life than before. */
 void simnode_boot(struct simnode *n);
+/* Its daemon starts, and connects. */
 void simnode_start(struct sim_world *w, size_t i);
 /* If its daemon and the controller are up; otherwise it tries again. */
 void simnode_connect(struct sim_world *w, size_t i);

@@ -14,7 +14,7 @@
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/use.h"
 #include "core/record/record.h"
-#include "core/record/run_times.h"
+#include "core/record/users/run_times.h"
 
 #include "model/job/job_counts.h"
 

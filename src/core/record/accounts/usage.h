@@ -12,8 +12,8 @@ void usage_move(struct core *c, int64_t by_us);
 /* They submit: they have a share. */
 void usage_know(struct core *c, uint32_t uid, const char *account, const char *user);
 void usage_charge(struct core *c, struct jobrec *r); /* what it used since it was charged last */
-/* The run, charged to its end, ended so: how long it ran is remembered of its user (run_times.h).
- * Before the state says that it ended. */
+/* The run, charged to its end, ended so: how long it ran is remembered of its user
+ * (users/run_times.h). Before the state says that it ended. */
 void usage_learn(struct core *c, const struct jobrec *r, enum job_state how);
 /* With RefundNodeFail: the run, charged to its end, was lost with a node. */
 void usage_refund(struct core *c, const struct jobrec *r);

@@ -1,4 +1,4 @@
-#include "core/record/run_times.h"
+#include "core/record/users/run_times.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"

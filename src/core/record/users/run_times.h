@@ -1,8 +1,8 @@
 /* How long the jobs of a user ran, by the limit they had: the last two of each of the limits that
  * were used last. Kept as a text in the user's row of the table `usage`: "3600:130:125,86400:40" is
  * 130 s and before that 125 s of those that asked for an hour; the limit used last is first. */
-#ifndef REMUDA_CORE_RECORD_RUN_TIMES_H
-#define REMUDA_CORE_RECORD_RUN_TIMES_H
+#ifndef REMUDA_CORE_RECORD_USERS_RUN_TIMES_H
+#define REMUDA_CORE_RECORD_USERS_RUN_TIMES_H
 
 #include "base/str.h"
 

@@ -1,7 +1,7 @@
-/* What a user's jobs take of the controller's memory and disk, and of the queue. Only core/ includes
- * this. */
-#ifndef REMUDA_CORE_RECORD_USER_ROOM_H
-#define REMUDA_CORE_RECORD_USER_ROOM_H
+/* What a user's jobs take of the controller's memory and disk, and of the queue. Only core/
+ * includes this. */
+#ifndef REMUDA_CORE_RECORD_USERS_USER_ROOM_H
+#define REMUDA_CORE_RECORD_USERS_USER_ROOM_H
 
 #include "core/record/state.h"
 
