@@ -292,7 +292,7 @@ hellos() { sdiag | awk '/MESSAGE_NODE_REGISTRATION_STATUS/ {print $4}' | tr -dc 
     eventually two_are_said
     remuda status | grep -q "pid $second waits until that one is gone"
     sleep 2
-    [ "$(hellos)" -le $((before + 1)) ] # it was fifty a second
+    [ "$(hellos)" -le $((before + 1)) ] # it was seventeen a second
     is "$id" RUNNING
     kill "$second"
     wait "$second" || true

@@ -1,6 +1,6 @@
 /* Two daemons by one name: a second one that was started in another directory, or a machine that
  * was copied with its key. Each used to take the other's place, as often as it could connect: a
- * commit and a plan fifty times a second, and jobs of the one were lost whenever the other said
+ * commit and a plan twenty times a second, and jobs of the one could be lost when the other said
  * that it has none.
  *
  * Who is there stays. The other is told why and waits, connected and unheard; it is hung up on, and
