@@ -96,7 +96,8 @@ static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
     };
 }
 
-void node_welcome_again(struct core *c, struct noderec *n)
+/* The settings once more, to this one, which is connected. */
+static void welcome_again(struct core *c, struct noderec *n)
 {
     ASSERT(n->conn);
     struct msg_node_welcome m = welcome(c, n);
@@ -107,7 +108,7 @@ void nodes_welcome(struct core *c)
 {
     for (size_t i = 0; i < c->node.n; i++)
         if (c->node.v[i]->conn)
-            node_welcome_again(c, c->node.v[i]);
+            welcome_again(c, c->node.v[i]);
 }
 
 static const struct held *held_find(const struct msg_node_hello *m, const struct jobrec *r,
@@ -256,6 +257,18 @@ static bool speaks_our_protocol(struct core *c, const struct noderec *n, const s
     return false;
 }
 
+/* Another by that name is connected. Whether it is really there shows when something is sent to
+ * it. */
+static bool rival_waits(struct core *c, struct noderec *n, const struct msg_node_hello *m)
+{
+    bool first = !n->rival;
+    if (!node_rival_waits(c, n, m))
+        return false;
+    if (first && n->rival)
+        welcome_again(c, n);
+    return true;
+}
+
 void req_node_hello(struct core *c, const struct msg_node_hello *m)
 {
     ASSERT(c->turn.conn);
@@ -268,7 +281,7 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
             "reconfigure`");
         return;
     }
-    if (!speaks_our_protocol(c, n, said, m) || node_rival_waits(c, n, m))
+    if (!speaks_our_protocol(c, n, said, m) || rival_waits(c, n, m))
         return;
     const struct node taken = node_said(c, n, said);
     if (n->conn && n->conn != c->turn.conn) {

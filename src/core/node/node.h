@@ -21,9 +21,6 @@ void req_heartbeat(struct core *c, const struct msg_heartbeat *m);
  * run. */
 void req_report(struct core *c, const struct msg_report *m);
 
-/* The settings once more, to this one, which is connected. */
-void node_welcome_again(struct core *c, struct noderec *n);
-
 /* ---- rival.c ---- */
 /* True: another daemon by that name is connected, and who says hello waits until it is gone. */
 bool node_rival_waits(struct core *c, struct noderec *n, const struct msg_node_hello *m);

@@ -39,8 +39,6 @@ bool node_rival_waits(struct core *c, struct noderec *n, const struct msg_node_h
         effect_add(c->turn.fx, FX_CLOSE)->conn = c->turn.conn;
         return true;
     }
-    if (!n->rival)
-        node_welcome_again(c, n);
     rival_set(c, n, c->turn.conn, m->pid);
     reply_done(c, REFUSE_BUSY,
                arena_printf(c->turn.fx->arena,

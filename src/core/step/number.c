@@ -3,11 +3,6 @@
  * SLURM_STEP_ID. */
 #include "core/step/queue.h"
 
-static bool has(const struct jobrec *r, int64_t step_id)
-{
-    return step_find(r, step_id) || step_queue_find(r, step_id);
-}
-
 /* That which another component's part of the step has already; -1: it is the first. */
 static int64_t number_joined(const struct jobrec *other, uint64_t together_hash)
 {
@@ -31,7 +26,7 @@ int64_t step_number_next(const struct core *c, const struct jobrec *r, uint64_t 
         next = other->next_step > next ? other->next_step : next;
     }
     vec_done(&jobs);
-    return joined >= 0 && !has(r, joined) ? joined : next;
+    return joined >= 0 && !step_is_of(r, joined) ? joined : next;
 }
 
 void step_number_taken(struct jobrec *r, int64_t step_id)
@@ -39,16 +34,4 @@ void step_number_taken(struct jobrec *r, int64_t step_id)
     ASSERT(step_id < INT32_MAX);
     if (step_id >= r->next_step)
         r->next_step = (int32_t)(step_id + 1);
-}
-
-uint64_t step_number_elsewhere(const struct core *c, const struct jobrec *r, int64_t step_id)
-{
-    uint64_t id = 0;
-    jobrec_vec jobs = {0};
-    if (r->j.het_job_id && !has(r, step_id))
-        components_find(c, r->j.het_job_id, &jobs);
-    for (size_t i = 0; i < jobs.n && !id; i++)
-        id = has(jobs.v[i], step_id) ? jobs.v[i]->j.id : 0;
-    vec_done(&jobs);
-    return id;
 }

@@ -98,11 +98,30 @@ static enum dep_status status_of(const struct jobrec *r, const struct step_depen
     return by_end(d->kind, r->queue && idset_has(&r->queue->gone_well, (uint32_t)d->step_id));
 }
 
+bool step_is_of(const struct jobrec *r, int64_t step_id)
+{
+    return step_find(r, step_id) || step_queue_find(r, step_id);
+}
+
+/* The component of the same job that has a step of that number, where this one has none; 0: there
+ * is none. */
+static uint64_t component_with(const struct core *c, const struct jobrec *r, int64_t step_id)
+{
+    uint64_t id = 0;
+    jobrec_vec jobs = {0};
+    if (r->j.het_job_id && !step_is_of(r, step_id))
+        components_find(c, r->j.het_job_id, &jobs);
+    for (size_t i = 0; i < jobs.n && !id; i++)
+        id = step_is_of(jobs.v[i], step_id) ? jobs.v[i]->j.id : 0;
+    vec_done(&jobs);
+    return id;
+}
+
 static enum refusal one_look(const struct core *c, const struct jobrec *r,
                              const struct step_dependency *d, struct str *detail)
 {
     unsigned long long job = d->job_id, own = r->j.id;
-    unsigned long long other = names_job(d, r) ? step_number_elsewhere(c, r, d->step_id) : 0;
+    unsigned long long other = names_job(d, r) ? component_with(c, r, d->step_id) : 0;
     if (!names_job(d, r)) {
         str_addf(detail,
                  "%llu.%lld is a step of another job; steps wait for steps of theirs, here %llu.N",

@@ -85,9 +85,6 @@ void step_wish_closed(struct core *c, uint64_t job_id, uint64_t conn);
  * (together_hash; 0 = it has one part). */
 int64_t step_number_next(const struct core *c, const struct jobrec *r, uint64_t together_hash);
 void step_number_taken(struct jobrec *r, int64_t step_id); /* no other step gets it */
-/* The component of the same job that has a step of that number, where this one has none; 0: there
- * is none. */
-uint64_t step_number_elsewhere(const struct core *c, const struct jobrec *r, int64_t step_id);
 
 /* ---- make.c ---- */
 struct msg_create_step *step_asked_copy(const struct msg_create_step *m, struct arena *a);
@@ -126,6 +123,8 @@ size_t step_queue_count(const struct jobrec *r);
 const struct step *step_queue_at(const struct jobrec *r, size_t i);
 /* NULL = it does not wait. */
 const struct step *step_queue_find(const struct jobrec *r, int64_t step_id);
+/* Has the job a step of that number, which runs, ends or waits? */
+bool step_is_of(const struct jobrec *r, int64_t step_id);
 /* An ended step leaves memory: how it ended stays known, and what it used. */
 void step_queue_gone(struct jobrec *r, const struct step *s);
 struct gone_use {
