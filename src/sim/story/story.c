@@ -11,6 +11,8 @@
  *     | requeuehold 1 | suspend 1 | resume 1
  *   limit 1 2:00                                       drain n1 | resume-node n1 | down n1 | lose
  *     n1 100 | cut n1 5 | crash 3 | crash-agent n1 3
+ *   backup, restore 5 (the controller dies, and is back in so many seconds with the store as it was
+ *     at the last backup)
  *   break-gpu n1 0, mend-gpu n1 0 (resume-node has it looked at); stuck=30 of submit: so long its
  *     GPUs are held after its end
  *   reserve NAME start=60 length=5:00 nodes=n[1-2] | count=2 | cores=4 | licenses=x:1, flags=DAILY
@@ -353,6 +355,10 @@ static bool node_verb(struct story *s, char **word, size_t n)
         world_crash_agent(s->w, node_number(word[1]), seconds);
     } else if (text_is(word[0], "crash") && n == 2) {
         world_crash_controller(s->w, CRASH_NOW, story_number(word[1]) * USEC_PER_SEC);
+    } else if (text_is(word[0], "backup") && n == 1) {
+        world_backup(s->w);
+    } else if (text_is(word[0], "restore") && n == 2) {
+        world_restore(s->w, false, story_number(word[1]) * USEC_PER_SEC);
     } else {
         return false;
     }

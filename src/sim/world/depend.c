@@ -168,13 +168,13 @@ static void sum_add(struct depend_sum *s, const struct simdep *one, const struct
         over && !well && dep_compares((enum dep_compare)d->compare, code, d->number) ? n : 0;
 }
 
-/* Of the whole, or of one element. */
+/* Of the whole, or of one element, which may be named by a number of its own. */
 static struct depend_sum sum_of(struct sim_world *w, const struct dependency *d, uint32_t task)
 {
     struct depend_sum s = {0};
     struct map_walk walk = {0};
     const struct simdep *whole = map_u64_get(w->depend, d->job_id);
-    if (!whole || !whole->array_id) {
+    if (!whole || whole->array_id != d->job_id) {
         if (whole)
             sum_add(&s, whole, d);
         return s;

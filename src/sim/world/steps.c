@@ -177,7 +177,8 @@ static void idle_check(struct sim_world *w, const struct simjob *known, const st
     struct alloc al = {0};
     bool ended = j->reason == REASON_GPU_IDLE && known->state == JOB_RUNNING &&
                  j->state != JOB_RUNNING && known->attempt == j->attempt;
-    if (ended && ran_us(w, known) + SLACK_US < WORLD_GPU_IDLE_US && !j->het_job_id)
+    if (ended && known->began_us && ran_us(w, known) + SLACK_US < WORLD_GPU_IDLE_US &&
+        !j->het_job_id)
         world_broke(w, "job %llu is ended by GpuIdle after %lld s", (unsigned long long)j->id,
                     (long long)(ran_us(w, known) / USEC_PER_SEC));
     if (!ended || !j->alloc || !alloc_parse(j->alloc, a, &al, NULL))
