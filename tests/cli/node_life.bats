@@ -31,6 +31,7 @@ start_node() {
     eventually connected "$1"
 }
 connected() { scontrol show node "$1" 2>/dev/null | grep -q "State=\(IDLE\|MIXED\|ALLOCATED\)" && kill -0 "$(node_pid "$1")" 2>/dev/null; }
+runs_named() { [ -n "$(squeue -h -n "$1" -t R -o %A)" ]; }
 
 # What runs and says so by the clock, and which run of the job it is.
 TICKS='echo "start ${SLURM_RESTART_COUNT:-0}" >> ran; echo $$ >> pids; while sleep 0.2; do echo "${SLURM_RESTART_COUNT:-0}" >> ticks; done'
@@ -93,4 +94,28 @@ ticks_again() { [ -e ticks ] && [ "$(ticks_of 1)" -gt 3 ]; }
     start_node node1 11111111-2222-3333-4444-555555555555
     has_state "$again" RUNNING
     [ "$(grep -c "is not what it was" "$REMUDA_STATE/log/controller.log")" = 1 ]
+}
+
+@test "a name of the directory that cannot be read takes nothing away; one that is no text is a name" {
+    life="$REMUDA_STATE/nodes/node1/life"
+    salloc -Q -w node1 -n1 -J kept sleep 300 2> salloc.said 3>&- &
+    eventually runs_named kept
+    alloc=$(squeue -h -n kept -o %A)
+    cp "$life" was
+    again() {
+        kill -9 "$(node_pid node1)"
+        cp "$1" "$life"
+        start_node node1
+    }
+    head -c 200 /dev/zero | tr '\0' x > long # longer than any: it is not replaced
+    again long
+    srun -Q --jobid="$alloc" -n1 true
+    cmp long "$life"
+    grep -q "a directory that is lost would not be noticed: .*life is longer" "$REMUDA_STATE/log/node-node1.log"
+    again was
+    srun -Q --jobid="$alloc" -n1 true
+    run ! log_has "is not what it was"
+    printf '\377\001\n' > strange
+    again strange
+    eventually is_over "$alloc" NODE_FAIL
 }

@@ -140,23 +140,25 @@ static void login_path_write(const struct node_daemon *d)
 }
 
 /* "BOOT DIRECTORY": the kernel draws one at each boot, the other is drawn for a directory that has
- * none. NULL where either cannot be had, as on a disk that is full at the first start: then nothing
- * is concluded from it. */
+ * none. NULL where either cannot be had, as on a disk that is full at the first start, or one that
+ * cannot be read now: then nothing is concluded from it. */
 static const char *life_name(struct node_daemon *d, const char *node_dir)
 {
-    struct err err = {0};
+    struct err err = {0}, unread = {0};
     uint64_t drawn;
     const char *path = arena_printf(d->arena, "%s/life", node_dir);
     const char *boot = file_read_text("/proc/sys/kernel/random/boot_id", 128, d->arena, NULL);
-    const char *dir = file_read_text(path, 128, d->arena, NULL);
-    if (text_empty(dir) && getrandom(&drawn, sizeof drawn, 0) == sizeof drawn) {
+    const char *dir = file_read_text(path, 128, d->arena, &unread);
+    bool has_none = dir ? text_empty(dir) : unread.code == ERR_NOT_FOUND;
+    if (has_none && getrandom(&drawn, sizeof drawn, 0) == sizeof drawn) {
         dir = arena_printf(d->arena, "%016llx\n", (unsigned long long)drawn);
-        if (!file_write_atomic(path, dir, strlen(dir), 0644, &err)) {
-            log_warning(d->log, "a directory that is lost would not be noticed: %s", err.text);
+        if (!file_write_atomic(path, dir, strlen(dir), 0644, &err))
             dir = NULL;
-        }
         d->life_is_new = dir != NULL;
     }
+    if (!dir)
+        log_warning(d->log, "a directory that is lost would not be noticed: %s",
+                    has_none ? err.text : unread.text);
     if (text_empty(boot) || text_empty(dir))
         return NULL;
     return arena_printf(d->arena, "%.*s %.*s", (int)strcspn(boot, "\n"), boot,
