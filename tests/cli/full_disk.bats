@@ -98,7 +98,7 @@ log_has() { grep -q "$1" "$REMUDA_STATE/log/controller.log"; }
 # Else it would take and fail all that waits, faster than any other node ends a job: each was sent back six times within 0.2 s, and held.
 @test "a node that has no room for any job is drained, with the reason; what waits is not held, and runs when it is resumed" {
     remuda down
-    mount -t tmpfs -o size=8m,nr_inodes=14 tmpfs "$REMUDA_STATE/nodes/node1"
+    mount -t tmpfs -o size=8m,nr_inodes=16 tmpfs "$REMUDA_STATE/nodes/node1"
     remuda up -q 3>&-
     srun -Q -n1 true
     n=0

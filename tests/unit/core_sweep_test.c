@@ -224,7 +224,7 @@ static void fields_that_are_named_again_are_read_once(void **unused)
         step((struct event){.kind = EV_WAKE});
     }
     assert_int_equal(answer()->count, 100);
-    assert_in_range(clock() - began, 0, CLOCKS_PER_SEC / 2);
+    assert_in_range(clock() - began, 0, 2 * CLOCKS_PER_SEC); /* of this process, sanitized */
     str_done(&fields);
 }
 
