@@ -3,9 +3,10 @@
  * what was stored is as sound. Each number of each message a controller takes is tried at the ends
  * of its range, beyond them, and at the ends of what 64 bits hold; then several at once. */
 #include "core_hostile_help.h"
+#include "share.h"
 
 #define PATIENCE_SEC 60 /* for one world, which takes some milliseconds */
-#define MIXED_ROUNDS 250
+#define MIXED_ROUNDS 80
 
 static const char *const conf =
     CONF "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n"
@@ -244,7 +245,7 @@ static void many_numbers(uint64_t seed)
 static void many_worlds(int unused)
 {
     (void)unused;
-    for (uint64_t seed = 1; seed <= MIXED_ROUNDS; seed++)
+    for (uint64_t seed = 1; seed <= worlds_of(MIXED_ROUNDS); seed++)
         many_numbers(seed);
 }
 

@@ -3,6 +3,7 @@
  * and then the first one is thrown away and the second goes on, and with it a lost turn's
  * messages. */
 #include "core_rebuild_help.h"
+#include "share.h"
 
 /* ---- looking ---- */
 
@@ -212,7 +213,7 @@ static void what_was_stored_makes_the_same_machine(void **unused)
     if (first)
         world_play(strtoull(first, NULL, 10), 600);
     else
-        for (uint64_t seed = 1; seed <= 25; seed++)
+        for (uint64_t seed = 1; seed <= worlds_of(8); seed++)
             world_play(seed, 400);
 }
 

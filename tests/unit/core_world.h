@@ -1,6 +1,7 @@
 /* A world for stories about the controller's machine: a configuration, nodes that answer, people
  * who ask, and a store that keeps what the machine says it must. Time stands still unless a story
- * moves it. Every invariant is checked after each step. */
+ * moves it. Every invariant is checked after each step; in a world that goes on for long, from its
+ * CHECKED_WHOLE-th step on, the fields of one record of CHECK_TURNS (core_check_turn). */
 #ifndef REMUDA_TESTS_CORE_WORLD_H
 #define REMUDA_TESTS_CORE_WORLD_H
 
@@ -25,6 +26,8 @@
 
 #define CONN_OF(n) (100u + (uint64_t)(n)) /* of node nN */
 
+#define CHECKED_WHOLE 500
+
 struct kept {
     enum store_table table;
     void *record;
@@ -40,6 +43,7 @@ struct world {
     struct config config;
     VEC(struct kept) store;
     void (*after_step)(void); /* NULL = nothing */
+    uint32_t steps;
 };
 
 static struct world w;
@@ -81,7 +85,8 @@ static inline void step(struct event ev)
 {
     ev.now_us = w.now;
     core_step(w.c, &ev, &w.fx);
-    core_check(w.c);
+    core_check_turn(w.c, w.steps < CHECKED_WHOLE ? CHECK_ALL : w.steps % CHECK_TURNS);
+    w.steps++;
     if (w.after_step)
         w.after_step();
 }

@@ -4,13 +4,14 @@
 #include "base/duration.h"
 #include "reading/reading.h"
 #include "reading_help.h"
+#include "share.h"
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NOISES 4u /* so many times each job, with others */
+#define NOISES 2u /* so many times each job, with others */
 
 struct shape {
     char *what;
@@ -147,7 +148,7 @@ static void each_job_is_told_what_it_must_be_and_nothing_else(void **state)
     assert_non_null(f);
     for (; shape_next(f, &s); shapes++) {
         wrong += !says_what_it_must(&s, (unsigned)shapes);
-        for (unsigned i = 1; i < NOISES; i++)
+        for (unsigned i = 1; i < worlds_of(NOISES); i++)
             wrong += !says_what_it_must(&s, 1000 * i + (unsigned)shapes * 7);
         shape_done(&s);
     }

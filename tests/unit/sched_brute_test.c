@@ -5,13 +5,7 @@
  * code: it counts tasks that fit on each node and tries all sets. */
 #include "base/rng.h"
 #include "sched_help.h"
-
-static uint64_t worlds_of(uint64_t n)
-{
-    const char *asked = getenv("REMUDA_WORLDS");
-    uint64_t many = asked ? strtoull(asked, NULL, 10) : 0;
-    return many ? many : n;
-}
+#include "share.h"
 
 #define NODES 6
 #define RUNS  24 /* running, and started in the pass */

@@ -278,31 +278,31 @@ static void play(uint64_t seed, bool exact, bool mixed, void (*each_turn)(struct
 
 static void nothing_is_given_twice_and_all_run(void **state)
 {
-    for (uint64_t seed = 1; seed <= worlds_of(300); seed++)
+    for (uint64_t seed = 1; seed <= worlds_of(100); seed++)
         play(seed, false, false, turn);
 }
 
 static void nor_with_licences_pairs_and_suspended_work(void **state)
 {
-    for (uint64_t seed = 1; seed <= worlds_of(250); seed++)
+    for (uint64_t seed = 1; seed <= worlds_of(85); seed++)
         play(seed * 31, false, true, turn);
 }
 
 static void promises_are_kept(void **state)
 {
-    for (uint64_t seed = 1; seed <= worlds_of(400); seed++)
+    for (uint64_t seed = 1; seed <= worlds_of(130); seed++)
         play(seed * 1000003, true, false, turn_promising);
 }
 
 static void a_cluster_built_anew_plans_the_same(void **state)
 {
-    for (uint64_t seed = 1; seed <= worlds_of(100); seed++)
+    for (uint64_t seed = 1; seed <= worlds_of(35); seed++)
         play(seed * 7777777, false, seed % 2 == 0, turn_rebuilding);
 }
 
 static void after_any_events_it_plans_as_from_scratch(void **state)
 {
-    for (uint64_t seed = 1; seed <= worlds_of(50); seed++) {
+    for (uint64_t seed = 1; seed <= worlds_of(20); seed++) {
         struct sim s = {.rng = {seed * 15485863}, .seed = seed, .mixed = seed % 2 == 0};
         world_play(&s, turn_eventful);
         world_done(&s);

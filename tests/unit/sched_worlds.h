@@ -1,19 +1,13 @@
 /* Random clusters and queues for the planner's properties: nodes of several kinds, partitions,
  * licences, heterogeneous jobs, work that is suspended and resumed. A seed gives the same world
- * every time. REMUDA_WORLDS in the environment says how many worlds are tried of each property. */
+ * every time. share.h says how many are tried. */
 #ifndef SCHED_WORLDS_H
 #define SCHED_WORLDS_H
 
 #include "sched_help.h"
+#include "share.h"
 
 #include "base/rng.h"
-
-static inline uint64_t worlds_of(uint64_t n)
-{
-    const char *asked = getenv("REMUDA_WORLDS");
-    uint64_t many = asked ? strtoull(asked, NULL, 10) : 0;
-    return many ? many : n;
-}
 
 struct task {
     uint64_t id;

@@ -1,5 +1,6 @@
 /* Each page of a store in turn is lost or spoilt, in a store that has rows in every table: what is
  * got out lacks no more than the rows that stood on that page, and none is as it never was. */
+#include "share.h"
 #include "store_salvage_help.h"
 
 #include "store/store_ops.h"
@@ -233,7 +234,6 @@ static unsigned page_try(const char *good, uint32_t number, size_t kind, struct 
 
 static void test_a_page_costs_what_stood_on_it(void **state)
 {
-    const char *all = getenv("ALL_PAGES");
     struct rng r = {20261128};
     char *good = in_dir("good");
     unsigned bad = 0;
@@ -242,7 +242,7 @@ static void test_a_page_costs_what_stood_on_it(void **state)
     uint32_t pages = (uint32_t)(size_of(good) / PAGE);
     for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
         for (uint32_t n = 1; n <= pages; n++)
-            if (all || n <= 4 || rng_below(&r, 8) == 0)
+            if (share_times() > 1 || n <= 4 || rng_below(&r, 20) == 0)
                 bad += page_try(good, n, k, &r);
     assert_int_equal(bad, 0);
     free(good);

@@ -1,12 +1,13 @@
 /* The memory twin against SQLite: random batches, then random questions; both give the same rows in
  * the same order. */
+#include "share.h"
 #include "store/store_ops.h"
 #include "store_help.h"
 #include "wire_random.h"
 
 #include <string.h>
 
-#define WORLDS     25
+#define WORLDS     10
 #define BATCHES    8
 #define QUESTIONS  60
 #define PASTS_READ 30
@@ -202,7 +203,7 @@ static void test_both_kinds_answer_alike(void **state)
 {
     struct rng r = {4};
     size_t found = 0, past = 0;
-    for (int k = 0; k < WORLDS; k++) {
+    for (int k = 0; k < (int)worlds_of(WORLDS); k++) {
         struct world w[2];
         struct arena *a = arena_new();
         world_open_memory(&w[0]);

@@ -86,14 +86,26 @@ void view_done(struct world *w)
 
 /* ---- times ---- */
 
+/* The first window that begins, or ends, after that time; win->n = none. They come in order. */
+static size_t window_after(const struct windows *win, int64_t at_us, bool ends)
+{
+    size_t first = 0, past = win->n;
+    while (first < past) {
+        size_t i = first + (past - first) / 2;
+        if ((ends ? win->v[i].end_us : win->v[i].start_us) > at_us)
+            past = i;
+        else
+            first = i + 1;
+    }
+    return first;
+}
+
 const struct window *view_window(const struct world *w, const struct sresv *s, int64_t at_us)
 {
     ASSERT(s->number > 0 && s->number <= w->cl->resv.n);
     const struct windows *win = &w->view.win[s->number - 1];
-    for (size_t i = 0; i < win->n && win->v[i].start_us <= at_us; i++)
-        if (at_us < win->v[i].end_us)
-            return &win->v[i];
-    return NULL;
+    size_t i = window_after(win, at_us, true);
+    return i < win->n && win->v[i].start_us <= at_us ? &win->v[i] : NULL;
 }
 
 int64_t view_limit(const struct world *w, const struct option *o, int64_t limit_us,
@@ -291,11 +303,11 @@ const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t 
         const struct kept_for *k = &w->view.kept_for.v[i];
         const struct windows *win = &w->view.win[k->s->number - 1];
         /* Once nothing is left it cannot get less. */
-        for (size_t n = 0; has_cpus(p, w->scratch.row) && matters(p, k) && n < win->n &&
-                           win->v[n].start_us < end_us;
-             n++)
-            if (win->v[n].start_us > start_us)
-                row_least(w, p, node, win->v[n].start_us);
+        if (!matters(p, k))
+            continue;
+        for (size_t n = window_after(win, start_us, false);
+             n < win->n && win->v[n].start_us < end_us && has_cpus(p, w->scratch.row); n++)
+            row_least(w, p, node, win->v[n].start_us);
     }
     return w->scratch.row;
 }
