@@ -63,6 +63,9 @@ class Cluster:
     def run(self, *command, timeout=120):
         try:
             return subprocess.run(command, env=self.env, cwd=self.work, text=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=timeout)
+        except BlockingIOError:  # the machine has no process left: others' tests run beside
+            time.sleep(1)
+            return self.run(*command, timeout=timeout)
         except subprocess.TimeoutExpired as late:
             self.trouble.append(f"{' '.join(command)}: no answer within {timeout} s")
             return subprocess.CompletedProcess(command, 124, str(late.stdout or ""), str(late.stderr or ""))
