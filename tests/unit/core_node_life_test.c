@@ -238,13 +238,11 @@ int main(void)
 {
 #define LIFE(name) cmocka_unit_test_setup_teardown(name, open_lives, close_lives)
     const struct CMUnitTest tests[] = {
-        LIFE(a_script_is_lost_with_its_node), LIFE(the_same_life_loses_nothing),
-        LIFE(who_does_not_say_is_not_judged), LIFE(allocations_end),
-        LIFE(what_it_still_has_is_heard_of),  LIFE(no_kill_goes_on),
-        LIFE(who_was_ending_is_over),
-        LIFE(a_word_that_cannot_be_read_says_nothing),
-        LIFE(who_has_what_runs_is_waited_for),
-        LIFE(an_idle_node_is_not_waited_for),
+        LIFE(a_script_is_lost_with_its_node),  LIFE(the_same_life_loses_nothing),
+        LIFE(who_does_not_say_is_not_judged),  LIFE(allocations_end),
+        LIFE(what_it_still_has_is_heard_of),   LIFE(no_kill_goes_on),
+        LIFE(who_was_ending_is_over),          LIFE(a_word_that_cannot_be_read_says_nothing),
+        LIFE(who_has_what_runs_is_waited_for), LIFE(an_idle_node_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,28 +7,28 @@
 
 #define UNREAD "-"
 
-struct word {
+struct life_word {
     const char *v;
     size_t n;
 };
 
-struct words {
-    struct word boot, dir;
+struct life_words {
+    struct life_word boot, dir;
 };
 
-static struct words words_of(const char *life)
+static struct life_words words_of(const char *life)
 {
     size_t boot = strcspn(life, " ");
     const char *dir = life[boot] ? life + boot + 1 : "";
-    return (struct words){{life, boot}, {dir, strlen(dir)}};
+    return (struct life_words){{life, boot}, {dir, strlen(dir)}};
 }
 
-static bool is_read(struct word w)
+static bool is_read(struct life_word w)
 {
     return w.n > 0 && !(w.n == strlen(UNREAD) && memcmp(w.v, UNREAD, w.n) == 0);
 }
 
-static bool differ(struct word a, struct word b)
+static bool differ(struct life_word a, struct life_word b)
 {
     return is_read(a) && is_read(b) && (a.n != b.n || memcmp(a.v, b.v, a.n) != 0);
 }
@@ -37,7 +37,7 @@ bool life_is_another(const char *known, const char *told)
 {
     if (!known || !told)
         return false;
-    struct words a = words_of(known), b = words_of(told);
+    struct life_words a = words_of(known), b = words_of(told);
     return differ(a.boot, b.boot) || differ(a.dir, b.dir);
 }
 
@@ -50,7 +50,7 @@ bool life_is_the_same(const char *known, const char *told)
 {
     if (!known || !told)
         return false;
-    struct words a = words_of(known), b = words_of(told);
+    struct life_words a = words_of(known), b = words_of(told);
     return is_read(a.boot) && is_read(b.boot) && is_read(a.dir) && is_read(b.dir) &&
            !life_is_another(known, told);
 }
@@ -59,8 +59,8 @@ const char *life_after(const char *known, const char *told, struct arena *a)
 {
     if (!known || !told)
         return told ? told : known;
-    struct words was = words_of(known), is = words_of(told);
-    struct word boot = is_read(is.boot) ? is.boot : was.boot;
-    struct word dir = is_read(is.dir) ? is.dir : was.dir;
+    struct life_words was = words_of(known), is = words_of(told);
+    struct life_word boot = is_read(is.boot) ? is.boot : was.boot;
+    struct life_word dir = is_read(is.dir) ? is.dir : was.dir;
     return arena_printf(a, "%.*s %.*s", (int)boot.n, boot.v, (int)dir.n, dir.v);
 }

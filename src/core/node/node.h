@@ -24,6 +24,7 @@ void req_report(struct core *c, const struct msg_report *m);
 /* ---- life.c: n.life, as known and as a node tells it; NULL = not told, `-` for a word = unread */
 /* What it has not any more is lost: another boot, or another directory. */
 bool life_is_another(const char *known, const char *told);
+/* Its machine was started anew, or is another. */
 bool life_is_another_boot(const char *known, const char *told);
 /* Of one boot and one directory, both known: no two daemons that live have that. */
 bool life_is_the_same(const char *known, const char *told);
