@@ -48,7 +48,8 @@ enum agent_event_kind {
 struct look_step {
     uint64_t job_id; /* a step that had the device */
     uint32_t attempt;
-    int64_t step_id; /* STEP_BATCH = the script */
+    int64_t step_id;   /* STEP_BATCH = the script */
+    int64_t uid_plus1; /* whose; 0 = not known */
 };
 struct device_look {
     int32_t index;   /* as the node numbers its devices */

@@ -162,8 +162,8 @@ static void steps_that_go_on(const struct agent *a, const struct watched *w,
     while (held_next(&a->held, &walk) && look->nsteps < LOOK_STEPS_MAX)
         if (walk.step->state > HELD_WAITING && walk.step->state < HELD_ENDED &&
             may_have_got(walk.step, w))
-            look->step[look->nsteps++] =
-                (struct look_step){walk.step->job_id, walk.step->attempt, walk.step->step_id};
+            look->step[look->nsteps++] = (struct look_step){
+                walk.step->job_id, walk.step->attempt, walk.step->step_id, walk.step->uid_plus1};
 }
 
 /* What the launch gives it of this node: the step's part, or all of the job's. */

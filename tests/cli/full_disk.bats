@@ -94,6 +94,34 @@ log_has() { grep -q "$1" "$REMUDA_STATE/log/controller.log"; }
     log_has "the store is back"
 }
 
+# What a command asks again of the next controller is refused while its store is away: it goes on asking, else it never hears of the end, and an allocation that it holds ends.
+@test "commands that hold steps and allocations over a restart on a full disk hear of their ends, however long it takes" {
+    printf 'AttachGrace=3\n' >> "$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    batch=$(sbatch --parsable -n1 --mem=50 -o "$WORK/batch.out" --wrap "srun --mem=20 sh -c 'echo begun; until [ -e $WORK/go ]; do sleep 0.1; done; exit 3'; echo step \$?")
+    salloc -Q -n1 --mem=50 -J held sh -c "echo \$SLURM_JOB_ID > $WORK/held; until [ -e $WORK/go ]; do sleep 0.1; done; srun --mem=20 echo inside" > "$WORK/held.out" 2>&1 3>&- &
+    held=$!
+    eventually grep -q begun "$WORK/batch.out"
+    eventually test -s "$WORK/held"
+    fill
+    for end in kill down; do
+        if [ "$end" = kill ]; then kill -9 "$(remuda status --pid controller)"; else remuda down; fi
+        remuda up -q 3>&-
+        eventually away
+        sleep 6
+        is "$batch" RUNNING
+        is "$(cat "$WORK/held")" RUNNING
+    done
+    room
+    eventually submits
+    touch "$WORK/go"
+    eventually grep -q "step 3" "$WORK/batch.out"
+    eventually is "$batch" COMPLETED
+    wait "$held"
+    [ "$(cat "$WORK/held.out")" = inside ]
+    eventually is "$(cat "$WORK/held")" COMPLETED
+}
+
 # Nothing can be written, not even who holds the lock: a sentence, at once, and nothing is changed. Afterwards all goes on.
 # Else it would take and fail all that waits, faster than any other node ends a job: each was sent back six times within 0.2 s, and held.
 @test "a node that has no room for any job is drained, with the reason; what waits is not held, and runs when it is resumed" {

@@ -119,3 +119,75 @@ ticks_again() { [ -e ticks ] && [ "$(ticks_of 1)" -gt 3 ]; }
     again strange
     eventually is_over "$alloc" NODE_FAIL
 }
+
+# Two faults at once: the machine starts anew, and its disk fails as the daemon reads what it is called. The kernel's word is enough.
+@test "a machine that starts anew while the name of its directory cannot be read or written: what ran is over, once, and not beside its next run" {
+    unshare -m mount --bind /proc/version /proc/sys/kernel/random/boot_id 2>/dev/null || skip "no name of a boot can be made up here"
+    node_dir="$REMUDA_STATE/nodes/node1" n=0
+    for fault in long missing empty; do
+        n=$((n + 1))
+        rm -f ran ticks
+        salloc -Q -w node1 -n1 -J kept sleep 300 2> salloc.said 3>&- &
+        again=$(sbatch --parsable --requeue -w node1 -o /dev/null --wrap "$TICKS")
+        eventually test -s ticks
+        eventually runs_named kept
+        alloc=$(squeue -h -n kept -o %A)
+        kill -9 "$(node_pid node1)"
+        kill -9 $(pgrep -f "^[^ ]*remuda-shepherd $node_dir") 2>/dev/null || true
+        for pid in $(cat pids); do kill -9 "$pid" 2>/dev/null || true; done
+        rm -rf "$node_dir/steps" # with what it had on memory disks
+        mkdir -p "$node_dir/life.new" # nothing can be put in its place
+        case "$fault" in
+        long) head -c 200 /dev/zero | tr '\0' x > "$node_dir/life" ;;
+        missing) rm "$node_dir/life" ;;
+        empty) : > "$node_dir/life" ;;
+        esac
+        start_node node1 "1111111$n-2222-3333-4444-555555555555"
+        eventually is_over "$alloc" NODE_FAIL
+        eventually grep -q "start 1" ran
+        grep -q "a directory that is lost would not be noticed" "$REMUDA_STATE/log/node-node1.log"
+        log_has "node node1 is not what it was: its machine was started anew"
+        eventually has_state "$again" RUNNING
+        before="$(ticks_of 0)"
+        sleep 1
+        [ "$(ticks_of 0)" = "$before" ]
+        [ "$(grep -c start ran)" = 2 ]
+        # when it can be written again nothing more is lost
+        kill -9 "$(node_pid node1)"
+        rm -rf "$node_dir/life.new"
+        start_node node1 "1111111$n-2222-3333-4444-555555555555"
+        has_state "$again" RUNNING
+        scancel "$again"
+        eventually is_over "$again" "CANCELLED by $(id -u)"
+    done
+}
+
+other_waits() { kill -0 "$1" && ! sinfo -h -N -n node1 -o %T | grep -q "idle\|mix"; }
+is_heard() { remuda status | grep -q "^node1 .*pid $1 "; }
+
+@test "two daemons of one name and a controller that starts: the one that has what runs is heard, though the other comes first" {
+    mkdir two
+    ln -s "$REMUDA_STATE/controller.sock" two/controller.sock
+    id=$(sbatch --parsable --no-requeue -w node1 -o /dev/null --wrap 'echo $$ >> pids; sleep 300')
+    wait_state "$id" RUNNING
+    first=$(node_pid node1)
+    (cd / && setsid remudad node --state "$WORK/two" --name node1 --virtual > /dev/null 2>&1 < /dev/null 3>&- &)
+    eventually test -s two/nodes/node1/node.pid
+    second=$(cat two/nodes/node1/node.pid)
+    for cut in controller daemon; do
+        kill -STOP "$first"
+        [ "$cut" = daemon ] || { kill -9 "$(remuda status --pid controller)"
+            (cd / && setsid remudad controller --state "$REMUDA_STATE" > /dev/null 2>&1 < /dev/null 3>&- &)
+            eventually squeue -h; }
+        sleep 2
+        other_waits "$second" || [ "$cut" = daemon ]
+        kill -CONT "$first"
+        eventually is_heard "$first"
+        has_state "$id" RUNNING
+    done
+    # Gone for good: the other is heard, and what ran is over.
+    kill -9 "$first"
+    eventually is_heard "$second"
+    eventually is_over "$id" NODE_FAIL
+    kill "$second"
+}

@@ -115,8 +115,9 @@ import os, pty, sys, time, select
 pid, fd = pty.fork()
 if pid == 0:
     os.environ["TERM"] = "dumb"
-    os.execvp("srun", ["srun", "--pty", "bash", "--norc"])
+    os.execvp("srun", ["srun", "--begin=now+2", "--pty", "bash", "--norc"])
 import fcntl, termios, struct
+time.sleep(1) # it waits, and the window is made larger
 fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 101, 0, 0))
 out = b""
 def until(what):

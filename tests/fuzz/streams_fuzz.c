@@ -80,6 +80,14 @@ static void taken(void *ctx, const struct message *m)
     CHECK(s->proved);
 }
 
+/* Until nothing is there, or it was closed. */
+static void shepherd_read(struct stream *s)
+{
+    struct pollfd p = {.fd = s->fd, .events = POLLIN};
+    while (s->fd >= 0 && (s->more || poll(&p, 1, 0) == 1))
+        stream_read(s, taken, s);
+}
+
 static void shepherd_check(const struct str *bytes)
 {
     int pair[2];
@@ -90,10 +98,10 @@ static void shepherd_check(const struct str *bytes)
         ssize_t n = send(pair[1], bytes->data + at, bytes->len - at, MSG_NOSIGNAL);
         CHECK(n > 0);
         at += (size_t)n;
-        stream_read(&s, taken, &s);
+        shepherd_read(&s);
     }
     close(pair[1]);
-    stream_read(&s, taken, &s);
+    shepherd_read(&s);
     CHECK(s.fd < 0);
     framed_done(&s.way);
     arena_free(s.arena);

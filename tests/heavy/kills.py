@@ -63,6 +63,9 @@ class Cluster:
     def run(self, *command, timeout=120):
         try:
             return subprocess.run(command, env=self.env, cwd=self.work, text=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=timeout)
+        except BlockingIOError:  # the machine has no process left: others' tests run beside
+            time.sleep(1)
+            return self.run(*command, timeout=timeout)
         except subprocess.TimeoutExpired as late:
             self.trouble.append(f"{' '.join(command)}: no answer within {timeout} s")
             return subprocess.CompletedProcess(command, 124, str(late.stdout or ""), str(late.stderr or ""))
@@ -94,9 +97,9 @@ class Cluster:
                 yield int(entry.name), name, line, int(rest[1])
 
 
-def kill(pid):
+def kill(pid, how=signal.SIGKILL):
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, how)
     except ProcessLookupError:
         pass
 
@@ -189,10 +192,7 @@ def victims(cluster, load, rng, what):
         elif one == "parent":
             pids = rng.sample(sorted(parents), 1) if parents else []
         elif one == "shepherd":
-            chosen = rng.sample(shepherds, min(2, len(shepherds)))
-            for _, name in chosen:
-                load.touch(name[3:], "shepherd")
-            pids = [pid for pid, _ in chosen]
+            pids = [pid for pid, _ in rng.sample(shepherds, min(2, len(shepherds)))]
         elif one == "srun":
             pids = rng.sample(sruns, 1) if sruns else []
             for pid, _ in rng.sample(inside, 1) if inside else []:
@@ -201,9 +201,11 @@ def victims(cluster, load, rng, what):
                     load.touch(job, "srun")
                     pids.append(pid)
         for pid in pids:
-            newborn = re.fullmatch(r"rm-(\d+)", name_of(pid)) if one == "parent" else None
-            if newborn:  # it was a shepherd that had no name of its own yet when it was seen
-                load.touch(newborn.group(1), "shepherd")
+            if one in ("parent", "shepherd"):  # whose it is shows when it stands still: it may have had no name yet, or have another job since
+                kill(pid, signal.SIGSTOP)
+                its = re.fullmatch(r"rm-(\d+)", name_of(pid))
+                if its:
+                    load.touch(its.group(1), "shepherd")
             kill(pid)
         n += len(pids)
     return n

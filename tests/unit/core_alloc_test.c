@@ -160,6 +160,25 @@ static void after_a_restart_the_grace_begins_anew(void **unused)
     assert_int_equal(state(other), JOB_CANCELLED);
 }
 
+/* Who comes back is not heard while the store is away. */
+static void no_grace_ends_while_the_store_is_away(void **unused)
+{
+    (void)unused;
+    uint64_t id = salloc(SALLOC, a_job("a")), other = salloc(SALLOC + 1, a_job("b"));
+    hang_up(SALLOC);
+    hang_up(SALLOC + 1);
+    pass(10 * SEC);
+    step((struct event){.kind = EV_STORE_AWAY, .text = "disk full"});
+    pass(5 * MIN);
+    assert_int_equal(state(id), JOB_RUNNING);
+    step((struct event){.kind = EV_STORE_BACK});
+    pass(20 * SEC);
+    attach(SALLOC + 7, id, true);
+    pass(50 * SEC);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(state(other), JOB_CANCELLED);
+}
+
 static void without_a_holder_it_stays(void **unused)
 {
     (void)unused;
@@ -265,6 +284,7 @@ int main(void)
         STORY(who_comes_back_in_time_keeps_it),
         STORY(who_only_looks_holds_nothing),
         STORY(after_a_restart_the_grace_begins_anew),
+        STORY(no_grace_ends_while_the_store_is_away),
         STORY(without_a_holder_it_stays),
         STORY(components_come_and_go_together),
         STORY(all_components_go_with_their_command),

@@ -8,6 +8,12 @@
 #define ALL_ANEW    "boot2 disk2"
 #define LIFE_BEFORE "boot1 disk1"
 
+#define DISK_UNREAD "boot1 -"
+#define BOOT_UNREAD "- disk1"
+#define ALL_UNREAD  "- -"
+#define BOOT_ALONE  "boot2 -"
+#define DISK_ALONE  "- disk2"
+
 static const char *const lives[] = {DISK_LOST, BOOT_ANEW, ALL_ANEW};
 
 static int open_lives(void **unused)
@@ -38,6 +44,7 @@ static void comes_back(int n, const char *life, bool controller_restarts)
     gone(n);
     if (controller_restarts)
         restart(CONF);
+    pass(9 * USEC_PER_SEC);
     hello_living(n, life, NULL, 0);
 }
 
@@ -88,6 +95,74 @@ static void who_does_not_say_is_not_judged(void **unused)
     assert_int_equal(job(id)->attempt, 2);
 }
 
+/* One of both words cannot be read, as on a disk that fails when the machine starts: the other says
+ * enough, and what was known is not forgotten over it. */
+static void a_word_that_cannot_be_read_says_nothing(void **unused)
+{
+    static const struct {
+        const char *told[2];
+        bool lost[2];
+    } rows[] = {
+        {{DISK_UNREAD, LIFE_BEFORE}, {false, false}}, {{DISK_UNREAD, DISK_LOST}, {false, true}},
+        {{BOOT_UNREAD, BOOT_ANEW}, {false, true}},    {{ALL_UNREAD, LIFE_BEFORE}, {false, false}},
+        {{ALL_UNREAD, ALL_ANEW}, {false, true}},      {{BOOT_ALONE, BOOT_ANEW}, {true, false}},
+        {{BOOT_ALONE, ALL_ANEW}, {true, true}},       {{DISK_ALONE, DISK_LOST}, {true, false}},
+        {{DISK_ALONE, LIFE_BEFORE}, {true, true}},
+    };
+    for (unsigned i = 0; i < ARRAY_LEN(rows) * 2; i++) {
+        uint64_t id = salloc(2);
+        for (int k = 0; k < 2; k++) {
+            comes_back(1, rows[i / 2].told[k], i & 1);
+            for (int n = 2; n <= 4; n++)
+                hello_living(n, LIFE_BEFORE, NULL, 0);
+            if (rows[i / 2].lost[k] != (state(id) == JOB_NODE_FAIL))
+                fail_msg("row %u, %s: is %d", i / 2, rows[i / 2].told[k], state(id));
+            if (!rows[i / 2].lost[k])
+                continue;
+            report(2, (struct msg_report){.kind = REPORT_RELEASED, .job_id = id, .attempt = 1});
+            id = salloc(2);
+            pass(1);
+            assert_int_equal(state(id), JOB_RUNNING);
+        }
+        world_close();
+        open_lives(unused);
+    }
+}
+
+/* Of two daemons by one name the one that has what runs comes a moment later, to a controller that
+ * has started or after a cut: it is waited for. */
+static void who_has_what_runs_is_waited_for(void **unused)
+{
+    for (unsigned i = 0; i < ARRAY_LEN(lives) * 4; i++) {
+        bool away = i & 1, comes = i & 2;
+        uint64_t id = salloc(2);
+        gone(1);
+        if (away)
+            restart(CONF);
+        for (int k = 0; k < 3; k++) {
+            hello_living(1, lives[i / 4], NULL, 0);
+            assert_int_equal(sent(FX_CLOSE, 0), 1);
+            assert_int_equal(state(id), JOB_RUNNING);
+            pass(USEC_PER_SEC);
+        }
+        if (!comes)
+            pass(8 * USEC_PER_SEC);
+        hello_living(1, comes ? LIFE_BEFORE : lives[i / 4], NULL, 0);
+        assert_int_equal(state(id), comes ? JOB_RUNNING : JOB_NODE_FAIL);
+        world_close();
+        open_lives(unused);
+    }
+}
+
+/* Where nothing runs nobody is waited for. */
+static void an_idle_node_is_not_waited_for(void **unused)
+{
+    (void)unused;
+    gone(1);
+    hello_living(1, ALL_ANEW, NULL, 0);
+    assert_true(node("n1")->responding);
+}
+
 /* An allocation in which nothing ran: its prolog's work, its files, its place are gone with the
  * machine. */
 static void allocations_end(void **unused)
@@ -113,6 +188,7 @@ static void what_it_still_has_is_heard_of(void **unused)
     begun(id);
     struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
     gone(n);
+    pass(9 * USEC_PER_SEC);
     hello_living(n, BOOT_ANEW, &held, 1);
     assert_int_equal(state(id), JOB_RUNNING);
     report(n, (struct msg_report){
@@ -162,10 +238,11 @@ int main(void)
 {
 #define LIFE(name) cmocka_unit_test_setup_teardown(name, open_lives, close_lives)
     const struct CMUnitTest tests[] = {
-        LIFE(a_script_is_lost_with_its_node), LIFE(the_same_life_loses_nothing),
-        LIFE(who_does_not_say_is_not_judged), LIFE(allocations_end),
-        LIFE(what_it_still_has_is_heard_of),  LIFE(no_kill_goes_on),
-        LIFE(who_was_ending_is_over),
+        LIFE(a_script_is_lost_with_its_node),  LIFE(the_same_life_loses_nothing),
+        LIFE(who_does_not_say_is_not_judged),  LIFE(allocations_end),
+        LIFE(what_it_still_has_is_heard_of),   LIFE(no_kill_goes_on),
+        LIFE(who_was_ending_is_over),          LIFE(a_word_that_cannot_be_read_says_nothing),
+        LIFE(who_has_what_runs_is_waited_for), LIFE(an_idle_node_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

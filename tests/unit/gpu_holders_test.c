@@ -92,6 +92,24 @@ static void test_steps_that_go_on_are_passed_over(void **state)
     assert_false(gpu_holder_goes_on(&escaped, &by_alice, ""));
 }
 
+/* Alice's job has ended, Bob's step goes on with its part of the device. */
+static void test_another_users_step_is_not_his(void **state)
+{
+    (void)state;
+    const char *steps = "9.1.0@1001+9.1.batch@1001";
+    struct gpu_holder bobs = {.uid = 1001, .of_job = true, .job_id = 9, .step = "9.1.0"};
+    struct gpu_holder bobs_silent = {.uid = 1001, .of_job = true, .job_id = 9};
+    struct gpu_holder roots = {.uid = 0, .of_job = true, .job_id = 9, .step = "9.1.0"};
+    struct gpu_holder alices = {.uid = 1000, .of_job = true, .job_id = 9, .step = "9.1.0"};
+    struct gpu_holder alices_silent = {.uid = 1000, .of_job = true, .job_id = 9};
+    assert_true(gpu_holder_goes_on(&bobs, &by_alice, steps));
+    assert_true(gpu_holder_goes_on(&bobs_silent, &by_alice, steps));
+    assert_true(gpu_holder_goes_on(&roots, &by_alice, steps));
+    assert_false(gpu_holder_goes_on(&alices, &by_alice, steps));
+    assert_false(gpu_holder_goes_on(&alices_silent, &by_alice, steps));
+    assert_true(gpu_holder_goes_on(&alices, &by_alice, "9.1.0")); /* whose it is is not known */
+}
+
 struct search {
     pid_t pid;
     struct device_number number;
@@ -307,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_what_computes_counts),
         cmocka_unit_test(test_services_and_older_processes_do_not),
         cmocka_unit_test(test_steps_that_go_on_are_passed_over),
+        cmocka_unit_test(test_another_users_step_is_not_his),
         cmocka_unit_test(test_an_open_file_counts_of_the_job_alone),
         cmocka_unit_test(test_who_has_a_file_open_is_found),
         cmocka_unit_test(test_a_process_says_no_lines),

@@ -1,55 +1,34 @@
 /* What the owner of a step can make its shepherd do, which is root's: open files for him, wait for
  * him. The other end of the stream is a fake srun. */
-#include "unit.h"
+#include "shepherd_owner_help.h"
 
-#include "shepherd_world.h"
-
-#include "base/str.h"
-#include "cli/step/stream_hub.h"
 #include "node/shepherd/linger.h"
 #include "node/shepherd/tasks/stream.h"
-#include "node/step/dir.h"
 
 #include <fcntl.h>
 #include <grp.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#define NOBODY  65534
-#define WAIT_MS 15000
-#define DOMAIN  "/proc/sys/kernel/domainname"
+#define DOMAIN "/proc/sys/kernel/domainname"
 
-static struct herd_world world;
-static struct stream_hub *hub;
-static struct arena *arena;
-static const char *key;
-static struct msg_stream_tasks tasks;
-static bool done, started, envy;
-static uid_t came_as; /* whose connection it was */
 static pid_t envious; /* who envies the shepherd its rights */
 
 /* As the owner, until it is killed or has done the shepherd something; ready when this returns. */
-static pid_t envious_start(pid_t shepherd)
+static void envious_start(int fd, pid_t shepherd)
 {
+    (void)fd;
     const struct sched_param none = {0};
     int ready[2];
     char c = 0;
     assert_int_equal(pipe(ready), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
+    envious = fork();
+    if (envious == 0) {
         if (setgroups(0, NULL) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0 ||
             setresuid(NOBODY, NOBODY, NOBODY) != 0 || write(ready[1], &c, 1) != 1)
             _exit(255);
@@ -63,117 +42,6 @@ static pid_t envious_start(pid_t shepherd)
     assert_int_equal(read(ready[0], &c, 1), 1);
     close(ready[0]);
     close(ready[1]);
-    return pid;
-}
-
-static void *hello(void *ctx, struct stream_peer *p, const struct msg_stream_hello *m)
-{
-    struct pollfd v[16];
-    struct ucred who;
-    socklen_t len = sizeof who;
-    (void)m;
-    if (hub_wait_for(hub, v, false) == 3 &&
-        getsockopt(v[2].fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0) {
-        came_as = who.uid;
-        if (envy)
-            envious = envious_start(who.pid);
-    }
-    tasks.proof = key + strlen(key) / 2;
-    peer_send(p, MSG_STREAM_TASKS, &tasks);
-    return ctx;
-}
-
-static void message(void *ctx, void *peer_ctx, struct stream_peer *p, const struct message *m)
-{
-    (void)ctx;
-    (void)peer_ctx;
-    started |= m->kind == MSG_STREAM_STARTED;
-    done |= m->kind == MSG_STREAM_DONE;
-    if (m->kind == MSG_STREAM_DONE)
-        peer_close(p);
-}
-
-static void gone(void *ctx, void *peer_ctx, struct stream_peer *p)
-{
-    (void)ctx;
-    (void)peer_ctx;
-    (void)p;
-}
-
-static const struct hub_ops ops = {hello, message, gone};
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static void until(const bool *condition)
-{
-    for (int64_t end = now_ms() + WAIT_MS; !*condition;) {
-        struct pollfd v[16];
-        size_t n = hub_wait_for(hub, v, false);
-        poll(v, n, 50);
-        hub_serve(hub, v, n);
-        assert_true(now_ms() < end);
-    }
-}
-
-static int setup(void **state)
-{
-    static char ctx;
-    struct err e = {0};
-    (void)state;
-    world_begin(&world);
-    chmod(world.dir, 0777);
-    arena = arena_new();
-    key = hub_key_new(arena);
-    tasks = (struct msg_stream_tasks){0};
-    done = started = envy = false;
-    hub = hub_new(false, NULL, NULL, &ops, &ctx, &e);
-    assert_non_null(hub);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    hub_free(hub);
-    arena_free(arena);
-    world_end(&world);
-    return 0;
-}
-
-/* Step 7.0 with one task, as nobody where we are root. */
-static void launch(const char *command)
-{
-    static char name[64];
-    static const char env[] = "SLURM_NODEID=0";
-    struct step_plan p = world_plan(&world, 7, "");
-    struct str dir = STR_INIT, args = STR_INIT;
-    step_dir_name(7, 1, 0, &dir);
-    snprintf(name, sizeof name, "%s", str_text(&dir));
-    str_addn(&args, "sh\0-c", 6);
-    str_addn(&args, command, strlen(command) + 1);
-    tasks.args = (struct blob){arena_dup(arena, args.data, args.len), args.len};
-    tasks.env = (struct blob){"PATH=/usr/bin:/bin", 19};
-    tasks.work_dir = world.dir;
-    p.switch_user = geteuid() == 0;
-    p.uid = p.gid = geteuid() == 0 ? NOBODY : geteuid();
-    p.step_id = 0;
-    p.dir_name = name;
-    p.address = hub_address(hub);
-    p.key = key;
-    p.tasks = "0 - - -\n";
-    p.world = 1;
-    p.kill_wait_us = 500000;
-    p.std_out = NULL;
-    p.script = (struct plan_bytes){0};
-    p.env = (struct plan_bytes){env, sizeof env};
-    world_send(&world, &p);
-    str_done(&dir);
-    str_done(&args);
 }
 
 /* ---- files that only root may write ---- */
@@ -280,7 +148,7 @@ static void test_its_owner_does_not_slow_it_down(void **state)
                 policy = sched_getscheduler(world.parent);
     long_way_make("file");
     tasks.std_out = "link%t";
-    envy = true;
+    on_hello = envious_start;
     launch("echo one; exec sleep 100");
     until(&started);
     pid_t shepherd = (pid_t)world_wait(&world, NOTE_STARTED).pid;

@@ -21,6 +21,7 @@ static bool is_unseen(const struct one_step *s)
 static bool ask_send(struct srun_run *r, struct one_step *s)
 {
     struct err e = {0};
+    s->asked++;
     if (!r->follows && (s->phase == STEP_ASKED || is_unseen(s)))
         return client_send(r->al->client, MSG_CREATE_STEP, &s->create, &s->call, &e);
     struct msg_attach_step m = {.job_id = s->step.job_id,
@@ -198,12 +199,17 @@ static struct one_step *step_of_call(struct srun_run *r, uint64_t call)
 static void controller_message(struct srun_run *r, const struct message *m)
 {
     struct one_step *s = step_of_call(r, m->seq);
-    if (m->kind == MSG_JOB_ENDED && !s) {
-        allocation_hear(r->al, m);
+    const struct msg_done *done = m->kind == MSG_DONE ? m->body : NULL;
+    bool is_put_off = done && done->refusal == REFUSE_STORE;
+    /* A step that is there already, or waited when the controller went, is asked for until its
+     * store is back. */
+    if (is_put_off && s && (s->phase == STEP_MADE || s->asked > 1))
+        s = NULL;
+    if (!s) {
+        if (m->kind == MSG_JOB_ENDED || is_put_off)
+            allocation_hear(r->al, m);
         return;
     }
-    if (!s)
-        return;
     if (m->kind == MSG_STEP_CREATED)
         created(r, s, m->body);
     else if (m->kind == MSG_STEP_ENDED)

@@ -30,6 +30,7 @@ struct one_step {
     const struct step_ask *ask;    /* borrowed */
     struct msg_create_step create; /* as sent, with what this run adds */
     uint64_t call;                 /* number of the call that is open; 0 = none */
+    unsigned asked;                /* how often, a connection each */
     enum phase phase;
     struct step step;    /* as it was made */
     struct alloc layout; /* on which nodes its tasks are */

@@ -33,6 +33,8 @@ static void *shepherd_hello(void *ctx, struct stream_peer *p, const struct msg_s
             struct msg_stream_tasks tasks = {0};
             if (!r->follows)
                 tasks = s->ask->tasks;
+            if (tasks.rows) /* it may have changed while the step was waited for */
+                terminal_size(&tasks.rows, &tasks.columns);
             run_mpi_tell(r, &tasks);
             tasks.proof = s->create.key + HUB_KEY_CHARS / 2;
             peer_send(p, MSG_STREAM_TASKS, &tasks);

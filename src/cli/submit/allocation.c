@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define RETRY_MS      500
+#define PUT_OFF_MS    2000
 #define AT_ONCE_US    INT64_C(1000000) /* --immediate without a number: never called queued */
 #define SAY_QUEUED_MS 100 /* an allocation that is there at once is not called queued */
 
@@ -47,6 +48,13 @@ void allocation_lost(struct allocation *al)
     al->retry_at_ms = allocation_now_ms() + RETRY_MS;
 }
 
+/* The controller is there and its store is not: what was asked is asked again in a while. */
+static void put_off(struct allocation *al)
+{
+    allocation_lost(al);
+    al->retry_at_ms = allocation_now_ms() + PUT_OFF_MS;
+}
+
 bool allocation_connected(struct allocation *al, bool *ret_again)
 {
     struct err e = {0};
@@ -76,6 +84,12 @@ static void jobs_take(struct allocation *al, const struct msg_allocated *m)
     al->njobs = m->jobs.n;
 }
 
+static bool is_store_away(const struct message *m)
+{
+    const struct msg_done *d = m->body;
+    return m->kind == MSG_DONE && d->refusal == REFUSE_STORE;
+}
+
 bool allocation_hear(struct allocation *al, const struct message *m)
 {
     if (m->kind == MSG_ALLOCATED) {
@@ -86,6 +100,10 @@ bool allocation_hear(struct allocation *al, const struct message *m)
         const struct msg_job_ended *end = m->body;
         al->over = true;
         al->end_state = (enum job_state)end->state;
+        return true;
+    }
+    if (is_store_away(m)) {
+        put_off(al);
         return true;
     }
     return false;
@@ -133,7 +151,8 @@ static bool messages_take(struct allocation *al)
     struct err e = {0};
     enum client_got got;
     while ((got = client_take(al->client, al->a, &m, &e)) == CLIENT_MESSAGE)
-        allocation_hear(al, &m);
+        if (allocation_hear(al, &m) && !al->client)
+            return true;
     return got != CLIENT_LOST;
 }
 
@@ -318,7 +337,8 @@ void allocation_finish(struct allocation *al, int32_t wait_status)
     bool again;
     for (int tries = 0; al->ours && !al->over && al->job_id && tries < 20; tries++) {
         if (allocation_connected(al, &again) &&
-            client_call(al->client, MSG_FINISH_JOB, &m, 0, al->a, &answer, NULL))
+            client_call(al->client, MSG_FINISH_JOB, &m, 0, al->a, &answer, NULL) &&
+            !is_store_away(&answer))
             break;
         allocation_lost(al);
         if (access(state_down_path(al->state_dir, al->a), F_OK) == 0)

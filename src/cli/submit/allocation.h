@@ -46,7 +46,8 @@ bool allocation_make(struct allocation *al, const struct submit_command *c,
  * it an element that carries its array's, "42_7" and "42+1" elements and components. The number of
  * a heterogeneous job's leader gives all components. */
 bool allocation_find(struct allocation *al, const char *ref, struct err *ret_err);
-/* A message from the controller that is about the allocation as a whole; false if it is none. */
+/* A message from the controller that is about the allocation as a whole; false if it is none. One
+ * that the store is away lets go of the connection, and it is asked again later. */
 bool allocation_hear(struct allocation *al, const struct message *m);
 /* Is the controller there? If not, it is looked for once a second; after it came back the
  * allocation is held again, and true is returned with *ret_again set. */

@@ -26,7 +26,7 @@ static void facts_take(struct core *c, struct noderec *n, const struct node *sai
     n->n.real_memory_mib = said->real_memory_mib;
     n->n.boot_us = said->boot_us;
     if (said->life)
-        text_set(c, &n->n.life, said->life);
+        text_set(c, &n->n.life, life_after(n->n.life, said->life, c->turn.fx->arena));
     n->n.daemon_start_us = said->daemon_start_us;
     n->n.load_centi = said->load_centi;
     n->n.free_mem_mib = said->free_mem_mib;
@@ -203,11 +203,9 @@ static bool node_left(struct jobrec *r, uint32_t node)
     return !h || (h->leaving && h->released);
 }
 
-/* Its life is two words (node/daemon/site.c), the first of its boot. */
 static void anew_say(struct core *c, const struct noderec *n, const char *life)
 {
-    size_t boot = strcspn(life, " ");
-    bool same_boot = n->n.life && strncmp(n->n.life, life, boot + 1) == 0;
+    bool same_boot = !life_is_another_boot(n->n.life, life);
     fx_log(c, LEVEL_WARNING,
            "node %s is not what it was: %s; what ran there and is not there any more is lost (of "
            "%zu jobs)",
@@ -296,7 +294,7 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
     n->n.responding = true;
     n->n.last_seen_us = c->turn.now_us;
     map_u64_put(c->node_index.by_conn, c->turn.conn, n);
-    bool anew = n->n.life && taken.life && !text_is(n->n.life, taken.life);
+    bool anew = life_is_another(n->n.life, taken.life);
     if (anew)
         anew_say(c, n, taken.life);
     node_devices_hello(c, n, m->devices_seq, taken.devices_out);

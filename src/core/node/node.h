@@ -21,8 +21,19 @@ void req_heartbeat(struct core *c, const struct msg_heartbeat *m);
  * run. */
 void req_report(struct core *c, const struct msg_report *m);
 
+/* ---- life.c: n.life, as known and as a node tells it; NULL = not told, `-` for a word = unread */
+/* What it has not any more is lost: another boot, or another directory. */
+bool life_is_another(const char *known, const char *told);
+/* Its machine was started anew, or is another. */
+bool life_is_another_boot(const char *known, const char *told);
+/* Of one boot and one directory, both known: no two daemons that live have that. */
+bool life_is_the_same(const char *known, const char *told);
+/* What is known once it was told; as long as the arena. */
+const char *life_after(const char *known, const char *told, struct arena *a);
+
 /* ---- rival.c ---- */
-/* True: another daemon by that name is connected, and who says hello waits until it is gone. */
+/* True: another daemon by that name is connected, or may come back at once to what runs there, and
+ * who says hello waits until it is gone. */
 bool node_rival_waits(struct core *c, struct noderec *n, const struct msg_node_hello *m);
 /* A connection has ended, which may be of one that waits. */
 void node_rival_gone(struct core *c, uint64_t conn);

@@ -6,14 +6,31 @@
  * Who is there stays. The other is told why and waits, connected and unheard; it is hung up on, and
  * says hello again, when the place is free. A daemon whose process or machine has ended leaves its
  * place by that: here at once, from elsewhere as soon as something is sent that its machine knows
- * nothing of, at the latest when nobody acknowledges it. */
+ * nothing of, at the latest when nobody acknowledges it. One that goes on where the other was (of
+ * the same boot and directory, which only one daemon at a time can have, and started later) has the
+ * place at once.
+ *
+ * Nobody is there when a controller has just started, nor while a cut lasts: then the daemon that
+ * has what runs may come in a moment, and another is hung up on until it had time for that. */
 #include "core/node/node.h"
+
+/* A daemon tries again every two seconds at the latest. */
+#define COMES_BACK_US (8 * USEC_PER_SEC)
 
 /* The same process may have several connections: an old one that has not ended yet. */
 static bool is_another(const struct noderec *n, const struct msg_node_hello *m)
 {
     const struct node *said = m->node.v;
+    if (said->daemon_start_us > n->n.daemon_start_us && life_is_the_same(n->n.life, said->life))
+        return false;
     return n->pid && m->pid && (n->pid != m->pid || n->n.daemon_start_us != said->daemon_start_us);
+}
+
+static bool is_too_early(const struct core *c, const struct noderec *n, const struct node *said)
+{
+    return !n->conn && n->job.n && n->lost_us &&
+           c->turn.now_us < time_add(n->lost_us, COMES_BACK_US) &&
+           life_is_another(n->n.life, said->life);
 }
 
 static void rival_set(struct core *c, struct noderec *n, uint64_t conn, int64_t pid)
@@ -32,6 +49,10 @@ bool node_rival_waits(struct core *c, struct noderec *n, const struct msg_node_h
     ASSERT(c->turn.conn && m->node.n);
     if (map_u64_get(c->node_index.by_rival, c->turn.conn) != n)
         node_rival_gone(c, c->turn.conn); /* of the node that it said it was before */
+    if (is_too_early(c, n, m->node.v)) {
+        effect_add(c->turn.fx, FX_CLOSE)->conn = c->turn.conn;
+        return true;
+    }
     if (!n->conn || n->conn == c->turn.conn || !is_another(n, m))
         return false;
     if (n->rival &&

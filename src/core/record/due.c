@@ -138,7 +138,7 @@ int64_t step_limit_end(const struct core *c, const struct jobrec *r, const struc
 
 int64_t step_grace_end(const struct core *c, const struct steprec *st)
 {
-    return st->s.lonely_us ? time_add(st->s.lonely_us, c->settings.attach_grace_us) : INT64_MAX;
+    return grace_end(c, st->s.lonely_us);
 }
 
 int64_t steps_due(const struct core *c, const struct jobrec *r)

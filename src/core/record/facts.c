@@ -324,7 +324,15 @@ int64_t lonely_since(const struct core *c, int64_t stored_us)
     return stored_us > least ? stored_us : least;
 }
 
+int64_t grace_end(const struct core *c, int64_t lonely_us)
+{
+    if (!lonely_us)
+        return INT64_MAX;
+    int64_t from = lonely_us > c->store.back_us ? lonely_us : c->store.back_us;
+    return time_add(c->store.away ? c->turn.now_us : from, c->settings.attach_grace_us);
+}
+
 int64_t allocation_due(const struct core *c, const struct jobrec *r)
 {
-    return r->j.lonely_us ? time_add(r->j.lonely_us, c->settings.attach_grace_us) : INT64_MAX;
+    return grace_end(c, r->j.lonely_us);
 }

@@ -137,6 +137,9 @@ bool job_has_script(const struct jobrec *r);
 /* Since when a command is away, in a controller that has just started: as stored, but a quarter of
  * AttachGrace is left to come back in; 0 = it was there to the end. */
 int64_t lonely_since(const struct core *c, int64_t stored_us);
+/* When the grace of a command that is away since then is over: not while the store is away, for
+ * who comes back is not heard then; INT64_MAX = it is there. */
+int64_t grace_end(const struct core *c, int64_t lonely_us);
 /* When its grace is over; INT64_MAX = none runs. */
 int64_t allocation_due(const struct core *c, const struct jobrec *r);
 /* NULL = none of that name. */

@@ -1,5 +1,6 @@
 #include "node/cgroup/fs.h"
 #include "base/alloc.h"
+#include "io/process/groups.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -177,16 +179,40 @@ size_t cgroup_each_process(const char *dir, void (*fn)(void *ctx, pid_t pid), vo
     return p.n;
 }
 
+/* Is it in that group, "/remuda.n1.1/g42.1", or one below? Other groups are not looked at. */
+static bool process_is_in(pid_t pid, const char *group)
+{
+    char name[40], text[16384];
+    size_t len = strlen(group);
+    snprintf(name, sizeof name, "/proc/%d/cgroup", (int)pid);
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    bool found = false;
+    if (!text_get(fd, text, sizeof text))
+        return false;
+    for (const char *at = text; !found && (at = strstr(at, group)); at++)
+        found = at[len] == '\n' || at[len] == '/';
+    return found;
+}
+
+/* Its number may be another's since the list was read: by a handle the process gets the signal that
+ * was looked at. Without handles (before Linux 5.3) a moment remains. */
 static void kill_one(void *ctx, pid_t pid)
 {
-    (void)ctx;
-    kill(pid, SIGKILL);
+    const char *group = ctx;
+    int handle = (int)syscall(SYS_pidfd_open, pid, 0), why = handle < 0 ? errno : 0;
+    bool is_in = !group || process_is_in(pid, group);
+    if (is_in && handle >= 0)
+        syscall(SYS_pidfd_send_signal, handle, SIGKILL, NULL, 0);
+    else if (is_in && why != ESRCH)
+        kill(pid, SIGKILL);
+    if (handle >= 0)
+        close(handle);
 }
 
 size_t cgroup_kill_each(const char *dir)
 {
     ASSERT(dir[0] == '/');
-    return cgroup_each_process(dir, kill_one, NULL);
+    return cgroup_each_process(dir, kill_one, strstr(dir, "/" CGROUP_NAME_START));
 }
 
 bool cgroup_kill_whole(const char *dir)

@@ -37,13 +37,17 @@ static bool environment_has(pid_t pid, const char *tag)
     return s.found;
 }
 
-static void kill_with_descendants(pid_t pid)
+/* Of that process, which had the tag while it was the one that began then. */
+static bool kill_with_descendants(pid_t pid, uint64_t start)
 {
     pid_t below[TREE_MAX];
-    size_t n = proc_tree(pid, below, TREE_MAX);
-    kill(pid, SIGKILL);
+    uint64_t starts[TREE_MAX];
+    size_t n = proc_tree(pid, &(struct proc_list){below, NULL, starts, TREE_MAX});
+    if (!proc_signal(pid, start, SIGKILL, NULL))
+        return false; /* whose they are is not known either */
     for (size_t i = 0; i < n; i++)
-        kill(below[i], SIGKILL);
+        proc_signal(below[i], starts[i], SIGKILL, NULL);
+    return true;
 }
 
 static size_t tagged_kill(const char *tag)
@@ -53,10 +57,8 @@ static size_t tagged_kill(const char *tag)
     DIR *proc = opendir("/proc");
     while (proc && (e = readdir(proc))) {
         pid_t pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0;
-        if (pid <= 0 || !environment_has(pid, tag))
-            continue;
-        kill_with_descendants(pid);
-        n++;
+        uint64_t start = pid > 0 ? proc_start(pid) : 0;
+        n += start && environment_has(pid, tag) && kill_with_descendants(pid, start);
     }
     if (proc)
         closedir(proc);

@@ -10,10 +10,12 @@
 #include "node/daemon/daemon.h"
 #include "node/step/login_shell.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A virtual node has whatever the configuration says; what it reports must not contradict that. */
@@ -139,30 +141,49 @@ static void login_path_write(const struct node_daemon *d)
     str_done(&text);
 }
 
-/* "BOOT DIRECTORY": the kernel draws one at each boot, the other is drawn for a directory that has
- * none. NULL where either cannot be had, as on a disk that is full at the first start, or one that
- * cannot be read now: then nothing is concluded from it. */
-static const char *life_name(struct node_daemon *d, const char *node_dir)
+/* What was drawn for the directory, and its number there: a copy of the directory, beside which the
+ * first may live on, has another and draws anew. NULL with the reason in ret_err. */
+static const char *directory_name(struct node_daemon *d, const char *node_dir, struct err *ret_err)
 {
-    struct err err = {0}, unread = {0};
+    struct err unread = {0};
+    struct stat dir;
     uint64_t drawn;
     const char *path = arena_printf(d->arena, "%s/life", node_dir);
-    const char *boot = file_read_text("/proc/sys/kernel/random/boot_id", 128, d->arena, NULL);
-    const char *dir = file_read_text(path, 128, d->arena, &unread);
-    bool has_none = dir ? text_empty(dir) : unread.code == ERR_NOT_FOUND;
-    if (has_none && getrandom(&drawn, sizeof drawn, 0) == sizeof drawn) {
-        dir = arena_printf(d->arena, "%016llx\n", (unsigned long long)drawn);
-        if (!file_write_atomic(path, dir, strlen(dir), 0644, &err))
-            dir = NULL;
-        d->life_is_new = dir != NULL;
-    }
-    if (!dir)
-        log_warning(d->log, "a directory that is lost would not be noticed: %s",
-                    has_none ? err.text : unread.text);
-    if (text_empty(boot) || text_empty(dir))
+    const char *text = file_read_text(path, 128, d->arena, &unread);
+    if (!text && unread.code != ERR_NOT_FOUND) {
+        *ret_err = unread;
         return NULL;
-    return arena_printf(d->arena, "%.*s %.*s", (int)strcspn(boot, "\n"), boot,
-                        (int)strcspn(dir, "\n"), dir);
+    }
+    if (stat(node_dir, &dir) != 0 || getrandom(&drawn, sizeof drawn, 0) != sizeof drawn) {
+        err_set(ret_err, ERR_UNAVAILABLE, "%s: %s", node_dir, strerror(errno));
+        return NULL;
+    }
+    const char *place = arena_printf(d->arena, " %llu\n", (unsigned long long)dir.st_ino);
+    size_t n = text ? strcspn(text, " \n") : 0;
+    bool is_copy = n > 0 && text[n] == ' ' && strcmp(text + n, place) != 0;
+    if (n > 0 && !is_copy)
+        return arena_printf(d->arena, "%.*s", (int)n, text);
+    const char *name = arena_printf(d->arena, "%016llx", (unsigned long long)drawn);
+    const char *line = arena_printf(d->arena, "%s%s", name, place);
+    if (!file_write_atomic(path, line, strlen(line), 0644, ret_err))
+        return NULL;
+    d->life_is_new = !is_copy;
+    return name;
+}
+
+/* "BOOT DIRECTORY": the kernel draws one at each boot, the other is drawn for a directory that has
+ * none. `-` for the one that cannot be had, as on a disk that is full at the first start, or one
+ * that cannot be read now: nothing is concluded from that. */
+static const char *life_name(struct node_daemon *d, const char *node_dir)
+{
+    struct err err = {0};
+    const char *boot = file_read_text("/proc/sys/kernel/random/boot_id", 128, d->arena, NULL);
+    const char *dir = directory_name(d, node_dir, &err);
+    if (!dir)
+        log_warning(d->log, "a directory that is lost would not be noticed: %s", err.text);
+    if (text_empty(boot))
+        boot = "-";
+    return arena_printf(d->arena, "%.*s %s", (int)strcspn(boot, "\n"), boot, dir ? dir : "-");
 }
 
 void node_site_fill(struct node_daemon *d, const char *node_dir)

@@ -140,7 +140,7 @@ bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *us
 bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *use,
                         const char *steps)
 {
-    struct span rest = span_of(steps), one;
+    struct span rest = span_of(steps), one, name;
     char job[24];
     bool of_these = false;
     if (!*steps)
@@ -149,9 +149,12 @@ bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *u
         return h->uid == use->uid;
     snprintf(job, sizeof job, "%lld.", (long long)h->job_id);
     while (span_next(&rest, '+', &one)) {
-        if (h->step[0] && span_is(one, h->step))
+        span_next(&one, '@', &name);
+        if (one.len && h->uid != 0 && h->uid != (uid_t)strtoul(one.data, NULL, 10))
+            continue; /* what it says of itself is not true */
+        if (h->step[0] && span_is(name, h->step))
             return true;
-        of_these |= text_starts(one.data, job);
+        of_these |= text_starts(name.data, job);
     }
     return !h->step[0] && of_these;
 }

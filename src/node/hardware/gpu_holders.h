@@ -39,7 +39,8 @@ struct gpu_held_use {
 bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *use, bool computes,
                        bool many_users);
 
-/* Is it of one of these steps ("7.1.0+7.1.batch"), which go on? Of a job's process that does not
+/* Is it of one of these steps ("7.1.0@1000+7.1.batch", with their users where these are known),
+ * which go on? Another user's process is not, whatever it says. Of a job's process that does not
  * tell its step, and where nothing tells whether it is a job's, that is taken to be so: what stays
  * is found at the latest when the job ends. */
 bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *use,

@@ -15,6 +15,8 @@ void gpu_look_say(const struct device_look *look, struct str *out)
     for (uint32_t i = 0; i < look->nsteps; i++) {
         str_add(out, i ? "+" : "");
         step_dir_name(look->step[i].job_id, look->step[i].attempt, look->step[i].step_id, out);
+        if (look->step[i].uid_plus1)
+            str_addf(out, "@%lld", (long long)look->step[i].uid_plus1 - 1);
     }
     str_add(out, look->nsteps ? "\n" : "-\n");
 }

@@ -4,7 +4,7 @@
 
 #include "node/shepherd/step.h"
 
-/* Their number, SHEPHERD_TREE_MAX at most; s->pids and s->tops are filled. */
+/* Their number, SHEPHERD_TREE_MAX at most; s->pids, s->tops and s->starts are filled. */
 size_t shepherd_tree(struct shepherd *s);
 /* SIGKILL to all, those too that fork meanwhile. */
 void shepherd_kill_all(struct shepherd *s);

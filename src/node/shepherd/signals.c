@@ -14,13 +14,14 @@
 
 /* With a value only where it says something: signals with one are counted against a limit of the
  * user's, those without always arrive. */
-static void signal_one(const struct shepherd *s, pid_t pid, int signo, enum signal_word word)
+static void signal_one(const struct shepherd *s, size_t i, int signo, enum signal_word word)
 {
     uint64_t packed = signal_word_pack(word, (uint64_t)s->plan->job_id);
     union sigval value;
     memcpy(&value, &packed, sizeof value);
-    if (word == SIGNAL_PLAIN || (sigqueue(pid, signo, value) != 0 && errno == EAGAIN))
-        kill(pid, signo);
+    if (word == SIGNAL_PLAIN ||
+        (!proc_signal(s->pids[i], s->starts[i], signo, &value) && errno == EAGAIN))
+        proc_signal(s->pids[i], s->starts[i], signo, NULL);
 }
 
 void shepherd_signal_all(struct shepherd *s, int signo, enum signal_word word)
@@ -30,7 +31,7 @@ void shepherd_signal_all(struct shepherd *s, int signo, enum signal_word word)
         return;
     }
     for (size_t i = 0, n = shepherd_tree(s); i < n; i++)
-        signal_one(s, s->pids[i], signo, word);
+        signal_one(s, i, signo, word);
 }
 
 static void terminate(struct shepherd *s, const struct step_command *c)
@@ -59,17 +60,22 @@ static void terminate(struct shepherd *s, const struct step_command *c)
 }
 
 /* With a task epilog main_pid waits for the script (shepherd/tasks/programs.h). */
-static pid_t script_pid(const struct shepherd *s)
+static void script_signal(const struct shepherd *s, int signo)
 {
     pid_t below;
-    return s->plan->task_epilog && proc_tree(s->main_pid, &below, 1) > 0 ? below : s->main_pid;
+    uint64_t start;
+    if (s->plan->task_epilog &&
+        proc_tree(s->main_pid, &(struct proc_list){&below, NULL, &start, 1}) > 0)
+        proc_signal(below, start, signo, NULL);
+    else
+        kill(s->main_pid, signo); /* its number is its own until we wait for it */
 }
 
 static void signal_step(struct shepherd *s, const struct step_command *c)
 {
     if (c->batch) {
         if (!s->main_ended && !s->tasks)
-            kill(script_pid(s), c->signal);
+            script_signal(s, c->signal);
         return;
     }
     enum signal_word word = c->of_job ? SIGNAL_TOLD : SIGNAL_PLAIN;

@@ -45,6 +45,7 @@
 #include <unistd.h>
 
 #define FIRST_SAMPLE_US INT64_C(100000)
+#define REAP_MOST       256 /* at a time: others may end as fast as they are reaped */
 #define STEPS_MAX       200 /* of one shepherd: who knows what a process gathers */
 /* Processes that outlive SIGKILL this long: EXITED is told first, CLEARED later. */
 #define CLEAR_WAIT_US INT64_C(1000000)
@@ -71,13 +72,13 @@ static void main_end(struct shepherd *s, int status)
     s->writers_by_us = shepherd_now_us() + WRITERS_WAIT_US;
 }
 
-/* Reaps what has ended. True when no process of the step is left, nor will come. */
+/* Reaps what has ended, or some of it. True when no process of the step is left, nor will come. */
 static bool reap(struct shepherd *s)
 {
     int status;
-    pid_t pid;
+    pid_t pid = 0;
     bool any = false;
-    while ((pid = shepherd_wait(s, &status)) > 0) {
+    for (size_t n = 0; n < REAP_MOST && (pid = shepherd_wait(s, &status)) > 0; n++) {
         any = true;
         if (s->tasks && !task_set_writer_reaped(s->tasks, pid))
             task_set_reaped(s->tasks, pid, status);
@@ -85,6 +86,7 @@ static bool reap(struct shepherd *s)
             main_end(s, status);
     }
     bool none_left = pid < 0 && errno == ECHILD;
+    s->reap_more = pid > 0;
     if (s->tasks) {
         bool children = s->tasks->what.wait_children && !none_left && !s->terminating;
         if (!children && (any || s->tasks->tell_at_us))
@@ -246,6 +248,8 @@ static void writers_look(struct shepherd *s, int64_t now)
 static int64_t next_due(const struct shepherd *s)
 {
     int64_t due = s->sample_at_us;
+    if (s->reap_more || (s->tasks && task_set_has_more(s->tasks)))
+        return 0;
     if (s->tasks && s->tasks->tell_at_us && s->tasks->tell_at_us < due)
         due = s->tasks->tell_at_us;
     if (s->terminating || s->main_ended)
@@ -324,7 +328,7 @@ static void watch(struct shepherd *s)
         wait_until(s, next_due(s), n);
         if (s->tasks)
             task_set_serve(s->tasks, s->fds + 1, n - 1);
-        if (signals_take(s, fd) || (s->tasks && !s->main_ended && reap(s)))
+        if (signals_take(s, fd) || ((s->reap_more || (s->tasks && !s->main_ended)) && reap(s)))
             return;
         due_carry_out(s);
     }

@@ -43,6 +43,7 @@ struct shepherd {
     struct pollfd *fds;     /* what is waited for: the signals, then the tasks' */
     pid_t main_pid;         /* of the script */
     bool main_ended;        /* then `status` is its wait status */
+    bool reap_more;         /* more may have ended than were reaped */
     int status;
     bool over_memory;          /* used more than its limit, as a sample found */
     struct oom_victim largest; /* of the processes of the last sample that used most */
@@ -73,6 +74,7 @@ struct shepherd {
     struct shepherd_series *series;                /* watch/series.h; NULL: nothing told yet */
     struct shepherd_energy *energy;                /* watch/energy.h; NULL: no sample yet */
     pid_t *pids, *tops;                            /* room for a walk */
+    uint64_t *starts;                              /* and when they began (proc_tree.h) */
 };
 
 static inline int64_t shepherd_clock_us(clockid_t clock)

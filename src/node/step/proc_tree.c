@@ -3,25 +3,27 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 struct list {
-    pid_t *pids, *tops; /* tops may be NULL */
-    pid_t top;          /* of those that are added now; 0 = each is its own */
-    size_t n, max;
+    const struct proc_list *to;
+    pid_t top; /* of those that are added now; 0 = each is its own */
+    size_t n;
 };
 
 static void list_add(struct list *l, pid_t pid)
 {
-    if (l->n < l->max)
-        l->pids[l->n] = pid;
-    if (l->n < l->max && l->tops)
-        l->tops[l->n] = l->top ? l->top : pid;
-    l->n++;
+    if (l->n == l->to->max)
+        return;
+    if (l->to->top)
+        l->to->top[l->n] = l->top ? l->top : pid;
+    l->to->pid[l->n++] = pid;
 }
 
 static ssize_t text_read(const char *path, char *buffer, size_t size)
@@ -107,41 +109,127 @@ static bool stat_read(pid_t pid, char *buffer, size_t size)
     return text_read(path, buffer, size) > 0;
 }
 
-/* For kernels without children files: all processes with their parents, then those below root,
- * generation by generation. */
-static void scan_add(struct list *l, pid_t parent)
+/* Its parent and when it began, in ticks since the boot: 0 = it has ended, all its threads. */
+static bool birth_read(pid_t pid, pid_t *ret_parent, uint64_t *ret_start)
 {
     char buffer[1024];
     const char *field[STAT_FIELDS];
+    if (!stat_read(pid, buffer, sizeof buffer) || stat_split(buffer, field) < 20)
+        return false;
+    bool ended = strchr("ZX", field[0][0]) && strtol(field[17], NULL, 10) <= 1;
+    *ret_parent = (pid_t)strtol(field[1], NULL, 10);
+    *ret_start = ended ? 0 : strtoull(field[19], NULL, 10);
+    return true;
+}
+
+uint64_t proc_start(pid_t pid)
+{
+    pid_t parent;
+    uint64_t start;
+    return birth_read(pid, &parent, &start) ? start : 0;
+}
+
+/* For kernels without children files: all processes whose parent it is. */
+static void scan_add(struct list *l, pid_t parent)
+{
     struct dirent *e;
+    pid_t of;
+    uint64_t start;
     DIR *proc = opendir("/proc");
     if (!proc)
         return;
     while ((e = readdir(proc))) {
         pid_t pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0;
-        if (pid > 0 && stat_read(pid, buffer, sizeof buffer) && stat_split(buffer, field) > 1 &&
-            strtol(field[1], NULL, 10) == parent)
+        if (pid > 0 && birth_read(pid, &of, &start) && of == parent)
             list_add(l, pid);
     }
     closedir(proc);
 }
 
-size_t proc_tree_tops(pid_t root, pid_t *pids, pid_t *tops, size_t max)
+static void entry_move(const struct proc_list *l, size_t from, size_t to)
 {
-    ASSERT(max > 0);
-    struct list l = {.pids = pids, .tops = tops, .max = max};
-    void (*add)(struct list *, pid_t) = has_children_files(root) ? children_add : scan_add;
-    add(&l, root);
-    for (size_t i = 0; i < l.n && i < max; i++) {
-        l.top = tops ? tops[i] : 0;
-        add(&l, pids[i]);
-    }
-    return l.n < max ? l.n : max;
+    l->pid[to] = l->pid[from];
+    l->start[to] = l->start[from];
+    if (l->top)
+        l->top[to] = l->top[from];
 }
 
-size_t proc_tree(pid_t root, pid_t *pids, size_t max)
+/* Those that were added from `from` on: are they the children of that process, or of root, who
+ * inherits them? If it has ended since it was put into the list, its number may be another's, with
+ * children of its own. */
+static void children_keep(struct list *l, size_t from, pid_t parent, uint64_t start, pid_t root)
 {
-    return proc_tree_tops(root, pids, NULL, max);
+    const struct proc_list *to = l->to;
+    size_t kept = from;
+    pid_t of;
+    for (size_t i = from; i < l->n; i++) {
+        if (!birth_read(to->pid[i], &of, &to->start[i]) || (of != parent && of != root))
+            continue;
+        entry_move(to, i, kept);
+        to->pid[kept++] *= of == root ? 1 : -1; /* as long as it is not known */
+    }
+    bool same = parent == root || kept == from || proc_start(parent) == start;
+    l->n = from;
+    for (size_t i = from; i < kept; i++) {
+        if (to->pid[i] < 0 && !same)
+            continue;
+        entry_move(to, i, l->n);
+        if (to->pid[l->n] < 0)
+            to->pid[l->n] = -to->pid[l->n];
+        l->n++;
+    }
+}
+
+size_t proc_tree(pid_t root, const struct proc_list *ret)
+{
+    ASSERT(ret->max > 0 && ret->pid && ret->start);
+    struct list l = {.to = ret};
+    void (*add)(struct list *, pid_t) = has_children_files(root) ? children_add : scan_add;
+    add(&l, root);
+    children_keep(&l, 0, root, 0, root);
+    for (size_t i = 0; i < l.n && l.n < ret->max; i++) {
+        size_t from = l.n;
+        if (!ret->start[i])
+            continue;
+        l.top = ret->top ? ret->top[i] : 0;
+        add(&l, ret->pid[i]);
+        children_keep(&l, from, ret->pid[i], ret->start[i], root);
+    }
+    return l.n;
+}
+
+/* By a handle the kernel sends to that process or to nobody. */
+static bool signal_by(int handle, int signo, const union sigval *value)
+{
+    siginfo_t info = {0};
+    if (value) {
+        info.si_signo = signo;
+        info.si_code = SI_QUEUE;
+        info.si_pid = getpid();
+        info.si_uid = getuid();
+        info.si_value = *value;
+    }
+    return syscall(SYS_pidfd_send_signal, handle, signo, value ? &info : NULL, 0) == 0;
+}
+
+/* Without handles (before Linux 5.3, or there are too many open) the moment remains in which it may
+ * end. */
+bool proc_signal(pid_t pid, uint64_t start, int signo, const union sigval *value)
+{
+    ASSERT(pid > 0);
+    int handle = start ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    bool same = start && proc_start(pid) == start, ok = false;
+    if (same && handle >= 0)
+        ok = signal_by(handle, signo, value);
+    else if (same)
+        ok = value ? sigqueue(pid, signo, *value) == 0 : kill(pid, signo) == 0;
+    else
+        errno = ESRCH;
+    int why = errno;
+    if (handle >= 0)
+        close(handle);
+    errno = why;
+    return ok;
 }
 
 static int64_t number_after(const char *text, const char *key)

@@ -3,15 +3,29 @@
 #ifndef REMUDA_NODE_STEP_PROC_TREE_H
 #define REMUDA_NODE_STEP_PROC_TREE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* All descendants of root (not root itself), parents before children. Returns how many there are;
- * fills at most `max`. */
-size_t proc_tree(pid_t root, pid_t *pids, size_t max);
-/* Likewise, with the child of root that each descends from (itself, if it is one). */
-size_t proc_tree_tops(pid_t root, pid_t *pids, pid_t *tops, size_t max);
+/* Room for processes. A number alone is not whose it was for long: it is another's as soon as its
+ * process was waited for, so each is told apart by when it began. */
+struct proc_list {
+    pid_t *pid;
+    pid_t *top;      /* the child of root that it descends from (itself, if it is one); NULL = not
+                      * wanted */
+    uint64_t *start; /* ticks since the boot; 0: it has ended, and was not waited for yet */
+    size_t max;
+};
+
+/* All descendants of root (not root itself), parents before children; nobody else. Returns how many
+ * were put into the list. */
+size_t proc_tree(pid_t root, const struct proc_list *ret);
+/* When it began, as in the list; 0 if it is gone, or has ended. */
+uint64_t proc_start(pid_t pid);
+/* Sends a signal to the process that began then, with what it carries where `value` is given; to
+ * nobody, if that one has ended. False with errno if it was not sent. */
+bool proc_signal(pid_t pid, uint64_t start, int signo, const union sigval *value);
 
 struct proc_usage {
     int64_t cpu_user_us, cpu_system_us; /* of itself and of its children that were waited for */

@@ -1,5 +1,6 @@
-/* Input of a step's tasks: one queue that all its readers consume at their own pace. The command
- * may send no more than it has been granted, and is granted more as the slowest reader goes on. */
+/* Input of a step's tasks: one queue that all its readers consume at their own pace. A command may
+ * send no more than it has been granted, and is granted more as the slowest reader goes on: what is
+ * queued and what all commands may send together is INPUT_BYTES for each of them. */
 #include "node/shepherd/tasks/input.h"
 
 #include "base/alloc.h"
@@ -7,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
+#define GRANT_BYTES (INPUT_BYTES / 8) /* less is not worth a message */
 
 void fd_close(int *fd)
 {
@@ -39,9 +42,35 @@ void input_forget(struct task_set *t)
         t->nparts -= past;
         memmove(t->part, t->part + past, t->nparts * sizeof *t->part);
     }
-    struct msg_stream_credit m = {.bytes = (int64_t)gone};
+    input_grant(t);
+}
+
+static bool may_send(const struct task_set *t, size_t i)
+{
+    return t->stream[i].fd >= 0 && (i == 0 || t->stream[i].proved);
+}
+
+/* Those of whom less than is granted comes are not asked for more; of several that send in turn
+ * each is the first once. */
+void input_grant(struct task_set *t)
+{
+    int64_t room = -(int64_t)t->input.len;
+    if (!t->launched)
+        return;
     for (size_t i = 0; i < t->nstreams; i++)
-        stream_send(&t->stream[i], MSG_STREAM_CREDIT, &m);
+        if (may_send(t, i))
+            room += INPUT_BYTES - t->granted[i];
+    for (size_t k = 0; k < t->nstreams && room >= GRANT_BYTES; k++) {
+        size_t i = (t->grant_first + k) % t->nstreams;
+        int64_t less = INPUT_BYTES - t->granted[i], bytes = less < room ? less : room;
+        if (!may_send(t, i) || bytes < GRANT_BYTES ||
+            stream_unsent(&t->stream[i]) > STREAM_HIGH_BYTES)
+            continue;
+        t->granted[i] += bytes;
+        room -= bytes;
+        t->grant_first = i + 1;
+        stream_send(&t->stream[i], MSG_STREAM_CREDIT, &(struct msg_stream_credit){.bytes = bytes});
+    }
 }
 
 /* Passes what is for others; how many bytes are there for the task. */
@@ -89,9 +118,14 @@ static void part_add(struct task_set *t, int32_t task, uint64_t from)
     t->part[t->nparts++] = (struct input_part){from, input_until(t), task};
 }
 
-void input_take(struct task_set *t, const struct msg_stream_data *m)
+void input_take(struct task_set *t, size_t stream, const struct msg_stream_data *m)
 {
     ASSERT(m->data.len == 0 || m->data.data);
+    if ((int64_t)m->data.len > t->granted[stream]) {
+        stream_close(&t->stream[stream]);
+        return;
+    }
+    t->granted[stream] -= (int64_t)m->data.len;
     uint64_t from = input_until(t);
     if (m->data.len)
         str_addn(&t->input, m->data.data, m->data.len);

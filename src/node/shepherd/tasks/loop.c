@@ -17,8 +17,7 @@ static void follower_begin(struct task_set *t, struct stream *s)
 {
     if (t->kept)
         output_keep_send(t->kept, s);
-    if (t->launched)
-        stream_send(s, MSG_STREAM_CREDIT, &(struct msg_stream_credit){.bytes = INPUT_BYTES});
+    input_grant(t);
 }
 
 static void message_take(void *ctx, const struct message *m)
@@ -32,7 +31,7 @@ static void message_take(void *ctx, const struct message *m)
         else
             follower_begin(t, &t->stream[f->stream]);
         break;
-    case MSG_STREAM_DATA: input_take(t, m->body); break;
+    case MSG_STREAM_DATA: input_take(t, f->stream, m->body); break;
     case MSG_STREAM_WINDOW:
         if (t->is_pty)
             terminal_size_set(t->task[0].out_fd, ((const struct msg_stream_window *)m->body)->rows,
@@ -84,13 +83,14 @@ size_t task_set_wait_for(struct task_set *t, struct pollfd *v)
     ASSERT(t->nstreams <= 1 + FOLLOWERS_MAX);
     size_t n = 0;
     task_set_let_go(t);
-    bool is_full = tasks_full(t);
+    bool is_full = tasks_full(t), is_behind = meet_is_behind(t);
+    input_grant(t);
     for (size_t i = 0; i < 1 + FOLLOWERS_MAX; i++) {
         const struct stream *s = &t->stream[i];
         bool there = i < t->nstreams && s->fd >= 0;
-        v[n++] =
-            (struct pollfd){.fd = there ? s->fd : -1,
-                            .events = (short)(POLLIN | (there && stream_unsent(s) ? POLLOUT : 0))};
+        v[n++] = (struct pollfd){.fd = there ? s->fd : -1,
+                                 .events = (short)((i == 0 && is_behind ? 0 : POLLIN) |
+                                                   (there && stream_unsent(s) ? POLLOUT : 0))};
     }
     for (size_t i = 0; i < t->n; i++) {
         const struct task *task = &t->task[i];
@@ -103,14 +103,26 @@ size_t task_set_wait_for(struct task_set *t, struct pollfd *v)
     return n + t->n;
 }
 
+bool task_set_has_more(const struct task_set *t)
+{
+    for (size_t i = 0; i < t->nstreams; i++)
+        if (t->stream[i].fd >= 0 && t->stream[i].more && !(i == 0 && meet_is_behind(t)))
+            return true;
+    return false;
+}
+
+/* What comes for PMIx's server while that reads nothing stays where it is. */
 static void streams_serve(struct task_set *t, const struct pollfd *v)
 {
+    bool is_behind = meet_is_behind(t);
     for (size_t i = 0; i < t->nstreams; i++) {
         struct stream *s = &t->stream[i];
         struct from from = {t, i};
         if (v[i].revents & POLLOUT)
             stream_flush(s);
-        if (v[i].revents & (POLLIN | POLLHUP | POLLERR))
+        if (i == 0 && is_behind && !(v[i].revents & (POLLHUP | POLLERR)))
+            continue;
+        if (s->more || v[i].revents & (POLLIN | POLLHUP | POLLERR))
             stream_read(s, message_take, &from);
     }
     owner_check(t);

@@ -420,6 +420,11 @@ void meet_take(struct task_set *t, const struct msg_stream_mpi *m)
     }
 }
 
+bool meet_is_behind(const struct task_set *t)
+{
+    return t->meet && t->meet->pmix && pmix_server_is_behind(t->meet->pmix);
+}
+
 void meet_wait_for(const struct task_set *t, struct pollfd *v)
 {
     for (size_t i = 0; i < t->n; i++) {
@@ -427,7 +432,8 @@ void meet_wait_for(const struct task_set *t, struct pollfd *v)
         v[i] = (struct pollfd){.fd = e ? e->fd : -1, .events = e && e->out.len ? POLLOUT : POLLIN};
     }
     if (t->meet && t->meet->pmix && t->n)
-        pmix_server_wait_for(t->meet->pmix, v); /* in the place of the first task's */
+        pmix_server_wait_for(t->meet->pmix, tasks_full(t),
+                             v); /* in the place of the first task's */
 }
 
 static void end_read(struct task_set *t, size_t i)

@@ -25,6 +25,9 @@ void meet_ends_told(struct task_set *t);
 /* The command says something. */
 void meet_take(struct task_set *t, const struct msg_stream_mpi *m);
 
+/* Does PMIx's server not read what the command said? Then that is to say no more. */
+bool meet_is_behind(const struct task_set *t);
+
 /* Entries to wait for, one for each task; all of them -1 where nothing was asked for. */
 void meet_wait_for(const struct task_set *t, struct pollfd *v);
 /* After poll(2): v as meet_wait_for filled it. */

@@ -165,10 +165,16 @@ void pmix_server_tell(struct pmix_server *s, const struct msg_stream_mpi *m)
     flush(s);
 }
 
-void pmix_server_wait_for(const struct pmix_server *s, struct pollfd *v)
+bool pmix_server_is_behind(const struct pmix_server *s)
+{
+    return s->fd >= 0 && framed_unsent(&s->way).len > STREAM_HIGH_BYTES;
+}
+
+void pmix_server_wait_for(const struct pmix_server *s, bool paused, struct pollfd *v)
 {
     bool more = s->fd >= 0 && framed_unsent(&s->way).len > 0;
-    *v = (struct pollfd){.fd = s->fd, .events = (short)(POLLIN | (more ? POLLOUT : 0))};
+    *v = (struct pollfd){.fd = s->fd,
+                         .events = (short)((paused ? 0 : POLLIN) | (more ? POLLOUT : 0))};
 }
 
 /* False: that was none. */

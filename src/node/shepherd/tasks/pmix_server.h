@@ -21,8 +21,11 @@ struct pmix_server *pmix_server_start(struct task_set *t, const struct pmix_worl
                                       size_t why_size);
 /* Hands on what the command says. */
 void pmix_server_tell(struct pmix_server *s, const struct msg_stream_mpi *m);
-/* What poll(2) is to wait for; fd -1 (nothing) once it is gone. */
-void pmix_server_wait_for(const struct pmix_server *s, struct pollfd *v);
+/* Has it more to read than it need have? */
+bool pmix_server_is_behind(const struct pmix_server *s);
+/* What poll(2) is to wait for; fd -1 (nothing) once it is gone. While paused it is not heard: who
+ * is told what it says does not read. */
+void pmix_server_wait_for(const struct pmix_server *s, bool paused, struct pollfd *v);
 /* Calls take for each message; false when it is gone. */
 bool pmix_server_serve(struct pmix_server *s, short revents,
                        void (*take)(struct task_set *t, const struct msg_stream_mpi *m));

@@ -26,6 +26,7 @@
 
 #define PIPE_BYTES       (1u << 20)
 #define READ_BYTES       (256u << 10)
+#define NOTICES_BYTES    (4u << 20)      /* a command that lags further hears no more of them */
 #define TELL_TOGETHER_US INT64_C(100000) /* tasks that end within this are told of as one */
 #define FOLLOWER_BYTES   (4u << 20)      /* a sattach that lags further is let go */
 #define LATE_WAIT_MS     10000 /* for the reader of a pipe that takes what ended tasks wrote */
@@ -84,6 +85,7 @@ void task_set_follow(struct task_set *t, const char *address, const char *key)
         return;
     if (i == t->nstreams)
         t->nstreams++;
+    t->granted[i] = 0;
     stream_connect(&t->stream[i], t->plan, address, arena_strdup(t->arena, key), getpid(),
                    FOLLOW_US);
 }
@@ -197,8 +199,7 @@ static void started_tell(struct task_set *t)
     idset_format(&ids, &tasks);
     struct msg_stream_started m = {.tasks = str_text(&tasks), .pids = str_text(&pids)};
     stream_send(&t->stream[0], MSG_STREAM_STARTED, &m);
-    struct msg_stream_credit credit = {.bytes = INPUT_BYTES};
-    stream_send(&t->stream[0], MSG_STREAM_CREDIT, &credit);
+    input_grant(t);
     idset_done(&ids);
     str_done(&tasks);
     str_done(&pids);
@@ -263,16 +264,16 @@ static void data_send(struct task_set *t, const struct msg_stream_data *m)
     }
 }
 
-bool task_output_read(struct task_set *t, struct task *task, enum stream_name stream)
+size_t task_output_read(struct task_set *t, struct task *task, enum stream_name stream)
 {
     ASSERT(stream == STREAM_OUT || stream == STREAM_ERR);
     static char bytes[READ_BYTES];
     int *fd = stream == STREAM_OUT ? &task->out_fd : &task->err_fd;
     if (*fd < 0 || task_file_is_late(&task->file[stream == STREAM_ERR]))
-        return false;
+        return 0;
     ssize_t n = read(*fd, bytes, sizeof bytes);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return false;
+        return 0;
     struct msg_stream_data m = {.stream = (int32_t)stream,
                                 .task_plus1 = task->id + 1,
                                 .data = {bytes, n > 0 ? (size_t)n : 0},
@@ -283,15 +284,28 @@ bool task_output_read(struct task_set *t, struct task *task, enum stream_name st
         data_send(t, &m);
     if (n <= 0)
         fd_close(fd);
-    return n > 0;
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* What a task that has ended may have left in its pipe, or terminal. Others who have it may write
+ * to it for ever. */
+static size_t left_at_most(int fd)
+{
+    int room = fd < 0 ? -1 : fcntl(fd, F_GETPIPE_SZ);
+    return room > 0 ? (size_t)room : PIPE_BYTES;
+}
+
+static void output_drain(struct task_set *t, struct task *task, enum stream_name stream)
+{
+    size_t left = left_at_most(stream == STREAM_OUT ? task->out_fd : task->err_fd), n;
+    while (!tasks_full(t) && left > 0 && (n = task_output_read(t, task, stream)) > 0)
+        left -= n < left ? n : left;
 }
 
 static void task_drain(struct task_set *t, struct task *task)
 {
-    while (!tasks_full(t) && task_output_read(t, task, STREAM_OUT))
-        ;
-    while (!tasks_full(t) && task_output_read(t, task, STREAM_ERR))
-        ;
+    output_drain(t, task, STREAM_OUT);
+    output_drain(t, task, STREAM_ERR);
 }
 
 /* ---- ends ---- */
@@ -390,7 +404,7 @@ int task_set_status(const struct task_set *t)
 bool task_set_notice(struct task_set *t, const char *line)
 {
     struct msg_stream_notice m = {.text = line, .ends = t->ends};
-    if (t->stream[0].fd < 0)
+    if (t->stream[0].fd < 0 || stream_unsent(&t->stream[0]) > NOTICES_BYTES)
         return false;
     stream_send(&t->stream[0], MSG_STREAM_NOTICE, &m);
     return true;
@@ -414,10 +428,21 @@ static void late_finish(struct task_set *t, struct task_file *f)
     }
 }
 
-/* Nobody writes any more: what cannot be read now never comes. */
+/* As far as what is left is its own. */
+static void output_finish(struct task_set *t, struct task *task, enum stream_name stream,
+                          size_t *left)
+{
+    size_t n = task_output_read(t, task, stream);
+    *left -= n < *left ? n : *left;
+    if (n == 0 || *left == 0)
+        fd_close(stream == STREAM_OUT ? &task->out_fd : &task->err_fd);
+}
+
+/* No process of the step writes any more: what cannot be read now never comes. */
 static void task_finish(struct task_set *t, struct task *task, int wait_ms)
 {
     struct stream *command = &t->stream[0];
+    size_t out_left = left_at_most(task->out_fd), err_left = left_at_most(task->err_fd);
     while (task->out_fd >= 0 || task->err_fd >= 0) {
         late_finish(t, &task->file[0]);
         late_finish(t, &task->file[1]);
@@ -427,10 +452,8 @@ static void task_finish(struct task_set *t, struct task *task, int wait_ms)
             stream_flush(command);
             continue;
         }
-        if (!task_output_read(t, task, STREAM_OUT))
-            fd_close(&task->out_fd);
-        if (!task_output_read(t, task, STREAM_ERR))
-            fd_close(&task->err_fd);
+        output_finish(t, task, STREAM_OUT, &out_left);
+        output_finish(t, task, STREAM_ERR, &err_left);
     }
     late_finish(t, &task->file[0]);
     late_finish(t, &task->file[1]);

@@ -65,6 +65,8 @@ struct task_set {
     struct task *task; /* owned, of n */
     size_t n;
     struct stream stream[1 + FOLLOWERS_MAX]; /* the command's, then those of sattach */
+    int64_t granted[1 + FOLLOWERS_MAX];      /* bytes of input that each may still send */
+    size_t grant_first;                      /* of them, who is asked first */
     size_t nstreams;                         /* in use */
     struct arena *arena;                     /* of `what` */
     struct msg_stream_tasks what;            /* what runs */
@@ -100,6 +102,8 @@ size_t task_set_wait_max(const struct task_set *t); /* room for entries to wait 
  * task_set_serve with the same entries. What is said from then on goes out with the next
  * task_set_wait_for, task_set_finish or, where something else is waited for, task_set_let_go. */
 size_t task_set_wait_for(struct task_set *t, struct pollfd *v);
+/* Is task_set_serve to be called though nothing comes? */
+bool task_set_has_more(const struct task_set *t);
 /* Reads outputs, writes input, sends; n must be task_set_wait_max. */
 void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n);
 void task_set_let_go(struct task_set *t); /* sends it; whose stream has gone is noticed */
@@ -133,7 +137,7 @@ void task_set_finish(struct task_set *t);
 
 /* ---- for loop.c ---- */
 
-#define INPUT_BYTES (256u << 10) /* granted at first, and kept granted */
+#define INPUT_BYTES INT64_C(262144) /* granted at first, and kept granted */
 
 /* Starts what the command asks for; nothing if it has been. */
 void tasks_launch(struct task_set *t, const struct msg_stream_tasks *m);
@@ -141,9 +145,9 @@ void tasks_launch(struct task_set *t, const struct msg_stream_tasks *m);
 void tasks_start(struct task_set *t);
 /* Does the command's stream take no more for now? */
 bool tasks_full(const struct task_set *t);
-/* One read of its output or errors, carried to where they belong; false when there is nothing to
- * read now, or nowhere to put it. */
-bool task_output_read(struct task_set *t, struct task *task, enum stream_name stream);
+/* One read of its output or errors, carried to where they belong: how many bytes; 0 when there is
+ * nothing to read now, or nowhere to put it. */
+size_t task_output_read(struct task_set *t, struct task *task, enum stream_name stream);
 /* Of a terminal's master; does nothing unless both are above 0. */
 void terminal_size_set(int fd, int32_t rows, int32_t columns);
 

@@ -21,8 +21,9 @@
 
 #define CONNECT_WAIT_MS 5000
 #define READ_BYTES      (64u << 10)
-#define HELD_BYTES      4096 /* so much of what is held is written at once */
-#define ARRIVAL_WAIT_S  60   /* for a host that does not even say that it is gone */
+#define TURN_US         INT64_C(5000) /* of messages of one stream */
+#define HELD_BYTES      4096          /* so much of what is held is written at once */
+#define ARRIVAL_WAIT_S  60            /* for a host that does not even say that it is gone */
 #define ARRIVAL_POLL_MS 2
 
 /* ---- connecting ----
@@ -222,6 +223,7 @@ void stream_close(struct stream *s)
         return;
     close(s->fd);
     s->fd = -1;
+    s->more = false;
     framed_done(&s->way);
     tls_free(s->tls);
     tls_context_free(s->secret);
@@ -339,10 +341,13 @@ static bool may_speak(struct stream *s, const struct message *m)
     return s->proved;
 }
 
+/* What a message asks for may take a while, and the step has other things to do. */
 static void frames_take(struct stream *s, void (*take)(void *ctx, const struct message *m),
                         void *ctx)
 {
     struct err e = {0};
+    int64_t until_us = now_us() + TURN_US;
+    s->more = false;
     while (s->fd >= 0) {
         struct frame f;
         struct message m;
@@ -355,6 +360,10 @@ static void frames_take(struct stream *s, void (*take)(void *ctx, const struct m
         }
         take(ctx, &m);
         arena_reset(s->arena);
+        if (now_us() > until_us) {
+            s->more = s->fd >= 0;
+            return;
+        }
     }
 }
 
@@ -393,16 +402,13 @@ static ssize_t in_add(struct stream *s)
 void stream_read(struct stream *s, void (*take)(void *ctx, const struct message *m), void *ctx)
 {
     ASSERT(take);
-    while (s->fd >= 0) {
-        ssize_t n = in_add(s);
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
-            return;
-        if (n <= 0) {
-            stream_close(s);
-            return;
-        }
+    if (s->fd < 0)
+        return;
+    ssize_t n = s->more ? 1 : in_add(s);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0)
+        stream_close(s);
+    else
         frames_take(s, take, ctx);
-        if ((size_t)n < READ_BYTES)
-            return;
-    }
 }

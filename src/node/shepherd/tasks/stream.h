@@ -22,6 +22,7 @@ struct stream {
     bool held;
     const char *proof; /* what it has to show */
     struct framed way;
+    bool more;                  /* stream_read was not done with what it had read */
     struct arena *arena;        /* of the message at hand */
     struct tls_context *secret; /* of another host; NULL = plain */
     struct tls *tls;
@@ -45,8 +46,10 @@ void stream_flush(struct stream *s);
  * long), and closes when another host has it all. */
 void stream_finish(struct stream *s, int wait_ms);
 
-/* Reads what came and calls take for each message (of a peer that has proved itself, or whose
- * STREAM_TASKS does so). Closes the stream when the other end is gone or talks nonsense. */
+/* Reads some of what came and calls take for each message (of a peer that has proved itself, or
+ * whose STREAM_TASKS does so), for some ms at most, however much is said: with s->more it is to be
+ * called again though nothing comes. Closes the stream when the other end is gone or talks
+ * nonsense. */
 void stream_read(struct stream *s, void (*take)(void *ctx, const struct message *m), void *ctx);
 
 #endif

@@ -1,0 +1,141 @@
+/* The processes below one, and signals to them, where numbers are used again at once: in a PID
+ * namespace of a few hundred numbers. */
+#include "unit.h"
+
+#include "node/step/proc_tree.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NUMBERS    "400" /* of processes; the kernel wants 300 at least, and leaves out as many */
+#define LIST_MAX   400
+#define SLEEPERS   30
+#define SIGNALS    1500
+#define SKIPPED    77
+#define STRUCK     1
+#define NOT_STRUCK 0
+
+static void sleep_us(long us)
+{
+    nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
+}
+
+static bool file_put(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+/* What a user's job does: some of its processes stay, others begin and end, one or two deep. */
+static _Noreturn void job_run(void)
+{
+    for (int i = 0; i < SLEEPERS; i++)
+        if (fork() == 0)
+            for (;;)
+                pause();
+    for (;;) {
+        pid_t pid = fork();
+        if (pid == 0 && fork() == 0)
+            _exit(0);
+        if (pid == 0) {
+            wait(NULL);
+            _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+    }
+}
+
+/* Somebody else's: it ends when one of its processes was struck. */
+static _Noreturn void other_run(void)
+{
+    int status;
+    signal(SIGUSR1, SIG_DFL);
+    for (;;) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            pid_t below = fork();
+            if (below == 0)
+                sleep_us(500);
+            if (below > 0 && waitpid(below, &status, 0) == below && WIFSIGNALED(status))
+                _exit(STRUCK);
+            _exit(0);
+        }
+        waitpid(pid, &status, 0);
+        if (WIFSIGNALED(status) || WEXITSTATUS(status) == STRUCK)
+            _exit(STRUCK);
+    }
+}
+
+static size_t job_signal(pid_t job)
+{
+    static pid_t pids[LIST_MAX];
+    static uint64_t starts[LIST_MAX];
+    size_t sent = 0, n = proc_tree(job, &(struct proc_list){pids, NULL, starts, LIST_MAX});
+    for (size_t i = 0; i < n; i++)
+        sent += proc_signal(pids[i], starts[i], SIGUSR1, NULL);
+    return sent;
+}
+
+/* The first process of the namespace. */
+static _Noreturn void inside(void)
+{
+    int status;
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("proc", "/proc", "proc", 0, NULL) != 0 ||
+        !file_put("/proc/sys/kernel/pid_max", NUMBERS))
+        _exit(SKIPPED);
+    signal(SIGUSR1, SIG_IGN); /* who is there for longer */
+    pid_t other = fork();
+    if (other == 0)
+        other_run();
+    pid_t job = fork();
+    if (job == 0)
+        job_run();
+    while (job_signal(job) < SLEEPERS)
+        sleep_us(1000);
+    for (int i = 0; i < SIGNALS; i++) {
+        if (job_signal(job) < SLEEPERS)
+            _exit(2);
+        if (waitpid(other, &status, WNOHANG) == other)
+            _exit(STRUCK);
+    }
+    _exit(NOT_STRUCK);
+}
+
+static void test_nobody_else_gets_a_signal(void **state)
+{
+    int status;
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    pid_t outside = fork();
+    if (outside == 0) {
+        if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0)
+            _exit(SKIPPED);
+        pid_t first = fork();
+        if (first == 0)
+            inside();
+        _exit(waitpid(first, &status, 0) == first && WIFEXITED(status) ? WEXITSTATUS(status) : 3);
+    }
+    assert_int_equal(waitpid(outside, &status, 0), outside);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
+        skip(); /* older kernels have one bound for all namespaces */
+    assert_int_equal(status, NOT_STRUCK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nobody_else_gets_a_signal)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+/* What the owner of a step can say to its shepherd without end, and what processes of his can do
+ * without end: the step ends when it is told to all the same, and its shepherd stays small. */
+#include "shepherd_owner_help.h"
+
+#include "wire/frame.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#define PIECE_BYTES (1u << 20)
+#define END_MS      8000
+#define SMALL_KIB   (16 << 10)
+#define FLOOD_S     20 /* whatever becomes of the step */
+#define WRITERS     8
+
+static pid_t flooding;
+static struct str piece; /* what it sends again and again */
+static int64_t flood_most;
+
+/* Fills it with as many of these as it holds. */
+static void piece_fill(enum message_kind kind, const void *body)
+{
+    str_clear(&piece);
+    while (piece.len < PIECE_BYTES)
+        wire_encode(&(struct message){.kind = kind, .body = body}, &piece);
+}
+
+/* Sends the piece until it is killed, and reads nothing. */
+static void flood_start(int fd)
+{
+    flooding = fork();
+    if (flooding != 0)
+        return;
+    fcntl(fd, F_SETFL, 0);
+    for (int64_t n = 0; n < flood_most; n++)
+        for (size_t at = 0; at < piece.len;) {
+            ssize_t sent = send(fd, piece.data + at, piece.len - at, MSG_NOSIGNAL);
+            if (sent <= 0)
+                _exit(0);
+            at += (size_t)sent;
+        }
+    pause();
+    _exit(0);
+}
+
+static int stream_fd;
+
+static void stream_keep(int fd, pid_t pid)
+{
+    (void)pid;
+    stream_fd = fd;
+}
+
+static int floods_setup(void **state)
+{
+    flooding = 0;
+    flood_most = INT64_MAX;
+    setup(state);
+    on_hello = stream_keep;
+    return 0;
+}
+
+static int floods_teardown(void **state)
+{
+    if (flooding > 0) {
+        kill(flooding, SIGKILL);
+        waitpid(flooding, NULL, 0);
+    }
+    str_done(&piece);
+    return teardown(state);
+}
+
+static void ends_in_time(pid_t shepherd)
+{
+    int64_t began = now_ms();
+    world_command(&world, shepherd,
+                  &(struct step_command){.op = COMMAND_TERMINATE, .kill_wait_ms = 100});
+    world_wait(&world, NOTE_EXITED);
+    assert_true(now_ms() - began < END_MS);
+}
+
+static long resident_kib(pid_t pid)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    const char *line = strstr(world_file(path), "VmRSS:");
+    return line ? strtol(line + 6, NULL, 10) : 0;
+}
+
+/* ---- what is said ---- */
+
+static void test_signals_without_end_do_not_keep_a_step(void **state)
+{
+    (void)state;
+    struct msg_stream_signal winch = {.signal = SIGWINCH};
+    launch("for i in $(seq 200); do sleep 1000 & done; wait");
+    until(&started);
+    pid_t shepherd = (pid_t)world_wait(&world, NOTE_STARTED).pid;
+    piece_fill(MSG_STREAM_SIGNAL, &winch);
+    flood_start(stream_fd);
+    usleep(500000);
+    ends_in_time(shepherd);
+}
+
+/* The task has a pipe of 1 MiB for its input, and the command leave to send 256 KiB more. */
+static void test_input_that_nobody_asked_for_is_not_kept(void **state)
+{
+    static char zeros[64 << 10];
+    (void)state;
+    struct msg_stream_data data = {.data = {zeros, sizeof zeros}};
+    launch("exec sleep 1000");
+    until(&started);
+    pid_t shepherd = (pid_t)world_wait(&world, NOTE_STARTED).pid;
+    long before = resident_kib(shepherd);
+    piece_fill(MSG_STREAM_DATA, &data);
+    flood_most = 100;
+    flood_start(stream_fd);
+    for (int64_t end = now_ms() + 2000; now_ms() < end; usleep(50000))
+        assert_true(resident_kib(shepherd) < before + SMALL_KIB);
+    world_wait(&world, NOTE_EXITED); /* that command is let go, and the step with it */
+}
+
+/* Who sends a byte at a time is told of each that was read; he does not read that. */
+static void test_leave_to_send_that_nobody_reads_is_not_kept(void **state)
+{
+    (void)state;
+    struct msg_stream_data data = {.data = {"x", 1}};
+    launch("exec cat >/dev/null");
+    until(&started);
+    pid_t shepherd = (pid_t)world_wait(&world, NOTE_STARTED).pid;
+    long before = resident_kib(shepherd);
+    piece_fill(MSG_STREAM_DATA, &data);
+    flood_start(stream_fd);
+    for (int64_t end = now_ms() + 4000; now_ms() < end; usleep(50000))
+        assert_true(resident_kib(shepherd) < before + SMALL_KIB);
+    ends_in_time(shepherd);
+}
+
+/* ---- what processes do ---- */
+
+static pid_t first_child(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    return (pid_t)strtol(world_file(path), NULL, 10);
+}
+
+/* Somebody outside of the step got the task's output, and writes to it for ever. */
+static void test_who_has_a_tasks_output_does_not_keep_its_shepherd(void **state)
+{
+    char path[64];
+    (void)state;
+    launch("exec sleep 1");
+    until(&started);
+    pid_t shepherd = (pid_t)world_wait(&world, NOTE_STARTED).pid;
+    snprintf(path, sizeof path, "/proc/%d/fd/1", (int)first_child(shepherd));
+    usleep(300000); /* until it is the task's */
+    int out = open(path, O_WRONLY | O_CLOEXEC);
+    assert_true(out >= 0);
+    while (piece.len < PIECE_BYTES)
+        str_add(&piece, "a line of another's\n");
+    flooding = fork();
+    for (int i = 1; flooding == 0 && i < WRITERS && fork() > 0; i++)
+        ;
+    if (flooding == 0)
+        alarm(FLOOD_S);
+    while (flooding == 0 && write(out, piece.data, piece.len) > 0)
+        ;
+    if (flooding == 0)
+        _exit(0);
+    close(out);
+    /* More than is read has always come. */
+    for (int64_t end = now_ms() + WAIT_MS; !done; usleep(5000)) {
+        struct pollfd v[16];
+        size_t n = hub_wait_for(hub, v, false);
+        poll(v, n, 50);
+        hub_serve(hub, v, n);
+        assert_true(now_ms() < end);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, floods_setup, floods_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests_all[] = {
+        TEST(signals_without_end_do_not_keep_a_step),
+        TEST(input_that_nobody_asked_for_is_not_kept),
+        TEST(leave_to_send_that_nobody_reads_is_not_kept),
+        TEST(who_has_a_tasks_output_does_not_keep_its_shepherd),
+    };
+    return cmocka_run_group_tests(tests_all, NULL, NULL);
+}
