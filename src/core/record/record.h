@@ -42,6 +42,11 @@ void plan_soon(struct core *c);
 void steps_retry_soon(struct core *c, struct jobrec *r);
 /* It waits for what can never be: cancelled. */
 void job_never_soon(struct core *c, const struct jobrec *r);
+/* So much may be done in one step of what may concern very many jobs: one that is dealt with counts
+ * as WORK_JOB, one that is only passed by in a list as 1. */
+#define WORK_JOB 1024u
+void work_add(struct core *c, size_t n);
+bool work_left(const struct core *c); /* may this step do more of it? */
 
 /* ---- texts.c ---- */
 /* A field of a record becomes `text`, which is copied and may be what stands there; "" is kept as
@@ -160,8 +165,6 @@ void saves_write(struct core *c);
 struct arrayrec *array_ensure(struct core *c, uint64_t array_id);
 /* Not the records of its elements; whoever frees it takes it out of the map. */
 void array_free(struct arrayrec *array);
-/* Not there yet, or it is there twice. */
-void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id);
 /* Keeps the lists of watched names. */
 void live_index(struct core *c, struct jobrec *r, bool live);
 /* NULL: nobody watches its name. */
@@ -283,7 +286,7 @@ int64_t dependencies_due(const struct core *c, const struct jobrec *r);
 /* Looks what became of those it waits for. */
 enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_changed);
 /* May so many waiting elements of the array become jobs of their own, each with all that the array
- * waits for? *detail says why not. */
+ * waits for? Also where the queue has no room for them not; *detail says why. */
 bool dependencies_split_fit(const struct core *c, const struct jobrec *master, size_t more,
                             const char **detail);
 /* Does a job of the list wait for r, by whatever way? *looks: conditions that were looked at are
@@ -300,6 +303,8 @@ bool dependency_circle(const struct core *c, const struct jobrec *r,
 /* One of those that its open on:COUNT waits for has come: r waits for it by d. */
 void dependency_counted(struct core *c, struct jobrec *r, struct dependency *on,
                         const struct dependency *d);
+/* Those that went leave the list of who waits for that job; an empty one goes. */
+void dependents_pack(struct core *c, uint64_t key, struct id_list *list);
 /* At the end of this step: dependents_run. */
 void dependents_wake(struct core *c, const struct jobrec *ended_or_started);
 /* An ended job will run again: it has not failed those who wait for it. */
