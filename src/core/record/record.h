@@ -32,6 +32,12 @@ void fx_send_also(struct core *c, uint64_t conn);
 /* A line of the controller's log, without a newline. */
 void fx_log(struct core *c, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* node_log.c: the same of what a node has said: a line of 2 KiB at most, 64 at once and one in ten
+ * seconds of a node; how many are missing is logged with the next. */
+void node_log(struct core *c, struct noderec *n, enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The text, or so many bytes of it and dots, in the arena; NULL stays NULL. */
+const char *text_head(struct arena *a, const char *text, size_t most);
 /* Answers the request at hand. */
 void reply_done(struct core *c, enum refusal refusal, const char *detail);
 /* Something changed that may let a job start, or start otherwise: the next EV_WAKE plans. */

@@ -150,7 +150,9 @@ struct noderec {
      * and its pid. */
     uint64_t rival;
     int64_t rival_pid;
-    uint32_t index; /* in core.node; nodes never leave the list */
+    int64_t line_us;        /* when the lines are paid that its words made (node_log.c) */
+    uint64_t lines_missing; /* since the last of them */
+    uint32_t index;         /* in core.node; nodes never leave the list */
     /* Age of n.devices_out; 0 = of an earlier life of the controller. */
     uint64_t devices_seq;
     /* When the connection went; 0 = it is there, or is known to be silent. */
