@@ -42,9 +42,7 @@ static void id_lists_free(struct map_u64 *lists)
 {
     struct map_walk w = {0};
     while (map_u64_next(lists, &w)) {
-        struct id_list *list = w.value;
-        vec_done(&list->id);
-        free(list);
+        id_list_free(w.value);
     }
     map_u64_free(lists);
 }
@@ -80,9 +78,7 @@ void core_free(struct core *c)
     jobs_free(c);
     id_lists_free(c->jobs.dependents);
     while (map_str_next(c->jobs.singleton, &w)) {
-        struct id_list *list = w.value;
-        vec_done(&list->id);
-        free(list);
+        id_list_free(w.value);
     }
     map_str_free(c->jobs.singleton);
     for (size_t i = 0; i < c->node.n; i++) {
@@ -269,7 +265,7 @@ static bool plan_held(const struct core *c)
 {
     int64_t since = c->turn.now_us - c->planning.made_us;
     return c->planning.rests || c->slices.anew.on ||
-           (c->slices.sweeps.list.n && since >= 0 && since < PLAN_HELD_US);
+           ((c->slices.sweeps.list.n || settle_goes_on(c)) && since >= 0 && since < PLAN_HELD_US);
 }
 
 static void wake(struct core *c)
@@ -304,6 +300,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     c->turn.seq = ev->msg ? ev->msg->seq : 0;
     c->turn.request = ev->msg ? ev->msg->request : 0;
     c->turn.hurry = ev->hurry;
+    c->turn.work = 0;
     c->turn.aside = ev->aside;
     c->turn.worked = ev->worked;
     c->turn.remark = ev->remark;
@@ -365,7 +362,7 @@ int64_t core_wake_due(const struct core *c)
 {
     bool held = plan_held(c);
     if (((c->planning.needed && !held) || c->gather.step.n || c->gather.ack.n || minutes_due(c) ||
-         c->slices.anew.on) &&
+         c->slices.anew.on || settle_goes_on(c)) &&
         !c->store.away)
         return 0;
     int64_t due = timers_due(c), turn = resvs_due(c);

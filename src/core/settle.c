@@ -30,14 +30,19 @@ static void steps_run(struct core *c)
     vec_clear(&c->marks.steps);
 }
 
+bool settle_goes_on(const struct core *c)
+{
+    return c->marks.woken.n || c->marks.again.n;
+}
+
 void settle(struct core *c)
 {
-    while (c->marks.woken.n || c->marks.never.n || c->marks.again.n) {
+    do {
         dependents_run(c);
         never_run(c);
-        if (!c->marks.woken.n && !c->marks.never.n)
+        if (!c->marks.woken.n)
             crons_again(c);
-    }
+    } while (settle_goes_on(c) && work_left(c));
     if (c->accounts.capacity_changed && relative_any(c))
         limits_anew(c);
     c->accounts.capacity_changed = false;

@@ -1,5 +1,6 @@
 /* What is done when a time has come: a limit is reached, a step's command stays away, a deadline
- * passes, an ended job is forgotten. */
+ * passes, an ended job is forgotten. The time of very many may come at once: so many are done in
+ * one wake. */
 #include "core/record/triggers/triggers.h"
 #include "core/turn.h"
 
@@ -38,7 +39,7 @@ static void pending_fire(struct core *c, struct jobrec *r)
 /* An array's record stays until the last of its elements may go. */
 static bool may_forget(const struct core *c, const struct jobrec *r)
 {
-    if (!job_state_over((enum job_state)r->j.state) ||
+    if (!job_state_over((enum job_state)r->j.state) || dependents_look_still(c, r) ||
         time_add(r->j.end_us, c->settings.min_job_age_us) > c->turn.now_us)
         return false;
     const struct id_list *list =
@@ -77,7 +78,8 @@ static void job_fire(struct core *c, struct jobrec *r)
 void timers_fire(struct core *c)
 {
     struct alarm a;
-    while (timer_next(c, &a)) {
+    while (work_left(c) && timer_next(c, &a)) {
+        work_add(c, WORK_JOB);
         if (!a.job_id) {
             node_alarm(c, c->node.v[a.node]);
             continue;

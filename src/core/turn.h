@@ -6,7 +6,9 @@
 #include "core/query/query.h"
 
 /* ---- settle.c ---- */
-void settle(struct core *c); /* does all that is marked */
+void settle(struct core *c); /* does all that is marked, of very much a part */
+/* Is there something left of it, for the next wake? */
+bool settle_goes_on(const struct core *c);
 
 /* ---- timers.c ---- */
 void timers_fire(struct core *c);

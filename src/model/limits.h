@@ -25,10 +25,12 @@
 #define LIMIT_NODE_TYPES       64u   /* kinds and types of devices that a node says it has */
 /* a text of a node's: eight times what 1,024 GPUs say of themselves */
 #define LIMIT_NODE_TEXT_BYTES (1u << 20)
-#define LIMIT_DEPENDENCIES    4096u /* per job */
-#define LIMIT_STEPS_PER_JOB   40000u
-#define LIMIT_CRONTAB_ENTRIES 200u  /* jobs of a user's table for scrontab */
-#define LIMIT_QUEUED_STEPS    1000u /* of one job: srun --async steps that wait */
+/* of that which is a sentence: of itself, or of a job that failed there */
+#define LIMIT_NODE_SENTENCE_BYTES 4096u
+#define LIMIT_DEPENDENCIES        4096u /* per job */
+#define LIMIT_STEPS_PER_JOB       40000u
+#define LIMIT_CRONTAB_ENTRIES     200u  /* jobs of a user's table for scrontab */
+#define LIMIT_QUEUED_STEPS        1000u /* of one job: srun --async steps that wait */
 /* of one job: what they and those that run came with */
 #define LIMIT_QUEUED_BYTES         (16u << 20)
 #define LIMIT_CONNECTIONS          4096u

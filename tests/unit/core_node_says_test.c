@@ -150,13 +150,72 @@ static void a_connection_waits_for_one_place(void **unused)
     assert_null(node("n2")->complaint);
 }
 
+/* ---- the log ---- */
+
+static size_t lines, longest;
+static const char *last_line;
+
+static void lines_count(void)
+{
+    for (size_t i = 0; i < w.fx.n; i++)
+        if (w.fx.v[i].kind == FX_LOG) {
+            size_t n = strlen(w.fx.v[i].text);
+            longest = n > longest ? n : longest;
+            last_line = arena_strdup(w.a, w.fx.v[i].text);
+            lines++;
+        }
+}
+
+/* Its words made lines of a MiB each, a thousand in a second, on the disk of the store. */
+static void what_a_node_says_does_not_fill_the_log(void **unused)
+{
+    char *megabyte = xmalloc(LIMIT_NODE_TEXT_BYTES);
+    memset(megabyte, 'x', LIMIT_NODE_TEXT_BYTES - 1);
+    megabyte[LIMIT_NODE_TEXT_BYTES - 1] = '\0';
+    lines = longest = 0;
+    for (int i = 0; i < 100; i++) { /* another life, fewer CPUs, a broken device, a prolog */
+        struct node self = {.name = "n1",
+                            .real_cpus = 1 + i % 7,
+                            .real_memory_mib = 8000,
+                            .version = megabyte,
+                            .life = arena_printf(w.a, "boot%d dir", i),
+                            .devices = "gpu:x:0:::;"};
+        struct msg_node_hello m = {.node = {&self, 1}, .pid = 9, .devices_seq = ++seq};
+        am_root();
+        say(CONN_OF(1), MSG_NODE_HELLO, &m);
+        lines_count();
+        report(1, (struct msg_report){.kind = REPORT_FAILED,
+                                      .prolog = true,
+                                      .job_id = 1000000,
+                                      .detail = megabyte,
+                                      .devices_seq = ++seq,
+                                      .devices_out = arena_printf(w.a, "gpu:%d:failed:1:%s;", i,
+                                                                  i % 10 ? "x" : megabyte)});
+        lines_count();
+    }
+    assert_in_range(lines, 10, 70);
+    assert_in_range(longest, 1000, 2100);
+    assert_in_range(strlen(node("n1")->version), 4000, 4100);
+    pass(60 * SEC);
+    hello_living(1, "another life", NULL, 0);
+    lines = 0;
+    lines_count();
+    assert_in_range(lines, 2, 3);
+    hello_living(2, "boot dir", NULL, 0);
+    hello_living(2, "boot dir2", NULL, 0); /* others are heard as ever */
+    lines = 0;
+    lines_count();
+    assert_int_equal(lines, 1);
+    assert_non_null(strstr(last_line, "node n2 is not what it was"));
+    free(megabyte);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORY(a_node_names_so_many_devices_and_types),
-        STORY(who_is_there_stays),
-        STORY(who_waits_comes_when_the_place_is_free),
-        STORY(a_connection_waits_for_one_place),
+        STORY(a_node_names_so_many_devices_and_types), STORY(who_is_there_stays),
+        STORY(who_waits_comes_when_the_place_is_free), STORY(a_connection_waits_for_one_place),
+        STORY(what_a_node_says_does_not_fill_the_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

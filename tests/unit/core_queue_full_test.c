@@ -89,6 +89,75 @@ static void what_has_a_record_counts(void **unused)
     assert_int_not_equal(submit(array), 0);
 }
 
+static enum refusal remark(unsigned long long id, const char *elements)
+{
+    struct job_spec values = {.comment = "mine"};
+    struct msg_update_job m = {.ids = arena_printf(w.a, "%llu_[%s]", id, elements),
+                               .fields = "comment",
+                               .values = {&values, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    return refusal();
+}
+
+/* Elements got records of their own, sixteen thousand a request, however full the queue was. */
+static void nobody_fills_it_with_elements(void **unused)
+{
+    struct job_spec array = a_job("array");
+    array.hold = true;
+    array.array = "0-4999";
+    room_for(1000);
+    am_alice();
+    unsigned long long id = submit(array);
+    assert_int_equal(remark(id, "0-999"), REFUSE_TOO_LARGE);
+    assert_non_null(strstr(((const struct result *)answer()->results.v)->detail,
+                           "1000 elements would become jobs of their own, and MaxJobCount (1000)"));
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 1);
+    for (int i = 0; i < 4000; i += 100) {
+        const char *hundred = arena_printf(w.a, "%d-%d", i, i + 99);
+        assert_int_equal(remark(id, hundred), i < 800 ? REFUSE_NONE : REFUSE_TOO_LARGE);
+    }
+    assert_int_equal(cancel(arena_printf(w.a, "%llu_[2000-2999]", id)), REFUSE_TOO_LARGE);
+    assert_int_equal(control(arena_printf(w.a, "%llu_[2000-2999]", id), ACTION_HOLD),
+                     REFUSE_TOO_LARGE);
+    am_bob(); /* there is room for others, and for a few elements of theirs in any queue */
+    uint64_t his = submit(array);
+    assert_int_not_equal(his, 0);
+    am_root();
+    array.array = NULL;
+    while (submit(array)) {
+    }
+    am_bob();
+    assert_int_equal(remark(his, "0-8"), REFUSE_NONE);
+    assert_int_equal(remark(his, "9-99"), REFUSE_TOO_LARGE);
+    am_root(); /* operators reach all of it */
+    assert_int_equal(remark(his, "9-99"), REFUSE_NONE);
+    am_alice();
+    assert_int_equal(cancel(arena_printf(w.a, "%llu", id)), REFUSE_NONE);
+}
+
+/* Several requests, each of which had room alone. */
+static void requests_under_way_count_together(void **unused)
+{
+    struct job_spec array = a_job("array"), values = {.comment = "mine"};
+    array.hold = true;
+    array.array = "0-49999";
+    configure("ClusterName=t\nMaxArraySize=50000\nMaxJobCount=100000\n"
+              "NodeName=n[1-2] CPUs=4 RealMemory=4000\n"
+              "PartitionName=p Nodes=ALL Default=YES\n");
+    am_alice();
+    unsigned long long id = submit(array);
+    for (int i = 0; i < 3; i++) {
+        struct msg_update_job m = {
+            .ids = arena_printf(w.a, "%llu_[%d-%d]", id, i * 8000, i * 8000 + 7999),
+            .fields = "comment",
+            .values = {&values, 1}};
+        struct message ask = {.kind = MSG_UPDATE_JOB, .seq = ++w.seq, .body = &m};
+        effects_reset(&w.fx);
+        step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &ask});
+        assert_int_equal(refusal(), i < 2 ? REFUSE_NONE : REFUSE_TOO_LARGE);
+    }
+}
+
 /* A table of scrontab counts as what it makes, and may be taken away in any queue. */
 static void a_table_counts_as_what_it_makes(void **unused)
 {
@@ -116,10 +185,9 @@ static void a_table_counts_as_what_it_makes(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORY(nobody_fills_the_queue_alone),
-        STORY(a_small_queue_may_be_one_users),
-        STORY(what_has_a_record_counts),
-        STORY(a_table_counts_as_what_it_makes),
+        STORY(nobody_fills_the_queue_alone),      STORY(a_small_queue_may_be_one_users),
+        STORY(what_has_a_record_counts),          STORY(nobody_fills_it_with_elements),
+        STORY(requests_under_way_count_together), STORY(a_table_counts_as_what_it_makes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Who waited for a job looks again when something happened to it. Waking waits until the step is
  * done: a chain of jobs that are cancelled because a job they depend on failed is a loop here, not
- * a recursion.
+ * a recursion. There may be as many as jobs: so many look in one step, the others in the next
+ * wakes, and until then the job is not forgotten.
  *
  * aftercorr between arrays is decided for each element: when an element ends, its counterpart
  * becomes a record of its own, free to start or failed. The rest of the array waits for the other
@@ -22,6 +23,7 @@ static void element_split(struct core *c, struct jobrec *master, uint32_t task)
     if (!job_is_array(master) || !idset_has(&master->pending, task))
         return;
     struct jobrec *element = array_split(c, master, task);
+    work_add(c, WORK_JOB);
     eligible_update(c, element);
     job_save(c, element);
 }
@@ -81,35 +83,59 @@ static bool names(const struct jobrec *r, uint64_t key)
     return false;
 }
 
-/* The list is taken out while its jobs are looked at; those that still wait for the key go back. */
-static void list_wake(struct core *c, uint64_t key, const struct jobrec *done)
+/* One of those that wait for the key. False: it does not wait for it any more. */
+static bool one_look(struct core *c, uint64_t key, uint64_t id, const struct jobrec *done)
 {
-    struct id_list *list = key ? map_u64_del(c->jobs.dependents, key) : NULL;
-    for (size_t i = 0; list && i < list->id.n; i++) {
-        struct jobrec *r = job_find(c, list->id.v[i]);
-        if (!r)
-            continue;
-        if (r->j.state == JOB_PENDING && job_is_array(r))
-            aftercorr_wake(c, r, done);
-        if (r->j.state == JOB_PENDING)
-            eligible_update(c, r);
-        if (names(r, key))
-            id_list_add(c->jobs.dependents, key, r->j.id);
-    }
-    if (list)
-        vec_done(&list->id);
-    free(list);
+    struct jobrec *r = id ? job_find(c, id) : NULL;
+    if (r && r->j.state == JOB_PENDING && job_is_array(r))
+        aftercorr_wake(c, r, done);
+    if (r && r->j.state == JOB_PENDING)
+        eligible_update(c, r);
+    return r && names(r, key);
 }
 
-/* singleton: only the earliest that lives can be free now, with the components beside it. */
-static void singleton_wake(struct core *c, const struct jobrec *done)
+/* Who comes to the list meanwhile has looked already. Returns true when all others have. */
+static bool list_go_on(struct core *c, const struct jobrec *done)
+{
+    struct waking *k = &c->marks.waking;
+    while (k->at < k->end && work_left(c)) {
+        struct id_list *list = map_u64_get(c->jobs.dependents, k->key);
+        uint64_t id = list->id.v[k->at++];
+        work_add(c, WORK_JOB);
+        if (!one_look(c, k->key, id, done))
+            id_list_remove_at(list, k->at - 1);
+    }
+    return k->at == k->end;
+}
+
+static bool list_wake(struct core *c, uint64_t key, const struct jobrec *done)
+{
+    struct waking *k = &c->marks.waking;
+    struct id_list *list = map_u64_get(c->jobs.dependents, key);
+    if (!list)
+        return true;
+    if (!k->key) {
+        k->key = key;
+        k->at = list->from;
+        k->end = list->id.n;
+    }
+    if (!list_go_on(c, done))
+        return false;
+    k->key = 0;
+    dependents_pack(c, key, list);
+    return true;
+}
+
+/* Only the earliest that lives can be free now, with the components beside it. */
+void singletons_look(struct core *c, const struct jobrec *done)
 {
     const struct id_list *same = singleton_list(c, done);
     uint64_t first = UINT64_MAX;
-    for (size_t i = 0; same && i < same->id.n; i++)
-        first = same->id.v[i] < first ? same->id.v[i] : first;
+    for (size_t i = same ? same->from : 0; same && i < same->id.n; i++)
+        first = same->id.v[i] && same->id.v[i] < first ? same->id.v[i] : first;
     struct jobrec *r = same ? job_find(c, first) : NULL;
     jobrec_vec jobs = {0};
+    work_add(c, same ? same->id.n : 0);
     if (r)
         components_find(c, leader_of(r), &jobs);
     for (size_t i = 0; i < jobs.n; i++)
@@ -118,18 +144,41 @@ static void singleton_wake(struct core *c, const struct jobrec *done)
     vec_done(&jobs);
 }
 
+/* True when all who wait for it have looked. */
+static bool wake_go_on(struct core *c, const struct jobrec *done)
+{
+    const uint64_t keys[] = {done->j.id, done->j.array_job_id};
+    struct waking *k = &c->marks.waking;
+    for (k->job_id = done->j.id; k->lists < 2; k->lists++) {
+        uint64_t key = keys[k->lists];
+        if (key && !(k->lists && key == keys[0]) && !list_wake(c, key, done))
+            return false;
+    }
+    if (job_state_over((enum job_state)done->j.state))
+        singletons_look(c, done);
+    return true;
+}
+
 void dependents_run(struct core *c)
 {
-    for (size_t i = 0; i < c->marks.woken.n; i++) {
-        const struct jobrec *done = job_find(c, c->marks.woken.v[i]);
-        if (!done)
-            continue;
-        uint64_t id = done->j.id, array_id = done->j.array_job_id;
-        list_wake(c, id, done);
-        if (array_id != id)
-            list_wake(c, array_id, done);
-        if (job_state_over((enum job_state)done->j.state))
-            singleton_wake(c, done);
+    struct waking *k = &c->marks.waking;
+    while (k->next < c->marks.woken.n && work_left(c)) {
+        const struct jobrec *done = job_find(c, c->marks.woken.v[k->next]);
+        work_add(c, WORK_JOB);
+        if (!done || wake_go_on(c, done))
+            *k = (struct waking){.next = k->next + 1};
     }
-    vec_clear(&c->marks.woken);
+    if (k->next == c->marks.woken.n) {
+        vec_clear(&c->marks.woken);
+        *k = (struct waking){0};
+    }
+}
+
+bool dependents_look_still(const struct core *c, const struct jobrec *r)
+{
+    const struct waking *k = &c->marks.waking;
+    bool found = k->key && (k->key == r->j.id || k->key == r->j.array_job_id);
+    for (size_t i = k->next; i < c->marks.woken.n && !found; i++)
+        found = c->marks.woken.v[i] == r->j.id;
+    return found;
 }

@@ -327,9 +327,10 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
     /* A node that says that another may do better; but an allocation's command waits for this run,
      * and no other. */
     bool again = report->retry && r->j.spec.batch && r->j.spec.requeue != NO;
-    fx_log(c, LEVEL_WARNING, "job %llu could not be launched on %s: %s",
-           (unsigned long long)r->j.id, r->j.batch_host ? r->j.batch_host : "?",
-           report->detail ? report->detail : "");
+    struct noderec *n = r->j.batch_host ? node_find(c, r->j.batch_host) : NULL;
+    if (n)
+        node_log(c, n, LEVEL_WARNING, "job %llu could not be launched on %s: %s",
+                 (unsigned long long)r->j.id, n->n.name, report->detail ? report->detail : "");
     r->script_ended = true;
     if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) {
         text_set(c, &r->j.reason_detail, report->detail);

@@ -34,7 +34,13 @@ void hold_comes_back(struct core *c, struct jobrec *r, enum job_reason why);
 void hold_load(struct jobrec *r); /* from the store */
 
 /* ---- depend.c ---- */
+/* Those who wait for what has begun or ended look, as many as this step may (work_left). */
 void dependents_run(struct core *c);
+/* The job, of its user and name, is none of those that live any more: who is a singleton of that
+ * name looks. */
+void singletons_look(struct core *c, const struct jobrec *done);
+/* Are there some who wait for r, or for its array, and are to look still? */
+bool dependents_look_still(const struct core *c, const struct jobrec *r);
 /* A new array: elements whose counterparts are over become records of their own. */
 void aftercorr_begin(struct core *c, struct jobrec *master);
 

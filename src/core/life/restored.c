@@ -152,8 +152,9 @@ void held_beyond(struct core *c, struct noderec *n, const struct msg_node_hello 
     for (size_t i = 0; i < m->held.n; i++) {
         const char *told = one_beyond(c, n, &held[i], most);
         if (told && lines++ < LINES_MAX)
-            fx_log(c, LEVEL_WARNING, "%s", told);
+            node_log(c, n, LEVEL_WARNING, "%s", told);
     }
     if (lines > LINES_MAX)
-        fx_log(c, LEVEL_WARNING, "node %s has %zu more like these", n->n.name, lines - LINES_MAX);
+        node_log(c, n, LEVEL_WARNING, "node %s has %zu more like these", n->n.name,
+                 lines - LINES_MAX);
 }

@@ -11,7 +11,7 @@
 #include "core/node/node.h"
 #include "model/env/device_out.h"
 
-static void outs_log(struct core *c, const struct noderec *n, const char *before)
+static void outs_log(struct core *c, struct noderec *n, const char *before)
 {
     struct arena *a = arena_new();
     struct device_outs was = {0}, now = {0};
@@ -20,10 +20,11 @@ static void outs_log(struct core *c, const struct noderec *n, const char *before
     for (size_t i = 0; i < now.n; i++) {
         const struct device_out *known = device_outs_find(&was, now.v[i].kind, now.v[i].index);
         if (now.v[i].failed && (!known || !known->failed))
-            fx_log(c, LEVEL_WARNING, "%s: %s %d is broken and out of use: %s", n->n.name,
-                   now.v[i].kind, now.v[i].index, now.v[i].why);
+            node_log(c, n, LEVEL_WARNING, "%s: %s %d is broken and out of use: %s", n->n.name,
+                     now.v[i].kind, now.v[i].index, now.v[i].why);
         if (!known && device_out_is_process(&now.v[i]))
-            fx_log(c, LEVEL_WARNING, "%s: a process cannot be killed: %s", n->n.name, now.v[i].why);
+            node_log(c, n, LEVEL_WARNING, "%s: a process cannot be killed: %s", n->n.name,
+                     now.v[i].why);
     }
     arena_free(a);
 }

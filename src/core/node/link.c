@@ -203,16 +203,16 @@ static bool node_left(struct jobrec *r, uint32_t node)
     return !h || (h->leaving && h->released);
 }
 
-static void anew_say(struct core *c, const struct noderec *n, const char *life)
+static void anew_say(struct core *c, struct noderec *n, const char *life)
 {
     bool same_boot = !life_is_another_boot(n->n.life, life);
-    fx_log(c, LEVEL_WARNING,
-           "node %s is not what it was: %s; what ran there and is not there any more is lost (of "
-           "%zu jobs)",
-           n->n.name,
-           same_boot ? "the directory of its daemon was lost or replaced"
-                     : "its machine was started anew, or is another",
-           n->job.n);
+    node_log(c, n, LEVEL_WARNING,
+             "node %s is not what it was: %s; what ran there and is not there any more is lost (of "
+             "%zu jobs)",
+             n->n.name,
+             same_boot ? "the directory of its daemon was lost or replaced"
+                       : "its machine was started anew, or is another",
+             n->job.n);
 }
 
 static void reconcile(struct core *c, struct noderec *n, const struct msg_node_hello *m, bool anew)
@@ -242,7 +242,7 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
 
 /* A daemon of a release that cannot be worked with stays connected and unheard; it says hello again
  * when either end was upgraded. */
-static bool speaks_our_protocol(struct core *c, const struct noderec *n, const struct node *said,
+static bool speaks_our_protocol(struct core *c, struct noderec *n, const struct node *said,
                                 const struct msg_node_hello *m)
 {
     const char *who = arena_printf(c->turn.fx->arena, "node %s", n->n.name);
@@ -250,7 +250,7 @@ static bool speaks_our_protocol(struct core *c, const struct noderec *n, const s
     const char *fault = protocol_fault(&peer, "this controller", REMUDA_VERSION, c->turn.fx->arena);
     if (!fault)
         return true;
-    fx_log(c, LEVEL_ERROR, "%s", fault);
+    node_log(c, n, LEVEL_ERROR, "%s", fault);
     reply_done(c, REFUSE_BAD_MESSAGE, fault);
     return false;
 }
@@ -440,9 +440,12 @@ static void report_act(struct core *c, struct noderec *n, struct jobrec *r,
         script_report(c, n, r, m);
 }
 
-void req_report(struct core *c, const struct msg_report *m)
+void req_report(struct core *c, const struct msg_report *said)
 {
     ASSERT(c->turn.conn);
+    struct msg_report cut = *said;
+    const struct msg_report *m = &cut;
+    cut.detail = text_head(c->turn.fx->arena, said->detail, LIMIT_NODE_SENTENCE_BYTES);
     struct noderec *n = map_u64_get(c->node_index.by_conn, c->turn.conn);
     struct jobrec *r = job_find(c, m->job_id);
     if (!n)

@@ -45,7 +45,7 @@ void node_place_free(struct core *c, struct noderec *n);
 bool node_says_too_many(const char *text);
 /* What is taken of what it says: all, or all but its devices where they are too many, or of too
  * many kinds and types; then device_trouble says so. Lasts as long as the turn. */
-struct node node_said(struct core *c, const struct noderec *n, const struct node *said);
+struct node node_said(struct core *c, struct noderec *n, const struct node *said);
 
 /* ---- devices.c: devices that nobody may be given ---- */
 /* What the node says, if it is news. */

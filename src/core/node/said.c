@@ -62,14 +62,23 @@ static const char *fault_of(const struct node *said, struct arena *a)
                      LIMIT_NODE_TYPES);
 }
 
-struct node node_said(struct core *c, const struct noderec *n, const struct node *said)
+struct node node_said(struct core *c, struct noderec *n, const struct node *said)
 {
     struct node taken = *said;
-    const char *fault = fault_of(said, c->turn.fx->arena);
+    struct arena *a = c->turn.fx->arena;
+    const char *fault = fault_of(said, a), **sentence[] = {&taken.arch,
+                                                           &taken.os,
+                                                           &taken.version,
+                                                           &taken.isolation,
+                                                           &taken.device_trouble,
+                                                           &taken.device_search,
+                                                           &taken.life};
+    for (size_t i = 0; i < ARRAY_LEN(sentence); i++)
+        *sentence[i] = text_head(a, *sentence[i], LIMIT_NODE_SENTENCE_BYTES);
     if (!fault)
         return taken;
     if (!text_is(n->n.device_trouble, fault))
-        fx_log(c, LEVEL_ERROR, "%s: %s", n->n.name, fault);
+        node_log(c, n, LEVEL_ERROR, "%s: %s", n->n.name, fault);
     taken.device_trouble = fault;
     taken.real_gres = taken.devices = taken.devices_out = taken.device_health = NULL;
     return taken;

@@ -112,7 +112,7 @@ void node_capacity(struct core *c, struct noderec *n)
                  "%lld waits until that one is gone",
                  text.len ? "; " : "", n->n.name, (long long)n->pid, (long long)n->rival_pid);
     if (text.len && !text_is(n->n.complaint, str_text(&text)))
-        fx_log(c, LEVEL_WARNING, "%s", str_text(&text));
+        node_log(c, n, LEVEL_WARNING, "%s", str_text(&text));
     text_set(c, &n->n.complaint, str_text(&text));
     str_done(&text);
 }

@@ -112,7 +112,7 @@ static bool singleton_free(const struct core *c, const struct jobrec *r)
 {
     const struct id_list *list = singleton_list(c, r);
     for (size_t i = 0; list && i < list->id.n; i++)
-        if (list->id.v[i] < leader_of(r))
+        if (list->id.v[i] && list->id.v[i] < leader_of(r))
             return false;
     return true;
 }

@@ -80,19 +80,24 @@ static void link_all(struct core *c, struct jobrec *r)
     names_close(&names);
 }
 
+void dependents_pack(struct core *c, uint64_t key, struct id_list *list)
+{
+    ASSERT(key && list);
+    if (c->marks.waking.key == key) /* it is being gone through */
+        return;
+    if (list->went > list->id.n / 2)
+        id_list_pack(list);
+    if (!list->id.n)
+        id_list_free(map_u64_del(c->jobs.dependents, key));
+}
+
 static void unlink_one(struct core *c, const struct jobrec *r, uint64_t key)
 {
     struct id_list *list = key ? map_u64_get(c->jobs.dependents, key) : NULL;
-    for (size_t i = 0; list && i < list->id.n; i++)
-        if (list->id.v[i] == r->j.id) {
-            vec_remove(&list->id, i);
-            break;
-        }
-    if (list && !list->id.n) {
-        map_u64_del(c->jobs.dependents, key);
-        vec_done(&list->id);
-        free(list);
-    }
+    if (!list)
+        return;
+    work_add(c, id_list_remove(list, r->j.id));
+    dependents_pack(c, key, list);
 }
 
 void dependencies_drop(struct core *c, struct jobrec *r)
@@ -153,7 +158,8 @@ static size_t crowd(const struct core *c, const struct dependency_list *list,
 {
     const struct id_list *others =
         d->job_id && list->n > 1 ? map_u64_get(c->jobs.dependents, d->job_id) : NULL;
-    return others && (others->id.n + more) * list->n > LOOKED_MOST ? others->id.n : 0;
+    size_t n = others ? id_list_count(others) : 0;
+    return others && (n + more) * list->n > LOOKED_MOST ? n : 0;
 }
 
 bool dependencies_split_fit(const struct core *c, const struct jobrec *master, size_t more,
@@ -161,8 +167,8 @@ bool dependencies_split_fit(const struct core *c, const struct jobrec *master, s
 {
     ASSERT(job_is_array(master));
     struct str why = STR_INIT;
-    bool fits = true;
-    for (size_t i = 0; fits && i < master->deps.n; i++)
+    bool room = user_room_elements_fit(c, master->j.user_id, more, &why), fits = true;
+    for (size_t i = 0; room && fits && i < master->deps.n; i++)
         fits = crowd(c, &master->deps, &master->deps.v[i], more) == 0;
     if (!fits)
         str_addf(&why,
@@ -170,8 +176,8 @@ bool dependencies_split_fit(const struct core *c, const struct jobrec *master, s
                  "wait for these, and the array for that one",
                  more, (unsigned)master->deps.n);
     else
-        fits = user_room_texts_fit(c, master->j.user_id,
-                                   (int64_t)more * conditions_bytes(&master->deps), &why);
+        fits = room && user_room_texts_fit(c, master->j.user_id,
+                                           (int64_t)more * conditions_bytes(&master->deps), &why);
     if (!fits)
         *detail = arena_strdup(c->turn.fx->arena, str_text(&why));
     str_done(&why);
@@ -366,7 +372,9 @@ void dependency_counted(struct core *c, struct jobrec *r, struct dependency *on,
 void dependents_wake(struct core *c, const struct jobrec *r)
 {
     bool watched = map_u64_count(c->jobs.dependents) || map_str_count(c->jobs.singleton);
-    if (watched && (!c->marks.woken.n || c->marks.woken.v[c->marks.woken.n - 1] != r->j.id))
+    bool marked = c->marks.woken.n && c->marks.woken.v[c->marks.woken.n - 1] == r->j.id &&
+                  c->marks.waking.job_id != r->j.id;
+    if (watched && !marked)
         vec_push(&c->marks.woken, r->j.id);
 }
 

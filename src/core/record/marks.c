@@ -4,6 +4,8 @@
  * and that the planner is to look by plan_soon. */
 #include "core/record/record.h"
 
+#define WORK_MOST (256u * WORK_JOB) /* a few milliseconds */
+
 void steps_retry_soon(struct core *c, struct jobrec *r)
 {
     if (r->steps_due || (!r->wish.n && !r->queue))
@@ -16,4 +18,14 @@ void job_never_soon(struct core *c, const struct jobrec *r)
 {
     ASSERT(job_live(r));
     vec_push(&c->marks.never, r->j.id);
+}
+
+void work_add(struct core *c, size_t n)
+{
+    c->turn.work += n;
+}
+
+bool work_left(const struct core *c)
+{
+    return c->turn.work < WORK_MOST;
 }

@@ -72,8 +72,8 @@ void node_launch_failed(struct core *c, struct noderec *n, const char *detail)
     n->unfit = 0;
     struct str reason = STR_INIT;
     str_addf(&reason, "batch job complete failure: %s", detail ? detail : "it cannot be launched");
-    fx_log(c, LEVEL_ERROR, "node %s is drained: %d launches failed: %s", n->n.name, UNFIT_LAUNCHES,
-           detail ? detail : "");
+    node_log(c, n, LEVEL_ERROR, "node %s is drained: %d launches failed: %s", n->n.name,
+             UNFIT_LAUNCHES, detail ? detail : "");
     n->n.drain = true;
     node_reason_set(c, n, str_text(&reason));
     str_done(&reason);
@@ -88,8 +88,8 @@ void node_program_failed(struct core *c, struct noderec *n, enum site_program wh
 {
     ASSERT(which == SITE_PROLOG || which == SITE_EPILOG);
     bool before = which == SITE_PROLOG;
-    fx_log(c, LEVEL_ERROR, "node %s is drained: its %s failed: %s", n->n.name,
-           before ? "prolog" : "epilog", detail ? detail : "");
+    node_log(c, n, LEVEL_ERROR, "node %s is drained: its %s failed: %s", n->n.name,
+             before ? "prolog" : "epilog", detail ? detail : "");
     if (n->n.drain)
         return;
     n->n.drain = true;

@@ -32,6 +32,12 @@ void fx_send_also(struct core *c, uint64_t conn);
 /* A line of the controller's log, without a newline. */
 void fx_log(struct core *c, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* node_log.c: the same of what a node has said: a line of 2 KiB at most, 64 at once and one in ten
+ * seconds of a node; how many are missing is logged with the next. */
+void node_log(struct core *c, struct noderec *n, enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The text, or so many bytes of it and dots, in the arena; NULL stays NULL. */
+const char *text_head(struct arena *a, const char *text, size_t most);
 /* Answers the request at hand. */
 void reply_done(struct core *c, enum refusal refusal, const char *detail);
 /* Something changed that may let a job start, or start otherwise: the next EV_WAKE plans. */
@@ -42,6 +48,11 @@ void plan_soon(struct core *c);
 void steps_retry_soon(struct core *c, struct jobrec *r);
 /* It waits for what can never be: cancelled. */
 void job_never_soon(struct core *c, const struct jobrec *r);
+/* So much may be done in one step of what may concern very many jobs: one that is dealt with counts
+ * as WORK_JOB, one that is only passed by in a list as 1. */
+#define WORK_JOB 1024u
+void work_add(struct core *c, size_t n);
+bool work_left(const struct core *c); /* may this step do more of it? */
 
 /* ---- texts.c ---- */
 /* A field of a record becomes `text`, which is copied and may be what stands there; "" is kept as
@@ -163,8 +174,6 @@ void saves_write(struct core *c);
 struct arrayrec *array_ensure(struct core *c, uint64_t array_id);
 /* Not the records of its elements; whoever frees it takes it out of the map. */
 void array_free(struct arrayrec *array);
-/* Not there yet, or it is there twice. */
-void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id);
 /* Keeps the lists of watched names. */
 void live_index(struct core *c, struct jobrec *r, bool live);
 /* NULL: nobody watches its name. */
@@ -286,7 +295,7 @@ int64_t dependencies_due(const struct core *c, const struct jobrec *r);
 /* Looks what became of those it waits for. */
 enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_changed);
 /* May so many waiting elements of the array become jobs of their own, each with all that the array
- * waits for? *detail says why not. */
+ * waits for? Also where the queue has no room for them not; *detail says why. */
 bool dependencies_split_fit(const struct core *c, const struct jobrec *master, size_t more,
                             const char **detail);
 /* Does a job of the list wait for r, by whatever way? *looks: conditions that were looked at are
@@ -303,6 +312,8 @@ bool dependency_circle(const struct core *c, const struct jobrec *r,
 /* One of those that its open on:COUNT waits for has come: r waits for it by d. */
 void dependency_counted(struct core *c, struct jobrec *r, struct dependency *on,
                         const struct dependency *d);
+/* Those that went leave the list of who waits for that job; an empty one goes. */
+void dependents_pack(struct core *c, uint64_t key, struct id_list *list);
 /* At the end of this step: dependents_run. */
 void dependents_wake(struct core *c, const struct jobrec *ended_or_started);
 /* An ended job will run again: it has not failed those who wait for it. */

@@ -79,17 +79,6 @@ void array_free(struct arrayrec *array)
     free(array);
 }
 
-void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id)
-{
-    ASSERT(key && id);
-    struct id_list *list = map_u64_get(lists, key);
-    if (!list) {
-        list = xcalloc(1, sizeof *list);
-        map_u64_put(lists, key, list);
-    }
-    vec_push(&list->id, id);
-}
-
 /* Live jobs of one user and name, for --dependency=singleton. Only names that a singleton job
  * watches have a list: most jobs cost a look-up and no memory. */
 static const char *singleton_key(const struct jobrec *r, struct str *key)
@@ -130,23 +119,20 @@ static void singleton_drop(struct core *c, const struct jobrec *r, struct id_lis
     struct str key = STR_INIT;
     map_str_del(c->jobs.singleton, singleton_key(r, &key));
     str_done(&key);
-    vec_done(&list->id);
-    free(list);
+    id_list_free(list);
 }
 
 void live_index(struct core *c, struct jobrec *r, bool live)
 {
     ASSERT(live == job_live(r) || !live);
     struct id_list *list = singleton_list(c, r);
-    size_t i = 0;
     if (!list)
         return;
-    while (i < list->id.n && list->id.v[i] != r->j.id)
-        i++;
-    if (live && i == list->id.n)
+    id_list_remove(list, r->j.id);
+    if (live)
         vec_push(&list->id, r->j.id);
-    else if (!live && i < list->id.n)
-        vec_remove(&list->id, i);
+    if (list->went > list->id.n / 2)
+        id_list_pack(list);
     if (!list->id.n)
         singleton_drop(c, r, list);
 }

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "base/vec.h"
 #include "core/core.h"
+#include "core/record/marks.h"
 #include "model/job/alloc.h"
 #include "model/job/array.h"
 #include "model/job/dependency.h"
@@ -149,7 +150,9 @@ struct noderec {
      * and its pid. */
     uint64_t rival;
     int64_t rival_pid;
-    uint32_t index; /* in core.node; nodes never leave the list */
+    int64_t line_us;        /* when the lines are paid that its words made (node_log.c) */
+    uint64_t lines_missing; /* since the last of them */
+    uint32_t index;         /* in core.node; nodes never leave the list */
     /* Age of n.devices_out; 0 = of an earlier life of the controller. */
     uint64_t devices_seq;
     /* When the connection went; 0 = it is there, or is known to be silent. */
@@ -366,15 +369,6 @@ struct gather {
     VEC(struct ack_due) ack;   /* of reports that this stores */
 };
 
-/* What is done when the deeds of the event are done (record/marks.c, settle.c). */
-struct marks {
-    VEC(uint64_t) woken;   /* jobs that began or ended: who depends on them looks */
-    VEC(uint64_t) never;   /* jobs to be cancelled: what they depend on can never be */
-    VEC(uint64_t) steps;   /* jobs whose waiting steps are tried */
-    VEC(uint64_t) unsaved; /* jobs to be stored */
-    VEC(uint64_t) again;   /* jobs of scrontab that ran, and wait for their next time */
-};
-
 /* See request/sweep.c. */
 struct sweeps {
     VEC(struct sweep *) list; /* each owned */
@@ -410,6 +404,7 @@ struct core_turn {
     struct effects *fx;          /* what this event brings about */
     const struct peer *peer;     /* NULL = nobody asks */
     uint64_t conn, seq, request; /* who asks: connection, number of the call, and of the request */
+    size_t work;                 /* what was done so far of what may be many (WORK_MOST) */
     bool hurry;                  /* others wait */
     bool aside;                  /* this is a copy of the machine, which holds nobody up */
     const struct msg_done *worked;  /* what such a copy answered */
@@ -483,9 +478,5 @@ struct core {
 };
 
 typedef VEC(struct jobrec *) jobrec_vec;
-
-struct id_list {
-    VEC(uint64_t) id;
-};
 
 #endif

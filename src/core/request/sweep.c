@@ -6,7 +6,7 @@
  * Jobs are kept by number between two slices: what they were may be gone by then. */
 #include "core/record/accounts/private.h"
 #include "core/request/request.h"
-#include "model/job/array.h"
+#include "core/request/told.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@
 
 #define FULL_TEXT "64 of your requests about many jobs are still being worked off; wait for one"
 
-#define SPLIT_MAX 16384u /* elements that one request may make jobs of their own */
+#define SPLIT_MAX 16384u /* elements that a user's requests under way may make jobs of their own */
 #define SPLIT_TEXT                                                                                 \
     "more than 16384 elements that wait are named, each of which would become a job of its own: "  \
     "name fewer, or the whole array"
@@ -51,15 +51,10 @@ struct sweep {
     bool any, walked;   /* of a name: a live job has it; all there are were looked at */
     VEC(uint64_t) job;  /* that it means */
     size_t next;
-    uint32_t split_from;    /* elements that still wait from there on are meant, too */
-    size_t told_from;       /* results from there on are about it */
-    VEC(struct idset) told; /* if it means many: which elements each of them is about */
-    uint64_t done_before;
-    /* what came of it */
-    VEC(struct result) result;
-    uint64_t done;
-    size_t work;  /* see ref_work */
-    size_t split; /* elements that became jobs of their own */
+    uint32_t split_from; /* elements that still wait from there on are meant, too */
+    struct told told;    /* what came of it */
+    size_t work;         /* see ref_work */
+    size_t split;        /* elements that became jobs of their own */
 };
 
 static struct sweep *sweep_new(struct core *c, const struct sweep_kind *kind, const void *body,
@@ -85,38 +80,9 @@ static struct sweep *sweep_new(struct core *c, const struct sweep_kind *kind, co
     return s;
 }
 
-/* Elements of an array that are over already are no failure of an action on the whole array, as
- * long as there is another that it reaches; a hold says which they are. */
-static bool over_already(const struct sweep *s, enum refusal refusal)
-{
-    return refusal == REFUSE_ALREADY_DONE ||
-           (refusal == REFUSE_JOB_FINISHED && s->kind->kind == MSG_UPDATE_JOB);
-}
-
-/* What was told of the many jobs that the reference at hand means, each reason once. */
-static void told_settle(struct sweep *s)
-{
-    struct result *result = s->told.n ? s->result.v + s->told_from : NULL;
-    bool reached = s->done > s->done_before;
-    size_t kept = 0;
-    for (size_t i = 0; i < s->told.n; i++)
-        reached |= !over_already(s, result[i].refusal);
-    for (size_t i = 0; i < s->told.n; i++) {
-        struct str text = STR_INIT;
-        array_format_tasks(&s->told.v[i], &text);
-        result[i].elements = text.len ? arena_strdup(s->arena, str_text(&text)) : NULL;
-        str_done(&text);
-        idset_done(&s->told.v[i]);
-        if (!reached || !over_already(s, result[i].refusal))
-            result[kept++] = result[i];
-    }
-    s->result.n -= s->told.n - kept;
-    vec_clear(&s->told);
-}
-
 static void ref_end(struct sweep *s)
 {
-    told_settle(s);
+    told_settle(&s->told, s->arena, s->kind->kind);
     if (s->text && !s->named)
         job_ref_done(&s->ref);
     s->text = NULL;
@@ -130,8 +96,7 @@ static void sweep_free(struct sweep *s)
     if (s->kind->done)
         s->kind->done(s->ctx);
     vec_done(&s->job);
-    vec_done(&s->told);
-    vec_done(&s->result);
+    told_done(&s->told);
     arena_free(s->arena);
     free(s);
 }
@@ -145,34 +110,7 @@ void sweeps_free(struct core *c)
 
 static void outcome_add(struct sweep *s, const char *ref, enum refusal refusal, const char *detail)
 {
-    if (refusal == REFUSE_NONE) {
-        s->done++;
-        return;
-    }
-    struct result result = {
-        .ref = ref, .refusal = refusal, .detail = detail ? arena_strdup(s->arena, detail) : NULL};
-    vec_push(&s->result, result);
-}
-
-/* One of the many that the reference at hand means. */
-static void outcome_join(struct sweep *s, const struct jobrec *r, enum refusal refusal,
-                         const char *detail)
-{
-    const struct result *told = s->told.n ? s->result.v + s->told_from : NULL;
-    uint32_t i = 0, id;
-    while (i < s->told.n &&
-           !(told[i].refusal == (int32_t)refusal && text_is(told[i].detail, detail)))
-        i++;
-    if (refusal == REFUSE_NONE || i == s->told.n)
-        outcome_add(s, s->text, refusal, detail);
-    if (refusal == REFUSE_NONE)
-        return;
-    if (i == s->told.n)
-        vec_push(&s->told, IDSET_INIT);
-    if (r->j.array_job_id && r->j.array_task_id != NO_TASK)
-        idset_add(&s->told.v[i], r->j.array_task_id);
-    for (bool more = idset_first(&r->pending, &id); more; more = idset_next(&r->pending, id, &id))
-        idset_add(&s->told.v[i], id);
+    told_add(&s->told, s->arena, ref, refusal, detail);
 }
 
 /* ---- by references ---- */
@@ -201,13 +139,24 @@ static struct jobrec *name_next(struct core *c, struct sweep *s, struct sweep_sl
     return NULL;
 }
 
+/* Those that its user's requests make jobs of their own until they are done. */
+static size_t splitting(const struct core *c, const struct sweep *s)
+{
+    size_t n = s->split;
+    for (size_t i = 0; i < c->slices.sweeps.list.n; i++) {
+        const struct sweep *other = c->slices.sweeps.list.v[i];
+        n += other != s && other->peer.uid == s->peer.uid ? other->split : 0;
+    }
+    return n;
+}
+
 /* What makes it more than one request may ask for. */
 static const char *ref_too_large(const struct core *c, struct sweep *s)
 {
     s->work += ref_work(c, &s->ref);
     if (s->work > refs_work_most(c))
         return REFS_WORK_TEXT;
-    size_t room = SPLIT_MAX - s->split, more = ref_split_count(c, &s->ref, room);
+    size_t room = SPLIT_MAX - splitting(c, s), more = ref_split_count(c, &s->ref, room);
     const char *why = NULL;
     if (more > room)
         return SPLIT_TEXT;
@@ -229,8 +178,7 @@ static void ref_begin(struct core *c, struct sweep *s, const char *text, struct 
     s->text = text;
     s->named = false;
     s->split_from = 0;
-    s->told_from = s->result.n;
-    s->done_before = s->done;
+    told_begin(&s->told);
     s->ref.exact = s->ref.has_step; /* a step is one record's */
     size_t work = ref_work(c, &s->ref);
     left->looks -= work < left->looks ? work : left->looks;
@@ -268,7 +216,7 @@ static void job_do(struct core *c, struct sweep *s, struct jobrec *r)
                                ? s->kind->act(c, r, s->named ? NULL : &s->ref, s->ctx, &detail)
                                : REFUSE_ACCESS_DENIED;
     if (s->many && !s->named)
-        outcome_join(s, r, refusal, detail);
+        told_join(&s->told, s->arena, s->text, r, refusal, detail);
     else
         outcome_add(s, s->text, refusal, detail);
 }
@@ -313,7 +261,7 @@ static bool refs_slice(struct core *c, struct sweep *s, struct sweep_slice left)
 static void stayed_say(struct sweep *s, const struct jobrec *r, enum refusal why,
                        const char *detail)
 {
-    if (s->result.n < STAYED_SAID)
+    if (s->told.result.n < STAYED_SAID)
         outcome_add(s, arena_printf(s->arena, "%llu", (unsigned long long)r->j.id), why, detail);
 }
 
@@ -340,7 +288,7 @@ static bool filter_slice(struct core *c, struct sweep *s, struct sweep_slice lef
             continue;
         }
         enum refusal refusal = s->kind->act(c, r, NULL, s->ctx, &detail);
-        s->done += refusal == REFUSE_NONE;
+        s->told.done += refusal == REFUSE_NONE;
         if (refusal == REFUSE_NOT_WHOLE_HET)
             stayed_say(s, r, refusal, detail);
         left.jobs--;
@@ -352,10 +300,10 @@ static bool filter_slice(struct core *c, struct sweep *s, struct sweep_slice lef
 
 static void sweep_answer(struct core *c, const struct sweep *s)
 {
-    struct msg_done done = {.count = s->done, .results = {s->result.v, s->result.n}};
-    if (s->result.n && s->rest && !s->done) {
-        done.refusal = s->result.v[0].refusal;
-        done.detail = s->result.v[0].detail;
+    struct msg_done done = {.count = s->told.done, .results = {s->told.result.v, s->told.result.n}};
+    if (s->told.result.n && s->rest && !s->told.done) {
+        done.refusal = s->told.result.v[0].refusal;
+        done.detail = s->told.result.v[0].detail;
     }
     fx_reply(c, s->conn, s->seq, MSG_DONE, &done);
 }
@@ -375,7 +323,7 @@ static bool sweep_slice(struct core *c, struct sweep *s, bool hurry)
     bool over = s->rest ? refs_slice(c, s, slice) : filter_slice(c, s, slice);
     if (over)
         sweep_answer(c, s);
-    if (over && !asks && s->done) /* of a wake: nobody else keeps what was answered */
+    if (over && !asks && s->told.done) /* of a wake: nobody else keeps what was answered */
         answered_keep_reply(c, &c->turn.fx->v[c->turn.fx->n - 1]);
     c->turn.peer = asks;
     c->turn.conn = conn;

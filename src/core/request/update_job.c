@@ -228,19 +228,10 @@ static void spec_take(struct core *c, struct jobrec *r, const struct update *u)
 /* Jobs of the former name may have waited for this one to end. */
 static void name_set(struct core *c, struct jobrec *r, const struct update *u)
 {
-    VEC(uint64_t) former = {0};
     live_index(c, r, false);
-    const struct id_list *same = singleton_list(c, r);
-    for (size_t i = 0; same && i < same->id.n; i++)
-        vec_push(&former, same->id.v[i]);
+    singletons_look(c, r);
     spec_take(c, r, u);
     live_index(c, r, true);
-    for (size_t i = 0; i < former.n; i++) {
-        struct jobrec *other = job_find(c, former.v[i]);
-        if (other && other != r)
-            eligible_update(c, other);
-    }
-    vec_done(&former);
 }
 
 /* A raise that the site leaves to the owner is one like those of `remuda extend`. */

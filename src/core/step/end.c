@@ -170,15 +170,15 @@ static void part_use(struct core *c, struct jobrec *r, struct steprec *st, struc
 }
 
 static void part_failed(struct core *c, struct jobrec *r, struct steprec *st, struct steppart *part,
-                        const struct noderec *n, const struct msg_report *m)
+                        struct noderec *n, const struct msg_report *m)
 {
     bool lost = m->kind == REPORT_LOST;
     bool goes_on = lost && st->s.no_kill && st->part.n > 1;
-    fx_log(c, LEVEL_WARNING, "step %llu.%lld on %s: %s", (unsigned long long)r->j.id,
-           (long long)st->s.step_id, n->n.name,
-           m->detail ? m->detail
-           : lost    ? "lost"
-                     : "failed");
+    node_log(c, n, LEVEL_WARNING, "step %llu.%lld on %s: %s", (unsigned long long)r->j.id,
+             (long long)st->s.step_id, n->n.name,
+             m->detail ? m->detail
+             : lost    ? "lost"
+                       : "failed");
     if (!st->ending && !goes_on) {
         part->over = true; /* the others are told to end, this one is */
         step_terminate(c, r, st, lost ? JOB_NODE_FAIL : JOB_FAILED, c->settings.kill_wait_us, "",
@@ -273,7 +273,7 @@ static const struct held *held_step(const struct held *held, size_t n, int64_t s
 
 /* A node is back: it has the step, or never got it, or has lost it. */
 static void part_compare(struct core *c, struct jobrec *r, struct steprec *st,
-                         struct steppart *part, const struct noderec *n, const struct held *held)
+                         struct steppart *part, struct noderec *n, const struct held *held)
 {
     struct msg_report lost = {.kind = REPORT_LOST, .detail = "its tasks are lost"};
     if (!held && part->unbegun) /* its daemon ended before it could begin it: as if it never came */

@@ -20,6 +20,8 @@
 /* A user's jobs are so many times what is left at most: however many one user has, the next may
  * have nine tenths of what remains. */
 #define SHARE_OF_LEFT 9u
+#define FEW_OF        100u /* few of a user are one of so many of MaxJobCount at most … */
+#define BEYOND_OF     10u  /* … and all few together are one of so many beyond it */
 
 struct user_room {
     uint64_t jobs; /* records in memory */
@@ -182,7 +184,7 @@ bool user_room_jobs_fit(const struct core *c, uint32_t uid, size_t more, struct 
         str_addf(why, "the queue is full: MaxJobCount is %d", c->settings.max_job_count);
         return false;
     }
-    if (!is_bound(c, c->settings.max_job_count) || own + more <= SHARE_OF_LEFT * left)
+    if (!is_bound(c, c->settings.max_job_count) || own + more <= SHARE_OF_LEFT * (left - more + 1))
         return true;
     str_addf(why,
              "you have %llu jobs in the controller's memory, and MaxJobCount (%d) leaves room for "
@@ -191,6 +193,26 @@ bool user_room_jobs_fit(const struct core *c, uint32_t uid, size_t more, struct 
              (unsigned long long)own, c->settings.max_job_count, (unsigned long long)left,
              SHARE_OF_LEFT);
     return false;
+}
+
+/* Nobody is kept from an element by what others have: whose jobs are few may have some of their
+ * own, and operators anybody's. */
+bool user_room_elements_fit(const struct core *c, uint32_t uid, size_t more, struct str *why)
+{
+    const struct user_room *u = room_find(c, uid);
+    uint64_t all = map_u64_count(c->jobs.by_id), most = (uint64_t)c->settings.max_job_count,
+             own = u ? u->jobs : 0;
+    struct str full = STR_INIT;
+    bool few = own + more <= most / FEW_OF && all + more <= most + most / BEYOND_OF,
+         fits = few || !is_bound(c, c->settings.max_job_count) ||
+                user_room_jobs_fit(c, uid, more, &full);
+    str_done(&full);
+    if (!fits)
+        str_addf(why,
+                 "%zu elements would become jobs of their own, and MaxJobCount (%d) has no room "
+                 "for so many more of one user's: name fewer, or the whole array",
+                 more, c->settings.max_job_count);
+    return fits;
 }
 
 /* ---- life ---- */

@@ -16,6 +16,8 @@ void user_room_count(struct core *c, struct jobrec *r);
 void user_room_uncount(struct core *c, struct jobrec *r);
 /* Has the queue room for so many more jobs, and for that many of this user? Else why, in words. */
 bool user_room_jobs_fit(const struct core *c, uint32_t uid, size_t more, struct str *why);
+/* The same of elements of an array that are to get records of their own. */
+bool user_room_elements_fit(const struct core *c, uint32_t uid, size_t more, struct str *why);
 /* The same of what it waits for, as kept, with sign +1 after it came and −1 before it goes: of an
  * element, too, which has it for itself. */
 void user_room_conditions(struct core *c, const struct jobrec *r, int sign);

@@ -1,0 +1,187 @@
+/* What concerns very many jobs at once, which one user can arrange: a step of the machine does so
+ * much of it, and everybody else is served before the next. */
+#include "core_help.h"
+
+#define MANY 1000
+#define ROWS 600 /* of one step: 256 jobs, and elements that go with them */
+
+static size_t rows_of_step(struct event ev)
+{
+    effects_reset(&w.fx);
+    step(ev);
+    size_t n = 0;
+    for (size_t i = 0; i < w.fx.n; i++)
+        n += w.fx.v[i].kind == FX_STORE;
+    return n;
+}
+
+/* Says it, then wakes until nothing is due; no step of them may write more than ROWS. */
+static void is_done_in_parts(enum message_kind kind, const void *body)
+{
+    struct message m = {.kind = kind, .seq = ++w.seq, .body = body};
+    size_t parts = 0, most = 0, n;
+    if (body)
+        most =
+            rows_of_step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &m});
+    while (core_wake_due(w.c) <= w.now) {
+        n = rows_of_step((struct event){.kind = EV_WAKE});
+        most = n > most ? n : most;
+        assert_true(++parts < 100);
+    }
+    assert_in_range(most, 1, ROWS);
+    assert_in_range(parts, MANY / 256, 99);
+}
+
+static uint64_t held(const char *array)
+{
+    struct job_spec s = a_job("held");
+    s.hold = true;
+    s.array = array;
+    am_alice();
+    return submit(s);
+}
+
+static uint64_t after(const char *kind, uint64_t id, bool kill)
+{
+    struct job_spec s = a_job("after");
+    s.dependency = arena_printf(w.a, "%s:%llu", kind, (unsigned long long)id);
+    s.kill_on_invalid_dep = kill ? YES : NO;
+    id = submit(s);
+    assert_int_not_equal(id, 0);
+    return id;
+}
+
+static size_t in_state(const char *state)
+{
+    return count((struct msg_query){.what = QUERY_JOBS, .states = state});
+}
+
+static void cancels(uint64_t id)
+{
+    struct msg_cancel m = {.ids = ids_of(id)};
+    is_done_in_parts(MSG_CANCEL, &m);
+}
+
+static void all_that_wait_for_one(void **unused)
+{
+    uint64_t one = held(NULL);
+    for (int i = 0; i < MANY; i++)
+        after("afterok", one, true);
+    cancels(one);
+    assert_int_equal(in_state("CANCELLED"), MANY + 1);
+    one = held(NULL);
+    for (int i = 0; i < MANY; i++)
+        after("afterany", one, false);
+    cancels(one);
+    assert_int_equal(in_state("PENDING,RUNNING"), MANY);
+    assert_null(job(one + MANY)->spec.dependency);
+    w.now += 400 * SEC; /* MinJobAge */
+    is_done_in_parts(MESSAGE_COUNT, NULL);
+    assert_int_equal(in_state("CANCELLED"), 0);
+}
+
+static void a_chain(void **unused)
+{
+    uint64_t first = held(NULL), last = first;
+    for (int i = 0; i < MANY; i++)
+        last = after("afterok", last, true);
+    cancels(first);
+    assert_int_equal(in_state("CANCELLED"), MANY + 1);
+}
+
+/* Each element that ends is one more element of each array that goes by it. */
+static void arrays_that_go_by_one(void **unused)
+{
+    uint64_t one = held("0-99"), last = 0;
+    struct job_spec s = a_job("by");
+    s.array = "0-99";
+    s.dependency = arena_printf(w.a, "aftercorr:%llu", (unsigned long long)one);
+    for (int i = 0; i < 100; i++)
+        last = submit(s);
+    struct msg_cancel m = {.ids = arena_printf(w.a, "%llu_[0-9]", (unsigned long long)one)};
+    is_done_in_parts(MSG_CANCEL, &m);
+    assert_int_equal(job_named(arena_printf(w.a, "%llu_9", (unsigned long long)last))->state,
+                     JOB_PENDING);
+}
+
+/* Between two parts the job that they wait for is not forgotten, and who comes, goes or waits for
+ * something else meanwhile is not woken in vain. */
+static void others_act_in_between(void **unused)
+{
+    configure("ClusterName=t\nMinJobAge=1\nNodeName=n[1-4] CPUs=8 RealMemory=8000\n"
+              "PartitionName=main Nodes=ALL Default=YES\n");
+    uint64_t one = held(NULL), other = held(NULL), id[MANY];
+    for (int i = 0; i < MANY; i++)
+        id[i] = after("afterok", one, true);
+    struct msg_cancel m = {.ids = ids_of(one)}, last = {.ids = ids_of(id[MANY - 1])};
+    struct message say_it = {.kind = MSG_CANCEL, .seq = ++w.seq, .body = &m};
+    rows_of_step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &say_it});
+    assert_true(in_state("PENDING") > MANY / 2);
+    w.now += 10 * SEC;
+    say_it = (struct message){.kind = MSG_CANCEL, .seq = ++w.seq, .body = &last};
+    rows_of_step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &say_it});
+    struct job_spec values = {.dependency =
+                                  arena_printf(w.a, "afterok:%llu", (unsigned long long)other)};
+    struct msg_update_job update = {
+        .ids = ids_of(id[MANY - 2]), .fields = "dependency", .values = {&values, 1}};
+    say_it = (struct message){.kind = MSG_UPDATE_JOB, .seq = ++w.seq, .body = &update};
+    rows_of_step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &say_it});
+    effects_reset(&w.fx);
+    settle(0);
+    assert_int_equal(state(id[MANY - 2]), JOB_PENDING);
+    assert_int_equal(in_state("PENDING"), 2); /* and the one that it waits for */
+    w.now += 10 * SEC;
+    settle(0);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "all"}), 2);
+}
+
+static void all_at_one_time(void **unused)
+{
+    struct job_spec s = a_job("then");
+    am_alice();
+    s.begin_us = w.now + 100 * SEC;
+    for (int i = 0; i < MANY; i++)
+        submit(s);
+    w.now += 200 * SEC;
+    is_done_in_parts(MESSAGE_COUNT, NULL);
+    s = a_job("until");
+    s.hold = true;
+    s.deadline_us = w.now + 1000 * SEC;
+    for (int i = 0; i < MANY; i++)
+        submit(s);
+    w.now += 2000 * SEC;
+    is_done_in_parts(MESSAGE_COUNT, NULL);
+    assert_int_equal(in_state("DEADLINE"), MANY);
+}
+
+/* Each of them looked whenever one got another name. */
+static void singletons(void **unused)
+{
+    struct job_spec s = a_job("same"), values = {.name = "other"};
+    am_alice();
+    s.hold = true;
+    uint64_t first = submit(s);
+    s.hold = false;
+    s.dependency = "singleton";
+    for (int i = 0; i < MANY; i++)
+        submit(s);
+    struct msg_update_job m = {.ids = ids_of(first), .fields = "name", .values = {&values, 1}};
+    struct message say_it = {.kind = MSG_UPDATE_JOB, .seq = ++w.seq, .body = &m};
+    size_t n = rows_of_step(
+        (struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &say_it});
+    assert_in_range(n, 1, 8);
+    settle(0);
+    assert_int_equal(in_state("RUNNING"), 1);
+    assert_int_equal(state(first + 1), JOB_RUNNING);
+    script_ends(first + 1, 0);
+    assert_int_equal(state(first + 2), JOB_RUNNING);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(all_that_wait_for_one), STORY(a_chain),         STORY(arrays_that_go_by_one),
+        STORY(others_act_in_between), STORY(all_at_one_time), STORY(singletons),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
