@@ -230,8 +230,10 @@ static void some_stand(struct pass *p, int32_t tier)
 void standing_enter(struct pass *p, int32_t tier)
 {
     ASSERT(!p->future);
-    if (p->v->standing_version != p->cl->derived.version || order_is_enough(p))
+    if (p->v->standing_version != p->cl->derived.version || order_is_enough(p)) {
+        p->stands_tier = INT32_MIN; /* for all tiers: it need not be asked again */
         return;
+    }
     if (p->steady && !is_untouched(p))
         memset(p->steady, 0, BIT_WORDS(p->w->nnodes) * sizeof p->steady[0]);
     uint32_t first = (uint32_t)p->w->agenda.job.n;
