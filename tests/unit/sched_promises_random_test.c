@@ -110,6 +110,21 @@ static void everybody_is_promised_a_start_on_demand(void **state)
     }
 }
 
+/* One is held, or comes back to where it stood in the queue, before equals that are promised
+ * starts. */
+static void hold_some(struct sim *s)
+{
+    struct task *j = s->njobs ? &s->job[rng_below(&s->rng, s->njobs)] : NULL;
+    if (!j || j->start || rng_chance(&s->rng, 500))
+        return;
+    j->held = !j->held;
+    j->promised = 0;
+    if (j->held)
+        cluster_unwait(s->cl, j->id);
+    else
+        job_wait(s->cl, j);
+}
+
 /* Nobody's promise moves later, whoever comes. On one node a cluster that is built anew and told who
  * was promised what promises the same; on several, or with several types on it, that takes the
  * places, too, which a planner keeps for itself. */
@@ -118,6 +133,8 @@ static void turn_remembering(struct sim *s)
     bool one_place = s->one_node && !text_is(s->node[0].gres, two_types);
     struct str firsts = STR_INIT;
     end_due(s);
+    if (s->restless)
+        hold_some(s);
     cluster_firsts_tell(s->cl, &firsts);
     sched_plan(s->cl, s->now, NULL, s->plan);
     struct cluster *cl = rebuilt(s);
@@ -154,11 +171,12 @@ static void promises_are_remembered(void **state)
         "promises=all", "promises=aged,age_bound=1200", "promises=all,promises_max=3",
         "promises=all,order=ageing", "promises=aged,age_bound=600,order=sjf"};
     for (size_t k = 0; k < ARRAY_LEN(parameters); k++)
-        for (uint64_t seed = 1; seed <= worlds_of(35); seed++) {
+        for (uint64_t seed = 1; seed <= worlds_of(104); seed++) {
             struct sim s = {.rng = {seed * 32452843},
                             .seed = seed,
                             .exact = seed / 2 % 2,
                             .one_node = seed % 2,
+                            .restless = seed % 4 == 1,
                             .parameters = parameters[k]};
             world_play(&s, turn_remembering);
             world_done(&s);

@@ -128,8 +128,81 @@ static void who_follows_an_advice_starts_then(void **state)
                   (unsigned long long)advised, (unsigned long long)advised_later);
 }
 
+/* ---- in the world itself, where promises are remembered with their nodes ---- */
+
+static struct arena *changed; /* requests that were changed in the world */
+
+/* One advice is carried out, as `scontrol update` does it. */
+static void carry_out(struct sim *s, struct task *j)
+{
+    struct arena *a = arena_new();
+    struct advices v;
+    sched_advise(s->cl, s->plan, j->id, NULL, s->now, PLENTY, a, &v);
+    size_t which = v.v.n ? rng_below(&s->rng, v.v.n) : 0;
+    const struct advice *one = v.v.n ? &v.v.v[which] : NULL;
+    if (one && one->update && !one->stops) {
+        struct plan_wait wait = {0};
+        record_copy(&job_request_fields, &j->req, &one->req, changed);
+        job_wait(s->cl, j);
+        sched_plan(s->cl, s->now, NULL, s->plan);
+        if (!start_of(s->plan, j->id))
+            assert_true(plan_wait_of(s->plan, s->cl, j->id, &wait));
+        int64_t at = start_of(s->plan, j->id) ? s->now : wait.planned_us;
+        if (at != one->start_us)
+            fail_msg("world %llu (%s): job %llu starts in %lld min with %s, and %lld were said",
+                     (unsigned long long)s->seed, s->parameters, (unsigned long long)j->id,
+                     (long long)((at - s->now) / MIN), one->option,
+                     (long long)((one->start_us - s->now) / MIN));
+        advised += at == s->now;
+        advised_later += at != s->now;
+    }
+    advices_done(&v);
+    arena_free(a);
+}
+
+static void starts_do(struct sim *s)
+{
+    for (size_t i = 0; i < s->plan->nstarts; i++)
+        start(s, &s->plan->start[i]);
+}
+
+static void turn_carrying_out(struct sim *s)
+{
+    end_due(s);
+    suspend_some(s);
+    do {
+        sched_plan(s->cl, s->now, NULL, s->plan);
+        starts_do(s);
+    } while (s->plan->nstarts > 0);
+    for (size_t i = 0; i < s->njobs; i++)
+        if (!s->job[i].start && !s->job[i].gone && rng_chance(&s->rng, 60)) {
+            carry_out(s, &s->job[i]);
+            starts_do(s);
+            return;
+        }
+}
+
+static void advice_knows_where_promises_stand(void **state)
+{
+    static const char *const parameters[] = {"promises=all", "promises=all,order=ageing",
+                                             "promises=aged,age_bound=600"};
+    (void)state;
+    for (size_t k = 0; k < ARRAY_LEN(parameters); k++) {
+        advised = advised_later = 0;
+        for (uint64_t seed = 1; seed <= worlds_of(60); seed++) {
+            struct sim s = {.rng = {seed * 15485863}, .seed = seed, .parameters = parameters[k]};
+            changed = arena_new();
+            world_play(&s, turn_carrying_out);
+            world_done(&s);
+            arena_free(changed);
+        }
+        assert_true(advised > 0 && advised_later > 0);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(who_follows_an_advice_starts_then)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(who_follows_an_advice_starts_then),
+                                       cmocka_unit_test(advice_knows_where_promises_stand)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,7 @@ struct sim {
     bool exact;    /* jobs end when their limit says */
     bool one_user; /* all jobs are of one user */
     bool one_node;
+    bool restless;          /* jobs are held and released */
     bool bounded;           /* partitions bound the CPUs of their jobs on a node */
     bool mixed;             /* licences, heterogeneous jobs, work that is suspended */
     const char *parameters; /* SchedulerParameters; NULL = none */

@@ -382,7 +382,7 @@ void sched_advise(struct cluster *cl, const struct plan *p, uint64_t job_id,
 {
     struct trial t = {.groups = user_groups, .a = a, .ret = ret};
     *ret = (struct advices){.start_us = INT64_MAX};
-    if (!whatif_init(&t.w, cl, job_id, now_us, cost_max))
+    if (!whatif_init(&t.w, cl, p, job_id, now_us, cost_max))
         return;
     const struct compiled *c = demand_of(t.w.cl, t.w.job->lane->klass);
     t.req = t.w.job->w.req;

@@ -1,19 +1,24 @@
 /* The job in question is passed over in its own lane, and stands in a lane of its own beside the
  * cluster's, with a class of its own that has the changed request; a component of a heterogeneous
- * job is replaced among the components, too. All else is the pass of plan.c, so an answer "now" is
- * what the planner itself will do when the job is changed so. */
+ * job is replaced among the components, too. The pass knows where promises stand, as the last real
+ * one left them; a place of the job's own is free for all if its request is another. All else is
+ * the pass of plan.c, so an answer "now" is what the planner itself will do when the job is changed
+ * so. */
 #include "sched/answer/whatif.h"
 
 #include "base/alloc.h"
 #include "sched/books/settle.h"
 #include "sched/pass/found.h"
+#include "sched/pass/freed.h"
+#include "sched/pass/standing.h"
 
-bool whatif_init(struct whatif *w, struct cluster *cl, uint64_t job_id, int64_t now_us,
-                 uint64_t cost_max)
+bool whatif_init(struct whatif *w, struct cluster *cl, const struct plan *live, uint64_t job_id,
+                 int64_t now_us, uint64_t cost_max)
 {
-    ASSERT(cost_max > 0);
+    ASSERT(cost_max > 0 && live);
     cluster_settle(cl);
     *w = (struct whatif){.cl = cl,
+                         .live = live,
                          .job = map_u64_get(cl->queue.by_job, job_id),
                          .now_us = now_us,
                          .cost_max = cost_max};
@@ -75,6 +80,15 @@ static void stops_note(struct whatif *w, const struct plan_private *v)
             vec_push(&w->stops, v->preempt.v[i]);
 }
 
+/* As a change of the request leaves it (wjob_change). */
+static void standing_lose(struct waiting *w)
+{
+    w->head = 0;
+    w->head_us = 0;
+    w->promised_in = 0;
+    w->promised_us = 0;
+}
+
 int64_t whatif_start(struct whatif *w, const struct job_request *req)
 {
     ASSERT(w->job && w->scratch);
@@ -100,10 +114,17 @@ int64_t whatif_start(struct whatif *w, const struct job_request *req)
     job.lane = &lane;
     if (w->anew)
         job.w.submit_us = job.w.eligible_us = w->now_us, job.w.ages_us = 0;
+    if (!w->anew && record_equal(&job_request_fields, req, w->job->w.req))
+        klass.serial = w->job->lane->klass->serial; /* it has the place it was promised */
+    else
+        standing_lose(&job.w);
     struct pass p;
     planned_replace(v, NULL);
+    plan_recall(v, w->live->priv);
     pass_open(&p, w->cl, v, w->now_us, &lane, false);
+    freed_begin(&p);
     pass_step(&p);
+    standing_leave(&p);
     promises_note(w, &p);
     stops_note(w, v);
     bool now = starts(v, id);

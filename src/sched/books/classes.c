@@ -146,6 +146,43 @@ static uint64_t lane_hash(const struct sclass *k, const struct waiting *w, uint3
     return hash_bytes(HASH_INIT, parts, sizeof parts);
 }
 
+/* Place of the first job that is not before `j`. */
+static size_t lane_find(const struct lane *l, const struct wjob *j)
+{
+    size_t low = l->first, high = l->first + l->n;
+    if (l->n > 0 && wjob_order(l->job[high - 1], j) < 0)
+        return high;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (wjob_order(l->job[middle], j) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* By which it goes first (pass/standing.h). */
+static int64_t promised_of(const struct waiting *w)
+{
+    return w->promised_in ? w->promised_us : INT64_MAX;
+}
+
+/* A promise is a place in the order only for the first of a lane, and promises are made in its
+ * order: so along a lane they begin one after the other, and those without any come last. Who would
+ * stand there before others who go first, as his request was changed or he was held, has a lane of
+ * his own. */
+static bool promises_in_order(const struct cluster *cl, const struct lane *l,
+                              const struct waiting *w)
+{
+    if (cl->queue.promised_in.n == 0 || l->n == 0)
+        return true;
+    const struct wjob j = {.w = *w};
+    size_t at = lane_find(l, &j);
+    return (at == l->first || promised_of(&l->job[at - 1]->w) <= promised_of(w)) &&
+           (at == l->first + l->n || promised_of(w) <= promised_of(&l->job[at]->w));
+}
+
 static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct waiting *w)
 {
     uint32_t owner = lanes_by_user(cl) ? w->uid + 1 : 0;
@@ -155,7 +192,8 @@ static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct
         if (l->klass == k && l->nice == w->nice && l->site == w->site &&
             l->qos_factor == w->qos_factor && l->assoc_factor == w->assoc_factor &&
             l->priority_asked == w->priority_asked && l->promise_priority == w->promise_priority &&
-            !l->placed && !w->place.job_id && l->uid_plus1 == owner && l->het == w->het_job_id)
+            !l->placed && !w->place.job_id && l->uid_plus1 == owner && l->het == w->het_job_id &&
+            promises_in_order(cl, l, w))
             return l;
     struct lane *l = xcalloc(1, sizeof *l);
     *l = (struct lane){.klass = k,
@@ -216,22 +254,6 @@ static void front_see(struct cluster *cl, const struct lane *l)
                        .nice = l->nice,
                        .het = l->het != 0,
                        .apart = l->het || l->placed || l->priority_asked || j->w.deadline_us > 0};
-}
-
-/* Place of the first job that is not before `j`. */
-static size_t lane_find(const struct lane *l, const struct wjob *j)
-{
-    size_t low = l->first, high = l->first + l->n;
-    if (l->n > 0 && wjob_order(l->job[high - 1], j) < 0)
-        return high;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (wjob_order(l->job[middle], j) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 static void lane_insert(struct cluster *cl, struct lane *l, struct wjob *j)
@@ -317,6 +339,28 @@ void wjob_change(struct cluster *cl, struct wjob *j, const struct waiting *w)
     wjob_place(cl, j, w->req); /* before the old lane goes: w->req may be its class's copy */
     if (l->n == 0)
         lane_drop(cl, l);
+}
+
+/* One stands before it in its lane who was promised a later start, or none. */
+static bool promised_behind(const struct wjob *j)
+{
+    size_t at = lane_find(j->lane, j);
+    return at > j->lane->first && promised_of(&j->lane->job[at - 1]->w) > promised_of(&j->w);
+}
+
+void wjobs_promised_apart(struct cluster *cl)
+{
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t i = 0; i < cl->queue.promised_in.n; i++) {
+            struct wjob *j = map_u64_get(cl->queue.by_job, cl->queue.promised_in.v[i]);
+            if (!j || !promised_behind(j))
+                continue;
+            struct waiting same = j->w;
+            wjob_change(cl, j, &same);
+            moved = true;
+        }
+    }
 }
 
 void wjob_leave(struct cluster *cl, struct wjob *j)

@@ -16,6 +16,9 @@ void wjob_leave(struct cluster *cl, struct wjob *j);
 
 /* After a change of partitions: some classes become one user's own, or no longer. */
 void classes_regroup(struct cluster *cl);
+/* After jobs were told what they are promised: who stands in his lane behind one who was promised a
+ * later start, or none, gets another lane. */
+void wjobs_promised_apart(struct cluster *cl);
 /* Frees all jobs that wait, and their lanes and classes. */
 void classes_free(struct cluster *cl);
 

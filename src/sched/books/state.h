@@ -277,6 +277,7 @@ struct wjob {
     /* While a pass is made: place of what stands of its promise (pass/standing.c), plus 1; 0 =
      * nothing does */
     uint32_t stands;
+    uint32_t promised_pass; /* the last that promised it something (plan_private.pass) */
 };
 
 /* Why the jobs of a class wait, from a time on. */

@@ -16,7 +16,7 @@ struct het *pass_het_of(struct pass *p, uint64_t id)
     return NULL;
 }
 
-struct wjob *het_job_here(const struct pass *p, struct wjob *j)
+struct wjob *job_here(const struct pass *p, struct wjob *j)
 {
     return p->instead && j == p->left_out ? p->instead->job[0] : j;
 }
@@ -40,7 +40,7 @@ void hets_collect(struct pass *p)
             size_t at = h->n++;
             for (; at > 0 && h->job[at - 1]->w.job_id > l->job[l->first + k]->w.job_id; at--)
                 h->job[at] = h->job[at - 1];
-            h->job[at] = het_job_here(p, l->job[l->first + k]);
+            h->job[at] = job_here(p, l->job[l->first + k]);
         }
     }
 }

@@ -9,7 +9,7 @@ void hets_collect(struct pass *p);
 /* NULL = none of that id waits. */
 struct het *pass_het_of(struct pass *p, uint64_t id);
 /* As the job waits in this pass: that of a what-if stands for the one that really waits. */
-struct wjob *het_job_here(const struct pass *p, struct wjob *j);
+struct wjob *job_here(const struct pass *p, struct wjob *j);
 /* The limit of a run in that option that starts then. */
 int64_t het_limit_at(const struct pass *p, const struct option *o, int64_t start_us);
 /* First option in which the component can start at that time on nodes that are not barred, and on

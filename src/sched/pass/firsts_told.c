@@ -1,6 +1,7 @@
 /* Who stands first (firsts.h) across a restart, by name: numbers of partitions and reservations are
  * others after a change of the configuration. */
 #include "base/list.h"
+#include "sched/books/classes.h"
 #include "sched/books/settle.h"
 #include "sched/pass/priority.h"
 
@@ -103,4 +104,5 @@ void cluster_firsts_set(struct cluster *cl, const char *firsts)
             if (serves(&c->option[k], where))
                 first_take(cl, j, &c->option[k], (int64_t)head_us, (int64_t)promised_us);
     }
+    wjobs_promised_apart(cl);
 }

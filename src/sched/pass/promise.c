@@ -109,7 +109,7 @@ static void promise_enter(struct pass *p, const struct entry *e, uint32_t world_
                           .extra = p->served[e->o->serve] && !awaited,
                           .ahead = !awaited && promise_due(p, e) && lane_may_go_on(p, e)};
     standing_note(p, e, &pr);
-    vec_push(&p->promise, pr);
+    promise_push(p, pr);
     p->served[pr.part] = true;
     pass_foresee(p, e->job->w.job_id, start_us, &p->at, true);
 }
@@ -121,9 +121,8 @@ void promise_make(struct pass *p, const struct entry *e, bool awaited)
         return;
     if (promised_nothing(p, e) && !awaited)
         return;
-    for (size_t i = 0; i < p->promise.n; i++)
-        if (p->promise.v[i].job == e->job)
-            return;
+    if (is_promised(p, e->job))
+        return;
     struct to_place what = pass_to_place(p, e->c, e->o, e->job);
     if (!earliest(p, e, &what, limit, &at))
         return;
@@ -164,9 +163,22 @@ void promise_stays(struct pass *p, const struct entry *e)
     promise_enter(p, e, world_job, p->had->start_us, false);
 }
 
+void promise_push(struct pass *p, struct promised pr)
+{
+    pr.job->promised_pass = (uint32_t)p->v->pass;
+    vec_push(&p->promise, pr);
+}
+
+/* False: for sure not. The list of promises is looked through for those only who are on it, or
+ * were. */
+static bool was_promised(const struct pass *p, const struct wjob *j)
+{
+    return j->promised_pass == (uint32_t)p->v->pass;
+}
+
 bool is_promised(const struct pass *p, const struct wjob *j)
 {
-    for (size_t i = 0; i < p->promise.n; i++)
+    for (size_t i = 0; was_promised(p, j) && i < p->promise.n; i++)
         if (p->promise.v[i].job == j)
             return true;
     return false;
@@ -176,7 +188,7 @@ bool is_promised(const struct pass *p, const struct wjob *j)
  * refused for that promise's sake is tried again. */
 void promise_drop(struct pass *p, const struct wjob *j)
 {
-    for (size_t i = 0; i < p->promise.n; i++)
+    for (size_t i = 0; was_promised(p, j) && i < p->promise.n; i++)
         if (p->promise.v[i].job == j) {
             world_break(p->w, p->promise.v[i].world_job);
             if (p->promise.v[i].n > 0)

@@ -13,7 +13,9 @@ bool promised_nothing(const struct pass *p, const struct entry *e);
 void promise_make(struct pass *p, const struct entry *e, bool awaited);
 /* The job keeps the promise that stands for it (pass.had), if one is due to it still. */
 void promise_stays(struct pass *p, const struct entry *e);
-/* a start in this pass; one by one: promises are few */
+/* One promise more of the pass. */
+void promise_push(struct pass *p, struct promised pr);
+/* a start in this pass */
 bool is_promised(const struct pass *p, const struct wjob *j);
 /* It started: what was refused for the sake of its promise is tried again (pass.again). */
 void promise_drop(struct pass *p, const struct wjob *j);

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "sched/pass/bars.h"
+#include "sched/pass/components.h"
 #include "sched/pass/firsts.h"
 #include "sched/pass/freed.h"
 #include "sched/pass/priority.h"
@@ -63,6 +64,12 @@ void standing_place(struct pass *p, const struct standing *s, struct option *o)
         vec_push(&p->at.at, p->v->standing_on.v[i]);
 }
 
+static struct wjob *job_of(const struct pass *p, const struct standing *s)
+{
+    struct wjob *j = map_u64_get(p->cl->queue.by_job, s->job_id);
+    return j ? job_here(p, j) : NULL;
+}
+
 static void stands_put(struct pass *p, struct standing *s, struct wjob *j, uint32_t world_job)
 {
     s->world_job = world_job;
@@ -88,7 +95,7 @@ static bool is_steady(const struct pass *p, uint32_t node)
 static bool stand(struct pass *p, struct standing *s, int32_t tier)
 {
     struct world *w = p->w;
-    struct wjob *j = map_u64_get(p->cl->queue.by_job, s->job_id);
+    struct wjob *j = job_of(p, s);
     struct compiled *c = j && j->w.promised_in ? demand_of(p->cl, j->lane->klass) : NULL;
     if (!c || j->lane->klass->serial != s->class_serial || s->option >= c->n) {
         if (!s->told)
@@ -163,7 +170,7 @@ static bool is_untouched(const struct pass *p)
 static bool order_is_enough(const struct pass *p)
 {
     for (size_t i = 0; p->w->nnodes == 1 && i < p->v->standing.n; i++) {
-        const struct wjob *j = map_u64_get(p->cl->queue.by_job, p->v->standing.v[i].job_id);
+        const struct wjob *j = job_of(p, &p->v->standing.v[i]);
         const struct compiled *c = j ? demand_of(p->cl, j->lane->klass) : NULL;
         for (size_t k = 0; c && k < c->n; k++)
             if (c->option[k].nvariants > 1)
@@ -207,7 +214,7 @@ void standing_again(struct pass *p, struct wjob *j, struct option *o)
 
 static void taken_out(struct pass *p, struct standing *s)
 {
-    standing_lift(p, map_u64_get(p->cl->queue.by_job, s->job_id));
+    standing_lift(p, job_of(p, s));
     s->told = false;
 }
 
@@ -230,8 +237,10 @@ static void some_stand(struct pass *p, int32_t tier)
 void standing_enter(struct pass *p, int32_t tier)
 {
     ASSERT(!p->future);
-    if (p->v->standing_version != p->cl->derived.version || order_is_enough(p))
+    if (p->v->standing_version != p->cl->derived.version || order_is_enough(p)) {
+        p->stands_tier = INT32_MIN; /* for all tiers: it need not be asked again */
         return;
+    }
     if (p->steady && !is_untouched(p))
         memset(p->steady, 0, BIT_WORDS(p->w->nnodes) * sizeof p->steady[0]);
     uint32_t first = (uint32_t)p->w->agenda.job.n;
@@ -316,7 +325,7 @@ void standing_leave(struct pass *p)
         struct standing *s = &p->v->standing.v[i];
         left |= !s->told || s->world_job != NONE;
         if (s->world_job != NONE)
-            standing_lift(p, map_u64_get(p->cl->queue.by_job, s->job_id));
+            standing_lift(p, job_of(p, s));
     }
     if (left)
         freed_anything(p);

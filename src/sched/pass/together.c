@@ -10,6 +10,7 @@
 #include "sched/pass/components.h"
 #include "sched/pass/found.h"
 #include "sched/pass/priority.h"
+#include "sched/pass/promise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static void promise_put(struct beside *t, struct wjob *j, struct option *o)
         .lane = j->lane, .job = j, .part = t->part, .start_us = t->at_us, .het = t->h->id};
     pr.world_job = world_promise(p->w, demand_of(p->cl, j->lane->klass), &p->at, j->w.job_id,
                                  t->at_us, time_add(t->at_us, het_limit_at(p, o, t->at_us)));
-    vec_push(&p->promise, pr);
+    promise_push(p, pr);
     t->world_job[t->n] = pr.world_job;
     pass_foresee(p, j->w.job_id, t->at_us, &p->at, true);
 }

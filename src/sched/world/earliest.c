@@ -104,18 +104,13 @@ static void stairs_kept(struct placing *p, uint32_t node, int64_t limit_us)
     vec_done(&at);
 }
 
-static bool enough_whole(const void *ctx, const int64_t *row)
-{
-    return take_fits(ctx, row);
-}
-
 /* Where nothing but work and promises is in the way, and promises are many: of a node that
  * gives its all or nothing. */
 static void stairs_whole(struct placing *p, uint32_t node, int64_t limit_us)
 {
     size_t at = 0;
     int64_t from, to;
-    while (outlook_run(p->w, node, &at, enough_whole, p->whole, &from, &to) && !too_late(p, from)) {
+    while (outlook_run(p->w, node, &at, p->whole, &from, &to) && !too_late(p, from)) {
         if (to < time_add(from, limit_us))
             continue;
         stair_push(p->w, from, p->whole_units, 1);
@@ -241,12 +236,6 @@ static uint32_t only_node(const struct placing *p)
     return only;
 }
 
-/* That one node must hold if it is the only one. */
-static int32_t units_least(const struct placing *p)
-{
-    return p->v->lay.units > 0 ? p->v->lay.units : p->v->lay.umin;
-}
-
 /* The first time from `from` on and below `before` at which the node could hold so many units;
  * INT64_MAX = there is none. */
 static int64_t first_on(struct placing *p, uint32_t node, int64_t limit_us, int32_t least,
@@ -257,8 +246,7 @@ static int64_t first_on(struct placing *p, uint32_t node, int64_t limit_us, int3
     if (outlook_pays(w, node) && view_plain(w, p->what->o, node)) {
         struct take own;
         const struct take *take = placing_take(p, node, least, &own);
-        return take ? outlook_first(w, node, limit_us, from, before, INT64_MAX, enough_whole, take)
-                    : INT64_MAX;
+        return take ? outlook_first(w, node, limit_us, from, before, INT64_MAX, take) : INT64_MAX;
     }
     vec_clear(&w->scratch.stair);
     stairs_of(p, node, limit_us);
@@ -274,6 +262,27 @@ static int64_t first_on(struct placing *p, uint32_t node, int64_t limit_us, int3
     return INT64_MAX;
 }
 
+/* Asked in builds with tests only: the place is the one that candidates and a choice among them
+ * come to. */
+static bool as_placing_finds(struct placing *p, const struct placement *at)
+{
+    struct placement found = {0};
+    bool same = placing_find(p, &found) && found.at.n == 1 &&
+                found.at.v[0].node == at->at.v[0].node && found.at.v[0].units == at->at.v[0].units;
+    vec_done(&found.at);
+    return same;
+}
+
+static void alone_fill(struct placing *p, uint32_t node, struct placement *ret)
+{
+    struct placed at = {node, p->v->lay.units > 0 ? p->v->lay.units : 1};
+    ret->option = p->what->o;
+    ret->variant = p->v;
+    vec_clear(&ret->at);
+    vec_push(&ret->at, at);
+    ASSERT(as_placing_finds(p, ret));
+}
+
 /* Where one node decides, the first time at which it could do is tried before all are found. */
 static bool alone_earliest(struct placing *p, int64_t limit_us, int64_t from, struct placement *ret,
                            int64_t *ret_us)
@@ -283,16 +292,19 @@ static bool alone_earliest(struct placing *p, int64_t limit_us, int64_t from, st
     if (node == NONE || p->v->lay.nmin > 1 || !view_plain(p->w, p->what->o, node) ||
         !outlook_pays(p->w, node))
         return false;
-    const struct take *take = placing_take(p, node, units_least(p), &own);
+    const struct take *take = placing_take(p, node, placing_units_alone(p), &own);
     if (!take)
         return false;
-    int64_t at =
-        outlook_first(p->w, node, limit_us, from, INT64_MAX, INT64_MAX, enough_whole, take);
+    int64_t at = outlook_first(p->w, node, limit_us, from, INT64_MAX, INT64_MAX, take);
     if (at == INT64_MAX || too_late(p, at))
         return false;
     p->start_us = at;
     p->end_us = time_add(at, limit_us);
     *ret_us = at;
+    if (at > p->w->now_us && placing_alone(p)) {
+        alone_fill(p, node, ret);
+        return true;
+    }
     /* No is no answer yet: at a later time a licence may be free or the partition open, which the
      * stairs know about. */
     return placing_licences_free(p) && part_window_bars(p->w, p->what->o, at) == REASON_NONE &&
@@ -308,7 +320,7 @@ static int64_t first_on_any(struct placing *p, int64_t limit_us, int64_t from, i
     for (size_t i = 0; i < BIT_WORDS(p->w->nnodes); i++)
         for (uint64_t bits = placing_allowed(p, i); bits; bits &= bits - 1) {
             uint32_t node = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits));
-            int64_t at = first_on(p, node, limit_us, units_least(p), from, before);
+            int64_t at = first_on(p, node, limit_us, placing_units_alone(p), from, before);
             first = at < first ? at : first;
             before = first < before ? first : before;
         }

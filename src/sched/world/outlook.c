@@ -296,53 +296,35 @@ bool outlook_holds(struct world *w, uint32_t node, int64_t start_us, int64_t end
     return true;
 }
 
-static bool row_within(const int64_t *row, const int64_t *other, size_t dims)
-{
-    for (size_t d = 0; d < dims; d++)
-        if (row[d] > other[d])
-            return false;
-    return true;
-}
-
 int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t from_us,
-                      int64_t before_us, int64_t until_us,
-                      bool (*enough)(const void *ctx, const int64_t *row), const void *ctx)
+                      int64_t before_us, int64_t until_us, const struct take *take)
 {
     ASSERT(node < w->nall && limit_us >= 0);
     const struct outlook *p = outlook_of(w, node);
-    /* `enough` is dear, and stretches that follow each other are mostly alike in what matters to
-     * it: what has as much of everything as one that was enough is enough, and what has no more of
-     * anything than one that was not is not. */
-    const int64_t *did = NULL, *did_not = NULL; /* rows that were enough, and not */
-    int64_t start = from_us;
+    int64_t start = from_us, does_us = time_add(start, limit_us);
     for (size_t i = stretch_of(p, from_us); i < p->at.n && start < before_us; i++) {
-        const int64_t *row = &p->row.v[i * w->dims];
         int64_t end = i + 1 < p->at.n ? p->at.v[i + 1] : INT64_MAX;
-        bool as_before = did && row_within(did, row, w->dims);
-        if (!as_before && ((did_not && row_within(row, did_not, w->dims)) || !enough(ctx, row))) {
+        if (!take_fits(take, &p->row.v[i * w->dims])) {
             start = end;
-            did_not = row;
-            continue;
-        }
-        did = row;
-        if (end >= until_us || end >= time_add(start, limit_us))
+            does_us = time_add(start, limit_us);
+        } else if (end >= until_us || end >= does_us) {
             return start;
+        }
     }
     return INT64_MAX;
 }
 
-bool outlook_run(struct world *w, uint32_t node, size_t *at,
-                 bool (*enough)(const void *ctx, const int64_t *row), const void *ctx,
+bool outlook_run(struct world *w, uint32_t node, size_t *at, const struct take *take,
                  int64_t *ret_from_us, int64_t *ret_to_us)
 {
     ASSERT(node < w->nall);
     const struct outlook *p = outlook_of(w, node);
-    while (*at < p->at.n && !enough(ctx, &p->row.v[*at * w->dims]))
+    while (*at < p->at.n && !take_fits(take, &p->row.v[*at * w->dims]))
         ++*at;
     if (*at == p->at.n)
         return false;
     *ret_from_us = p->at.v[*at];
-    while (*at < p->at.n && enough(ctx, &p->row.v[*at * w->dims]))
+    while (*at < p->at.n && take_fits(take, &p->row.v[*at * w->dims]))
         ++*at;
     *ret_to_us = *at < p->at.n ? p->at.v[*at] : INT64_MAX;
     return true;

@@ -19,15 +19,13 @@ static inline bool outlook_pays(const struct world *w, uint32_t node)
  * call, or until the node changes. */
 const int64_t *outlook_least(struct world *w, uint32_t node, int64_t start_us, int64_t end_us);
 /* The first time from from_us until before_us from which for limit_us, or until until_us, each
- * stretch is `enough`; INT64_MAX = none. What is enough must be so with more, too. */
+ * stretch holds the take; INT64_MAX = none. */
 int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t from_us,
-                      int64_t before_us, int64_t until_us,
-                      bool (*enough)(const void *ctx, const int64_t *row), const void *ctx);
+                      int64_t before_us, int64_t until_us, const struct take *take);
 
 /* The next time, behind the *at stretches looked at so far (0 at first), during which each stretch
- * is `enough`, as above: from *ret_from_us until before *ret_to_us. False after the last. */
-bool outlook_run(struct world *w, uint32_t node, size_t *at,
-                 bool (*enough)(const void *ctx, const int64_t *row), const void *ctx,
+ * holds the take: from *ret_from_us until before *ret_to_us. False after the last. */
+bool outlook_run(struct world *w, uint32_t node, size_t *at, const struct take *take,
                  int64_t *ret_from_us, int64_t *ret_to_us);
 
 /* The node's outlook if it is true as things are; NULL = it has none. Asked before something is

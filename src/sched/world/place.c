@@ -10,6 +10,7 @@
 #include "sched/world/cap_nodes.h"
 #include "sched/world/cap_takes.h"
 #include "sched/world/counts.h"
+#include "sched/world/outlook.h"
 #include "sched/world/part_windows.h"
 #include "sched/world/placing.h"
 #include "sched/world/resv_view.h"
@@ -321,6 +322,26 @@ bool placing_find(struct placing *p, struct placement *ret)
     return found;
 }
 
+/* Does the only node hold so many units in the time at hand? */
+static bool alone_holds(const struct placing *p, int32_t units)
+{
+    struct take own;
+    const struct take *take = placing_take(p, 0, units, &own);
+    return take && outlook_first(p->w, 0, p->end_us - p->start_us, p->start_us,
+                                 time_add(p->start_us, 1), INT64_MAX, take) != INT64_MAX;
+}
+
+/* On the only node the first stretches of its outlook are asked before anything is counted. */
+static bool alone_bars(struct placing *p)
+{
+    int32_t units = placing_units_alone(p), least = p->v->lay.umin;
+    if (alone_holds(p, units))
+        return false;
+    ASSERT(!placing_find(p, &(struct placement){0}));
+    p->lacks = units == least || !alone_holds(p, least);
+    return true;
+}
+
 bool world_place(struct world *w, const struct to_place *what, int64_t start_us, int64_t end_us,
                  struct placement *ret)
 {
@@ -335,6 +356,11 @@ bool world_place(struct world *w, const struct to_place *what, int64_t start_us,
     if (!placing_licences_free(&p) || part_window_bars(w, o, start_us) != REASON_NONE)
         return false;
     uint64_t least = UINT64_MAX;
+    p.v = &o->variant[0];
+    if (placing_alone(&p) && alone_bars(&p)) {
+        ret->missing = p.lacks;
+        return false;
+    }
     for (size_t i = 0; i < o->nvariants; i++) {
         p.v = &o->variant[i];
         if (placing_find(&p, ret))

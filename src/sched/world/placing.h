@@ -46,6 +46,11 @@ int32_t placing_share_least(const struct placing *p);
  * them if it were empty. */
 const struct take *placing_take(const struct placing *p, uint32_t node, int32_t units,
                                 struct take *own);
+/* What the node must hold if it is the only one. */
+int32_t placing_units_alone(const struct placing *p);
+/* There is one node only, with many promises, and nothing but what is free on it decides: then its
+ * outlook tells all that there is to know about times and places. */
+bool placing_alone(const struct placing *p);
 /* Of nodes 64 × word … 64 × word + 63, those that it may go to. */
 uint64_t placing_allowed(const struct placing *p, size_t word);
 /* Can the pieces of p->v go nowhere but as the even layout `even` goes, which was tried? So it is

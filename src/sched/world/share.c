@@ -72,12 +72,26 @@ bool placing_only_even(const struct placing *p, struct variant *even)
     return true;
 }
 
-/* ---- on some nodes ---- */
+/* ---- on the only node ---- */
 
-static bool enough(const void *ctx, const int64_t *row)
+int32_t placing_units_alone(const struct placing *p)
 {
-    return take_fits(ctx, row);
+    return p->v->lay.units > 0 ? p->v->lay.units : p->v->lay.umin;
 }
+
+bool placing_alone(const struct placing *p)
+{
+    const struct world *w = p->w;
+    const struct compiled *c = p->what->c;
+    const struct option *o = p->what->o;
+    return w->nnodes == 1 && o->nvariants == 1 && p->v->lay.nmin <= 1 && c->nlic == 0 &&
+           c->nmust == 0 && p->v->ncount == 0 && o->part->windows.n == 0 && !w->view.kept_head &&
+           !o->mode.share && !o->mode.user_only && c->req->switches <= 0 && view_plain(w, o, 0) &&
+           outlook_pays(w, 0) && placing_allowed(p, 0) != 0 &&
+           world_group_has(p->v, w->now.group[0]);
+}
+
+/* ---- on some nodes ---- */
 
 /* Until when the node must hold what is placed: where that is promised the same itself, which
  * counts as taken, only until then. */
@@ -110,7 +124,7 @@ static bool could_hold(struct placing *p, uint32_t node, int64_t limit_us, const
     struct world *w = p->w;
     ASSERT(view_plain(w, p->what->o, node));
     return take && outlook_first(w, node, limit_us, w->now_us, before_us, hold_until(p, node, own),
-                                 enough, take) != INT64_MAX;
+                                 take) != INT64_MAX;
 }
 
 static bool variant_could_hold(struct placing *p, int64_t limit_us, const uint64_t *nodes,
