@@ -68,6 +68,17 @@ static size_t former_runs(uint64_t id)
     return n;
 }
 
+/* What a table has no more, who changed it has ended. */
+static void who_takes_an_entry_out_has_ended_its_job(void **state_)
+{
+    begin();
+    assert_int_equal(set("", NULL, 0), REFUSE_NONE);
+    for (uint64_t id = 1; id <= 2; id++) {
+        assert_int_equal(state(id), JOB_CANCELLED);
+        assert_int_equal(job(id)->killed_by_uid_plus1, ALICE + 1);
+    }
+}
+
 static void a_job_waits_runs_and_waits_again(void **state_)
 {
     begin();
@@ -398,6 +409,7 @@ static void who_may(void **state_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORY(who_takes_an_entry_out_has_ended_its_job),
         STORY(a_job_waits_runs_and_waits_again),
         STORY(what_was_due_meanwhile_is_left_out),
         STORY(however_a_run_ends_it_comes_again),

@@ -144,18 +144,18 @@ static void a_reservation_of_bob(void)
 static void a_reservation_bounds_it(void **unused)
 {
     a_reservation_of_bob();
-    says("reservation later begins on its nodes");
+    says("reservation later begins then");
 }
 
 static void a_private_reservation_is_not_named(void **unused)
 {
     configure(arena_printf(w.a, "PrivateData=reservations\n%s", roomy));
     a_reservation_of_bob();
-    says("a reservation begins on its nodes");
+    says("a reservation begins then");
     assert_null(strstr(answer()->detail, "later"));
     am_olga();
     assert_int_equal(extend(1, 2 * HOUR), REFUSE_TIME_LIMIT);
-    says("reservation later begins on its nodes");
+    says("reservation later begins then");
 }
 
 static void a_deadline_bounds_it(void **unused)
@@ -238,11 +238,15 @@ static void all_components_or_the_one_that_is_named(void **unused)
     assert_int_equal(extend(id, HOUR), REFUSE_NONE);
     assert_int_equal(job(id)->limit_us, 2 * HOUR);
     assert_int_equal(job(id + 1)->limit_us, 2 * HOUR);
-    assert_int_equal(
-        extend_by((struct msg_extend){.id = arena_printf(w.a, "%llu+1", (unsigned long long)id),
-                                      .add_us = HOUR}),
-        REFUSE_NONE);
-    assert_int_equal(job(id)->limit_us, 2 * HOUR);
+    const char *first = arena_printf(w.a, "%llu+0", (unsigned long long)id);
+    const char *second = arena_printf(w.a, "%llu+1", (unsigned long long)id);
+    assert_int_equal(extend_by((struct msg_extend){.id = second, .add_us = HOUR}),
+                     REFUSE_TIME_LIMIT);
+    says("the limit of the component with the script is then");
+    assert_int_equal(extend_by((struct msg_extend){.id = first, .add_us = HOUR}), REFUSE_NONE);
+    assert_int_equal(job(id)->limit_us, 3 * HOUR);
+    assert_int_equal(job(id + 1)->limit_us, 2 * HOUR);
+    assert_int_equal(extend_by((struct msg_extend){.id = second, .add_us = 2 * HOUR}), REFUSE_NONE);
     assert_int_equal(job(id + 1)->limit_us, 3 * HOUR);
 }
 

@@ -197,6 +197,29 @@ static void what_it_still_has_is_heard_of(void **unused)
     assert_int_equal(state(id), JOB_NODE_FAIL);
 }
 
+/* A step is enough: the node that began anew has not lost what it holds. */
+static void a_step_that_is_there_keeps_its_job(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(lives); i++) {
+        struct job_spec s = a_job("two"), step = {.req = {.ntasks = 2}};
+        s.req.min_nodes = s.req.max_nodes = s.req.ntasks = 2;
+        s.requeue = NO;
+        uint64_t id = submit(s);
+        begun(id);
+        say(1, MSG_CREATE_STEP,
+            &(struct msg_create_step){.job_id = id, .spec = {&step, 1}, .overlap = true});
+        assert_int_equal(sent(FX_REPLY, MSG_DONE), 0);
+        int other = host_of(id) == 1 ? 2 : 1;
+        struct held held = {.job_id = id, .attempt = 1, .step_id = 0};
+        gone(other);
+        hello_living(other, lives[i], &held, 1);
+        assert_int_equal(state(id), JOB_RUNNING);
+        world_close();
+        open_lives(unused);
+    }
+}
+
 /* --no-kill goes on without the node, where that was not its script's. */
 static void no_kill_goes_on(void **unused)
 {
@@ -238,11 +261,17 @@ int main(void)
 {
 #define LIFE(name) cmocka_unit_test_setup_teardown(name, open_lives, close_lives)
     const struct CMUnitTest tests[] = {
-        LIFE(a_script_is_lost_with_its_node),  LIFE(the_same_life_loses_nothing),
-        LIFE(who_does_not_say_is_not_judged),  LIFE(allocations_end),
-        LIFE(what_it_still_has_is_heard_of),   LIFE(no_kill_goes_on),
-        LIFE(who_was_ending_is_over),          LIFE(a_word_that_cannot_be_read_says_nothing),
-        LIFE(who_has_what_runs_is_waited_for), LIFE(an_idle_node_is_not_waited_for),
+        LIFE(a_script_is_lost_with_its_node),
+        LIFE(the_same_life_loses_nothing),
+        LIFE(who_does_not_say_is_not_judged),
+        LIFE(allocations_end),
+        LIFE(what_it_still_has_is_heard_of),
+        LIFE(no_kill_goes_on),
+        LIFE(who_was_ending_is_over),
+        LIFE(a_word_that_cannot_be_read_says_nothing),
+        LIFE(who_has_what_runs_is_waited_for),
+        LIFE(an_idle_node_is_not_waited_for),
+        LIFE(a_step_that_is_there_keeps_its_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

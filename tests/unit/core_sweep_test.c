@@ -294,6 +294,28 @@ static void an_array_that_is_over_refuses_what_is_asked_of_all_of_it(void **unus
     }
 }
 
+/* That another array of the same request was reached says nothing of this one. */
+static void each_array_of_a_request_is_told_of_for_itself(void **unused)
+{
+    (void)unused;
+    struct job_spec values = a_job("array");
+    values.hold = true;
+    values.array = "0-1";
+    unsigned long long over = submit(values), there = submit(values);
+    assert_int_equal(cancel(arena_printf(w.a, "%llu_0", over)), REFUSE_NONE);
+    assert_int_equal(cancel(arena_printf(w.a, "%llu_1", over)), REFUSE_NONE);
+    struct msg_cancel both = {.ids = arena_printf(w.a, "%llu,%llu", there, over)};
+    say(1, MSG_CANCEL, &both);
+    while (!answer()) {
+        w.now += SEC / 100;
+        settle(0);
+    }
+    assert_int_equal(answer()->results.n, 1);
+    const struct result *said = answer()->results.v;
+    assert_int_equal(said->refusal, REFUSE_ALREADY_DONE);
+    assert_string_equal(said->elements, "0-1");
+}
+
 /* A name is looked for in all jobs there are: some of them a wake, however few have it. */
 static void jobs_of_a_name_are_looked_for_a_slice_at_a_time(void **unused)
 {
@@ -399,6 +421,7 @@ int main(void)
         STORY(fields_that_are_named_again_are_read_once),
         STORY(listed_elements_are_gone_through_a_slice_at_a_time),
         STORY(an_array_that_is_over_refuses_what_is_asked_of_all_of_it),
+        STORY(each_array_of_a_request_is_told_of_for_itself),
         STORY(jobs_of_a_name_are_looked_for_a_slice_at_a_time),
         STORY(a_request_that_is_asked_again_is_worked_off_once),
         STORY(what_was_asked_goes_on_without_its_command),

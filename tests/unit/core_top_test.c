@@ -1,6 +1,8 @@
 /* `scontrol top`: before one's other jobs of the same queue, and nobody else is moved for it. */
 #include "core_help.h"
 
+#include <stdio.h>
+
 #define HOUR USEC_PER_HOUR
 
 static const char ageing[] = "ClusterName=test\nOperators=olga\nKillWait=30\n"
@@ -19,6 +21,13 @@ static const char *const orders[] = {
 };
 #define SHORTEST    2 /* what other runs teach of a limit has no say */
 #define MULTIFACTOR 5
+
+static const char *arena_conf(const char *order)
+{
+    static char text[512];
+    snprintf(text, sizeof text, "%s%s", order, ageing);
+    return text;
+}
 
 static int open_it(void **unused)
 {
@@ -259,6 +268,48 @@ static void with_priorities_nice_is_shared(void **unused)
     assert_null(job(id[3])->place);
 }
 
+/* Submitted with no look at anything else between, which would take long for so many. */
+static void crowd(size_t n, uint64_t id[])
+{
+    for (size_t i = 0; i < n; i++) {
+        struct job_spec s = a_job("crowd");
+        s.req.ntasks = 32;
+        s.req.min_nodes = 4;
+        struct msg_submit m = {.specs = {&s, 1}, .script = {"#!/bin/sh\n", 10}};
+        struct message asked = {.kind = MSG_SUBMIT, .seq = ++w.seq, .body = &m};
+        struct event ev = {
+            .kind = EV_MESSAGE, .now_us = w.now, .conn = 1, .peer = &w.peer, .msg = &asked};
+        effects_reset(&w.fx);
+        core_step(w.c, &ev, &w.fx);
+        for (size_t k = 0; k < w.fx.n; k++)
+            if (w.fx.v[k].kind == FX_REPLY && w.fx.v[k].msg.kind == MSG_SUBMITTED)
+                id[i] = ((const struct msg_submitted *)w.fx.v[k].msg.body)->job_id;
+        w.now++;
+    }
+}
+
+/* One to the top: a thousand others at most get another place, or another nice value. */
+static void a_thousand_are_moved_at_most(void **unused)
+{
+    static const size_t numbers[] = {1002, 1100}; /* of them the last goes to the top */
+    static uint64_t id[1100];
+    for (size_t k = 0; k < 4; k++) {
+        world_close();
+        world_open(arena_conf(k < 2 ? "" : orders[MULTIFACTOR]), 4);
+        wide(HOUR);
+        size_t n = numbers[k % 2], rows = 0;
+        crowd(n, id);
+        struct msg_job_control m = {.ids = ids_of(id[n - 1]), .action = ACTION_TOP};
+        struct message asked = {.kind = MSG_JOB_CONTROL, .seq = ++w.seq, .body = &m};
+        effects_reset(&w.fx);
+        step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &asked});
+        for (size_t i = 0; i < w.fx.n; i++)
+            rows += w.fx.v[i].kind == FX_STORE && w.fx.v[i].table == TABLE_JOB;
+        assert_int_equal(refusal(), REFUSE_NONE);
+        assert_int_equal(rows, 1001);
+    }
+}
+
 static void what_cannot_go_to_the_top(void **unused)
 {
     uint64_t runs = wide(HOUR), held = wide(HOUR), asked = wide(HOUR);
@@ -297,6 +348,7 @@ int main(void)
         OPENED(the_oldest_gives_its_place),
         OPENED(the_first_gives_its_promise),
         OPENED(with_priorities_nice_is_shared),
+        OPENED(a_thousand_are_moved_at_most),
         OPENED(what_cannot_go_to_the_top),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

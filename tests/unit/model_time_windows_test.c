@@ -167,6 +167,13 @@ static void what_comes_again(void **state)
         /* clocks that change at midnight */
         {"0:7200 1774735200:10800", RESV_DAILY, 2026, 3, 27, 0, 0,
          "28T00:00 29T01:00 30T00:00 31T00:00"},
+        /* an hour before midnight, as in Nuuk: that night it begins on the next day */
+        {"0:-7200 1774746000:-3600", RESV_DAILY, 2026, 3, 27, 23, 30,
+         "29T00:30 29T23:30 30T23:30 31T23:30"},
+        {"0:-7200 1774746000:-3600", RESV_WEEKEND, 2026, 3, 22, 23, 30,
+         "29T00:30 29T23:30 04T23:30 05T23:30"},
+        {"0:-7200 1774746000:-3600", RESV_WEEKLY, 2026, 3, 21, 23, 30,
+         "29T00:30 04T23:30 11T23:30 18T23:30"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct zone of;

@@ -173,13 +173,31 @@ static void test_who_says_much_before_hello_is_sent_away(void **state)
     (void)state;
     char bytes[8192];
     memset(bytes, 'x', sizeof bytes);
-    memcpy(bytes, "\0\xf0\0\0\0\0\0\0", 8); /* 15 MiB will come */
+    memcpy(bytes, "\0\xf0\0\0\0\0\0\0{", 9); /* 15 MiB will come */
     ssize_t n = 1;
     for (int i = 0; i < 100 && n > 0; i++) {
         n = send(shepherd, bytes, sizeof bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
         serve(false);
     }
     assert_true(n < 0 && hub_count(hub) == 2);
+    close(shepherd);
+}
+
+/* 64 KiB are its to begin with, and no more. */
+static void test_what_comes_before_hello_has_64_kib(void **state)
+{
+    (void)state;
+    char bytes[4096];
+    memset(bytes, 'x', sizeof bytes);
+    memcpy(bytes, "\0\xf0\0\0\0\0\0\0{", 9);
+    for (int i = 0; i < 15; i++)
+        assert_int_equal(send(shepherd, bytes, sizeof bytes, MSG_NOSIGNAL), sizeof bytes);
+    serve(false);
+    assert_int_equal(hub_count(hub), 3);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(send(shepherd, bytes, sizeof bytes, MSG_NOSIGNAL), sizeof bytes);
+    serve(false);
+    assert_int_equal(hub_count(hub), 2);
     close(shepherd);
 }
 
@@ -295,9 +313,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(who_leaves_is_heard_to_the_end),  TEST(who_leaves_meanwhile_is_heard_afterwards),
-        TEST(who_breaks_off_is_gone),          TEST(who_says_much_before_hello_is_sent_away),
-        TEST(strangers_are_sent_away),         TEST(each_address_of_this_host_is_named),
+        TEST(who_leaves_is_heard_to_the_end),
+        TEST(who_leaves_meanwhile_is_heard_afterwards),
+        TEST(who_breaks_off_is_gone),
+        TEST(who_says_much_before_hello_is_sent_away),
+        TEST(what_comes_before_hello_has_64_kib),
+        TEST(strangers_are_sent_away),
+        TEST(each_address_of_this_host_is_named),
         TEST(strangers_take_some_places_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,11 +12,25 @@
 
 struct extending {
     struct core *c;
-    jobrec_vec job; /* one, or the components of a heterogeneous job */
+    jobrec_vec job;         /* one, or the components of a heterogeneous job */
+    const int64_t *each_us; /* what each of them gets of all; NULL = the same */
+    bool by_itself;         /* nothing else is changed with it */
     int64_t asked_us, bounded_us, granted_us;
     const char *bound; /* what allows no more than bounded_us; NULL = nothing */
     struct extension found;
 };
+
+static struct extend_ask ask_of(const struct extending *x, int64_t add_us)
+{
+    uint64_t *id = arena_alloc(x->c->turn.fx->arena, (x->job.n + 1) * sizeof *id);
+    for (size_t i = 0; i < x->job.n; i++)
+        id[i] = x->job.v[i]->j.id;
+    return (struct extend_ask){.job = id,
+                               .n = x->job.n,
+                               .add_us = add_us,
+                               .each_us = x->each_us,
+                               .cost_max = x->c->turn.aside ? EXTEND_COST : EXTEND_COST_HERE};
+}
 
 static const char *text_of(struct arena *a, struct str *s)
 {
@@ -33,7 +47,8 @@ static enum refusal refuse(enum refusal refusal, const char *sentence, const cha
     return refusal;
 }
 
-static enum refusal state_check(const struct jobrec *r, const char **detail)
+static enum refusal state_check(const struct extending *x, const struct jobrec *r,
+                                const char **detail)
 {
     if (r->j.state == JOB_PENDING)
         return refuse(REFUSE_NOT_RUNNING,
@@ -43,6 +58,12 @@ static enum refusal state_check(const struct jobrec *r, const char **detail)
         return refuse(REFUSE_NOT_RUNNING,
                       "it is suspended: nobody knows when its time ends, so nobody can tell whom "
                       "more of it would delay; ask again when it runs",
+                      detail);
+    if (!job_live(r))
+        return refuse(REFUSE_ALREADY_DONE,
+                      x->job.n > 1 ? "a component of it is over: more time is given to one that "
+                                     "runs, as 20+1"
+                                   : "it is over",
                       detail);
     if (r->j.state != JOB_RUNNING)
         return refuse(REFUSE_ALREADY_DONE, "it is ending", detail);
@@ -100,7 +121,7 @@ static enum refusal jobs_check(const struct extending *x, const char **detail)
     for (size_t i = 0; i < x->job.n && !refusal; i++) {
         refusal = right_check(x->c, x->job.v[i], detail);
         if (!refusal)
-            refusal = state_check(x->job.v[i], detail);
+            refusal = state_check(x, x->job.v[i], detail);
     }
     return refusal;
 }
@@ -115,10 +136,30 @@ static void bound(struct extending *x, int64_t most_us, const char *what)
     x->bound = what;
 }
 
+static int64_t add_of(const struct extending *x, size_t i, int64_t add_us)
+{
+    return x->each_us ? x->each_us[i] : add_us;
+}
+
+/* What all of them need of one limit that is counted for this one, if this one gets so much. */
+static int64_t minutes_together(const struct extending *x, const struct jobrec *r,
+                                const struct minutes_ask *q, int64_t add_us)
+{
+    int64_t need = 0;
+    for (size_t i = 0; i < x->job.n; i++) {
+        const struct jobrec *other = x->job.v[i];
+        int64_t us = other == r ? add_us : add_of(x, i, add_us);
+        if (other == r || minutes_count_against(q->c, other, q->who, q->h))
+            need = time_add(need, minutes_need(q, other, us));
+    }
+    return need;
+}
+
 /* Do the limits in minutes allow so much more? */
-static bool minutes_allow(const struct core *c, const struct jobrec *r, int64_t add_us,
+static bool minutes_allow(const struct extending *x, const struct jobrec *r, int64_t add_us,
                           struct str *why)
 {
+    const struct core *c = x->c;
     static const enum limit_counts kinds[] = {COUNTS_USED, COUNTS_PROMISED};
     struct limit_subject who = limits_subject(r, r->j.run_partition);
     bool fits = true;
@@ -129,7 +170,7 @@ static bool minutes_allow(const struct core *c, const struct jobrec *r, int64_t 
             if (hits.v[n].above || !minutes_hold(hits.v[n].l))
                 continue;
             struct minutes_ask q = minutes_ask_of(c, &who, &hits.v[n], NULL);
-            int64_t need = minutes_need(&q, r, add_us);
+            int64_t need = minutes_together(x, r, &q, add_us);
             fits = minutes_fit(&q, need);
             if (!fits)
                 minutes_say(&q, need, why);
@@ -139,16 +180,18 @@ static bool minutes_allow(const struct core *c, const struct jobrec *r, int64_t 
     return fits;
 }
 
-/* Do the limits of its accounts and QOS? */
-static bool limits_allow(const struct core *c, const struct jobrec *r, int64_t add_us,
+/* Do the limits of its accounts and QOS? What another of its partitions would allow is nothing to
+ * it. */
+static bool limits_allow(const struct extending *x, const struct jobrec *r, int64_t add_us,
                          struct str *why)
 {
     struct jobrec longer = *r;
     str_clear(why);
     longer.j.spec.req.time_limit_us = time_add(r->j.limit_us, add_us);
-    if (limits_bar(c, &longer, why) != REASON_NONE)
+    longer.j.spec.req.partition = r->j.run_partition;
+    if (limits_bar(x->c, &longer, why) != REASON_NONE)
         return false;
-    return minutes_allow(c, r, add_us, why);
+    return minutes_allow(x, r, add_us, why);
 }
 
 /* The most that they allow, in whole minutes. */
@@ -156,13 +199,13 @@ static void limits_bound(struct extending *x, const struct jobrec *r)
 {
     struct str why = STR_INIT, unused = STR_INIT;
     int64_t good = 0, bad = x->bounded_us / USEC_PER_MIN + 1;
-    if (limits_allow(x->c, r, x->bounded_us, &why)) {
+    if (limits_allow(x, r, x->bounded_us, &why)) {
         str_done(&why);
         return;
     }
     while (bad - good > 1) {
         int64_t middle = good + (bad - good) / 2;
-        if (limits_allow(x->c, r, middle * USEC_PER_MIN, &unused))
+        if (limits_allow(x, r, middle * USEC_PER_MIN, &unused))
             good = middle;
         else
             bad = middle;
@@ -186,12 +229,26 @@ static const char *bound_say(const struct core *c, const struct jobrec *r, const
     bool named = other && may_see_reservation(&sight, &other->r);
     resv_sight_close(&sight);
     if (named)
-        return arena_printf(c->turn.fx->arena, "reservation %s begins on its nodes then", resv);
+        return arena_printf(c->turn.fx->arena,
+                            "reservation %s begins then, of nodes or licences that it has", resv);
     if (resv)
-        return "a reservation begins on its nodes then";
+        return "a reservation begins then, of nodes or licences that it has";
     return arena_printf(c->turn.fx->arena,
                         "partition %s allowed no more in the hours in which it began",
                         r->j.run_partition);
+}
+
+/* With the script all of a heterogeneous job is over: a component that is meant alone does not
+ * outlast the first, which has it. */
+static void bound_by_script(struct extending *x, const struct jobrec *r)
+{
+    struct jobrec *first = r->j.het_job_id ? job_find(x->c, leader_of(r)) : NULL;
+    if (!first || first == r || !x->by_itself || x->job.n > 1 || !job_has_script(first))
+        return;
+    int64_t end = job_limit_end(x->c, first);
+    if (end != INT64_MAX)
+        bound(x, end - job_limit_end(x->c, r),
+              "the limit of the component with the script is then");
 }
 
 static void bound_by(struct extending *x, const struct jobrec *r)
@@ -205,14 +262,39 @@ static void bound_by(struct extending *x, const struct jobrec *r)
               arena_printf(a, "MaxTime of partition %s allows no more", p->p.name));
     if (with != INT64_MAX)
         bound(x, with - end, arena_printf(a, "its reservation %s ends then", r->j.run_reservation));
+    bound(x, FIELD_SPAN_MAX - r->j.limit_us, "no time limit is longer than that");
+    bound_by_script(x, r);
     if (r->j.spec.deadline_us)
         bound(x, r->j.spec.deadline_us - end, "its deadline is then");
     const char *resv = NULL;
-    int64_t most = sched_extend_bound(c->cluster, r->j.id, c->turn.now_us, &resv);
+    const struct extend_ask ask = ask_of(x, x->bounded_us);
+    int64_t most = sched_extend_bound(c->cluster, &ask, r->j.id, c->turn.now_us, &resv);
     if (most != TIME_UNLIMITED)
         bound(x, most - end, bound_say(c, r, resv));
     if (enforces_limits(c) && x->bounded_us > 0)
         limits_bound(x, r);
+}
+
+/* Where each gets another time, the first that may not have all of its own is left in x, else the
+ * longest. */
+static void bound_each(struct extending *x)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; i < x->job.n; i++) {
+        x->asked_us = x->bounded_us = x->each_us[i];
+        bound_by(x, x->job.v[i]);
+        if (x->bounded_us < x->asked_us)
+            return;
+        longest = x->asked_us > longest ? x->asked_us : longest;
+    }
+    x->asked_us = x->bounded_us = longest;
+}
+
+static void bound_all(struct extending *x, int64_t most_us)
+{
+    x->bounded_us = most_us;
+    for (size_t i = 0; i < x->job.n; i++)
+        bound_by(x, x->job.v[i]);
 }
 
 /* ---- what delays nobody --------------------------------------------------------------------- */
@@ -220,25 +302,18 @@ static void bound_by(struct extending *x, const struct jobrec *r)
 static bool plan_ask(struct extending *x, int64_t add_us, bool promises_only, bool all,
                      struct extension *ret)
 {
-    VEC(uint64_t) id = {0};
-    for (size_t i = 0; i < x->job.n; i++)
-        vec_push(&id, x->job.v[i]->j.id);
-    const struct extend_ask ask = {.job = id.v,
-                                   .n = id.n,
-                                   .add_us = add_us,
-                                   .promises_only = promises_only,
-                                   .all = all,
-                                   .cost_max = x->c->turn.aside ? EXTEND_COST : EXTEND_COST_HERE};
-    bool known = sched_extend(x->c->cluster, x->c->plan, &ask, x->c->turn.now_us, ret);
-    vec_done(&id);
-    return known;
+    struct extend_ask ask = ask_of(x, add_us);
+    ask.promises_only = promises_only;
+    ask.all = all;
+    return sched_extend(x->c->cluster, x->c->plan, &ask, x->c->turn.now_us, ret);
 }
 
 static enum refusal grant_find(struct extending *x, bool all, const char **detail)
 {
-    x->bounded_us = x->asked_us;
-    for (size_t i = 0; i < x->job.n; i++)
-        bound_by(x, x->job.v[i]);
+    if (x->each_us)
+        bound_each(x);
+    else
+        bound_all(x, x->asked_us);
     if (x->bounded_us == 0 || (all && x->bounded_us < x->asked_us))
         return REFUSE_NONE;
     if (!plan_ask(x, x->bounded_us, false, all, &x->found))
@@ -316,9 +391,7 @@ static enum refusal worked_take(struct extending *x, const char **detail)
     *detail = w->detail;
     if (w->refusal || granted == 0)
         return (enum refusal)w->refusal;
-    x->bounded_us = granted;
-    for (size_t i = 0; i < x->job.n; i++)
-        bound_by(x, x->job.v[i]);
+    bound_all(x, granted);
     if (x->bounded_us < granted || !plan_ask(x, granted, true, true, &x->found) ||
         x->found.granted_us < granted)
         return refuse(REFUSE_BUSY,
@@ -335,7 +408,7 @@ static enum refusal extend(struct extending *x, const struct msg_extend *m, cons
     if (!refusal)
         refusal = jobs_check(x, detail);
     if (!refusal && x->asked_us <= 0)
-        refusal = refuse(REFUSE_TIME_LIMIT, "more time is asked for with a time above 0", detail);
+        refusal = refuse(REFUSE_TIME_LIMIT, "more time is a second at least", detail);
     if (!refusal && x->c->turn.worked)
         return worked_take(x, detail);
     if (!refusal)
@@ -350,7 +423,10 @@ static enum refusal extend(struct extending *x, const struct msg_extend *m, cons
 
 void req_extend(struct core *c, const struct msg_extend *m)
 {
-    struct extending x = {.c = c, .asked_us = m->add_us};
+    bool endless = m->add_us == TIME_UNLIMITED;
+    int64_t seconds = m->add_us / USEC_PER_SEC; /* as they are counted in the answer */
+    struct extending x = {
+        .c = c, .by_itself = true, .asked_us = endless ? m->add_us : seconds * USEC_PER_SEC};
     const char *detail = NULL;
     enum refusal refusal = extend(&x, m, &detail);
     if (!refusal && !m->test_only)
@@ -360,20 +436,44 @@ void req_extend(struct core *c, const struct msg_extend *m)
     vec_done(&x.job);
 }
 
+/* All of what is asked for, or why not. */
+static enum refusal whole_check(struct extending *x, const char **detail)
+{
+    enum refusal refusal = jobs_check(x, detail);
+    if (!refusal)
+        refusal = grant_find(x, true, detail);
+    if (!refusal && x->granted_us < x->asked_us) {
+        x->granted_us = 0;
+        *detail = arena_printf(x->c->turn.fx->arena, "%s; `remuda extend` gives what delays nobody",
+                               outcome(x, false));
+        refusal = REFUSE_TIME_LIMIT;
+    }
+    return refusal;
+}
+
 enum refusal extend_check(struct core *c, struct jobrec *r, int64_t add_us, const char **detail)
 {
     ASSERT(job_find(c, r->j.id) == r);
     struct extending x = {.c = c, .asked_us = add_us};
     vec_push(&x.job, r);
-    enum refusal refusal = jobs_check(&x, detail);
-    if (!refusal)
-        refusal = grant_find(&x, true, detail);
-    if (!refusal && x.granted_us < add_us) {
-        x.granted_us = 0;
-        *detail = arena_printf(c->turn.fx->arena, "%s; `remuda extend` gives what delays nobody",
-                               outcome(&x, false));
-        refusal = REFUSE_TIME_LIMIT;
-    }
+    enum refusal refusal = whole_check(&x, detail);
+    vec_done(&x.job);
+    return refusal;
+}
+
+enum refusal extend_check_each(struct core *c, const jobrec_vec *job, const int64_t *each_us,
+                               const char **detail)
+{
+    struct extending x = {.c = c};
+    VEC(int64_t) each = {0};
+    for (size_t i = 0; i < job->n; i++)
+        if (each_us[i] > 0) {
+            vec_push(&x.job, job->v[i]);
+            vec_push(&each, each_us[i]);
+        }
+    x.each_us = each.v;
+    enum refusal refusal = x.job.n ? whole_check(&x, detail) : REFUSE_NONE;
+    vec_done(&each);
     vec_done(&x.job);
     return refusal;
 }

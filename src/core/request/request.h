@@ -133,6 +133,9 @@ void req_update_job(struct core *c, const struct msg_update_job *m);
 void req_extend(struct core *c, const struct msg_extend *m);
 /* All of it or nothing; nothing changes yet. */
 enum refusal extend_check(struct core *c, struct jobrec *r, int64_t add_us, const char **detail);
+/* The same of several at once, each with its own time (0 = it asks for nothing). */
+enum refusal extend_check_each(struct core *c, const jobrec_vec *job, const int64_t *each_us,
+                               const char **detail);
 
 /* ---- update_node.c ---- */
 void req_update_node(struct core *c, const struct msg_update_node *m);

@@ -46,10 +46,14 @@ static enum refusal limit_find(const struct jobrec *r, struct update *u, const c
         return refuse(REFUSE_TIME_LIMIT,
                       "the job has its partition's default limit: give the new limit itself",
                       detail);
-    if (m->time_limit_add_us && limit != TIME_UNLIMITED)
-        limit = time_add(limit, m->time_limit_add_us) > USEC_PER_MIN
-                    ? time_add(limit, m->time_limit_add_us)
-                    : USEC_PER_MIN;
+    if (m->time_limit_add_us && limit != TIME_UNLIMITED) {
+        int64_t sum = time_add(limit, m->time_limit_add_us);
+        limit = sum > USEC_PER_MIN ? sum : USEC_PER_MIN;
+    }
+    if (limit > FIELD_SPAN_MAX && limit != TIME_UNLIMITED)
+        return refuse(REFUSE_TIME_LIMIT,
+                      "no time limit is longer than 2982616 days; TimeLimit=UNLIMITED has no end",
+                      detail);
     if (m->end_us && !runs(r))
         return refuse(REFUSE_NOT_RUNNING,
                       "EndTime is of a running job; a waiting one has a TimeLimit", detail);
@@ -241,6 +245,9 @@ static void limit_take(struct core *c, struct jobrec *r, const struct update *u)
         job_extended(c, r, u->extends);
         return;
     }
+    int64_t less = r->j.limit_us - r->j.spec.req.time_limit_us;
+    if (less > 0) /* what was granted goes first */
+        r->j.extended_us = less < r->j.extended_us ? r->j.extended_us - less : 0;
     r->j.limit_us = r->j.spec.req.time_limit_us;
     job_limit_changed(c, r);
 }

@@ -66,6 +66,16 @@ static enum refusal fields_check(const struct update *u, bool further, struct ar
     return wrong || waits ? REFUSE_UPDATE : REFUSE_NONE;
 }
 
+/* What their owner raises of several limits may delay others only together. */
+static enum refusal raises_check(struct core *c, const jobrec_vec *of, const struct update *u,
+                                 const char **detail)
+{
+    int64_t *each = arena_alloc(c->turn.fx->arena, (of->n + 1) * sizeof *each);
+    for (size_t i = 0; i < of->n; i++)
+        each[i] = u[i].extends;
+    return extend_check_each(c, of, each, detail);
+}
+
 /* All are checked before the first is taken. What taking itself may refuse is asked of the first
  * alone: only it has a dependency, and no component that runs changes its nodes. */
 static enum refusal components_update(struct core *c, const struct msg_update_job *m,
@@ -88,6 +98,8 @@ static enum refusal components_update(struct core *c, const struct msg_update_jo
         if (refusal && *detail)
             *detail = arena_printf(a, "part %zu: %s", i + 1, *detail);
     }
+    if (!refusal)
+        refusal = raises_check(c, &of, u, detail);
     for (size_t i = 0; i < of.n && !refusal; i++)
         refusal = update_take(c, of.v[i], &u[i], detail);
     vec_done(&of);

@@ -150,13 +150,19 @@ int64_t resv_next_start(const struct reservation *r, int64_t start_us, const str
     if (!(r->flags & RESV_RECURRING))
         return INT64_MAX;
     zone_local(z, start_us, &c);
-    int days = days_to_next(r, c.weekday);
     if (!r->day_second)
-        return zone_add_days(z, start_us, days);
-    /* Where clocks skipped its time it began later that day, and only then. */
-    int64_t midnight =
-        civil_to_sec(&(struct civil){.year = c.year, .month = c.month, .day = c.day});
-    civil_from_sec(midnight + (int64_t)days * DAY_SECONDS + r->day_second - 1, &c);
+        return zone_add_days(z, start_us, days_to_next(r, c.weekday));
+    /* Where clocks skipped its time it began later that day, and only then; or early on the next
+     * day, where they skip the last hour. */
+    int weekday = c.weekday;
+    int64_t at = civil_to_sec(&(struct civil){.year = c.year, .month = c.month, .day = c.day}) +
+                 r->day_second - 1;
+    civil_from_sec(at - DAY_SECONDS, &c);
+    if (zone_us(z, &c) == start_us) {
+        at -= DAY_SECONDS;
+        weekday = (weekday + 6) % 7;
+    }
+    civil_from_sec(at + (int64_t)days_to_next(r, weekday) * DAY_SECONDS, &c);
     return zone_us(z, &c);
 }
 

@@ -29,6 +29,7 @@ struct extend_trial {
     bool after_all;              /* who is not in it starts never, or is not promised to */
     int64_t before_us, after_us; /* exact until then */
     int64_t *end_us;             /* of each job, as it is */
+    int64_t *from_us;            /* that, or now: who is past its limit goes on from now */
     uint64_t cost;
 };
 
@@ -42,8 +43,11 @@ static int by_job(const void *va, const void *vb)
 
 static void ends_set(struct extend_trial *t, int64_t add_us)
 {
-    for (size_t i = 0; i < t->ask->n; i++)
-        cluster_set_end(t->cl, t->ask->job[i], time_add(t->end_us[i], add_us));
+    const struct extend_ask *q = t->ask;
+    for (size_t i = 0; i < q->n; i++)
+        cluster_set_end(t->cl, q->job[i],
+                        add_us == 0 ? t->end_us[i]
+                                    : time_add(t->from_us[i], q->each_us ? q->each_us[i] : add_us));
 }
 
 /* False: it was broken off. */
@@ -137,9 +141,9 @@ static int64_t minutes(int64_t us)
 
 static int64_t last_end(const struct extend_trial *t)
 {
-    int64_t last = t->end_us[0];
+    int64_t last = t->from_us[0];
     for (size_t i = 1; i < t->ask->n; i++)
-        last = t->end_us[i] > last ? t->end_us[i] : last;
+        last = t->from_us[i] > last ? t->from_us[i] : last;
     return last;
 }
 
@@ -178,6 +182,7 @@ bool sched_extend(struct cluster *cl, const struct plan *live, const struct exte
                   int64_t now_us, struct extension *ret)
 {
     ASSERT(live && ask->n > 0);
+    ASSERT(!ask->each_us || ask->all);
     cluster_settle(cl);
     struct extend_trial t = {
         .cl = cl, .live = live, .ask = ask, .now_us = now_us, .scratch = plan_new()};
@@ -185,9 +190,11 @@ bool sched_extend(struct cluster *cl, const struct plan *live, const struct exte
     *ret = (struct extension){0};
     v->logs = true;
     t.end_us = xcalloc(ask->n + 1, sizeof t.end_us[0]);
+    t.from_us = xcalloc(ask->n + 1, sizeof t.from_us[0]);
     for (size_t i = 0; i < ask->n; i++) {
         const struct run *r = map_u64_get(cl->run.by_job, ask->job[i]);
         t.end_us[i] = r ? r->end_us : now_us;
+        t.from_us[i] = t.end_us[i] > now_us ? t.end_us[i] : now_us;
     }
     bool known = starts_find(&t, ask->cost_max, &t.after_all);
     for (size_t i = 0; i < v->log.n; i++)
@@ -198,82 +205,7 @@ bool sched_extend(struct cluster *cl, const struct plan *live, const struct exte
     vec_done(&t.before);
     vec_done(&t.after);
     free(t.end_us);
+    free(t.from_us);
     plan_free(t.scratch);
     return known;
-}
-
-/* ---- whoever waits ---- */
-
-/* Is what it keeps on the node not to be had beside what the run holds there? */
-static bool keeps_from(const struct cluster *cl, const struct rpart *part, const struct hold *h)
-{
-    const struct group *g = h->node->group;
-    if (part->whole)
-        return true;
-    for (uint32_t i = 0; i < part->n; i++) {
-        uint32_t dim = part->use[i].dim;
-        int64_t total = dim < g->ntotal ? g->total[dim] : 0, held = 0;
-        if (dim == DIM_CPU)
-            held = h->run->whole ? total : (int64_t)h->ncpu;
-        else if (dim == DIM_MEM)
-            held = h->mem_mib;
-        for (size_t k = 0; k < h->ngres; k++)
-            held += h->gres[k].dim == dim ? h->gres[k].count : 0;
-        if (total - held < part->use[i].amount)
-            return true;
-    }
-    (void)cl;
-    return false;
-}
-
-static bool stands_in_way(const struct cluster *cl, const struct sresv *s, const struct run *r)
-{
-    if (!s || s->number == r->resv)
-        return false;
-    for (size_t i = 0; i < r->nholds; i++)
-        for (size_t k = 0; !r->hold[i].released && k < s->part.n; k++)
-            if (s->part.v[k].node == r->hold[i].node->idx &&
-                keeps_from(cl, &s->part.v[k], &r->hold[i]))
-                return true;
-    return false;
-}
-
-/* When its next time begins that is not over before the run is; not before the run's end. */
-static int64_t begins(const struct cluster *cl, const struct sresv *s, const struct run *r,
-                      int64_t now_us)
-{
-    struct window win[WINDOWS_MAX];
-    size_t n = resv_windows(cl, &s->r, now_us, win);
-    for (size_t i = 0; i < n; i++)
-        if (win[i].end_us > r->end_us)
-            return win[i].start_us > r->end_us ? win[i].start_us : r->end_us;
-    return TIME_UNLIMITED;
-}
-
-int64_t sched_extend_bound(const struct cluster *cl, uint64_t job_id, int64_t now_us,
-                           const char **ret_resv)
-{
-    const struct run *r = map_u64_get(cl->run.by_job, job_id);
-    const struct spart *part =
-        r && r->partition ? map_str_get(cl->part.by_name, r->partition) : NULL;
-    int64_t most = TIME_UNLIMITED;
-    *ret_resv = NULL;
-    if (!r || r->end_us == TIME_UNLIMITED)
-        return most;
-    for (size_t i = 0; i < cl->resv.n; i++) {
-        const struct sresv *s = cl->resv.v[i];
-        int64_t at = stands_in_way(cl, s, r) ? begins(cl, s, r, now_us) : TIME_UNLIMITED;
-        if (at >= most)
-            continue;
-        most = at;
-        *ret_resv = s->r.name;
-    }
-    struct time_window limits = {0};
-    if (part && part->windows.n > 0)
-        time_windows_at(&part->windows, r->start_us, &cl->local.zone, &limits);
-    if (limits.max_time_us > 0 && time_add(r->start_us, limits.max_time_us) < most) {
-        most = time_add(r->start_us, limits.max_time_us);
-        *ret_resv = NULL;
-    }
-    return most;
 }

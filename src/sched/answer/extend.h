@@ -14,7 +14,9 @@
 struct extend_ask {
     const uint64_t *job; /* that run, and get the same time */
     size_t n;
-    int64_t add_us;     /* so much longer */
+    int64_t add_us; /* so much longer */
+    /* Not NULL: of all that was asked for each of them gets this; only with `all` */
+    const int64_t *each_us;
     bool all;           /* less than that is not looked for */
     bool promises_only; /* look at starts of now and at promises, not at what is foreseen */
     uint64_t cost_max;  /* entries looked at */
@@ -34,10 +36,11 @@ struct extension {
 bool sched_extend(struct cluster *cl, const struct plan *live, const struct extend_ask *ask,
                   int64_t now_us, struct extension *ret);
 
-/* The time by which a running job has to end whoever waits: TIME_UNLIMITED, or a reservation begins
- * on its nodes, or its partition allowed no more when it began. `ret_resv` gets the name of the
- * reservation, which lasts until the next change; NULL = it is the partition. */
-int64_t sched_extend_bound(const struct cluster *cl, uint64_t job_id, int64_t now_us,
-                           const char **ret_resv);
+/* The time by which a running job, one of those of `ask`, has to end whoever waits: TIME_UNLIMITED,
+ * or a reservation begins that keeps what it has of nodes or licences, or its partition allowed no
+ * more when it began. `ret_resv` gets the name of the reservation, which lasts until the next
+ * change; NULL = it is the partition. */
+int64_t sched_extend_bound(const struct cluster *cl, const struct extend_ask *ask, uint64_t job_id,
+                           int64_t now_us, const char **ret_resv);
 
 #endif
