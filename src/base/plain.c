@@ -36,6 +36,11 @@ static bool is_control(uint32_t c)
            c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f);
 }
 
+bool char_is_plain(uint32_t character)
+{
+    return !is_control(character);
+}
+
 bool text_is_plain(const char *text)
 {
     uint32_t c;

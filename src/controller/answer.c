@@ -39,7 +39,8 @@ struct answer {
     struct str window; /* of what is being given */
     size_t used;       /* bytes of the window that were given */
     uint64_t rows;
-    int fd; /* -1 = all is in memory */
+    size_t taken; /* bytes that rows became */
+    int fd;       /* -1 = all is in memory */
     off_t file_len, file_read;
     bool too_large, unread; /* unread: because of others that nobody reads */
     struct answer_rooms *rooms;
@@ -208,7 +209,9 @@ void answer_row(struct answer *a, const void *record)
         return;
     if (!a->writer)
         a->writer = rows_writer_new(a->t, a->wanted, a->seq, &a->buf);
+    size_t before = a->buf.len;
     rows_writer_add(a->writer, record);
+    a->taken += a->buf.len - before;
     a->rows++;
     if (a->buf.len >= a->memory + KEEP_LEAST)
         room_note(a);
@@ -248,6 +251,11 @@ void answer_end(struct answer *a, enum refusal refusal, const char *detail)
     if (a->fd >= 0)
         answer_spill(a);
     room_note(a);
+}
+
+const size_t *answer_taken(const struct answer *a)
+{
+    return &a->taken;
 }
 
 uint64_t answer_rows(const struct answer *a)

@@ -40,6 +40,8 @@ void answer_row(struct answer *a, const void *record);
 void answer_row_callback(void *answer, const void *record);
 /* Ends the rows and adds DONE; no rows after it. */
 void answer_end(struct answer *a, enum refusal refusal, const char *detail);
+/* Bytes that its rows became so far, wherever they are; lives as long as the answer. */
+const size_t *answer_taken(const struct answer *a);
 uint64_t answer_rows(const struct answer *a); /* that it holds */
 
 /* Whole frames from where the last call ended, at most about `max` bytes but at least one frame;

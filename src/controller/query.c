@@ -238,6 +238,7 @@ static void long_read_begin(struct controller *c, uint64_t session, struct answe
     record_copy(message_fields(MSG_QUERY), &r->query, q, r->arena);
     r->peer = *peer; /* what it may not, too */
     r->peer.user = arena_strdup(r->arena, peer->user);
+    r->at.taken = answer_taken(a);
     r->next = timer_new(c->loop, long_read_part, r);
     session_reading(c->sessions, session, r);
     if (long_read_go(r)) /* this part is charged with the frame */
@@ -263,7 +264,7 @@ static void live_answer(struct controller *c, struct answer *a, const struct msg
 static bool is_long(const struct msg_query *q)
 {
     bool of_jobs = q->what == QUERY_JOBS || q->what == QUERY_STEPS || q->what == QUERY_PRIORITY;
-    return (of_jobs && !q->ids) || q->what == QUERY_NODES || q->what == QUERY_IN_USE ||
+    return of_jobs || q->what == QUERY_NODES || q->what == QUERY_IN_USE ||
            q->what == QUERY_LIMIT_USE || q->what == QUERY_SHARES || q->what == QUERY_FAIR_SHARES ||
            q->what == QUERY_PARTITIONS || q->what == QUERY_ASSOCS || q->what == QUERY_LIMITS ||
            q->what == QUERY_ACCOUNTS || q->what == QUERY_ACCOUNT_USERS || q->what == QUERY_WCKEYS;

@@ -192,6 +192,8 @@ struct view {
 };
 /* Where a reading of many records stands; zeroed before the first call, ended by core_query_end. */
 struct query_at {
+    /* Who reads may set it: bytes that the rows became so far; parts of jobs end by them, too. */
+    const size_t *taken;
     struct map_walk walk;     /* where the next part begins */
     bool second;              /* of what lies in two maps: in the second; private */
     bool more;                /* there is: call again */

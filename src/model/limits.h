@@ -7,7 +7,12 @@
 #define LIMIT_FRAME_JSON_BYTES (64u << 20) /* JSON part of one frame */
 #define LIMIT_FRAME_DATA_BYTES (16u << 20) /* raw part of one frame */
 #define LIMIT_LIST_RECORDS     65536u      /* records in one list of a message */
-#define LIMIT_TEXT_BYTES       (64u << 10) /* any single text field of a request */
+/* A request but those that load accounts or the past, which is decoded in one go: its JSON, what of
+ * it is not known, and records in one list, of which the largest is a table of scrontab. */
+#define LIMIT_REQUEST_JSON_BYTES (4u << 20)
+#define LIMIT_UNKNOWN_BYTES      (64u << 10)
+#define LIMIT_REQUEST_RECORDS    256u
+#define LIMIT_TEXT_BYTES         (64u << 10) /* any single text field of a request */
 /* the command line of a request, as in Slurm: each job keeps it in memory */
 #define LIMIT_SUBMIT_LINE_BYTES (1u << 20)
 #define LIMIT_NAME_BYTES        256u /* partition, node, user names */

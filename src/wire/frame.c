@@ -92,6 +92,8 @@ static bool read_type(struct json_in *in, struct span *ret)
             return json_in_word(in, ret);
         if (!json_in_skip(in))
             return false;
+        if ((size_t)(in->at - in->start) > LIMIT_UNKNOWN_BYTES)
+            return json_in_fail(in, "a frame begins with its \"type\"");
     }
     return json_in_fail(in, "a frame without \"type\"");
 }
@@ -130,6 +132,15 @@ static size_t text_max(enum message_kind kind)
     return who == WHO_NODE ? LIMIT_NODE_TEXT_BYTES : LIMIT_TEXT_BYTES;
 }
 
+/* Of users' requests, all of which are decoded by the controller's loop. What loads much is
+ * administrators'. */
+static bool is_bounded(enum message_kind kind)
+{
+    enum who who = message_table[kind].who;
+    return who != WHO_NODE && who != WHO_CONTROLLER && who != WHO_STREAM &&
+           kind != MSG_CHANGE_ACCOUNTS && kind != MSG_ADD_PAST;
+}
+
 bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, struct err *ret_err)
 {
     struct record_reader r = {.raw = f->raw, .raw_len = f->raw_len};
@@ -143,6 +154,13 @@ bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, st
                             SPAN_QUOTED(type));
     const struct fields *t = message_fields(kind);
     r.text_max = text_max(kind);
+    if (is_bounded(kind) && f->json_len > LIMIT_REQUEST_JSON_BYTES)
+        return json_in_fail(&r.in, "%s: a request has %u bytes beside its script and environment",
+                            t->name, LIMIT_REQUEST_JSON_BYTES);
+    if (is_bounded(kind)) {
+        r.records_max = LIMIT_REQUEST_RECORDS;
+        r.unknown_max = LIMIT_UNKNOWN_BYTES;
+    }
     void *body = arena_alloc(a, t->size);
     struct envelope e = {.r = &r};
     json_in_begin(&r.in, f->json, f->json_len, a, ret_err);

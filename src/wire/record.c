@@ -14,8 +14,6 @@
 
 #define FIELDS_MAX 256u /* of one table, for the set of those seen */
 
-/* ---- writing ---- */
-
 /* 0: copied as it is; 1: needs \u00NN; 2: not ASCII; else the letter after the backslash. */
 static const char escape_of[256] = {
     1,           1,
@@ -44,11 +42,12 @@ static const char escape_of[256] = {
 #undef TWO32
 };
 
+/* The prefix has four bytes. */
 static void add_hex(struct str *out, const char *prefix, unsigned char c)
 {
     static const char digits[] = "0123456789abcdef";
     const char hex[2] = {digits[c >> 4], digits[c & 15]};
-    str_add(out, prefix);
+    str_addn(out, prefix, 4);
     str_addn(out, hex, 2);
 }
 
@@ -57,11 +56,9 @@ static void add_hex(struct str *out, const char *prefix, unsigned char c)
 static bool quote_for_people(struct str *out, const char *text, size_t len)
 {
     ASSERT(len > 0 && len < 5);
-    char one[5] = "";
-    memcpy(one, text, len);
-    if (text_is_plain(one))
+    uint32_t c = utf8_char(text, len);
+    if (char_is_plain(c))
         return false;
-    uint32_t c = utf8_char(one, len);
     if (c >= 0x10000)
         str_addf(out, "\\u%04x\\u%04x", (unsigned)(0xd800 + ((c - 0x10000) >> 10)),
                  (unsigned)(0xdc00 + (c & 0x3ff)));
@@ -236,8 +233,6 @@ void record_write_raw(struct str *out, const struct fields *t, const void *recor
     }
 }
 
-/* ---- reading ---- */
-
 /* Texts that are long for good reason: they grow with the cluster or with what was asked for, and
  * the frame's limit bounds them. */
 static size_t text_max(const struct record_reader *r, const struct field *f)
@@ -308,12 +303,12 @@ static bool read_enum(struct record_reader *r, const struct enum_names *names, i
 
 static bool read_list(struct record_reader *r, const struct fields *t, struct record_list *ret)
 {
-    size_t cap = 0;
+    size_t cap = 0, most = r->records_max ? r->records_max : LIMIT_LIST_RECORDS;
     if (!json_in_open(&r->in, '['))
         return false;
     for (bool first = true; json_in_more(&r->in, ']', &first);) {
-        if (ret->n == LIMIT_LIST_RECORDS)
-            return json_in_fail(&r->in, "more than %u records in a list", LIMIT_LIST_RECORDS);
+        if (ret->n == most)
+            return json_in_fail(&r->in, "more than %zu records in a list", most);
         if (ret->n == cap) {
             cap = cap ? 2 * cap : 1;
             void *grown = arena_alloc(r->in.arena, cap * t->size);
@@ -461,6 +456,22 @@ static bool skip_unknown(struct record_reader *r)
     return !r->in.failed;
 }
 
+/* Passing over takes as long as reading, and nothing else bounds it: the reader sees no more than
+ * may still be passed over. */
+static bool skip_bounded(struct record_reader *r)
+{
+    const char *from = r->in.at, *end = r->in.end;
+    size_t left = r->unknown_max - r->unknown;
+    bool cut = r->unknown_max && (size_t)(end - from) > left;
+    r->in.end = cut ? from + left : end;
+    bool whole = skip_unknown(r);
+    r->in.end = end;
+    r->unknown += (size_t)(r->in.at - from);
+    return whole ||
+           (cut && err_set(r->in.err, ERR_INVALID,
+                           "more than %zu bytes that this release does not know", r->unknown_max));
+}
+
 bool record_read(struct record_reader *r, const struct fields *t, void *record, bool first,
                  bool (*unknown)(void *ctx, struct span key), void *ctx)
 {
@@ -473,7 +484,7 @@ bool record_read(struct record_reader *r, const struct fields *t, void *record, 
             return false;
         ptrdiff_t i = find_from(t, key, at);
         if (i < 0) {
-            if (!(unknown && unknown(ctx, key)) && !skip_unknown(r))
+            if (!(unknown && unknown(ctx, key)) && !skip_bounded(r))
                 return false;
             continue;
         }

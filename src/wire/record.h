@@ -36,6 +36,9 @@ struct record_reader {
     size_t text_max;      /* bytes of a text, with the exceptions that limits.h and frame.h name */
     bool blobs_are_texts; /* a BLOB is a JSON string (site programs), not a length */
     bool any_number;      /* rows: shown as they are, be they out of their range */
+    /* Of requests, 0 = no such bound: records in a list; bytes of members that are not known, and
+     * so many were passed over. */
+    size_t records_max, unknown_max, unknown;
 };
 
 /* Reads one value into its field of a record. JSON null leaves the field zero. */

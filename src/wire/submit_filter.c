@@ -1,8 +1,12 @@
 #include "wire/submit_filter.h"
 
+#include "base/alloc.h"
+#include "base/list.h"
 #include "model/limits.h"
 #include "wire/json.h"
 #include "wire/record.h"
+
+#include <string.h>
 
 #define SCHEMA "remuda.submit_filter/1"
 
@@ -43,7 +47,7 @@ struct job_spec **submit_filter_specs(const struct message *m, struct arena *a, 
     return spec;
 }
 
-/* As far as the first NUL, as a shell reads it. */
+/* As far as the first NUL: a script that has one is refused afterwards (submit/check.c). */
 static const char *text_of(struct blob b, struct arena *a)
 {
     return b.len ? arena_strndup(a, b.data, b.len) : "";
@@ -59,9 +63,63 @@ static void submission_write(struct json_out *j, const struct msg_submit *s, str
     json_text(j, text_of(s->script, a));
 }
 
+/* What is changed beside the values is named as the value that becomes another by it, so that a
+ * filter that looks for a limit among the fields finds it however it is changed. */
+static void change_write(struct json_out *j, const struct msg_update_job *u)
+{
+    const struct {
+        bool is_asked;
+        const char *field;
+    } beside[] = {{u->time_limit_add_us || u->end_us, "time_limit_us"},
+                  {u->array_limit_plus1, "array"},
+                  {u->admin_comment, "admin_comment"}};
+    struct str fields = STR_INIT;
+    str_add(&fields, u->fields ? u->fields : "");
+    for (size_t i = 0; i < ARRAY_LEN(beside); i++)
+        if (beside[i].is_asked && !list_has(str_text(&fields), beside[i].field))
+            list_addf(&fields, "%s", beside[i].field);
+    json_key_text(j, "request", "update");
+    json_key_text(j, "ids", u->ids);
+    json_key_text(j, "fields", str_text(&fields));
+    str_done(&fields);
+    if (u->time_limit_add_us)
+        json_key_i64(j, "time_limit_add_us", u->time_limit_add_us);
+    if (u->end_us)
+        json_key_i64(j, "end_us", u->end_us);
+    if (u->array_limit_plus1)
+        json_key_i64(j, "array_limit", (int64_t)u->array_limit_plus1 - 1);
+    if (u->step_limit_us)
+        json_key_i64(j, "step_limit_us", u->step_limit_us);
+    if (u->reset_accrue)
+        json_key_bool(j, "reset_accrue", true);
+    if (u->admin_comment)
+        json_key_text(j, "admin_comment", u->admin_comment);
+}
+
+/* The scripts of all entries, one after the other, as `script` of a submission is. */
+static void table_write(struct json_out *j, const struct msg_set_crontab *t, struct arena *a)
+{
+    const struct cron_entry *e = t->entries.v;
+    struct str scripts = STR_INIT;
+    json_key_text(j, "request", "crontab");
+    json_key(j, "cron");
+    json_array(j);
+    for (size_t i = 0; i < t->entries.n; i++) {
+        if (!e[i].spec.n)
+            continue;
+        json_text(j, e[i].cron);
+        const char *script = text_of(e[i].script, a);
+        str_add(&scripts, script);
+        if (*script && script[strlen(script) - 1] != '\n')
+            str_addc(&scripts, '\n');
+    }
+    json_array_end(j);
+    json_key_text(j, "script", str_text(&scripts));
+    str_done(&scripts);
+}
+
 static void request_write(struct json_out *j, const struct message *m, struct arena *a)
 {
-    const struct msg_update_job *update = m->body;
     const struct msg_extend *extend = m->body;
     if (m->kind == MSG_EXTEND) {
         json_key_text(j, "request", "extend");
@@ -71,11 +129,9 @@ static void request_write(struct json_out *j, const struct message *m, struct ar
     } else if (m->kind == MSG_SUBMIT) {
         submission_write(j, m->body, a);
     } else if (m->kind == MSG_UPDATE_JOB) {
-        json_key_text(j, "request", "update");
-        json_key_text(j, "ids", update->ids);
-        json_key_text(j, "fields", update->fields);
+        change_write(j, m->body);
     } else {
-        json_key_text(j, "request", "crontab");
+        table_write(j, m->body, a);
     }
 }
 

@@ -33,3 +33,7 @@ wait_state() {
     squeue -a
     return 1
 }
+
+# long_rounds [RANGES]: how many rounds of the controller's loop took that much of its processor, in which nobody else was heard; else more than
+# 100 ms.
+long_rounds() { sdiag | awk -v of="^(${1:-200ms|500ms|1s|longer})\$" '$1 ~ of { n += $2 } END { print n + 0 }'; }

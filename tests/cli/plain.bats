@@ -198,6 +198,33 @@ sys.stdout.buffer.write(out.replace(b"\r\n", b"\n"))
     scontrol write batch_script "$id" # its own it writes anew
     grep -q true "slurm-$id.sh"
     scancel "$id"
+    # Pages of documentation, and a configuration whose name is that of the second.
+    mkdir pages
+    ln -s ../elsewhere pages/options.md
+    ln -s ../elsewhere pages/sbatch.1
+    run -1 remuda docs pages
+    run -1 remuda docs --manual pages
+    for ahead in 0 1 2 3 4 5 6 7 8 9; do ln -s elsewhere "conf.$(date -d "+$ahead sec" +%FT%T)"; done
+    run -1 scontrol write config conf
+    [[ "$output" == *"cannot write conf."*": File exists"* ]]
+    [ "$(cat elsewhere)" = mine ]
+}
+
+@test "what another's job names as its output is opened by no command if it is no ordinary file" {
+    [ "$(id -u)" = 0 ] || skip "needs root to be several users"
+    dir=$(mktemp -d /tmp/remuda-plain-XXXXXX)
+    chmod 777 "$dir"
+    setpriv --reuid=nobody --regid=nogroup --clear-groups env PATH="$PATH" REMUDA_STATE="$REMUDA_STATE" \
+        sbatch -D "$dir" -o "$dir/out" --wait --wrap 'echo hello'
+    id=$(sacct -a -n -X -P -o JobID | tail -1)
+    run -0 remuda logs "$id"
+    [ "$output" = hello ]
+    for there in /dev/zero /dev/full; do
+        ln -sf "$there" "$dir/out"
+        run -1 timeout 10 remuda logs "$id"
+        [[ "$output" == *"has no output: $dir/out: Wrong medium type"* ]]
+    done
+    rm -rf "$dir"
 }
 
 @test "what completion offers to a shell is one word, and no line of theirs is a word" {

@@ -40,10 +40,10 @@ if name == "changed":
     answer(jobs=[{"comment": "by the filter", "time_limit_us": 600000000, "partition": "other"}], message="ten minutes, and in other")
 if name == "first":
     answer(jobs=[{"comment": "one"}, {"comment": "two"}])
-if q["request"] == "crontab":
-    answer(jobs=[{"comment": "cron"} for j in jobs])
 if "forbidden" in q.get("script", ""):
     answer(refuse="the script has the word")
+if q["request"] == "crontab":
+    answer(jobs=[{"comment": "cron"} for j in jobs])
 P
     chmod 755 "$WORK/filter"
     cat > "$REMUDA_STATE/remuda.conf" <<END
@@ -110,6 +110,16 @@ n_jobs() { squeue -h -t all | wc -l; }
     [ "$(stat -c %s "$log.old")" = $((17 << 20)) ]
 }
 
+@test "a long script, which is longer still as a question, is written down beside the loop" {
+    { echo '#!/bin/sh'; head -c 4000000 /dev/zero | tr '\0' '\1'; } > long.sh
+    before=$(long_rounds)
+    sbatch -H -J long long.sh
+    [ "$(long_rounds)" = "$before" ]
+    { echo '#!/bin/bash'; echo :; printf '\0\necho forbidden\n'; } > hidden.sh
+    run -1 python3 "$BATS_TEST_DIRNAME/controller_frames.py" "$REMUDA_STATE" submit_file hidden.sh
+    [[ "$output" == "done SCRIPT the script has a NUL byte in it"* ]]
+}
+
 @test "srun, salloc and --test-only are asked about, too; other requests of a connection go on" {
     [ "$(srun -J changed bash -c 'echo $SLURM_JOB_PARTITION' 2>err)" = other ]
     [ "$(cat err)" = "srun: ten minutes, and in other" ]
@@ -136,10 +146,17 @@ n_jobs() { squeue -h -t all | wc -l; }
     id=$(sbatch -H --parsable -J plain --wrap true)
     run -1 --separate-stderr scontrol update JobId="$id" TimeLimit=5
     [[ "$stderr" == *"limits are changed by the desk"* ]]
+    for ways in TimeLimit+=5 TimeLimit-=5 EndTime=now+1day; do
+        run -1 --separate-stderr scontrol update JobId="$id" "$ways"
+        [[ "$stderr" == *"limits are changed by the desk"* ]]
+    done
     run -0 scontrol update JobId="$id" Comment=mine
     [ "$(squeue -h -j "$id" -o '%l %k')" = "UNLIMITED mine" ]
     echo '0 0 1 1 * true' | scrontab -
     [ "$(squeue -h -u "$(id -un)" -o '%k' | grep -c '^cron$')" = 1 ]
+    run -1 --separate-stderr scrontab - <<< $'0 0 1 1 * true\n0 0 1 1 * echo forbidden'
+    [[ "$stderr" == *"the script has the word"* ]]
+    [ "$(scrontab -l)" = "0 0 1 1 * true" ]
     scrontab -r
 }
 

@@ -406,6 +406,22 @@ static void who_may(void **state_)
     assert_int_equal(state(1), JOB_CANCELLED);
 }
 
+/* What looks at scripts, a submit filter among them, may see nothing behind it: a shell runs that. */
+static void a_script_with_a_nul_is_none(void **unused)
+{
+    (void)unused;
+    struct job_spec s = a_job("hides");
+    struct msg_submit m = {.specs = {&s, 1}, .script = {"#!/bin/bash\n:\n\0\nid\n", 19}};
+    struct cron_entry two[] = {{.cron = "@daily"}, {.cron = "@daily", .script = m.script}};
+    say(1, MSG_SUBMIT, &m);
+    assert_int_equal(refusal(), REFUSE_SCRIPT);
+    m.test_only = true;
+    say(1, MSG_SUBMIT, &m);
+    assert_int_equal(refusal(), REFUSE_SCRIPT);
+    assert_int_not_equal(set("@daily a\n@daily b\n", two, 2), REFUSE_NONE);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +444,7 @@ int main(void)
         STORY(the_dead_of_a_run_are_seen_by_dependents),
         STORY(each_run_has_its_mails),
         STORY(who_may),
+        STORY(a_script_with_a_nul_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

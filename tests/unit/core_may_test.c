@@ -288,6 +288,29 @@ static void without_accounts_everybody_may(void **unused)
 
 #define MAY_STORY(function) cmocka_unit_test_setup_teardown(function, enforced, teardown)
 
+/* PrivateData=usage: how much others used, together too; one's own is told. */
+static void what_others_use_is_not_told(void **unused)
+{
+    static const struct {
+        const char *conf;
+        bool told;
+    } worlds[] = {{MAY_CONF "AccountingStorageEnforce=limits,qos\n", true},
+                  {MAY_CONF "AccountingStorageEnforce=limits,qos\nPrivateData=usage\n", false}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(worlds); i++) {
+        open_with(worlds[i].conf);
+        limit_qos("test", LIMIT_GRP_SUBMIT, "9");
+        changed();
+        const struct may_choice *c = choice_of(part_of(may(NULL), "main"), "physics", "test");
+        assert_true(limit_of(c, LIMIT_MAX_SUBMIT_PER_USER)->counted);
+        assert_int_equal(limit_of(c, LIMIT_MAX_SUBMIT_PER_USER)->left, 3);
+        const struct may_limit *all = limit_of(c, LIMIT_GRP_SUBMIT);
+        assert_int_equal(all->counted, worlds[i].told);
+        assert_int_equal(all->left, worlds[i].told ? 9 : 0);
+        teardown(NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +321,7 @@ int main(void)
         MAY_STORY(gpus_that_are_free),
         MAY_STORY(others_are_asked_about_as_private_data_says),
         MAY_STORY(without_accounts_everybody_may),
+        cmocka_unit_test(what_others_use_is_not_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

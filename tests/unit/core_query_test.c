@@ -361,11 +361,22 @@ static void parts_are_the_whole(void **unused)
         {.what = QUERY_PARTITIONS, .names = "none"},
         {.what = QUERY_JOBS, .names = "a,b", .nodes = "n1"},
         {.what = QUERY_JOBS, .partitions = "small", .uids = "1000"},
+        {.what = QUERY_JOBS, .ids = "3,1,2,1,3"},
+        {.what = QUERY_JOBS, .ids = "7"},
+        {.what = QUERY_JOBS, .ids = "4_[0-2],4,4_1"},
+        {.what = QUERY_STEPS, .ids = "1,1"},
         {.what = QUERY_IN_USE},
     };
     submit(a_job("a"));
     submit(a_wide_job("b"));
     submit(a_job("c"));
+    struct job_spec s = a_job("array");
+    s.array = "0-3";
+    s.hold = true;
+    submit(s);
+    s.hold = false;
+    say(1, MSG_UPDATE_JOB,
+        &(struct msg_update_job){.ids = "4_[0-2]", .fields = "comment", .values = {&s, 1}});
     for (size_t i = 0; i < ARRAY_LEN(queries); i++) {
         size_t parts, whole;
         struct rows one = in_parts(queries[i], 1, &parts), all = in_parts(queries[i], 1000, &whole);
@@ -380,6 +391,47 @@ static void parts_are_the_whole(void **unused)
     }
     assert_int_equal(count((struct msg_query){.what = QUERY_NODES, .names = "n[2-3]"}), 2);
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .nodes = "n1"}), 2);
+}
+
+static void bytes_count(void *ctx, const void *record)
+{
+    size_t *taken = ctx;
+    *taken += strlen(((const struct job *)record)->spec.submit_line);
+}
+
+/* Rows are as long as their texts, which users give them: a part ends by bytes, too, also where
+ * jobs are named, and the elements of one array. */
+static void a_part_of_long_rows_is_short(void **unused)
+{
+    static const char *const ids[] = {NULL, "1,2,3,4,5,6,7,8,9,10,11,12", "1", "1_[0-9],2"};
+    enum { LINE = 300000 };
+    char *line = arena_alloc(w.a, LINE + 1);
+    memset(line, 1, LINE);
+    struct job_spec s = a_job("long");
+    s.submit_line = line;
+    s.hold = true;
+    s.array = "0-9";
+    uint64_t id = submit(s);
+    say(1, MSG_UPDATE_JOB,
+        &(struct msg_update_job){.ids = "1_[0-9]", .fields = "name", .values = {&s, 1}});
+    s.array = NULL;
+    for (int i = 0; i < 10; i++)
+        submit(s);
+    assert_int_equal(id, 1);
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        struct msg_query q = {.what = QUERY_JOBS, .ids = ids[i]};
+        size_t taken = 0, before, all = count(q);
+        struct query_at at = {.taken = &taken};
+        do {
+            before = taken;
+            assert_int_equal(core_query_part(w.c, &q, &w.peer, w.now,
+                                             &(struct view){bytes_count, &taken}, NULL, &at, 32),
+                             REFUSE_NONE);
+            assert_true(taken - before <= 32 * 16384 + LINE);
+        } while (at.more);
+        core_query_end(&at);
+        assert_int_equal(taken, all * LINE);
+    }
 }
 
 /* Of whose samples are kept: a run that the node has or had, and what is not known any more. */
@@ -424,6 +476,7 @@ int main(void)
         STORY(what_is_named_costs_what_there_is),
         STORY(priorities_in_parts_show_each_once),
         STORY(parts_are_the_whole),
+        STORY(a_part_of_long_rows_is_short),
         STORY(a_long_forecast_is_made_elsewhere),
         STORY(steps_of_running_jobs),
         STORY(status_has_the_controller_and_each_node),

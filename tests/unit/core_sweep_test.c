@@ -26,6 +26,33 @@ static void many_are_cancelled_a_slice_at_a_time(void **unused)
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 0);
 }
 
+/* What is done of a job is stored with its texts: of jobs with long ones a slice has fewer. */
+static void a_slice_of_long_texts_is_short(void **unused)
+{
+    static const char *const all[] = {"1_[0-39]", NULL};
+    char *line = arena_alloc(w.a, 1000001);
+    memset(line, 'x', 1000000);
+    struct job_spec spec = a_job("long");
+    spec.hold = true;
+    spec.array = "0-39";
+    spec.submit_line = line;
+    assert_int_equal(submit(spec), 1);
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        struct msg_update_job update = {.ids = all[i], .fields = "name", .values = {&spec, 1}};
+        struct msg_cancel cancel = {.uids = "1000"};
+        struct message ask = {.kind = all[i] ? MSG_UPDATE_JOB : MSG_CANCEL,
+                              .seq = 77,
+                              .body = all[i] ? (void *)&update : &cancel};
+        size_t wakes = 0;
+        effects_reset(&w.fx);
+        step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &ask});
+        for (; !answer() && wakes < 100; wakes++)
+            step((struct event){.kind = EV_WAKE});
+        assert_in_range(wakes, 40 / 4, 40);
+        assert_int_equal(answer()->count, 40);
+    }
+}
+
 /* While others ask, the slices rest. */
 static void slices_rest_while_others_ask(void **unused)
 {
@@ -412,6 +439,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORY(many_are_cancelled_a_slice_at_a_time),
         STORY(slices_rest_while_others_ask),
+        STORY(a_slice_of_long_texts_is_short),
         STORY(sweeps_are_bounded_and_go_round_over_users),
         STORY(requests_that_are_worked_off_are_few),
         STORY(a_sweep_spares_what_came_later),

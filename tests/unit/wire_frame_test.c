@@ -300,6 +300,63 @@ static void test_a_list_has_a_limit(void **state)
     arena_free(a);
 }
 
+/* `head`, so many bytes of `piece`, `tail`. */
+static bool decodes(const char *head, const char *piece, size_t bytes, const char *tail,
+                    struct err *e)
+{
+    struct str json = STR_INIT;
+    struct arena *a = arena_new();
+    struct message m;
+    str_add(&json, head);
+    for (size_t i = 0; i < bytes; i += strlen(piece))
+        str_add(&json, piece);
+    str_add(&json, tail);
+    bool taken = decode(str_text(&json), NULL, a, &m, e);
+    str_done(&json);
+    arena_free(a);
+    return taken;
+}
+
+/* A request is decoded in one go: what it costs is bounded whatever is in it. */
+static void test_a_request_costs_so_much_to_decode(void **state)
+{
+    static const char ping[] = "{\"type\":\"daemon\"",
+                      specs[] = "{\"type\":\"submit\",\"specs\":[{}";
+    static const struct {
+        const char *head, *piece;
+        size_t bytes;
+        const char *tail, *says; /* NULL: it is taken */
+    } cases[] = {
+        {specs, ",{}", 255 * 3, "]}", NULL},
+        {specs, ",{}", 256 * 3, "]}", "more than 256 records in a list"},
+        {ping, " ", 4000000, "}", NULL},
+        {ping, " ", 5000000, "}", "has 4194304 bytes"},
+        {"{\"type\":\"daemon\",\"new\":\"", "x", 60000, "\"}", NULL},
+        {"{\"type\":\"daemon\",\"new\":\"", "x", 70000, "\"}", "more than 65536 bytes"},
+        {"{\"type\":\"daemon\",\"new\":[", "1,", 70000, "1]}", "more than 65536 bytes"},
+        {"{\"type\":\"daemon\",\"new\":[{}", ",{}", 70000, "]}", "more than 65536 bytes"},
+        {"{\"type\":\"daemon\",\"new\":{\"bytes\":0", ",\"b\":1", 70000, "}}",
+         "more than 65536 bytes"},
+        {"{\"old\":\"", "x", 70000, "\",\"type\":\"daemon\"}", "begins with its"},
+        /* Of nodes, the controller and those who load accounts. */
+        {"{\"type\":\"done\",\"new\":\"", "x", 70000, "\"}", NULL},
+        {"{\"type\":\"done\"", " ", 5000000, "}", NULL},
+        {"{\"type\":\"change_accounts\",\"changes\":[{}", ",{}", 9000, "]}", NULL},
+        {"{\"type\":\"node_hello\",\"held\":[{}", ",{}", 9000, "]}", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct err e = {0};
+        bool taken = decodes(cases[i].head, cases[i].piece, cases[i].bytes, cases[i].tail, &e);
+        if (taken != !cases[i].says || (!taken && !strstr(e.text, cases[i].says)))
+            fail_msg("case %zu: %s", i, taken ? "taken" : e.text);
+    }
+    /* Many that are not known are counted together. */
+    struct err e = {0};
+    assert_false(decodes(ping, ",\"new\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"", 200000, "}", &e));
+    assert_non_null(strstr(e.text, "more than 65536 bytes"));
+}
+
 static void test_nesting_has_a_limit(void **state)
 {
     struct str json = STR_INIT;
@@ -329,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_a_list_has_a_limit),
+        cmocka_unit_test(test_a_request_costs_so_much_to_decode),
         cmocka_unit_test(test_nesting_has_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,53 @@ static void of_an_extension(void **state)
     str_done(&out);
 }
 
+static bool is_told(const struct message *m, const char *what)
+{
+    const struct filter_user who = {.uid = 7};
+    struct str out = STR_INIT;
+    submit_filter_write(&out, m, &who);
+    bool told = strstr(str_text(&out), what) != NULL;
+    if (!told)
+        print_error("%s: %s\n", what, str_text(&out));
+    str_done(&out);
+    return told;
+}
+
+/* What a change does beside its values is named as what it changes: who looks for that finds it. */
+static void of_what_a_change_does_beside_its_values(void **state)
+{
+    (void)state;
+    struct msg_update_job update = {.ids = "42", .time_limit_add_us = 60000000};
+    const struct message m = {.kind = MSG_UPDATE_JOB, .body = &update};
+    assert_true(
+        is_told(&m, "\"fields\":\"time_limit_us\",\"time_limit_add_us\":60000000,\"jobs\""));
+    update = (struct msg_update_job){.ids = "42", .fields = "comment", .end_us = 5};
+    assert_true(is_told(&m, "\"fields\":\"comment,time_limit_us\",\"end_us\":5,\"jobs\""));
+    update.fields = "comment,time_limit_us";
+    assert_true(is_told(&m, "\"fields\":\"comment,time_limit_us\",\"end_us\":5,\"jobs\""));
+    update = (struct msg_update_job){.ids = "42", .array_limit_plus1 = 1};
+    assert_true(is_told(&m, "\"fields\":\"array\",\"array_limit\":0,\"jobs\""));
+    update = (struct msg_update_job){.ids = "42.0", .step_limit_us = 7, .admin_comment = "a"};
+    assert_true(is_told(&m, "\"fields\":\"admin_comment\",\"step_limit_us\":7,"
+                            "\"admin_comment\":\"a\",\"jobs\""));
+    update = (struct msg_update_job){.ids = "42", .reset_accrue = 1};
+    assert_true(is_told(&m, "\"fields\":\"\",\"reset_accrue\":true,\"jobs\""));
+}
+
+/* What runs of a table is told as what runs of a submission. */
+static void of_the_scripts_of_a_table(void **state)
+{
+    (void)state;
+    struct job_spec spec[2] = {{.name = "a"}, {.name = "b"}};
+    struct cron_entry entry[] = {
+        {.cron = "@daily", .spec = {&spec[0], 1}, .script = {"#!/bin/sh\ndate\n", 15}},
+        {.cron = "@hourly", .spec = {&spec[1], 1}, .script = {"#!/bin/sh\nid", 12}}};
+    struct msg_set_crontab table = {.entries = {entry, 2}};
+    const struct message m = {.kind = MSG_SET_CRONTAB, .body = &table};
+    assert_true(is_told(&m, "\"request\":\"crontab\",\"cron\":[\"@daily\",\"@hourly\"],"
+                            "\"script\":\"#!/bin/sh\\ndate\\n#!/bin/sh\\nid\\n\",\"jobs\":[{"));
+}
+
 static void of_changes_and_tables(void **state)
 {
     (void)state;
@@ -157,8 +204,13 @@ static void not_taken(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(told_all),     TEST(of_an_extension),  TEST(of_changes_and_tables),
-        TEST(nothing_said), TEST(changed_in_place), TEST(not_taken)};
+    const struct CMUnitTest tests[] = {TEST(told_all),
+                                       TEST(of_an_extension),
+                                       TEST(of_changes_and_tables),
+                                       TEST(of_what_a_change_does_beside_its_values),
+                                       TEST(of_the_scripts_of_a_table),
+                                       TEST(nothing_said),
+                                       TEST(changed_in_place),
+                                       TEST(not_taken)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,7 +132,8 @@ static void partition_json(struct json_out *j, const struct may_partition *p)
                     p->default_time_us ? p->default_time_us : p->max_time_us);
     json_key(j, "max_nodes");
     p->max_nodes ? json_i64(j, p->max_nodes) : json_null(j);
-    json_key_i64(j, "nodes_up", p->nodes);
+    json_key(j, "nodes_up");
+    p->nodes_private ? json_null(j) : json_i64(j, p->nodes);
     json_key(j, "gpus");
     json_array(j);
     for (size_t i = 0; i < p->gpus.n; i++) {
@@ -270,7 +271,8 @@ static void partition_print(const struct may_line *k, struct str *out,
         time_say(out, p->max_time_us);
         if (p->max_nodes)
             str_addf(out, " and %d node%s a job", p->max_nodes, p->max_nodes == 1 ? "" : "s");
-        str_addf(out, "; %d node%s up", p->nodes, p->nodes == 1 ? "" : "s");
+        if (!p->nodes_private)
+            str_addf(out, "; %d node%s up", p->nodes, p->nodes == 1 ? "" : "s");
         for (size_t i = 0; i < p->gpus.n; i++) {
             const struct may_gpu *g = (const struct may_gpu *)p->gpus.v + i;
             str_addf(out, "%s%s%s %lld of %lld", i ? ", " : "; free GPUs: ", g->type ? g->type : "",

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cli/cluster/manual.h"
 #include "cli/program/commands.h"
+#include "cli/program/give_out.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "model/message.h"
@@ -291,7 +292,7 @@ static bool page_save(const char *dir, const struct docs_page *page)
     struct str text = STR_INIT;
     const char *path = arena_printf(a, "%s/%s", dir, page->file);
     page->write(&text);
-    FILE *to = fopen(path, "we");
+    FILE *to = foreseen_file(path);
     bool ok = to && fwrite(str_text(&text), 1, text.len, to) == text.len;
     if (to && fclose(to) != 0)
         ok = false;

@@ -134,7 +134,7 @@ static bool logs_show(struct client *c, const struct logs_line *o, struct err *r
         /* The state was read before the file, so that nothing written before the end can be
          * missed. */
         if (ok && fd < 0)
-            fd = open(path, O_RDONLY | O_CLOEXEC | (own ? 0 : O_NONBLOCK | O_NOCTTY));
+            fd = own ? open(path, O_RDONLY | O_CLOEXEC) : foreign_open(path);
         more = ok && o->follow && !job_state_over(j.state) && (fd < 0 || copy_new(fd, own));
         if (more)
             nap();

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "cli/program/give_out.h"
 #include "cli/program/program.h"
 #include "cli/program/tables.h"
 #include "io/build.h"
@@ -328,7 +329,7 @@ static void overview_make(struct manual_page *p, const char *prose)
 static bool page_save(struct manual_page *p, const char *dir, const char *name, struct err *ret_err)
 {
     const char *path = arena_printf(p->a, "%s/%s.1", dir, name);
-    FILE *to = fopen(path, "we");
+    FILE *to = foreseen_file(path);
     bool ok = to && fwrite(str_text(&p->out), 1, p->out.len, to) == p->out.len;
     if (to && fclose(to) != 0)
         ok = false;

@@ -22,6 +22,11 @@ void plain_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* as plain_line */
 void plain_linev(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
+/* A file that another user names, who may have put anything there meanwhile: opened for reading if
+ * it is an ordinary one. What a device does when it is opened, and a named pipe, is not for whom he
+ * chooses. −1 with errno (EMEDIUMTYPE: it is none). */
+int foreign_open(const char *path);
+
 /* A file by a name that the command makes up itself, which others can foresee: for writing, empty.
  * One that is there is taken only if it is an ordinary file of who calls, by no other name; a link
  * is not followed. NULL with errno (EEXIST: it is not). */

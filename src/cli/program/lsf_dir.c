@@ -3,15 +3,20 @@
 #include "cli/program/cluster_dir.h"
 #include "io/files.h"
 
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+/* NULL: nobody knows where. Not below /tmp, where it may be another user's already. */
 static const char *cache_dir(struct arena *a)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const struct passwd *own = home && home[0] == '/' ? NULL : getpwuid(geteuid());
     if (cache && cache[0] == '/')
         return arena_printf(a, "%s/remuda", cache);
-    return arena_printf(a, "%s/.cache/remuda", home && home[0] == '/' ? home : "/tmp");
+    home = home && home[0] == '/' ? home : own ? own->pw_dir : NULL;
+    return home ? arena_printf(a, "%s/.cache/remuda", home) : NULL;
 }
 
 static bool text_write(const char *path, const char *text, struct err *e)
@@ -22,11 +27,14 @@ static bool text_write(const char *path, const char *text, struct err *e)
 const char *lsf_dir_make(const char *state_dir, struct arena *a, struct err *ret_err)
 {
     struct config conf;
-    if (!cluster_settings_read(state_dir, NULL, &conf, ret_err))
+    const char *cache = cache_dir(a);
+    if (!cache)
+        err_set(ret_err, ERR_NOT_FOUND, "HOME is not set: where files of yours are is not known");
+    if (!cache || !cluster_settings_read(state_dir, NULL, &conf, ret_err))
         return NULL;
     const struct settings *s = &conf.settings;
     const char *name = arena_strdup(a, s->cluster_name);
-    const char *dir = arena_printf(a, "%s/lsf-%s", cache_dir(a), name);
+    const char *dir = arena_printf(a, "%s/lsf-%s", cache, name);
     const char *text = arena_printf(
         a,
         "# Written by Remuda for programs that read LSF's settings; it is not read back.\n"

@@ -3,6 +3,7 @@
 #include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "cli/program/cluster_dir.h"
+#include "cli/program/give_out.h"
 #include "cli/program/localtime.h"
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/columns.h"
@@ -183,7 +184,7 @@ void scontrol_write_config(struct scontrol *s, const char *path)
     str_done(&when);
     if (!scontrol_connect(s, "slurm_load_ctl_conf error"))
         return;
-    w.to = fopen(path, "we");
+    w.to = foreseen_file(path); /* the time in it is no secret */
     if (!w.to) {
         scontrol_fail(s, "cannot write %s: %s", path, strerror(errno));
         return;

@@ -13,6 +13,7 @@
 #include "controller/turn.h"
 #include "io/process/site_env.h"
 #include "io/process/spawn.h"
+#include "io/work.h"
 #include "wire/submit_filter.h"
 
 #include <errno.h>
@@ -34,7 +35,8 @@
 struct filtering {
     struct submit_filters *owner;
     struct kept_request *k;
-    struct spawn *spawn;
+    struct str question;
+    struct spawn *spawn; /* NULL: the question is being written */
     struct filtering *next;
 };
 
@@ -54,22 +56,39 @@ struct submit_filters *submit_filters_new(struct controller *c)
     return f;
 }
 
-static void filtering_end(struct filtering *x)
+static void filtering_leave(struct filtering *x)
 {
     struct filtering **at = &x->owner->running;
     while (*at != x)
         at = &(*at)->next;
     *at = x->next;
     x->owner->n--;
+    x->owner = NULL;
+}
+
+static void filtering_free(struct filtering *x)
+{
+    ASSERT(!x->owner);
+    str_done(&x->question);
     kept_request_free(x->k);
     free(x);
+}
+
+static void filtering_end(struct filtering *x)
+{
+    filtering_leave(x);
+    filtering_free(x);
 }
 
 void submit_filters_free(struct submit_filters *f)
 {
     while (f && f->running) {
-        spawn_free(f->running->spawn);
-        filtering_end(f->running);
+        struct filtering *x = f->running;
+        filtering_leave(x); /* whose question is being written is freed when that is done */
+        if (x->spawn) {
+            spawn_free(x->spawn);
+            filtering_free(x);
+        }
     }
     if (f)
         request_line_drop(&f->line);
@@ -188,12 +207,12 @@ static void ended(void *ctx, const struct spawn_result *r)
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
-static struct spawn *filter_start(struct filtering *x, struct err *ret_err)
+/* On another thread: of a script of four MiB the question has 24 MiB. It reads what nobody else
+ * touches meanwhile. */
+static void question_write(void *ctx)
 {
-    struct kept_request *k = x->k;
-    struct controller *c = k->c;
-    struct site_user own = {0};
-    struct str question = STR_INIT;
+    struct filtering *x = ctx;
+    const struct kept_request *k = x->k;
     const struct filter_user who = {.uid = k->peer.uid,
                                     .gid = k->peer.gid,
                                     .name = k->peer.user,
@@ -201,38 +220,59 @@ static struct spawn *filter_start(struct filtering *x, struct err *ret_err)
                                     .groups = k->peer.groups,
                                     .host = k->peer.host,
                                     .is_admin = k->peer.is_admin};
+    submit_filter_write(&x->question, &k->m, &who);
+}
+
+static struct spawn *filter_start(struct filtering *x, struct err *ret_err)
+{
+    struct kept_request *k = x->k;
+    struct controller *c = k->c;
+    struct site_user own = {0};
     const char *argv[] = {c->config.settings.submit_filter, NULL};
     const char *more[] = {arena_printf(k->arena, "REMUDA_STATE=%s", c->state_dir),
                           arena_printf(k->arena, "SLURM_CONF=%s", c->config_path)};
     site_user_own(k->arena, &own);
-    submit_filter_write(&question, &k->m, &who);
+    size_t len = x->question.len;
     const struct spawn_options options = {
         .argv = argv,
         .env = site_env(k->arena, &own, NULL, more, ARRAY_LEN(more)),
         .dir = "/",
-        .input = question.data,
-        .input_len = question.len,
+        .input = str_take(&x->question),
+        .input_len = len,
+        .input_given = true,
         .output_max = ANSWER_MOST,
         .error_max = ERRORS_MOST,
         .timeout_us = RUN_MAX_US,
     };
-    struct spawn *spawn = spawn_start(c->loop, &options, ended, x, ret_err);
-    str_done(&question);
-    return spawn;
+    return spawn_start(c->loop, &options, ended, x, ret_err);
+}
+
+static void question_written(void *ctx)
+{
+    struct filtering *x = ctx;
+    struct submit_filters *f = x->owner;
+    struct err err = {0};
+    if (!f) {
+        filtering_free(x);
+        return;
+    }
+    bool waits = session_is_there(f->c->sessions, x->k->session);
+    x->spawn = waits ? filter_start(x, &err) : NULL;
+    if (x->spawn)
+        return;
+    if (waits)
+        broken(x->k, err.text);
+    filtering_end(x);
+    next_begin(f);
 }
 
 static void one_begin(struct submit_filters *f, struct kept_request *k)
 {
     struct filtering *x = xcalloc(1, sizeof *x);
-    struct err err = {0};
     *x = (struct filtering){.owner = f, .k = k, .next = f->running};
     f->running = x;
     f->n++;
-    x->spawn = filter_start(x, &err);
-    if (x->spawn)
-        return;
-    broken(k, err.text);
-    filtering_end(x);
+    work_start(f->c->loop, question_write, question_written, x);
 }
 
 static void next_begin(struct submit_filters *f)

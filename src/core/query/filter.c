@@ -17,6 +17,7 @@ struct filter {
     uint32_t states; /* bit a state */
     bool stopped;    /* running ones that SIGSTOP stopped, too */
     job_ref_vec ref;
+    struct refs_at at;
 };
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -83,6 +84,8 @@ static void filter_drop(void *kept)
     for (size_t i = 0; i < f->ref.n; i++)
         job_ref_done(&f->ref.v[i]);
     vec_done(&f->ref);
+    map_u64_free(f->at.shown);
+    map_u64_free(f->at.told);
     map_u64_free(f->uid);
     asked_words_done(&f->nodes);
     asked_words_done(&f->name);
@@ -122,6 +125,11 @@ enum refusal filter_open(const struct core *c, const struct msg_query *q, struct
 const job_ref_vec *filter_refs(const struct filter *f)
 {
     return &f->ref;
+}
+
+struct refs_at *filter_refs_at(struct filter *f)
+{
+    return &f->at;
 }
 
 /* ---- does a job fit? ------------------------------------------------------------------------ */

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "core/query/query.h"
 #include "core/record/accounts/limit_view.h"
-#include "core/record/accounts/private.h"
 
 #include <stdlib.h>
 
@@ -32,8 +31,7 @@ static void use_show(const struct use_walk *k, const struct limit_subject *who,
         map_str_put(k->told, str_text(&key), (void *)(uintptr_t)1);
     str_done(&key);
     use.used = told ? -1 : limit_used(k->c, k->sums, who, h);
-    const char *account = h->assoc ? h->assoc->a.account : use.account;
-    if (use.used >= 0 && may_see_usage(k->c, k->peer, use.user, account))
+    if (use.used >= 0 && limit_use_seen(k->c, k->peer, who, h))
         k->v->row(k->v->ctx, &use);
     str_done(&id);
 }

@@ -67,12 +67,14 @@ void node_complete(const struct core *c, const struct noderec *n, int64_t now_us
     }
 }
 
-static void node_show(const struct core *c, const struct node_view *nv, const struct noderec *n,
-                      int64_t now_us, const struct view *v)
+static void node_show(const struct node_sight *s, const struct node_view *nv,
+                      const struct noderec *n, int64_t now_us, struct arena *a,
+                      const struct view *v)
 {
     struct node copy = n->n;
     struct str gres = STR_INIT;
-    node_complete(c, n, now_us, &copy, &gres);
+    node_complete(s->c, n, now_us, &copy, &gres);
+    node_hide(s, &copy, a);
     copy.partitions = nv->partitions[n->index].len ? str_text(&nv->partitions[n->index]) : NULL;
     v->row(v->ctx, &copy);
     str_done(&gres);
@@ -133,8 +135,9 @@ static struct node_view *node_view_open(const struct core *c, const struct msg_q
     return nv;
 }
 
-enum refusal query_nodes(const struct core *c, const struct msg_query *q, int64_t now_us,
-                         const struct view *v, struct str *detail, struct query_at *at, size_t most)
+enum refusal query_nodes(const struct core *c, const struct msg_query *q, const struct peer *peer,
+                         int64_t now_us, const struct view *v, struct str *detail,
+                         struct query_at *at, size_t most)
 {
     ASSERT(most > 0);
     const char *named = q->names ? q->names : q->nodes;
@@ -144,10 +147,16 @@ enum refusal query_nodes(const struct core *c, const struct msg_query *q, int64_
         most = less(most, partition_note(c, nv, &c->part.v[nv->part]->p));
     if (nv->part >= c->part.n && named && nv->node == 0)
         refusal = names_choose(c, nv, named, q->partitions != NULL, detail);
+    struct node_sight sight = node_sight_open(c, peer);
+    struct arena *a = arena_new();
     for (; nv->part >= c->part.n && !refusal && nv->node < nv->n && nv->node < c->node.n && most;
-         nv->node++, most--)
+         nv->node++, most--) {
         if (nv->wanted[nv->node] && node_shown(c->node.v[nv->node]))
-            node_show(c, nv, c->node.v[nv->node], now_us, v);
+            node_show(&sight, nv, c->node.v[nv->node], now_us, a, v);
+        arena_reset(a);
+    }
+    arena_free(a);
+    node_sight_close(&sight);
     at->more = !refusal && (nv->part < c->part.n || (nv->node < nv->n && nv->node < c->node.n));
     return refusal;
 }

@@ -50,14 +50,17 @@ static struct dear_fields dear_fields_of(const struct msg_query *q)
                                 .gpu_idle_us = !q->fields || list_has(q->fields, "gpu_idle_us")};
 }
 
-static void job_show(const struct core *c, const struct jobrec *r, const struct dear_fields *dear,
-                     int64_t now_us, struct part_cpus *known, const struct view *v)
+static void job_show(const struct core *c, const struct peer *peer, const struct jobrec *r,
+                     const struct dear_fields *dear, int64_t now_us, struct part_cpus *known,
+                     const struct view *v)
 {
     struct job j = r->j;
     struct plan_wait wait;
     struct str next = STR_INIT;
     if (j.state == JOB_PENDING) {
         j.reason = pending_reason(c, r, now_us, &wait);
+        if (!may_see_nodes(c, peer)) /* it tells how many are away, which, and why */
+            wait.detail = wait.away_nodes = NULL;
         /* A sentence kept in the record tells of what holds the job; of a former run's end it says
          * nothing that still matters. */
         if (wait.detail || !j.spec.hold)
@@ -105,14 +108,24 @@ struct query_show {
     const struct peer *peer;
     const struct msg_query *q;
     struct dear_fields dear;
-    const struct filter *f;
+    struct filter *f;
     const struct view *v;
     int64_t now_us;
     enum query_what what; /* of jobs: themselves, their steps, their priorities */
     struct part_cpus *known;
     struct str *detail;
-    size_t looks; /* that the filters took, beyond one a record */
+    size_t looks;        /* that the filters took, beyond one a record */
+    const size_t *taken; /* bytes that rows became; NULL = not known */
+    size_t before;       /* when this part began */
 };
+
+#define BYTES_A_LOOK 16384u /* a usual row has one or two thousand, one with long texts a million */
+
+/* What the part took so far, beyond one a record: rows may be as long as their texts. */
+static size_t looks_of(const struct query_show *x)
+{
+    return x->looks + (x->taken ? (*x->taken - x->before) / BYTES_A_LOOK : 0);
+}
 
 /* An element that was cancelled before it ran is no job that anybody saw: as in Slurm it is listed
  * no more, and accounting alone remembers it. */
@@ -128,7 +141,7 @@ static void record_show(struct query_show *x, const struct jobrec *r, const stru
         !may_see_job(x->c, x->peer, r->j.user_id, r->j.spec.req.account))
         return;
     if (x->what == QUERY_JOBS)
-        job_show(x->c, r, &x->dear, x->now_us, x->known, x->v);
+        job_show(x->c, x->peer, r, &x->dear, x->now_us, x->known, x->v);
     if (x->what == QUERY_PRIORITY)
         priority_show(x->c, r, x->q, x->now_us, x->v);
     if (x->what != QUERY_STEPS)
@@ -142,17 +155,28 @@ static void record_show(struct query_show *x, const struct jobrec *r, const stru
             step_show(r, step_queue_at(r, i), x->v);
 }
 
-static void ref_show(struct query_show *x, const struct job_ref *ref, const jobrec_vec *jobs,
-                     struct map_u64 *shown)
+/* Jobs of a reference from where the last part ended; false: it was enough for this one. */
+static bool ref_show(struct query_show *x, const struct job_ref *ref, const jobrec_vec *jobs,
+                     struct refs_at *at, size_t *most)
 {
     for (size_t k = 0; k < jobs->n; k++) {
         struct jobrec *r = jobs->v[k];
         /* A step reference names a part of its job: another of the same job is no repetition. */
-        if (x->what != QUERY_STEPS && map_u64_get(shown, r->j.id))
+        bool before = (at->begun && map_u64_get(at->told, r->j.id)) ||
+                      (x->what != QUERY_STEPS && map_u64_get(at->shown, r->j.id));
+        if (before)
             continue;
-        map_u64_put(shown, r->j.id, r);
+        map_u64_put(at->shown, r->j.id, r);
         record_show(x, r, ref);
+        *most -= *most > 0;
+        if (*most > looks_of(x))
+            continue;
+        at->begun = true;
+        for (size_t i = 0; i <= k; i++)
+            map_u64_put(at->told, jobs->v[i]->j.id, r);
+        return false;
     }
+    return true;
 }
 
 /* What is hidden is not there. */
@@ -167,27 +191,35 @@ static size_t jobs_seen(const struct query_show *x, jobrec_vec *jobs)
 }
 
 /* Each record once, however often it is named: all waiting elements of an array are one. */
-static enum refusal refs_show(struct query_show *x)
+static enum refusal refs_show(struct query_show *x, struct query_at *part, size_t most)
 {
-    struct map_u64 *shown = map_u64_new();
-    size_t found = 0, work = 0;
-    for (size_t i = 0; i < filter_refs(x->f)->n; i++) {
+    struct refs_at *at = filter_refs_at(x->f);
+    const job_ref_vec *refs = filter_refs(x->f);
+    at->shown = at->shown ? at->shown : map_u64_new();
+    at->told = at->told ? at->told : map_u64_new();
+    for (; at->ref < refs->n; at->ref++) {
+        const struct job_ref *ref = &refs->v[at->ref];
         jobrec_vec jobs = {0};
-        work += ref_work(x->c, &filter_refs(x->f)->v[i]);
-        if (work > refs_work_most(x->c)) {
-            map_u64_free(shown);
+        at->work += at->begun ? 0 : ref_work(x->c, ref);
+        if (at->work > refs_work_most(x->c)) {
             str_add(x->detail, REFS_WORK_TEXT);
             return REFUSE_TOO_LARGE;
         }
         /* Nothing is split: resolving without `split` changes nothing. */
-        (void)ref_resolve((struct core *)(uintptr_t)x->c, &filter_refs(x->f)->v[i], false, &jobs);
-        found += jobs_seen(x, &jobs);
-        ref_show(x, &filter_refs(x->f)->v[i], &jobs, shown);
+        (void)ref_resolve((struct core *)(uintptr_t)x->c, ref, false, &jobs);
+        at->found += jobs_seen(x, &jobs);
+        part->more = !ref_show(x, ref, &jobs, at, &most);
         vec_done(&jobs);
+        if (part->more)
+            return REFUSE_NONE;
+        if (at->begun) {
+            map_u64_free(at->told);
+            at->told = map_u64_new();
+            at->begun = false;
+        }
     }
-    map_u64_free(shown);
-    return found || filter_refs(x->f)->n != 1 || x->what == QUERY_PRIORITY ? REFUSE_NONE
-                                                                           : REFUSE_INVALID_JOB_ID;
+    return at->found || refs->n != 1 || x->what == QUERY_PRIORITY ? REFUSE_NONE
+                                                                  : REFUSE_INVALID_JOB_ID;
 }
 
 static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
@@ -207,11 +239,13 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
                            .now_us = now_us,
                            .what = (enum query_what)q->what,
                            .known = &known,
-                           .detail = detail};
+                           .detail = detail,
+                           .taken = at->taken,
+                           .before = at->taken ? *at->taken : 0};
     if (!refusal && q->ids)
-        refusal = refs_show(&x);
+        refusal = refs_show(&x, at, most);
     else
-        for (at->more = !refusal; at->more && most > x.looks; most--)
+        for (at->more = !refusal; at->more && most > looks_of(&x); most--)
             if ((at->more = map_u64_next(c->jobs.by_id, &at->walk)))
                 record_show(&x, at->walk.value, NULL);
     part_cpus_done(&known);
@@ -288,7 +322,7 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
     case QUERY_JOBS:
     case QUERY_STEPS:
     case QUERY_PRIORITY: return jobs_show(c, q, peer, now_us, v, detail, at, most);
-    case QUERY_NODES: return query_nodes(c, q, now_us, v, detail, at, most);
+    case QUERY_NODES: return query_nodes(c, q, peer, now_us, v, detail, at, most);
     case QUERY_PARTITIONS: return query_partitions(c, q, v, detail, at, most);
     case QUERY_RESERVATIONS: return reservations_show(c, q, peer, now_us, v, detail);
     case QUERY_STATUS: query_status(c, peer, v); return REFUSE_NONE;

@@ -2,6 +2,7 @@
 #ifndef REMUDA_CORE_QUERY_QUERY_H
 #define REMUDA_CORE_QUERY_QUERY_H
 
+#include "core/record/accounts/private.h"
 #include "core/request/request.h"
 
 typedef VEC(struct job_ref) job_ref_vec;
@@ -26,19 +27,40 @@ enum refusal filter_open(const struct core *c, const struct msg_query *q, struct
                          struct str *detail);
 /* The jobs it names, in the order given; empty = it names none, and means all. The filter's. */
 const job_ref_vec *filter_refs(const struct filter *f);
+/* Where a reading of named jobs stands between its parts; zeroed at first, the filter's. */
+struct refs_at {
+    size_t ref; /* the next reference */
+    bool begun; /* some of its jobs were told: those of `told` */
+    struct map_u64 *shown, *told;
+    size_t found, work;
+};
+/* The filter's own; its maps are NULL until the reading begins. */
+struct refs_at *filter_refs_at(struct filter *f);
 /* *looks: what it took is added, where it was more than usual. */
 bool filter_fits(const struct filter *f, const struct jobrec *r, size_t *looks);
 
 /* ---- nodes.c ---- */
-enum refusal query_nodes(const struct core *c, const struct msg_query *q, int64_t now_us,
-                         const struct view *v, struct str *detail, struct query_at *at,
-                         size_t most);
+enum refusal query_nodes(const struct core *c, const struct msg_query *q, const struct peer *peer,
+                         int64_t now_us, const struct view *v, struct str *detail,
+                         struct query_at *at, size_t most);
 /* A name that is none is refused where no other of the list is one. */
 enum refusal query_partitions(const struct core *c, const struct msg_query *q, const struct view *v,
                               struct str *detail, struct query_at *at, size_t most);
 /* Fills the computed fields of `copy`, but its partitions; their texts live in `gres`. */
 void node_complete(const struct core *c, const struct noderec *n, int64_t now_us, struct node *copy,
                    struct str *gres);
+
+/* ---- node_sight.c ---- */
+struct node_sight {
+    const struct core *c;
+    struct resv_sight resv;
+    bool jobs; /* others' are seen */
+};
+/* Of who asks (NULL: not known), for all nodes of an answer; ended by node_sight_close. */
+struct node_sight node_sight_open(const struct core *c, const struct peer *peer);
+void node_sight_close(struct node_sight *s); /* frees what it looked up */
+/* Takes from a copy what PrivateData=jobs and =reservations hide; its texts may be in the arena. */
+void node_hide(const struct node_sight *s, struct node *n, struct arena *a);
 
 /* ---- status.c ---- */
 void query_status(const struct core *c, const struct peer *peer, const struct view *v);

@@ -4,13 +4,16 @@
 #include "core/record/accounts/private.h"
 
 /* What keeps jobs from the node, or will soon; NULL = nothing. */
-static const char *node_trouble(const struct core *c, const struct noderec *n, struct arena *a)
+static const char *node_trouble(const struct node_sight *s, const struct noderec *n,
+                                struct arena *a)
 {
+    struct node seen = n->n;
+    node_hide(s, &seen, a);
     if (!n->conn && n->n.state != NODE_FUTURE)
         return "its daemon is not connected";
     if (n->n.state == NODE_DOWN || n->n.drain || n->n.fail)
         return n->n.reason ? n->n.reason : "it takes no jobs";
-    const char *devices = node_devices_said(n, a);
+    const char *devices = node_devices_said(seen.devices_out, a);
     return devices && n->n.complaint ? arena_printf(a, "%s; %s", n->n.complaint, devices)
            : devices                 ? devices
                                      : n->n.complaint;
@@ -40,9 +43,12 @@ void query_status(const struct core *c, const struct peer *peer, const struct vi
                                        .queue_considered = c->planning.considered};
     struct arena *said = arena_new();
     const char *left_out = left_out_said(c, said);
-    controller.trouble = left_out ? left_out : partition_trouble(c, said);
+    controller.trouble = left_out                      ? left_out
+                         : may_see_partitions(c, peer) ? partition_trouble(c, said)
+                                                       : NULL;
     v->row(v->ctx, &controller);
     arena_free(said);
+    struct node_sight sight = node_sight_open(c, peer);
     for (size_t i = 0; i < c->node.n; i++) {
         const struct noderec *n = c->node.v[i];
         if (!node_shown(n) || !may_see_nodes(c, peer))
@@ -56,8 +62,9 @@ void query_status(const struct core *c, const struct peer *peer, const struct vi
                                     .isolation = n->n.isolation,
                                     .device_trouble = n->n.device_trouble};
         struct arena *a = arena_new();
-        row.trouble = node_trouble(c, n, a);
+        row.trouble = node_trouble(&sight, n, a);
         v->row(v->ctx, &row);
         arena_free(a);
     }
+    node_sight_close(&sight);
 }

@@ -23,13 +23,13 @@ const char *job_stuck_said(const struct core *c, const struct jobrec *r, struct 
     return result;
 }
 
-const char *node_devices_said(const struct noderec *n, struct arena *a)
+const char *node_devices_said(const char *devices_out, struct arena *a)
 {
     struct device_outs known = {0};
     struct str text = STR_INIT;
-    if (!n->n.devices_out)
+    if (!devices_out)
         return NULL;
-    device_outs_parse(n->n.devices_out, a, &known);
+    device_outs_parse(devices_out, a, &known);
     device_outs_say(&known, false, &text);
     const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
     str_done(&text);

@@ -426,8 +426,8 @@ void former_runs_forget(struct core *c, struct noderec *n); /* the connection is
 void had_nodes_note(struct core *c, struct jobrec *r);      /* its nodes are about to be others */
 
 /* ---- device_words.c ---- */
-/* Its devices_out as sentences; NULL = nothing. */
-const char *node_devices_said(const struct noderec *n, struct arena *a);
+/* A node's devices_out (NULL: none) as sentences; NULL = nothing. */
+const char *node_devices_said(const char *devices_out, struct arena *a);
 /* Which of its processes cannot be killed, where, in words; NULL = none is known. */
 const char *job_stuck_said(const struct core *c, const struct jobrec *r, struct arena *a);
 /* Appends what is out of use of the devices that an allocation has: "gpu 0 of n1 is not clean:

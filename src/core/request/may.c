@@ -135,7 +135,8 @@ static const char *owner_of(const struct limit_hit *h, struct arena *a)
 static struct may_limit limit_tell(const struct may_asked *k, const struct limit_subject *who,
                                    const struct limit_hit *h)
 {
-    int64_t used = limit_used(k->c, NULL, who, h);
+    bool seen = limit_use_seen(k->c, k->c->turn.peer, who, h);
+    int64_t used = seen ? limit_used(k->c, NULL, who, h) : -1;
     return (struct may_limit){.what = h->l->what,
                               .tres = h->l->tres,
                               .owner = h->l->owner,
@@ -246,7 +247,9 @@ static void partition_tell(const struct may_asked *k, const struct partition *p,
         str_addf(&why, "partition %s is down: its jobs wait until it is up", p->name);
     out->usable = why.len == 0 && !out->refusal;
     out->because = text_of(k->a, &why);
-    nodes_tell(k, p, out);
+    out->nodes_private = !may_see_nodes(k->c, k->c->turn.peer);
+    if (!out->nodes_private)
+        nodes_tell(k, p, out);
     choices_tell(k, p, out);
 }
 
@@ -266,8 +269,9 @@ static const struct partition *partition_at(const struct core *c, size_t n)
 static bool is_told(const struct may_asked *k, const struct partition *p)
 {
     struct str unused = STR_INIT;
-    bool told = !p->hidden || sched_may_use(k->c->cluster, p->name, NULL, k->uid, k->groups,
-                                            &unused) == REFUSE_NONE;
+    bool shown = !p->hidden && may_see_partitions(k->c, k->c->turn.peer);
+    bool told = shown || sched_may_use(k->c->cluster, p->name, NULL, k->uid, k->groups, &unused) ==
+                             REFUSE_NONE;
     str_done(&unused);
     return told;
 }

@@ -5,6 +5,7 @@
  *
  * Jobs are kept by number between two slices: what they were may be gone by then. */
 #include "core/record/accounts/private.h"
+#include "core/record/users/user_room.h"
 #include "core/request/request.h"
 #include "core/request/told.h"
 
@@ -15,6 +16,7 @@
 #define SLICE_LOOKS       4096
 #define SLICE_JOBS_HURRY  16
 #define SLICE_LOOKS_HURRY 1024
+#define TEXTS_A_JOB       16384u /* its row is stored: so much of long texts takes as long */
 #define SWEEPS_PER_USER   64     /* under way; each holds its request */
 #define REST_US           (5000) /* between two goes while others ask for something */
 #define ALONE_US          USEC_PER_SEC
@@ -115,12 +117,6 @@ static void outcome_add(struct sweep *s, const char *ref, enum refusal refusal, 
 
 /* ---- by references ---- */
 
-static void name_begin(struct sweep *s, const char *name)
-{
-    s->text = name;
-    s->named = true;
-}
-
 /* The next job of that name that he may manage; NULL: none is left, or the slice is over. */
 static struct jobrec *name_next(struct core *c, struct sweep *s, struct sweep_slice *left)
 {
@@ -199,7 +195,8 @@ static void ref_begin(struct core *c, struct sweep *s, const char *text, struct 
 static void next_begin(struct core *c, struct sweep *s, struct sweep_slice *left)
 {
     if (text_starts_nocase(s->rest, "name=")) {
-        name_begin(s, s->rest + strlen("name="));
+        s->text = s->rest + strlen("name=");
+        s->named = true;
         s->rest = "";
         return;
     }
@@ -234,6 +231,12 @@ static struct jobrec *job_next(struct core *c, struct sweep *s, struct sweep_sli
     return r;
 }
 
+static size_t cost_of(const struct jobrec *r, size_t most)
+{
+    size_t cost = 1 + texts_long(&r->j.spec) / TEXTS_A_JOB;
+    return cost < most ? cost : most;
+}
+
 /* True when it is done. */
 static bool refs_slice(struct core *c, struct sweep *s, struct sweep_slice left)
 {
@@ -247,16 +250,14 @@ static bool refs_slice(struct core *c, struct sweep *s, struct sweep_slice left)
         }
         struct jobrec *r = job_next(c, s, &left);
         if (r) {
+            left.jobs -= cost_of(r, left.jobs);
             job_do(c, s, r);
-            left.jobs--;
         } else if (!s->named || s->walked) {
             ref_end(s);
         }
     }
     return !s->text && !*s->rest;
 }
-
-/* ---- by filters ---- */
 
 static void stayed_say(struct sweep *s, const struct jobrec *r, enum refusal why,
                        const char *detail)
@@ -287,16 +288,14 @@ static bool filter_slice(struct core *c, struct sweep *s, struct sweep_slice lef
             denied_say(c, s, r);
             continue;
         }
+        left.jobs -= cost_of(r, left.jobs);
         enum refusal refusal = s->kind->act(c, r, NULL, s->ctx, &detail);
         s->told.done += refusal == REFUSE_NONE;
         if (refusal == REFUSE_NOT_WHOLE_HET)
             stayed_say(s, r, refusal, detail);
-        left.jobs--;
     }
     return !more;
 }
-
-/* ---- slices ---- */
 
 static void sweep_answer(struct core *c, const struct sweep *s)
 {

@@ -29,10 +29,28 @@ static bool is_shown(const struct core *c, const struct jobrec *r)
     return may_see_job(c, c->turn.peer, r->j.user_id, r->j.spec.req.account);
 }
 
+/* PrivateData=nodes: how many there are of a kind, not which and why. Evidence of what keeps a
+ * device names jobs, too. */
+static void nodes_hide(const struct core *c, struct why *w)
+{
+    struct blocker *b = w->blockers.v;
+    bool nodes = !may_see_nodes(c, c->turn.peer),
+         jobs = c->settings.word.private_jobs && !peer_operates(c, c->turn.peer);
+    for (size_t i = 0; i < w->blockers.n; i++) {
+        if (nodes)
+            b[i].names = NULL;
+        if (nodes && b[i].kind == BLOCKER_AWAY)
+            b[i].what = "down or drained";
+        if ((nodes || jobs) && b[i].kind == BLOCKER_OUT)
+            b[i].what = "a device of a node, which nobody is given now";
+    }
+}
+
 static void others_hide(const struct core *c, struct why *w)
 {
     struct blocker *b = w->blockers.v;
     struct why_advice *v = w->advice.v;
+    nodes_hide(c, w);
     if (!c->settings.word.private_jobs || peer_operates(c, c->turn.peer))
         return;
     w->ahead = NULL;
@@ -308,6 +326,8 @@ static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t 
         return;
     }
     w->reason = pending_reason(c, r, c->turn.now_us, &wait);
+    if (!may_see_nodes(c, c->turn.peer))
+        wait.detail = NULL;
     w->because = because(c, r, w->reason, a);
     if (!full && r->waiting)
         w->because = in_short(&wait, w->because, a);

@@ -170,7 +170,7 @@ static void input_written(uv_write_t *write, int status)
 
 static void input_start(struct spawn *s, const struct spawn_options *o)
 {
-    s->input = xmemdup(o->input, o->input_len);
+    s->input = o->input_given ? (char *)(uintptr_t)o->input : xmemdup(o->input, o->input_len);
     uv_buf_t buf = uv_buf_init(s->input, (unsigned)o->input_len);
     s->write.data = s;
     if (o->input_len == 0 ||
@@ -278,6 +278,12 @@ static void ends_close(const int ends[2])
             close(ends[i]);
 }
 
+static void input_drop(const struct spawn_options *o)
+{
+    if (o->input_given)
+        free((void *)(uintptr_t)o->input);
+}
+
 struct spawn *spawn_start(struct loop *l, const struct spawn_options *o,
                           void (*done)(void *ctx, const struct spawn_result *r), void *ctx,
                           struct err *ret_err)
@@ -288,6 +294,7 @@ struct spawn *spawn_start(struct loop *l, const struct spawn_options *o,
     if (!output_open(s, &s->out, o->output_max, &ends[0], ret_err) ||
         !output_open(s, &s->err, o->error_max, &ends[1], ret_err)) {
         ends_close(ends);
+        input_drop(o);
         if (s->out.has)
             handle_close(s, &s->out.pipe);
         else
@@ -302,6 +309,7 @@ struct spawn *spawn_start(struct loop *l, const struct spawn_options *o,
         streams_start(s, o);
         return s;
     }
+    input_drop(o);
     loop_error(ret_err, rc, o->argv[0]);
     handles_close(s);
     return NULL;

@@ -18,6 +18,7 @@ struct spawn_options {
     const char *dir;        /* work directory; NULL = the daemon's */
     const void *input;      /* its standard input, copied; NULL = /dev/null */
     size_t input_len;       /* bytes */
+    bool input_given;       /* it is malloc'd, and not copied but freed, whatever comes of it */
     /* So many bytes of its standard output and error together are kept (the rest is read and
      * dropped); 0 = /dev/null. */
     size_t output_max;

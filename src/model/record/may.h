@@ -50,6 +50,7 @@
     X(I32, max_nodes, &range_any32, "nodes a job, at most; 0 = unlimited")                                   \
     X(I32, nodes, &range_any32, "nodes in it that are up")                                                   \
     X(LIST, gpus, &may_gpu_fields, "its GPUs by type")                                                       \
+    X(BOOL, nodes_private, 0, "PrivateData=nodes: nodes and gpus are not told")                              \
     X(LIST, choices, &may_choice_fields, "accounts and QOS; none where accounts are not insisted on, and this user is in none")
 // clang-format on
 

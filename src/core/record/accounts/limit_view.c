@@ -1,6 +1,7 @@
 #include "core/record/accounts/limit_view.h"
 #include "core/record/accounts/accrue.h"
 #include "core/record/accounts/minutes.h"
+#include "core/record/accounts/private.h"
 #include "core/record/record.h"
 
 bool limit_does(const struct limit *l)
@@ -33,4 +34,16 @@ int64_t limit_used(const struct core *c, const struct live_sums *sums,
     case COUNTS_PRIORITY: break;
     }
     return -1;
+}
+
+bool limit_use_seen(const struct core *c, const struct peer *peer, const struct limit_subject *who,
+                    const struct limit_hit *h)
+{
+    ASSERT((h->qos != NULL) != (h->assoc != NULL));
+    enum limit_scope scope = resource_limit_table[h->l->what].scope;
+    const char *user = scope == SCOPE_USER ? who->user : h->assoc ? h->assoc->a.user : NULL;
+    return may_see_usage(c, peer, user,
+                         h->assoc                 ? h->assoc->a.account
+                         : scope == SCOPE_ACCOUNT ? who->account
+                                                  : NULL);
 }

@@ -8,6 +8,9 @@
  * −1 = it is not counted. `sums` NULL: jobs are counted for this one. */
 int64_t limit_used(const struct core *c, const struct live_sums *sums,
                    const struct limit_subject *who, const struct limit_hit *h);
+/* May the peer know how much of it is in use? With PrivateData=usage not of what others use. */
+bool limit_use_seen(const struct core *c, const struct peer *peer, const struct limit_subject *who,
+                    const struct limit_hit *h);
 /* Does anything follow from it, where limits are insisted on? */
 bool limit_does(const struct limit *l);
 

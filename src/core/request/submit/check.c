@@ -4,6 +4,7 @@
 #include "core/request/submit/submission.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 #define NICE_MAX 2147483645
 
@@ -269,6 +270,10 @@ enum refusal submission_check(struct core *c, struct submission *s)
             "the script has %zu bytes; at most %u are allowed: keep data in files and "
             "read them in the job",
             s->m->script.len, LIMIT_SCRIPT_BYTES);
+    if (s->m->script.len && memchr(s->m->script.data, '\0', s->m->script.len))
+        return submission_refuse(s, REFUSE_SCRIPT,
+                                 "the script has a NUL byte in it: what looks at scripts would see "
+                                 "nothing behind it; keep binary data in a file of its own");
     if (s->m->env.len > LIMIT_ENV_BYTES)
         return submission_refuse(
             s, REFUSE_TOO_LARGE,
