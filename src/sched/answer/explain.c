@@ -7,6 +7,7 @@
 #include "sched/answer/rank.h"
 #include "sched/books/classes.h"
 #include "sched/books/limits/caps.h"
+#include "sched/books/limits/people.h"
 #include "sched/books/settle.h"
 #include "sched/pass/pass.h"
 #include "sched/pass/priority.h"
@@ -206,6 +207,22 @@ static const char *planned_names(const struct plan_private *v, const struct clus
     return f->names;
 }
 
+/* NULL: it yields to nobody. */
+static const char *yields_text(const struct plan_private *v, const struct cluster *cl,
+                               const struct wjob *j)
+{
+    for (size_t i = 0; j->w.person && i < v->yields.n; i++)
+        if (v->yields.v[i].job_id == j->w.job_id)
+            return arena_printf(
+                v->arena,
+                "its user holds %lld %% of the cluster, so while job %llu of another user waits it "
+                "starts only if it ends before that one is to start, or asks for less than twice "
+                "its time limit",
+                (long long)(person_busy(cl, j->w.person) * 100 / FACTOR_ONE),
+                (unsigned long long)v->yields.v[i].to);
+    return NULL;
+}
+
 static void reason_of(struct plan_private *v, const struct cluster *cl, const struct wjob *j,
                       struct plan_wait *ret)
 {
@@ -215,6 +232,12 @@ static void reason_of(struct plan_private *v, const struct cluster *cl, const st
     if (listed(v->late.v, v->late.n, j->w.job_id)) {
         ret->reason = REASON_DEADLINE;
         ret->detail = "cannot end before its deadline any more";
+        return;
+    }
+    const char *yields = yields_text(v, cl, j);
+    if (yields) {
+        ret->reason = REASON_PRIORITY;
+        ret->detail = yields;
         return;
     }
     bool head = listed(v->head.v, v->head.n, j->w.job_id);

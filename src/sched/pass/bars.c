@@ -3,6 +3,9 @@
 #include "sched/pass/bars.h"
 
 #include "sched/books/limits/caps.h"
+#include "sched/books/limits/people.h"
+#include "sched/pass/preempt/preempt.h"
+#include "sched/pass/priority.h"
 #include "sched/world/cap_nodes.h"
 #include "sched/world/part_windows.h"
 #include "sched/world/resv_view.h"
@@ -59,6 +62,44 @@ static bool part_window_full(struct pass *p, const struct entry *e)
 enum job_reason entry_held_by(struct pass *p, const struct entry *e)
 {
     return part_window_full(p, e) ? REASON_QOS_MAX_JOBS_PER_USER : REASON_NONE;
+}
+
+/* ---- who has much ---- */
+
+#define MUCH         (FACTOR_ONE / 4) /* of the cluster */
+#define TIMES_LONGER 2                /* than the head asks */
+
+/* Has another user's job the promise of the partition's first, and does this one ask much longer
+ * and not end before that? */
+static bool outstays(const struct pass *p, const struct entry *e, const struct promised *head)
+{
+    if (head->extra || head->awaited || head->part != e->o->serve ||
+        head->job->w.uid == e->job->w.uid)
+        return false;
+    const struct wjobs *kept = &p->w->agenda.job.v[head->world_job];
+    int64_t length = kept->end_us - kept->start_us;
+    return e->o->limit_us / TIMES_LONGER >= length &&
+           time_add(p->w->now_us, e->o->limit_min_us) > head->start_us;
+}
+
+/* May it go before others, whatever they ask? */
+static bool has_precedence(const struct pass *p, const struct entry *e)
+{
+    return e->owed || e->promised_us != INT64_MAX || (e->job->w.oldest & serve_bit(e->o->serve)) ||
+           preempt_possible(p->cl, e->c, e->o);
+}
+
+uint64_t entry_yields_to(const struct pass *p, const struct entry *e)
+{
+    ASSERT(e->job && e->o);
+    const struct person *user = e->job->w.person;
+    if (p->future || p->promise.n == 0 || p->cl->policy.order != ORDER_AGEING || p->cl->hook.key ||
+        e->lane->het || !user || person_busy(p->cl, user) <= MUCH || has_precedence(p, e))
+        return 0;
+    for (size_t i = 0; i < p->promise.n; i++)
+        if (outstays(p, e, &p->promise.v[i]))
+            return p->promise.v[i].job->w.job_id;
+    return 0;
 }
 
 static bool is_out(struct pass *p, const struct entry *e, const struct lic_use *use)

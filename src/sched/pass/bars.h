@@ -10,6 +10,12 @@
 /* The limit that holds it at the world's time, whatever is free; REASON_NONE = none does. In the
  * future those count of whom it is foreseen that they run then. */
 enum job_reason entry_held_by(struct pass *p, const struct entry *e);
+/* The job for whose sake it leaves to others what it could have; 0 = it need not. Its user holds
+ * more than a quarter of the cluster, that job, of another user, is the head of its partition, and
+ * it asks at least twice as long as that one and may run into its promised start (order=ageing, at
+ * present only). Nodes are not looked at. Who was promised something, is the oldest, may stop other
+ * work or had some stopped for it, and components of heterogeneous jobs, never need to. */
+uint64_t entry_yields_to(const struct pass *p, const struct entry *e);
 /* A cap (cluster.h) that leaves nothing for it, at the world's time; REASON_NONE = none does. It is
  * not promised a start: others of its account or QOS end first, which the forecast sees. */
 enum job_reason entry_capped_by(struct pass *p, const struct entry *e);

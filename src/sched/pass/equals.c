@@ -163,6 +163,14 @@ void equals_follow(struct pass *p, struct equals *of, size_t i)
     p->live.v[at] = q;
 }
 
+void equals_pass(struct pass *p, struct entry *e, size_t i)
+{
+    if (!e->leads)
+        return;
+    e->leads = false;
+    equals_follow(p, &p->equals[e->lane->klass->idx], i);
+}
+
 void equals_leave(struct pass *p, struct entry *e)
 {
     if (!e->leads)

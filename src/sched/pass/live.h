@@ -32,6 +32,9 @@ void equals_enter(struct pass *p);
 /* Their leader went on, or is gone: the first of those behind it comes in, at its place among the
  * entries from i on. */
 void equals_follow(struct pass *p, struct equals *of, size_t i);
+/* The entry waits for what is its user's alone: the first of those behind it, if it leads any,
+ * comes in at its place among the entries from i on. Entries may move. */
+void equals_pass(struct pass *p, struct entry *e, size_t i);
 /* The entry can never start: nor can those behind it. */
 void equals_leave(struct pass *p, struct entry *e);
 /* Something came free as an entry was looked at (pass.was), which one of its equals that comes

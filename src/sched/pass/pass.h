@@ -136,6 +136,11 @@ struct owed {
     uint64_t served; /* the last pass in which it was found to have its room (keep_out.c) */
 };
 
+/* A job that leaves what it could have to those behind another's job (bars.h). */
+struct yielding {
+    uint64_t job_id, to;
+};
+
 struct plan_private {
     struct arena *arena; /* texts of the last pass */
     const struct cluster *cl;
@@ -152,8 +157,9 @@ struct plan_private {
     bool ranked;                 /* `rank` is filled */
     /* When the first job that insists on few switches gives in; 0 = none does */
     int64_t insists_until_us;
-    VEC(uint64_t) head;           /* jobs that are next in their partition but blocked */
-    VEC(uint64_t) late;           /* jobs that can not end before their deadline */
+    VEC(uint64_t) head; /* jobs that are next in their partition but blocked */
+    VEC(uint64_t) late; /* jobs that can not end before their deadline */
+    VEC(struct yielding) yields;
     VEC(struct plan_start) start; /* as struct plan shows them */
     VEC(struct plan_preempt) preempt;
     VEC(uint64_t) resume; /* jobs that go on */

@@ -67,6 +67,7 @@ static void private_reset(struct plan_private *v, const struct cluster *cl, int6
     vec_clear(&v->note);
     vec_clear(&v->head);
     vec_clear(&v->late);
+    vec_clear(&v->yields);
     vec_clear(&v->start);
     vec_clear(&v->preempt);
     vec_clear(&v->resume);
@@ -110,6 +111,7 @@ void plan_free(struct plan *p)
     vec_done(&p->priv->note);
     vec_done(&p->priv->head);
     vec_done(&p->priv->late);
+    vec_done(&p->priv->yields);
     vec_done(&p->priv->start);
     vec_done(&p->priv->preempt);
     vec_done(&p->priv->resume);

@@ -178,6 +178,13 @@ static enum next entry_step(struct pass *p, size_t i)
         pass_note(p, e, REASON_PRIORITY);
         return KEEP;
     }
+    uint64_t to = entry_yields_to(p, e);
+    if (to) {
+        pass_note(p, e, REASON_PRIORITY);
+        vec_push(&p->v->yields, ((struct yielding){e->job->w.job_id, to}));
+        equals_pass(p, e, i + 1);
+        return KEEP;
+    }
     switch (entry_try(p, e)) {
     case NEVER: equals_leave(p, e); return DROP;
     case BLOCKED:

@@ -1,0 +1,180 @@
+/* Who holds more than a quarter of the cluster takes nothing behind the promised start of another's
+ * job that asks half as long or less: it is for those who come next. */
+#include "sched_help.h"
+
+#include "model/record/priority.h"
+
+enum { MUCH_UID = 1000, OTHER_UID = 2000, WIDE_UID = 3000, THIRD_UID = 4000 };
+#define WIDE  1  /* the head: all that the other user's job holds, for an hour */
+#define ASKED 50 /* the job that is looked at */
+
+static struct cluster *cl;
+static struct plan *plan;
+
+/* On eight CPUs MUCH_UID holds `much` for half a day, OTHER_UID four for an hour; one is idle, and
+ * others have what is left. */
+static void holds(uint64_t id, uint32_t uid, int32_t cpus, int64_t limit_us)
+{
+    struct job_request r = {.partition = "main",
+                            .ntasks = 1,
+                            .cpus_per_task = cpus,
+                            .mem_per_node_mib = 1,
+                            .time_limit_us = limit_us};
+    cluster_wait(cl, &(struct waiting){.job_id = id,
+                                       .req = &r,
+                                       .uid = uid,
+                                       .elements = 1,
+                                       .submit_us = NOW,
+                                       .eligible_us = NOW});
+    sched_plan(cl, NOW, NULL, plan);
+    assert_int_equal(plan->nstarts, 1);
+    const struct plan_start *s = &plan->start[0];
+    cluster_unwait(cl, id);
+    cluster_start(cl, id, &r, uid, s->partition, &s->alloc, NOW, NOW + limit_us);
+}
+
+static void world_open(const char *order, int32_t much)
+{
+    struct settings s;
+    cl = cluster_new();
+    settings_default(&s);
+    put_setting(&s, "SchedulerParameters", order);
+    cluster_set_policy(cl, &s);
+    struct node n = a_node("n1");
+    put_node(cl, &n);
+    struct partition p = a_part("main", "ALL");
+    put_part(cl, &p);
+    plan = plan_new();
+    holds(10, MUCH_UID, much, 12 * HOUR);
+    holds(11, OTHER_UID, 4, HOUR);
+    if (much < 3)
+        holds(12, OTHER_UID, 3 - much, 12 * HOUR);
+}
+
+static void world_close(void)
+{
+    plan_free(plan);
+    cluster_free(cl);
+}
+
+static void waits_since(int64_t since_us, uint64_t id, uint32_t uid, int32_t cpus, int64_t limit_us,
+                        uint32_t elements)
+{
+    struct job_request r = {.partition = "main",
+                            .ntasks = 1,
+                            .cpus_per_task = cpus,
+                            .mem_per_node_mib = 1,
+                            .time_limit_us = limit_us};
+    cluster_wait(cl, &(struct waiting){.job_id = id,
+                                       .req = &r,
+                                       .uid = uid,
+                                       .elements = elements,
+                                       .submit_us = since_us,
+                                       .eligible_us = since_us});
+}
+
+static void waits(uint64_t id, uint32_t uid, int32_t cpus, int64_t limit_us, uint32_t elements)
+{
+    waits_since(NOW, id, uid, cpus, limit_us, elements);
+}
+
+/* The jobs that start; the head never does. */
+static size_t starts(void)
+{
+    sched_plan(cl, NOW, NULL, plan);
+    for (size_t i = 0; i < plan->nstarts; i++)
+        assert_true(plan->start[i].job_id != WIDE);
+    return plan->nstarts;
+}
+
+static void who_has_much_leaves_the_rest(void **state)
+{
+    static const struct {
+        const char *order;
+        int32_t much;      /* of eight CPUs */
+        uint32_t head, of; /* whose the head and the job are */
+        int64_t limit_us;
+        uint32_t elements;
+        bool starts;
+    } cases[] = {
+        {"order=ageing", 3, WIDE_UID, MUCH_UID, 12 * HOUR, 1, false},
+        {"order=ageing", 3, WIDE_UID, MUCH_UID, 12 * HOUR, 5, false},  /* elements of an array */
+        {"order=ageing", 3, WIDE_UID, MUCH_UID, 2 * HOUR, 1, false},   /* twice as long */
+        {"order=ageing", 3, WIDE_UID, MUCH_UID, 119 * MIN, 1, true},   /* not quite */
+        {"order=ageing", 3, WIDE_UID, MUCH_UID, HOUR, 1, true},        /* it ends before */
+        {"order=ageing", 3, WIDE_UID, THIRD_UID, 12 * HOUR, 1, true},  /* who has nothing */
+        {"order=ageing", 2, WIDE_UID, MUCH_UID, 12 * HOUR, 1, true},   /* a quarter, not more */
+        {"order=ageing", 3, MUCH_UID, MUCH_UID, 12 * HOUR, 1, true},   /* nobody else waits */
+        {"order=priority", 3, WIDE_UID, MUCH_UID, 12 * HOUR, 1, true}, /* the site says whose */
+        {"order=arrival", 3, WIDE_UID, MUCH_UID, 12 * HOUR, 1, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        world_open(cases[i].order, cases[i].much);
+        waits(WIDE, cases[i].head, 4, HOUR, 1);
+        assert_int_equal(starts(), 0);
+        waits(ASKED, cases[i].of, 1, cases[i].limit_us, cases[i].elements);
+        if (starts() != cases[i].starts)
+            fail_msg("case %zu: it %s", i, cases[i].starts ? "waits" : "starts");
+        world_close();
+    }
+}
+
+/* Nobody waits: what is idle is anybody's. */
+static void what_nobody_waits_for_is_free(void **state)
+{
+    (void)state;
+    world_open("order=ageing", 3);
+    waits(ASKED, MUCH_UID, 1, 12 * HOUR, 1);
+    assert_int_equal(starts(), 1);
+    world_close();
+}
+
+/* Its equals are of one class with it, and stand in the order as one where nobody foresees. */
+static void equals_of_others_start(void **state)
+{
+    (void)state;
+    for (int foreseen = 0; foreseen < 2; foreseen++) {
+        struct budget b = {.no_forecast = !foreseen};
+        world_open("order=ageing", 3);
+        waits_since(NOW - 80 * HOUR, WIDE, WIDE_UID, 4, HOUR, 1);
+        assert_int_equal(starts(), 0);
+        waits_since(NOW - 60 * HOUR, ASKED, MUCH_UID, 1, 12 * HOUR, 1); /* he comes first */
+        waits(ASKED + 1, THIRD_UID, 1, 12 * HOUR, 1);
+        cluster_set_use(cl, THIRD_UID, FACTOR_ONE);
+        sched_plan(cl, NOW, &b, plan);
+        assert_int_equal(plan->nstarts, 1);
+        assert_int_equal(plan->start[0].job_id, ASKED + 1);
+        world_close();
+    }
+}
+
+/* It is told why it waits; what it left is its when the head has started. */
+static void it_starts_when_the_head_has(void **state)
+{
+    (void)state;
+    world_open("order=ageing", 3);
+    waits(WIDE, WIDE_UID, 4, HOUR, 1);
+    waits(ASKED, MUCH_UID, 1, 12 * HOUR, 1);
+    assert_int_equal(starts(), 0);
+    struct plan_wait wait;
+    assert_true(plan_wait_of(plan, cl, ASKED, &wait));
+    assert_int_equal(wait.reason, REASON_PRIORITY);
+    assert_string_equal(wait.detail,
+                        "its user holds 37 % of the cluster, so while job 1 of another user waits "
+                        "it starts only if it ends before that one is to start, or asks for less "
+                        "than twice its time limit");
+    cluster_release(cl, 11);
+    sched_plan(cl, NOW + MIN, NULL, plan);
+    assert_int_equal(plan->nstarts, 2);
+    world_close();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(who_has_much_leaves_the_rest),
+                                       cmocka_unit_test(what_nobody_waits_for_is_free),
+                                       cmocka_unit_test(equals_of_others_start),
+                                       cmocka_unit_test(it_starts_when_the_head_has)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
