@@ -167,6 +167,32 @@ teardown_file() {
     sinfo --json | jq -e '.errors == []' > /dev/null
 }
 
+@test "sacct --json: each list of resources is what ReqTRES and AllocTRES say, of the job and of its steps" {
+    id=$(sbatch --parsable -W -N2 -n4 --mem=300 --gres=gpu:v100:1 -o /dev/null --wrap 'srun -n4 true; srun -N1 -n1 true')
+    run -0 sacct -n -P -j "$id" -o JobID,AllocTRES
+    [ "${lines[1]}" = "$id.batch|cpu=2,gres/gpu:v100=1,gres/gpu=1,mem=300M,node=1" ] # one node's share, as everywhere a step has less than its job
+    [[ "${lines[2]}" = "$id.0|"*",mem=600M,node=2" ]]
+    [[ "${lines[3]}" = "$id.1|"*",mem=300M,node=1" ]]
+    W=$(sbatch --parsable -H -N2 --mem=2G -G2 -o /dev/null --wrap true)
+    python3 - <(sacct -j "$id,$W" --json) <(sacct -n -P -j "$id,$W" -o JobID,ReqTRES,AllocTRES) <<'END'
+import json, sys
+def said(items):
+    name = lambda t: t["type"] + ("/" + t["name"] if t["name"] else "")
+    assert len({t["id"] for t in items}) == len(items), items
+    return {name(t): t["count"] for t in items}
+def meant(text):
+    size = lambda v: int(v[:-1]) * {"M": 1, "G": 1024}[v[-1]] if v[-1] in "MG" else int(v)
+    return {k: size(v) for k, v in (p.split("=") for p in text.split(",") if p)}
+rows = {r[0]: r[1:] for r in (line.rstrip("\n").split("|") for line in open(sys.argv[2]))}
+shown = {}
+for j in json.load(open(sys.argv[1]))["jobs"]:
+    shown[str(j["job_id"])] = (said(j["tres"]["requested"]), said(j["tres"]["allocated"]))
+    shown.update({s["step"]["id"]: ({}, said(s["tres"]["allocated"])) for s in j["steps"]})
+assert {k: (meant(a), meant(b)) for k, (a, b) in rows.items()} == shown, (rows, shown)
+END
+    scancel "$W"
+}
+
 @test "snakemake: sacct by name in a window that ends now" {
     [ "$(sacct -X --parsable2 --clusters all --noheader --format=JobIdRaw,State --starttime now-1hour --endtime now --name quick)" = "$B|COMPLETED" ]
 }

@@ -179,6 +179,12 @@ static void layouts(void **state)
     assert_string_equal(
         where(&w, (struct job_request){.ntasks = 20, .overcommit = true, .mem_per_node_mib = 1}),
         "n1 cpus=0 mem=1 tasks=20");
+    assert_string_equal(where(&w, (struct job_request){.ntasks = 20,
+                                                       .min_nodes = 2,
+                                                       .cpus_per_task = 3,
+                                                       .overcommit = true,
+                                                       .mem_per_node_mib = 1}),
+                        "n1 cpus=0-2 mem=1 tasks=10; n2 cpus=0-2 mem=1 tasks=10");
     /* Whole nodes have no more CPUs than they have. */
     assert_string_equal(where(&w, (struct job_request){.ntasks = 9,
                                                        .exclusive = EXCLUSIVE_NODE,

@@ -9,6 +9,7 @@
 #include "cli/table/json_slurm.h"
 #include "model/job/job_counts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What nothing here corresponds to. */
@@ -73,44 +74,47 @@ static void tres_item(struct json_out *o, int id, const char *type, const char *
     json_object_end(o);
 }
 
-/* Each kind's sum, then each type. */
-static void gres_json(struct json_out *o, const struct job *j)
+/* "cpu=4,mem=2G,gres/gpu=2" as the list of that name, so that it is what the columns say. */
+static void tres_list(struct json_out *o, const char *key, const struct str *tres)
 {
+    static const char *const known[] = {
+        [ID_CPU] = "cpu", [ID_MEM] = "mem", [ID_NODE] = "node", [ID_BILLING] = "billing"};
     struct arena *a = arena_new();
-    struct gres_list list;
-    int id = ID_GRES;
-    if (gres_held_parse(j->alloc_gres, a, &list))
-        for (size_t i = 0; i < list.n; i++)
-            if (!i || !text_is(list.item[i].kind, list.item[i - 1].kind))
-                tres_item(o, id++, "gres", list.item[i].kind, gres_count(&list, list.item[i].kind));
-    for (size_t i = 0; i < list.n; i++)
-        if (list.item[i].type)
-            tres_item(o, id++, "gres",
-                      arena_printf(a, "%s:%s", list.item[i].kind, list.item[i].type),
-                      list.item[i].count);
+    struct span rest = {str_text(tres), tres->len}, piece;
+    int gres = ID_GRES;
+    json_key(o, key);
+    json_array(o);
+    while (tres->len && span_next(&rest, ',', &piece)) {
+        char *type = arena_strndup(a, piece.data, piece.len), *value = strchr(type, '=');
+        ASSERT(value);
+        *value++ = '\0';
+        char *name = strchr(type, '/');
+        if (name)
+            *name++ = '\0';
+        int id = 0;
+        int64_t count = strtoll(value, NULL, 10);
+        for (size_t i = 0; i < ARRAY_LEN(known); i++)
+            id = known[i] && text_is(known[i], type) ? (int)i : id;
+        if (id == ID_MEM)
+            size_parse_mib(value, &count, NULL);
+        tres_item(o, id ? id : gres++, type, name ? name : "", count);
+    }
+    json_array_end(o);
     arena_free(a);
 }
 
-static void tres_json(struct json_out *o, const struct job *j)
+static void tres_json(struct json_out *o, const struct acct_row *row)
 {
+    struct str allocated = STR_INIT, requested = STR_INIT;
+    acct_tres_allocated(row, &allocated);
+    acct_tres_requested(row, &requested);
     json_key(o, "tres");
     json_object(o);
-    json_key(o, "allocated");
-    json_array(o);
-    if (j->alloc_nodes) {
-        tres_item(o, ID_CPU, "cpu", "", j->alloc_cpus);
-        tres_item(o, ID_MEM, "mem", "", j->alloc_mem_mib);
-        tres_item(o, ID_NODE, "node", "", j->alloc_nodes);
-        tres_item(o, ID_BILLING, "billing", "", job_billing(j));
-        gres_json(o, j);
-    }
-    json_array_end(o);
-    json_key(o, "requested");
-    json_array(o);
-    tres_item(o, ID_CPU, "cpu", "", job_cpus(j));
-    tres_item(o, ID_NODE, "node", "", job_nodes(j));
-    json_array_end(o);
+    tres_list(o, "allocated", &allocated);
+    tres_list(o, "requested", &requested);
     json_object_end(o);
+    str_done(&allocated);
+    str_done(&requested);
 }
 
 /* ["n1","n2"] */
@@ -134,8 +138,9 @@ static void usage_none(struct json_out *o, const char *key)
     json_object_end(o);
 }
 
-static void step_rest_json(struct json_out *o, const struct step *s)
+static void step_rest_json(struct json_out *o, const struct acct_row *row)
 {
+    const struct step *s = row->step;
     json_key_word(o, "pid", "");
     json_key_word(o, "kill_request_user", "");
     json_key(o, "CPU");
@@ -155,12 +160,11 @@ static void step_rest_json(struct json_out *o, const struct step *s)
     json_object(o);
     usage_none(o, "requested");
     usage_none(o, "consumed");
-    json_key(o, "allocated");
-    json_array(o);
-    tres_item(o, ID_CPU, "cpu", "", s->cpus);
-    tres_item(o, ID_NODE, "node", "", s->node_count);
-    json_array_end(o);
+    struct str allocated = STR_INIT;
+    acct_tres_allocated(row, &allocated);
+    tres_list(o, "allocated", &allocated);
     json_object_end(o);
+    str_done(&allocated);
 }
 
 static void step_json(struct json_out *o, const struct cell_env *env, const struct acct_row *row)
@@ -211,7 +215,7 @@ static void step_json(struct json_out *o, const struct cell_env *env, const stru
     json_key_word(o, "id", str_text(&label));
     json_key_word(o, "name", s->step_name);
     json_object_end(o);
-    step_rest_json(o, s);
+    step_rest_json(o, row);
     json_object_end(o);
     str_done(&label);
 }
@@ -339,7 +343,7 @@ static void job_json(struct json_out *o, const struct cell_env *env, const struc
     json_object_end(o);
     json_key_word(o, "submit_line", j->spec.submit_line);
     time_json(o, env, &row);
-    tres_json(o, j);
+    tres_json(o, &row);
     json_key_word(o, "used_gres", j->alloc_gres);
     json_key_word(o, "user", j->user_name);
     json_key_word(o, "working_directory", j->spec.work_dir);

@@ -138,27 +138,16 @@ CELL(alloc_tres)
 {
     struct str tres = STR_INIT;
     (void)env;
-    if (!row->step && row->job->alloc_nodes) {
-        job_cell_tres(row->job, &tres);
-    } else if (row->step) {
-        const struct step *s = row->step;
-        step_cell_tres(s, s->node_count == row->job->alloc_nodes ? row->job->alloc_mem_mib : 0,
-                       &tres);
-    }
+    acct_tres_allocated(row, &tres);
     tres_sorted(&tres, out);
     str_done(&tres);
 }
 
 CELL(req_tres)
 {
-    (void)env;
-    if (row->step)
-        return;
-    struct job asked = *row->job; /* what was asked, not what was given */
-    asked.alloc_nodes = asked.alloc_cpus = asked.alloc_tasks = 0;
-    asked.alloc_gres = NULL;
     struct str tres = STR_INIT;
-    job_cell_tres(&asked, &tres);
+    (void)env;
+    acct_tres_requested(row, &tres);
     tres_sorted(&tres, out);
     str_done(&tres);
 }

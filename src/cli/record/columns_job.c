@@ -351,7 +351,7 @@ CONSTANT_CELL(empty, "")
 #define F_LABEL                                                                                    \
     "id,array_job_id,array_task_id,array_pending,array_limit,array_size,het_job_id,het_offset"
 #define F_NODES  "alloc_nodes,min_nodes,max_nodes,ntasks,ntasks_per_node"
-#define F_CPUS   F_NODES ",alloc_cpus,alloc_tasks,cpus_per_task"
+#define F_CPUS   F_NODES ",alloc_cpus,alloc_tasks,cpus_per_task,overcommit"
 #define F_TIMES  "state,start_us,end_us,suspend_us,suspended_us"
 #define F_LIMIT  "limit_us,time_limit_us"
 #define F_MEMORY "mem_per_cpu_mib,mem_per_node_mib,mem_per_gpu_mib,alloc_mem_mib,alloc_nodes"

@@ -56,7 +56,7 @@ void pending_complete(const struct core *c, struct part_cpus *known, struct job 
         j->end_us = time_add(j->planned_us, limit);
     if (!j->eligible_us)
         j->eligible_us = j->spec.begin_us;
-    if (r->ntasks > 1 && r->ntasks_per_node <= 0) {
+    if (r->ntasks > 1 && r->ntasks_per_node <= 0 && !r->overcommit) {
         int32_t nodes = nodes_for_cpus(r, node_cpus(c, known, p));
         if (nodes > r->min_nodes)
             r->min_nodes = nodes;

@@ -97,7 +97,7 @@ enum mail_type {
     X(BOOL, use_min_nodes, 0, "as few nodes as possible when a range was given")                                         \
     X(ENUM, exclusive, &exclusive_names, "--exclusive: share no node (or only with own jobs)")                           \
     X(BOOL, oversubscribe, 0, "may share cores with others that say so")                                                 \
-    X(BOOL, overcommit, 0, "one CPU a node, however many tasks")                                                         \
+    X(BOOL, overcommit, 0, "the CPUs of one task on each node, however many tasks")                                                         \
     X(TEXT, licenses, 0, "licences: name[:count],…")                                                                     \
     X(I32, switches, 0, "leaf switches, at most")                                                                        \
     X(SPAN, switches_wait_us, 0, "how long to wait for so few switches")                                                 \

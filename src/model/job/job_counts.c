@@ -38,8 +38,8 @@ int32_t job_cpus(const struct job *j)
     const struct job_request *r = &j->spec.req;
     if (j->alloc_cpus)
         return j->alloc_cpus;
-    int32_t cpus = at_most_i32(amount_times(job_tasks(j), r->cpus_per_task ? r->cpus_per_task : 1));
-    int32_t nodes = job_nodes(j);
+    int32_t nodes = job_nodes(j), tasks = r->overcommit ? nodes : job_tasks(j);
+    int32_t cpus = at_most_i32(amount_times(tasks, r->cpus_per_task ? r->cpus_per_task : 1));
     return cpus > nodes ? cpus : nodes;
 }
 

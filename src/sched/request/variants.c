@@ -73,8 +73,8 @@ static void variant_cpus(const struct demand_work *w, const struct option *o, st
                           ? 0
                           : of_types(w, v, p->def_cpu_per_gpu_types, p->def_cpu_per_gpu);
     int64_t base = (int64_t)v->lay.base_tasks * each, unit = (int64_t)v->lay.unit_tasks * each;
-    if (r->overcommit) {
-        base = v->lay.base_tasks > 0 || v->lay.unit_tasks > 0 ? 1 : 0;
+    if (r->overcommit) { /* as for one task on each node */
+        base = v->lay.base_tasks > 0 || v->lay.unit_tasks > 0 ? each : 0;
         unit = 0;
     }
     base = base > v->lay.base_gpus * per_gpu ? base : v->lay.base_gpus * per_gpu;

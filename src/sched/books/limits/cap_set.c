@@ -36,7 +36,7 @@ static int64_t cap_least(const struct cap_amount *cap, const struct job *j)
     switch (cap->counts) {
     case CAP_JOBS: return 1;
     case CAP_NODES: return job_nodes(j);
-    case CAP_CPUS: return j->spec.req.overcommit ? 1 : job_cpus(j);
+    case CAP_CPUS: return job_cpus(j);
     case CAP_MEM: return job_mem_mib(j) > 0 ? job_mem_mib(j) : 0;
     case CAP_LICENCES: return licences_in(j->spec.req.licenses, cap->gres);
     case CAP_BILLING: return 0; /* it depends on where */
