@@ -213,20 +213,6 @@ log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.
     [ "$output" = "done NONE" ]
 }
 
-@test "rows with long texts: parts of listings and of requests end by bytes" {
-    start
-    export REMUDA_STATE="$S"
-    before=$(long_rounds "1s|longer")
-    frames long_texts 60
-    squeue --json >/dev/null
-    array=$(frames long_texts 60 array)
-    squeue -j "$array" --json >/dev/null
-    [ "$(squeue -h -r -j "$array" | wc -l)" = 60 ]
-    scancel "$array"
-    [ "$(long_rounds "1s|longer")" = "$before" ]
-    scancel -u "$(id -un)"
-}
-
 @test "a flood of one user leaves the others their share" {
     [ "$(id -u)" = 0 ] || skip "needs root to be two users"
     chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"

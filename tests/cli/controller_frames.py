@@ -99,19 +99,6 @@ def submit_file(c, path):
     sys.exit(m["type"] != "submitted")
 
 
-def long_texts(c, count, array=None):
-    """Held jobs with a command line that is long, and longer in JSON; or one array, each element of which is named."""
-    spec = {"submit_line": "\1" * 600000, "hold": True}
-    for _ in range(1 if array else int(count)):
-        c.submit(**spec, **({"array": f"0-{int(count) - 1}"} if array else {}))
-        m = c.receive()
-        assert m["type"] == "submitted", m
-    if array:
-        c.send("update_job", ids=f"{m['job_id']}_[0-{int(count) - 1}]", fields="comment", values=[{"comment": "x"}])
-        assert c.receive()["type"] == "done"
-    print(m["job_id"])
-
-
 def blast(c, count, window="1000"):
     """So many submissions over one connection; prints how many a second were answered."""
     start, sent, answered = time.monotonic(), 0, 0
@@ -354,7 +341,7 @@ def storm(c, uid, other):
 
 
 def main():
-    command = {f.__name__: f for f in (halves, left, unread, flood, storm, ping, submit, submit_file, long_texts, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
+    command = {f.__name__: f for f in (halves, left, unread, flood, storm, ping, submit, submit_file, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
     command(Connection(sys.argv[1]), *sys.argv[3:])
 
 
