@@ -4,6 +4,7 @@
 
 #include "sched/books/limits/caps.h"
 #include "sched/books/limits/people.h"
+#include "sched/pass/found.h"
 #include "sched/pass/preempt/preempt.h"
 #include "sched/pass/priority.h"
 #include "sched/world/cap_nodes.h"
@@ -123,6 +124,12 @@ enum job_reason entry_capped_by(struct pass *p, const struct entry *e)
             return p->cl->lic.v[c->lic[i].lic].reason;
         }
     return REASON_NONE;
+}
+
+bool entry_lacks_room_only(struct pass *p, const struct entry *e)
+{
+    return e->o->never == REASON_NONE && pass_reachable(p, e->c, e->o) &&
+           entry_held_by(p, e) == REASON_NONE && entry_capped_by(p, e) == REASON_NONE;
 }
 
 int64_t entry_limit(const struct entry *e, int64_t limit_us, int64_t start_us)

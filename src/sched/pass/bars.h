@@ -10,6 +10,8 @@
 /* The limit that holds it at the world's time, whatever is free; REASON_NONE = none does. In the
  * future those count of whom it is foreseen that they run then. */
 enum job_reason entry_held_by(struct pass *p, const struct entry *e);
+/* Nothing but lack of room on nodes, or of licences, can keep it. */
+bool entry_lacks_room_only(struct pass *p, const struct entry *e);
 /* The job for whose sake it leaves to others what it could have; 0 = it need not. Its user holds
  * more than a quarter of the cluster, that job, of another user, is the head of its partition, and
  * it asks at least twice as long as that one and may run into its promised start (order=ageing, at

@@ -69,13 +69,6 @@ static const struct front *oldest_after(const struct pass *p, uint32_t serve,
     return best;
 }
 
-/* Nothing but resources keeps it. */
-static bool could_be_next(struct pass *p, struct entry *e)
-{
-    return e->o->never == REASON_NONE && pass_reachable(p, e->c, e->o) &&
-           entry_held_by(p, e) == REASON_NONE && entry_capped_by(p, e) == REASON_NONE;
-}
-
 static void oldest_clear(struct cluster *cl)
 {
     for (size_t i = 0; i < cl->queue.oldest.n; i++) {
@@ -94,7 +87,7 @@ static void oldest_of(struct pass *p, uint32_t serve, int64_t before_us)
         f = oldest_after(p, serve, f, before_us, &e);
         if (!f)
             return;
-        if (!could_be_next(p, &e))
+        if (!entry_lacks_room_only(p, &e))
             continue;
         e.job->w.oldest |= serve_bit(serve);
         vec_push(&p->cl->queue.oldest, e.job->w.job_id);

@@ -179,7 +179,7 @@ static enum next entry_step(struct pass *p, size_t i)
         return KEEP;
     }
     uint64_t to = entry_yields_to(p, e);
-    if (to) {
+    if (to && entry_lacks_room_only(p, e)) {
         pass_note(p, e, REASON_PRIORITY);
         vec_push(&p->v->yields, ((struct yielding){e->job->w.job_id, to}));
         equals_pass(p, e, i + 1);
