@@ -1,4 +1,4 @@
-"""What a flood of one user's requests costs another user: eight kinds of flood. Needs root: the two are different users.
+"""What a flood of one user's requests costs another user: twelve kinds of flood. Needs root: the two are different users.
 
 The other user's work is one submission after another, each over a connection of its own, as sbatch does it: from before the connection to the answer.
 The flooding processes run on the same machine and take processor time from the other user's client, which no controller can give back. So they are compared with a process that
@@ -114,6 +114,44 @@ def flood_connect(path):
         Connection(path).ask("daemon", action="PING")
 
 
+def flood_cut(path):
+    """Connections that end in the midst of a message."""
+    while True:
+        c = Connection(path)
+        c.socket.sendall(struct.pack(">II", 5000, 0) + b'{"type":"submit","x":"' + b"x" * 2000)
+        c.socket.close()
+
+
+def elements(c):
+    """Elements of an array, two thousand a request, become jobs of their own."""
+    c.send("submit", b"#!/bin/sh\n", specs=[{"name": "flood", "batch": True, "hold": True, "work_dir": "/", "array": "0-9999"}], script={"bytes": 10})
+    array = c.receive()["job_id"]
+    c.ask("update_job", ids=f"{array}_[0-1999]", fields="comment", values=[{"comment": "x"}])
+    c.ask("cancel", ids=str(array))
+
+
+def mixed(c):
+    """Reads and writes by turns."""
+    for _ in range(20):
+        c.submit()
+    ids = ",".join(str(c.receive()["job_id"]) for _ in range(20))
+    c.ask("query", what="JOBS")
+    c.ask("job_control", ids=ids, action="HOLD")
+    c.ask("query", what="NODES")
+    c.ask("cancel", ids=ids)
+
+
+def cascade(c):
+    """Three hundred jobs that end with the one that they wait for."""
+    c.submit()
+    one = c.receive()["job_id"]
+    for _ in range(300):
+        c.send("submit", b"#!/bin/sh\n", specs=[{"name": "flood", "batch": True, "work_dir": "/", "dependency": f"afterok:{one}", "kill_on_invalid_dep": "YES"}], script={"bytes": 10})
+    for _ in range(300):
+        c.receive()
+    c.ask("cancel", ids=str(one))
+
+
 FLOODS = {
     "ids": lambda path: again(path, lambda c: c.ask("query", what="JOBS", ids=",".join(["1_[0-2147483646]"] * 50))),
     "why": lambda path: again(path, lambda c: c.ask("why", ids="2,3,4,5,6,7,8,9")),
@@ -123,6 +161,10 @@ FLOODS = {
     "submit": flood_submit,
     "halves": flood_halves,
     "connect": flood_connect,
+    "cut": flood_cut,
+    "elements": lambda path: again(path, elements),
+    "mixed": lambda path: again(path, mixed),
+    "cascade": lambda path: again(path, cascade),
 }
 
 
