@@ -166,8 +166,9 @@ other_waits() { kill -0 "$1" && ! sinfo -h -N -n node1 -o %T | grep -q "idle\|mi
 is_heard() { remuda status | grep -q "^node1 .*pid $1 "; }
 
 @test "two daemons of one name and a controller that starts: the one that has what runs is heard, though the other comes first" {
-    mkdir two
+    mkdir -p two/nodes/node1
     ln -s "$REMUDA_STATE/controller.sock" two/controller.sock
+    cp "$REMUDA_STATE/nodes/node1/life" two/nodes/node1/ # a copy is not the directory
     id=$(sbatch --parsable --no-requeue -w node1 -o /dev/null --wrap 'echo $$ >> pids; sleep 300')
     wait_state "$id" RUNNING
     first=$(node_pid node1)

@@ -154,6 +154,35 @@ static void who_has_what_runs_is_waited_for(void **unused)
     }
 }
 
+static enum refusal daemon_comes(uint64_t conn, int64_t pid, int64_t start_us, const char *life)
+{
+    struct node self = {.name = "n1",
+                        .life = life,
+                        .real_cpus = 8,
+                        .real_memory_mib = 8000,
+                        .version = "test",
+                        .daemon_start_us = start_us};
+    struct msg_node_hello m = {.node = {&self, 1}, .pid = pid};
+    am_root();
+    say(conn, MSG_NODE_HELLO, &m);
+    return refusal();
+}
+
+/* Only one daemon can hold a directory: who comes from there later is its successor, though the
+ * connection of the former is not known to have ended. */
+static void a_successor_has_the_place_at_once(void **unused)
+{
+    (void)unused;
+    enum { FIRST = 300 };
+    gone(1);
+    assert_int_equal(daemon_comes(FIRST, 17, 1000, LIFE_BEFORE), REFUSE_NONE);
+    assert_int_equal(daemon_comes(FIRST + 1, 18, 2000, DISK_LOST), REFUSE_BUSY);
+    assert_int_equal(daemon_comes(FIRST + 1, 18, 2000, DISK_UNREAD), REFUSE_BUSY);
+    assert_int_equal(daemon_comes(FIRST + 2, 19, 2000, LIFE_BEFORE), REFUSE_NONE);
+    assert_int_equal(daemon_comes(FIRST + 1, 17, 1000, LIFE_BEFORE), REFUSE_BUSY);
+    assert_true(node("n1")->responding);
+}
+
 /* Where nothing runs nobody is waited for. */
 static void an_idle_node_is_not_waited_for(void **unused)
 {
@@ -272,6 +301,7 @@ int main(void)
         LIFE(who_has_what_runs_is_waited_for),
         LIFE(an_idle_node_is_not_waited_for),
         LIFE(a_step_that_is_there_keeps_its_job),
+        LIFE(a_successor_has_the_place_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
