@@ -331,10 +331,10 @@ static bool node_lists(struct demand_work *w)
                 w->c->must[w->c->nmust++] = list.v[i];
         for (size_t i = 0; ok && w->c->allowed && i < w->c->nmust; i++)
             if (!bit_get(w->c->allowed, w->c->must[i]))
-                ok = demand_complain(
-                    w, REFUSE_INVALID_NODE, REASON_BAD_CONSTRAINTS,
-                    arena_printf(w->a, "node %s is asked for (-w) and excluded (-x)",
-                                 w->cl->node.v[w->c->must[i]]->name));
+                ok = demand_complain(w, REFUSE_INVALID_NODE, REASON_BAD_CONSTRAINTS,
+                                     arena_printf(w->a,
+                                                  "node %s is asked for (-w) and excluded (-x)",
+                                                  w->cl->node.v[w->c->must[i]]->name));
     }
     vec_done(&list);
     return ok;
