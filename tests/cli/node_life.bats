@@ -129,7 +129,7 @@ ticks_again() { [ -e ticks ] && [ "$(ticks_of 1)" -gt 3 ]; }
         rm -f ran ticks
         salloc -Q -w node1 -n1 -J kept sleep 300 2> salloc.said 3>&- &
         again=$(sbatch --parsable --requeue -w node1 -o /dev/null --wrap "$TICKS")
-        eventually test -s ticks
+        eventually grep -qx 0 ticks # and not what the one before wrote as it ended
         eventually runs_named kept
         alloc=$(squeue -h -n kept -o %A)
         kill -9 "$(node_pid node1)"
