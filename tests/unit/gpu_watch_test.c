@@ -190,7 +190,7 @@ static void look(void)
                                   .job_id = 7,
                                   .uid = 1000,
                                   .from_us = 9,
-                                  .step = {{7, 1, STEP_BATCH}, {7, 1, 0}},
+                                  .step = {{7, 1, STEP_BATCH, 0}, {7, 1, 0, 0}},
                                   .nsteps = 2},
                                  {.index = 1, .use = 6}};
     gpu_watch_look(watch, both, 2);
