@@ -6,8 +6,9 @@
 #include "base/rng.h"
 #include "core_help.h"
 #include "model/job/array.h"
+#include "share.h"
 
-#define WORLDS   80
+#define WORLDS   25
 #define EVENTS   70
 #define JOBS     24
 #define ELEMENTS 4
@@ -425,7 +426,7 @@ static void something(void)
 
 static void what_holds_is_free_and_nothing_else(void **state)
 {
-    for (seed = 1; seed <= WORLDS; seed++) {
+    for (seed = 1; seed <= worlds_of(WORLDS); seed++) {
         rng = (struct rng){seed * 977};
         njobs = 0;
         memset(jobs, 0, sizeof jobs);

@@ -6,7 +6,7 @@
 #include "share.h"
 
 #define PATIENCE_SEC 60 /* for one world, which takes some milliseconds */
-#define MIXED_ROUNDS 80
+#define MIXED_ROUNDS 40
 
 static const char *const conf =
     CONF "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n"
