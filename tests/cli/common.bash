@@ -14,15 +14,16 @@ state() { squeue -h -t all -j "$1" -o %T; }
 
 has_state() { state "$1" | grep -qx "$2"; }
 
-# eventually COMMAND…: true within a minute. Machines that others use are slow; whoever is not waiting for that loses nothing by the patience.
+# eventually COMMAND…: true within a minute. Machines that others use are slow; whoever is not waiting for that loses nothing by the patience. Who has waited for
+# a second asks less often: the questions of many files at once are what slows them.
 eventually() {
-    local until=$((SECONDS + 60))
+    local until=$((SECONDS + 60)) asked=0
     until "$@"; do
         if ((SECONDS > until)); then
             echo "never: $*"
             return 1
         fi
-        sleep 0.1
+        sleep "0.$((asked++ < 10 ? 1 : 3))"
     done
 }
 

@@ -6,7 +6,7 @@
 #include "share.h"
 
 #define PATIENCE_SEC 60 /* for one world, which takes some milliseconds */
-#define MIXED_ROUNDS 40
+#define MIXED_ROUNDS 24
 
 static const char *const conf =
     CONF "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n"
@@ -199,7 +199,8 @@ static void every_number(int which)
     world_close();
     for (size_t i = 0; i < n; i++)
         for (int e = 0; e < EDGES; e++)
-            one_number((struct which){which, i, e, !node && (i + (size_t)e) % 2});
+            if (in_share(i * EDGES + (size_t)e, 4))
+                one_number((struct which){which, i, e, !node && (i + (size_t)e) % 2});
 }
 
 static void test_every_number_of_every_message(void **state)

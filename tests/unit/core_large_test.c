@@ -295,7 +295,7 @@ static void jobs_make(uint64_t id)
         struct job *copy = arena_alloc(w.a, sizeof *copy);
         *copy = *from;
         copy->id = id + i;
-        struct kept row = {TABLE_JOB, copy};
+        struct kept row = {TABLE_JOB, key_hash(TABLE_JOB, copy), copy};
         vec_push(&w.store, row);
     }
     restart(ENFORCED);

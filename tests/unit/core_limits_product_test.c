@@ -444,7 +444,7 @@ static void each_limit_on_each_carrier(void **unused)
             for (enum shape s = 0; s < SHAPES; s++)
                 for (enum deed d = 0; d < DEEDS; d++) {
                     struct product p = {kind, c, s, d, 0};
-                    if (makes_sense(&p) && in_share(made++, 5))
+                    if (makes_sense(&p) && in_share(made++, 11))
                         product_run(p);
                 }
 }

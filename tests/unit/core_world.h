@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "base/rng.h"
 #include "base/vec.h"
 #include "core/core.h"
 #include "unit.h"
@@ -30,6 +31,7 @@
 
 struct kept {
     enum store_table table;
+    uint64_t key; /* key_hash */
     void *record;
 };
 
@@ -50,31 +52,33 @@ static struct world w;
 
 /* ---- the store ---- */
 
-static bool same_row(enum store_table table, const void *a, const void *b)
+/* Of what its table's key names. */
+static uint64_t key_hash(enum store_table table, const void *record)
 {
     const struct fields *t = store_table_rows[table].fields;
     struct span rest = span_of(store_table_rows[table].key), name;
+    uint64_t hash = HASH_INIT;
     while (span_next(&rest, ',', &name))
         for (size_t i = 0; i < t->n; i++)
             if (span_is(name, t->field[i].name)) {
                 struct fields key = {"key", t->size, &t->field[i], 1};
-                if (!record_equal(&key, a, b))
-                    return false;
+                hash = record_hash(&key, record, hash);
             }
-    return true;
+    return hash;
 }
 
 static inline void keep(const struct effect *e)
 {
     const struct fields *t = store_table_rows[e->table].fields;
+    uint64_t key = key_hash(e->table, e->record);
     for (size_t i = 0; i < w.store.n; i++)
-        if (w.store.v[i].table == e->table && same_row(e->table, w.store.v[i].record, e->record)) {
+        if (w.store.v[i].table == e->table && w.store.v[i].key == key) {
             vec_remove(&w.store, i);
             break;
         }
     if (e->remove)
         return;
-    struct kept row = {e->table, arena_alloc(w.a, t->size)};
+    struct kept row = {e->table, key, arena_alloc(w.a, t->size)};
     record_copy(t, row.record, e->record, w.a);
     vec_push(&w.store, row);
 }

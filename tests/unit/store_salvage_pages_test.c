@@ -242,7 +242,7 @@ static void test_a_page_costs_what_stood_on_it(void **state)
     uint32_t pages = (uint32_t)(size_of(good) / PAGE);
     for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
         for (uint32_t n = 1; n <= pages; n++)
-            if (share_times() > 1 || n <= 4 || rng_below(&r, 20) == 0)
+            if (share_times() > 1 || n <= 4 || rng_below(&r, 40) == 0)
                 bad += page_try(good, n, k, &r);
     assert_int_equal(bad, 0);
     free(good);
