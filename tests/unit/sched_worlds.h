@@ -18,7 +18,8 @@ struct task {
     bool gone;
     int64_t promised;
     uint32_t nodes;
-    uint64_t het; /* leader of its heterogeneous job; 0 = none */
+    uint64_t het;      /* leader of its heterogeneous job; 0 = none */
+    uint32_t het_size; /* components of that */
     bool suspended, was_suspended;
     int32_t nice;
     bool held;             /* not with the planner for now */
@@ -48,6 +49,7 @@ struct sim {
     bool restless;          /* jobs are held and released */
     bool bounded;           /* partitions bound the CPUs of their jobs on a node */
     bool mixed;             /* licences, heterogeneous jobs, work that is suspended */
+    bool paired;            /* many heterogeneous jobs, of two components or three */
     const char *parameters; /* SchedulerParameters; NULL = none */
 };
 
@@ -157,7 +159,7 @@ static void job_wait(struct cluster *cl, const struct task *j)
                         .req = &j->req,
                         .uid = j->uid,
                         .het_job_id = j->het,
-                        .het_size = j->het ? 2 : 0,
+                        .het_size = j->het_size,
                         .elements = j->elements,
                         .nice = j->nice,
                         .submit_us = j->submit,
@@ -176,18 +178,35 @@ static bool task_make(struct sim *s, struct task *j)
     return sched_check(s->cl, &j->req, j->uid, NULL, NULL, NULL) == REFUSE_NONE;
 }
 
+static uint32_t components_drawn(struct sim *s)
+{
+    if (s->paired && rng_chance(&s->rng, 300))
+        return 2 + (uint32_t)rng_below(&s->rng, 2);
+    return s->mixed && rng_chance(&s->rng, 80) ? 2 : 1;
+}
+
+/* A job of so many components at j; 0 = none came of it. */
+static uint32_t tasks_make(struct sim *s, struct task *j)
+{
+    uint32_t n = components_drawn(s);
+    for (uint32_t i = 0; i < n; i++)
+        if (!task_make(s, j + i))
+            return 0;
+    for (uint32_t i = 0; i < n && n > 1; i++) {
+        j[i].het = j[0].id;
+        j[i].uid = j[0].uid;
+        j[i].het_size = n;
+    }
+    return n;
+}
+
 static inline void submit(struct sim *s)
 {
     struct task *j = &s->job[s->njobs];
-    bool pair = s->mixed && rng_chance(&s->rng, 80);
-    if (!task_make(s, j) || (pair && !task_make(s, j + 1)))
-        return;
-    if (pair)
-        j[0].het = j[1].het = j[0].id;
-    s->njobs += pair ? 2 : 1;
-    job_wait(s->cl, j);
-    if (pair)
-        job_wait(s->cl, j + 1);
+    uint32_t n = tasks_make(s, j);
+    s->njobs += n;
+    for (uint32_t i = 0; i < n; i++)
+        job_wait(s->cl, j + i);
 }
 
 /* ---- running them ---- */

@@ -4,9 +4,11 @@
 #include "sched/books/classes.h"
 #include "sched/books/idle.h"
 #include "sched/pass/bars.h"
+#include "sched/pass/components.h"
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
 #include "sched/pass/priority.h"
+#include "sched/pass/standing.h"
 
 #include <stdlib.h>
 
@@ -198,4 +200,36 @@ void heads_keep(struct pass *p)
             vec_push(&cl->queue.head, pr->job->w.job_id);
         pr->job->w.head |= serve_bit(pr->part);
     }
+}
+
+/* ---- who was promised a start ---- */
+
+/* Those of its partitions in which only nodes that are away keep the job from what it was promised:
+ * of several components, if they keep one. */
+static uint64_t promised_away(struct pass *p, const struct wjob *j)
+{
+    const struct het *h = j->w.het_job_id ? pass_het_of(p, j->w.het_job_id) : NULL;
+    uint64_t away = 0;
+    if (!j->w.het_job_id)
+        return first_away(p, j, j->w.promised_in);
+    for (size_t i = 0; h && h->promised_us != INT64_MAX && i < h->n; i++)
+        away |= first_away(p, h->job[i], h->job[i]->w.promised_in);
+    return away ? j->w.promised_in : 0;
+}
+
+void promised_forget(struct pass *p)
+{
+    struct cluster *cl = p->cl;
+    size_t kept = 0;
+    for (size_t i = 0; i < cl->queue.promised_in.n; i++) {
+        struct wjob *j = map_u64_get(cl->queue.by_job, cl->queue.promised_in.v[i]);
+        if (!j)
+            continue;
+        j->w.promised_in = standing_wanted(cl) ? promised_away(p, j) : 0;
+        if (j->w.promised_in)
+            cl->queue.promised_in.v[kept++] = cl->queue.promised_in.v[i];
+        else
+            j->w.promised_us = 0;
+    }
+    cl->queue.promised_in.n = kept;
 }
