@@ -49,8 +49,12 @@ struct sim {
     bool restless;          /* jobs are held and released */
     bool bounded;           /* partitions bound the CPUs of their jobs on a node */
     bool mixed;             /* licences, heterogeneous jobs, work that is suspended */
+    bool one_tier; /* partitions, two at most, are of one tier, and each job is in one of them */
+    bool wakes;             /* it is planned when the plan says so, too */
     bool paired;            /* many heterogeneous jobs, of two components or three */
     const char *parameters; /* SchedulerParameters; NULL = none */
+    int64_t resv_us;        /* a reservation of a node begins; 0 = there is none */
+    size_t resv_node;       /* which */
 };
 
 /* ---- making worlds ---- */
@@ -91,10 +95,10 @@ static void nodes_make(struct sim *s)
 static void parts_make(struct sim *s)
 {
     static const char *const names[] = {"main", "urgent", "shared"};
-    s->nparts = 1 + rng_below(&s->rng, 3);
+    s->nparts = 1 + rng_below(&s->rng, s->one_tier ? 2 : 3);
     for (size_t i = 0; i < s->nparts; i++) {
         s->part[i] = a_part(names[i], "ALL");
-        s->part[i].priority_tier = 1 + (int32_t)rng_below(&s->rng, 2);
+        s->part[i].priority_tier = 1 + (int32_t)rng_below(&s->rng, s->one_tier ? 1 : 2);
         s->part[i].share = i == 2                     ? SHARE_FORCE
                            : rng_chance(&s->rng, 100) ? SHARE_EXCLUSIVE
                                                       : SHARE_NO;
@@ -118,7 +122,7 @@ static struct job_request request_make(struct sim *s)
     static const char *const wants[] = {"fast", "intel|amd", "[intel|amd]", "amd&fast", "fast*1"};
     struct rng *r = &s->rng;
     struct job_request q = {.partition = s->part[rng_below(r, s->nparts)].name};
-    if (s->nparts > 1 && rng_chance(r, 100))
+    if (s->nparts > 1 && !s->one_tier && rng_chance(r, 100))
         q.partition = "main,urgent";
     if (rng_chance(r, 400))
         q.min_nodes = (int32_t)rng_range(r, 1, 4);
@@ -325,7 +329,7 @@ static void end_due(struct sim *s)
 
 static int64_t next_end(const struct sim *s)
 {
-    int64_t at = INT64_MAX;
+    int64_t at = s->wakes && s->plan->next_us > s->now ? s->plan->next_us : INT64_MAX;
     for (size_t i = 0; i < s->njobs; i++)
         if (s->job[i].start && !s->job[i].gone && !s->job[i].suspended && s->job[i].end < at)
             at = s->job[i].end;
