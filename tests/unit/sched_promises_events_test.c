@@ -154,9 +154,14 @@ static bool the_controller_starts_again(struct sim *s)
 }
 
 static bool (*const happens[])(struct sim *s) = {
-    one_is_held,    one_asks_for_something_else, one_is_cancelled,
-    one_is_sent_back, an_array_comes,            a_node_goes_or_comes,
-    a_reservation_is_put_between, the_controller_starts_again,
+    one_is_held,
+    one_asks_for_something_else,
+    one_is_cancelled,
+    one_is_sent_back,
+    an_array_comes,
+    a_node_goes_or_comes,
+    a_reservation_is_put_between,
+    the_controller_starts_again,
 };
 
 /* ---- what must hold ---- */

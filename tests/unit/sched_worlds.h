@@ -46,12 +46,12 @@ struct sim {
     bool exact;    /* jobs end when their limit says */
     bool one_user; /* all jobs are of one user */
     bool one_node;
-    bool restless;          /* jobs are held and released */
-    bool bounded;           /* partitions bound the CPUs of their jobs on a node */
-    bool mixed;             /* licences, heterogeneous jobs, work that is suspended */
+    bool restless; /* jobs are held and released */
+    bool bounded;  /* partitions bound the CPUs of their jobs on a node */
+    bool mixed;    /* licences, heterogeneous jobs, work that is suspended */
     bool one_tier; /* partitions, two at most, are of one tier, and each job is in one of them */
-    bool wakes;             /* it is planned when the plan says so, too */
-    bool paired;            /* many heterogeneous jobs, of two components or three */
+    bool wakes;    /* it is planned when the plan says so, too */
+    bool paired;   /* many heterogeneous jobs, of two components or three */
     const char *parameters; /* SchedulerParameters; NULL = none */
     int64_t resv_us;        /* a reservation of a node begins; 0 = there is none */
     size_t resv_node;       /* which */

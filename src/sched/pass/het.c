@@ -188,7 +188,8 @@ static void promise_all(struct pass *p, struct het *h, uint32_t part, bool await
                         .extra = p->served[part] && !awaited,
                         .awaited = awaited,
                         .places = PLACES_MAX};
-    if (!promise_find(p, &wish))
+    h->unplaced = !promise_find(p, &wish);
+    if (h->unplaced)
         return;
     p->served[part] = true;
     p->beside += h->n - 1;

@@ -128,6 +128,7 @@ struct het {
     bool done; /* it starts, or nothing of it is to be tried again */
     /* What the last pass promised to all of them; INT64_MAX = nothing, or not to all */
     int64_t promised_us;
+    bool unplaced;  /* no start was found for all of them */
     uint32_t stamp; /* the step it was looked at in */
 };
 
