@@ -9,6 +9,7 @@
 #include "sched/pass/pass.h"
 #include "sched/pass/preempt/preempt.h"
 #include "sched/pass/promise.h"
+#include "sched/pass/standing.h"
 #include "sched/pass/to_place.h"
 #include "sched/pass/together.h"
 #include "sched/world/resv_view.h"
@@ -170,6 +171,13 @@ static bool promise_again(struct pass *p, const struct wish *wish, int64_t at_us
     return ok;
 }
 
+/* Is an earlier start than they were promised looked for in this pass? For the first of each
+ * partition, and for so many others. */
+static bool looks_earlier(struct pass *p, const struct wish *wish)
+{
+    return !wish->extra || !standing_of_all(p, wish->h) || standing_may_look(p);
+}
+
 /* An earlier start than they were promised, or that one where they were promised it: a search may
  * miss it, as it is bounded. Else a later one. */
 static bool promise_find(struct pass *p, struct wish *wish)
@@ -177,7 +185,9 @@ static bool promise_find(struct pass *p, struct wish *wish)
     int64_t now = p->w->now_us, had = wish->h->promised_us;
     if (p->future || had == INT64_MAX || had <= now)
         return promise_between(p, wish, now, INT64_MAX);
-    return promise_between(p, wish, now, had) || promise_again(p, wish, had) ||
+    bool looks = looks_earlier(p, wish);
+    return (looks && promise_between(p, wish, now, had)) || promise_again(p, wish, had) ||
+           (!looks && promise_between(p, wish, now, had)) ||
            promise_between(p, wish, had, INT64_MAX);
 }
 

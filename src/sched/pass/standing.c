@@ -343,6 +343,11 @@ void standing_enter(struct pass *p, int32_t tier)
  * is their turn. */
 #define LOOKS_MOST 2
 
+bool standing_may_look(struct pass *p)
+{
+    return p->w->nnodes == 1 || p->looks++ < LOOKS_MOST;
+}
+
 static void own_mark(struct pass *p, const struct standing *s, bool mark)
 {
     for (uint32_t i = s->first; i < s->first + s->n; i++) {

@@ -23,6 +23,8 @@ struct standing *standing_of(struct pass *p, const struct wjob *j);
 /* Nothing of use to it came free since its promise was looked for: it could have none that is
  * earlier. Or it could, though not now, and it is looked for in a later pass (pass.put_off). */
 bool standing_stays(struct pass *p, const struct entry *e, struct standing *s);
+/* One more is to be looked for an earlier start than stands of it: is that for this pass? */
+bool standing_may_look(struct pass *p);
 /* The job is tried: what was promised it is free for it. */
 void standing_lift(struct pass *p, struct wjob *j);
 /* The same of all components. False: none of them stood. */
