@@ -13,7 +13,7 @@ static struct {
 } found; /* so that worlds in which nothing is asked of the search fail */
 
 struct asked {
-    uint64_t job[2];
+    uint64_t job[3];
     struct extend_ask ask;
 };
 
@@ -186,6 +186,7 @@ static void worlds(const char *parameters, uint64_t factor)
         struct sim s = {.rng = {seed * factor},
                         .seed = seed * factor,
                         .mixed = seed % 3 == 0,
+                        .paired = seed % 3 == 1,
                         .parameters = parameters};
         world_play(&s, turn);
         world_done(&s);

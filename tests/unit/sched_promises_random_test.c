@@ -118,7 +118,9 @@ static void hold_some(struct sim *s)
     if (!j || j->start || rng_chance(&s->rng, 500))
         return;
     j->held = !j->held;
-    j->promised = 0;
+    for (size_t i = 0; i < s->njobs; i++) /* components are promised a start together */
+        if (&s->job[i] == j || (j->het && s->job[i].het == j->het))
+            s->job[i].promised = 0;
     if (j->held)
         cluster_unwait(s->cl, j->id);
     else
@@ -177,6 +179,27 @@ static void promises_are_remembered(void **state)
                             .exact = seed / 2 % 2,
                             .one_node = seed % 2,
                             .restless = seed % 4 == 1,
+                            .parameters = parameters[k]};
+            world_play(&s, turn_remembering);
+            world_done(&s);
+        }
+}
+
+/* The same of jobs of several components, each of which has a place. */
+static void promises_of_components_are_remembered(void **state)
+{
+    static const char *const parameters[] = {
+        "promises=all", "promises=aged,age_bound=1200", "promises=all,promises_max=3",
+        "promises=all,order=ageing", "promises=aged,age_bound=600,order=sjf"};
+    for (size_t k = 0; k < ARRAY_LEN(parameters); k++)
+        for (uint64_t seed = 1; seed <= worlds_of(12); seed++) {
+            struct sim s = {.rng = {seed * 86028121},
+                            .seed = seed,
+                            .exact = seed / 2 % 2,
+                            .one_node = seed % 2,
+                            .restless = seed % 4 < 2,
+                            .mixed = seed % 3 == 0,
+                            .paired = true,
                             .parameters = parameters[k]};
             world_play(&s, turn_remembering);
             world_done(&s);
@@ -308,6 +331,7 @@ int main(void)
         cmocka_unit_test(the_first_promise_stays_when_others_start),
         cmocka_unit_test(everybody_is_promised_a_start_on_demand),
         cmocka_unit_test(promises_are_remembered),
+        cmocka_unit_test(promises_of_components_are_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

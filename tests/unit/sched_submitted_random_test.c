@@ -11,35 +11,49 @@ static struct waiting waiting_of(const struct task *j)
     return (struct waiting){.job_id = j->id,
                             .req = &j->req,
                             .uid = j->uid,
+                            .het_job_id = j->het,
+                            .het_size = j->het_size,
                             .elements = 1,
                             .submit_us = j->submit,
                             .eligible_us = j->submit};
 }
 
-/* The same job, tried and then submitted. */
-static void try_one(struct sim *s)
+static void compare(const struct sim *s, const struct task *j, const struct submitted_start *said)
 {
-    struct task *j = &s->job[s->njobs];
-    struct submitted_start said;
     struct plan_wait w = {0};
-    if (s->njobs + 2 > ARRAY_LEN(s->job) || !task_make(s, j))
-        return;
-    struct arena *a = arena_new();
-    struct waiting asked = waiting_of(j);
-    sched_submitted(s->cl, s->plan, &asked, 1, s->now, false, a, &said);
-    s->njobs++;
-    job_wait(s->cl, j);
-    sched_plan(s->cl, s->now, NULL, s->plan);
     int64_t planned = start_of(s->plan, j->id)                  ? s->now
                       : plan_wait_of(s->plan, s->cl, j->id, &w) ? w.planned_us
                                                                 : 0;
-    if (planned != said.start_us)
+    if (planned != said->start_us)
         fail_msg("world %llu, job %llu: %lld min are said, and it is planned in %lld",
                  (unsigned long long)s->seed, (unsigned long long)j->id,
-                 (long long)((said.start_us - s->now) / MIN),
+                 (long long)((said->start_us - s->now) / MIN),
                  (long long)((planned - s->now) / MIN));
     now += planned == s->now;
     later += planned > s->now;
+}
+
+/* The same job, of one component or several, tried and then submitted. */
+static void try_one(struct sim *s)
+{
+    struct task *j = &s->job[s->njobs];
+    struct submitted_start said[3];
+    struct waiting asked[3];
+    if (s->njobs + 4 > ARRAY_LEN(s->job))
+        return;
+    uint32_t n = tasks_make(s, j);
+    if (n == 0)
+        return;
+    struct arena *a = arena_new();
+    for (uint32_t i = 0; i < n; i++)
+        asked[i] = waiting_of(&j[i]);
+    sched_submitted(s->cl, s->plan, asked, n, s->now, false, a, said);
+    s->njobs += n;
+    for (uint32_t i = 0; i < n; i++)
+        job_wait(s->cl, &j[i]);
+    sched_plan(s->cl, s->now, NULL, s->plan);
+    for (uint32_t i = 0; i < n; i++)
+        compare(s, &j[i], &said[i]);
     for (size_t i = 0; i < s->plan->nstarts; i++)
         start(s, &s->plan->start[i]);
     arena_free(a);
@@ -62,7 +76,10 @@ static void worlds(const char *parameters, uint64_t factor)
 {
     now = later = 0;
     for (uint64_t seed = 1; seed <= worlds_of(60); seed++) {
-        struct sim s = {.rng = {seed * factor}, .seed = seed * factor, .parameters = parameters};
+        struct sim s = {.rng = {seed * factor},
+                        .seed = seed * factor,
+                        .paired = seed % 12 == 0,
+                        .parameters = parameters};
         world_play(&s, turn);
         world_done(&s);
     }

@@ -190,7 +190,10 @@ static void advice_knows_where_promises_stand(void **state)
     for (size_t k = 0; k < ARRAY_LEN(parameters); k++) {
         advised = advised_later = 0;
         for (uint64_t seed = 1; seed <= worlds_of(60); seed++) {
-            struct sim s = {.rng = {seed * 15485863}, .seed = seed, .parameters = parameters[k]};
+            struct sim s = {.rng = {seed * 15485863},
+                            .seed = seed,
+                            .paired = seed % 12 == 0,
+                            .parameters = parameters[k]};
             changed = arena_new();
             world_play(&s, turn_carrying_out);
             world_done(&s);

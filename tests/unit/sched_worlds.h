@@ -18,7 +18,8 @@ struct task {
     bool gone;
     int64_t promised;
     uint32_t nodes;
-    uint64_t het; /* leader of its heterogeneous job; 0 = none */
+    uint64_t het;      /* leader of its heterogeneous job; 0 = none */
+    uint32_t het_size; /* components of that */
     bool suspended, was_suspended;
     int32_t nice;
     bool held;             /* not with the planner for now */
@@ -45,10 +46,15 @@ struct sim {
     bool exact;    /* jobs end when their limit says */
     bool one_user; /* all jobs are of one user */
     bool one_node;
-    bool restless;          /* jobs are held and released */
-    bool bounded;           /* partitions bound the CPUs of their jobs on a node */
-    bool mixed;             /* licences, heterogeneous jobs, work that is suspended */
+    bool restless; /* jobs are held and released */
+    bool bounded;  /* partitions bound the CPUs of their jobs on a node */
+    bool mixed;    /* licences, heterogeneous jobs, work that is suspended */
+    bool one_tier; /* partitions, two at most, are of one tier, and each job is in one of them */
+    bool wakes;    /* it is planned when the plan says so, too */
+    bool paired;   /* many heterogeneous jobs, of two components or three */
     const char *parameters; /* SchedulerParameters; NULL = none */
+    int64_t resv_us;        /* a reservation of a node begins; 0 = there is none */
+    size_t resv_node;       /* which */
 };
 
 /* ---- making worlds ---- */
@@ -89,10 +95,10 @@ static void nodes_make(struct sim *s)
 static void parts_make(struct sim *s)
 {
     static const char *const names[] = {"main", "urgent", "shared"};
-    s->nparts = 1 + rng_below(&s->rng, 3);
+    s->nparts = 1 + rng_below(&s->rng, s->one_tier ? 2 : 3);
     for (size_t i = 0; i < s->nparts; i++) {
         s->part[i] = a_part(names[i], "ALL");
-        s->part[i].priority_tier = 1 + (int32_t)rng_below(&s->rng, 2);
+        s->part[i].priority_tier = 1 + (int32_t)rng_below(&s->rng, s->one_tier ? 1 : 2);
         s->part[i].share = i == 2                     ? SHARE_FORCE
                            : rng_chance(&s->rng, 100) ? SHARE_EXCLUSIVE
                                                       : SHARE_NO;
@@ -116,7 +122,7 @@ static struct job_request request_make(struct sim *s)
     static const char *const wants[] = {"fast", "intel|amd", "[intel|amd]", "amd&fast", "fast*1"};
     struct rng *r = &s->rng;
     struct job_request q = {.partition = s->part[rng_below(r, s->nparts)].name};
-    if (s->nparts > 1 && rng_chance(r, 100))
+    if (s->nparts > 1 && !s->one_tier && rng_chance(r, 100))
         q.partition = "main,urgent";
     if (rng_chance(r, 400))
         q.min_nodes = (int32_t)rng_range(r, 1, 4);
@@ -157,7 +163,7 @@ static void job_wait(struct cluster *cl, const struct task *j)
                         .req = &j->req,
                         .uid = j->uid,
                         .het_job_id = j->het,
-                        .het_size = j->het ? 2 : 0,
+                        .het_size = j->het_size,
                         .elements = j->elements,
                         .nice = j->nice,
                         .submit_us = j->submit,
@@ -176,18 +182,35 @@ static bool task_make(struct sim *s, struct task *j)
     return sched_check(s->cl, &j->req, j->uid, NULL, NULL, NULL) == REFUSE_NONE;
 }
 
+static uint32_t components_drawn(struct sim *s)
+{
+    if (s->paired && rng_chance(&s->rng, 300))
+        return 2 + (uint32_t)rng_below(&s->rng, 2);
+    return s->mixed && rng_chance(&s->rng, 80) ? 2 : 1;
+}
+
+/* A job of so many components at j; 0 = none came of it. */
+static uint32_t tasks_make(struct sim *s, struct task *j)
+{
+    uint32_t n = components_drawn(s);
+    for (uint32_t i = 0; i < n; i++)
+        if (!task_make(s, j + i))
+            return 0;
+    for (uint32_t i = 0; i < n && n > 1; i++) {
+        j[i].het = j[0].id;
+        j[i].uid = j[0].uid;
+        j[i].het_size = n;
+    }
+    return n;
+}
+
 static inline void submit(struct sim *s)
 {
     struct task *j = &s->job[s->njobs];
-    bool pair = s->mixed && rng_chance(&s->rng, 80);
-    if (!task_make(s, j) || (pair && !task_make(s, j + 1)))
-        return;
-    if (pair)
-        j[0].het = j[1].het = j[0].id;
-    s->njobs += pair ? 2 : 1;
-    job_wait(s->cl, j);
-    if (pair)
-        job_wait(s->cl, j + 1);
+    uint32_t n = tasks_make(s, j);
+    s->njobs += n;
+    for (uint32_t i = 0; i < n; i++)
+        job_wait(s->cl, j + i);
 }
 
 /* ---- running them ---- */
@@ -306,7 +329,7 @@ static void end_due(struct sim *s)
 
 static int64_t next_end(const struct sim *s)
 {
-    int64_t at = INT64_MAX;
+    int64_t at = s->wakes && s->plan->next_us > s->now ? s->plan->next_us : INT64_MAX;
     for (size_t i = 0; i < s->njobs; i++)
         if (s->job[i].start && !s->job[i].gone && !s->job[i].suspended && s->job[i].end < at)
             at = s->job[i].end;

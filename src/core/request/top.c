@@ -159,9 +159,11 @@ static bool needs_no_more(const struct jobrec *a, const struct jobrec *b)
     return a_us && b_us && a_us <= b_us && record_equal(&job_request_fields, &as, &b->j.spec.req);
 }
 
+/* Components are promised a start together: one alone can neither give that nor have it. */
 static void promise_take(struct stand *from, struct stand *to)
 {
-    if (!to->o.promised_in || !needs_no_more(from->r, to->r))
+    if (!to->o.promised_in || from->r->j.het_job_id || to->r->j.het_job_id ||
+        !needs_no_more(from->r, to->r))
         return;
     from->o.promised_us = to->o.promised_us;
     from->o.promised_in = to->o.promised_in;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-struct het *pass_het_of(struct pass *p, uint64_t id)
+struct het *pass_het_of(const struct pass *p, uint64_t id)
 {
     ASSERT(id);
     for (size_t i = 0; i < p->het.n; i++)
@@ -19,6 +19,16 @@ struct het *pass_het_of(struct pass *p, uint64_t id)
 struct wjob *job_here(const struct pass *p, struct wjob *j)
 {
     return p->instead && j == p->left_out ? p->instead->job[0] : j;
+}
+
+/* They were promised a start together: what one lost, as it was changed or held, all lost. */
+static void promised_see(struct het *h)
+{
+    const struct waiting *first = &h->job[0]->w;
+    h->promised_us = first->promised_in && first->het_size <= h->n ? first->promised_us : INT64_MAX;
+    for (size_t i = 1; i < h->n; i++)
+        if (!h->job[i]->w.promised_in || h->job[i]->w.promised_us != h->promised_us)
+            h->promised_us = INT64_MAX;
 }
 
 void hets_collect(struct pass *p)
@@ -43,6 +53,8 @@ void hets_collect(struct pass *p)
             h->job[at] = job_here(p, l->job[l->first + k]);
         }
     }
+    for (size_t i = 0; i < p->het.n; i++)
+        promised_see(&p->het.v[i]);
 }
 
 int64_t het_limit_at(const struct pass *p, const struct option *o, int64_t start_us)

@@ -7,7 +7,7 @@
 /* Fills pass.het: each heterogeneous job that waits, its components by number. */
 void hets_collect(struct pass *p);
 /* NULL = none of that id waits. */
-struct het *pass_het_of(struct pass *p, uint64_t id);
+struct het *pass_het_of(const struct pass *p, uint64_t id);
 /* As the job waits in this pass: that of a what-if stands for the one that really waits. */
 struct wjob *job_here(const struct pass *p, struct wjob *j);
 /* The limit of a run in that option that starts then. */

@@ -4,9 +4,11 @@
 #include "sched/books/classes.h"
 #include "sched/books/idle.h"
 #include "sched/pass/bars.h"
+#include "sched/pass/components.h"
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
 #include "sched/pass/priority.h"
+#include "sched/pass/standing.h"
 
 #include <stdlib.h>
 
@@ -145,7 +147,8 @@ void idle_see(struct cluster *cl)
     }
 }
 
-uint64_t first_away(struct pass *p, const struct wjob *j, uint64_t in)
+/* Those of these partitions (a bit each) in which only nodes that are away keep the job. */
+static uint64_t job_away(struct pass *p, const struct wjob *j, uint64_t in)
 {
     struct compiled *c = demand_of(p->cl, j->lane->klass);
     uint64_t away = 0;
@@ -155,6 +158,40 @@ uint64_t first_away(struct pass *p, const struct wjob *j, uint64_t in)
             away |= serve_bit(o->serve);
     }
     return away;
+}
+
+static bool some_nodes_away(const struct pass *p, const struct wjob *j)
+{
+    const struct compiled *c = demand_of(p->cl, j->lane->klass);
+    for (size_t k = 0; k < c->n; k++) {
+        const struct option *o = &c->option[k];
+        for (size_t i = 0; o->never == REASON_NONE && i < o->part->node.n; i++) {
+            const struct snode *n = o->part->node.v[i];
+            if (!n->up && (option_allows(c, o, n->idx / 64) >> n->idx % 64 & 1))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* What is kept of those of its partitions in which the job is the head, or was promised a start:
+ * those in which only nodes that are away keep it. After a restart of the controller none is there
+ * yet. Components wait together: if one cannot be had, or not beside the others. */
+static uint64_t kept_away(struct pass *p, const struct wjob *j, bool head)
+{
+    uint64_t in = head ? j->w.head : j->w.promised_in;
+    const struct het *h = j->w.het_job_id ? pass_het_of(p, j->w.het_job_id) : NULL;
+    bool away = false;
+    if (!j->w.het_job_id)
+        return job_away(p, j, in);
+    if (!h || (!head && h->promised_us == INT64_MAX))
+        return 0;
+    for (size_t i = 0; i < h->n && !away; i++) {
+        const struct wjob *one = h->job[i];
+        away = job_away(p, one, head ? one->w.head : one->w.promised_in) ||
+               (h->unplaced && some_nodes_away(p, one));
+    }
+    return away ? in : 0;
 }
 
 static bool is_head_promise(const struct promised *pr)
@@ -181,7 +218,7 @@ void heads_keep(struct pass *p)
         struct wjob *j = map_u64_get(cl->queue.by_job, cl->queue.head.v[i]);
         if (!j)
             continue;
-        j->w.head = ageing(cl) ? first_away(p, j, j->w.head) : 0;
+        j->w.head = ageing(cl) ? kept_away(p, j, true) : 0;
         if (!ageing(cl) || (!j->w.head && !head_goes_on(p, j)))
             j->w.head_us = 0;
         if (j->w.head)
@@ -198,4 +235,23 @@ void heads_keep(struct pass *p)
             vec_push(&cl->queue.head, pr->job->w.job_id);
         pr->job->w.head |= serve_bit(pr->part);
     }
+}
+
+/* ---- who was promised a start ---- */
+
+void promised_forget(struct pass *p)
+{
+    struct cluster *cl = p->cl;
+    size_t kept = 0;
+    for (size_t i = 0; i < cl->queue.promised_in.n; i++) {
+        struct wjob *j = map_u64_get(cl->queue.by_job, cl->queue.promised_in.v[i]);
+        if (!j)
+            continue;
+        j->w.promised_in = standing_wanted(cl) ? kept_away(p, j, false) : 0;
+        if (j->w.promised_in)
+            cl->queue.promised_in.v[kept++] = cl->queue.promised_in.v[i];
+        else
+            j->w.promised_us = 0;
+    }
+    cl->queue.promised_in.n = kept;
 }

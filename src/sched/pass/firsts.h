@@ -12,9 +12,9 @@
 void idle_see(struct cluster *cl);
 /* Chooses the oldest in each partition, once there is a world and before there are entries. */
 void oldest_choose(struct pass *p);
-/* Those of these partitions (a bit each) in which only nodes that are away keep the job. It is
- * there what it was when they come back: after a restart of the controller none is there yet. */
-uint64_t first_away(struct pass *p, const struct wjob *j, uint64_t in);
+/* What the last pass promised is no longer known of its jobs, but where only nodes that are away
+ * keep one from it. */
+void promised_forget(struct pass *p);
 /* Whom this pass promised a start as the first of a partition is its head from now on. */
 void heads_keep(struct pass *p);
 

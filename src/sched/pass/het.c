@@ -9,6 +9,7 @@
 #include "sched/pass/pass.h"
 #include "sched/pass/preempt/preempt.h"
 #include "sched/pass/promise.h"
+#include "sched/pass/standing.h"
 #include "sched/pass/to_place.h"
 #include "sched/pass/together.h"
 #include "sched/world/resv_view.h"
@@ -48,14 +49,17 @@ static bool start_all(struct pass *p, struct het *h)
         if (!ok)
             to_front(h, failed);
     }
-    ok = ok || (failed > 0 && together_search(&t, &places));
+    ok = ok || (failed > 0 && together_search(&t, &places)) ||
+         (!p->future && h->promised_us <= p->w->now_us && together_again(&t));
     together_done(&t);
     return ok;
 }
 
+/* From from_us on and before until_us. */
 static bool component_earliest(struct pass *p, const struct wjob *j, int64_t from_us,
-                               struct option **ret_option, int64_t *ret_us)
+                               int64_t until_us, struct option **ret_option, int64_t *ret_us)
 {
+    ASSERT(until_us > from_us);
     const struct compiled *c = demand_of(p->cl, j->lane->klass);
     struct placement at = {0};
     bool found = false;
@@ -66,6 +70,7 @@ static bool component_earliest(struct pass *p, const struct wjob *j, int64_t fro
         if (o->never != REASON_NONE)
             continue;
         struct to_place what = pass_to_place(p, c, o, j);
+        what.latest_us = until_us == INT64_MAX ? 0 : until_us - 1;
         if (!world_earliest(p->w, &what, o->limit_us, from_us, &at, &when) || when >= *ret_us)
             continue;
         *ret_us = when;
@@ -81,14 +86,17 @@ static bool component_earliest(struct pass *p, const struct wjob *j, int64_t fro
 
 #define ORDERS_MAX 64 /* in which a common start is looked for, at all times */
 
-/* In their order; *ret_us is the first time at which the one that does not fit would. */
-static bool promise_in_order(struct beside *t, size_t *ret_failed, int64_t *ret_us)
+/* In their order; *ret_us is the first time before until_us at which the one that does not fit
+ * would. */
+static bool promise_in_order(struct beside *t, int64_t until_us, size_t *ret_failed,
+                             int64_t *ret_us)
 {
     struct pass *p = t->p;
     *ret_us = t->at_us;
     while (t->n < t->h->n) {
         struct option *o = NULL;
-        if (!component_earliest(p, t->h->job[t->n], t->at_us, &o, ret_us) || *ret_us > t->at_us)
+        if (!component_earliest(p, t->h->job[t->n], t->at_us, until_us, &o, ret_us) ||
+            *ret_us > t->at_us)
             break;
         together_put(t, o);
     }
@@ -101,13 +109,13 @@ static bool promise_in_order(struct beside *t, size_t *ret_failed, int64_t *ret_
 
 /* All at that time, or none; *ret_us is when it is worth to ask again. In the future a search at
  * each of the times would be most of a forecast: there it is made when they may start. */
-static bool promise_at(struct beside *t, int *places, int64_t *ret_us)
+static bool promise_at(struct beside *t, int64_t until_us, int *places, int64_t *ret_us)
 {
     size_t failed = 1;
     *ret_us = INT64_MAX;
     for (size_t tries = 0; tries < t->h->n && failed > 0; tries++) {
         int64_t when;
-        if (promise_in_order(t, &failed, &when))
+        if (promise_in_order(t, until_us, &failed, &when))
             return true;
         to_front(t->h, failed);
         *ret_us = failed == 0 || when < *ret_us ? when : *ret_us;
@@ -115,16 +123,30 @@ static bool promise_at(struct beside *t, int *places, int64_t *ret_us)
     return failed > 0 && !t->p->future && together_search(t, places);
 }
 
-/* Finds the first time at which all components fit, by letting the latest of them push the
- * others. */
-static void promise_all(struct pass *p, struct het *h, uint32_t part)
+/* A promise to all components that is looked for. */
+struct wish {
+    struct het *h;
+    uint32_t part; /* number of the partition it serves */
+    bool extra, awaited;
+    int places; /* that may be asked yet */
+};
+
+static struct beside wish_at(struct pass *p, const struct wish *wish, int64_t at_us)
 {
-    int64_t at_us = p->w->now_us;
-    int places = PLACES_MAX;
-    for (size_t orders = 0; orders < ORDERS_MAX; orders += h->n) {
-        struct beside t = together_new(p, h, at_us, true, part);
+    struct beside t = together_new(p, wish->h, at_us, true, wish->part);
+    t.extra = wish->extra;
+    t.awaited = wish->awaited;
+    return t;
+}
+
+/* Finds the first time from at_us on and before until_us at which all components fit, by letting
+ * the latest of them push the others. */
+static bool promise_between(struct pass *p, struct wish *wish, int64_t at_us, int64_t until_us)
+{
+    for (size_t orders = 0; orders < ORDERS_MAX && at_us < until_us; orders += wish->h->n) {
+        struct beside t = wish_at(p, wish, at_us);
         int64_t when;
-        bool fit = promise_at(&t, &places, &when);
+        bool fit = promise_at(&t, until_us, &wish->places, &when);
         /* Single CPUs or devices did not allow it */
         if (fit && !p->future && at_us <= p->w->now_us) {
             together_back(&t, 0);
@@ -132,14 +154,55 @@ static void promise_all(struct pass *p, struct het *h, uint32_t part)
             fit = false;
         }
         together_done(&t);
-        if (fit) {
-            p->served[part] = true;
-            return;
-        }
+        if (fit)
+            return true;
         if (when == INT64_MAX || when <= at_us)
-            return;
+            return false;
         at_us = when;
     }
+    return false;
+}
+
+static bool promise_again(struct pass *p, const struct wish *wish, int64_t at_us)
+{
+    struct beside t = wish_at(p, wish, at_us);
+    bool ok = together_again(&t);
+    together_done(&t);
+    return ok;
+}
+
+/* Is an earlier start than they were promised looked for in this pass? For the first of each
+ * partition, and for so many others. */
+static bool looks_earlier(struct pass *p, const struct wish *wish)
+{
+    return !wish->extra || !standing_of_all(p, wish->h) || standing_may_look(p);
+}
+
+/* An earlier start than they were promised, or that one where they were promised it: a search may
+ * miss it, as it is bounded. Else a later one. */
+static bool promise_find(struct pass *p, struct wish *wish)
+{
+    int64_t now = p->w->now_us, had = wish->h->promised_us;
+    if (p->future || had == INT64_MAX || had <= now)
+        return promise_between(p, wish, now, INT64_MAX);
+    bool looks = looks_earlier(p, wish);
+    return (looks && promise_between(p, wish, now, had)) || promise_again(p, wish, had) ||
+           (!looks && promise_between(p, wish, now, had)) ||
+           promise_between(p, wish, had, INT64_MAX);
+}
+
+static void promise_all(struct pass *p, struct het *h, uint32_t part, bool awaited)
+{
+    struct wish wish = {.h = h,
+                        .part = part,
+                        .extra = p->served[part] && !awaited,
+                        .awaited = awaited,
+                        .places = PLACES_MAX};
+    h->unplaced = !promise_find(p, &wish);
+    if (h->unplaced)
+        return;
+    p->served[part] = true;
+    p->beside += h->n - 1;
 }
 
 /* A limit that holds a component, wherever it might be placed, holds all: as any work that a limit
@@ -217,7 +280,8 @@ enum outcome pass_het(struct pass *p, struct entry *e)
     enum preempting stops = pass_preempt(p, e, h);
     h->done = stops == PREEMPTS_AT_ONCE; /* the pass that follows starts it */
     if (stops == PREEMPTS_ENDING ||
-        (stops == PREEMPTS_NONE && !p->served[part] && !components_promised_nothing(p, h, e)))
-        promise_all(p, h, part);
+        (stops == PREEMPTS_NONE && (!p->served[part] || promise_due(p, e)) &&
+         !components_promised_nothing(p, h, e)))
+        promise_all(p, h, part, stops == PREEMPTS_ENDING);
     return h->done ? NEVER : BLOCKED;
 }

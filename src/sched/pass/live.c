@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "model/job/job_counts.h"
 #include "sched/books/classes.h"
+#include "sched/pass/components.h"
 #include "sched/pass/found.h"
 #include "sched/pass/preempt/preempt.h"
 #include "sched/pass/priority.h"
@@ -79,6 +80,8 @@ void entry_fill(const struct pass *p, struct entry *e)
         return;
     e->owed = preempt_owed(p, e->job->w.het_job_id ? e->job->w.het_job_id : e->job->w.job_id);
     bool promised = e->job->w.promised_in & serve_bit(e->o->serve);
+    if (promised && e->lane->het)
+        promised = pass_het_of(p, e->lane->het)->promised_us != INT64_MAX;
     e->promised_us = INT64_MAX;
     if (e->spent != e->job->w.job_id) {
         e->promised_us = promised ? e->job->w.promised_us : INT64_MAX;

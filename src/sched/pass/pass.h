@@ -106,8 +106,10 @@ struct standing {
     uint64_t job_id, class_serial; /* another means: its request changed */
     uint32_t option, variant;      /* of its class, as they were numbered then */
     int64_t start_us;
-    uint32_t first, n;  /* its nodes in plan_private.standing_on */
-    uint64_t moment;    /* as in struct promised */
+    uint32_t first, n; /* its nodes in plan_private.standing_on */
+    uint64_t moment;   /* as in struct promised */
+    /* Of a component: those of its job come one behind the other. 0 = a plain job */
+    uint64_t het;
     bool told;          /* it is in the world of the pass, or its nodes are told to be free */
     uint32_t world_job; /* its number in the agenda while it stands, until its job is tried */
 };
@@ -122,8 +124,11 @@ struct het {
     uint64_t id;
     struct wjob **job; /* components that wait, by offset */
     struct lane **lane;
-    size_t n;       /* of `job` and `lane` */
-    bool done;      /* it starts, or nothing of it is to be tried again */
+    size_t n;  /* of `job` and `lane` */
+    bool done; /* it starts, or nothing of it is to be tried again */
+    /* What the last pass promised to all of them; INT64_MAX = nothing, or not to all */
+    int64_t promised_us;
+    bool unplaced;  /* no start was found for all of them */
     uint32_t stamp; /* the step it was looked at in */
 };
 
@@ -207,6 +212,7 @@ struct pass {
     size_t *pos;                  /* by lane: jobs done with */
     uint32_t *left;               /* by lane: elements left of the next job */
     VEC(struct promised) promise; /* made in this pass */
+    size_t beside; /* of these, components behind the first of their job, which count as one */
     VEC(struct placed) promised_on;
     struct standing *had; /* of the job that is tried: what stood; NULL = nothing did */
     bool put_off;         /* and an earlier start for it is looked for in a later pass */

@@ -254,6 +254,7 @@ void sched_plan(struct cluster *cl, int64_t now_us, struct budget *b, struct pla
     freed_keep(&p);
     planned_mark(&p);
     heads_keep(&p);
+    promised_forget(&p);
     standing_keep(&p);
     promises_tell(&p);
     waited_pass_found(v, cl);

@@ -17,15 +17,15 @@ bool promise_due(const struct pass *p, const struct entry *e)
     ASSERT(e->job);
     const struct policy *policy = &p->cl->policy;
     const struct waiting *w = &e->job->w;
-    if (policy->promise_to == PROMISES_HEAD || p->future || p->cl->hook.key || e->lane->het)
+    if (policy->promise_to == PROMISES_HEAD || p->future || p->cl->hook.key)
         return false;
+    size_t made = p->promise.n - p->beside;
     /* What it was promised stands, though others are first by now: it may have been the first of
      * its partition, as which it was promised beyond the bound. */
     if (e->promised_us != INT64_MAX)
-        return p->promise.n < policy->promise_most + p->cl->part.n;
-    return p->promise.n < policy->promise_most &&
-           (policy->promise_to == PROMISES_ALL ||
-            p->w->now_us - ages_from(w) > policy->age_bound_us);
+        return made < policy->promise_most + p->cl->part.n;
+    return made < policy->promise_most && (policy->promise_to == PROMISES_ALL ||
+                                           p->w->now_us - ages_from(w) > policy->age_bound_us);
 }
 
 /* A lane whose job has its promise goes on to the next, where all of that job is promised. */
@@ -108,7 +108,7 @@ static void promise_enter(struct pass *p, const struct entry *e, uint32_t world_
                           .awaited = awaited,
                           .extra = p->served[e->o->serve] && !awaited,
                           .ahead = !awaited && promise_due(p, e) && lane_may_go_on(p, e)};
-    standing_note(p, e, &pr);
+    standing_note(p, e->c, &pr, p->put_off ? p->had->moment : freed_moment(p, e));
     promise_push(p, pr);
     p->served[pr.part] = true;
     pass_foresee(p, e->job->w.job_id, start_us, &p->at, true);

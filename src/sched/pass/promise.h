@@ -4,7 +4,8 @@
 
 #include "sched/pass/pass.h"
 
-/* Is it promised a start although it is not the first of its partition that is blocked? */
+/* Is it promised a start although it is not the first of its partition that is blocked? What has
+ * several components counts as one. */
 bool promise_due(const struct pass *p, const struct entry *e);
 /* NoReserve and MinPrioThreshold: others need not leave it anything. */
 bool promised_nothing(const struct pass *p, const struct entry *e);

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "sched/pass/bars.h"
 #include "sched/pass/components.h"
-#include "sched/pass/firsts.h"
 #include "sched/pass/freed.h"
 #include "sched/pass/priority.h"
 #include "sched/pass/to_place.h"
@@ -18,16 +17,16 @@ bool standing_wanted(const struct cluster *cl)
     return cl->policy.promise_to != PROMISES_HEAD && !cl->hook.key;
 }
 
-void standing_note(struct pass *p, const struct entry *e, struct promised *pr)
+void standing_note(struct pass *p, const struct compiled *c, struct promised *pr, uint64_t moment)
 {
-    ASSERT(p->at.at.n > 0 && e->number < e->c->n);
+    ASSERT(p->at.at.n > 0 && p->at.option >= c->option && p->at.option < c->option + c->n);
     if (p->future || !standing_wanted(p->cl))
         return;
-    pr->option = e->number;
-    pr->variant = (uint32_t)(p->at.variant - e->o->variant);
+    pr->option = (uint32_t)(p->at.option - c->option);
+    pr->variant = (uint32_t)(p->at.variant - p->at.option->variant);
     pr->first = (uint32_t)p->promised_on.n;
     pr->n = (uint32_t)p->at.at.n;
-    pr->moment = p->put_off ? p->had->moment : freed_moment(p, e);
+    pr->moment = moment;
     for (size_t i = 0; i < p->at.at.n; i++)
         vec_push(&p->promised_on, p->at.at.v[i]);
 }
@@ -91,28 +90,85 @@ static bool is_steady(const struct pass *p, uint32_t node)
     return p->steady && bit_get(p->steady, node);
 }
 
+/* What its job asks for, if it asked for that then; NULL = it did not, or the job is gone. */
+static struct compiled *asked_still(const struct pass *p, const struct standing *s,
+                                    const struct wjob *j)
+{
+    struct compiled *c = j && j->w.promised_in ? demand_of(p->cl, j->lane->klass) : NULL;
+    return c && j->lane->klass->serial == s->class_serial && s->option < c->n ? c : NULL;
+}
+
+/* How many stand with it: all components of its job, of which it is the first. */
+static size_t of_its_job(const struct pass *p, size_t first)
+{
+    size_t n = 1;
+    uint64_t het = p->v->standing.v[first].het;
+    while (het && first + n < p->v->standing.n && p->v->standing.v[first + n].het == het)
+        n++;
+    return n;
+}
+
+/* Is all asked for still? Of several components, by as many. */
+static bool all_asked_still(const struct pass *p, const struct standing *s, size_t n)
+{
+    const struct het *h = s->het ? pass_het_of(p, s->het) : NULL;
+    if (s->het && (!h || h->n != n || h->promised_us == INT64_MAX))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const struct wjob *j = job_of(p, &s[i]);
+        if (!asked_still(p, &s[i], j) || j->w.het_job_id != s->het)
+            return false;
+    }
+    return true;
+}
+
+/* That of the first of the components which is tried. */
+static int32_t tier_of(const struct pass *p, const struct standing *s, size_t n)
+{
+    int32_t tier = INT32_MIN;
+    for (size_t i = 0; i < n; i++) {
+        const struct compiled *c = demand_of(p->cl, job_of(p, &s[i])->lane->klass);
+        if (c->option[s[i].option].tier > tier)
+            tier = c->option[s[i].option].tier;
+    }
+    return tier;
+}
+
 /* Into the world, whatever is there. False: it can not be kept, as a node is away. */
-static bool stand(struct pass *p, struct standing *s, int32_t tier)
+static bool stand(struct pass *p, struct standing *s)
 {
     struct world *w = p->w;
     struct wjob *j = job_of(p, s);
-    struct compiled *c = j && j->w.promised_in ? demand_of(p->cl, j->lane->klass) : NULL;
-    if (!c || j->lane->klass->serial != s->class_serial || s->option >= c->n) {
-        if (!s->told)
-            place_free(p, s);
-        return true;
-    }
-    if (c->option[s->option].tier < tier || c->option[s->option].tier >= p->stands_tier)
-        return true;
+    struct compiled *c = asked_still(p, s, j);
     if (!place_known(p, s, c))
         return false;
     const struct entry e = {.lane = j->lane, .job = j, .c = c, .o = &c->option[s->option]};
     int64_t start = s->start_us > w->now_us ? s->start_us : w->now_us,
-            limit = entry_limit(&e, view_limit(w, e.o, e.o->limit_us, start), start);
+            limit = het_limit_at(p, e.o, start);
+    if (!s->het)
+        limit = entry_limit(&e, limit, start);
     standing_place(p, s, e.o);
     steady_mark(p, s, start);
     stands_put(p, s, j, world_promise(w, c, &p->at, s->job_id, start, time_add(start, limit)));
     s->told = true;
+    return true;
+}
+
+/* So many of one job, from s on: all of them, or none is told to stand. */
+static bool stand_together(struct pass *p, struct standing *s, size_t n, int32_t tier)
+{
+    if (!all_asked_still(p, s, n)) {
+        for (size_t i = 0; i < n; i++)
+            if (!s[i].told)
+                place_free(p, &s[i]);
+        return true;
+    }
+    int32_t own = tier_of(p, s, n);
+    if (own < tier || own >= p->stands_tier || (s->het && pass_het_of(p, s->het)->stamp))
+        return true;
+    for (size_t i = 0; i < n; i++)
+        if (!stand(p, &s[i]))
+            return false;
     return true;
 }
 
@@ -144,9 +200,11 @@ static bool steady_hold(const struct pass *p)
 static bool all_stand(struct pass *p, int32_t tier)
 {
     struct world *w = p->w;
-    for (size_t i = 0; i < p->v->standing.n; i++)
-        if (!stand(p, &p->v->standing.v[i], tier))
+    for (size_t i = 0, n; i < p->v->standing.n; i += n) {
+        n = of_its_job(p, i);
+        if (!stand_together(p, &p->v->standing.v[i], n, tier))
             return false;
+    }
     for (uint32_t i = 0; i < w->nnodes; i++) {
         uint32_t first = is_steady(p, i) ? NONE : w->agenda.kept[i];
         if (first != NONE &&
@@ -202,6 +260,28 @@ void standing_lift(struct pass *p, struct wjob *j)
         world_break(p->w, world_job);
 }
 
+bool standing_lift_all(struct pass *p, const struct het *h)
+{
+    bool any = false;
+    for (size_t i = 0; i < h->n; i++) {
+        any |= h->job[i]->stands != 0;
+        standing_lift(p, h->job[i]);
+    }
+    return any;
+}
+
+const struct standing *standing_of_all(const struct pass *p, const struct het *h)
+{
+    if (p->v->standing_version != p->cl->derived.version)
+        return NULL;
+    for (size_t i = 0; i < p->v->standing.n; i++)
+        if (p->v->standing.v[i].het == h->id) {
+            const struct standing *s = &p->v->standing.v[i];
+            return all_asked_still(p, s, of_its_job(p, i)) ? s : NULL;
+        }
+    return NULL;
+}
+
 void standing_again(struct pass *p, struct wjob *j, struct option *o)
 {
     struct standing *s = p->had;
@@ -222,13 +302,17 @@ static void taken_out(struct pass *p, struct standing *s)
  * the first that can not, which comes before those who were promised a later start. */
 static void some_stand(struct pass *p, int32_t tier)
 {
-    for (size_t i = 0; i < p->v->standing.n; i++) {
+    for (size_t i = 0, n; i < p->v->standing.n; i += n) {
         struct standing *s = &p->v->standing.v[i];
-        bool stands = stand(p, s, tier);
-        if (stands && (s->world_job == NONE || nodes_hold(p, s, false)))
-            continue;
+        n = of_its_job(p, i);
+        bool stands = stand_together(p, s, n, tier);
+        for (size_t k = 0; k < n; k++)
+            stands &= s[k].world_job == NONE || nodes_hold(p, &s[k], false);
         if (stands)
-            taken_out(p, s);
+            continue;
+        for (size_t k = 0; k < n; k++)
+            if (s[k].world_job != NONE)
+                taken_out(p, &s[k]);
         freed_anything(p);
         return;
     }
@@ -258,6 +342,11 @@ void standing_enter(struct pass *p, int32_t tier)
  * start soonest; the rest keep what they have, which is no later than they were promised, until it
  * is their turn. */
 #define LOOKS_MOST 2
+
+bool standing_may_look(struct pass *p)
+{
+    return p->w->nnodes == 1 || p->looks++ < LOOKS_MOST;
+}
 
 static void own_mark(struct pass *p, const struct standing *s, bool mark)
 {
@@ -318,6 +407,13 @@ void standing_was(struct pass *p, struct wjob *j, const struct standing *s)
         now->moment = p->v->freed;
 }
 
+void standing_was_all(struct pass *p, const struct het *h)
+{
+    for (size_t i = 0; i < p->v->standing.n; i++)
+        if (p->v->standing.v[i].het == h->id)
+            standing_was(p, job_of(p, &p->v->standing.v[i]), &p->v->standing.v[i]);
+}
+
 void standing_leave(struct pass *p)
 {
     bool left = false;
@@ -333,21 +429,10 @@ void standing_leave(struct pass *p)
 
 /* ---- from pass to pass ---- */
 
-static void promised_clear(struct pass *p)
+/* The partition in which it was promised its place: of a component its own. */
+static uint64_t promised_bit(const struct pass *p, const struct promised *pr)
 {
-    struct cluster *cl = p->cl;
-    size_t kept = 0;
-    for (size_t i = 0; i < cl->queue.promised_in.n; i++) {
-        struct wjob *j = map_u64_get(cl->queue.by_job, cl->queue.promised_in.v[i]);
-        if (!j)
-            continue;
-        j->w.promised_in = standing_wanted(cl) ? first_away(p, j, j->w.promised_in) : 0;
-        if (j->w.promised_in)
-            cl->queue.promised_in.v[kept++] = cl->queue.promised_in.v[i];
-        else
-            j->w.promised_us = 0;
-    }
-    cl->queue.promised_in.n = kept;
+    return serve_bit(demand_of(p->cl, pr->lane->klass)->option[pr->option].serve);
 }
 
 static int standing_order(const void *a, const void *b)
@@ -361,20 +446,19 @@ static int standing_order(const void *a, const void *b)
 void standing_keep(struct pass *p)
 {
     struct plan_private *v = p->v;
-    promised_clear(p);
     vec_clear(&v->standing);
     vec_clear(&v->standing_on);
     v->standing_version = p->cl->derived.version;
     for (size_t i = 0; standing_wanted(p->cl) && i < p->promise.n; i++) {
         const struct promised *pr = &p->promise.v[i];
-        if (pr->awaited || pr->het) { /* in the next pass it is promised anew, or not */
+        if (pr->awaited || pr->n == 0) { /* in the next pass it is promised anew, or not */
             freed_anything(p);
             continue;
         }
         pr->job->w.promised_us = pr->start_us;
         if (!pr->job->w.promised_in)
             vec_push(&p->cl->queue.promised_in, pr->job->w.job_id);
-        pr->job->w.promised_in |= serve_bit(pr->part);
+        pr->job->w.promised_in |= promised_bit(p, pr);
         struct standing s = {.job_id = pr->job->w.job_id,
                              .class_serial = pr->lane->klass->serial,
                              .option = pr->option,
@@ -383,6 +467,7 @@ void standing_keep(struct pass *p)
                              .first = (uint32_t)v->standing_on.n,
                              .n = pr->n,
                              .moment = pr->moment,
+                             .het = pr->het,
                              .world_job = NONE};
         for (uint32_t k = pr->first; k < pr->first + pr->n; k++)
             vec_push(&v->standing_on, p->promised_on.v[k]);

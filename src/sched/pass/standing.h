@@ -12,9 +12,9 @@
 
 /* Are promises remembered? */
 bool standing_wanted(const struct cluster *cl);
-/* Notes where the job was promised its start (pass.at); and in pass.later, if that is not by what
- * the last pass promised it. */
-void standing_note(struct pass *p, const struct entry *e, struct promised *pr);
+/* Notes where the job, which asks for c, was promised its start (pass.at), and when that was looked
+ * for (freed.h). */
+void standing_note(struct pass *p, const struct compiled *c, struct promised *pr, uint64_t moment);
 /* Puts what the last pass promised into the world, as far as it is still to be had: before a job of
  * the tier is tried, what was promised in that tier and above. Higher tiers owe it nothing. */
 void standing_enter(struct pass *p, int32_t tier);
@@ -23,8 +23,15 @@ struct standing *standing_of(struct pass *p, const struct wjob *j);
 /* Nothing of use to it came free since its promise was looked for: it could have none that is
  * earlier. Or it could, though not now, and it is looked for in a later pass (pass.put_off). */
 bool standing_stays(struct pass *p, const struct entry *e, struct standing *s);
+/* One more is to be looked for an earlier start than stands of it: is that for this pass? */
+bool standing_may_look(struct pass *p);
 /* The job is tried: what was promised it is free for it. */
 void standing_lift(struct pass *p, struct wjob *j);
+/* The same of all components. False: none of them stood. */
+bool standing_lift_all(struct pass *p, const struct het *h);
+/* Where all components of the job were promised their start: h->n places, if they ask for what they
+ * asked for then; NULL = they were not. Whether they are free still is not looked at. */
+const struct standing *standing_of_all(const struct pass *p, const struct het *h);
 /* What stood (pass.had), and was lifted, stands again. */
 void standing_again(struct pass *p, struct wjob *j, struct option *o);
 /* It stands no more; its number in the world, where it goes on as a promise of the pass. NONE = it
@@ -34,6 +41,8 @@ uint32_t standing_end(struct pass *p, struct wjob *j);
 void standing_place(struct pass *p, const struct standing *s, struct option *o);
 /* The job was tried: unless it has that place again, it is free for others. */
 void standing_was(struct pass *p, struct wjob *j, const struct standing *s);
+/* The same of all components, which were lifted. */
+void standing_was_all(struct pass *p, const struct het *h);
 /* What stands still is of jobs that the pass did not try, and ends. */
 void standing_leave(struct pass *p);
 /* Of all promises of the pass, for the next one. */

@@ -8,6 +8,7 @@
  * goes on from there (forecast.c). */
 #include "sched/books/limits/caps.h"
 #include "sched/pass/bars.h"
+#include "sched/pass/components.h"
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
 #include "sched/pass/pass.h"
@@ -83,10 +84,23 @@ static enum outcome entry_tried(struct pass *p, struct entry *e, bool stays)
     return entry_promise(p, e, stays);
 }
 
+/* What was promised to the components is free for them while one is tried, which is for all. */
+static enum outcome component_try(struct pass *p, struct entry *e)
+{
+    const struct het *h = pass_het_of(p, e->lane->het);
+    bool stood = e->o->never == REASON_NONE && standing_lift_all(p, h);
+    enum outcome out = entry_tried(p, e, false);
+    if (stood)
+        standing_was_all(p, h);
+    return out;
+}
+
 static enum outcome entry_try(struct pass *p, struct entry *e)
 {
     if (e->tier < p->stands_tier && !p->future)
         standing_enter(p, e->tier);
+    if (e->lane->het && !p->future && p->v->standing.n > 0)
+        return component_try(p, e);
     struct wjob *job = e->job;
     struct standing *had = p->had = standing_of(p, job);
     if (!had)

@@ -11,6 +11,8 @@
 #include "sched/pass/found.h"
 #include "sched/pass/priority.h"
 #include "sched/pass/promise.h"
+#include "sched/pass/standing.h"
+#include "sched/pass/to_place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,10 +54,17 @@ static uint64_t *own(const struct beside *t, uint64_t *bitmaps, size_t i)
 static void promise_put(struct beside *t, struct wjob *j, struct option *o)
 {
     struct pass *p = t->p;
-    struct promised pr = {
-        .lane = j->lane, .job = j, .part = t->part, .start_us = t->at_us, .het = t->h->id};
-    pr.world_job = world_promise(p->w, demand_of(p->cl, j->lane->klass), &p->at, j->w.job_id,
-                                 t->at_us, time_add(t->at_us, het_limit_at(p, o, t->at_us)));
+    struct compiled *c = demand_of(p->cl, j->lane->klass);
+    struct promised pr = {.lane = j->lane,
+                          .job = j,
+                          .part = t->part,
+                          .start_us = t->at_us,
+                          .het = t->h->id,
+                          .extra = t->extra};
+    pr.world_job = world_promise(p->w, c, &p->at, j->w.job_id, t->at_us,
+                                 time_add(t->at_us, het_limit_at(p, o, t->at_us)));
+    if (!t->awaited)
+        standing_note(p, c, &pr, 0);
     promise_push(p, pr);
     t->world_job[t->n] = pr.world_job;
     pass_foresee(p, j->w.job_id, t->at_us, &p->at, true);
@@ -141,6 +150,42 @@ bool together_next(struct beside *t)
         bit_set(t->detour, p->refused_node);
     }
     return false;
+}
+
+/* ---- where they were promised ---- */
+
+static const struct standing *place_of(const struct standing *all, size_t n, uint64_t job_id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (all[i].job_id == job_id)
+            return &all[i];
+    return NULL;
+}
+
+bool together_again(struct beside *t)
+{
+    ASSERT(t->n == 0 && !t->p->future);
+    struct pass *p = t->p;
+    const struct standing *all = standing_of_all(p, t->h);
+    while (all && t->n < t->h->n) {
+        const struct wjob *j = t->h->job[t->n];
+        const struct standing *s = place_of(all, t->h->n, j->w.job_id);
+        struct compiled *c = demand_of(p->cl, j->lane->klass);
+        struct option *o = s ? &c->option[s->option] : NULL;
+        bool is_back = o && s->variant < o->nvariants;
+        if (is_back) {
+            struct to_place what = pass_to_place(p, c, o, j);
+            standing_place(p, s, o);
+            is_back = world_holds(p->w, &what, t->at_us,
+                                  time_add(t->at_us, het_limit_at(p, o, t->at_us)), &p->at) &&
+                      together_put(t, o);
+        }
+        if (!is_back) {
+            together_back(t, 0);
+            return false;
+        }
+    }
+    return all != NULL;
 }
 
 /* ---- the search ---- */

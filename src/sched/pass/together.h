@@ -11,6 +11,7 @@ struct beside {
     int64_t at_us;       /* when they start; now, unless it is a promise */
     bool promise;        /* kept for them then, and not work that begins */
     uint32_t part;       /* of the promise: number of the partition it serves */
+    bool extra, awaited; /* … as in struct promised; who is awaited is promised anew each time */
     size_t n;            /* components that are in the world */
     uint32_t *world_job; /* theirs in the agenda */
     struct option **o;   /* theirs, of those that have begun */
@@ -34,6 +35,9 @@ void together_done(struct beside *t);
 bool together_put(struct beside *t, struct option *o);
 /* The same, where it fits beside those that are there. False: nowhere. */
 bool together_next(struct beside *t);
+/* All of them, none being there yet, where they were promised their start. False: they were not, or
+ * it is no longer to be had; then none is in the world. */
+bool together_again(struct beside *t);
 /* Takes out again all but the first n. */
 void together_back(struct beside *t, size_t n);
 /* Looks for places for all of them, none being there yet: where one takes what another cannot do

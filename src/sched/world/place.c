@@ -372,3 +372,23 @@ bool world_place(struct world *w, const struct to_place *what, int64_t start_us,
     ret->takes = p.takes;
     return false;
 }
+
+bool world_holds(struct world *w, const struct to_place *what, int64_t start_us, int64_t end_us,
+                 const struct placement *at)
+{
+    ASSERT(start_us >= w->now_us && end_us >= start_us && at->option == what->o);
+    struct placing p = {
+        .w = w, .what = what, .v = at->variant, .start_us = start_us, .end_us = end_us};
+    if (!placing_licences_free(&p) || part_window_bars(w, what->o, start_us) != REASON_NONE)
+        return false;
+    for (size_t i = 0; i < at->at.n; i++) {
+        uint32_t node = at->at.v[i].node;
+        const struct group *g = w->now.group[node];
+        uint64_t may = w->now.up[node / 64] & option_allows(what->c, what->o, node / 64);
+        if (!(may >> node % 64 & 1) || !world_group_has(p.v, g) ||
+            demand_cap(w->cl, what->c, what->o, p.v, g,
+                       view_row(w, what->o, node, start_us, end_us)) < at->at.v[i].units)
+            return false;
+    }
+    return caps_hold(&p, at);
+}

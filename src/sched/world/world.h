@@ -213,6 +213,10 @@ void world_free(struct world *w); /* NULL is allowed; what lies in the pass's ar
 bool world_place(struct world *w, const struct to_place *what, int64_t start_us, int64_t end_us,
                  struct placement *ret);
 
+/* Could it start then, and keep its resources until end_us, just where `at` says? */
+bool world_holds(struct world *w, const struct to_place *what, int64_t start_us, int64_t end_us,
+                 const struct placement *at);
+
 /* Makes it so: as work from now on, or as a promise from start_us on. Returns its number. */
 uint32_t world_begin(struct world *w, const struct compiled *c, const struct placement *p,
                      uint64_t name, int64_t end_us);
