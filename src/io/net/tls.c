@@ -16,7 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-#define OUT_KEEP_BYTES (256u << 10) /* an empty buffer larger than this is given back */
+#define OUT_KEEP_BYTES    (256u << 10) /* an empty buffer larger than this is given back */
+#define ANSWERS_MAX_BYTES (64u << 10)  /* of the handshake, and to who asks for new keys */
 
 struct tls_context {
     SSL_CTX *ctx;
@@ -359,8 +360,18 @@ static ssize_t broken(struct tls *t, struct err *ret_err)
     return -1;
 }
 
+/* Each time the other side asks for new keys OpenSSL answers, whether that is read or not. */
+static bool is_flooded(const struct tls *t)
+{
+    return t->out.len - t->sent > TLS_AHEAD_BYTES + ANSWERS_MAX_BYTES;
+}
+
 ssize_t tls_read(struct tls *t, void *room, size_t len, struct err *ret_err)
 {
+    if (is_flooded(t)) {
+        err_set(ret_err, ERR_LIMIT, "the other side asks again and again, and reads no answer");
+        return -1;
+    }
     ERR_clear_error();
     int n = SSL_read(t->ssl, room, len > INT32_MAX ? INT32_MAX : (int)len);
     if (n > 0)
