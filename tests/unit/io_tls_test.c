@@ -5,10 +5,6 @@
 #include "io/net/conn.h"
 #include "io/net/tls.h"
 
-#include <fcntl.h>
-#include <openssl/ssl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
 #define LIFE_US (60 * USEC_PER_SEC)
@@ -427,41 +423,6 @@ static void a_host_has_a_key_of_our_kind(void **state)
     }
 }
 
-/* Who asks for new keys again and again, and reads none of the answers. */
-static void *keys_ask(void *arg)
-{
-    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
-    SSL *ssl = SSL_new(ctx);
-    SSL_set_fd(ssl, *(int *)arg);
-    int asked = SSL_connect(ssl) == 1 ? 0 : -1;
-    while (asked >= 0 && asked < 40000 && SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED) == 1 &&
-           SSL_do_handshake(ssl) == 1)
-        asked++;
-    SSL_free(ssl);
-    SSL_CTX_free(ctx);
-    close(*(int *)arg);
-    return NULL;
-}
-
-static void answers_of_tls_itself_are_bounded(void **state)
-{
-    static const struct conn_ops ops = {.frame = end_frame, .closed = end_closed};
-    struct ends e = {.world = *state, .closed = 1}; /* the other end is none of ours */
-    int fd[2];
-    pthread_t asks;
-    signal(SIGPIPE, SIG_IGN);
-    authority_make(&e, &e.authority);
-    server_make(&e, &e.authority, true);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
-    fcntl(fd[0], F_SETFL, O_NONBLOCK);
-    e.conn[0] = conn_new_tls(e.world->loop, fd[0], e.server, &ops, &e, NULL);
-    assert_int_equal(pthread_create(&asks, NULL, keys_ask, &fd[1]), 0);
-    loop_run(e.world->loop);
-    pthread_join(asks, NULL);
-    assert_non_null(strstr(e.why[0].text, "reads no answer"));
-    tls_context_free(e.server);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -478,7 +439,6 @@ int main(void)
         TEST(test_reasons_are_said_in_words),
         TEST(certificates_have_no_beginning_and_the_authority_no_end),
         TEST(a_host_has_a_key_of_our_kind),
-        TEST(answers_of_tls_itself_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
