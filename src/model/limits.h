@@ -27,7 +27,11 @@
 /* one flat pool of a simulated machine is a node, too */
 #define LIMIT_CPUS_PER_NODE    1048576u
 #define LIMIT_DEVICES_PER_NODE 1024u /* devices of one gres kind on one node */
-#define LIMIT_NODE_TYPES       64u   /* kinds and types of devices that a node says it has */
+/* so many CPUs has no machine: Linux has 8,192 at most */
+#define LIMIT_CPUS_OF_MACHINE 16384
+#define LIMIT_NODE_PLACES     (1 << 20) /* devices × CPUs, where it matters what lies together */
+#define LIMIT_LINKED_DEVICES  64        /* of a node, where it matters which are linked */
+#define LIMIT_NODE_TYPES      64u       /* kinds and types of devices that a node says it has */
 /* a text of a node's: eight times what 1,024 GPUs say of themselves */
 #define LIMIT_NODE_TEXT_BYTES (1u << 20)
 /* of that which is a sentence: of itself, or of a job that failed there */

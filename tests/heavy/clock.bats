@@ -138,8 +138,6 @@ on_far() { by_clock srun -w far -n1 sh -c 'echo $SLURMD_NODENAME'; }
 @test "a token is good for its time however the clock is set, and a host's certificate outlives a clock that was wrong for a while" {
     [ "$(id -u)" = 0 ] || skip "needs root"
     by_clock remuda token --host trusted --for 30 >token
-    clock -2h
-    run -1 far remuda join --name far 127.0.0.1 <token # the controller's certificate is of a time that has not come
     clock +2h
     by_clock remuda token --host trusted --for 0:02 >short
     sleep 3
@@ -167,4 +165,22 @@ on_far() { by_clock srun -w far -n1 sh -c 'echo $SLURMD_NODENAME'; }
     eventually far_is idle
     [ "$(on_far)" = far ]
     far remuda down
+}
+
+@test "a cluster that began by a clock years ahead, and one behind: hosts come when it is right" {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    for offset in +5000d -5000d; do
+        by_clock remuda down
+        clock "$offset" # the authority is made, and the controller's certificate
+        by_clock remuda up -q
+        by_clock remuda token --host trusted >token
+        clock +0
+        by_clock remuda token --host trusted >token
+        far remuda join --name far 127.0.0.1 <token
+        far remuda up -q
+        eventually far_is idle
+        [ "$(on_far)" = far ]
+        far remuda leave
+        rm -r "$REMUDA_STATE/tls"
+    done
 }

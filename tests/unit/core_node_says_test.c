@@ -51,6 +51,73 @@ static void a_node_names_so_many_devices_and_types(void **unused)
     assert_non_null(node("n1")->gres);
 }
 
+/* ---- devices that are broken ---- */
+
+/* So many, of names that begin so. */
+static const char *broken(const char *name, size_t n)
+{
+    struct str text = STR_INIT;
+    for (size_t i = 0; i < n; i++)
+        str_addf(&text, "%s:%zu:failed:1:XID 79;", name, i);
+    const char *all = arena_strdup(w.a, str_text(&text));
+    str_done(&text);
+    return all;
+}
+
+static size_t broken_known(void)
+{
+    size_t n = 0;
+    for (const char *at = node("n1")->devices_out; at && (at = strstr(at, "failed")); at++)
+        n++;
+    return n;
+}
+
+static void hello_says_out(const char *out)
+{
+    struct node self = {.name = "n1",
+                        .real_cpus = 8,
+                        .real_memory_mib = 8000,
+                        .version = "test",
+                        .devices_out = out};
+    struct msg_node_hello m = {.node = {&self, 1}, .pid = 9, .devices_seq = ++seq};
+    am_root();
+    say(CONN_OF(1), MSG_NODE_HELLO, &m);
+}
+
+/* What is broken is remembered until an operator says otherwise. Each hello named others, and all
+ * were remembered: a thousand hellos were a million, compared with each of the next. */
+static void what_is_remembered_as_broken_has_an_end(void **unused)
+{
+    hello_says_out(broken("gpu", 2));
+    for (int i = 0; i < 4; i++)
+        hello_says_out(broken(arena_printf(w.a, "x%d", i), LIMIT_DEVICES_PER_NODE - 1));
+    assert_int_equal(broken_known(), LIMIT_DEVICES_PER_NODE);
+    assert_non_null(strstr(node("n1")->devices_out, "gpu:0:failed"));
+    assert_non_null(strstr(node("n1")->devices_out, "gpu:1:failed"));
+    char *kind = xmalloc(LIMIT_NAME_BYTES + 2); /* a name of a MiB was a device's, too */
+    memset(kind, 'x', LIMIT_NAME_BYTES + 1);
+    kind[LIMIT_NAME_BYTES + 1] = '\0';
+    hello_says_out(arena_printf(w.a, "%s:0:failed:1:XID 79", kind));
+    assert_null(strstr(node("n1")->devices_out, kind));
+    free(kind);
+}
+
+/* Two reports with eighty thousand each, every one looked for among the others: 30 s. */
+static void a_report_names_so_many_broken_devices(void **unused)
+{
+    hello_says_out(broken("gpu", 2));
+    report(1, (struct msg_report){.kind = REPORT_RELEASED,
+                                  .job_id = 1000000,
+                                  .devices_seq = ++seq,
+                                  .devices_out = broken("gpu", LIMIT_DEVICES_PER_NODE + 1)});
+    assert_int_equal(broken_known(), 2);
+    report(1, (struct msg_report){.kind = REPORT_RELEASED,
+                                  .job_id = 1000000,
+                                  .devices_seq = ++seq,
+                                  .devices_out = broken("gpu", LIMIT_DEVICES_PER_NODE)});
+    assert_int_equal(broken_known(), LIMIT_DEVICES_PER_NODE);
+}
+
 /* ---- two daemons ---- */
 
 #define OTHER 90 /* connections that the helpers do not use */
@@ -213,9 +280,13 @@ static void what_a_node_says_does_not_fill_the_log(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORY(a_node_names_so_many_devices_and_types), STORY(who_is_there_stays),
-        STORY(who_waits_comes_when_the_place_is_free), STORY(a_connection_waits_for_one_place),
+        STORY(a_node_names_so_many_devices_and_types),
+        STORY(who_is_there_stays),
+        STORY(who_waits_comes_when_the_place_is_free),
+        STORY(a_connection_waits_for_one_place),
         STORY(what_a_node_says_does_not_fill_the_log),
+        STORY(what_is_remembered_as_broken_has_an_end),
+        STORY(a_report_names_so_many_broken_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

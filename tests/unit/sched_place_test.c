@@ -1,6 +1,10 @@
 /* Where jobs go: cores, memory, devices, whole nodes, constraints, layouts. */
 #include "sched_help.h"
 
+#include "model/limits.h"
+
+#include <malloc.h>
+
 struct world {
     struct cluster *cl;
     struct plan *plan;
@@ -344,6 +348,47 @@ static void linked_devices_go_together(void **state)
     world_end(&w);
 }
 
+/* So many devices on a node; the first is linked with the last, and each is near CPU 0. */
+static struct node many_devices(struct arena *a, int n)
+{
+    struct node node = a_node(NULL);
+    struct str text = STR_INIT;
+    for (int i = 0; i < n; i++)
+        str_addf(&text, "%sgpu:a100:%d::0::|links=%d", i ? ";" : "", i, i ? 0 : n - 1);
+    node.gres = arena_printf(a, "gpu:a100:%d", n);
+    node.devices = arena_strdup(a, str_text(&text));
+    str_done(&text);
+    return node;
+}
+
+/* What a node says: a thousand devices on a million CPUs had a byte for each of both (1 GB), gone
+ * through for each job, and links of a thousand were a thousand sets grown from a thousand. */
+static void more_than_a_machine_has_lies_nowhere(void **state)
+{
+    (void)state;
+    struct world w = world_make();
+    struct arena *a = arena_new();
+    struct partition p = a_part("main", "ALL");
+    put_nodes(w.cl, "v1", many_devices(a, LIMIT_LINKED_DEVICES));
+    put_part(w.cl, &p);
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:2"}),
+                        "v1 cpus=0 mem=1000 tasks=1 gpu:a100=0,63");
+    put_nodes(w.cl, "v1", many_devices(a, LIMIT_LINKED_DEVICES + 1));
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:2"}),
+                        "v1 cpus=0 mem=1000 tasks=1 gpu:a100=0-1");
+    struct node large = many_devices(a, 400);
+    large.cpus = 1 << 20;
+    large.sockets = large.cores_per_socket = large.threads_per_core = 0;
+    struct mallinfo2 before = mallinfo2();
+    put_nodes(w.cl, "v1", large);
+    struct mallinfo2 after = mallinfo2();
+    assert_true(after.uordblks + after.hblkhd < before.uordblks + before.hblkhd + (100u << 20));
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:1"}),
+                        "v1 cpus=0 mem=0 tasks=1 gpu:a100=0");
+    arena_free(a);
+    world_end(&w);
+}
+
 static void devices_that_are_out_are_given_to_nobody(void **state)
 {
     (void)state;
@@ -425,6 +470,7 @@ int main(void)
         cmocka_unit_test(a_node_that_shrinks),
         cmocka_unit_test(partial_release),
         cmocka_unit_test(linked_devices_go_together),
+        cmocka_unit_test(more_than_a_machine_has_lies_nowhere),
         cmocka_unit_test(devices_that_are_out_are_given_to_nobody),
         cmocka_unit_test(node_use_names_devices),
         cmocka_unit_test(nodes_for_one_user),

@@ -8,6 +8,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -309,6 +310,33 @@ static void test_each_address_of_this_host_is_named(void **state)
     assert_true(agreed);
 }
 
+/* Of SrunPortRange=. Who connects to a command's port, and holds his end when the command ends, kept
+ * the port from all others for a minute: a few strangers all ports of the range. */
+static void test_a_port_is_free_when_its_command_has_ended(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct stream_hub *first = hub_new(true, NULL, NULL, &ops, NULL, &err);
+    assert_non_null(first);
+    char port[16];
+    snprintf(port, sizeof port, "%s", strrchr(hub_address(first), ':') + 1);
+    hub_free(first);
+    to.sin_port = htons((uint16_t)strtol(port, NULL, 10));
+    struct stream_hub *before = hub;
+    for (int i = 0; i < 3; i++) {
+        hub = hub_new(true, port, NULL, &ops, NULL, &err);
+        if (!hub)
+            fail_msg("%s", err.text);
+        assert_null(hub_new(true, port, NULL, &ops, NULL, &err)); /* it has one listener */
+        int holds = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(connect(holds, (struct sockaddr *)&to, sizeof to), 0);
+        serve(false);
+        hub_free(hub);
+    }
+    hub = before;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -321,6 +349,7 @@ int main(void)
         TEST(strangers_are_sent_away),
         TEST(each_address_of_this_host_is_named),
         TEST(strangers_take_some_places_only),
+        TEST(a_port_is_free_when_its_command_has_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,27 +87,40 @@ static bool unix_listen(struct stream_hub *h, struct err *e)
     return true;
 }
 
-static bool port_bind(int fd, uint16_t port)
+/* Of a range, a port is free as soon as nobody listens there: whoever connected to the last command
+ * that had it may still hold his end. Two that take it at once find out when they listen. */
+static int port_listen(uint16_t port)
 {
     struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-    return bind(fd, (struct sockaddr *)&any, sizeof any) == 0;
+    int off = 0, on = 1, fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (port)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, (struct sockaddr *)&any, sizeof any) == 0 && listen(fd, 1024) == 0)
+        return fd;
+    int why = errno;
+    close(fd);
+    errno = why;
+    return -1;
 }
 
-static bool port_choose(int fd, const char *ports)
+static int ports_listen(const char *ports)
 {
     struct span rest = span_of(ports ? ports : ""), low;
     char text[32];
     if (!ports)
-        return port_bind(fd, 0);
+        return port_listen(0);
     span_next(&rest, '-', &low);
     snprintf(text, sizeof text, "%.*s", (int)low.len, low.data);
     long first = strtol(text, NULL, 10);
     snprintf(text, sizeof text, "%.*s", (int)rest.len, rest.data);
     long last = rest.len ? strtol(text, NULL, 10) : first, count = last - first + 1;
-    for (long i = 0; i < count; i++)
-        if (port_bind(fd, (uint16_t)(first + (getpid() + i) % count)))
-            return true;
-    return false;
+    int fd = -1;
+    for (long i = 0; i < count && fd < 0; i++)
+        fd = port_listen((uint16_t)(first + (getpid() + i) % count));
+    return fd;
 }
 
 #define INTERFACES_MAX 256
@@ -151,14 +164,10 @@ static void addresses_add(struct stream_hub *h, uint16_t port)
 
 static bool tcp_listen(struct stream_hub *h, const char *ports, struct err *e)
 {
-    int fd = h->listen_fd[1] = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
-        off = 0;
+    int fd = h->listen_fd[1] = ports_listen(ports);
     struct sockaddr_in6 name = {0};
     socklen_t len = sizeof name;
-    if (fd >= 0)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    if (fd < 0 || !port_choose(fd, ports) || listen(fd, 1024) != 0 ||
-        getsockname(fd, (struct sockaddr *)&name, &len) != 0)
+    if (fd < 0 || getsockname(fd, (struct sockaddr *)&name, &len) != 0)
         return err_set(e, ERR_UNAVAILABLE, "cannot listen for tasks on other hosts%s%s: %s",
                        ports ? " on a port of SrunPortRange=" : "", ports ? ports : "",
                        strerror(errno));

@@ -20,14 +20,19 @@ struct step_tasks {
 
 typedef void (*task_fn)(struct step_tasks *t, struct srun_task *task, int32_t arg);
 
+/* A node's word: of tasks that there are, or it would be gone through until 2³². */
+static bool ids_read(const struct step_tasks *t, const char *folded, struct idset *ret)
+{
+    return folded && t->n > 0 && idset_parse(ret, folded, (uint32_t)t->n - 1, NULL);
+}
+
 static void each(struct step_tasks *t, const char *folded, task_fn fn, int32_t arg)
 {
     struct idset set = IDSET_INIT;
     uint32_t id;
-    bool more = folded && idset_parse(&set, folded, UINT32_MAX, NULL) && idset_first(&set, &id);
+    bool more = ids_read(t, folded, &set) && idset_first(&set, &id);
     for (; more; more = idset_next(&set, id, &id))
-        if (id < (uint32_t)t->n)
-            fn(t, &t->task[id], arg);
+        fn(t, &t->task[id], arg);
     idset_done(&set);
 }
 
@@ -35,10 +40,9 @@ static void node_set(struct step_tasks *t, const char *folded, const char *node)
 {
     struct idset set = IDSET_INIT;
     uint32_t id;
-    bool more = folded && idset_parse(&set, folded, UINT32_MAX, NULL) && idset_first(&set, &id);
+    bool more = ids_read(t, folded, &set) && idset_first(&set, &id);
     for (; more; more = idset_next(&set, id, &id))
-        if (id < (uint32_t)t->n)
-            t->task[id].node = node;
+        t->task[id].node = node;
     idset_done(&set);
 }
 
@@ -107,7 +111,7 @@ static void end_describe(const struct step_tasks *t, const char *node, const cha
                          int32_t status, struct str *line)
 {
     struct idset set = IDSET_INIT;
-    if (!idset_parse(&set, folded, UINT32_MAX, NULL))
+    if (!ids_read(t, folded, &set))
         return;
     str_addf(line, "%s: ", node);
     numbers_add(t, &set, line);

@@ -141,7 +141,8 @@ static const char *line_fault(const char *line, const char *node, struct arena *
         return "the description of the node is not one NodeName= line";
     if (!config_parse(line, "the description of the node", NULL, NULL, &alone, &err))
         return arena_strdup(a, err.text);
-    bool good = alone.nnodes == 1 && text_is(alone.node[0].name, node) && !alone.node[0].is_virtual;
+    bool good = alone.nnodes == 1 && text_is(alone.node[0].name, node) &&
+                !alone.node[0].is_virtual && alone.node[0].cpus <= LIMIT_CPUS_OF_MACHINE;
     config_done(&alone);
     return good ? NULL : "the description of the node is not that of one machine by its name";
 }

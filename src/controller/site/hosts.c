@@ -1,12 +1,13 @@
 /* The authority and the port.
  *
- * The controller's own certificate is made anew at every start and every day, and never leaves
- * the process: nothing has to be renewed on disk, and what could be stolen is the authority's
- * key alone. */
+ * The controller's own certificate is made anew at every start, and when somebody comes for whom it
+ * is not of today: a day has passed, or the clock was set. It never leaves the process: nothing has
+ * to be renewed on disk, and what could be stolen is the authority's key alone. */
 #include "controller/site/hosts.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "io/clock.h"
 #include "io/files.h"
 #include "io/net/cert.h"
 #include "io/net/tcp_socket.h"
@@ -27,10 +28,9 @@ struct hosts {
     struct cert_pair authority;
     struct tls_context *tls;
     struct listener *listener;
-    struct timer *again;
+    int64_t made_us;  /* of `tls`, by the wall clock */
+    int64_t again_us; /* not before that, by the monotonic one: it failed */
 };
-
-static void server_renew(void *ctx);
 
 struct hosts *hosts_new(struct controller *c, host_came came)
 {
@@ -38,7 +38,6 @@ struct hosts *hosts_new(struct controller *c, host_came came)
     h->c = c;
     h->came = came;
     h->arena = arena_new();
-    h->again = timer_new(c->loop, server_renew, h);
     return h;
 }
 
@@ -55,7 +54,6 @@ void hosts_free(struct hosts *h)
     if (!h)
         return;
     hosts_close(h);
-    timer_free(h->again);
     tls_context_free(h->tls);
     arena_free(h->arena);
     free(h);
@@ -131,22 +129,19 @@ static bool server_certify(struct hosts *h, struct err *ret_err)
         return false;
     tls_context_free(h->tls);
     h->tls = fresh;
-    timer_set(h->again, SERVER_AGAIN_US);
+    h->made_us = clock_now_us();
     return true;
 }
 
-static void server_renew(void *ctx)
+struct tls_context *hosts_tls(struct hosts *h)
 {
-    struct hosts *h = ctx;
     struct err err = {0};
-    if (server_certify(h, &err))
-        return;
+    int64_t age_us = clock_now_us() - h->made_us;
+    bool is_of_today = age_us >= 0 && age_us < SERVER_AGAIN_US;
+    if (is_of_today || clock_monotonic_us() < h->again_us || server_certify(h, &err))
+        return h->tls;
     log_error(h->c->log, "cannot renew the controller's certificate: %s", err.text);
-    timer_set(h->again, USEC_PER_HOUR);
-}
-
-struct tls_context *hosts_tls(const struct hosts *h)
-{
+    h->again_us = clock_monotonic_us() + USEC_PER_HOUR;
     return h->tls;
 }
 
@@ -154,7 +149,7 @@ static void connection_came(void *ctx, int fd)
 {
     struct hosts *h = ctx;
     tcp_socket_tune(fd);
-    h->came(h->c, fd, h->tls);
+    h->came(h->c, fd, hosts_tls(h));
 }
 
 bool hosts_listen(struct hosts *h, struct err *ret_err)

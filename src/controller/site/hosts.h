@@ -21,8 +21,9 @@ struct hosts *hosts_new(struct controller *c, host_came came);
 void hosts_free(struct hosts *h); /* NULL is fine */
 /* Opens the port; nothing if it is open. The error says what stands in the way. */
 bool hosts_listen(struct hosts *h, struct err *ret_err);
-/* What new connections speak through; valid until the loop goes round. */
-struct tls_context *hosts_tls(const struct hosts *h);
+/* What new connections speak through, by a certificate of today; valid until the loop goes
+ * round. */
+struct tls_context *hosts_tls(struct hosts *h);
 /* No more new connections. */
 void hosts_close(struct hosts *h);
 /* The token as people carry it, from its id and secret. */

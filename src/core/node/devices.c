@@ -10,6 +10,7 @@
  * answered by asking again. */
 #include "core/node/node.h"
 #include "model/env/device_out.h"
+#include "model/limits.h"
 
 static void outs_log(struct core *c, struct noderec *n, const char *before)
 {
@@ -68,7 +69,7 @@ void node_devices_set(struct core *c, struct noderec *n, uint64_t seq, const cha
                       const char *health)
 {
     ASSERT(c->node.v[n->index] == n);
-    if (!seq || seq <= n->devices_seq)
+    if (!seq || seq <= n->devices_seq || node_says_too_many(out) || node_says_too_many(health))
         return;
     n->devices_seq = seq;
     text_set(c, &n->n.device_health, health); /* for people: it is not worth a row of the store */
@@ -85,7 +86,8 @@ void node_devices_set(struct core *c, struct noderec *n, uint64_t seq, const cha
     }
 }
 
-/* What is known to be broken is broken, whatever a daemon says that has not heard of it yet. A new
+/* What is known to be broken is broken, whatever a daemon says that has not heard of it yet. There
+ * is an end to it, or hellos with ever-new names would all be remembered. A new
  * connection's first word is the node's latest, however it is numbered: a daemon that was started
  * after its clock was set back begins below its predecessor. */
 void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq, const char *out)
@@ -94,6 +96,7 @@ void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq, const c
     struct arena *a = c->turn.fx->arena;
     struct device_outs known = {0}, said = {0};
     struct str text = STR_INIT;
+    size_t count = 0;
     if (!seq)
         return;
     n->devices_seq = seq;
@@ -102,10 +105,14 @@ void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq, const c
     retry_confirm(c, n, out);
     if (n->n.devices_retry)
         retry_ask(c, n);
+    for (size_t i = 0; i < known.n; i++)
+        count += known.v[i].failed;
     for (size_t i = 0; i < said.n; i++) {
         said.v[i].failed &= !n->n.devices_retry;
         const struct device_out *k = device_outs_find(&known, said.v[i].kind, said.v[i].index);
-        device_out_format(k && k->failed ? k : &said.v[i], &text);
+        bool is_known = k && k->failed;
+        if (is_known || count++ < LIMIT_DEVICES_PER_NODE)
+            device_out_format(is_known ? k : &said.v[i], &text);
     }
     for (size_t i = 0; i < known.n; i++)
         if (known.v[i].failed && !device_outs_find(&said, known.v[i].kind, known.v[i].index))

@@ -2,6 +2,7 @@
  * believes and mends the difference. Reports may come twice or late: a report of a start that is no
  * longer current changes nothing but is acknowledged, or the node would repeat it for ever. */
 #include "core/node/node.h"
+#include "model/limits.h"
 #include "model/protocol.h"
 #include "model/record/series.h"
 #include "model/settings/topology.h"
@@ -318,8 +319,7 @@ void req_heartbeat(struct core *c, const struct msg_heartbeat *m)
     n->n.last_seen_us = c->turn.now_us;
     n->n.load_centi = m->load_centi;
     n->n.free_mem_mib = m->free_mem_mib;
-    if (node_says_too_many(m->devices_out) || node_says_too_many(m->device_health) ||
-        node_says_too_many(m->gpu_use))
+    if (node_says_too_many(m->gpu_use))
         return;
     if (m->node.n) {
         const struct node taken = node_said(c, n, m->node.v);
@@ -341,7 +341,8 @@ static struct steprec *usage_take(struct core *c, struct jobrec *r, const struct
     const struct step *u = m->usage.n ? m->usage.v : NULL;
     if (u) {
         step_usage_copy(&st->s, u);
-        text_set(c, &st->s.max_rss_node, u->max_rss_node ? u->max_rss_node : st->s.nodes);
+        const char *host = u->max_rss_node ? u->max_rss_node : st->s.nodes;
+        text_set(c, &st->s.max_rss_node, text_head(c->turn.fx->arena, host, LIMIT_NAME_BYTES));
     }
     step_usage_sum(c, r, st);
     return st;

@@ -1,4 +1,8 @@
-/* Keys and certificates through OpenSSL's own types; nothing of them leaves this file but PEM. */
+/* Keys and certificates through OpenSSL's own types; nothing of them leaves this file but PEM.
+ *
+ * No certificate has a beginning, and the authority's has no end: who is let in stands in the
+ * controller's store, and a clock that was wrong for a while, when one was made, must not shut
+ * anybody out afterwards. */
 #include "io/net/cert.h"
 
 #include "base/alloc.h"
@@ -13,8 +17,8 @@
 #include <string.h>
 #include <time.h>
 
-#define AUTHORITY_SECONDS (INT64_C(20) * 365 * 86400)
-#define SKEW_SECONDS      3600 /* clocks of hosts differ */
+#define NO_END        "99991231235959Z" /* as RFC 5280 has it */
+#define KEY_MAX_BYTES 256u              /* one of ours has 178 */
 
 static BIO *bio_of(const char *text)
 {
@@ -31,15 +35,14 @@ static const char *bio_text(BIO *b, struct arena *a)
     return text;
 }
 
-static EVP_PKEY *key_read(const char *pem, bool is_public, struct err *ret_err)
+static EVP_PKEY *key_read(const char *pem, struct err *ret_err)
 {
     BIO *b = bio_of(pem);
-    EVP_PKEY *key = is_public ? PEM_read_bio_PUBKEY(b, NULL, NULL, NULL)
-                              : PEM_read_bio_PrivateKey(b, NULL, NULL, NULL);
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(b, NULL, NULL, NULL);
     BIO_free(b);
     if (!key) {
         ERR_clear_error();
-        err_set(ret_err, ERR_INVALID, "this is no %s key in PEM", is_public ? "public" : "private");
+        err_set(ret_err, ERR_INVALID, "this is no private key in PEM");
     }
     return key;
 }
@@ -54,6 +57,23 @@ static X509 *cert_read(const char *pem, struct err *ret_err)
         err_set(ret_err, ERR_INVALID, "this is no certificate in PEM");
     }
     return x;
+}
+
+/* Strangers send keys to be signed: of all that OpenSSL reads, some take it tens of ms. */
+static EVP_PKEY *key_of_host(const char *pem, struct err *ret_err)
+{
+    char group[32] = "";
+    BIO *b = bio_of(pem);
+    EVP_PKEY *key = strlen(pem) < KEY_MAX_BYTES ? PEM_read_bio_PUBKEY(b, NULL, NULL, NULL) : NULL;
+    BIO_free(b);
+    if (key && EVP_PKEY_is_a(key, "EC") &&
+        EVP_PKEY_get_group_name(key, group, sizeof group, NULL) == 1 &&
+        strcmp(group, "prime256v1") == 0)
+        return key;
+    EVP_PKEY_free(key);
+    ERR_clear_error();
+    err_set(ret_err, ERR_INVALID, "this is no public key of a host (P-256) in PEM");
+    return NULL;
 }
 
 const char *cert_key_new(struct arena *a, struct err *ret_err)
@@ -71,7 +91,7 @@ const char *cert_key_new(struct arena *a, struct err *ret_err)
 
 const char *cert_key_public(const char *pem, struct arena *a, struct err *ret_err)
 {
-    EVP_PKEY *key = key_read(pem, false, ret_err);
+    EVP_PKEY *key = key_read(pem, ret_err);
     if (!key)
         return NULL;
     BIO *b = BIO_new(BIO_s_mem());
@@ -100,7 +120,16 @@ static bool name_set(X509_NAME *n, const char *name)
                                       0) == 1;
 }
 
-/* Everything that authority and host certificates have in common. */
+static bool until_set(X509 *x, int64_t good_s)
+{
+    if (good_s == INT64_MAX)
+        return ASN1_TIME_set_string_X509(X509_getm_notAfter(x), NO_END) == 1;
+    return X509_time_adj_ex(X509_getm_notAfter(x), (int)(good_s / 86400), (long)(good_s % 86400),
+                            NULL) != NULL;
+}
+
+/* Everything that authority and host certificates have in common. good_s from now; INT64_MAX = for
+ * ever. */
 static X509 *cert_blank(EVP_PKEY *key, const char *name, int64_t good_s)
 {
     unsigned char serial[16];
@@ -109,9 +138,7 @@ static X509 *cert_blank(EVP_PKEY *key, const char *name, int64_t good_s)
         RAND_bytes(serial, sizeof serial) == 1 ? BN_bin2bn(serial, sizeof serial, NULL) : NULL;
     bool ok = x && number && X509_set_version(x, X509_VERSION_3) == 1 &&
               BN_to_ASN1_INTEGER(number, X509_get_serialNumber(x)) &&
-              X509_gmtime_adj(X509_getm_notBefore(x), -SKEW_SECONDS) &&
-              X509_time_adj_ex(X509_getm_notAfter(x), (int)(good_s / 86400), (long)(good_s % 86400),
-                               NULL) &&
+              ASN1_TIME_set(X509_getm_notBefore(x), 0) && until_set(x, good_s) &&
               X509_set_pubkey(x, key) == 1 && name_set(X509_get_subject_name(x), name);
     BN_free(number);
     if (ok)
@@ -137,10 +164,10 @@ bool cert_authority_new(const char *cluster, struct arena *a, struct cert_pair *
                         struct err *ret_err)
 {
     ret->key = cert_key_new(a, ret_err);
-    EVP_PKEY *key = ret->key ? key_read(ret->key, false, ret_err) : NULL;
+    EVP_PKEY *key = ret->key ? key_read(ret->key, ret_err) : NULL;
     if (!key)
         return false;
-    X509 *x = cert_blank(key, arena_printf(a, "Remuda cluster %s", cluster), AUTHORITY_SECONDS);
+    X509 *x = cert_blank(key, arena_printf(a, "Remuda cluster %s", cluster), INT64_MAX);
     if (x && !(X509_set_issuer_name(x, X509_get_subject_name(x)) == 1 &&
                extension_add(x, x, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
                extension_add(x, x, NID_key_usage, "critical,keyCertSign"))) {
@@ -169,8 +196,8 @@ const char *cert_sign(const struct cert_pair *authority, const char *public_key,
                       bool server, int64_t good_us, struct arena *a, struct err *ret_err)
 {
     const char *cert = NULL;
-    EVP_PKEY *key = key_read(public_key, true, ret_err);
-    EVP_PKEY *signer = key ? key_read(authority->key, false, ret_err) : NULL;
+    EVP_PKEY *key = key_of_host(public_key, ret_err);
+    EVP_PKEY *signer = key ? key_read(authority->key, ret_err) : NULL;
     X509 *issuer = signer ? cert_read(authority->cert, ret_err) : NULL;
     if (issuer)
         cert = cert_finish(cert_of_host(issuer, key, name, server, good_us / USEC_PER_SEC), signer,

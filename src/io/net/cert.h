@@ -23,12 +23,12 @@ struct cert_pair {
 const char *cert_key_new(struct arena *a, struct err *ret_err);
 /* The public half of a private key: what a host sends to have it signed. */
 const char *cert_key_public(const char *key, struct arena *a, struct err *ret_err);
-/* A new authority, good for twenty years. */
+/* A new authority, good for ever. */
 bool cert_authority_new(const char *cluster, struct arena *a, struct cert_pair *ret,
                         struct err *ret_err);
-/* Signs a public key for `name`. A server's certificate is good for the controller's end of a
- * connection only, others for the hosts' end only. It holds from an hour ago (clocks differ) until
- * `good_us` from now. */
+/* Signs a public key for `name`: one of P-256, others are ERR_INVALID, as whoever likes sends it. A
+ * server's certificate is good for the controller's end of a connection only, others for the hosts'
+ * end only. It holds until `good_us` from now, and has no beginning (clocks differ). */
 const char *cert_sign(const struct cert_pair *authority, const char *public_key, const char *name,
                       bool server, int64_t good_us, struct arena *a, struct err *ret_err);
 /* When it ends, µs since 1970; 0 with ret_err if it is no certificate. */

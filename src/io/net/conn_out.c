@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define SEAL_BYTES     (64u << 10)  /* sealed ahead of the socket */
 #define WRITE_AT_ONCE  (256u << 10) /* gathered, and not kept until the round's end */
 #define OUT_KEEP_BYTES (64u << 10)  /* an empty buffer larger than this is given back */
 
@@ -57,7 +56,7 @@ static const char *out_next(struct conn *c, size_t *ret_len)
     }
     if (sealed_unsent(c) == 0 && plain > 0)
         out_taken(c, tls_write(c->tls, c->out.data + c->out_sent,
-                               plain < SEAL_BYTES ? plain : SEAL_BYTES));
+                               plain < TLS_AHEAD_BYTES ? plain : TLS_AHEAD_BYTES));
     return tls_unsent(c->tls, ret_len);
 }
 

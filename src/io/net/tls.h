@@ -40,7 +40,10 @@ void tls_feed(struct tls *t, const void *data, size_t len);
  * refused (ret_err). The other side's orderly end reads as 0 too: the socket's end follows. Bytes
  * to be sent may have come of it. */
 ssize_t tls_read(struct tls *t, void *room, size_t len, struct err *ret_err);
-/* Seals plain bytes; how many it took: all, or none before the handshake is done. */
+/* Seals plain bytes; how many it took: all, or none before the handshake is done. TLS_AHEAD_BYTES
+ * at most are to wait sealed for the socket: more is taken for the other side's asking for new keys
+ * without end, and tls_read fails. */
+#define TLS_AHEAD_BYTES (64u << 10)
 size_t tls_write(struct tls *t, const void *data, size_t len);
 /* Sealed bytes to be sent. Valid until the next call; tls_sent takes off what the socket took. */
 const char *tls_unsent(const struct tls *t, size_t *ret_len);

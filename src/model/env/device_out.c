@@ -1,6 +1,7 @@
 #include "model/env/device_out.h"
 
 #include "base/vec.h"
+#include "model/limits.h"
 
 #include <string.h>
 
@@ -14,7 +15,7 @@ static bool entry_parse(struct span text, struct arena *a, struct device_entry *
     *ret = (struct device_entry){.kind = arena_strndup(a, part[0].data, part[0].len),
                                  .word = arena_strndup(a, part[2].data, part[2].len),
                                  .why = rest.data ? arena_strndup(a, rest.data, rest.len) : ""};
-    if (!part[0].len ||
+    if (!part[0].len || part[0].len > LIMIT_NAME_BYTES ||
         !text_to_i64(arena_strndup(a, part[1].data, part[1].len), 0, INT32_MAX, &index) ||
         !text_to_i64(arena_strndup(a, part[3].data, part[3].len), 0, INT64_MAX, &ret->since_us))
         return false;

@@ -323,9 +323,10 @@ static void renew_at(struct relay *r)
     int64_t made = stat(arena_printf(a, "%s/tls/host.crt", r->state_dir), &st) == 0
                        ? (int64_t)st.st_mtime * USEC_PER_SEC
                        : now;
+    made = made < now ? made : now; /* the clock was set */
     int64_t at = until - (until - made) / 3;
     arena_free(a);
-    timer_set(r->renew, at > now + USEC_PER_SEC ? at - now : USEC_PER_SEC);
+    timer_set_at(r->renew, at > now + USEC_PER_SEC ? at : now + USEC_PER_SEC);
 }
 
 static bool cert_take(struct relay *r, const struct message *m, struct err *ret_err)
@@ -370,6 +371,8 @@ static void renewing_over(void *ctx, struct conn *c, const struct err *why)
     int64_t before = cert_until(r->file.cert, NULL) - clock_now_us();
     if (before > 3 * RENEW_AGAIN_US)
         renew_at(r);
+    else if (before <= 0) /* or the clock is wrong: the controller knows */
+        timer_set(r->renew, RENEW_AGAIN_US);
     else
         timer_set(r->renew, before / 3 > USEC_PER_SEC ? before / 3 : USEC_PER_SEC);
 }

@@ -48,12 +48,14 @@ static void group_total(struct group *g, uint32_t dim, int64_t count)
     g->total[dim] += count;
 }
 
-/* One byte a slot for the folded CPU list of a device; NULL if it names none of the node's. */
-static char *near_slots(const struct group *g, const char *cpus)
+/* One byte a slot for the folded CPU list of a device; NULL if it names none of the node's, or the
+ * node has more than any machine: a place would be looked for among all that, for each job. */
+static char *near_slots(const struct group *g, size_t devices, const char *cpus)
 {
     struct idset set = IDSET_INIT;
     char *near = NULL;
-    if (!text_empty(cpus) && idset_parse(&set, cpus, LIMIT_CPUS_PER_NODE, NULL)) {
+    bool is_machine = (int64_t)devices * g->slots <= LIMIT_NODE_PLACES;
+    if (is_machine && !text_empty(cpus) && idset_parse(&set, cpus, LIMIT_CPUS_PER_NODE, NULL)) {
         near = xcalloc((size_t)g->slots, 1);
         bool some = false, all = true;
         for (int32_t s = 0; s < g->slots; s++) {
@@ -70,7 +72,9 @@ static char *near_slots(const struct group *g, const char *cpus)
     return near;
 }
 
-static void group_device(struct cluster *cl, struct group *g, const struct device *d)
+/* One of so many. */
+static void group_device(struct cluster *cl, struct group *g, size_t devices,
+                         const struct device *d)
 {
     g->dev = xrealloc(g->dev, (g->ndev + 1) * sizeof g->dev[0]);
     uint32_t dim = cluster_dim(cl, d->kind, d->type);
@@ -78,7 +82,7 @@ static void group_device(struct cluster *cl, struct group *g, const struct devic
                                          .kind = cl->dim.v[dim].kind,
                                          .index = d->index,
                                          .mem_mib = d->mem_mib,
-                                         .near = near_slots(g, d->cpus)};
+                                         .near = near_slots(g, devices, d->cpus)};
     group_total(g, dim, 1);
 }
 
@@ -109,7 +113,7 @@ static int64_t group_listed(struct cluster *cl, struct group *g, const struct de
     int64_t count = 0;
     for (size_t i = 0; i < devices->n; i++)
         if (text_is(devices->v[i].kind, kind) && is_configured(&left, &devices->v[i])) {
-            group_device(cl, g, &devices->v[i]);
+            group_device(cl, g, devices->n, &devices->v[i]);
             count++;
         }
     return count;
@@ -121,9 +125,11 @@ static uint64_t device_key(const char *kind, int32_t index)
 }
 
 /* Which devices each is linked with, once all are there. A node says it, who may be anybody's: each
- * link is read once. */
+ * link is read once, and of more than any machine has none is, as a set is grown from each. */
 static void group_links(struct group *g, const struct device_list *devices)
 {
+    if (g->ndev > LIMIT_LINKED_DEVICES)
+        return;
     struct map_u64 *place = map_u64_new(); /* plus 1 */
     for (size_t k = 0; k < g->ndev; k++)
         map_u64_put(place, device_key(g->dev[k].kind, g->dev[k].index), (void *)(k + 1));
@@ -180,7 +186,7 @@ static void group_gres(struct cluster *cl, struct group *g, const struct node *n
                 continue;
             bool numbered = text_is(kind, "gpu") && configured <= (int64_t)LIMIT_DEVICES_PER_NODE;
             for (int64_t c = 0; numbered && c < item->count; c++)
-                group_device(cl, g,
+                group_device(cl, g, 0,
                              &(struct device){.kind = kind, .type = item->type, .index = index++});
             if (!numbered)
                 group_total(g, cluster_dim(cl, kind, item->type), item->count);
@@ -188,7 +194,7 @@ static void group_gres(struct cluster *cl, struct group *g, const struct node *n
     }
     for (size_t i = 0; i < devices.n; i++) /* devices of kinds that Gres= does not name */
         if (!is_named(n->gres, devices.v[i].kind))
-            group_device(cl, g, &devices.v[i]);
+            group_device(cl, g, devices.n, &devices.v[i]);
     group_links(g, &devices);
     arena_free(a);
 }

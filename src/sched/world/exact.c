@@ -124,36 +124,72 @@ static int32_t bound_room(const struct bound *b, int32_t socket)
     return b->per_socket[socket] < b->per_node ? b->per_socket[socket] : b->per_node;
 }
 
-static int32_t socket_count(const struct choice *ch, int32_t socket, const struct socket_rule *r,
-                            bool near, int32_t *ret_taken)
+/* What a socket has, counted once: sockets may be as many as CPUs. */
+struct socket_room {
+    int32_t fit, taken; /* slots that meet the rule; slots of this choice */
+};
+
+static void socket_count(const struct choice *ch, int32_t socket, const struct socket_rule *r,
+                         bool near, struct socket_room *ret)
 {
-    int32_t each = socket_slots(ch->g), n = 0;
-    *ret_taken = 0;
+    int32_t each = socket_slots(ch->g);
+    *ret = (struct socket_room){0};
     for (int32_t s = socket * each; s < (socket + 1) * each && s < ch->g->slots; s++) {
-        *ret_taken += ch->slot[s];
-        n += slot_meets(ch, s, r, near);
+        ret->taken += ch->slot[s];
+        ret->fit += slot_meets(ch, s, r, near);
     }
-    int32_t room = r->per_socket - *ret_taken;
-    if (r->bound && !r->own && bound_room(r->bound, socket) < room)
-        room = bound_room(r->bound, socket);
-    return n < room ? n : room > 0 ? room : 0;
 }
 
-/* Takes slots socket by socket: the one that fits best, else the one that has most. */
+static int32_t socket_free(const struct socket_room *has, int32_t socket,
+                           const struct socket_rule *r)
+{
+    int32_t room = r->per_socket - has->taken;
+    if (r->bound && !r->own && bound_room(r->bound, socket) < room)
+        room = bound_room(r->bound, socket);
+    return has->fit < room ? has->fit : room > 0 ? room : 0;
+}
+
+/* The one that fits best, else the one that has most; the first of equals; -1 if none has any. What
+ * is free only becomes less, so *from, before which there is nothing, only goes on. */
+static int32_t socket_best(const struct choice *ch, const struct socket_room *has, int32_t want,
+                           const struct socket_rule *r, int32_t *from, int32_t *ret_free)
+{
+    int32_t each = socket_slots(ch->g), best = -1;
+    *ret_free = 0;
+    for (int32_t k = *from; k < ch->g->sockets; k++) {
+        int32_t here = socket_free(&has[k], k, r);
+        if (here == 0 && k == *from)
+            (*from)++;
+        if (here > 0 &&
+            (best < 0 || (*ret_free >= want ? here >= want && here < *ret_free : here > *ret_free)))
+            best = k, *ret_free = here;
+        if (*ret_free == want || (*ret_free == each && each < want))
+            break; /* none is better */
+    }
+    return best;
+}
+
+static bool any_near(const struct choice *ch)
+{
+    for (size_t d = 0; d < ch->g->ndev; d++)
+        if (ch->dev[d] && ch->g->dev[d].near)
+            return true;
+    return false;
+}
+
+/* Takes slots socket by socket. */
 static int32_t slots_from_sockets(struct choice *ch, int32_t want, const struct socket_rule *r,
                                   bool near)
 {
-    int32_t sockets = ch->g->sockets, each = socket_slots(ch->g);
-    while (want > 0) {
-        int32_t best = -1, best_free = 0, taken;
-        for (int32_t k = 0; k < sockets; k++) {
-            int32_t here = socket_count(ch, k, r, near, &taken);
-            if (here > 0 && (best < 0 || (best_free >= want ? here >= want && here < best_free
-                                                            : here > best_free)))
-                best = k, best_free = here;
-        }
-        if (best < 0)
-            break;
+    struct socket_room few[16], *has = few;
+    int32_t sockets = ch->g->sockets, each = socket_slots(ch->g), from = 0, best, best_free;
+    if (near && !any_near(ch))
+        return want;
+    if ((size_t)sockets > ARRAY_LEN(few))
+        has = xcalloc((size_t)sockets, sizeof *has);
+    for (int32_t k = 0; k < sockets; k++)
+        socket_count(ch, k, r, near, &has[k]);
+    while (want > 0 && (best = socket_best(ch, has, want, r, &from, &best_free)) >= 0) {
         int32_t take = best_free < want ? best_free : want;
         want -= take;
         if (r->bound && !r->own) {
@@ -165,7 +201,10 @@ static int32_t slots_from_sockets(struct choice *ch, int32_t want, const struct 
                 ch->slot[s] = 1;
                 take--;
             }
+        socket_count(ch, best, r, near, &has[best]);
     }
+    if (has != few)
+        free(has);
     return want;
 }
 

@@ -108,8 +108,6 @@ static bool tcp_connect(int fd, char *text, int64_t until_us)
  * By the step's secret, which came through the controller: both ends have it, and nobody else. The
  * handshake is waited for, as the connection was; from then on nothing blocks. */
 
-#define SEAL_BYTES (64u << 10) /* sealed ahead of the socket */
-
 static bool sealed_send(struct stream *s)
 {
     const char *data;
@@ -246,8 +244,8 @@ static void flush_sealed(struct stream *s)
         struct span plain = framed_unsent(&s->way);
         if (len > 0 || plain.len == 0)
             return; /* the socket is full, or nothing is left */
-        framed_went(&s->way,
-                    tls_write(s->tls, plain.data, plain.len < SEAL_BYTES ? plain.len : SEAL_BYTES));
+        framed_went(&s->way, tls_write(s->tls, plain.data,
+                                       plain.len < TLS_AHEAD_BYTES ? plain.len : TLS_AHEAD_BYTES));
     }
 }
 
