@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
 
 #define NUMBER 70001u
 
@@ -120,12 +122,35 @@ static void name_services_that_hang_do_not_keep_who_is_known(void **state)
     owners_free(o);
 }
 
+/* Nor does a daemon stay when it is to end. */
+static void name_services_that_hang_do_not_keep_a_loop_from_its_end(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        struct loop *l = loop_new(NULL);
+        struct users *u = users_new(l, 1);
+        service.hangs = true;
+        users_ask(u, NUMBER, 70000, NULL, NULL);
+        users_free(u);
+        loop_free(l);
+        _exit(3); /* that was not waited for */
+    }
+    int status = -1;
+    for (int i = 0; i < 100 && waitpid(child, &status, WNOHANG) == 0; i++)
+        usleep(100000);
+    if (!WIFEXITED(status))
+        kill(child, SIGKILL);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_number_that_became_anothers_comes_with_nothing_of_the_former),
         TEST(owners_of_jobs_are_asked_again),
         TEST(name_services_that_hang_do_not_keep_who_is_known),
+        TEST(name_services_that_hang_do_not_keep_a_loop_from_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
