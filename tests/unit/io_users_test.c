@@ -17,13 +17,11 @@
 static struct {
     const char *_Atomic name; /* of NUMBER */
     atomic_bool hangs;
-    atomic_int asked;
 } service;
 
 /* In place of libc's. */
 int getpwuid_r(uid_t uid, struct passwd *entry, char *room, size_t size, struct passwd **found)
 {
-    service.asked++;
     while (service.hangs)
         usleep(10000);
     *found = NULL;
@@ -75,13 +73,11 @@ static void owners_of_jobs_are_asked_again(void **state)
     asked_for(w, "alice");
     assert_string_equal(owners_cached(o, NUMBER, 70000)->name, "alice");
     usleep(1000);
-    int asked = service.asked;
     service.name = "bob";
     assert_null(owners_recent(o, NUMBER, 70000));
     owners_ask(o, NUMBER, 70000, world_stop, w);
     loop_run(w->loop);
     assert_string_equal(owners_cached(o, NUMBER, 70000)->name, "bob");
-    assert_int_equal(service.asked, asked + 1);
     owners_free(o);
     o = owners_new(w->loop, USEC_PER_HOUR);
     owners_ask(o, NUMBER, 70000, world_stop, w);
