@@ -1,5 +1,7 @@
 #include "base/plain.h"
 
+#include "base/alloc.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -25,15 +27,38 @@ static size_t char_take(const unsigned char *p, uint32_t *ret)
     return good ? len : 0;
 }
 
+/* Marks of direction, lines, embeddings and isolates, and what is not to be seen: with these a name
+ * looks like another's. Joiners (200c, 200d) and variants of letters are not here: words and
+ * pictures are written with them. */
+static const struct {
+    uint32_t first, last;
+} hidden[] = {
+    {0x00ad, 0x00ad},   /* soft hyphen */
+    {0x061c, 0x061c},   /* mark of direction */
+    {0x115f, 0x1160},   /* fillers */
+    {0x17b4, 0x17b5},   /* vowels without a sign */
+    {0x180e, 0x180e},   /* separator without width */
+    {0x200b, 0x200b},   /* space without width */
+    {0x200e, 0x200f},   /* marks of direction */
+    {0x2028, 0x202e},   /* lines, embeddings */
+    {0x2060, 0x206f},   /* joiner, operators without a sign, isolates, what is outdated */
+    {0x3164, 0x3164},   /* filler */
+    {0xfeff, 0xfeff},   /* space without width */
+    {0xffa0, 0xffa0},   /* filler */
+    {0xfff0, 0xfffb},   /* notes between lines */
+    {0x1bca0, 0x1bca3}, /* of shorthand */
+    {0x1d173, 0x1d17a}, /* of music */
+    {0xe0000, 0xe007f}, /* tags */
+};
+
 static bool is_control(uint32_t c)
 {
-    if (c < 0x20 || (c >= 0x7f && c <= 0x9f))
-        return true;
-    return c == 0x061c || c == 0x200e || c == 0x200f || /* marks of direction */
-           (c >= 0x2028 && c <= 0x202e) ||
-           (c >= 0x2066 && c <= 0x2069) || /* lines, embeddings, isolates */
-           /* Not to be seen. */
-           c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f);
+    if (c < 0xad)
+        return c < 0x20 || (c >= 0x7f && c <= 0x9f);
+    size_t i = 0;
+    while (i < ARRAY_LEN(hidden) && c > hidden[i].last)
+        i++;
+    return i < ARRAY_LEN(hidden) && c >= hidden[i].first;
 }
 
 bool char_is_plain(uint32_t character)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Nothing in the text but printable characters: no control characters (C0, DEL, C1), none that turn
- * the direction of writing or end a line, no bytes that are no UTF-8. */
+ * the direction of writing or end a line, or are not to be seen, no bytes that are no UTF-8. */
 bool text_is_plain(const char *text);
 bool char_is_plain(uint32_t character); /* by its number in Unicode */
 /* In place: each byte of other characters becomes a blank, of those that are no UTF-8 a '?'. */

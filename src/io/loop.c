@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define LAST_WORK_MS 3000 /* of threads, at the end of a loop */
+
 struct post {
     loop_fn fn;
     void *ctx;
@@ -299,6 +301,14 @@ static void signals_free(struct signal_watch *w)
     }
 }
 
+/* What a thread asks of a name service, or of a file system, may have no end, and threads cannot be
+ * ended: the process can. */
+static void work_given_up(uv_timer_t *timer)
+{
+    (void)timer;
+    _exit(EXIT_SUCCESS);
+}
+
 void loop_free(struct loop *l)
 {
     if (!l)
@@ -314,9 +324,16 @@ void loop_free(struct loop *l)
     uv_close((uv_handle_t *)&l->prepare, NULL);
     uv_close((uv_handle_t *)&l->awake, NULL);
     uv_close((uv_handle_t *)&l->async, NULL);
+    uv_timer_t patience;
+    uv_update_time(&l->uv);
+    uv_timer_init(&l->uv, &patience);
+    uv_timer_start(&patience, work_given_up, LAST_WORK_MS, 0);
+    uv_unref((uv_handle_t *)&patience);
     /* a loop_stop that nobody waited for ends a run early. */
     while (uv_run(&l->uv, UV_RUN_DEFAULT) != 0) {
     }
+    uv_close((uv_handle_t *)&patience, NULL);
+    uv_run(&l->uv, UV_RUN_DEFAULT);
     CHECK(uv_loop_close(&l->uv) == 0);
     signals_free(l->signals);
     uv_mutex_destroy(&l->lock);

@@ -21,7 +21,8 @@ typedef void (*loop_fn)(void *ctx);
 /* NULL = the system gives no more of what it needs; ret_err says what. */
 struct loop *loop_new(struct err *ret_err);
 /* Everything made on the loop must be freed or closed first; what is still closing is waited for.
- * NULL is fine. */
+ * Work of threads that takes longer than 3 s has no end (a name service that hangs): the process
+ * ends at once, with 0. NULL is fine. */
 void loop_free(struct loop *l);
 /* Runs until loop_stop. SIGPIPE is ignored in the whole process. */
 void loop_run(struct loop *l);

@@ -19,7 +19,6 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#define MAIL_AT_ONCE    4
 #define LETTER_ENV_MAX  64
 #define SMTP_TIMEOUT_US (180 * USEC_PER_SEC)
 #define SAMPLES_COME_US (2 * USEC_PER_SEC) /* nodes send the last of a step as it ends */
@@ -44,6 +43,12 @@ static void recipients_read(struct mail_letter *l, const char *to)
     l->to_text = str_take(&all);
 }
 
+static void letter_counts(struct mail_letter *l, size_t bytes)
+{
+    l->bytes += bytes;
+    l->user->bytes += bytes;
+}
+
 static void message_make(struct mail_letter *l)
 {
     struct mailer *m = l->mailer;
@@ -53,27 +58,17 @@ static void message_make(struct mail_letter *l)
     mail_message_write(&(struct mail_message){m->from, l->to_text, l->subject, str_text(&id),
                                               l->made_us, l->body, l->png},
                        &text);
+    letter_counts(l, text.len);
     l->message = str_take(&text);
     str_done(&id);
 }
 
-static size_t count_of_user(const struct mailer *m, uint32_t uid)
-{
-    return (size_t)(uintptr_t)map_u64_get(m->of_user, uid);
-}
-
-/* The number itself stands where others have a pointer. */
-static void count_of_user_set(struct mailer *m, uint32_t uid, size_t n)
-{
-    if (n)
-        map_u64_put(m->of_user, uid, (void *)(uintptr_t)n); // NOLINT(performance-no-int-to-ptr)
-    else
-        map_u64_del(m->of_user, uid);
-}
-
 static void letter_free(struct mail_letter *l)
 {
-    count_of_user_set(l->mailer, l->uid, count_of_user(l->mailer, l->uid) - 1);
+    struct mail_user *u = l->user;
+    u->letters--;
+    u->bytes -= l->bytes;
+    mail_user_look(l->mailer, u);
     for (size_t i = 0; i < l->nto; i++)
         free(l->to[i]);
     free(l->to_text);
@@ -109,12 +104,8 @@ static void letters_append(struct letters *list, struct mail_letter *l)
 
 static void wait_for_next(struct mailer *m)
 {
-    int64_t due = INT64_MAX;
+    int64_t due = mail_next_due(m);
     timer_stop(m->timer);
-    if (m->going.n >= MAIL_AT_ONCE)
-        return;
-    for (const struct mail_letter *l = m->waiting.first; l; l = l->next)
-        due = l->due_us < due ? l->due_us : due;
     if (due != INT64_MAX)
         timer_set(m->timer, due - clock_monotonic_us());
 }
@@ -129,16 +120,16 @@ static void letter_ended(struct mail_letter *l, enum mail_outcome outcome, const
 {
     struct mailer *m = l->mailer;
     letters_remove(&m->going, l);
+    l->user->going--;
     l->spawn = NULL;
     if (outcome == LATER && l->tries <= sizeof retry_after_us / sizeof *retry_after_us) {
-        log_warning(m->log, "mail to %s (%s): %s; it will be tried again", l->to_text, l->subject,
-                    why);
+        mail_log(l, LOG_IS_WARNING, ": %s; it will be tried again", why);
         letter_wait(l, retry_after_us[l->tries - 1]);
     } else {
         if (outcome != SENT)
-            log_error(m->log, "mail to %s (%s) was dropped: %s", l->to_text, l->subject, why);
+            mail_log(l, LOG_IS_ERROR, " was dropped: %s", why);
         else if (*why)
-            log_warning(m->log, "mail (%s) was not accepted for %s", l->subject, why);
+            mail_log(l, LOG_IS_WARNING, " was not accepted for %s", why);
         letter_free(l);
     }
     wait_for_next(m);
@@ -245,6 +236,7 @@ static void letter_go(struct mail_letter *l)
     struct mailer *m = l->mailer;
     letters_remove(&m->waiting, l);
     letters_append(&m->going, l);
+    l->user->going++;
     l->tries++;
     if (!l->about || !*m->reporter || !mail_report_start(l))
         mail_letter_send(l);
@@ -254,12 +246,9 @@ static void mailer_due(void *ctx)
 {
     struct mailer *m = ctx;
     int64_t now = clock_monotonic_us();
-    for (struct mail_letter *l = m->waiting.first, *next; l && m->going.n < MAIL_AT_ONCE;
-         l = next) {
-        next = l->next;
-        if (l->due_us <= now)
-            letter_go(l);
-    }
+    struct mail_letter *l;
+    while ((l = mail_next(m, now)))
+        letter_go(l);
     wait_for_next(m);
 }
 
@@ -305,20 +294,19 @@ void mailer_configure(struct mailer *m, const struct mail_settings *s)
                                   : xasprintf("remuda@%s", m->host);
 }
 
-/* NULL: it may wait. */
-static const char *why_dropped(const struct mailer *m, const struct mail_letter *l)
-{
-    if (l->nto == 0)
-        return "there is no recipient";
-    if (m->waiting.n >= MAIL_QUEUE_MAX)
-        return "too many mails wait";
-    return count_of_user(m, l->uid) > MAIL_USER_MAX ? "too many of this user's mails wait" : NULL;
-}
-
 void mailer_send(struct mailer *m, uint32_t uid, const char *to, const char *subject,
                  const char *body)
 {
     mailer_send_about(m, uid, to, subject, body, &(struct mail_about){0});
+}
+
+static size_t bytes_of(const char *to, const char *subject, const char *body,
+                       const char *const *env)
+{
+    size_t n = (to ? strlen(to) : 0) + strlen(subject) + (body ? strlen(body) : 0);
+    for (size_t i = 0; env && env[i]; i++)
+        n += strlen(env[i]);
+    return n;
 }
 
 /* The letter outlives what it is told. */
@@ -336,22 +324,25 @@ void mailer_send_about(struct mailer *m, uint32_t uid, const char *to, const cha
                        const char *body, const struct mail_about *about)
 {
     struct mail_letter *l = xcalloc(1, sizeof *l);
-    l->mailer = m;
-    l->uid = uid;
-    l->gid = about->gid;
-    env_make(l, about->env);
-    l->about = about->job ? xstrdup(about->job) : NULL;
-    count_of_user_set(m, uid, count_of_user(m, uid) + 1);
-    l->made_us = clock_now_us();
+    struct mail_user *u = mail_user_get(m, uid);
+    size_t bytes = bytes_of(to, subject, body, about->env);
+    const char *why = mail_user_full(m, u, bytes);
+    *l = (struct mail_letter){.mailer = m, .uid = uid, .gid = about->gid, .user = u};
+    u->letters++;
     recipients_read(l, to);
     l->subject = mail_plain(subject, strlen(subject), "");
-    l->body = xstrdup(body ? body : "");
-    const char *why = why_dropped(m, l);
+    if (!why && l->nto == 0)
+        why = "there is no recipient";
     if (why) {
-        log_error(m->log, "mail to %s (%s) was dropped: %s", to ? to : "nobody", l->subject, why);
+        mail_log(l, LOG_IS_ERROR, " was dropped: %s", why);
         letter_free(l);
         return;
     }
+    letter_counts(l, bytes);
+    env_make(l, about->env);
+    l->about = about->job ? xstrdup(about->job) : NULL;
+    l->made_us = clock_now_us();
+    l->body = xstrdup(body ? body : "");
     letter_wait(l, l->about && about->samples_come && *m->reporter ? SAMPLES_COME_US : 0);
     wait_for_next(m);
 }
@@ -361,11 +352,12 @@ size_t mailer_waiting(const struct mailer *m)
     return m->waiting.n + m->going.n;
 }
 
-static void letters_drop(struct mailer *m, struct mail_letter *l)
+static void letters_drop(struct mail_letter *l)
 {
     for (struct mail_letter *next; l; l = next) {
         next = l->next;
-        log_warning(m->log, "mail to %s (%s) was dropped: the daemon ends", l->to_text, l->subject);
+        mail_log(l, LOG_IS_WARNING, " was dropped: the daemon ends");
+        l->user->going = 0; /* of nobody anything goes on */
         if (l->spawn)
             spawn_free(l->spawn);
         letter_free(l);
@@ -376,9 +368,9 @@ void mailer_free(struct mailer *m)
 {
     if (!m)
         return;
-    letters_drop(m, m->waiting.first);
-    letters_drop(m, m->going.first);
-    map_u64_free(m->of_user);
+    letters_drop(m->waiting.first);
+    letters_drop(m->going.first);
+    mail_users_free(m);
     timer_free(m->timer);
     free(m->program);
     free(m->server);

@@ -7,8 +7,10 @@
 #include "io/log.h"
 #include "io/loop.h"
 
-#define MAIL_QUEUE_MAX 10000u /* mails waiting; more are dropped, and logged */
-#define MAIL_USER_MAX  1000u  /* of them of one user, so that others' have room */
+#define MAIL_QUEUE_MAX  10000u      /* mails waiting; more are dropped, and logged */
+#define MAIL_USER_MAX   1000u       /* of them of one user, so that others' have room */
+#define MAIL_USER_BYTES (16u << 20) /* and what these hold in memory */
+#define MAIL_AT_ONCE    8u          /* that are handed over at the same time, two of a user */
 
 struct mailer; /* opaque */
 
@@ -50,7 +52,8 @@ struct mail_about {
      * io/process/site_env.h says. NULL = none. */
     const char *const *env;
 };
-/* Copies `about`, too. Dropped, with a line in the log, where too many wait. */
+/* Copies `about`, too. Dropped, with a line in the log, where too many wait; of a user there are 64
+ * such lines at once and one in ten seconds. */
 void mailer_send_about(struct mailer *m, uint32_t uid, const char *to, const char *subject,
                        const char *body, const struct mail_about *about);
 /* Letters that are not handed over yet, those under way among them. */

@@ -34,8 +34,8 @@ static void report_ended(void *ctx, const struct spawn_result *r)
     if (r->status == 0 && !r->timed_out)
         report_take(l, r);
     else
-        log_warning(l->mailer->log, "the mail about job %s goes without what the job did: %.200s",
-                    l->about, r->timed_out ? "it took too long" : r->output);
+        mail_log(l, LOG_IS_WARNING, " goes without what job %s did: %.200s", l->about,
+                 r->timed_out ? "it took too long" : r->output);
     free(l->about);
     l->about = NULL;
     mail_letter_send(l);

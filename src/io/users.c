@@ -1,6 +1,8 @@
 /* A cache of users. An entry is found by uid and gid (the group the peer runs with may differ from
  * the primary one). Lookups run on pool threads; all who ask for the same entry meanwhile wait for
- * the one lookup. An old entry serves on while it is asked again. */
+ * the one lookup. An old entry serves those who go on while it is asked again. Who begins waits for
+ * the answer: a user's number may be another's by now, who would come with the former one's name,
+ * groups and rights. Only where name services do not answer do old entries serve them, too. */
 #include "io/users.h"
 
 #include "base/alloc.h"
@@ -18,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PATIENCE_US  (2 * USEC_PER_SEC)  /* then the old entry serves */
 #define NAMELESS_MAX 4096                /* more, before they are looked through */
 #define NAMELESS_US  (60 * USEC_PER_SEC) /* so long one is remembered at least */
 
@@ -139,7 +142,9 @@ struct users_entry {
     struct user user, fresh;
     bool known, asking;
     int64_t asked_us; /* monotonic; 0 = never */
+    int64_t began_us; /* when the lookup under way began */
     struct users_waiter *waiters;
+    struct timer *patience; /* of theirs, where there is an old entry */
 };
 
 struct users {
@@ -166,6 +171,7 @@ static uint64_t entry_key(uid_t uid, gid_t gid)
 
 static void entry_free(struct users_entry *e)
 {
+    timer_free(e->patience);
     user_done(&e->user);
     free(e);
 }
@@ -229,6 +235,8 @@ static void lookup_done(void *ctx)
     e->asking = false;
     e->known = true;
     e->asked_us = clock_monotonic_us();
+    timer_free(e->patience);
+    e->patience = NULL;
     if (e->users)
         waiters_call(e);
     else
@@ -240,6 +248,7 @@ static void entry_ask(struct users *u, struct users_entry *e)
     if (e->asking)
         return;
     e->asking = true;
+    e->began_us = clock_monotonic_us();
     work_start(u->loop, lookup_run, lookup_done, e);
 }
 
@@ -253,6 +262,21 @@ const struct user *users_cached(struct users *u, uid_t uid, gid_t gid)
     return &e->user;
 }
 
+const struct user *users_recent(struct users *u, uid_t uid, gid_t gid)
+{
+    const struct user *found = users_cached(u, uid, gid); /* which asks again */
+    const struct users_entry *e = map_u64_get(u->entries, entry_key(uid, gid));
+    int64_t now = clock_monotonic_us();
+    if (!found || now - e->asked_us <= u->max_age_us)
+        return found;
+    return now - e->began_us < PATIENCE_US ? NULL : found;
+}
+
+static void patience_over(void *ctx)
+{
+    waiters_call(ctx);
+}
+
 void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx)
 {
     struct users_entry *e = entry_get(u, uid, gid);
@@ -264,6 +288,10 @@ void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx)
         last = &(*last)->next;
     *last = w;
     entry_ask(u, e);
+    if (e->known && !e->patience) {
+        e->patience = timer_new(u->loop, patience_over, e);
+        timer_set(e->patience, PATIENCE_US);
+    }
 }
 
 void users_cancel(struct users *u, uid_t uid, gid_t gid, void *ctx)
@@ -298,6 +326,8 @@ static void entry_forget(struct users_entry *e)
     }
     e->waiters = NULL;
     e->users = NULL;
+    timer_free(e->patience);
+    e->patience = NULL;
     if (!e->asking)
         entry_free(e);
 }

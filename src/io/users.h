@@ -36,14 +36,17 @@ const struct user_group *user_group(const struct user *user, gid_t gid);
 
 struct users; /* opaque */
 
-/* Entries are kept for max_age_us, then asked again (the old entry serves until the answer is
- * there). */
+/* Entries are kept for max_age_us, then asked again. */
 struct users *users_new(struct loop *l, int64_t max_age_us);
 void users_free(struct users *u); /* waiting callbacks are not called. NULL is fine */
-/* The cached entry, valid until the next round of the loop; NULL if it is not cached. `gid` is the
- * group the peer runs with. */
+/* The cached entry, however old, valid until the next round of the loop; NULL if it is not cached.
+ * `gid` is the group the peer runs with. */
 const struct user *users_cached(struct users *u, uid_t uid, gid_t gid);
-/* found(ctx) in a later round, when users_cached will not be NULL for it. */
+/* The same for who begins something: NULL, too, if it is older than max_age_us and may be another's
+ * by now. It serves for want of a better one where name services have not answered for 2 s. */
+const struct user *users_recent(struct users *u, uid_t uid, gid_t gid);
+/* found(ctx) in a later round, when users_cached will not be NULL for it: with the answer, or after
+ * 2 s, if there is an old entry. */
 void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx);
 /* Takes back what users_ask was given that ctx for. */
 void users_cancel(struct users *u, uid_t uid, gid_t gid, void *ctx);

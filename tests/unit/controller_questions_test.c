@@ -2,6 +2,7 @@
  * than a fifth of a processor. The copies are stand-ins that say what they took. */
 #include "io_help.h"
 
+#include "controller/session/kept_request.h"
 #include "controller/session/questions.h"
 #include "controller/session/session.h"
 #include "controller/turn.h"
@@ -248,6 +249,52 @@ static void without_room_for_a_copy_the_loop_answers(void **state)
     assert_int_equal(note.answered, 1);
 }
 
+static void put(struct asked *a, struct request_line *l, uint32_t uid)
+{
+    struct msg_why why = {.ids = "1"};
+    struct message m = {.kind = MSG_WHY, .seq = 1, .body = &why};
+    request_line_add(l, kept_request_new(&a->c, uid, &m, &(struct peer){.uid = uid}));
+}
+
+static uint32_t taken(struct request_line *l, request_line_may may, void *ctx)
+{
+    struct kept_request *k = request_line_take(l, may, ctx);
+    uint32_t uid = k ? k->peer.uid : 0;
+    kept_request_free(k);
+    return uid;
+}
+
+static bool may_not(void *ctx, uint32_t uid)
+{
+    return uid != *(const uint32_t *)ctx;
+}
+
+/* Two users who keep the line full are no reason for a third one to wait until it is empty. */
+static void users_have_the_head_in_turn_however_many_flood(void **state)
+{
+    struct asked *a = *state;
+    struct request_line l = {0};
+    uint32_t not = 1;
+    for (int i = 0; i < 50; i++) {
+        put(a, &l, 1);
+        put(a, &l, 2);
+    }
+    for (int i = 0; i < 10; i++)
+        put(a, &l, taken(&l, NULL, NULL)); /* each asks again at once */
+    for (int round = 0; round < 5; round++) {
+        put(a, &l, 3);
+        size_t before = 0;
+        for (uint32_t uid; (uid = taken(&l, NULL, NULL)) != 3; before++)
+            put(a, &l, uid);
+        assert_in_range(before, 0, 3);
+    }
+    assert_int_equal(taken(&l, may_not, &not ), 2);
+    for (not = 2; taken(&l, may_not, &not );)
+        ;
+    assert_int_equal(taken(&l, NULL, NULL), 2);
+    request_line_drop(&l);
+}
+
 #define QUESTION(name) cmocka_unit_test_setup_teardown(name, begin, end)
 int main(void)
 {
@@ -257,6 +304,7 @@ int main(void)
         QUESTION(who_asks_in_the_rest_waits_too),
         QUESTION(without_room_for_a_copy_the_loop_answers),
         QUESTION(what_a_copy_found_is_done),
+        QUESTION(users_have_the_head_in_turn_however_many_flood),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

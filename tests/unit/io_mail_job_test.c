@@ -1,6 +1,8 @@
 /* Mails of jobs: what the job did, pictures, queues, what is tried again. */
 #include "io_mail_help.h"
 
+#include "base/line_share.h"
+
 static const char *mailing_log(struct mailing *m)
 {
     return file_read_text(m->log_path, 1 << 20, m->world->arena, NULL);
@@ -122,6 +124,81 @@ static void one_user_does_not_fill_the_queue(void **state)
     mailing_end(&m);
 }
 
+/* What a user's mails hold in memory while they wait is bounded, too. */
+static void one_user_does_not_fill_the_memory(void **state)
+{
+    struct mailing m;
+    char *body = xmalloc(1 << 20);
+    memset(body, 'x', (1 << 20) - 1);
+    body[(1 << 20) - 1] = '\0';
+    mailing_make(&m, state, (struct mail_settings){.program = "/no/sendmail"});
+    for (size_t i = 0; i < 50; i++)
+        mailer_send(m.mailer, 1000, "ann", "long", body);
+    assert_in_range(mailer_waiting(m.mailer), 2, MAIL_USER_BYTES >> 20);
+    size_t waiting = mailer_waiting(m.mailer);
+    mailer_send(m.mailer, 1001, "bob", "long", body);
+    assert_int_equal(mailer_waiting(m.mailer), waiting + 1);
+    assert_non_null(strstr(mailing_log(&m), "this user's mails that wait are too long"));
+    mailing_run(&m); /* and is there for the next */
+    mailer_send(m.mailer, 1000, "ann", "long", body);
+    assert_int_equal(mailer_waiting(m.mailer), 1);
+    mailing_end(&m);
+    free(body);
+}
+
+static size_t lines_of(const char *text, const char *with)
+{
+    size_t n = 0;
+    for (const char *at = text; (at = strstr(at, with)); at++)
+        n++;
+    return n;
+}
+
+/* Recipients are a text of the user's, and so is how many mails there are: the log stands on the
+ * disk on which the store is. */
+static void mails_that_fail_do_not_fill_the_log(void **state)
+{
+    struct mailing m;
+    char to[60001];
+    memset(to, 1, sizeof to - 1);
+    to[sizeof to - 1] = '\0';
+    mailing_make(&m, state, (struct mail_settings){.program = "/no/sendmail"});
+    for (size_t i = 0; i < 300; i++)
+        mailer_send(m.mailer, 1000, to, to, "");
+    for (size_t i = 0; i < 300; i++)
+        mailer_send(m.mailer, 1001, "eve", "many", "");
+    mailing_run(&m);
+    mailer_send(m.mailer, 1002, "", "of another's", "");
+    const char *log = mailing_log(&m);
+    assert_in_range(strlen(log), 1000, 200000);
+    assert_int_equal(lines_of(log, "there is no recipient"), LINES_AT_ONCE + 1);
+    assert_int_equal(lines_of(log, "mail to eve (many) was dropped"), LINES_AT_ONCE);
+    assert_non_null(strstr(log, "mail to nobody (of another's) was dropped"));
+    mailing_end(&m);
+}
+
+/* A server may take minutes for somebody's recipients. */
+static void slow_mails_of_one_user_do_not_keep_those_of_others(void **state)
+{
+    struct mailing m;
+    struct world *w = *state;
+    mailing_make(&m, state,
+                 (struct mail_settings){
+                     .program = program_write(
+                         w, arena_printf(w->arena,
+                                         "#!/bin/sh\ngrep -q '^To: ann' && exec "
+                                         "touch %s/ann\nfor i in 1 2 3 4 5 6 7 8 9 10; do [ -e "
+                                         "%s/ann ] && exit; sleep 0.1; done\ntouch %s/late\n",
+                                         w->dir, w->dir, w->dir))});
+    for (size_t i = 0; i < 50; i++)
+        mailer_send(m.mailer, 1000, "eve", "slow", "");
+    mailer_send(m.mailer, 1001, "ann", "one", "");
+    mailing_run(&m);
+    assert_int_equal(access(arena_printf(w->arena, "%s/ann", w->dir), F_OK), 0);
+    assert_int_equal(access(arena_printf(w->arena, "%s/late", w->dir), F_OK), -1);
+    mailing_end(&m);
+}
+
 static void a_subject_beyond_ascii_is_encoded(void **state)
 {
     struct mailing m;
@@ -212,6 +289,9 @@ int main(void)
         TEST(a_boundary_does_not_stand_in_the_text),
         TEST(without_an_answer_the_mail_goes_as_it_is),
         TEST(one_user_does_not_fill_the_queue),
+        TEST(one_user_does_not_fill_the_memory),
+        TEST(mails_that_fail_do_not_fill_the_log),
+        TEST(slow_mails_of_one_user_do_not_keep_those_of_others),
         TEST(a_subject_beyond_ascii_is_encoded),
         TEST(failures_are_logged_and_dropped),
         TEST(many_go_to_the_server),

@@ -137,7 +137,7 @@ static bool may_be_read(const struct msg_amend_jobs *m)
 
 static void next_begin(struct amends *all)
 {
-    while (!all->now && !all->waits && (all->now = request_line_take(&all->line))) {
+    while (!all->now && !all->waits && (all->now = request_line_take(&all->line, NULL, NULL))) {
         vec_clear(&all->rows);
         all->err = (struct err){0};
         all->past_runs = past_runs(all->c->past);

@@ -68,32 +68,34 @@ void request_line_add(struct request_line *l, struct kept_request *k)
 {
     ASSERT(!k->next);
     struct kept_request **at = &l->first;
-    while (*at)
-        at = &(*at)->next;
+    k->round = l->round;
+    for (; *at; at = &(*at)->next)
+        if ((*at)->peer.uid == k->peer.uid && (*at)->round >= k->round)
+            k->round = (*at)->round + 1;
     *at = k;
 }
 
-static struct kept_request *one_take(struct request_line *l)
+static struct kept_request *one_take(struct request_line *l, request_line_may may, void *ctx)
 {
-    struct kept_request **at = &l->first;
-    while (*at && (*at)->peer.uid == l->last_uid)
-        at = &(*at)->next;
-    at = *at ? at : &l->first;
-    struct kept_request *k = *at;
+    struct kept_request **best = NULL;
+    for (struct kept_request **at = &l->first; *at; at = &(*at)->next)
+        if ((!best || (*at)->round < (*best)->round) && (!may || may(ctx, (*at)->peer.uid)))
+            best = at;
+    struct kept_request *k = best ? *best : NULL;
     if (k) {
-        *at = k->next;
+        *best = k->next;
         k->next = NULL;
     }
     return k;
 }
 
-struct kept_request *request_line_take(struct request_line *l)
+struct kept_request *request_line_take(struct request_line *l, request_line_may may, void *ctx)
 {
     struct kept_request *k;
-    while ((k = one_take(l)) && !session_is_there(k->c->sessions, k->session))
+    while ((k = one_take(l, may, ctx)) && !session_is_there(k->c->sessions, k->session))
         kept_request_free(k);
-    if (k)
-        l->last_uid = k->peer.uid;
+    if (k && k->round > l->round)
+        l->round = k->round;
     return k;
 }
 

@@ -14,6 +14,7 @@ struct kept_request {
     struct arena *arena;       /* of what follows */
     struct message m;          /* its body is a copy, and may be changed */
     struct peer peer;          /* copied, with its texts */
+    uint64_t round;            /* of its line: the user's requests have one each */
     struct kept_request *next; /* in the order they came */
 };
 
@@ -29,16 +30,19 @@ void kept_request_refuse(const struct kept_request *k, enum refusal refusal, con
 /* All zero: empty. */
 struct request_line {
     struct kept_request *first; /* NULL = nobody waits */
-    uint32_t last_uid;          /* whose was taken last */
+    uint64_t round;             /* in which was taken last */
 };
 
 /* Has the user as much waiting as may be? 64 requests, 64 MiB. */
 bool request_line_is_full(const struct request_line *l, uint32_t uid);
 /* Behind the others; the line owns it. */
 void request_line_add(struct request_line *l, struct kept_request *k);
-/* The next one, of another user than the last if there is one; those whose session is gone are
- * dropped. NULL: none waits. */
-struct kept_request *request_line_take(struct request_line *l);
+/* May one of that user's be taken now? */
+typedef bool (*request_line_may)(void *ctx, uint32_t uid);
+/* The next one, the users in turn: however many wait of how many users, one of a user of whom none
+ * waited is taken after one of each. Those whose session is gone are dropped. NULL: none waits of
+ * whom may(ctx, uid) is true (NULL: of anybody). */
+struct kept_request *request_line_take(struct request_line *l, request_line_may may, void *ctx);
 /* Frees all that stand in it; nobody is answered. */
 void request_line_drop(struct request_line *l);
 

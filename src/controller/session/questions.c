@@ -156,7 +156,7 @@ static void answer_here(struct kept_request *one)
 static void next_begin(struct questions *q)
 {
     struct kept_request *one;
-    while (!q->copy && !rests(q) && (one = request_line_take(&q->line))) {
+    while (!q->copy && !rests(q) && (one = request_line_take(&q->line, NULL, NULL))) {
         struct err err = {0};
         int64_t began = clock_thread_ns();
         q->others = session_hurry(q->c->sessions, one->session);

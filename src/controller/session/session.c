@@ -341,7 +341,7 @@ void session_admit(struct session *s)
         return;
     }
     session_count(s);
-    s->user_known = users_cached(all->c->users, s->who.uid, s->who.gid) != NULL;
+    s->user_known = users_recent(all->c->users, s->who.uid, s->who.gid) != NULL;
     if (s->user_known)
         session_guest(s);
     session_gate(s);

@@ -6,11 +6,13 @@
 #include "controller/session/submit_filter.h"
 
 #include "base/alloc.h"
+#include "base/line_share.h"
 #include "base/plain.h"
 #include "controller/session/kept_request.h"
 #include "controller/session/questions.h"
 #include "controller/session/session.h"
 #include "controller/turn.h"
+#include "io/clock.h"
 #include "io/process/site_env.h"
 #include "io/process/spawn.h"
 #include "io/work.h"
@@ -45,6 +47,7 @@ struct submit_filters {
     struct request_line line;
     struct filtering *running;
     size_t n;
+    struct line_share lines; /* of the log, that the filter is broken */
 };
 
 static void next_begin(struct submit_filters *f);
@@ -117,8 +120,15 @@ static const char *words(const char *text, struct arena *a)
 
 static void broken(const struct kept_request *k, const char *how)
 {
-    log_warning(k->c->log, "SubmitFilter=%s: %s; what user %u asked was refused",
-                k->c->config.settings.submit_filter, how, (unsigned)k->peer.uid);
+    struct line_share *lines = &k->c->submit_filters->lines;
+    if (line_share_take(lines, clock_monotonic_us())) {
+        log_warning(k->c->log, "SubmitFilter=%s: %s; what user %u asked was refused",
+                    k->c->config.settings.submit_filter, how, (unsigned)k->peer.uid);
+        if (lines->missing)
+            log_warning(k->c->log, "SubmitFilter: %llu such lines before are missing",
+                        (unsigned long long)lines->missing);
+        lines->missing = 0;
+    }
     kept_request_refuse(k, REFUSE_SUBMIT_FILTER,
                         arena_printf(k->arena,
                                      "the site's submit filter is broken (%s): nothing was "
@@ -275,10 +285,21 @@ static void one_begin(struct submit_filters *f, struct kept_request *k)
     work_start(f->c->loop, question_write, question_written, x);
 }
 
+/* How long the filter takes may follow from what a user sends, up to RUN_MAX_US: the last place is
+ * for one of whom no other is asked about. */
+static bool has_place(void *ctx, uint32_t uid)
+{
+    const struct submit_filters *f = ctx;
+    const struct filtering *x = f->running;
+    while (x && x->k->peer.uid != uid)
+        x = x->next;
+    return !x || f->n + 1 < AT_ONCE;
+}
+
 static void next_begin(struct submit_filters *f)
 {
     struct kept_request *k;
-    while (f->n < AT_ONCE && (k = request_line_take(&f->line)))
+    while (f->n < AT_ONCE && (k = request_line_take(&f->line, has_place, f)))
         one_begin(f, k);
 }
 

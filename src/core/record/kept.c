@@ -3,6 +3,12 @@
 #include "core/record/accounts/usage.h"
 #include "core/record/record.h"
 
+static void row_count(struct core *c, const struct jobrec *r)
+{
+    user_room_row(c, r->j.user_id, &r->j.spec);
+    user_room_disk(c, r->j.user_id, texts_long(&r->j.spec));
+}
+
 void run_keep(struct core *c, const struct jobrec *r, enum job_state how)
 {
     ASSERT(r->j.start_us && r->j.attempt > 0);
@@ -12,7 +18,7 @@ void run_keep(struct core *c, const struct jobrec *r, enum job_state how)
     former.had_nodes = NULL;
     if (!former.end_us)
         former.end_us = clock_end(c, former.start_us);
-    user_room_disk(c, r->j.user_id, texts_long(&r->j.spec));
+    row_count(c, r);
     fx_store(c, TABLE_JOB_RUN, &former);
 }
 
@@ -36,7 +42,7 @@ void job_part_keep(struct core *c, struct jobrec *r)
     part.end_us = c->turn.now_us;
     usage_charge(c, r);
     if (part.end_us > part.start_us) {
-        user_room_disk(c, r->j.user_id, texts_long(&r->j.spec));
+        row_count(c, r);
         fx_store(c, TABLE_JOB_PART, &part);
     }
     r->j.resize_us = c->turn.now_us;

@@ -39,6 +39,7 @@ struct jobrec *array_split_one(struct core *c, struct jobrec *master, uint32_t t
     text_set(c, &r->j.accruing, NULL);
     r->j.accrue_us = accrues_us;
     user_room_count(c, r);
+    user_room_row(c, r->j.user_id, &r->j.spec);
     dependencies_inherit(c, r, master);
     job_start_state(c, r);
     if (!waits)

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "base/intern.h"
+#include "base/line_share.h"
 #include "base/map.h"
 #include "base/rng.h"
 #include "base/vec.h"
@@ -150,9 +151,8 @@ struct noderec {
      * and its pid. */
     uint64_t rival;
     int64_t rival_pid;
-    int64_t line_us;        /* when the lines are paid that its words made (node_log.c) */
-    uint64_t lines_missing; /* since the last of them */
-    uint32_t index;         /* in core.node; nodes never leave the list */
+    struct line_share lines; /* that its words made (node_log.c) */
+    uint32_t index;          /* in core.node; nodes never leave the list */
     /* Age of n.devices_out; 0 = of an earlier life of the controller. */
     uint64_t devices_seq;
     /* When the connection went; 0 = it is there, or is known to be silent. */

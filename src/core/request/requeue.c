@@ -32,8 +32,8 @@ static void held_why(struct jobrec *r, bool hold)
 static bool run_fits(struct core *c, const struct jobrec *r, const char **detail)
 {
     struct str why = STR_INIT;
-    bool fits =
-        !r->j.start_us || user_room_disk_fits(c, r->j.user_id, texts_long(&r->j.spec), &why);
+    uint64_t bytes = row_short(&r->j.spec) + texts_long(&r->j.spec);
+    bool fits = !r->j.start_us || user_room_disk_fits(c, r->j.user_id, bytes, &why);
     if (!fits)
         *detail = arena_strdup(c->turn.fx->arena, str_text(&why));
     str_done(&why);

@@ -98,6 +98,7 @@ static struct steprec *step_make(struct core *c, struct jobrec *r, int64_t step_
 {
     const struct job_spec *spec = m->spec.v;
     struct steprec *st = step_new(c, r, step_id);
+    user_room_row(c, r->j.user_id, spec);
     user_room_disk(c, r->j.user_id, texts_long(spec));
     asked_keep(c, &st->s, m);
     totals_take(c, st, layout);

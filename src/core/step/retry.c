@@ -2,7 +2,8 @@
  * came. */
 #include "core/step/queue.h"
 
-#define RETRY_MOST 64 /* that may begin, tried in one go: each is fitted into the job */
+#define RETRY_MOST   64  /* that may begin, tried in one go: each is fitted into the job */
+#define REASON_BYTES 200 /* in the log: the line is no longer than the step's row in the store */
 
 /* REFUSE_BUSY: it still waits. */
 static enum refusal rec_try(struct core *c, struct jobrec *r, struct queuedrec *w, int *tries)
@@ -14,9 +15,11 @@ static enum refusal rec_try(struct core *c, struct jobrec *r, struct queuedrec *
         refusal = step_try_detached(c, r, &m, w->s.step_id, w->q.key_hash, false, &detail);
     else if (!refusal)
         refusal = REFUSE_BUSY;
-    if (refusal && refusal != REFUSE_BUSY)
+    if (refusal && refusal != REFUSE_BUSY) {
+        const char *why = detail.len ? str_text(&detail) : refusal_text(refusal);
         fx_log(c, LEVEL_INFO, "step %llu.%lld is cancelled: %s", (unsigned long long)r->j.id,
-               (long long)w->s.step_id, detail.len ? str_text(&detail) : refusal_text(refusal));
+               (long long)w->s.step_id, text_head(c->turn.fx->arena, why, REASON_BYTES));
+    }
     str_done(&detail);
     return refusal;
 }

@@ -125,7 +125,7 @@ static void owner_found(void *ctx)
 static void start(struct node_daemon *d, const struct msg_launch *l)
 {
     const struct job *j = l->job.v;
-    const struct owner *owner = owners_cached(d->owners, j->user_id, j->group_id);
+    const struct owner *owner = owners_recent(d->owners, j->user_id, j->group_id);
     if (owner) {
         start_as(d, l, owner);
         return;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/duration.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "io/clock.h"
@@ -13,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PATIENCE_US (2 * USEC_PER_SEC) /* of who waits, where there is an old entry */
+
 struct owner_waiter {
     loop_fn found;
     void *ctx;
@@ -23,8 +26,9 @@ struct owner_entry {
     struct owners *owners; /* NULL: they were freed while this was asked */
     struct owner owner, fresh;
     struct arena *arena, *fresh_arena;
-    int64_t asked_us;
+    int64_t asked_us, began_us; /* when it was there, and when the lookup under way began */
     bool there, asking;
+    struct timer *patience;
     VEC(struct owner_waiter) waiters;
 };
 
@@ -41,6 +45,7 @@ static uint64_t key_of(uid_t uid, gid_t gid)
 
 static void entry_free(struct owner_entry *e)
 {
+    timer_free(e->patience);
     arena_free(e->arena);
     arena_free(e->fresh_arena);
     vec_done(&e->waiters);
@@ -63,6 +68,8 @@ void owners_free(struct owners *o)
     while (map_u64_next(o->entries, &w)) {
         struct owner_entry *e = w.value;
         e->owners = NULL;
+        timer_free(e->patience);
+        e->patience = NULL;
         if (!e->asking)
             entry_free(e);
     }
@@ -116,6 +123,14 @@ static void lookup(void *ctx)
 
 /* ---- on the loop ---- */
 
+static void waiters_call(void *ctx)
+{
+    struct owner_entry *e = ctx;
+    for (size_t i = 0; i < e->waiters.n; i++)
+        e->waiters.v[i].found(e->waiters.v[i].ctx);
+    vec_clear(&e->waiters);
+}
+
 static void looked_up(void *ctx)
 {
     struct owner_entry *e = ctx;
@@ -130,9 +145,9 @@ static void looked_up(void *ctx)
     e->fresh_arena = NULL;
     e->there = true;
     e->asked_us = clock_monotonic_us();
-    for (size_t i = 0; i < e->waiters.n; i++)
-        e->waiters.v[i].found(e->waiters.v[i].ctx);
-    vec_clear(&e->waiters);
+    timer_free(e->patience);
+    e->patience = NULL;
+    waiters_call(e);
 }
 
 static void entry_ask(struct owner_entry *e)
@@ -140,20 +155,30 @@ static void entry_ask(struct owner_entry *e)
     if (e->asking)
         return;
     e->asking = true;
+    e->began_us = clock_monotonic_us();
     e->fresh_arena = arena_new();
     e->fresh = (struct owner){.uid = e->owner.uid, .gid = e->owner.gid};
     work_start(e->owners->loop, lookup, looked_up, e);
 }
 
-/* An old entry serves until the new one is there. */
 const struct owner *owners_cached(struct owners *o, uid_t uid, gid_t gid)
 {
     struct owner_entry *e = map_u64_get(o->entries, key_of(uid, gid));
     if (!e || !e->there)
         return NULL;
-    if (clock_monotonic_us() - e->asked_us > o->max_age_us)
-        entry_ask(e);
     return &e->owner;
+}
+
+const struct owner *owners_recent(struct owners *o, uid_t uid, gid_t gid)
+{
+    struct owner_entry *e = map_u64_get(o->entries, key_of(uid, gid));
+    int64_t now = clock_monotonic_us();
+    if (!e || !e->there)
+        return NULL;
+    if (now - e->asked_us <= o->max_age_us)
+        return &e->owner;
+    entry_ask(e);
+    return now - e->began_us < PATIENCE_US ? NULL : &e->owner;
 }
 
 void owners_ask(struct owners *o, uid_t uid, gid_t gid, loop_fn found, void *ctx)
@@ -169,4 +194,8 @@ void owners_ask(struct owners *o, uid_t uid, gid_t gid, loop_fn found, void *ctx
     struct owner_waiter w = {found, ctx};
     vec_push(&e->waiters, w);
     entry_ask(e);
+    if (e->there && !e->patience) {
+        e->patience = timer_new(o->loop, waiters_call, e);
+        timer_set(e->patience, PATIENCE_US);
+    }
 }

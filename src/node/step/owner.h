@@ -22,12 +22,17 @@ struct owner {
 
 struct owners; /* opaque */
 
-/* Entries are asked again when they are older than max_age_us. */
+/* Entries are asked again when they are older than max_age_us: a number may be another user's by
+ * then, and a user may have left a group. */
 struct owners *owners_new(struct loop *l, int64_t max_age_us);
 void owners_free(struct owners *o); /* waiting callbacks are not called */
-/* The owner if remembered; valid until the next round of the loop. */
+/* The owner if remembered, however long ago; valid until the next round of the loop. */
 const struct owner *owners_cached(struct owners *o, uid_t uid, gid_t gid);
-/* found(ctx) in a later round; owners_cached is not NULL then. */
+/* NULL, too, if that is longer ago than max_age_us, unless name services do not answer: have not
+ * for 2 s. */
+const struct owner *owners_recent(struct owners *o, uid_t uid, gid_t gid);
+/* found(ctx) in a later round; owners_cached is not NULL then. With the answer, or after 2 s, if
+ * there is an old one. */
 void owners_ask(struct owners *o, uid_t uid, gid_t gid, loop_fn found, void *ctx);
 
 #endif

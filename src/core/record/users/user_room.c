@@ -6,16 +6,18 @@
  * each text is counted, for each job. What a job waits for takes more room than its text, and each
  * element of an array that became a job has it for itself: it counts as a text does.
  *
- * What comes to the disk stays there: scripts and environments, and long texts once for each row
- * that has them, which are the job's, each of its elements', its former runs' and its steps'. It
- * is counted when it comes: a level that sinks to nothing in a day. It is not stored, so a new
- * controller begins at nothing. */
+ * What comes to the disk stays there: scripts and environments, and rows, which are the job's, each
+ * of its elements', its former runs' and its steps', each with all of its texts. It is counted when
+ * it comes: a level that sinks to nothing in a day. It is not stored, so a new controller begins at
+ * nothing. Long texts of elements count when the array comes, and are refused then; their rows only
+ * when there are such, as most of a large array's may never come. */
 #include "core/record/record.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SHORT_BYTES 256u
+#define ROW_BYTES   512u /* in the store, with its indexes, of a job that says nothing */
 #define MIB         (INT64_C(1) << 20)
 /* A user's jobs are so many times what is left at most: however many one user has, the next may
  * have nine tenths of what remains. */
@@ -51,7 +53,8 @@ static bool is_bound(const struct core *c, int32_t most)
 
 /* ---- texts ---- */
 
-uint32_t texts_long(const struct job_spec *spec)
+/* Bytes of its texts, of each those up to SHORT_BYTES, or those beyond. */
+static uint32_t texts_sum(const struct job_spec *spec, bool beyond)
 {
     uint32_t sum = 0;
     for (size_t i = 0; i < job_spec_fields.n; i++) {
@@ -60,9 +63,20 @@ uint32_t texts_long(const struct job_spec *spec)
             continue;
         const char *text = *(const char *const *)field_ptr(f, (void *)(uintptr_t)spec);
         size_t len = text ? strlen(text) : 0;
-        sum += len > SHORT_BYTES ? (uint32_t)(len - SHORT_BYTES) : 0;
+        size_t up_to = len < SHORT_BYTES ? len : SHORT_BYTES;
+        sum += (uint32_t)(beyond ? len - up_to : up_to);
     }
     return sum;
+}
+
+uint32_t texts_long(const struct job_spec *spec)
+{
+    return texts_sum(spec, true);
+}
+
+uint32_t row_short(const struct job_spec *spec)
+{
+    return ROW_BYTES + texts_sum(spec, false);
 }
 
 bool user_room_texts_fit(const struct core *c, uint32_t uid, int64_t more, struct str *why)
@@ -142,8 +156,9 @@ bool user_room_disk_fits(const struct core *c, uint32_t uid, uint64_t bytes, str
         (bytes <= (uint64_t)most && have + (int64_t)bytes <= most))
         return true;
     str_addf(why,
-             "your jobs of the last 24 hours brought %lld MiB of scripts, environments and long "
-             "texts, and this would be %llu more; MaxUserScripts allows %d a day: keep data in "
+             "your jobs of the last 24 hours brought %lld MiB of scripts, environments and rows "
+             "of the accounting, and this would be %llu more; MaxUserScripts allows %d a day: keep "
+             "data in "
              "files, submit with --export=NONE, or one array instead of many jobs",
              (long long)(have / MIB), (unsigned long long)(bytes / (uint64_t)MIB),
              c->settings.max_user_scripts);
@@ -158,6 +173,12 @@ void user_room_disk(struct core *c, uint32_t uid, uint64_t bytes)
     int64_t until_us, have = level(c, u, &until_us);
     u->disk = time_add(have, bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX);
     u->disk_us = until_us;
+}
+
+void user_room_row(struct core *c, uint32_t uid, const struct job_spec *spec)
+{
+    if (c->settings.max_user_scripts)
+        user_room_disk(c, uid, row_short(spec));
 }
 
 bool user_room_fits(const struct core *c, const struct msg_submit *m, struct str *why)

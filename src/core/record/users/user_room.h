@@ -7,6 +7,8 @@
 
 /* Bytes of its long texts; those beyond are not told apart. */
 uint32_t texts_long(const struct job_spec *spec);
+/* Bytes of a row of such a job in the store, but for those. */
+uint32_t row_short(const struct job_spec *spec);
 /* May the user's jobs have so many more? Operators may have any number. Else why, in words. */
 bool user_room_texts_fit(const struct core *c, uint32_t uid, int64_t more, struct str *why);
 /* Counts the job, once, and the long texts that it has now; what it had before no more. An element
@@ -27,6 +29,8 @@ int64_t conditions_bytes(const struct dependency_list *list); /* that count */
 bool user_room_disk_fits(const struct core *c, uint32_t uid, uint64_t bytes, struct str *why);
 /* Counts what is written; without MaxUserScripts nothing is counted. */
 void user_room_disk(struct core *c, uint32_t uid, uint64_t bytes);
+/* The same of a row of such a job, but for its long texts. */
+void user_room_row(struct core *c, uint32_t uid, const struct job_spec *spec);
 /* The texts of what is submitted. */
 bool user_room_fits(const struct core *c, const struct msg_submit *m, struct str *why);
 /* Stops the program where what is counted is not what is there: looks at every job, for tests. */

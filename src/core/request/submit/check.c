@@ -251,7 +251,8 @@ static enum refusal disk_check(struct core *c, struct submission *s)
 {
     uint64_t bytes = s->m->script.len + s->m->env.len;
     for (size_t i = 0; i < s->n; i++)
-        bytes += submission_texts(&s->draft[i].spec, s->draft[i].ids.count);
+        bytes += row_short(&s->draft[i].spec) +
+                 submission_texts(&s->draft[i].spec, s->draft[i].ids.count);
     return s->m->test_only || user_room_disk_fits(c, c->turn.peer->uid, bytes, &s->detail)
                ? REFUSE_NONE
                : REFUSE_TOO_LARGE;

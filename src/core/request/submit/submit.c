@@ -132,6 +132,7 @@ enum refusal submission_keep(struct core *c, struct submission *s, uint64_t *ret
         struct jobrec *r = job_find(c, first + i);
         job_start_state(c, r);
         c->diag.jobs_submitted++;
+        user_room_row(c, r->j.user_id, &r->j.spec);
         user_room_disk(c, r->j.user_id, submission_texts(&r->j.spec, r->pending.count));
         if (i == 0)
             payload_save(c, s->m, first);

@@ -1,0 +1,152 @@
+/* What is remembered of users, on the controller's host and on nodes, where a number becomes
+ * another's and where name services hang. The name service is this file's. */
+#include "io_help.h"
+
+#include "io/users.h"
+#include "node/step/owner.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+
+#define NUMBER 70001u
+
+static struct {
+    const char *_Atomic name; /* of NUMBER */
+    atomic_bool hangs;
+} service;
+
+/* In place of libc's. */
+int getpwuid_r(uid_t uid, struct passwd *entry, char *room, size_t size, struct passwd **found)
+{
+    while (service.hangs)
+        usleep(10000);
+    *found = NULL;
+    if (uid != NUMBER)
+        return ENOENT;
+    *entry = (struct passwd){.pw_uid = uid, .pw_gid = 70000, .pw_dir = room, .pw_shell = room};
+    snprintf(room, size, "/");
+    entry->pw_name = room + 2;
+    snprintf(entry->pw_name, size - 2, "%s", service.name);
+    *found = entry;
+    return 0;
+}
+
+static void asked_for(struct world *w, const char *name)
+{
+    service.name = name;
+    loop_run(w->loop);
+}
+
+static void a_number_that_became_anothers_comes_with_nothing_of_the_former(void **state)
+{
+    struct world *w = *state;
+    struct users *u = users_new(w->loop, 1);
+    users_ask(u, NUMBER, 70000, world_stop, w);
+    asked_for(w, "alice");
+    service.name = "bob";
+    usleep(1000);
+    /* Who begins now waits; who has begun goes on. */
+    assert_string_equal(users_cached(u, NUMBER, 70000)->name, "alice");
+    assert_null(users_recent(u, NUMBER, 70000));
+    users_ask(u, NUMBER, 70000, world_stop, w);
+    loop_run(w->loop);
+    assert_string_equal(users_cached(u, NUMBER, 70000)->name, "bob");
+    users_free(u);
+    u = users_new(w->loop, USEC_PER_HOUR);
+    users_ask(u, NUMBER, 70000, world_stop, w);
+    loop_run(w->loop);
+    assert_ptr_equal(users_recent(u, NUMBER, 70000), users_cached(u, NUMBER, 70000));
+    users_free(u);
+}
+
+/* The same of who runs a job: else it had the groups that its user has left. */
+static void owners_of_jobs_are_asked_again(void **state)
+{
+    struct world *w = *state;
+    struct owners *o = owners_new(w->loop, 1);
+    assert_null(owners_recent(o, NUMBER, 70000));
+    owners_ask(o, NUMBER, 70000, world_stop, w);
+    asked_for(w, "alice");
+    assert_string_equal(owners_cached(o, NUMBER, 70000)->name, "alice");
+    usleep(1000);
+    service.name = "bob";
+    assert_null(owners_recent(o, NUMBER, 70000));
+    owners_ask(o, NUMBER, 70000, world_stop, w);
+    loop_run(w->loop);
+    assert_string_equal(owners_cached(o, NUMBER, 70000)->name, "bob");
+    owners_free(o);
+    o = owners_new(w->loop, USEC_PER_HOUR);
+    owners_ask(o, NUMBER, 70000, world_stop, w);
+    loop_run(w->loop);
+    assert_ptr_equal(owners_recent(o, NUMBER, 70000), owners_cached(o, NUMBER, 70000));
+    owners_free(o);
+}
+
+static void second_stops(void *ctx)
+{
+    struct world *w = ctx;
+    if (++w->calls == 2)
+        loop_stop(w->loop);
+}
+
+/* Whom it knows it serves by what it knew, after a while. */
+static void name_services_that_hang_do_not_keep_who_is_known(void **state)
+{
+    struct world *w = *state;
+    struct users *u = users_new(w->loop, 1);
+    struct owners *o = owners_new(w->loop, 1);
+    users_ask(u, NUMBER, 70000, world_stop, w);
+    asked_for(w, "alice");
+    owners_ask(o, NUMBER, 70000, world_stop, w);
+    loop_run(w->loop);
+    usleep(1000);
+    service.hangs = true;
+    assert_null(users_recent(u, NUMBER, 70000));
+    assert_null(owners_recent(o, NUMBER, 70000));
+    w->calls = 0;
+    users_ask(u, NUMBER, 70000, second_stops, w);
+    owners_ask(o, NUMBER, 70000, second_stops, w);
+    loop_run(w->loop);
+    assert_string_equal(users_recent(u, NUMBER, 70000)->name, "alice"); /* the next does not wait */
+    assert_string_equal(owners_recent(o, NUMBER, 70000)->name, "alice");
+    service.hangs = false;
+    users_free(u); /* with lookups under way */
+    owners_free(o);
+}
+
+/* Nor does a daemon stay when it is to end. */
+static void name_services_that_hang_do_not_keep_a_loop_from_its_end(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        struct loop *l = loop_new(NULL);
+        struct users *u = users_new(l, 1);
+        service.hangs = true;
+        users_ask(u, NUMBER, 70000, NULL, NULL);
+        users_free(u);
+        loop_free(l);
+        _exit(3); /* that was not waited for */
+    }
+    int status = -1;
+    for (int i = 0; i < 100 && waitpid(child, &status, WNOHANG) == 0; i++)
+        usleep(100000);
+    if (!WIFEXITED(status))
+        kill(child, SIGKILL);
+    assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_number_that_became_anothers_comes_with_nothing_of_the_former),
+        TEST(owners_of_jobs_are_asked_again),
+        TEST(name_services_that_hang_do_not_keep_who_is_known),
+        TEST(name_services_that_hang_do_not_keep_a_loop_from_its_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
