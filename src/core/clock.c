@@ -8,7 +8,9 @@
  *
  * What is over stays as it was written. The difference is stored with the name of the machine's
  * boot: so a clock that was set while the controller was down is noticed, too. After a boot nothing
- * is known of the time between: the wall clock is believed. */
+ * is known of the time between: the wall clock is believed, unless what has been is still to come
+ * by it, as on a machine whose battery is empty and which begins in 1970 until it hears the time.
+ * Then no time is taken to have passed since the last that is known. */
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/usage.h"
 #include "core/record/triggers/triggers.h"
@@ -145,9 +147,38 @@ void clock_load(struct core *c, const char *value)
         c->clock.missed_us = c->clock.ahead_us - stored;
 }
 
+/* The last moment that the rows know: use is charged every few minutes while the controller is
+ * there. */
+static int64_t latest_known(const struct core *c)
+{
+    struct map_walk w = {0};
+    int64_t latest = c->usage.at_us;
+    while (map_u64_next(c->jobs.by_id, &w)) {
+        const struct job *j = &((const struct jobrec *)w.value)->j;
+        const int64_t been[] = {j->start_us, j->resize_us, j->suspend_us};
+        bool runs = j->state == JOB_RUNNING || j->state == JOB_SUSPENDED;
+        for (size_t i = 0; runs && i < ARRAY_LEN(been); i++)
+            latest = been[i] > latest ? been[i] : latest;
+    }
+    return latest;
+}
+
+static void behind_look(struct core *c)
+{
+    int64_t ahead_us = latest_known(c) - c->turn.now_us;
+    if (c->clock.missed_us || ahead_us < STEP_US)
+        return;
+    c->clock.missed_us = -ahead_us;
+    fx_log(c, LEVEL_WARNING,
+           "the clock is at least %lld s behind: by it what runs has yet to begin; limits go on as "
+           "if no time had passed",
+           (long long)(ahead_us / USEC_PER_SEC));
+}
+
 void clock_restore(struct core *c)
 {
     difference_save(c);
+    behind_look(c);
     if (c->clock.missed_us >= STEP_US || c->clock.missed_us <= -STEP_US) {
         runs_move(c, c->clock.missed_us);
         usage_move(c, c->clock.missed_us);

@@ -26,8 +26,7 @@ static void job_load(struct core *c, const struct job *row)
         if (row->array_task_id != NO_TASK)
             map_u64_put(array->element, row->array_task_id, r);
     }
-    if (row->id < LIMIT_COUNTED)
-        ids_raise(c, row->id + 1);
+    ids_raise(c, row->id + 1);
 }
 
 /* What scontrol and the nodes had changed; the configuration, which came first, keeps the rest. */

@@ -246,3 +246,18 @@ damage() {
     run -1 nobody remuda repair
     [ "$output" = "remuda repair: error: the cluster in $REMUDA_STATE is root's, who alone may repair it" ]
 }
+
+# What its daemons find there of steps and groups is the first's, whose shepherds and daemons live.
+@test "a copy of the directory, started beside the cluster while it runs, takes nothing from it" {
+    local runs
+    runs=$(sbatch --parsable -n1 -o /dev/null --no-requeue --wrap "echo runs >> $WORK/ran; until [ -e $WORK/go ]; do sleep 0.1; done; srun -Q true")
+    eventually test -e "$WORK/ran"
+    cp -a "$REMUDA_STATE" "$WORK/copy"
+    REMUDA_STATE="$WORK/copy" remuda up -q 3>&-
+    REMUDA_STATE="$WORK/copy" eventually is "$runs" NODE_FAIL
+    REMUDA_STATE="$WORK/copy" remuda down
+    is "$runs" RUNNING
+    touch "$WORK/go"
+    eventually over_is "$runs"
+    is "$runs" COMPLETED
+}

@@ -295,3 +295,15 @@ runs_step() { squeue -h -s -n "$1" -o %i | grep -q '\.0$'; }
     wait "$up"
     srun -Q -n1 true
 }
+
+# Of three that begin at the same moment one starts the controller; the others find it there.
+@test "who brings a cluster up while another does finds it up" {
+    local one pid
+    for one in 1 2 3; do
+        remuda down
+        for pid in 1 2 3; do remuda up -q 3>&- & done
+        for pid in $(jobs -p); do wait "$pid"; done
+        [ "$(pgrep -fc "remudad controller --state $REMUDA_STATE")" = 1 ]
+        [ "$(sinfo -h -N -t idle,mix -o %N | sort -u | wc -l)" = 2 ]
+    done
+}

@@ -97,9 +97,11 @@ gone() { [[ ! -e /proc/$1 || $(awk "/^State/ {print \$2}" "/proc/$1/status") == 
 }
 
 @test "the time limit ends a job and says so" {
-    id=$(submit -t 0:01 <<< 'sleep 300')
+    id=$(submit <<< 'touch runs; sleep 300')
+    eventually test -e runs
+    scontrol update JobId="$id" TimeLimit=0:01
     eventually is "$id" TIMEOUT
-    grep -Eq "CANCELLED AT 20[0-9-]+T[0-9:]+ DUE TO TIME LIMIT \*\*\*" err
+    eventually grep -Eq "CANCELLED AT 20[0-9-]+T[0-9:]+ DUE TO TIME LIMIT \*\*\*" err
 }
 
 @test "more memory than allocated: OUT_OF_MEMORY, and the error file says why" {

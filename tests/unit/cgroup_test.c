@@ -121,6 +121,34 @@ static void test_leftovers_of_killed_daemons_go_others_stay(void **state)
     cgroup_bases_done(&alive);
 }
 
+/* A daemon that was started in a copy of a directory finds the groups of the one that lives
+ * there: what is in them is none of its steps. */
+static void test_groups_of_who_lives_are_not_ours(void **state)
+{
+    (void)state;
+    struct cgroup_system sys = {.mounts = mounts, .own = own};
+    struct cgroup_bases alive;
+    cgroup_bases_make(&alive, &sys, "n2.1", NULL);
+    assert_int_equal(mkdir(in_tree("user/me/remuda.n2.1/5.1"), 0755), 0);
+    file_fill(in_tree("user/me/remuda.n2.1/5.1"), "cgroup.procs", "77\n");
+    char *former = xstrdup(str_text(&alive.text));
+    struct cgroup_bases b = bases_of(false, former);
+    struct str known = STR_INIT;
+    cgroup_bases_known(&b, former, &known);
+    assert_string_equal(str_text(&known), str_text(&b.text));
+    for (size_t i = 0; i < alive.nlocks; i++) /* it is killed */
+        close(alive.lock[i]);
+    alive.nlocks = 0;
+    str_clear(&known);
+    cgroup_bases_known(&b, former, &known);
+    assert_non_null(strstr(str_text(&known), former));
+    file_fill(in_tree("user/me/remuda.n2.1/5.1"), "cgroup.procs", "");
+    cgroup_bases_done(&b);
+    cgroup_bases_done(&alive);
+    str_done(&known);
+    free(former);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -132,6 +160,7 @@ int main(void)
         TEST(what_is_not_delegated_is_said),
         TEST(nothing_there_is_said_thing_by_thing),
         TEST(leftovers_of_killed_daemons_go_others_stay),
+        TEST(groups_of_who_lives_are_not_ours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

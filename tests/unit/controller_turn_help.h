@@ -26,7 +26,10 @@ static struct {
     size_t payloads, stops, closes;
     uint64_t answer;        /* seq of what each event is answered with; 0 = nothing */
     uint32_t caused[NOTES]; /* whom a commit or a plan was charged to */
+    uint64_t from[NOTES];   /* and where that came from */
     size_t ncaused;
+    const enum store_table *stored; /* of what a node says */
+    size_t nstored;
     uint32_t sweeper; /* whose jobs a wake ends; 0 = nobody's */
 } note;
 
@@ -39,12 +42,17 @@ static struct effect *effect_add(struct effects *fx, enum effect_kind kind)
     return &fx->v[fx->n++];
 }
 
+static void record_effect(struct effects *fx, enum store_table table, const void *record, size_t n)
+{
+    struct effect *e = effect_add(fx, FX_STORE);
+    e->table = table;
+    e->record = arena_dup(fx->arena, record, n);
+}
+
 static void store_effect(struct effects *fx, const char *key)
 {
     struct meta m = {.key = arena_strdup(fx->arena, key), .value = "x"};
-    struct effect *e = effect_add(fx, FX_STORE);
-    e->table = TABLE_META;
-    e->record = arena_dup(fx->arena, &m, sizeof m);
+    record_effect(fx, TABLE_META, &m, sizeof m);
 }
 
 void effects_init(struct effects *fx)
@@ -83,6 +91,11 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     }
     if (ev->kind == EV_MESSAGE && ev->msg->kind == MSG_SUBMIT)
         store_effect(fx, "asked");
+    for (size_t i = 0; ev->kind == EV_MESSAGE && i < note.nstored; i++)
+        if (note.stored[i] == TABLE_NODE)
+            record_effect(fx, TABLE_NODE, &(struct node){.name = "n1"}, sizeof(struct node));
+        else
+            record_effect(fx, TABLE_JOB, &(struct job){.id = 1}, sizeof(struct job));
     if (ev->kind == EV_WAKE) {
         note.wake_us = INT64_MAX;
         store_effect(fx, "woken");
@@ -108,16 +121,18 @@ bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid)
 
 uint64_t session_origin(const struct sessions *s, uint64_t id)
 {
-    (void)s, (void)id;
-    return 0;
+    (void)s;
+    return id;
 }
 
 void session_caused(struct sessions *s, const struct turn_cause *who, int64_t cost_ns,
                     int64_t took_us)
 {
     (void)s, (void)cost_ns, (void)took_us;
-    if (note.ncaused < NOTES)
-        note.caused[note.ncaused++] = who->uid;
+    if (note.ncaused == NOTES)
+        return;
+    note.from[note.ncaused] = who->from;
+    note.caused[note.ncaused++] = who->uid;
 }
 
 void session_close(struct sessions *s, uint64_t id)

@@ -282,6 +282,39 @@ static void commits_and_plans_are_charged_to_who_made_them_necessary(void **stat
     shell_end(&s);
 }
 
+/* What a host's node says of jobs is what the cluster is for, and charged to no host; what it says
+ * of itself is, by whatever message. */
+static void what_a_node_says_of_jobs_is_charged_to_no_host(void **state)
+{
+    static const enum store_table of_node[] = {TABLE_NODE}, of_job[] = {TABLE_JOB},
+                                  both[] = {TABLE_NODE, TABLE_JOB},
+                                  turned[] = {TABLE_JOB, TABLE_NODE};
+    static const struct {
+        enum message_kind kind;
+        const enum store_table *stored;
+        size_t n;
+        uint64_t from;
+    } cases[] = {
+        {MSG_REPORT, of_node, 1, 5}, {MSG_REPORT, of_job, 1, 0},  {MSG_REPORT, both, 2, 0},
+        {MSG_REPORT, turned, 2, 0},  {MSG_HEARTBEAT, both, 2, 5}, {MSG_NODE_HELLO, both, 2, 5},
+        {MSG_SUBMIT, of_job, 1, 5},  {MSG_SUBMIT, of_node, 1, 5},
+    };
+    struct peer host = {.uid = 7};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct shell s;
+        struct message m = {.kind = cases[i].kind};
+        shell_make(&s, state);
+        note.answer = 1; /* an effect that stores nothing */
+        note.stored = cases[i].stored;
+        note.nstored = cases[i].n;
+        turns_step(s.c.turns,
+                   &(struct event){.kind = EV_MESSAGE, .conn = 5, .peer = &host, .msg = &m});
+        run_until_charged(&s, 7);
+        assert_int_equal(note.from[0], cases[i].from);
+        shell_end(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +332,7 @@ int main(void)
         TEST(a_deposed_controller_lets_nothing_out),
         TEST(other_effects_are_carried_out),
         TEST(commits_and_plans_are_charged_to_who_made_them_necessary),
+        TEST(what_a_node_says_of_jobs_is_charged_to_no_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,7 +232,7 @@ static void test_what_was_used_decays_with_time(void **unused)
     goes_on(MIN);
     assert_in_range(used(), before * 9 / 10, before);
     before = used();
-    two_lives_of(DECAYS);
+    two_lives_of(DECAYS, "this-boot", 3 * 60 * MIN);
     goes_on(MIN);
     assert_in_range(used(), before * 9 / 10, before);
 }

@@ -48,8 +48,8 @@ static inline void clock_is_set(int64_t by_us)
     timed((struct event){.kind = EV_WAKE});
 }
 
-/* The first life stores the difference, the second finds it changed by three hours. */
-static inline void two_lives_of(const char *conf)
+/* The first life stores the difference, the second finds it changed by that much. */
+static inline void two_lives_of(const char *conf, const char *second_boot, int64_t set_by_us)
 {
     struct err err = {0};
     struct config config;
@@ -57,9 +57,10 @@ static inline void two_lives_of(const char *conf)
     for (int life = 0; life < 2; life++) {
         core_free(w.c);
         effects_reset(&w.fx);
-        w.now += life * 3 * 60 * MIN;
+        w.now += life * set_by_us;
         w.c = core_new(1, "ctl");
-        timed((struct event){.kind = EV_CONFIG, .config = &config, .text = "this-boot"});
+        timed((struct event){
+            .kind = EV_CONFIG, .config = &config, .text = life ? second_boot : "this-boot"});
         for (int t = 0; t < STORE_TABLE_COUNT; t++)
             load((enum store_table)t);
         core_loaded(w.c, w.now, &w.fx);
@@ -70,7 +71,7 @@ static inline void two_lives_of(const char *conf)
 
 static inline void two_lives(void)
 {
-    two_lives_of(NODES);
+    two_lives_of(NODES, "this-boot", 3 * 60 * MIN);
 }
 
 static inline int open_world(void **unused)

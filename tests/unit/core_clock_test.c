@@ -96,6 +96,36 @@ static void test_a_clock_set_while_the_controller_was_down(void **unused)
     assert_int_equal(state(id), JOB_RUNNING);
 }
 
+/* A machine without a battery: it begins in 1970, and is told the time later. */
+static void test_a_clock_that_begins_anew_with_a_boot(void **unused)
+{
+    (void)unused;
+    int64_t years = 50 * 365 * USEC_PER_DAY;
+    uint64_t id = submit(a_job("ten minutes"));
+    goes_on(MIN);
+    two_lives_of(NODES, "next-boot", -years);
+    struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
+    hello_holding(1, &held, 1);
+    assert_true(job(id)->start_us <= w.now);
+    assert_true(w.now - job(id)->start_us <= MIN);
+    clock_is_set(years);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_true(job(id)->start_us <= w.now);
+    for (int i = 0; i < 11; i++)
+        goes_on(MIN);
+    assert_int_equal(job(id)->end_state, JOB_TIMEOUT);
+}
+
+/* One that is right after a boot is believed. */
+static void test_a_boot_takes_its_time(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_job("ten minutes"));
+    goes_on(MIN);
+    two_lives_of(NODES, "next-boot", 5 * MIN);
+    assert_int_equal(w.now - job(id)->start_us, 6 * MIN);
+}
+
 static void test_small_changes_add_up(void **unused)
 {
     (void)unused;
@@ -159,6 +189,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_begin_time_is_a_date, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_a_clock_set_while_the_controller_was_down, open_world,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_a_clock_that_begins_anew_with_a_boot, open_world,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_boot_takes_its_time, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_small_changes_add_up, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_nothing_ends_before_it_began, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_a_token_is_good_for_its_time, open_world, teardown),

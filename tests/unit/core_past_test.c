@@ -325,6 +325,33 @@ static void test_of_what_memory_knows_the_row_says_nothing(void **state)
     assert_null(stored_job(id));
 }
 
+/* What is only asked, refused, or an operator's takes nothing of the room of the day; what is done
+ * takes what its texts may grow by: of a MiB 204 times. */
+static void test_what_is_amended_counts_for_the_day(void **state)
+{
+    (void)state;
+    configure("MaxUserScripts=1\n" CONF);
+    hello(1);
+    am_alice();
+    struct job_spec held = a_job("held");
+    held.hold = true;
+    assert_int_equal(submit(held), 1);
+    struct msg_amend_jobs m = {.ids = "1", .fields = "comment", .test_only = true};
+    const struct job v = {.spec.comment = "mine"};
+    for (int i = 0; i < 300; i++)
+        assert_int_equal(amend(NULL, 0, m, v), REFUSE_NONE);
+    m.test_only = false;
+    m.fields = "wckey"; /* of one that is not over: refused */
+    for (int i = 0; i < 300; i++)
+        assert_int_equal(amend(NULL, 0, m, v), REFUSE_UPDATE);
+    m.fields = "comment";
+    for (int i = 0; i < 204; i++)
+        assert_int_equal(amend(NULL, 0, m, v), REFUSE_NONE);
+    assert_int_equal(amend(NULL, 0, m, v), REFUSE_TOO_LARGE);
+    am_olga();
+    assert_int_equal(amend(NULL, 0, m, v), REFUSE_NONE);
+}
+
 /* Each field was looked for in the list for each job: 350 ms a request, and a list of 64 KiB in the
  * books for each. */
 static void test_what_is_named_again_is_looked_at_once(void **state)
@@ -371,6 +398,7 @@ int main(void)
         STORY(test_all_are_amended_or_none),
         STORY(test_a_thousand_at_once_and_no_more),
         STORY(test_of_what_memory_knows_the_row_says_nothing),
+        STORY(test_what_is_amended_counts_for_the_day),
         STORY(test_what_is_named_again_is_looked_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,6 +169,9 @@ static void test_numbers_of_the_store_that_cannot_be(void **unused)
         {"0", 2, 0, "may be 1"},
         {"x", 0, 0, "it is x"},
         {"700", 2, 700, NULL},
+        {"1", 5, 5, NULL}, /* an older store */
+        {"100000001", 2, 100000001, NULL},
+        {"100000002", 2, 0, "ids are at 2"},
         {"1000000000", 0, 1000000000, NULL},
         {"1000000000", 999999999, 1000000000, NULL},
     };

@@ -1,6 +1,8 @@
 /* Steps of an allocation: made, waiting for each other, ending by themselves. */
 #include "core_step_help.h"
 
+#include "model/limits.h"
+
 /* ---- making and ending ---- */
 
 static void a_step_runs_and_ends(void **unused)
@@ -296,6 +298,27 @@ static void now_or_never(void **unused)
     assert_int_equal(refusal(), REFUSE_UNAVAILABLE);
 }
 
+/* Those of before count, whose rows are all that is left of them. */
+static void a_job_has_so_many_steps_and_no_more(void **unused)
+{
+    (void)unused;
+    uint64_t id = salloc(1);
+    struct job_spec spec;
+    struct msg_create_step m = a_step(id, &spec, 8);
+    assert_int_equal(srun_tasks(SRUN, id, 8)->step_id, 0);
+    ends(1, id, 0, 0);
+    ((struct step *)row(id, 0))->step_id = LIMIT_STEPS_PER_JOB - 2;
+    restart(CONF);
+    struct held batch = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
+    hello_holding(1, &batch, 1);
+    am_alice();
+    assert_int_equal(srun(SRUN, &m)->step_id, LIMIT_STEPS_PER_JOB - 1);
+    assert_null(srun(SRUN + 1, &m));
+    assert_int_equal(refusal(), REFUSE_STEP_LIMIT);
+    assert_non_null(strstr(answer()->detail, "40000"));
+    assert_int_equal(running(id), 1);
+}
+
 static void a_wish_goes_with_its_command(void **unused)
 {
     (void)unused;
@@ -392,6 +415,7 @@ int main(void)
         STORY(a_step_with_memory_of_its_own_leaves_less_to_others),
         STORY(steps_that_overlap_take_nothing_away),
         STORY(now_or_never),
+        STORY(a_job_has_so_many_steps_and_no_more),
         STORY(a_wish_goes_with_its_command),
         STORY(what_can_never_be_is_refused),
         STORY(two_steps_on_a_node_have_two_ports),

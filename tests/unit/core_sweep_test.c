@@ -403,6 +403,37 @@ static void a_request_that_is_asked_again_is_worked_off_once(void **unused)
     assert_int_equal(answer()->count, 100);
 }
 
+static size_t answers_kept(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w.fx.n; i++)
+        n += w.fx.v[i].kind == FX_STORE && w.fx.v[i].table == TABLE_ANSWERED;
+    return n;
+}
+
+/* What changed something is answered once, whenever that was; of what changed nothing nothing is
+ * kept: asked again it is looked at again. */
+static void an_answer_is_kept_of_what_changed_something(void **unused)
+{
+    struct msg_job_control m = {.ids = many_jobs(100), .action = ACTION_RESUME};
+    ask_for(MSG_JOB_CONTROL, &m, 4711, 1); /* they wait */
+    for (int i = 0; i < 20; i++) {
+        w.now += SEC / 100;
+        step((struct event){.kind = EV_WAKE});
+    }
+    assert_int_equal(answers_kept(), 0);
+    static const int of[] = {3, 100}; /* in one turn, and in several */
+    for (int i = 0; i < 2; i++) {
+        struct msg_cancel cancel = {.ids = many_jobs(of[i])};
+        ask_for(MSG_CANCEL, &cancel, 4712 + (uint64_t)i, 1);
+        for (int wakes = 0; wakes < 20; wakes++) {
+            w.now += SEC / 100;
+            step((struct event){.kind = EV_WAKE});
+        }
+        assert_int_equal(answers_kept(), 1);
+    }
+}
+
 /* The command was interrupted, or its host is gone: what it asked for is done to its end all the
  * same. */
 static void what_was_asked_goes_on_without_its_command(void **unused)
@@ -452,6 +483,7 @@ int main(void)
         STORY(each_array_of_a_request_is_told_of_for_itself),
         STORY(jobs_of_a_name_are_looked_for_a_slice_at_a_time),
         STORY(a_request_that_is_asked_again_is_worked_off_once),
+        STORY(an_answer_is_kept_of_what_changed_something),
         STORY(what_was_asked_goes_on_without_its_command),
         STORY(lists_beyond_the_bound_are_cut),
     };

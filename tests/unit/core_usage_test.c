@@ -310,9 +310,41 @@ static void test_factors(void **unused)
     vec_done(&r.row);
 }
 
+/* Who takes whole nodes is ordered by the smallest of the partition: by CPUs, then by memory; in
+ * whatever order the configuration names them. */
+static void test_whole_nodes_count_as_the_smallest(void **unused)
+{
+    static const char *const small = "NodeName=a CPUs=8 RealMemory=9000\n",
+                             *const smaller = "NodeName=b CPUs=4 RealMemory=8000\n",
+                             *const smallest = "NodeName=c CPUs=4 RealMemory=2000\n";
+    const char *const orders[][3] = {{small, smaller, smallest}, {small, smallest, smaller},
+                                     {smaller, small, smallest}, {smaller, smallest, small},
+                                     {smallest, small, smaller}, {smallest, smaller, small}};
+    (void)unused;
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < ARRAY_LEN(orders); i++) {
+        world_close();
+        world_open(arena_printf(a,
+                                "ClusterName=test\nPriorityWeightJobSize=96\n"
+                                "PriorityWeightTRES=Mem=19000\n%s%s%s"
+                                "PartitionName=main Nodes=ALL Default=YES\n",
+                                orders[i][0], orders[i][1], orders[i][2]),
+                   0);
+        struct job_spec spec = a_job("whole");
+        spec.req.exclusive = EXCLUSIVE_NODE;
+        spec.req.mem_per_cpu_mib = 0;
+        spec.req.mem_per_node_mib = MEM_ALL;
+        const struct priority_row *p = priority_of_job(submit(spec));
+        assert_in_range(p->tres_sum, 1999, 2000); /* cut */
+        assert_in_range(p->size, 27, 28);         /* a node of 3, 4 CPUs of 16 */
+    }
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        SHARES(test_whole_nodes_count_as_the_smallest),
         SHARES(test_use_is_charged_and_decays),
         SHARES(test_how_long_such_jobs_ran_is_remembered),
         SHARES(test_run_times_are_bounded),

@@ -293,6 +293,14 @@ static pid_t stranger_locks(const char *dir, const char *file)
     return pid;
 }
 
+static int descriptors(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 256; fd++)
+        n += fcntl(fd, F_GETFD) != -1;
+    return n;
+}
+
 /* Who may read a file or a directory may lock it. */
 static void locks_of_others_keep_nobody_from_starting(void **state)
 {
@@ -304,12 +312,15 @@ static void locks_of_others_keep_nobody_from_starting(void **state)
     pid_t pid = stranger_locks(w->dir, path);
     if (pid < 0)
         skip();
+    int open_before = descriptors();
     assert_true(pid_file_lock_dir(&f, path, NULL));
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0); /* not only when it had ended */
     assert_int_equal(second_dir_take(path, "runs already as process"), 0);
     assert_int_equal(second_take(path), 0);
     pid_file_drop(&f);
     assert_true(pid_file_lock(&f, path, NULL));
     pid_file_drop(&f);
+    assert_int_equal(descriptors(), open_before);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
 }

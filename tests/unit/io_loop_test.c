@@ -309,6 +309,23 @@ static void time_asleep_is_served(void **state)
     timer_free(t);
 }
 
+/* The kernel is asked once a round, which costs a read: until the next only the loop's own processor
+ * counts. */
+static void within_a_round_the_kernel_is_not_asked_again(void **state)
+{
+    struct world *w = *state;
+    struct timer *t = timer_new(w->loop, world_stop, w);
+    timer_set(t, 0);
+    loop_run(w->loop);
+    int64_t served = loop_served_us(w->loop);
+    nanosleep(&(struct timespec){.tv_nsec = 60000000}, NULL);
+    assert_in_range(loop_served_us(w->loop) - served, 0, 30000);
+    timer_set(t, 0);
+    loop_run(w->loop);
+    assert_true(loop_served_us(w->loop) - served >= 59000);
+    timer_free(t);
+}
+
 static void a_process_that_is_gone_already_is_told(void **state)
 {
     struct end e = {.world = *state};
@@ -412,6 +429,7 @@ int main(void)
         TEST(rounds_are_counted_by_their_length),
         TEST(time_that_the_loop_did_not_get_is_not_served),
         TEST(time_asleep_is_served),
+        TEST(within_a_round_the_kernel_is_not_asked_again),
         TEST(a_process_that_is_gone_already_is_told),
         TEST(a_watch_can_be_taken_back),
         TEST(a_worker_runs_everything_once),

@@ -1,6 +1,8 @@
 /* Shepherds with real processes: how steps start, end and are ended. */
 #include "shepherd_life_help.h"
 
+#include <fcntl.h>
+
 static void send_script(int64_t id, const char *script)
 {
     struct step_plan p = world_plan(&world, id, script);
@@ -78,6 +80,44 @@ static void test_termination_gives_grace_then_kills_everybody(void **state)
     assert_non_null(strstr(out, "got term\n"));
     assert_non_null(strstr(out, "slurmstepd: error: *** JOB 1 ON n1 CANCELLED AT "));
     assert_non_null(strstr(out, " DUE TO TIME LIMIT ***\n"));
+}
+
+static int sentences(const char *text)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, " DUE TO TIME LIMIT ***\n")); at++)
+        n++;
+    return n;
+}
+
+/* It is ended while its process has yet to open, and to truncate, its error file. */
+static void test_who_is_ended_before_its_files_are_open_is_told_why(void **state)
+{
+    (void)state;
+    char out[96], err[96];
+    snprintf(out, sizeof out, "%s/pipe", world.dir);
+    snprintf(err, sizeof err, "%s/err", world.dir);
+    assert_int_equal(mkfifo(out, 0666), 0);
+    for (int grace = 0; grace < 2; grace++) {
+        struct step_plan p = world_plan(&world, 1 + grace, "trap '' TERM; sleep 300");
+        p.std_out = out;
+        p.std_err = err;
+        world_send(&world, &p);
+        struct note started = world_wait(&world, NOTE_STARTED);
+        struct step_command c = {
+            .op = COMMAND_TERMINATE, .why = WHY_TIME_LIMIT, .kill_wait_ms = grace * 20000};
+        if (!grace) { /* it is killed where it waits for who reads */
+            world_command(&world, (pid_t)started.pid, &c);
+            world_wait(&world, NOTE_EXITED);
+        } else { /* it goes on, and begins the file anew */
+            world_command(&world, (pid_t)started.pid, &c);
+            nap_ms(200);
+            int reader = open(out, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+            world_wait(&world, NOTE_EXITED);
+            close(reader);
+        }
+        assert_int_equal(sentences(world_file(err)), 1);
+    }
 }
 
 static void test_a_script_that_ends_on_sigterm_is_not_killed(void **state)
@@ -326,6 +366,7 @@ int main(void)
         TEST(many_steps_at_once),
         TEST(background_processes_are_killed_when_the_script_ends),
         TEST(termination_gives_grace_then_kills_everybody),
+        TEST(who_is_ended_before_its_files_are_open_is_told_why),
         TEST(a_script_that_ends_on_sigterm_is_not_killed),
         TEST(signals_reach_whom_they_are_meant_for),
         TEST(stop_and_continue),

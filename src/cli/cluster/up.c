@@ -138,8 +138,12 @@ static bool controller_start(const char *state_dir, struct arena *a, bool *ret_s
         return true;
     char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a), "controller", "--state",
                     (char *)(uintptr_t)state_dir, NULL};
-    if (!daemon_start(argv, ret_err))
-        return err_prefix(ret_err, "see %s", controller_log_path(state_dir, a));
+    struct err err = {0};
+    /* One that is there now was started at the same time by somebody else. */
+    if (!daemon_start(argv, &err) && !program_daemon_pid(controller_pid_path(state_dir, a))) {
+        err_prefix(&err, "see %s", controller_log_path(state_dir, a));
+        return err_set(ret_err, err.code, "%s", err.text);
+    }
     for (int waited = 0; !controller_answers(state_dir); waited += 20) {
         if (waited > START_TIMEOUT_MS)
             return err_set(ret_err, ERR_UNAVAILABLE, "the controller does not answer; see %s",

@@ -52,7 +52,7 @@ void ids_raise(struct core *c, uint64_t next)
 
 bool ids_far_beyond(const struct core *c, uint64_t id)
 {
-    return id >= c->jobs.next_id && id - c->jobs.next_id >= JOBS_AHEAD_MAX;
+    return id >= c->jobs.next_id + JOBS_AHEAD_MAX;
 }
 
 void core_ids_from(struct core *c, uint64_t next)

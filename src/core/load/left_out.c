@@ -79,7 +79,7 @@ static bool meta_sound(const struct meta *m, struct err *ret_err)
 static bool job_sound(const struct job *j, struct err *ret_err)
 {
     bool ending = j->state == JOB_COMPLETING || j->state == JOB_REQUEUED;
-    if (!j->id || j->id > INT64_MAX)
+    if (!j->id || j->id >= LIMIT_COUNTED)
         return wrong(ret_err, "a job has a number, and none comes so far");
     if (!array_sound(j, ret_err))
         return false;

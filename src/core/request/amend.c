@@ -204,7 +204,7 @@ static enum refusal amend_check(struct amending *g)
         refusal = jobs_find(g);
     for (size_t i = 0; i < g->job.n && !refusal; i++)
         refusal = job_check(g, &g->job.v[i]);
-    if (!refusal && g->job.n && !peer_operates(g->c, g->c->turn.peer))
+    if (!refusal && !peer_operates(g->c, g->c->turn.peer))
         refusal = room_check(g, g->c->turn.peer->uid);
     return refusal;
 }
@@ -267,7 +267,7 @@ void req_amend_jobs(struct core *c, const struct msg_amend_jobs *m)
             row_amend(&g, a);
         transaction_note(&g, &a->row);
     }
-    if (!refusal && !m->test_only && g.job.n && !peer_operates(c, c->turn.peer))
+    if (!refusal && !m->test_only && !peer_operates(c, c->turn.peer))
         user_room_disk(c, c->turn.peer->uid, g.job.n * TEXTS * TEXT_MOST);
     vec_done(&g.job);
     reply_done(c, refusal, g.detail);

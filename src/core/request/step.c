@@ -83,8 +83,7 @@ static enum refusal job_takes_steps(const struct core *c, const struct jobrec *r
         return REFUSE_JOB_PENDING;
     if (r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED)
         return REFUSE_ALREADY_DONE;
-    if (step_number_next(c, r, 0) >= (int64_t)LIMIT_STEPS_PER_JOB ||
-        r->wish.n >= LIMIT_STEPS_PER_JOB) {
+    if (step_number_next(c, r, 0) >= (int64_t)LIMIT_STEPS_PER_JOB) {
         *detail =
             "a job has at most 40000 steps: launch several tasks with one srun, or submit an array";
         return REFUSE_STEP_LIMIT;

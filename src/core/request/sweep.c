@@ -320,10 +320,11 @@ static bool sweep_slice(struct core *c, struct sweep *s, bool hurry)
     c->turn.seq = s->seq;
     c->turn.request = s->request;
     bool over = s->rest ? refs_slice(c, s, slice) : filter_slice(c, s, slice);
-    if (over)
+    if (over) {
         sweep_answer(c, s);
-    if (over && !asks && s->told.done) /* of a wake: nobody else keeps what was answered */
-        answered_keep_reply(c, &c->turn.fx->v[c->turn.fx->n - 1]);
+        if (s->told.done) /* maybe in turns before this one */
+            answered_keep_reply(c, &c->turn.fx->v[c->turn.fx->n - 1]);
+    }
     c->turn.peer = asks;
     c->turn.conn = conn;
     c->turn.seq = seq;

@@ -112,7 +112,9 @@ static int lock_try(const char *dir, int how)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0 && flock(fd, how | LOCK_NB) != 0) {
+        int why = errno;
         close(fd);
+        errno = why;
         return -1;
     }
     return fd;
@@ -125,6 +127,15 @@ static void abandoned_remove(const char *dir)
         return;
     cgroup_remove(dir);
     close(fd);
+}
+
+/* By a daemon that lives. */
+static bool is_in_use(const char *dir)
+{
+    int fd = lock_try(dir, LOCK_EX);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 && errno == EWOULDBLOCK;
 }
 
 static void siblings_remove(const char *parent, const char *mine)
@@ -345,7 +356,8 @@ void cgroup_bases_known(const struct cgroup_bases *b, const char *former, struct
             !cgroup_base_next(&one, controller, sizeof controller, dir, sizeof dir) ||
             access(dir, F_OK) != 0)
             continue;
-        if (!memmem(out->data ? out->data : "", out->len, line.data, line.len)) {
+        bool is_there = memmem(out->data ? out->data : "", out->len, line.data, line.len);
+        if (!is_there && !is_in_use(dir)) {
             str_addn(out, line.data, line.len);
             str_addc(out, '\n');
         }

@@ -47,7 +47,8 @@ struct cgroup_bases {
  * removed unless processes are in them. */
 void cgroup_bases_make(struct cgroup_bases *b, const struct cgroup_system *sys, const char *key,
                        const char *former);
-/* Those of the bases, and of the lines of `former`, that are there: for the next start. */
+/* Those of the bases, and of the lines of `former`, that are there: for the next start. One of
+ * `former` that another daemon has is not ours: the directory with that line is a copy of its. */
 void cgroup_bases_known(const struct cgroup_bases *b, const char *former, struct str *out);
 /* At the end: removes those that hold no step, and lets go of the others. */
 void cgroup_bases_done(struct cgroup_bases *b);

@@ -55,6 +55,7 @@ static void files_open(struct setup *s)
         dup2(STDOUT_FILENO, STDERR_FILENO);
     }
     s->has_output = true;
+    output_opened(s);
     int in = open(p->std_in ? p->std_in : "/dev/null", O_RDONLY | O_NOCTTY);
     if (in < 0)
         setup_fail(s, "cannot open the input file %s: %s", p->std_in, strerror(errno));

@@ -19,11 +19,41 @@ bool shepherd_tell(struct shepherd *s, enum note_kind kind, int wait_ms)
     return herd_tell(s->herd, &s->note, wait_ms);
 }
 
+bool shepherd_setup_word(struct shepherd *s, enum setup_word word, char detail[NOTE_DETAIL_BYTES])
+{
+    char piece[4096];
+    ssize_t n;
+    while ((n = read(s->failure_fd[0], piece, sizeof piece)) > 0)
+        str_addn(&s->setup_words, piece, (size_t)n);
+    struct span rest = {str_text(&s->setup_words), s->setup_words.len}, line;
+    while (span_next(&rest, '\n', &line))
+        if (line.len > 0 && line.data[0] == (char)word) {
+            snprintf(detail, NOTE_DETAIL_BYTES, "%.*s", (int)(line.len - 1), line.data + 1);
+            return true;
+        }
+    return false;
+}
+
+bool shepherd_may_write(struct shepherd *s)
+{
+    char none[NOTE_DETAIL_BYTES];
+    return s->tasks || s->main_ended || shepherd_setup_word(s, SETUP_OPENED, none);
+}
+
+void shepherd_early_say(struct shepherd *s)
+{
+    if (s->early.len && shepherd_may_write(s)) {
+        step_error_line(s->plan, str_text(&s->early));
+        str_clear(&s->early);
+    }
+}
+
 /* A line for the people who wait for the step's output. */
 static void line_say(struct shepherd *s, struct str *line)
 {
     if (!s->tasks) {
-        step_error_line(s->plan, str_text(line));
+        str_addn(&s->early, line->data, line->len);
+        shepherd_early_say(s);
         return;
     }
     if (line->len && line->data[line->len - 1] == '\n')

@@ -3,10 +3,20 @@
 #ifndef REMUDA_NODE_SHEPHERD_SAY_H
 #define REMUDA_NODE_SHEPHERD_SAY_H
 
+#include "node/shepherd/setup.h"
 #include "node/shepherd/step.h"
 
 /* Sends s->note as of now to the daemon, waiting up to wait_ms. */
 bool shepherd_tell(struct shepherd *s, enum note_kind kind, int wait_ms);
+
+/* What the step's processes said before they executed its program, of several the first: cut to
+ * fit, without its word. False: none said that. */
+bool shepherd_setup_word(struct shepherd *s, enum setup_word word, char detail[NOTE_DETAIL_BYTES]);
+/* Whether what is written to the step's files stays there: a batch script's process truncates them
+ * as it opens them. */
+bool shepherd_may_write(struct shepherd *s);
+/* Writes the lines that came before it might. */
+void shepherd_early_say(struct shepherd *s);
 
 /* "*** JOB 42 ON n1 CANCELLED AT ... ***" */
 void shepherd_cancel_say(struct shepherd *s, enum command_why why);

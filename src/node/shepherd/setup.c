@@ -48,6 +48,11 @@ static void shepherd_hears(const struct setup *s, enum setup_word word, const ch
     str_done(&line);
 }
 
+void output_opened(const struct setup *s)
+{
+    shepherd_hears(s, SETUP_OPENED, "");
+}
+
 _Noreturn void setup_fail(struct setup *s, const char *format, ...)
 {
     struct str line = STR_INIT;

@@ -27,8 +27,11 @@ void remarks_write(struct setup *s);
 /* What a line of the pipe begins with; of each the first counts. */
 enum setup_word {
     SETUP_FAILED = 'F', /* why the step could not be set up */
-    SETUP_ODD = 'O'     /* it runs, but not as asked: for the job's records */
+    SETUP_ODD = 'O',    /* it runs, but not as asked: for the job's records */
+    SETUP_OPENED = 'P'  /* a batch script's output files are open, and truncated no more */
 };
+/* Descriptors 1 and 2 are the job's from now on: the shepherd hears it, too. */
+void output_opened(const struct setup *s);
 
 /* Says it, to the shepherd too, and ends the process. */
 _Noreturn void setup_fail(struct setup *s, const char *format, ...)

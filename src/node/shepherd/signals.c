@@ -127,9 +127,12 @@ void shepherd_commands_later(struct shepherd *s)
 {
     if (s->follow_due && !s->terminating)
         follow(s);
+    s->follow_due = false;
+    if (s->tell_due && !s->terminating && !shepherd_may_write(s))
+        return;
     if (s->tell_due && !s->terminating)
         shepherd_message_say(s);
-    s->follow_due = s->tell_due = false;
+    s->tell_due = false;
 }
 
 void shepherd_owner_signals(void *ctx, int signo)

@@ -53,11 +53,17 @@
 #define WRITERS_WAIT_US INT64_C(10000000)
 #define KILL_AGAIN_US   INT64_C(10000)
 #define STUCK_AGAIN_US  INT64_C(60000000)
+#define EARLY_AGAIN_US  INT64_C(20000) /* between looks whether the script's files are open */
 #define TELL_WAIT_MS    60000
 
 static int64_t max_of(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+static int64_t min_of(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
 }
 
 /* ---- the end ---- */
@@ -98,30 +104,13 @@ static bool reap(struct shepherd *s)
     return none_left && s->main_ended;
 }
 
-/* What the step's processes said before they executed its program; of several tasks the first. */
-static bool setup_word_find(struct shepherd *s, enum setup_word word,
-                            char detail[NOTE_DETAIL_BYTES])
-{
-    char piece[4096];
-    ssize_t n;
-    while ((n = read(s->failure_fd[0], piece, sizeof piece)) > 0)
-        str_addn(&s->setup_words, piece, (size_t)n);
-    struct span rest = {str_text(&s->setup_words), s->setup_words.len}, line;
-    while (span_next(&rest, '\n', &line))
-        if (line.len > 1 && line.data[0] == (char)word) {
-            snprintf(detail, NOTE_DETAIL_BYTES, "%.*s", (int)(line.len - 1), line.data + 1);
-            return true;
-        }
-    return false;
-}
-
 /* The step's process says why it could not be set up. */
 static bool setup_failed(struct shepherd *s, struct note *ret)
 {
     *ret = s->note;
     if (!WIFEXITED(s->status) || WEXITSTATUS(s->status) != SHEPHERD_SETUP_EXIT)
         return false;
-    if (!setup_word_find(s, SETUP_FAILED, ret->detail))
+    if (!shepherd_setup_word(s, SETUP_FAILED, ret->detail))
         return false;
     ret->kind = NOTE_FAILED;
     ret->at_us = shepherd_clock_us(CLOCK_REALTIME);
@@ -178,6 +167,7 @@ static void adopted_end(struct shepherd *s)
 
 static bool exit_tell(struct shepherd *s, bool clean)
 {
+    shepherd_early_say(s);
     shepherd_usage_of_ended(s);
     shepherd_suspension_count(s);
     shepherd_energy_end(s);
@@ -190,8 +180,9 @@ static bool exit_tell(struct shepherd *s, bool clean)
     s->note.at_us = shepherd_clock_us(CLOCK_REALTIME);
     if (kills > 0 && !s->over_memory)
         shepherd_oom_say(s, kills);
-    if (!s->note.detail[0])
-        setup_word_find(s, SETUP_ODD, s->note.detail);
+    char odd[NOTE_DETAIL_BYTES];
+    if (shepherd_setup_word(s, SETUP_ODD, odd) && !s->note.detail[0])
+        memcpy(s->note.detail, odd, sizeof odd);
     if (clean && kills == 0)
         groups_hand_back(s);
     if (clean && s->note.group_back == GROUP_KEPT)
@@ -252,6 +243,8 @@ static int64_t next_due(const struct shepherd *s)
         return 0;
     if (s->tasks && s->tasks->tell_at_us && s->tasks->tell_at_us < due)
         due = s->tasks->tell_at_us;
+    if (s->early.len || s->tell_due)
+        due = min_of(due, shepherd_now_us() + EARLY_AGAIN_US);
     if (s->terminating || s->main_ended)
         due = s->kill_at_us < due ? s->kill_at_us : due;
     if (writers_are_awaited(s) && s->writers_by_us < due)
@@ -266,6 +259,7 @@ static int64_t next_due(const struct shepherd *s)
 static void due_carry_out(struct shepherd *s)
 {
     int64_t now = shepherd_now_us();
+    shepherd_early_say(s);
     writers_look(s, now);
     if ((s->terminating || s->main_ended) && now >= s->kill_at_us) {
         shepherd_signal_all(s, SIGKILL, SIGNAL_PLAIN);
@@ -417,12 +411,14 @@ static void begin(struct shepherd *s)
 
 /* Nothing of this step can reach another, and nothing happened that a process had better not
  * outlive. */
-static bool may_have_another(const struct shepherd *s)
+static bool may_have_another(struct shepherd *s)
 {
     const struct step_plan *p = s->plan;
+    char odd[NOTE_DETAIL_BYTES];
     return s->herd->again_fd >= 0 && !p->address && !p->report && s->note.clean && !s->commanded &&
            !s->terminating && !s->over_memory && !s->groups_used_up && !s->pids &&
-           s->setup_words.len == 0 && s->groups.n == 0 && s->note.kind == NOTE_EXITED;
+           !shepherd_setup_word(s, SETUP_ODD, odd) && s->groups.n == 0 &&
+           s->note.kind == NOTE_EXITED;
 }
 
 static void leave(struct shepherd *s)
@@ -431,6 +427,7 @@ static void leave(struct shepherd *s)
     free(s->fds);
     account_close(&s->account);
     str_done(&s->setup_words);
+    str_done(&s->early);
 }
 
 /* True: another step may follow. */

@@ -39,6 +39,7 @@ struct shepherd {
     /* a pipe: ours, and that of the step's processes until they execute its program. */
     int failure_fd[2];
     struct str setup_words; /* lines that were read from it */
+    struct str early;       /* for the error file, which the script's process has yet to open */
     struct task_set *tasks; /* NULL = a batch script */
     struct pollfd *fds;     /* what is waited for: the signals, then the tasks' */
     pid_t main_pid;         /* of the script */
