@@ -7,7 +7,6 @@
 #include "sched/answer/rank.h"
 #include "sched/books/classes.h"
 #include "sched/books/limits/caps.h"
-#include "sched/books/limits/people.h"
 #include "sched/books/settle.h"
 #include "sched/pass/pass.h"
 #include "sched/pass/priority.h"
@@ -218,7 +217,7 @@ static const char *yields_text(const struct plan_private *v, const struct cluste
                 "its user holds %lld %% of the cluster, so while job %llu of another user waits it "
                 "starts only if it ends before that one is to start, or asks for less than twice "
                 "its time limit",
-                (long long)(person_busy(cl, j->w.person) * 100 / FACTOR_ONE),
+                (long long)(v->yields.v[i].part * 100 / FACTOR_ONE),
                 (unsigned long long)v->yields.v[i].to);
     return NULL;
 }

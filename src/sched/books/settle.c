@@ -211,9 +211,10 @@ static bool limits_users(const struct spart *p)
 
 static void group_count(struct cluster *cl, const struct group *g)
 {
-    cl->derived.cpus += (int64_t)g->nodes * g->cpus;
+    cl->derived.all.cpus += (int64_t)g->nodes * g->cpus;
+    cl->derived.all.mem_mib += (int64_t)g->nodes * g->mem_mib;
     for (size_t d = DIM_GRES; d < g->ntotal; d++)
-        cl->derived.gpus += cl->dim.v[d].is_gpu ? g->nodes * g->total[d] : 0;
+        cl->derived.all.gpus += cl->dim.v[d].is_gpu ? g->nodes * g->total[d] : 0;
 }
 
 void cluster_settle(struct cluster *cl)
@@ -238,7 +239,7 @@ void cluster_settle(struct cluster *cl)
     groups_rank(cl);
     parts_measure(cl);
     shifts_set(cl);
-    cl->derived.cpus = cl->derived.gpus = 0;
+    cl->derived.all = (struct holding){0};
     for (size_t i = 0; i < cl->group.n; i++)
         group_count(cl, cl->group.v[i]);
     cl->derived.stale = false;

@@ -178,11 +178,16 @@ struct lic_use {
     uint32_t places; /* of a cap: in which of the job's partitions; 0 = in all */
 };
 
+/* What somebody's work holds on all nodes. */
+struct holding {
+    int64_t cpus, gpus, mem_mib;
+};
+
 struct run {
     uint64_t job_id;
     uint32_t uid;
-    struct person *person;    /* whose it is, and what it holds */
-    int64_t cpus, gpus;       /* on all its nodes */
+    struct person *person;    /* whose it is */
+    struct holding holds;     /* what it holds */
     const char *partition;    /* interned */
     const char *qos_name;     /* interned; NULL = none */
     const struct sqos *qos;   /* qos.h; NULL = none of that name was ever told */
@@ -257,8 +262,8 @@ struct share {
 
 /* A user, in whatever account (people.h). */
 struct person {
-    int64_t used;       /* of all recent use, in FACTOR_ONE-ths */
-    int64_t cpus, gpus; /* that running work holds */
+    int64_t used;         /* of all recent use, in FACTOR_ONE-ths */
+    struct holding holds; /* all that runs */
 };
 
 /* From when on it gains by waiting. */
@@ -370,7 +375,7 @@ struct derived {
     bool resv_stale;     /* only a reservation did */
     uint64_t version;    /* grows each time; classes made for an older one are made again */
     uint64_t up_version; /* grows when a node becomes available or not */
-    int64_t cpus, gpus;  /* of all nodes */
+    struct holding all;  /* that nodes have */
 };
 
 /* How nodes are connected. topo.c */

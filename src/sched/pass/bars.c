@@ -2,6 +2,7 @@
  * of room, and who it is kept for. */
 #include "sched/pass/bars.h"
 
+#include "base/arena.h"
 #include "sched/books/limits/caps.h"
 #include "sched/books/limits/people.h"
 #include "sched/pass/found.h"
@@ -70,17 +71,85 @@ enum job_reason entry_held_by(struct pass *p, const struct entry *e)
 #define MUCH         (FACTOR_ONE / 4) /* of the cluster */
 #define TIMES_LONGER 2                /* than the head asks */
 
-/* Has another user's job the promise of the partition's first, and does this one ask much longer
- * and not end before that? */
-static bool outstays(const struct pass *p, const struct entry *e, const struct promised *head)
+static bool rule_is_on(const struct pass *p)
 {
-    if (head->extra || head->awaited || head->part != e->o->serve ||
-        head->job->w.uid == e->job->w.uid)
-        return false;
+    return p->cl->policy.order == ORDER_AGEING && !p->cl->hook.key;
+}
+
+/* On all of its nodes. */
+static struct holding takes_sum(const struct world *w, const struct wjobs *j)
+{
+    const struct agenda *a = &w->agenda;
+    struct holding sum = {0};
+    for (uint32_t t = j->first; t < j->first + j->n; t++)
+        for (uint32_t i = 0; a->take.v[t].node < w->nnodes && i < a->take.v[t].n; i++) {
+            const struct use *u = &a->use.v[a->take.v[t].first + i];
+            sum.cpus += u->dim == (j->shares ? DIM_SHARE : DIM_CPU) ? u->amount : 0;
+            sum.mem_mib += u->dim == DIM_MEM ? u->amount : 0;
+            sum.gpus += u->dim >= DIM_GRES && w->cl->dim.v[u->dim].is_gpu ? u->amount : 0;
+        }
+    return sum;
+}
+
+void held_change(struct pass *p, uint32_t world_job, int64_t sign)
+{
+    ASSERT(world_job < p->w->agenda.job.n);
+    const struct wjobs *work = &p->w->agenda.job.v[world_job];
+    if (!rule_is_on(p) || work->name == 0) /* a device that is found clean is nobody's */
+        return;
+    const struct wjob *j = map_u64_get(p->cl->queue.by_job, work->name);
+    const struct run *r = j ? NULL : map_u64_get(p->cl->run.by_job, work->name);
+    if (!j && !r) /* of a question: no job of anybody's yet */
+        return;
+    struct holding sum = r ? r->holds : takes_sum(p->w, work);
+    if (!p->held)
+        p->held = map_u64_new();
+    void **slot = map_u64_slot(p->held, (uint64_t)(r ? r->uid : j->w.uid) + 1);
+    if (!*slot)
+        *slot = arena_alloc(p->v->arena, sizeof(struct holding));
+    holding_add(*slot, &sum, sign);
+}
+
+static int64_t part_held(const struct pass *p, const struct waiting *w)
+{
+    struct holding all = w->person->holds;
+    const struct holding *then = p->held ? map_u64_get(p->held, (uint64_t)w->uid + 1) : NULL;
+    if (then)
+        holding_add(&all, then, 1);
+    return holding_part(p->cl, &all);
+}
+
+/* Do those who wait for the one wait for the other, too? It has half of the other's nodes. */
+static bool is_much_of(const struct pass *p, uint32_t part, uint32_t of)
+{
+    uint64_t both = 0, all = 0;
+    for (size_t i = 0; i < p->cl->group.n; i++) {
+        const struct group *g = p->cl->group.v[i];
+        all += bit_get(g->parts, of) ? g->nodes : 0;
+        both += bit_get(g->parts, of) && bit_get(g->parts, part) ? g->nodes : 0;
+    }
+    return 2 * both >= all;
+}
+
+/* Has another user's job the promise of the first of its partition, or of one that is much of it?
+ * Reservations are places of their own. */
+static bool is_before(const struct pass *p, const struct entry *e, const struct promised *head)
+{
+    uint32_t parts = (uint32_t)p->cl->part.n;
+    return !head->extra && !head->awaited && head->job->w.uid != e->job->w.uid &&
+           (head->part == e->o->serve ||
+            (head->part < parts && e->o->serve < parts && is_much_of(p, head->part, e->o->serve)));
+}
+
+/* It ends before that one starts, or asks for less than twice its time. */
+static int64_t leaves_one(const struct pass *p, const struct promised *head, int64_t limit_us)
+{
     const struct wjobs *kept = &p->w->agenda.job.v[head->world_job];
-    int64_t length = kept->end_us - kept->start_us;
-    return e->o->limit_us / TIMES_LONGER >= length &&
-           time_add(p->w->now_us, e->o->limit_min_us) > head->start_us;
+    int64_t length = kept->end_us - kept->start_us, room = head->start_us - p->w->now_us;
+    if (limit_us <= room || limit_us / TIMES_LONGER < length)
+        return limit_us;
+    int64_t twice = length * TIMES_LONGER - 1;
+    return (room > twice ? room : twice) / USEC_PER_MIN * USEC_PER_MIN;
 }
 
 /* May it go before others, whatever they ask? */
@@ -90,17 +159,46 @@ static bool has_precedence(const struct pass *p, const struct entry *e)
            preempt_possible(p->cl, e->c, e->o);
 }
 
-uint64_t entry_yields_to(const struct pass *p, const struct entry *e)
+int64_t entry_leaves(const struct pass *p, const struct entry *e, int64_t limit_us,
+                     uint64_t *ret_to)
 {
     ASSERT(e->job && e->o);
-    const struct person *user = e->job->w.person;
-    if (p->future || p->promise.n == 0 || p->cl->policy.order != ORDER_AGEING || p->cl->hook.key ||
-        e->lane->het || !user || person_busy(p->cl, user) <= MUCH || has_precedence(p, e))
-        return 0;
-    for (size_t i = 0; i < p->promise.n; i++)
-        if (outstays(p, e, &p->promise.v[i]))
-            return p->promise.v[i].job->w.job_id;
-    return 0;
+    *ret_to = 0;
+    if (p->promise.n == 0 || !rule_is_on(p) || !e->job->w.person ||
+        part_held(p, &e->job->w) <= MUCH || has_precedence(p, e))
+        return limit_us;
+    for (size_t i = 0; i < p->promise.n && limit_us >= e->o->limit_min_us; i++)
+        if (is_before(p, e, &p->promise.v[i])) {
+            limit_us = leaves_one(p, &p->promise.v[i], limit_us);
+            *ret_to = p->promise.v[i].job->w.job_id;
+        }
+    return limit_us;
+}
+
+uint64_t entry_yields_to(const struct pass *p, const struct entry *e)
+{
+    uint64_t to;
+    int64_t limit = entry_limit(e, e->o->limit_us, p->w->now_us);
+    int64_t least = e->lane->het ? limit : e->o->limit_min_us; /* no component is cut */
+    return entry_leaves(p, e, limit, &to) < least ? to : 0;
+}
+
+void yields_note(struct pass *p, const struct entry *e, uint64_t to)
+{
+    ASSERT(to);
+    pass_note(p, e, REASON_PRIORITY);
+    if (!p->future)
+        vec_push(&p->v->yields,
+                 ((struct yielding){e->job->w.job_id, to, part_held(p, &e->job->w)}));
+}
+
+bool entry_yields(struct pass *p, const struct entry *e)
+{
+    uint64_t to = e->lane->het ? 0 : entry_yields_to(p, e);
+    if (!to || !entry_lacks_room_only(p, e))
+        return false;
+    yields_note(p, e, to);
+    return true;
 }
 
 static bool is_out(struct pass *p, const struct entry *e, const struct lic_use *use)

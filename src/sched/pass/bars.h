@@ -12,12 +12,25 @@
 enum job_reason entry_held_by(struct pass *p, const struct entry *e);
 /* Nothing but lack of room on nodes, or of licences, can keep it. */
 bool entry_lacks_room_only(struct pass *p, const struct entry *e);
-/* The job for whose sake it leaves to others what it could have; 0 = it need not. Its user holds
- * more than a quarter of the cluster, that job, of another user, is the head of its partition, and
- * it asks at least twice as long as that one and may run into its promised start (order=ageing, at
- * present only). Nodes are not looked at. Who was promised something, is the oldest, may stop other
- * work or had some stopped for it, and components of heterogeneous jobs, never need to. */
+/* Leaves it to others what it could have? Its user holds more than a quarter of the cluster then, a
+ * job of another user is the head of its partition, or of one with half of that one's nodes, and
+ * however short it may be (--time-min), it asks at least twice as long as that head and would run
+ * into its promised start (order=ageing). Which nodes it would have is not looked at. Who was
+ * promised something, is the oldest, may stop other work or had some stopped for it, never needs
+ * to. One component of a heterogeneous job that does is enough (entry_yields_to). Of those that do
+ * now the plan remembers to whom. */
+bool entry_yields(struct pass *p, const struct entry *e);
+/* The same of one job in one partition, unnoted: the head's job, or 0. */
 uint64_t entry_yields_to(const struct pass *p, const struct entry *e);
+/* The job leaves to that one what it could have: noted in the plan, at present. */
+void yields_note(struct pass *p, const struct entry *e, uint64_t to);
+/* How long it may run if it starts now, so that it need not yield: limit_us, or less of what it
+ * gives with --time-min. Below its shortest limit: it yields; *ret_to is that head's job then. */
+int64_t entry_leaves(const struct pass *p, const struct entry *e, int64_t limit_us,
+                     uint64_t *ret_to);
+/* The work, by its number in the agenda, begins (sign 1) at the world's time, or ended by then, or
+ * is undone (-1): its user holds so much more or less. */
+void held_change(struct pass *p, uint32_t world_job, int64_t sign);
 /* A cap (cluster.h) that leaves nothing for it, at the world's time; REASON_NONE = none does. It is
  * not promised a start: others of its account or QOS end first, which the forecast sees. */
 enum job_reason entry_capped_by(struct pass *p, const struct entry *e);

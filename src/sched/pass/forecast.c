@@ -12,6 +12,7 @@
  * is spent, the rest of the queue is foreseen by its size: it takes as long as the part before
  * it took, in proportion to the CPU time asked for. */
 #include "base/alloc.h"
+#include "sched/pass/bars.h"
 #include "sched/pass/components.h"
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
@@ -27,6 +28,7 @@ static void promises_due(struct pass *p)
             continue;
         }
         world_fulfil(p->w, pr.world_job);
+        held_change(p, pr.world_job, 1);
         p->served[pr.part] &= pr.extra;
         vec_remove(&p->promise, i);
         if (pr.het)
@@ -109,6 +111,16 @@ static void foresee_rest(struct pass *p)
     }
 }
 
+/* It is then. */
+static void ends_come(struct pass *p, int64_t at_us)
+{
+    const struct agenda *a = &p->w->agenda;
+    size_t first = a->ends_first;
+    world_advance(p->w, at_us);
+    for (size_t i = first; i < a->ends_first; i++)
+        held_change(p, a->ends.v[i].job, -1);
+}
+
 bool pass_forecast(struct pass *p, uint32_t budget, uint64_t most)
 {
     ASSERT(!p->future && most > 0);
@@ -123,7 +135,7 @@ bool pass_forecast(struct pass *p, uint32_t budget, uint64_t most)
             foresee_rest(p);
             return true;
         }
-        world_advance(p->w, at);
+        ends_come(p, at);
         promises_due(p);
         pass_step(p);
     }

@@ -231,6 +231,30 @@ static bool components_capped(struct pass *p, const struct het *h, const struct 
     return held_by != REASON_NONE;
 }
 
+/* A component that leaves its place to others, whichever partition it would be in, leaves those of
+ * all: else long work would go in pairs. */
+static bool components_yield(struct pass *p, const struct het *h, const struct entry *e)
+{
+    uint64_t to = 0;
+    for (size_t i = 0; i < h->n && !to; i++) {
+        struct compiled *c = demand_of(p->cl, h->job[i]->lane->klass);
+        struct entry one = *e;
+        one.lane = h->job[i]->lane;
+        one.job = h->job[i];
+        one.c = c;
+        for (size_t k = 0; k < c->n; k++) {
+            one.o = &c->option[k];
+            if (one.o->never == REASON_NONE && !(to = entry_yields_to(p, &one)))
+                break;
+        }
+    }
+    for (size_t i = 0; to && i < h->n; i++) {
+        struct entry one = {.lane = h->job[i]->lane, .job = h->job[i]};
+        yields_note(p, &one, to);
+    }
+    return to != 0;
+}
+
 /* They start together: nothing is kept for any where nothing is for one. */
 static bool components_promised_nothing(struct pass *p, const struct het *h, const struct entry *e)
 {
@@ -267,6 +291,8 @@ enum outcome pass_het(struct pass *p, struct entry *e)
             return NEVER;
         }
     }
+    if (components_yield(p, h, e))
+        return BLOCKED;
     if (start_all(p, h)) {
         h->done = true;
         return NEVER; /* all of its entries go */

@@ -144,6 +144,7 @@ struct owed {
 /* A job that leaves what it could have to those behind another's job (bars.h). */
 struct yielding {
     uint64_t job_id, to;
+    int64_t part; /* of the cluster that its user holds, in FACTOR_ONE-ths */
 };
 
 struct plan_private {
@@ -233,6 +234,9 @@ struct pass {
     /* Of a what-if: one job in a lane of its own, beside the cluster's lanes; NULL = none */
     struct lane *instead;
     const struct wjob *left_out; /* the job as it really waits: passed over */
+    /* By uid + 1: what users hold at the world's time, struct holding, less what they really hold;
+     * in the plan's arena. NULL = the same */
+    struct map_u64 *held;
 };
 
 /* What looking at an entry costs, in units of one in the packed order, about 5 ns. */

@@ -155,6 +155,8 @@ void pass_close(struct pass *p)
     vec_done(&p->promised_on);
     vec_done(&p->at.at);
     vec_done(&p->awaited);
+    if (p->held)
+        map_u64_free(p->held);
     free(p->pos);
     free(p->left);
     free(p->served);

@@ -101,6 +101,8 @@ bool entry_start(struct pass *p, const struct entry *e)
     ASSERT(e->job && e->o->never == REASON_NONE);
     struct world *w = p->w;
     int64_t limit = entry_limit(e, view_limit(w, e->o, e->o->limit_us, w->now_us), w->now_us);
+    uint64_t to; /* those before it who have more right, if its user has much */
+    limit = entry_leaves(p, e, limit, &to);
     struct to_place what = pass_to_place(p, e->c, e->o, e->job);
     bool placed = world_place(w, &what, w->now_us, time_add(w->now_us, limit), &p->at);
     const struct lic_use *capped = placed ? NULL : p->at.capped;
@@ -118,7 +120,7 @@ bool entry_start(struct pass *p, const struct entry *e)
     }
     if (!p->future)
         started_tell(p, e);
-    world_begin(w, e->c, &p->at, e->job->w.job_id, time_add(w->now_us, limit));
+    held_change(p, world_begin(w, e->c, &p->at, e->job->w.job_id, time_add(w->now_us, limit)), 1);
     p->cost += START_COST + p->at.at.n * START_NODE_COST;
     p->started_size += start_size(w, w->agenda.job.n - 1);
     return true;

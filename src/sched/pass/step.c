@@ -192,10 +192,7 @@ static enum next entry_step(struct pass *p, size_t i)
         pass_note(p, e, REASON_PRIORITY);
         return KEEP;
     }
-    uint64_t to = entry_yields_to(p, e);
-    if (to && entry_lacks_room_only(p, e)) {
-        pass_note(p, e, REASON_PRIORITY);
-        vec_push(&p->v->yields, ((struct yielding){e->job->w.job_id, to}));
+    if (entry_yields(p, e)) {
         equals_pass(p, e, i + 1);
         return KEEP;
     }

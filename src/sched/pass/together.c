@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "sched/books/tables.h"
+#include "sched/pass/bars.h"
 #include "sched/pass/components.h"
 #include "sched/pass/found.h"
 #include "sched/pass/priority.h"
@@ -79,6 +80,7 @@ static bool start_put(struct beside *t, struct wjob *j, struct option *o)
                                  priority_of(p->cl, o, &j->w, p->v->now_us) / PRIORITY_ONE))
         return false;
     t->world_job[t->n] = world_begin(p->w, c, &p->at, j->w.job_id, time_add(t->at_us, limit));
+    held_change(p, t->world_job[t->n], 1);
     t->o[t->n] = o;
     if (p->future)
         pass_foresee(p, j->w.job_id, t->at_us, &p->at, false);
@@ -116,6 +118,7 @@ void together_back(struct beside *t, size_t n)
             p->promise.n--;
             world_break(p->w, t->world_job[t->n]);
         } else {
+            held_change(p, t->world_job[t->n], -1);
             world_undo(p->w, t->world_job[t->n]);
             if (!p->future)
                 start_drop(t, t->o[t->n]);

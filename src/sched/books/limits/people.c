@@ -30,25 +30,32 @@ void cluster_set_use(struct cluster *cl, uint32_t uid, int64_t used)
 
 /* ---- what runs ---- */
 
+void holding_add(struct holding *to, const struct holding *more, int64_t sign)
+{
+    ASSERT(sign == 1 || sign == -1);
+    to->cpus += sign * more->cpus;
+    to->gpus += sign * more->gpus;
+    to->mem_mib += sign * more->mem_mib;
+}
+
 void person_run(struct cluster *cl, struct run *r)
 {
-    ASSERT(!r->person && r->cpus == 0 && r->gpus == 0);
+    ASSERT(!r->person && r->holds.cpus == 0 && r->holds.gpus == 0);
     r->person = cluster_person(cl, r->uid);
     for (size_t i = 0; i < r->nholds; i++) {
         const struct hold *h = &r->hold[i];
-        r->cpus += (int64_t)h->ncpu;
+        r->holds.cpus += (int64_t)h->ncpu;
+        r->holds.mem_mib += h->mem_mib;
         for (size_t k = 0; k < h->ngres; k++)
-            r->gpus += cl->dim.v[h->gres[k].dim].is_gpu ? h->gres[k].count : 0;
+            r->holds.gpus += cl->dim.v[h->gres[k].dim].is_gpu ? h->gres[k].count : 0;
     }
-    r->person->cpus += r->cpus;
-    r->person->gpus += r->gpus;
+    holding_add(&r->person->holds, &r->holds, 1);
 }
 
 void person_run_over(struct run *r)
 {
-    ASSERT(r->person->cpus >= r->cpus && r->person->gpus >= r->gpus);
-    r->person->cpus -= r->cpus;
-    r->person->gpus -= r->gpus;
+    ASSERT(r->person->holds.cpus >= r->holds.cpus && r->person->holds.gpus >= r->holds.gpus);
+    holding_add(&r->person->holds, &r->holds, -1);
 }
 
 static int64_t part_of(int64_t part, int64_t all)
@@ -56,10 +63,22 @@ static int64_t part_of(int64_t part, int64_t all)
     return all <= 0 || part <= 0 ? 0 : part >= all ? FACTOR_ONE : part * FACTOR_ONE / all;
 }
 
+static int64_t busy_part(const struct cluster *cl, const struct holding *h)
+{
+    int64_t cpus = part_of(h->cpus, cl->derived.all.cpus),
+            gpus = part_of(h->gpus, cl->derived.all.gpus);
+    return cpus > gpus ? cpus : gpus;
+}
+
 int64_t person_busy(const struct cluster *cl, const struct person *p)
 {
-    int64_t cpus = part_of(p->cpus, cl->derived.cpus), gpus = part_of(p->gpus, cl->derived.gpus);
-    return cpus > gpus ? cpus : gpus;
+    return busy_part(cl, &p->holds);
+}
+
+int64_t holding_part(const struct cluster *cl, const struct holding *h)
+{
+    int64_t busy = busy_part(cl, h), mem = part_of(h->mem_mib, cl->derived.all.mem_mib);
+    return busy > mem ? busy : mem;
 }
 
 /* ---- how long jobs ran ---- */
