@@ -328,7 +328,8 @@ static void test_parts_of_the_default_order(void **unused)
     assert_true(p->part == 0 && p->size == 0 && p->fairshare == 0 && p->qos_part == 0 && !p->tres);
     am_olga();
     struct job_spec values = {.priority_asked = 7};
-    struct msg_update_job m = {.ids = ids_of(id), .fields = "priority_asked", .values = {&values, 1}};
+    struct msg_update_job m = {
+        .ids = ids_of(id), .fields = "priority_asked", .values = {&values, 1}};
     say(1, MSG_UPDATE_JOB, &m);
     assert_int_equal(refusal(), REFUSE_NONE);
     p = priority_of_job(id);
