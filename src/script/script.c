@@ -234,8 +234,8 @@ static void line_note(struct script_reader *r, struct span line, bool meant)
 {
     if (meant && script_is_command(line))
         str_addf(r->warnings,
-                 "line %u: not read: a directive ends with its line, whatever a backslash says; "
-                 "begin each with #SBATCH\n",
+                 "line %u: a command, no part of the directive above it, which ends with its line "
+                 "whatever its backslash says: begin each with #SBATCH\n",
                  r->line);
     if (r->heredoc.len) {
         struct span t = span_trim(line);

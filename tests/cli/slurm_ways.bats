@@ -205,3 +205,27 @@ for i in range(1500):
     run -1 sprio -l -o %i
     scancel "$id" "$one" "$two"
 }
+
+# Standard error is a socket that keeps what is written together.
+lines_in_one_piece() {
+    python3 - "$@" <<'END'
+import socket, subprocess, sys
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+subprocess.run(sys.argv[1:], stderr=theirs.fileno(), stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+theirs.close()
+pieces = []
+ours.settimeout(1)
+while True:
+    try:
+        pieces.append(ours.recv(4096).decode())
+    except (socket.timeout, ConnectionResetError):
+        break
+assert len(pieces) >= 2, pieces
+assert all(p.endswith("\n") and p.count("\n") == 1 for p in pieces), pieces
+END
+}
+
+@test "what commands say at the same time stays whole: each line is written in one piece" {
+    lines_in_one_piece salloc -n1 true
+    lines_in_one_piece srun -n2 sh -c 'exit $((SLURM_PROCID + 1))'
+}

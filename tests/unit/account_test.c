@@ -57,6 +57,8 @@ static void test_what_ended_is_counted_once(void **state)
     assert_int_equal(n.ave_cpu_us, 1000000);
     assert_int_equal(n.write_bytes, 8192);
     assert_int_equal(n.max_rss_bytes, 7 * 1024);
+    assert_int_equal(n.max_vm_bytes, 7 * 1024); /* at least that, though no sample met it */
+    assert_int_equal(n.ave_vm_bytes, 7 * 1024);
     account_begin(&a);
     account_add(&a, 0, &(struct proc_usage){.cpu_system_us = 60000, .major_faults = 3});
     account_end(&a);

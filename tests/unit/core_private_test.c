@@ -268,6 +268,15 @@ static bool by_accounts(void)
 {
     return query_shows(QUERY_ACCOUNTS, NULL);
 }
+static bool by_coordinators(void)
+{
+    struct rows r = ask((struct msg_query){.what = QUERY_ACCOUNTS});
+    bool told = false;
+    for (size_t i = 0; i < r.row.n; i++)
+        told |= text_is(((const struct account *)r.row.v[i])->coordinators, "carl");
+    vec_done(&r.row);
+    return told;
+}
 static bool by_users(void)
 {
     return query_shows(QUERY_ACCOUNT_USERS, NULL);
@@ -328,6 +337,7 @@ static const struct {
     {"remuda accounts, use", by_limit_use, {[USAGE] = HIS}},
     {"scontrol show assoc_mgr", by_in_use, {[USAGE] = HIS}},
     {"sacctmgr show account", by_accounts, {[ACCOUNTS] = HIS, [USERS] = HIS}},
+    {"its coordinators", by_coordinators, {[ACCOUNTS] = HIS, [USERS] = DIRECTS}},
     {"sacctmgr show user", by_users, {[USERS] = HIS}},
     {"sacctmgr show assoc", by_assocs, {[ACCOUNTS] = HIS, [USERS] = HIS}},
     {"its limits", by_limits, {[ACCOUNTS] = HIS, [USERS] = HIS}},

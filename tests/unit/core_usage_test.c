@@ -341,6 +341,32 @@ static void test_whole_nodes_count_as_the_smallest(void **unused)
     arena_free(a);
 }
 
+/* What is no sum of weights adds up, too: all of it is the wait. */
+static void test_parts_of_the_default_order(void **unused)
+{
+    (void)unused;
+    restart("ClusterName=test\nOperators=olga\nNodeName=n[1-4] CPUs=8 RealMemory=8000\n"
+            "PartitionName=main Nodes=n[1-4] Default=YES\n");
+    hello(1);
+    submit(a_wide_job("a"));
+    struct job_spec spec = a_wide_job("b");
+    spec.nice = 100;
+    uint64_t id = submit(spec);
+    pass(5 * MIN);
+    const struct priority_row *p = priority_of_job(id);
+    assert_true(p->priority > 1000 && p->age == (int64_t)p->priority + 100);
+    assert_int_equal(p->nice, 100);
+    assert_true(p->part == 0 && p->size == 0 && p->fairshare == 0 && p->qos_part == 0 && !p->tres);
+    am_olga();
+    struct job_spec values = {.priority_asked = 7};
+    struct msg_update_job m = {
+        .ids = ids_of(id), .fields = "priority_asked", .values = {&values, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    p = priority_of_job(id);
+    assert_true(p->priority == 7 && p->asked && p->age == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +382,7 @@ int main(void)
         SHARES(test_suspended_time_is_free),
         SHARES(test_site_factor_and_nice),
         SHARES(test_factors),
+        SHARES(test_parts_of_the_default_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,8 @@
 #include "cli/table/json_slurm.h"
 #include "model/job/job_counts.h"
 
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,11 +140,21 @@ static void usage_none(struct json_out *o, const char *key)
     json_object_end(o);
 }
 
+/* Who cancelled it, by name; the number of who has none. */
+static void killer_json(struct json_out *o, uint32_t uid_plus1)
+{
+    const struct passwd *pw = uid_plus1 ? getpwuid(uid_plus1 - 1) : NULL;
+    char number[16] = "";
+    if (uid_plus1)
+        snprintf(number, sizeof number, "%u", uid_plus1 - 1);
+    json_key_text(o, "kill_request_user", pw ? pw->pw_name : number);
+}
+
 static void step_rest_json(struct json_out *o, const struct acct_row *row)
 {
     const struct step *s = row->step;
     json_key_word(o, "pid", "");
-    json_key_word(o, "kill_request_user", "");
+    killer_json(o, s->killed_by_uid_plus1);
     json_key(o, "CPU");
     json_object(o);
     json_key(o, "requested_frequency");
@@ -329,7 +341,7 @@ static void job_json(struct json_out *o, const struct cell_env *env, const struc
     json_u64(o, j->id);
     json_key_word(o, "name", j->spec.name);
     json_key_word(o, "licenses", j->spec.req.licenses);
-    json_key_word(o, "kill_request_user", "");
+    killer_json(o, j->killed_by_uid_plus1);
     json_key_word(o, "nodes", j->nodes ? j->nodes : "None assigned");
     json_key_word(o, "partition", job_partition(j));
     json_key_number(o, "priority", true, (int64_t)j->priority);

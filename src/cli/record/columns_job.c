@@ -359,8 +359,8 @@ CONSTANT_CELL(empty, "")
     "id,array_job_id,array_task_id,batch_host,user_name,name,work_dir,std_out,std_err,std_in"
 #define F_TRES                                                                                     \
     F_CPUS "," F_MEMORY                                                                            \
-           ",billing_plus1,billing_asked_plus1,alloc_gres,gpus,gpus_per_node,gpus_per_task,"       \
-           "gres"
+           ",billing_plus1,billing_asked_plus1,alloc_gres,gpus,gpus_per_node,gpus_per_socket,"     \
+           "sockets_per_node,gpus_per_task,ntasks_per_gpu,ntasks,gres"
 
 /* X(long name, letter, header, cell, fields read) */
 // clang-format off

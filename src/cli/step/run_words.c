@@ -11,9 +11,7 @@ static void line_say(const struct srun_run *r, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 static void line_say(const struct srun_run *r, const char *format, va_list args)
 {
-    fprintf(stderr, "%s: ", r->al->name);
-    vfprintf(stderr, format, args);
-    fputs(r->ask->pty ? "\r\n" : "\n", stderr);
+    allocation_line_say(r->al->name, r->ask->pty ? "\r\n" : "\n", format, args);
 }
 
 void run_say(const struct srun_run *r, const char *format, ...)

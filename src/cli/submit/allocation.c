@@ -25,6 +25,16 @@ int64_t allocation_now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+void allocation_line_say(const char *name, const char *end, const char *format, va_list args)
+{
+    struct str line = STR_INIT;
+    str_addf(&line, "%s: ", name);
+    str_addv(&line, format, args);
+    str_add(&line, end);
+    fputs(str_text(&line), stderr);
+    str_done(&line);
+}
+
 static void say(const struct allocation *al, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void say(const struct allocation *al, const char *format, ...)
@@ -32,11 +42,9 @@ static void say(const struct allocation *al, const char *format, ...)
     va_list args;
     if (al->quiet)
         return;
-    fprintf(stderr, "%s: ", al->name);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    allocation_line_say(al->name, "\n", format, args);
     va_end(args);
-    fputc('\n', stderr);
 }
 
 /* ---- the connection ---- */

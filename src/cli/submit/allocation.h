@@ -6,6 +6,7 @@
 #include "cli/submit/command.h"
 #include "io/client/client.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -56,6 +57,11 @@ bool allocation_connected(struct allocation *al, bool *ret_again);
 void allocation_lost(struct allocation *al);
 /* Gives it back with that wait status, if it is ours and not over, and closes the connection. */
 void allocation_finish(struct allocation *al, int32_t wait_status);
+
+/* A line on standard error, "NAME: …" and `end`, in one piece: lines of commands that say something
+ * at the same time stay whole. */
+void allocation_line_say(const char *name, const char *end, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 
 /* Milliseconds of a clock that is never set. */
 int64_t allocation_now_ms(void);

@@ -43,11 +43,9 @@ static void say(const struct salloc_session *s, const char *format, ...)
     va_list args;
     if (s->al.quiet)
         return;
-    fprintf(stderr, "%s: ", s->al.name);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    allocation_line_say(s->al.name, "\n", format, args);
     va_end(args);
-    fputc('\n', stderr);
 }
 
 /* ---- the environment of the command ---- */

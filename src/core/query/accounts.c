@@ -5,6 +5,7 @@
  * so that what he sees is a tree. What he sees is worked out once for all rows of the answer,
  * however many parts it has. */
 #include "base/alloc.h"
+#include "base/list.h"
 #include "core/query/query.h"
 #include "core/record/accounts/limit_book.h"
 #include "core/record/accounts/private.h"
@@ -127,6 +128,23 @@ static bool row_seen(const struct sight *s, enum query_what what, const void *ro
     return true;
 }
 
+/* Of those who coordinate it, whom he sees. */
+static void account_tell(const struct sight *s, const struct account *account, const struct view *v)
+{
+    struct account shown = *account;
+    struct span rest = span_of(account->coordinators ? account->coordinators : ""), name;
+    struct str names = STR_INIT;
+    while (span_next(&rest, ',', &name)) {
+        char *one = xstrndup(name.data, name.len);
+        if (user_seen(s, one))
+            list_addf(&names, "%s", one);
+        free(one);
+    }
+    shown.coordinators = names.len ? str_text(&names) : NULL;
+    v->row(v->ctx, &shown);
+    str_done(&names);
+}
+
 /* Those of so many owners. */
 static void limits_tell(const struct sight *s, const struct view *v, struct query_at *at,
                         size_t most)
@@ -174,7 +192,11 @@ enum refusal query_accounts(const struct core *c, const struct msg_query *q,
     /* Of associations and QOS the record stands first. */
     for (at->more = q->what != QUERY_LIMITS; at->more && most; most--) {
         at->more = by_name ? map_str_next(by_name, &at->walk) : map_u64_next(by_id, &at->walk);
-        if (at->more && row_seen(s, (enum query_what)q->what, at->walk.value))
+        if (!at->more || !row_seen(s, (enum query_what)q->what, at->walk.value))
+            continue;
+        if (q->what == QUERY_ACCOUNTS && s->users)
+            account_tell(s, at->walk.value, v);
+        else
             v->row(v->ctx, at->walk.value);
     }
     if (q->what == QUERY_LIMITS)

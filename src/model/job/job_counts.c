@@ -93,16 +93,20 @@ int64_t job_gres_asked(const struct job *j, const char *name)
     bool gpus = strncmp(name, "gpu", 3) == 0 && (!name[3] || name[3] == ':');
     struct arena *a = arena_new();
     struct gres_list list;
-    int64_t count = 0;
+    int64_t count = 0, sockets = r->sockets_per_node > 0 ? r->sockets_per_node : 1;
     if (gpus && r->gpus && gres_parse_gpus(r->gpus, a, &list, NULL))
         count = count_in(&list, name);
     else if (gpus && r->gpus_per_node && gres_parse_gpus(r->gpus_per_node, a, &list, NULL))
         count = amount_times(count_in(&list, name), job_nodes(j));
+    else if (gpus && r->gpus_per_socket && gres_parse_gpus(r->gpus_per_socket, a, &list, NULL))
+        count = amount_times(count_in(&list, name), amount_times(sockets, job_nodes(j)));
     else if (gpus && r->gpus_per_task && gres_parse_gpus(r->gpus_per_task, a, &list, NULL))
         count = amount_times(count_in(&list, name), job_tasks(j));
     else if (r->gres && gres_parse(r->gres, a, &list, NULL))
         count = amount_times(count_in(&list, name), job_nodes(j));
     arena_free(a);
+    if (count == 0 && strcmp(name, "gpu") == 0 && r->ntasks_per_gpu > 0 && r->ntasks > 0)
+        count = (r->ntasks - 1) / r->ntasks_per_gpu + 1;
     return count;
 }
 

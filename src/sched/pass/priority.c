@@ -387,6 +387,12 @@ static void parts_fill(const struct cluster *cl, const struct option *o, const s
     r->priority = priority_of(cl, o, w, now_us) / PRIORITY_ONE;
     r->asked = w->priority_asked > 0;
     r->nice = w->nice;
+    if (p->order != ORDER_PRIORITY) {
+        /* No sum of weights: all of it is the wait, as the order counts it, so that what is shown
+         * adds up. */
+        r->age = r->asked ? 0 : (int64_t)r->priority + r->nice;
+        return;
+    }
     r->site = w->site;
     if (p->fifo)
         return;
@@ -412,7 +418,7 @@ static void rows_take(const struct cluster *cl, const struct compiled *c, const 
         struct priority_row r = {.job_id = w->job_id, .user_id = w->uid};
         struct str sums = STR_INIT, factors = STR_INIT;
         parts_fill(cl, &c->option[i], w, now_us, &r);
-        if (!cl->policy.fifo)
+        if (!cl->policy.fifo && cl->policy.order == ORDER_PRIORITY)
             tres_show(cl, &c->option[i], &sums, &factors);
         r.tres = sums.len ? str_text(&sums) : NULL;
         r.tres_factors = factors.len ? str_text(&factors) : NULL;

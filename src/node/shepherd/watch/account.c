@@ -118,7 +118,7 @@ static int64_t figure_of(const struct task_use *t, enum figure f)
 {
     switch (f) {
     case RSS: return t->max_rss;
-    case VM: return t->max_vm;
+    case VM: return larger(t->max_vm, t->max_rss); /* no sample may have met it */
     case PAGES: return t->most.pages;
     case CPU: return t->most.cpu_us;
     case READ: return t->most.read_bytes;
@@ -160,7 +160,7 @@ void account_note(const struct proc_account *a, int32_t (*id)(const void *ctx, s
     n->max_rss_bytes = a->use[rss].max_rss;
     n->rss_task = id(ctx, rss);
     n->ave_rss_bytes = sum_of(a, RSS) / tasks;
-    n->max_vm_bytes = a->use[vm].max_vm;
+    n->max_vm_bytes = figure_of(&a->use[vm], VM);
     n->vm_task = id(ctx, vm);
     n->ave_vm_bytes = sum_of(a, VM) / tasks;
     n->max_pages = a->use[pages].most.pages;

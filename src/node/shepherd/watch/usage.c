@@ -47,6 +47,7 @@ void shepherd_usage_of_ended(struct shepherd *s)
     /* Of one task its control group knows more than its processes, which share memory. */
     if (s->account.n == 1 && s->group_rss > 0)
         s->note.max_rss_bytes = s->note.ave_rss_bytes = max_of(s->group_rss, s->ended_rss_bytes);
+    s->note.max_vm_bytes = max_of(s->note.max_vm_bytes, s->note.max_rss_bytes);
 }
 
 /* ---- whose processes they are ---- */

@@ -1,0 +1,38 @@
+/* What a job asks for is counted, in whichever way it asks: limits, billing and listings go by it.
+ */
+#include "model/job/job_counts.h"
+#include "unit.h"
+
+static void test_each_way_to_ask_for_gpus_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        struct job_request req;
+        int64_t gpus, of_type;
+    } ways[] = {
+        {{.gpus = "4"}, 4, 0},
+        {{.gpus = "v100:3,a100:1"}, 4, 3},
+        {{.gpus_per_node = "2", .min_nodes = 2}, 4, 0},
+        {{.gpus_per_socket = "1"}, 1, 0},
+        {{.gpus_per_socket = "v100:1", .sockets_per_node = 2, .min_nodes = 2}, 4, 4},
+        {{.gpus_per_task = "v100:1", .ntasks = 4}, 4, 4},
+        {{.gres = "gpu:v100:2", .min_nodes = 2}, 4, 4},
+        {{.gres = "nic:2", .min_nodes = 2}, 0, 0},
+        {{.ntasks = 4, .ntasks_per_gpu = 1}, 4, 0},
+        {{.ntasks = 7, .ntasks_per_gpu = 2, .gres = "nic:1"}, 4, 0},
+        {{.ntasks = 4, .ntasks_per_gpu = 2, .gres = "gpu:1"}, 1, 0},
+        {{.ntasks_per_gpu = 2}, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        struct job j = {.spec.req = ways[i].req};
+        if (job_gpus_asked(&j) != ways[i].gpus || job_gres_asked(&j, "gpu:v100") != ways[i].of_type)
+            fail_msg("way %zu: %lld GPUs, %lld of the type", i, (long long)job_gpus_asked(&j),
+                     (long long)job_gres_asked(&j, "gpu:v100"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_way_to_ask_for_gpus_counts)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
