@@ -102,6 +102,7 @@ void core_free(struct core *c)
     vec_done(&c->marks.steps);
     vec_done(&c->marks.unsaved);
     vec_done(&c->marks.again);
+    vec_done(&c->marks.pairs);
     sweeps_free(c);
     vec_done(&c->left_out.row);
     arena_free(c->left_out.arena);

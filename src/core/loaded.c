@@ -294,9 +294,10 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     w = (struct map_walk){0};
     while (map_u64_next(c->jobs.by_id, &w)) {
         struct jobrec *r = w.value;
-        if (r->j.state == JOB_PENDING)
+        if (r->j.state == JOB_PENDING) {
+            aftercorr_begin(c, r); /* some may not have been let go for want of room */
             eligible_update(c, r);
-        else if ((r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED) && !r->hold.n)
+        } else if ((r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED) && !r->hold.n)
             node_released(c, r, UINT32_MAX);
         allocation_restored(c, r);
     }

@@ -32,13 +32,14 @@ static void steps_run(struct core *c)
 
 bool settle_goes_on(const struct core *c)
 {
-    return c->marks.woken.n || c->marks.again.n;
+    return c->marks.woken.n || c->marks.again.n || c->marks.pairs_look;
 }
 
 void settle(struct core *c)
 {
     do {
         dependents_run(c);
+        pairs_run(c);
         never_run(c);
         if (!c->marks.woken.n)
             crons_again(c);

@@ -36,22 +36,6 @@ static void pending_fire(struct core *c, struct jobrec *r)
         eligible_update(c, r);
 }
 
-/* An array's record stays until the last of its elements may go. */
-static bool may_forget(const struct core *c, const struct jobrec *r)
-{
-    if (!job_state_over((enum job_state)r->j.state) || dependents_look_still(c, r) ||
-        time_add(r->j.end_us, c->settings.min_job_age_us) > c->turn.now_us)
-        return false;
-    const struct id_list *list =
-        map_u64_get(c->jobs.dependents, r->j.array_job_id ? r->j.array_job_id : r->j.id);
-    for (size_t i = 0; list && i < list->id.n; i++) {
-        const struct jobrec *other = job_find(c, list->id.v[i]);
-        if (other && other->j.state == JOB_PENDING)
-            return false;
-    }
-    return true;
-}
-
 static void job_fire(struct core *c, struct jobrec *r)
 {
     /* Who waits for it must have seen its end before it is forgotten, even if both come in one
@@ -64,7 +48,7 @@ static void job_fire(struct core *c, struct jobrec *r)
         pending_fire(c, r);
     else if (r->j.state == JOB_RUNNING)
         running_fire(c, r);
-    else if (may_forget(c, r)) {
+    else if (job_may_forget(c, r, c->settings.min_job_age_us)) {
         job_forget(c, r);
         return;
     } else if (job_state_over((enum job_state)r->j.state)) {

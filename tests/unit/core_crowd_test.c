@@ -2,6 +2,8 @@
  * much of it, and everybody else is served before the next. */
 #include "core_help.h"
 
+#include "core/record/record.h"
+
 #define MANY 1000
 #define ROWS 600 /* of one step: 256 jobs, and elements that go with them */
 
@@ -104,6 +106,22 @@ static void arrays_that_go_by_one(void **unused)
                      JOB_PENDING);
 }
 
+/* Those that are over already when it comes are many at once. */
+static void an_array_that_comes_late(void **unused)
+{
+    uint64_t one = held("0-999");
+    struct msg_cancel m = {.ids = arena_printf(w.a, "%llu_[0-998]", (unsigned long long)one)};
+    is_done_in_parts(MSG_CANCEL, &m);
+    assert_int_equal(map_u64_count(w.c->jobs.by_id), 1000);
+    struct job_spec s = a_job("late");
+    s.array = "0-999";
+    s.dependency = arena_printf(w.a, "aftercorr:%llu", (unsigned long long)one);
+    s.kill_on_invalid_dep = YES;
+    struct msg_submit late = {.specs = {&s, 1}, .script = {"#!/bin/sh\n", 10}};
+    is_done_in_parts(MSG_SUBMIT, &late);
+    assert_int_equal(map_u64_count(w.c->jobs.by_id), 2000);
+}
+
 /* Between two parts the job that they wait for is not forgotten, and who comes, goes or waits for
  * something else meanwhile is not woken in vain. */
 static void others_act_in_between(void **unused)
@@ -180,8 +198,13 @@ static void singletons(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORY(all_that_wait_for_one), STORY(a_chain),         STORY(arrays_that_go_by_one),
-        STORY(others_act_in_between), STORY(all_at_one_time), STORY(singletons),
+        STORY(all_that_wait_for_one),
+        STORY(a_chain),
+        STORY(arrays_that_go_by_one),
+        STORY(an_array_that_comes_late),
+        STORY(others_act_in_between),
+        STORY(all_at_one_time),
+        STORY(singletons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

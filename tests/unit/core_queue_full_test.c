@@ -216,6 +216,97 @@ static void rows_are_bounded_for_each_user_and_day(void **unused)
     assert_int_not_equal(submit(held), 0);
 }
 
+static size_t records(const char *states)
+{
+    return count((struct msg_query){.what = QUERY_JOBS, .states = states});
+}
+
+/* Of the array's elements up to `last` those that run now. */
+static void running_end(uint64_t array, uint32_t last)
+{
+    struct rows r = ask((struct msg_query){.what = QUERY_JOBS, .states = "RUNNING"});
+    for (size_t i = 0; i < r.row.n; i++) {
+        const struct job *e = r.row.v[i];
+        if (e->array_job_id == array && e->array_task_id <= last)
+            script_ends(e->id, 0);
+    }
+    vec_done(&r.row);
+}
+
+static uint64_t array_of_50(const char *dependency)
+{
+    struct job_spec s = a_job("array");
+    s.array = "0-49";
+    s.dependency = dependency;
+    return submit(s);
+}
+
+/* They are not refused for want of room: the oldest of its user's that are over go for them. */
+static void elements_that_start_take_the_place_of_those_that_ended(void **unused)
+{
+    room_for(20);
+    am_bob();
+    uint64_t others = submit(a_job("others"));
+    script_ends(others, 0);
+    am_alice();
+    uint64_t id = array_of_50(NULL);
+    for (size_t i = 0; i < 20 && records("RUNNING"); i++) {
+        assert_in_range(records("all"), 2, 20 + 8);
+        pass(3 * USEC_PER_SEC);
+        running_end(id, 49);
+    }
+    assert_int_equal(records("RUNNING,PENDING"), 0);
+    assert_int_equal(state(others), JOB_COMPLETED);
+    pass(400 * USEC_PER_SEC);
+    assert_int_equal(records("all"), 0);
+}
+
+/* The nodes still have what ran. */
+static void restart_with_nodes(const char *conf)
+{
+    struct rows r = ask((struct msg_query){.what = QUERY_JOBS, .states = "RUNNING"});
+    struct held held[2][8];
+    size_t n[2] = {0};
+    for (size_t i = 0; i < r.row.n; i++) {
+        const struct job *e = r.row.v[i];
+        int node = e->batch_host[1] - '1';
+        held[node][n[node]++] =
+            (struct held){.job_id = e->id, .attempt = e->attempt, .step_id = STEP_BATCH};
+    }
+    vec_done(&r.row);
+    restart(conf);
+    hello_holding(1, held[0], n[0]);
+    hello_holding(2, held[1], n[1]);
+    am_alice();
+}
+
+/* Elements that others let go wait for room as one record, and are none the worse for it. */
+static void elements_that_are_let_go_wait_for_room(void **unused)
+{
+    const char *conf = arena_printf(w.a, "%sMinJobAge=2\n", conf_of(80));
+    configure(conf);
+    am_alice();
+    uint64_t first = array_of_50(NULL);
+    for (size_t i = 0; i < 8; i++)
+        running_end(first, 47); /* two run on */
+    assert_int_equal(records("RUNNING"), 2);
+    assert_int_equal(records("COMPLETED"), 48);
+    uint64_t next = array_of_50(arena_printf(w.a, "aftercorr:%llu", (unsigned long long)first));
+    assert_in_range(records("all"), 79, 81);
+    restart_with_nodes(conf);
+    for (size_t i = 0; i < 9; i++) {
+        assert_in_range(records("all"), 51, 81);
+        running_end(next, 49);
+        pass(4 * USEC_PER_SEC);
+    }
+    assert_int_equal(records("RUNNING"), 2);
+    assert_int_equal(records("PENDING"), 1); /* the two whose counterparts run */
+    running_end(first, 49);
+    running_end(next, 49);
+    pass(4 * USEC_PER_SEC);
+    assert_int_equal(records("all"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +314,8 @@ int main(void)
         STORY(a_small_queue_may_be_one_users),
         STORY(what_has_a_record_counts),
         STORY(nobody_fills_it_with_elements),
+        STORY(elements_that_start_take_the_place_of_those_that_ended),
+        STORY(elements_that_are_let_go_wait_for_room),
         STORY(requests_under_way_count_together),
         STORY(a_table_counts_as_what_it_makes),
         STORY(rows_are_bounded_for_each_user_and_day),

@@ -5,10 +5,9 @@
  *
  * aftercorr between arrays is decided for each element: when an element ends, its counterpart
  * becomes a record of its own, free to start or failed. The rest of the array waits for the other
- * array as a whole. */
+ * array as a whole. Where very many ended before, or MaxJobCount has no room for more records, that
+ * is left to pairs_run; dependees.c calls nothing of the array final that is left to elements. */
 #include "core/life/life.h"
-
-typedef VEC(uint32_t) task_vec;
 
 /* ---- aftercorr ------------------------------------------------------------------------------ */
 
@@ -35,42 +34,109 @@ static bool decides(const struct dependency *d, const struct jobrec *other)
            (!job_live(other) || (d->kind == DEP_AFTER && !job_waits(other)));
 }
 
+/* From index `next` on. */
+static void pairs_mark(struct core *c, struct jobrec *master, uint32_t next)
+{
+    struct marks *m = &c->marks;
+    size_t i = 0;
+    m->pairs_look = true;
+    while (master->pairing && i < m->pairs.n && m->pairs.v[i].job_id != master->j.id)
+        i++;
+    if (!master->pairing) {
+        vec_push(&m->pairs, ((struct pairing){master->j.id, next}));
+        master->pairing = true;
+    } else if (m->pairs.v[i].next > next) {
+        m->pairs.v[i].next = next;
+    }
+}
+
 /* When `done` has started or ended. */
 static void aftercorr_wake(struct core *c, struct jobrec *master, const struct jobrec *done)
 {
     for (size_t i = 0; i < master->deps.n; i++)
         if (master->deps.v[i].job_id == done->j.array_job_id && decides(&master->deps.v[i], done) &&
             counterpart(c, &master->deps.v[i])) {
-            element_split(c, master, done->j.array_task_id);
+            if (user_room_goes_on(c, master->j.user_id))
+                element_split(c, master, done->j.array_task_id);
+            else if (idset_has(&master->pending, done->j.array_task_id))
+                pairs_mark(c, master, done->j.array_task_id);
             return;
         }
 }
 
-/* Indexes of the master's elements whose counterparts have been there, of the one condition. */
-static void pairs_find(const struct core *c, const struct jobrec *master,
-                       const struct dependency *d, task_vec *ret)
+enum pair { PAIR_OPEN, PAIR_DECIDED, PAIR_NONE };
+
+/* Has the counterpart of that element been there, of any of the conditions? NONE: no condition is
+ * of this kind any more. */
+static enum pair pair_look(const struct core *c, const struct jobrec *master, uint32_t task)
 {
-    const struct arrayrec *other = counterpart(c, d);
-    struct map_walk w = {0};
-    uint32_t task;
-    while (other && map_u64_next(other->element, &w))
-        if (decides(d, w.value))
-            vec_push(ret, (uint32_t)w.key);
-    bool gone = other && other->gone_well.count + other->gone_bad.count > 0;
-    for (bool more = gone && idset_first(&master->pending, &task); more;
-         more = idset_next(&master->pending, task, &task))
-        if (idset_has(&other->gone_well, task) || idset_has(&other->gone_bad, task))
-            vec_push(ret, task);
+    enum pair pair = PAIR_NONE;
+    for (size_t i = 0; i < master->deps.n && pair != PAIR_DECIDED; i++) {
+        const struct arrayrec *other = counterpart(c, &master->deps.v[i]);
+        const struct jobrec *one = other ? map_u64_get(other->element, task) : NULL;
+        if (!other)
+            continue;
+        bool gone = idset_has(&other->gone_well, task) || idset_has(&other->gone_bad, task);
+        pair = gone || (one && decides(&master->deps.v[i], one)) ? PAIR_DECIDED : PAIR_OPEN;
+    }
+    return pair;
 }
 
 void aftercorr_begin(struct core *c, struct jobrec *master)
 {
-    task_vec done = {0};
+    bool paired = false;
     for (size_t i = 0; i < master->deps.n && job_is_array(master); i++)
-        pairs_find(c, master, &master->deps.v[i], &done);
-    for (size_t i = 0; i < done.n; i++)
-        element_split(c, master, done.v[i]);
-    vec_done(&done);
+        paired |= counterpart(c, &master->deps.v[i]) != NULL;
+    if (paired)
+        pairs_mark(c, master, 0);
+}
+
+enum pairs { PAIRS_DONE, PAIRS_WORK, PAIRS_ROOM };
+
+/* Until it is done, or lacks what it says. */
+static enum pairs pairing_go_on(struct core *c, struct pairing *k)
+{
+    struct jobrec *master = job_find(c, k->job_id);
+    uint32_t task = 0;
+    while (master && master->j.state == JOB_PENDING && job_is_array(master)) {
+        if (!work_left(c))
+            return PAIRS_WORK;
+        bool more = k->next ? idset_next(&master->pending, k->next - 1, &task)
+                            : idset_first(&master->pending, &task);
+        enum pair pair = more ? pair_look(c, master, task) : PAIR_NONE;
+        if (pair == PAIR_NONE)
+            return PAIRS_DONE;
+        work_add(c, 8);
+        if (pair == PAIR_DECIDED && !user_room_goes_on(c, master->j.user_id))
+            return PAIRS_ROOM;
+        k->next = task + 1;
+        if (pair == PAIR_DECIDED)
+            element_split(c, master, task);
+    }
+    return PAIRS_DONE;
+}
+
+/* What is left of the array waits for the other as a whole. */
+void pairs_run(struct core *c)
+{
+    struct marks *m = &c->marks;
+    bool work = false;
+    for (size_t i = 0; m->pairs_look && i < m->pairs.n && !work;) {
+        enum pairs left = pairing_go_on(c, &m->pairs.v[i]);
+        struct jobrec *master = job_find(c, m->pairs.v[i].job_id);
+        work = left == PAIRS_WORK;
+        if (left != PAIRS_DONE) {
+            work_add(c, 1);
+            i++;
+            continue;
+        }
+        vec_remove(&m->pairs, i);
+        if (!master)
+            continue;
+        master->pairing = false;
+        eligible_update(c, master);
+    }
+    m->pairs_look = work;
 }
 
 /* ---- what happens wakes them ---------------------------------------------------------------- */

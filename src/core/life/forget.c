@@ -2,6 +2,8 @@
 #include "core/life/life.h"
 #include "core/record/triggers/triggers.h"
 
+#define LEAST_AGE_US (2 * USEC_PER_SEC) /* whoever waited for its end has seen it */
+
 void job_forget(struct core *c, struct jobrec *r)
 {
     ASSERT(r->hold.n == 0 && !cluster_is_running(c->cluster, r->j.id));
@@ -29,6 +31,7 @@ void job_forget(struct core *c, struct jobrec *r)
         }
     }
     user_room_uncount(c, r);
+    c->marks.pairs_look |= c->marks.pairs.n > 0;
     map_u64_del(c->jobs.by_id, r->j.id);
     steps_drop(c, r);
     record_drop(c, &job_fields, &r->j);
@@ -37,4 +40,32 @@ void job_forget(struct core *c, struct jobrec *r)
     vec_done(&r->wish);
     vec_done(&r->hold);
     free(r);
+}
+
+bool job_may_forget(const struct core *c, const struct jobrec *r, int64_t age_us)
+{
+    if (!job_state_over((enum job_state)r->j.state) || dependents_look_still(c, r) ||
+        time_add(r->j.end_us, age_us) > c->turn.now_us)
+        return false;
+    const struct id_list *list =
+        map_u64_get(c->jobs.dependents, r->j.array_job_id ? r->j.array_job_id : r->j.id);
+    for (size_t i = 0; list && i < list->id.n; i++) {
+        const struct jobrec *other = job_find(c, list->id.v[i]);
+        if (other && other->j.state == JOB_PENDING)
+            return false;
+    }
+    return true;
+}
+
+void forget_for_room(struct core *c, uint32_t uid)
+{
+    struct jobrec *r = map_u64_count(c->jobs.by_id) >= (uint64_t)c->settings.max_job_count
+                           ? user_room_oldest(c, uid)
+                           : NULL;
+    if (!r)
+        return;
+    if (job_may_forget(c, r, LEAST_AGE_US))
+        job_forget(c, r);
+    else
+        user_room_over(c, r); /* later */
 }

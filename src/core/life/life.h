@@ -16,6 +16,12 @@ void job_extended(struct core *c, struct jobrec *r, int64_t add_us);
 
 /* ---- forget.c ---- */
 void job_forget(struct core *c, struct jobrec *r); /* out of all indexes, freed */
+/* Has it been over for so long, and does nobody wait for it? An array's record stays until the last
+ * of its elements may go. */
+bool job_may_forget(const struct core *c, const struct jobrec *r, int64_t age_us);
+/* An element of that user's is to become a record: where MaxJobCount is reached, one that is over
+ * goes before MinJobAge. */
+void forget_for_room(struct core *c, uint32_t uid);
 
 /* ---- job_hold.c: who holds a job, and who may let it go ------------------------------------- */
 
@@ -41,8 +47,10 @@ void dependents_run(struct core *c);
 void singletons_look(struct core *c, const struct jobrec *done);
 /* Are there some who wait for r, or for its array, and are to look still? */
 bool dependents_look_still(const struct core *c, const struct jobrec *r);
-/* A new array: elements whose counterparts are over become records of their own. */
+/* An array's elements whose counterparts are over will become records of their own, some of them in
+ * each step, as long as MaxJobCount has room (pairs_run); until then it waits. */
 void aftercorr_begin(struct core *c, struct jobrec *master);
+void pairs_run(struct core *c); /* as many as this step may, and as there is room for */
 
 /* ---- launch.c ---- */
 void launch_send(struct core *c, struct jobrec *r); /* of a job with a script */

@@ -15,6 +15,7 @@ static void start_one(struct core *c, const struct plan_start *s)
     ASSERT(array_room(array_of(c, r->j.array_job_id), r->j.array_limit) > 0);
     if (job_is_array(r)) {
         CHECK(idset_first(&r->pending, &task));
+        forget_for_room(c, r->j.user_id);
         r = array_split(c, r, task);
     }
     planner_leave(c, r);

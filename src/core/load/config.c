@@ -57,6 +57,7 @@ static void settings_take(struct core *c, const struct settings *s)
 {
     struct arena *a = arena_new();
     c->settings = *s;
+    c->marks.pairs_look = c->marks.pairs.n > 0; /* MaxJobCount may be larger */
     for (size_t i = 0; i < setting_count; i++)
         if (setting_table[i].type == SETTING_TEXT) {
             const char **text = (const char **)((char *)&c->settings + setting_table[i].offset);

@@ -64,8 +64,10 @@ static void state_write(struct core *c, struct jobrec *r, enum job_state to)
         minutes_changed(c);
     if (was_live != job_live(r))
         live_index(c, r, job_live(r));
-    if (!job_live(r))
+    if (!job_live(r)) {
         triggers_job_over(c, r);
+        user_room_over(c, r);
+    }
     if (of_array)
         limit_look(c, r, active);
     if (to != JOB_PENDING)
@@ -112,6 +114,8 @@ void job_restore_state(struct core *c, struct jobrec *r)
     counts_add(c, r, +1);
     if (job_live(r))
         live_index(c, r, true);
+    else
+        user_room_over(c, r);
     if (r->j.array_job_id) {
         array_count(c, r, +1);
         array_ensure(c, r->j.array_job_id)->begun |= r->j.start_us != 0;

@@ -41,6 +41,12 @@ struct waking {
     size_t at, end;  /* in that one */
 };
 
+/* An array of whose elements those are let go whose counterparts have been there. */
+struct pairing {
+    uint64_t job_id;
+    uint32_t next; /* indexes below it have been looked at */
+};
+
 struct marks {
     VEC(uint64_t) woken; /* jobs that began or ended: who depends on them looks */
     struct waking waking;
@@ -48,6 +54,8 @@ struct marks {
     VEC(uint64_t) steps;   /* jobs whose waiting steps are tried */
     VEC(uint64_t) unsaved; /* jobs to be stored */
     VEC(uint64_t) again;   /* jobs of scrontab that ran, and wait for their next time */
+    VEC(struct pairing) pairs;
+    bool pairs_look; /* some of them may go on: there is room for records, as far as is known */
 };
 
 #endif

@@ -103,6 +103,7 @@ struct jobrec {
     bool steps_due : 1;    /* steps of it are tried again when the event ends */
     bool unsaved : 1;      /* changed in this step; its row is made when the step ends */
     bool in_room : 1;      /* counted as its user's (users/user_room.c) */
+    bool pairing : 1;      /* in marks.pairs */
     uint32_t long_texts;   /* bytes of them, as its user's were counted (users/user_room.c) */
 };
 

@@ -24,7 +24,7 @@
 #define SETTINGS(X) \
     X(TEXT, cluster_name, ClusterName, "remuda", "", ANY, ACTS, "name of the cluster") \
     X(I32, first_job_id, FirstJobId, "1", "", RANGE(1, INT32_MAX), ACTS, "id of the first job") \
-    X(I32, max_job_count, MaxJobCount, "200000", "", RANGE(1, INT32_MAX), ACTS, "jobs kept in the controller's memory, those that are over for MinJobAge among them; more submissions are refused, and a user's who has nine times what is left. An array's elements count when they have records of their own: once they start or are changed") \
+    X(I32, max_job_count, MaxJobCount, "200000", "", RANGE(1, INT32_MAX), ACTS, "jobs kept in the controller's memory, those that are over for MinJobAge among them; more submissions are refused, and a user's who has nine times what is left. An array's elements count when they have records of their own: once they start or are changed. Where it is reached, an element that starts takes the place of its user's job that was over first") \
     X(I32, max_user_texts, MaxUserTexts, "2048", "", RANGE(0, INT32_MAX), ACTS, "MiB of long texts (what is beyond 256 bytes of each) that the jobs of a user may hold in the controller's memory; more submissions are refused; 0 = any number") \
     X(I32, max_user_scripts, MaxUserScripts, "8192", "", RANGE(0, INT32_MAX), ACTS, "MiB of scripts and environments, and of rows of jobs, elements, former runs and steps with their texts, that a user may bring to the controller's disk in 24 hours; submissions, requeues and long texts that would bring more are refused; 0 = any number") \
     X(I64, max_array_size, MaxArraySize, "2147483648", "", RANGE(1, INT64_C(2147483648)), ACTS, "array indexes must be below this") \

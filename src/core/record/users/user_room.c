@@ -29,6 +29,8 @@ struct user_room {
     uint64_t jobs; /* records in memory */
     int64_t texts;
     int64_t disk, disk_us; /* the level as it was then */
+    VEC(uint64_t) over;    /* jobs in the order in which they were over; from over_from on */
+    size_t over_from;
 };
 
 static struct user_room *room_find(const struct core *c, uint32_t uid)
@@ -216,16 +218,20 @@ bool user_room_jobs_fit(const struct core *c, uint32_t uid, size_t more, struct 
     return false;
 }
 
+/* Few of one user's, and of all not many beyond it. */
+static bool is_few(const struct core *c, uint64_t own, size_t more)
+{
+    uint64_t all = map_u64_count(c->jobs.by_id), most = (uint64_t)c->settings.max_job_count;
+    return own + more <= most / FEW_OF && all + more <= most + most / BEYOND_OF;
+}
+
 /* Nobody is kept from an element by what others have: whose jobs are few may have some of their
  * own, and operators anybody's. */
 bool user_room_elements_fit(const struct core *c, uint32_t uid, size_t more, struct str *why)
 {
     const struct user_room *u = room_find(c, uid);
-    uint64_t all = map_u64_count(c->jobs.by_id), most = (uint64_t)c->settings.max_job_count,
-             own = u ? u->jobs : 0;
     struct str full = STR_INIT;
-    bool few = own + more <= most / FEW_OF && all + more <= most + most / BEYOND_OF,
-         fits = few || !is_bound(c, c->settings.max_job_count) ||
+    bool fits = is_few(c, u ? u->jobs : 0, more) || !is_bound(c, c->settings.max_job_count) ||
                 user_room_jobs_fit(c, uid, more, &full);
     str_done(&full);
     if (!fits)
@@ -234,6 +240,46 @@ bool user_room_elements_fit(const struct core *c, uint32_t uid, size_t more, str
                  "for so many more of one user's: name fewer, or the whole array",
                  more, c->settings.max_job_count);
     return fits;
+}
+
+bool user_room_goes_on(const struct core *c, uint32_t uid)
+{
+    const struct user_room *u = room_find(c, uid);
+    return map_u64_count(c->jobs.by_id) < (uint64_t)c->settings.max_job_count ||
+           is_few(c, u ? u->jobs : 0, 1);
+}
+
+/* ---- what is over ---- */
+
+/* Those that are forgotten, mostly because their time had come, leave the front. */
+static void over_trim(const struct core *c, struct user_room *u)
+{
+    while (u->over_from < u->over.n && !job_find(c, u->over.v[u->over_from]))
+        u->over_from++;
+    if (u->over_from <= u->over.n / 2)
+        return;
+    memmove(u->over.v, u->over.v + u->over_from, (u->over.n - u->over_from) * sizeof u->over.v[0]);
+    u->over.n -= u->over_from;
+    u->over_from = 0;
+}
+
+void user_room_over(struct core *c, const struct jobrec *r)
+{
+    ASSERT(!job_live(r));
+    struct user_room *u = room_of(c, r->j.user_id);
+    over_trim(c, u);
+    vec_push(&u->over, r->j.id);
+}
+
+struct jobrec *user_room_oldest(struct core *c, uint32_t uid)
+{
+    struct user_room *u = room_find(c, uid);
+    struct jobrec *r = NULL;
+    while (u && !r && u->over_from < u->over.n) {
+        r = job_find(c, u->over.v[u->over_from++]);
+        r = r && !job_live(r) ? r : NULL;
+    }
+    return r;
 }
 
 /* ---- life ---- */
@@ -258,7 +304,10 @@ void user_rooms_check(const struct core *c)
 void user_rooms_free(struct core *c)
 {
     struct map_walk w = {0};
-    while (map_u64_next(c->users.room, &w))
-        free(w.value);
+    while (map_u64_next(c->users.room, &w)) {
+        struct user_room *u = w.value;
+        vec_done(&u->over);
+        free(u);
+    }
     map_u64_free(c->users.room);
 }

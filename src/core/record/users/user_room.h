@@ -20,7 +20,13 @@ void user_room_uncount(struct core *c, struct jobrec *r);
 bool user_room_jobs_fit(const struct core *c, uint32_t uid, size_t more, struct str *why);
 /* The same of elements of an array that are to get records of their own. */
 bool user_room_elements_fit(const struct core *c, uint32_t uid, size_t more, struct str *why);
-/* The same of what it waits for, as kept, with sign +1 after it came and −1 before it goes: of an
+/* The same of one element that becomes a record without anybody's asking. */
+bool user_room_goes_on(const struct core *c, uint32_t uid);
+/* The job is over: it may make room for its user's others sooner than after MinJobAge. */
+void user_room_over(struct core *c, const struct jobrec *r);
+/* Of the user's jobs the one that was over first of those not named yet; NULL = no other is. */
+struct jobrec *user_room_oldest(struct core *c, uint32_t uid);
+/* Counts what it waits for, as kept, with sign +1 after it came and −1 before it goes: of an
  * element, too, which has it for itself. */
 void user_room_conditions(struct core *c, const struct jobrec *r, int sign);
 int64_t conditions_bytes(const struct dependency_list *list); /* that count */
