@@ -39,6 +39,7 @@
 #include "io/process/last_words.h"
 #include "io/process/program_list.h"
 #include "io/process/release.h"
+#include "io/work.h"
 #include "store/file/log.h"
 
 #include <errno.h>
@@ -375,6 +376,7 @@ static bool controller_run(struct controller *c, const struct options *o, int re
     if (ok) {
         log_info(c->log, "controller of cluster %s, Remuda %s, process %d, state in %s",
                  core_settings(c->core)->cluster_name, build_name(), (int)getpid(), c->state_dir);
+        work_prepare(c->loop);
         daemon_ready(ready);
         loop_run(c->loop);
         log_info(c->log, "stopped");

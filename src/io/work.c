@@ -1,6 +1,7 @@
-/* Threads beside the loop. The pool is libuv's (it starts with the first work, four threads); a
+/* Threads beside the loop. The pool is libuv's (it starts with the first work, four threads, and
+ * ends the process where one cannot be made: daemons have it start before there is much to lose); a
  * worker is a thread with a queue of its own and a list of what has run, which an async handle
- * makes the loop look at. */
+ * makes the loop look at. On a machine that has no process left its works wait for one. */
 #include "io/work.h"
 
 #include "base/alloc.h"
@@ -8,6 +9,8 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+
+#define THREAD_AGAIN_US INT64_C(200000)
 
 struct io_work {
     uv_work_t req;
@@ -39,6 +42,16 @@ void work_start(struct loop *l, loop_fn run, loop_fn done, void *ctx)
     CHECK(uv_queue_work(loop_uv(l), &w->req, pool_run, pool_done) == 0);
 }
 
+static void nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+void work_prepare(struct loop *l)
+{
+    work_start(l, nothing, nothing, NULL);
+}
+
 /* ---- one thread with a queue
  * ---------------------------------------------------------------------------------------- */
 
@@ -50,6 +63,9 @@ struct work_task {
 
 struct worker {
     uv_thread_t thread;
+    bool has_thread; /* else it is tried again */
+    char *name;
+    struct timer *again;
     uv_async_t async;
     uv_mutex_t lock;
     uv_cond_t work_came;
@@ -102,6 +118,17 @@ static void worker_thread(void *ctx)
     }
 }
 
+static void thread_try(void *ctx)
+{
+    struct worker *w = ctx;
+    if (!w->has_thread && uv_thread_create(&w->thread, worker_thread, w) == 0) {
+        w->has_thread = true;
+        pthread_setname_np(w->thread, w->name);
+    }
+    if (!w->has_thread)
+        timer_set(w->again, THREAD_AGAIN_US);
+}
+
 struct worker *worker_new(struct loop *l, const char *name)
 {
     struct worker *w = xcalloc(1, sizeof *w);
@@ -111,8 +138,9 @@ struct worker *worker_new(struct loop *l, const char *name)
     uv_cond_init(&w->work_came);
     CHECK(uv_async_init(loop_uv(l), &w->async, worker_done) == 0);
     w->async.data = w;
-    CHECK(uv_thread_create(&w->thread, worker_thread, w) == 0);
-    pthread_setname_np(w->thread, name);
+    w->name = xstrdup(name);
+    w->again = timer_new(l, thread_try, w);
+    thread_try(w);
     return w;
 }
 
@@ -140,8 +168,13 @@ void worker_free(struct worker *w)
     w->stop = true;
     uv_cond_signal(&w->work_came);
     uv_mutex_unlock(&w->lock);
-    uv_thread_join(&w->thread);
+    if (w->has_thread)
+        uv_thread_join(&w->thread);
+    else
+        worker_thread(w);
     worker_done(&w->async);
+    timer_free(w->again);
+    free(w->name);
     uv_cond_destroy(&w->work_came);
     uv_mutex_destroy(&w->lock);
     uv_close((uv_handle_t *)&w->async, worker_closed);

@@ -326,6 +326,59 @@ static void within_a_round_the_kernel_is_not_asked_again(void **state)
     timer_free(t);
 }
 
+static void threads_allow(rlim_t most)
+{
+    struct rlimit r;
+    assert_int_equal(getrlimit(RLIMIT_NPROC, &r), 0);
+    r.rlim_cur = most < r.rlim_max ? most : r.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NPROC, &r), 0);
+}
+
+static void times_count(void *ctx)
+{
+    ++*(int *)ctx;
+}
+
+/* In a child, as nobody, whom limits bind: no thread may be made, then one may. */
+static int works_without_threads(void)
+{
+    int run = 0, done = 0;
+    struct world own = {.loop = loop_new(NULL)}, *w = &own; /* no loop goes over a fork */
+    if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0)
+        return 77;
+    struct timer *end = timer_new(w->loop, world_stop, w);
+    threads_allow(0);
+    struct worker *one = worker_new(w->loop, "one"), *never = worker_new(w->loop, "never");
+    worker_add(one, times_count, times_count, &run);
+    worker_add(one, times_count, times_count, &done);
+    worker_add(never, times_count, times_count, &done);
+    worker_free(never); /* what it was given is done all the same */
+    timer_set(end, 50000);
+    loop_run(w->loop);
+    if (run != 0 || done != 2)
+        return 1;
+    threads_allow(RLIM_INFINITY);
+    for (int i = 0; i < 200 && done < 4; i++) {
+        timer_set(end, 50000);
+        loop_run(w->loop);
+    }
+    worker_free(one);
+    return run == 2 && done == 4 ? 0 : 2;
+}
+
+/* A machine that has no process left ended the daemon, with all that it knew. */
+static void works_wait_for_a_thread(void **state)
+{
+    int status;
+    (void)state;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(works_without_threads());
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void a_process_that_is_gone_already_is_told(void **state)
 {
     struct end e = {.world = *state};
@@ -430,6 +483,7 @@ int main(void)
         TEST(time_that_the_loop_did_not_get_is_not_served),
         TEST(time_asleep_is_served),
         TEST(within_a_round_the_kernel_is_not_asked_again),
+        TEST(works_wait_for_a_thread),
         TEST(a_process_that_is_gone_already_is_told),
         TEST(a_watch_can_be_taken_back),
         TEST(a_worker_runs_everything_once),

@@ -12,6 +12,7 @@
 #include "io/process/daemon.h"
 #include "io/process/last_words.h"
 #include "io/process/release.h"
+#include "io/work.h"
 #include "node/daemon/daemon.h"
 #include "node/hardware/gpu_time.h"
 #include "node/node.h"
@@ -349,6 +350,7 @@ static int run(struct node_daemon *d)
          pid_file_lock_dir(&d->pid_file, arena_printf(d->arena, "%s/node.pid", node_dir), &err) &&
          begin(d, node_dir, &err);
     if (ok) {
+        work_prepare(d->loop);
         daemon_ready(ready);
         loop_run(d->loop);
     } else {
