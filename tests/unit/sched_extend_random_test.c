@@ -67,6 +67,7 @@ static size_t planned_with(struct sim *s, const struct asked *a, int64_t add_us,
 {
     struct cluster *cl = twin_of(s);
     struct plan *p = plan_new();
+    planned_see(s, cl, p, at); /* how wide the heads are is seen as the next begins */
     planned_see(s, cl, p, at);
     for (size_t i = 0; i < a->ask.n; i++)
         cluster_set_end(cl, a->job[i], end_expected(job_of(s, a->job[i])) + add_us);
@@ -99,13 +100,24 @@ static void count(const struct extension *e, int64_t add_us)
     found.none += e->granted_us == 0;
 }
 
+/* Does a job of several components wait? Then more may move nobody though less does, and halving
+ * finds one of both. */
+static bool several_wait(const struct sim *s)
+{
+    for (size_t i = 0; i < s->njobs; i++)
+        if (s->job[i].het && !s->job[i].start && !s->job[i].gone)
+            return true;
+    return false;
+}
+
 static void compare(struct sim *s, const struct asked *a)
 {
     int64_t was[ARRAY_LEN(s->job)], add = a->ask.add_us;
     struct extension found_here, *e = &found_here;
     struct cluster *cl = twin_of(s);
     struct plan *p = plan_new();
-    bool quiet = planned_see(s, cl, p, was) == 0; /* who asks comes after a pass */
+    bool quiet = planned_see(s, cl, p, was) == 0; /* who asks comes after passes */
+    quiet &= planned_see(s, cl, p, was) == 0;
     assert_true(sched_extend(cl, p, &a->ask, s->now, e));
     plan_free(p);
     cluster_free(cl);
@@ -124,7 +136,7 @@ static void compare(struct sim *s, const struct asked *a)
         fail_msg("world %llu, job %llu: %lld min are granted and delay somebody",
                  (unsigned long long)s->seed, (unsigned long long)a->job[0],
                  (long long)(e->granted_us / MIN));
-    for (int64_t more = e->granted_us + MIN; more < add; more += MIN)
+    for (int64_t more = e->granted_us + MIN; more < add && !several_wait(s); more += MIN)
         if (moves_nobody(s, a, was, more))
             fail_msg("world %llu, job %llu: of %lld min %lld are granted, and %lld delay nobody",
                      (unsigned long long)s->seed, (unsigned long long)a->job[0],

@@ -63,11 +63,12 @@ static void turn(struct sim *s)
 {
     end_due(s);
     suspend_some(s);
-    do {
+    /* How wide the heads are is seen as a pass begins: they are those of the pass before. */
+    for (int quiet = 0; quiet < 2; quiet = s->plan->nstarts ? 0 : quiet + 1) {
         sched_plan(s->cl, s->now, NULL, s->plan);
         for (size_t i = 0; i < s->plan->nstarts; i++)
             start(s, &s->plan->start[i]);
-    } while (s->plan->nstarts > 0);
+    }
     if (rng_chance(&s->rng, 500))
         try_one(s);
 }
