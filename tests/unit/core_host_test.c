@@ -426,6 +426,11 @@ static void test_a_host_that_goes_takes_what_it_said_of_its_node_with_it(void **
     assert_int_equal(sent(FX_RECONFIGURE, MESSAGE_COUNT), 1);
     for (size_t i = 0; i < w.fx.n; i++)
         assert_true(w.fx.v[i].kind != FX_RECONFIGURE || text_is(w.fx.v[i].text, "n9"));
+    gone(1); /* a node that left may come back, though it is remembered */
+    configure(CONF_WITHOUT_N1);
+    make(a_token("t1"));
+    join(a_host("h2", "n1"));
+    assert_int_equal(sent(FX_RECONFIGURE, MESSAGE_COUNT), 1);
 }
 
 static void hello_of(int32_t protocol, int32_t oldest)

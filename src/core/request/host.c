@@ -278,7 +278,8 @@ void req_join(struct core *c, const struct msg_join *m)
     struct msg_joined answer = {.host = {.v = &h, .n = 1},
                                 .cluster_name = c->settings.cluster_name};
     fx_reply(c, c->turn.conn, c->turn.seq, MSG_JOINED, &answer);
-    if (h.nodes && !node_find(c, h.nodes))
+    const struct noderec *n = node_find(c, h.nodes);
+    if (h.nodes && (!n || n->withdrawn)) /* its line is new, or is there again */
         effect_add(c->turn.fx, FX_RECONFIGURE);
     fx_log(c, LEVEL_INFO, "host %s joined as %s from %s, %s", h.name, h.id,
            h.address ? h.address : "?", host_kind_names.name[h.kind]);
