@@ -102,7 +102,7 @@ static void turn_promising_all(struct sim *s)
 
 static void everybody_is_promised_a_start_on_demand(void **state)
 {
-    for (uint64_t seed = 1; seed <= worlds_of(70); seed++) {
+    for (uint64_t seed = 1; seed <= worlds_of(35); seed++) {
         struct sim s = {.rng = {seed * 611953}, .seed = seed, .parameters = "promises=all"};
         world_play(&s, turn_promising_all);
         check_all_ran(&s);
@@ -173,7 +173,7 @@ static void promises_are_remembered(void **state)
         "promises=all", "promises=aged,age_bound=1200", "promises=all,promises_max=3",
         "promises=all,order=ageing", "promises=aged,age_bound=600,order=sjf"};
     for (size_t k = 0; k < ARRAY_LEN(parameters); k++)
-        for (uint64_t seed = 1; seed <= worlds_of(104); seed++) {
+        for (uint64_t seed = 1; seed <= worlds_of(52); seed++) {
             struct sim s = {.rng = {seed * 32452843},
                             .seed = seed,
                             .exact = seed / 2 % 2,
@@ -212,7 +212,7 @@ static void the_first_promise_stays_when_others_start(void **state)
                                              "promises=all",
                                              "promises=all,promises_max=3,order=ageing"};
     for (size_t k = 0; k < ARRAY_LEN(parameters); k++)
-        for (uint64_t seed = 1; seed <= worlds_of(130); seed++) {
+        for (uint64_t seed = 1; seed <= worlds_of(65); seed++) {
             struct sim s = {.rng = {seed * 104729},
                             .seed = seed,
                             .exact = seed % 2,
@@ -320,7 +320,7 @@ static void easy_world(uint64_t seed)
 
 static void starts_are_those_of_easy(void **state)
 {
-    for (uint64_t seed = 1; seed <= worlds_of(500); seed++)
+    for (uint64_t seed = 1; seed <= worlds_of(250); seed++)
         easy_world(seed);
 }
 
