@@ -308,6 +308,17 @@ static void test_factors(void **unused)
     assert_int_equal(r.row.n, 2); /* one a partition */
     assert_int_equal(((const struct priority_row *)r.row.v[0])->part, 250);
     vec_done(&r.row);
+    spec = a_wide_job("d");
+    spec.req.partition = "main";
+    id = submit(spec);
+    am_root();
+    struct job_spec values = {.priority_asked = 7};
+    struct msg_update_job m = {
+        .ids = ids_of(id), .fields = "priority_asked", .values = {&values, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    p = priority_of_job(id);
+    assert_true(p->priority == 7 && !p->part && !p->size && !p->age && !p->tres);
 }
 
 /* Who takes whole nodes is ordered by the smallest of the partition: by CPUs, then by memory; in

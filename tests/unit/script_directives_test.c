@@ -99,7 +99,7 @@ static void a_backslash_at_the_end_is_nothing(void **state)
     spec_of(w, "#!/bin/sh\n#SBATCH -n3 \\\n#SBATCH -N2 \\\n\ntrue\n");
     assert_int_equal(w->warnings.len, 0);
     spec_of(w, "#!/bin/sh\n#SBATCH -n3 \\\n    -N2\n");
-    assert_non_null(strstr(str_text(&w->warnings), "line 3: a command, no part of the dir"));
+    assert_non_null(strstr(str_text(&w->warnings), "line 3: a command, no part of the directive"));
 }
 
 static void only_before_the_first_command(void **state)

@@ -52,11 +52,11 @@ static void bytes_add(const struct cell_env *env, int64_t bytes, struct str *out
         size_format_bytes(bytes, env->unit, out);
 }
 
-/* CPU time: [D-]HH:MM:SS from an hour on, below it MM:SS.mmm. */
+/* CPU time: [D-]HH:MM:SS from an hour on, and of whole seconds; else MM:SS.mmm. */
 static void cpu_add(int64_t us, struct str *out)
 {
-    if (us >= USEC_PER_HOUR)
-        duration_format(us, out);
+    if (us >= USEC_PER_HOUR || us % USEC_PER_SEC < 1000)
+        duration_format(us / USEC_PER_SEC * USEC_PER_SEC, out);
     else
         str_addf(out, "%02d:%02d.%03d", (int)(us / USEC_PER_MIN), (int)(us / USEC_PER_SEC % 60),
                  (int)(us / 1000 % 1000));

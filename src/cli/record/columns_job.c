@@ -412,7 +412,7 @@ CONSTANT_CELL(empty, "")
     X("MaxNodes", 0, "MAX_NODES", max_nodes, F_NODES)                                                        \
     X("MCSLabel", 0, "MCSLABEL", none, "id")                                                                 \
     X("mem-per-tres", 0, "MEM_PER_TRES", nothing, "id")                                                      \
-    X("MinCpus", 'c', "MIN_CPUS", min_cpus, "min_cpus_per_node,cpus_per_task,ntasks_per_node")               \
+    X("MinCpus", 'c', "MIN_CPUS", min_cpus, "min_cpus_per_node,cpus_per_task,ntasks_per_node,ntasks,overcommit")               \
     X("MinMemory", 'm', "MIN_MEMORY", memory, F_MEMORY)                                                      \
     X("MinTime", 0, "TIME_MIN", time_min, "time_min_us")                                                     \
     X("MinTmpDisk", 'd', "MIN_TMP_DISK", tmp_disk, "tmp_disk_mib")                                           \

@@ -72,8 +72,10 @@ void job_cell_hosts(const char *asked, struct str *out)
 int64_t job_min_cpus(const struct job *j)
 {
     const struct job_request *q = &j->spec.req;
-    int64_t cpus = (int64_t)(q->cpus_per_task ? q->cpus_per_task : 1) *
-                   (q->ntasks_per_node ? q->ntasks_per_node : 1);
+    int64_t tasks = q->ntasks_per_node && !q->overcommit ? q->ntasks_per_node : 1;
+    if (q->ntasks > 0 && tasks > q->ntasks)
+        tasks = q->ntasks;
+    int64_t cpus = (q->cpus_per_task ? q->cpus_per_task : 1) * tasks;
     return q->min_cpus_per_node > cpus ? q->min_cpus_per_node : cpus;
 }
 

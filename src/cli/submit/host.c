@@ -135,8 +135,11 @@ bool submit_become(const char *user, const char *group, struct err *ret_err)
         return false;
     if (uid == geteuid() && gid == getegid())
         return true;
-    if (geteuid() != 0)
-        return err_set(ret_err, ERR_DENIED, "only root may submit with --uid and --gid of others");
+    if (geteuid() != 0) {
+        err_set(ret_err, ERR_DENIED, "only root may submit with --uid and --gid of others");
+        return err_lead(ret_err, uid != geteuid() ? "error: --uid only permitted by root user"
+                                                  : "error: --gid only permitted by root user");
+    }
     if (setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
         return err_set(ret_err, ERR_DENIED, "cannot become user %u, group %u: %s", (unsigned)uid,
                        (unsigned)gid, strerror(errno));

@@ -393,9 +393,9 @@ static void parts_fill(const struct cluster *cl, const struct option *o, const s
         r->age = r->asked ? 0 : (int64_t)r->priority + r->nice;
         return;
     }
-    r->site = w->site;
-    if (p->fifo)
+    if (p->fifo || r->asked) /* of what is asked for no part is worked out */
         return;
+    r->site = w->site;
     r->age_factor = age_factor(p, w, now_us);
     r->size_factor = size_factor(cl, o);
     r->part_factor = part_factor(cl, o);
@@ -418,7 +418,7 @@ static void rows_take(const struct cluster *cl, const struct compiled *c, const 
         struct priority_row r = {.job_id = w->job_id, .user_id = w->uid};
         struct str sums = STR_INIT, factors = STR_INIT;
         parts_fill(cl, &c->option[i], w, now_us, &r);
-        if (!cl->policy.fifo && cl->policy.order == ORDER_PRIORITY)
+        if (!cl->policy.fifo && cl->policy.order == ORDER_PRIORITY && !r.asked)
             tres_show(cl, &c->option[i], &sums, &factors);
         r.tres = sums.len ? str_text(&sums) : NULL;
         r.tres_factors = factors.len ? str_text(&factors) : NULL;
