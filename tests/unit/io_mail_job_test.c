@@ -171,8 +171,10 @@ static void mails_that_fail_do_not_fill_the_log(void **state)
     mailer_send(m.mailer, 1002, "", "of another's", "");
     const char *log = mailing_log(&m);
     assert_in_range(strlen(log), 1000, 200000);
-    assert_int_equal(lines_of(log, "there is no recipient"), LINES_AT_ONCE + 1);
-    assert_int_equal(lines_of(log, "mail to eve (many) was dropped"), LINES_AT_ONCE);
+    size_t own = lines_of(log, "there is no recipient") - 1; /* the last is another's */
+    assert_in_range(own, LINES_AT_ONCE, LINES_AT_ONCE + 12); /* one in 10 s, for two minutes */
+    assert_in_range(lines_of(log, "mail to eve (many) was dropped"), LINES_AT_ONCE,
+                    LINES_AT_ONCE + 12);
     assert_non_null(strstr(log, "mail to nobody (of another's) was dropped"));
     mailing_end(&m);
 }

@@ -282,15 +282,32 @@ static void other_names_of_the_nodes_are_no_way_around(void **state)
     }
 }
 
-/* What starts in this very pass is held, too. */
-static void who_comes_at_once_has_no_more(void **state)
+/* What starts in this very pass is held, too: of who begins with less than a quarter, once it is
+ * half of the cluster. The head waits for a node's memory, of which each node has lent some. */
+static void who_comes_at_once_has_no_more_than_half(void **state)
 {
     (void)state;
     world_open("order=ageing", 2);
-    cluster_release(cl, 12);
-    waits(WIDE, WIDE_UID, 4, HOUR, 1);
-    waits(ASKED, MUCH_UID, 1, 12 * HOUR, 5);
-    assert_int_equal(starts(), 1);
+    struct node more[] = {a_node("n2"), a_node("n3"), a_node("n4"), a_node("n5")};
+    struct partition p = a_part("main", "ALL");
+    for (size_t i = 0; i < ARRAY_LEN(more); i++)
+        put_node(cl, &more[i]);
+    put_part(cl, &p);
+    for (size_t i = 0; i <= ARRAY_LEN(more); i++) /* one on n1 */
+        runs(13 + i, OTHER_UID,
+             &(struct job_request){
+                 .cpus_per_task = 1, .mem_per_node_mib = 7900, .time_limit_us = HOUR});
+    cluster_wait(cl, &(struct waiting){.job_id = WIDE,
+                                       .req = &(struct job_request){.partition = "main",
+                                                                    .ntasks = 1,
+                                                                    .mem_per_node_mib = 8000,
+                                                                    .time_limit_us = HOUR},
+                                       .uid = WIDE_UID,
+                                       .elements = 1,
+                                       .submit_us = NOW,
+                                       .eligible_us = NOW});
+    waits(ASKED, MUCH_UID, 1, 12 * HOUR, 30);
+    assert_int_equal(starts(), 19); /* with 20 of 40 CPUs he may begin one more; there are 21 */
     world_close();
 }
 
@@ -345,7 +362,7 @@ int main(void)
                                        cmocka_unit_test(what_is_shortened_does_not_outstay),
                                        cmocka_unit_test(components_are_no_way_around),
                                        cmocka_unit_test(other_names_of_the_nodes_are_no_way_around),
-                                       cmocka_unit_test(who_comes_at_once_has_no_more),
+                                       cmocka_unit_test(who_comes_at_once_has_no_more_than_half),
                                        cmocka_unit_test(memory_is_held),
                                        cmocka_unit_test(it_is_foreseen)};
     return cmocka_run_group_tests(tests, NULL, NULL);

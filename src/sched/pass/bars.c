@@ -69,7 +69,8 @@ enum job_reason entry_held_by(struct pass *p, const struct entry *e)
 /* ---- who has much ---- */
 
 #define MUCH         (FACTOR_ONE / 4) /* of the cluster */
-#define TIMES_LONGER 2                /* than the head asks */
+#define MUCH_AT_ONCE (2 * MUCH)
+#define TIMES_LONGER 2 /* than the head asks */
 
 static bool rule_is_on(const struct pass *p)
 {
@@ -119,6 +120,15 @@ static int64_t part_held(const struct pass *p, const struct waiting *w)
     return holding_part(p->cl, &all);
 }
 
+/* More than MUCH, or with what began in this pass more than MUCH_AT_ONCE: who finds an idle machine
+ * may have that, else one user's many short jobs would come one pass after the other. */
+static bool has_much(const struct pass *p, const struct waiting *w)
+{
+    int64_t all = part_held(p, w);
+    return all > MUCH_AT_ONCE ||
+           (all > MUCH && (p->future || holding_part(p->cl, &w->person->holds) > MUCH));
+}
+
 /* Do those who wait for the one wait for the other, too? It has half of the other's nodes. */
 static bool is_much_of(const struct pass *p, uint32_t part, uint32_t of)
 {
@@ -164,8 +174,8 @@ int64_t entry_leaves(const struct pass *p, const struct entry *e, int64_t limit_
 {
     ASSERT(e->job && e->o);
     *ret_to = 0;
-    if (p->promise.n == 0 || !rule_is_on(p) || !e->job->w.person ||
-        part_held(p, &e->job->w) <= MUCH || has_precedence(p, e))
+    if (p->promise.n == 0 || !rule_is_on(p) || !e->job->w.person || !has_much(p, &e->job->w) ||
+        has_precedence(p, e))
         return limit_us;
     for (size_t i = 0; i < p->promise.n && limit_us >= e->o->limit_min_us; i++)
         if (is_before(p, e, &p->promise.v[i])) {

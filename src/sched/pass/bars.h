@@ -12,13 +12,13 @@
 enum job_reason entry_held_by(struct pass *p, const struct entry *e);
 /* Nothing but lack of room on nodes, or of licences, can keep it. */
 bool entry_lacks_room_only(struct pass *p, const struct entry *e);
-/* Leaves it to others what it could have? Its user holds more than a quarter of the cluster then, a
- * job of another user is the head of its partition, or of one with half of that one's nodes, and
- * however short it may be (--time-min), it asks at least twice as long as that head and would run
- * into its promised start (order=ageing). Which nodes it would have is not looked at. Who was
- * promised something, is the oldest, may stop other work or had some stopped for it, never needs
- * to. One component of a heterogeneous job that does is enough (entry_yields_to). Of those that do
- * now the plan remembers to whom. */
+/* Leaves it to others what it could have? Its user holds more than a quarter of the cluster then
+ * (or half, with what began in this pass), a job of another user is the head of its partition, or
+ * of one with half of that one's nodes, and however short it may be (--time-min), it asks at least
+ * twice as long as that head and would run into its promised start (order=ageing). Which nodes it
+ * would have is not looked at. Who was promised something, is the oldest, may stop other work or
+ * had some stopped for it, never needs to. One component of a heterogeneous job that does is enough
+ * (entry_yields_to). Of those that do now the plan remembers to whom. */
 bool entry_yields(struct pass *p, const struct entry *e);
 /* The same of one job in one partition, unnoted: the head's job, or 0. */
 uint64_t entry_yields_to(const struct pass *p, const struct entry *e);
