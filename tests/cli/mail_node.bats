@@ -39,13 +39,23 @@ setup() {
     [ "$(id -u)" = 0 ] || skip "needs root for mount namespaces"
     unshare -m true 2>/dev/null || skip "no mount namespaces here"
     cd "$WORK"
+    on_node sh -c "rm -rf '$TOP/disk/'*" # what one test leaves fills nobody else's disk
 }
+
+# Where the node's daemon is, with its disk.
+on_node() { nsenter -m -t "$(cat "$REMUDA_STATE/nodes/$(hostname -s)/node.pid")" -- "$@"; }
 
 teardown_file() {
     [ -n "${TOP:-}" ] || return 0
     scancel -u "$(id -un)" || true
     remuda down || true
     rm -rf "$TOP"
+}
+
+teardown() { # of a failed test: what was mailed, and what was there to be read
+    [ -z "${BATS_TEST_COMPLETED:-}" ] && [ "$(id -u)" = 0 ] || return 0
+    head -50 "$WORK/said" || true
+    on_node sh -c "df '$TOP/disk'; ls -la '$TOP/disk'; find '$TOP/disk' -type f -exec head -c 2000 {} +" || true
 }
 
 mailed() { [ -s "$TOP/mails/$1.mail" ]; }
