@@ -449,6 +449,10 @@ void standing_keep(struct pass *p)
     vec_clear(&v->standing);
     vec_clear(&v->standing_on);
     v->standing_version = p->cl->derived.version;
+    if (!v->returned) { /* what is promised on the first nodes that are back is in others' way */
+        freed_anything(p);
+        return;
+    }
     for (size_t i = 0; standing_wanted(p->cl) && i < p->promise.n; i++) {
         const struct promised *pr = &p->promise.v[i];
         if (pr->awaited || pr->n == 0) { /* in the next pass it is promised anew, or not */
