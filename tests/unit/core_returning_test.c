@@ -85,6 +85,41 @@ static void who_is_back_is_kept_for_who_stood_first(void **unused)
         }
 }
 
+/* The same where the daemon of a node is another, as all are when programs are changed. */
+static void a_node_that_goes_and_comes_undoes_nothing(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++)
+        for (int n = 1; n <= 4; n++) {
+            open_drained(confs[k]);
+            pass(MIN);
+            gone(n);
+            pass(2 * SEC);
+            assert_int_equal(state(day), JOB_PENDING);
+            back(n, n == 4 ? runs : 0);
+            pass(MIN);
+            assert_int_equal(state(day), JOB_PENDING);
+            script_ends(runs, 0);
+            assert_int_equal(state(wide), JOB_RUNNING);
+            teardown(NULL);
+        }
+}
+
+/* One that is gone for good is waited for half a minute. */
+static void but_not_for_long(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++) {
+        open_drained(confs[k]);
+        gone(2);
+        pass(20 * SEC);
+        assert_int_equal(state(day), JOB_PENDING);
+        pass(11 * SEC);
+        assert_int_equal(state(day), JOB_RUNNING);
+        teardown(NULL);
+    }
+}
+
 /* They are waited for half a minute, or until they are DOWN; a node that somebody drained is not. */
 static void not_for_long(void **unused)
 {
@@ -153,13 +188,41 @@ static void promises_are_made_where_all_are_back(void **unused)
         }
 }
 
+/* Two are promised the same start, each on nodes of its own, of which the narrow one could have
+ * the other's: their places are known after a node was gone for a moment, not their starts only. */
+static void places_stand_while_a_node_is_gone(void **unused)
+{
+    (void)unused;
+    for (int n = 1; n <= 4; n++) {
+        world_open(confs[1], 4);
+        int64_t from_us = w.now;
+        runs = sized(4, 2 * HOUR, "main");
+        wide = sized(4, HOUR, "main");
+        uint64_t two = sized(2, HOUR, "few"), narrow = sized(1, HOUR, "main,few");
+        pass(MIN);
+        int64_t was[] = {planned(wide, from_us), planned(two, from_us), planned(narrow, from_us)};
+        assert_int_equal(was[1], 180);
+        gone(n);
+        pass(2 * SEC);
+        back(n, runs);
+        pass(SEC);
+        assert_int_equal(planned(wide, from_us), was[0]);
+        assert_true(planned(two, from_us) <= was[1]);
+        assert_true(planned(narrow, from_us) <= was[2]);
+        teardown(NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_back_is_kept_for_who_stood_first),
         cmocka_unit_test(not_for_long),
+        cmocka_unit_test(a_node_that_goes_and_comes_undoes_nothing),
+        cmocka_unit_test(but_not_for_long),
         cmocka_unit_test(others_begin),
         cmocka_unit_test(promises_are_made_where_all_are_back),
+        cmocka_unit_test(places_stand_while_a_node_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

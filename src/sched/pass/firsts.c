@@ -152,23 +152,18 @@ void idle_see(struct cluster *cl)
 /* A daemon tries again every two seconds at the latest; with many it takes them longer. */
 #define RETURN_US (30 * USEC_PER_SEC)
 
-/* It was there, nobody took it out of service, and its silence has not made it DOWN yet. */
-static bool node_returns(const struct snode *n)
-{
-    return n->cfg->state == NODE_UNKNOWN && !n->cfg->drain && !n->cfg->fail;
-}
-
 void returns_see(struct plan_private *v, const struct cluster *cl)
 {
     bool some = false;
-    if (v->returned)
-        return;
-    if (!v->returns_until_us)
+    if (v->lost != cl->derived.lost) {
+        v->lost = cl->derived.lost;
+        v->returned = false;
         v->returns_until_us = time_add(v->now_us, RETURN_US);
-    for (size_t i = 0; i < cl->node.n && !some; i++)
-        some = node_returns(cl->node.v[i]);
+    }
+    for (size_t i = 0; !v->returned && i < cl->node.n && !some; i++)
+        some = cl->node.v[i]->returns;
     /* A clock that was set back is no reason to wait longer. */
-    v->returned =
+    v->returned |=
         !some || v->now_us >= v->returns_until_us || v->returns_until_us - v->now_us > RETURN_US;
 }
 
@@ -178,7 +173,7 @@ static bool entry_returns(const struct entry *e)
     const struct option *o = e->o;
     for (size_t i = 0; o->never == REASON_NONE && i < o->part->node.n; i++) {
         const struct snode *n = o->part->node.v[i];
-        if (node_returns(n) && (option_allows(e->c, o, n->idx / 64) >> n->idx % 64 & 1))
+        if (n->returns && (option_allows(e->c, o, n->idx / 64) >> n->idx % 64 & 1))
             return true;
     }
     return false;

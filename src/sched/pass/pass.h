@@ -186,8 +186,9 @@ struct plan_private {
     int64_t forecast_us;      /* when the last forecast was made; INT64_MIN = never */
     uint64_t forecast_cost;   /* its cost in steps */
     uint64_t forecast_serial; /* serial of the cluster then */
-    /* After a restart nodes come back one by one (firsts.c): all did that will, or had time for it,
-     * which ends then; 0 = no pass was made yet */
+    /* After a restart nodes come back one by one (firsts.c), and after a cut: all did that were
+     * lost (derived.lost) and will, or had time for it, which ends then */
+    uint64_t lost;
     bool returned;
     int64_t returns_until_us;
     /* Of a question about starts: each is logged, elements of arrays for themselves, and the queue

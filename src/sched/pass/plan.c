@@ -96,6 +96,7 @@ struct plan *plan_new(void)
     p->priv->planned = map_u64_new();
     p->priv->rank = map_u64_new();
     p->priv->forecast_us = INT64_MIN;
+    p->priv->returned = true;
     return p;
 }
 
@@ -138,6 +139,7 @@ void plan_recall(struct plan_private *v, const struct plan_private *live)
         vec_push(&v->seen, live->seen.v[i]);
     for (size_t i = 0; i < live->owed.n; i++)
         vec_push(&v->owed, live->owed.v[i]);
+    v->lost = live->lost;
     v->returned = live->returned;
     v->returns_until_us = live->returns_until_us;
     v->standing_version = live->standing_version;
