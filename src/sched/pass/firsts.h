@@ -12,8 +12,8 @@
 void idle_see(struct cluster *cl);
 /* Chooses the oldest in each partition, once there is a world and before there are entries. */
 void oldest_choose(struct pass *p);
-/* Whether nodes come back still, as after a restart of the controller, or of their daemons. To be called before there is
- * a world. */
+/* Whether nodes come back still, as after a restart of the controller, or of their daemons. To be
+ * called before there is a world. */
 void returns_see(struct plan_private *v, const struct cluster *cl);
 /* While they do: may it not begin yet, as a job before it could have nodes that are not back, and
  * they have nodes in common? To be called of one after the other in their order. */
