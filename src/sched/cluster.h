@@ -190,8 +190,8 @@ bool sched_stand_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct 
 void cluster_stand_anew(struct cluster *cl, uint64_t job_id, const struct order_stand *s);
 /* Who stands first in its partition, and the start that it was first promised as that, in
  * microseconds: "42@1700000000000000:batch,43@…:gpu/resv"; and who was promised which start there
- * (promises=aged and all): "44:1700000000000000:batch". For a cluster that is built anew and is to
- * plan the same. */
+ * (promises=aged and all): "44:1700000000000000:batch", "45-48:…" of several in a row. At most 64
+ * KiB: heads and the first starts. For a cluster that is built anew and is to plan the same. */
 void cluster_firsts_tell(const struct cluster *cl, struct str *out);
 /* What cluster_firsts_tell wrote before a restart (NULL = nothing); names that are not there any
  * more count for nothing. */

@@ -46,12 +46,12 @@ struct sim {
     bool exact;    /* jobs end when their limit says */
     bool one_user; /* all jobs are of one user */
     bool one_node;
-    bool restless; /* jobs are held and released */
-    bool bounded;  /* partitions bound the CPUs of their jobs on a node */
-    bool mixed;    /* licences, heterogeneous jobs, work that is suspended */
-    bool one_tier; /* partitions, two at most, are of one tier, and each job is in one of them */
-    bool wakes;    /* it is planned when the plan says so, too */
-    bool paired;   /* many heterogeneous jobs, of two components or three */
+    bool restless;          /* jobs are held and released */
+    bool bounded;           /* partitions bound the CPUs of their jobs on a node */
+    bool mixed;             /* licences, heterogeneous jobs, work that is suspended */
+    bool one_tier;          /* partitions, two at most, are of one tier */
+    bool wakes;             /* it is planned when the plan says so, too */
+    bool paired;            /* many heterogeneous jobs, of two components or three */
     const char *parameters; /* SchedulerParameters; NULL = none */
     int64_t resv_us;        /* a reservation of a node begins; 0 = there is none */
     size_t resv_node;       /* which */
@@ -122,7 +122,7 @@ static struct job_request request_make(struct sim *s)
     static const char *const wants[] = {"fast", "intel|amd", "[intel|amd]", "amd&fast", "fast*1"};
     struct rng *r = &s->rng;
     struct job_request q = {.partition = s->part[rng_below(r, s->nparts)].name};
-    if (s->nparts > 1 && !s->one_tier && rng_chance(r, 100))
+    if (s->nparts > 1 && rng_chance(r, s->one_tier ? 400 : 100))
         q.partition = "main,urgent";
     if (rng_chance(r, 400))
         q.min_nodes = (int32_t)rng_range(r, 1, 4);

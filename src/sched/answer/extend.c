@@ -5,7 +5,9 @@
  * the size of the queue alone is not compared.
  *
  * The most that is harmless is looked for by halving. Where the first start that moves would have
- * been is tried first: mostly that is it. */
+ * been is tried first: mostly that is it. What is granted was tried, so it is harmless for sure.
+ * That it is the most is so as long as more time harms whoever less harms, which components that
+ * have to start together do not promise: while such wait, it is said that others were not tried. */
 #include "sched/answer/extend.h"
 
 #include "base/alloc.h"
@@ -147,6 +149,14 @@ static int64_t last_end(const struct extend_trial *t)
     return last;
 }
 
+static bool components_wait(const struct cluster *cl)
+{
+    for (size_t i = 0; i < cl->queue.lane.n; i++)
+        if (cl->queue.lane.v[i]->het)
+            return true;
+    return false;
+}
+
 static void most_find(struct extend_trial *t, struct extension *ret)
 {
     int64_t first_us, good = 0, bad = t->ask->add_us;
@@ -157,6 +167,7 @@ static void most_find(struct extend_trial *t, struct extension *ret)
     }
     if (t->ask->all)
         return;
+    ret->cut = bad - good > USEC_PER_MIN && components_wait(t->cl);
     int64_t try = first_us == INT64_MAX ? 0 : minutes(first_us - last_end(t));
     while (bad - good > USEC_PER_MIN) {
         if (t->cost >= t->ask->cost_max) {

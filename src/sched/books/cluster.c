@@ -177,6 +177,9 @@ bool cluster_put_node(struct cluster *cl, const struct node *n, struct err *ret_
         cl->derived.stale = true;
     free(s->base_key);
     s->base_key = key;
+    bool returns = n->state == NODE_UNKNOWN && !n->drain && !n->fail;
+    cl->derived.lost += returns && !s->returns;
+    s->returns = returns;
     bool up = n->state == NODE_UP && !n->drain && !n->fail;
     if (up != s->up) {
         s->up = up;

@@ -119,6 +119,7 @@ struct snode {
     struct node *cfg; /* what placement needs of it, texts owned by `arena` */
     struct arena *arena;
     bool up;           /* takes work */
+    bool returns;      /* not there: nobody took it out of service, and it is not DOWN yet */
     bool planned;      /* kept for a promised start */
     bool has_out;      /* devices are out, when it was counted last */
     uint16_t *load;    /* by slot: 0 idle, LOAD_ALONE, else jobs that share it */
@@ -375,6 +376,7 @@ struct derived {
     bool resv_stale;     /* only a reservation did */
     uint64_t version;    /* grows each time; classes made for an older one are made again */
     uint64_t up_version; /* grows when a node becomes available or not */
+    uint64_t lost;       /* grows when one goes that may return */
     struct holding all;  /* that nodes have */
 };
 

@@ -58,7 +58,10 @@ struct sresv *cluster_resv(const struct cluster *cl, const char *name)
 static void share_key(char *key, size_t size, uint32_t uid, const char *account)
 {
     struct str s = STR_INIT;
-    str_addf(&s, "%u%s%s", uid, account ? "/" : "", account ? account : "");
+    str_add_u64(&s, uid);
+    if (account)
+        str_addc(&s, '/');
+    str_add(&s, account);
     memcpy(key, str_text(&s), s.len < size ? s.len + 1 : size);
     key[size - 1] = '\0';
     str_done(&s);

@@ -147,6 +147,73 @@ void idle_see(struct cluster *cl)
     }
 }
 
+/* ---- nodes come back ---- */
+
+/* A daemon tries again every two seconds at the latest; with many it takes them longer. */
+#define RETURN_US (30 * USEC_PER_SEC)
+
+void returns_see(struct plan_private *v, const struct cluster *cl)
+{
+    bool some = false;
+    if (v->lost != cl->derived.lost) {
+        v->lost = cl->derived.lost;
+        v->returned = false;
+        v->returns_until_us = time_add(v->now_us, RETURN_US);
+    }
+    for (size_t i = 0; !v->returned && i < cl->node.n && !some; i++)
+        some = cl->node.v[i]->returns;
+    /* A clock that was set back is no reason to wait longer. */
+    v->returned |=
+        !some || v->now_us >= v->returns_until_us || v->returns_until_us - v->now_us > RETURN_US;
+}
+
+/* Could the job have one that is not back yet? */
+static bool entry_returns(const struct entry *e)
+{
+    const struct option *o = e->o;
+    for (size_t i = 0; o->never == REASON_NONE && i < o->part->node.n; i++) {
+        const struct snode *n = o->part->node.v[i];
+        if (n->returns && (option_allows(e->c, o, n->idx / 64) >> n->idx % 64 & 1))
+            return true;
+    }
+    return false;
+}
+
+static bool was_started(const struct pass *p, uint64_t job_id)
+{
+    for (size_t i = 0; i < p->v->start.n; i++)
+        if (p->v->start.v[i].job_id == job_id)
+            return true;
+    return false;
+}
+
+static bool have_nodes_in_common(const struct cluster *cl, uint32_t a, uint32_t b)
+{
+    for (size_t i = 0; i < cl->group.n; i++)
+        if (bit_get(cl->group.v[i]->parts, a) && bit_get(cl->group.v[i]->parts, b))
+            return true;
+    return false;
+}
+
+bool firsts_keep_out(struct pass *p, const struct entry *e)
+{
+    const struct waiting *w = &e->job->w;
+    bool out = false;
+    if (p->v->returned || p->future || p->cl->hook.key)
+        return false;
+    for (size_t i = 0; i < p->returning.n && !out; i++) {
+        const struct returning *r = &p->returning.v[i];
+        bool own = r->job_id == w->job_id || (r->het && r->het == w->het_job_id);
+        out = !own && !was_started(p, r->job_id) &&
+              have_nodes_in_common(p->cl, r->part, e->o->part->idx);
+    }
+    if (((w->head | w->promised_in) & serve_bit(e->o->serve)) && entry_returns(e))
+        vec_push(&p->returning, ((struct returning){w->job_id, w->het_job_id, e->o->part->idx}));
+    return out;
+}
+
+/* ---- who was first, or promised a start, and cannot be ---- */
+
 /* Those of these partitions (a bit each) in which only nodes that are away keep the job. */
 static uint64_t job_away(struct pass *p, const struct wjob *j, uint64_t in)
 {
@@ -247,7 +314,10 @@ void promised_forget(struct pass *p)
         struct wjob *j = map_u64_get(cl->queue.by_job, cl->queue.promised_in.v[i]);
         if (!j)
             continue;
-        j->w.promised_in = standing_wanted(cl) ? kept_away(p, j, false) : 0;
+        if (!standing_wanted(cl))
+            j->w.promised_in = 0;
+        else if (p->v->returned)
+            j->w.promised_in = kept_away(p, j, false);
         if (j->w.promised_in)
             cl->queue.promised_in.v[kept++] = cl->queue.promised_in.v[i];
         else

@@ -12,8 +12,14 @@
 void idle_see(struct cluster *cl);
 /* Chooses the oldest in each partition, once there is a world and before there are entries. */
 void oldest_choose(struct pass *p);
+/* Whether nodes come back still, as after a restart of the controller, or of their daemons. To be
+ * called before there is a world. */
+void returns_see(struct plan_private *v, const struct cluster *cl);
+/* While they do: may it not begin yet, as a job before it could have nodes that are not back, and
+ * they have nodes in common? To be called of one after the other in their order. */
+bool firsts_keep_out(struct pass *p, const struct entry *e);
 /* What the last pass promised is no longer known of its jobs, but where only nodes that are away
- * keep one from it. */
+ * keep one from it. While nodes come back all is known still. */
 void promised_forget(struct pass *p);
 /* Whom this pass promised a start as the first of a partition is its head from now on. */
 void heads_keep(struct pass *p);

@@ -7,19 +7,34 @@
 
 #include <string.h>
 
-/* The partition, or the reservation in it, that the bit is of; and the promised start, unless 0: it
- * is the head then. */
-static void first_say(const struct cluster *cl, const struct wjob *j, uint32_t serve,
-                      int64_t promised_us, struct str *out)
+/* The whole, which is stored anew with each change. Heads come first, then those who were promised
+ * the first starts; who is past it is promised his start anew after a restart. */
+#define FIRSTS_BYTES 65536
+#define FIRSTS_RUN   1024 /* in one piece */
+
+/* Jobs by consecutive numbers, as components have, of which the same is to be said. */
+struct firsts_piece {
+    uint64_t from, to; /* 0 = none */
+    uint32_t serve;    /* bit of the partition, or of a reservation in it */
+    bool promised;     /* else they are heads */
+    int64_t us;        /* promised, or first promised as the head; 0 = nothing was */
+};
+
+static void piece_say(const struct cluster *cl, const struct firsts_piece *one, struct str *out)
 {
-    const struct spart *part = cl->part.v[serve % cl->part.n];
-    uint32_t resv = serve / (uint32_t)cl->part.n;
+    const struct spart *part = cl->part.v[one->serve % cl->part.n];
+    uint32_t resv = one->serve / (uint32_t)cl->part.n;
+    size_t before = out->len;
+    if (!one->from)
+        return;
     if (out->len > 0)
         str_addc(out, ',');
-    str_add_u64(out, j->w.job_id);
-    if (promised_us || j->w.head_us) {
-        str_addc(out, promised_us ? ':' : '@');
-        str_add_i64(out, promised_us ? promised_us : j->w.head_us);
+    str_add_u64(out, one->from);
+    if (one->to > one->from)
+        str_addf(out, "-%llu", (unsigned long long)one->to);
+    if (one->us) {
+        str_addc(out, one->promised ? ':' : '@');
+        str_add_i64(out, one->us);
     }
     str_addc(out, ':');
     str_add(out, part->p.name);
@@ -27,24 +42,44 @@ static void first_say(const struct cluster *cl, const struct wjob *j, uint32_t s
         str_addc(out, '/');
         str_add(out, cl->resv.v[resv - 1]->r.name);
     }
+    if (out->len > FIRSTS_BYTES)
+        str_cut(out, before);
 }
 
-static void firsts_say(const struct cluster *cl, uint64_t job_id, bool promised, struct str *out)
+static void first_say(const struct cluster *cl, struct firsts_piece *last, struct firsts_piece one,
+                      struct str *out)
+{
+    if (last->from && one.from == last->to + 1 && one.to - last->from < FIRSTS_RUN &&
+        one.serve == last->serve && one.promised == last->promised && one.us == last->us) {
+        last->to = one.to;
+        return;
+    }
+    piece_say(cl, last, out);
+    *last = one;
+}
+
+static void firsts_say(const struct cluster *cl, uint64_t job_id, bool promised,
+                       struct firsts_piece *last, struct str *out)
 {
     const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
     const struct compiled *c = j ? j->lane->klass->made : NULL;
     uint64_t in = !j ? 0 : promised ? j->w.promised_in : j->w.head;
     for (size_t k = 0; in && c && k < c->n; k++)
         if (in & serve_bit(c->option[k].serve) && !c->option[k].part->gone)
-            first_say(cl, j, c->option[k].serve, promised ? j->w.promised_us : 0, out);
+            first_say(cl, last,
+                      (struct firsts_piece){job_id, job_id, c->option[k].serve, promised,
+                                            promised ? j->w.promised_us : j->w.head_us},
+                      out);
 }
 
 void cluster_firsts_tell(const struct cluster *cl, struct str *out)
 {
+    struct firsts_piece last = {0};
     for (size_t i = 0; i < cl->queue.head.n; i++)
-        firsts_say(cl, cl->queue.head.v[i], false, out);
+        firsts_say(cl, cl->queue.head.v[i], false, &last, out);
     for (size_t i = 0; i < cl->queue.promised_in.n; i++)
-        firsts_say(cl, cl->queue.promised_in.v[i], true, out);
+        firsts_say(cl, cl->queue.promised_in.v[i], true, &last, out);
+    piece_say(cl, &last, out);
 }
 
 static bool serves(const struct option *o, struct span where)
@@ -64,24 +99,39 @@ static bool number_of(struct span digits, uint64_t *ret)
     return text_to_u64(text, INT64_MAX, ret);
 }
 
-/* "42@1700000000000000", or the number alone. */
-static bool job_of(struct span text, uint64_t *ret_id, uint64_t *ret_head_us)
+/* "42@1700000000000000", "42-44@…", or the numbers alone. */
+static bool jobs_of(struct span text, struct firsts_piece *ret)
 {
-    struct span id;
-    return span_next(&text, '@', &id) && number_of(id, ret_id) &&
-           (!text.len || number_of(text, ret_head_us));
+    struct span ids, id;
+    uint64_t head_us = 0;
+    if (!span_next(&text, '@', &ids) || !span_next(&ids, '-', &id) || !number_of(id, &ret->from) ||
+        (text.len && !number_of(text, &head_us)))
+        return false;
+    ret->us = (int64_t)head_us;
+    ret->to = ret->from;
+    return !ids.len ||
+           (number_of(ids, &ret->to) && ret->to >= ret->from && ret->to - ret->from < FIRSTS_RUN);
 }
 
-/* As the head first promised the start head_us; or promised that of promised_us, unless 0. */
-static void first_take(struct cluster *cl, struct wjob *j, const struct option *o, int64_t head_us,
-                       int64_t promised_us)
+static void first_take(struct cluster *cl, struct wjob *j, const struct option *o,
+                       const struct firsts_piece *one)
 {
-    uint64_t *in = promised_us ? &j->w.promised_in : &j->w.head;
+    uint64_t *in = one->promised ? &j->w.promised_in : &j->w.head;
     if (!*in)
-        vec_push(promised_us ? &cl->queue.promised_in : &cl->queue.head, j->w.job_id);
+        vec_push(one->promised ? &cl->queue.promised_in : &cl->queue.head, j->w.job_id);
     *in |= serve_bit(o->serve);
-    j->w.promised_us = promised_us ? promised_us : j->w.promised_us;
-    j->w.head_us = promised_us ? j->w.head_us : head_us;
+    *(one->promised ? &j->w.promised_us : &j->w.head_us) = one->us;
+}
+
+static void piece_take(struct cluster *cl, const struct firsts_piece *one, struct span where)
+{
+    for (uint64_t id = one->from; id <= one->to; id++) {
+        struct wjob *j = map_u64_get(cl->queue.by_job, id);
+        const struct compiled *c = j ? demand_of(cl, j->lane->klass) : NULL;
+        for (size_t k = 0; c && k < c->n; k++)
+            if (serves(&c->option[k], where))
+                first_take(cl, j, &c->option[k], one);
+    }
 }
 
 void cluster_firsts_set(struct cluster *cl, const char *firsts)
@@ -89,20 +139,19 @@ void cluster_firsts_set(struct cluster *cl, const char *firsts)
     struct span rest = span_of(firsts), piece, number, second;
     cluster_settle(cl);
     while (firsts && span_next(&rest, ',', &piece)) {
-        uint64_t id = 0, head_us = 0, promised_us = 0;
-        if (!span_next(&piece, ':', &number) || !job_of(number, &id, &head_us))
+        struct firsts_piece one = {0};
+        uint64_t promised_us;
+        if (!span_next(&piece, ':', &number) || !jobs_of(number, &one))
             continue;
         struct span where = piece;
         if (span_next(&piece, ':', &second) && piece.len) {
-            if (!number_of(second, &promised_us))
+            if (!number_of(second, &promised_us) || !promised_us)
                 continue;
             where = piece;
+            one.promised = true;
+            one.us = (int64_t)promised_us;
         }
-        struct wjob *j = map_u64_get(cl->queue.by_job, id);
-        const struct compiled *c = j ? demand_of(cl, j->lane->klass) : NULL;
-        for (size_t k = 0; c && k < c->n; k++)
-            if (serves(&c->option[k], where))
-                first_take(cl, j, &c->option[k], (int64_t)head_us, (int64_t)promised_us);
+        piece_take(cl, &one, where);
     }
     wjobs_promised_apart(cl);
 }

@@ -38,6 +38,7 @@ void plan_foresee(struct cluster *cl, int64_t now_us, struct str *out)
 {
     struct plan *p = plan_new();
     struct map_walk walk = {0};
+    p->priv->lost = cl->derived.lost; /* who may begin now is not asked */
     sched_plan(cl, now_us, NULL, p);
     const struct plan_private *v = p->priv;
     struct foreseen_head head = {v->version, v->forecast_cost, v->forecast_serial, now_us};

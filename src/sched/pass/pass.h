@@ -120,6 +120,12 @@ struct node_seen {
     uint64_t freed; /* the moment in which something came free there */
 };
 
+/* A job that stands first, or was promised a start, and could have nodes that are not back yet. */
+struct returning {
+    uint64_t job_id, het; /* het: 0 = a plain job */
+    uint32_t part;        /* where it waits for them: number of the partition */
+};
+
 struct het {
     uint64_t id;
     struct wjob **job; /* components that wait, by offset */
@@ -180,6 +186,11 @@ struct plan_private {
     int64_t forecast_us;      /* when the last forecast was made; INT64_MIN = never */
     uint64_t forecast_cost;   /* its cost in steps */
     uint64_t forecast_serial; /* serial of the cluster then */
+    /* After a restart nodes come back one by one (firsts.c), and after a cut: all did that were
+     * lost (derived.lost) and will, or had time for it, which ends then */
+    uint64_t lost;
+    bool returned;
+    int64_t returns_until_us;
     /* Of a question about starts: each is logged, elements of arrays for themselves, and the queue
      * stays as the last real pass left it. */
     bool logs;
@@ -227,10 +238,11 @@ struct pass {
     VEC(struct het) het;
     struct placement at;   /* scratch of the place being tried */
     uint32_t refused_node; /* where pass_emit found that single CPUs or devices are not to be had */
-    const struct lic_use *capped; /* the cap that held the entry tried last; NULL = none did */
-    VEC(uint64_t) awaited;        /* jobs for which work is ending (preempt.c) */
-    bool awaited_known;           /* `awaited` is filled */
-    int32_t resumed_tier;         /* suspended work of this tier and above was looked at */
+    const struct lic_use *capped;    /* the cap that held the entry tried last; NULL = none did */
+    VEC(struct returning) returning; /* of those that were looked at so far */
+    VEC(uint64_t) awaited;           /* jobs for which work is ending (preempt.c) */
+    bool awaited_known;              /* `awaited` is filled */
+    int32_t resumed_tier;            /* suspended work of this tier and above was looked at */
     /* Of a what-if: one job in a lane of its own, beside the cluster's lanes; NULL = none */
     struct lane *instead;
     const struct wjob *left_out; /* the job as it really waits: passed over */

@@ -96,6 +96,7 @@ struct plan *plan_new(void)
     p->priv->planned = map_u64_new();
     p->priv->rank = map_u64_new();
     p->priv->forecast_us = INT64_MIN;
+    p->priv->returned = true;
     return p;
 }
 
@@ -138,6 +139,9 @@ void plan_recall(struct plan_private *v, const struct plan_private *live)
         vec_push(&v->seen, live->seen.v[i]);
     for (size_t i = 0; i < live->owed.n; i++)
         vec_push(&v->owed, live->owed.v[i]);
+    v->lost = live->lost;
+    v->returned = live->returned;
+    v->returns_until_us = live->returns_until_us;
     v->standing_version = live->standing_version;
     v->seen_version = live->seen_version;
     v->freed = live->freed;
@@ -154,6 +158,7 @@ void pass_close(struct pass *p)
     vec_done(&p->promise);
     vec_done(&p->promised_on);
     vec_done(&p->at.at);
+    vec_done(&p->returning);
     vec_done(&p->awaited);
     if (p->held)
         map_u64_free(p->held);
@@ -192,6 +197,7 @@ void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64
     p->pos = xcalloc(cl->queue.lane.n + 1, sizeof p->pos[0]);
     p->left = xcalloc(cl->queue.lane.n + 1, sizeof p->left[0]);
     p->served = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof p->served[0]);
+    returns_see(v, cl);
     if (!instead && !v->logs)
         idle_see(cl);
     hets_collect(p);
@@ -284,6 +290,9 @@ void sched_plan(struct cluster *cl, int64_t now_us, struct budget *b, struct pla
     ret_plan->nresumes = v->resume.n;
     if (v->insists_until_us && (!ret_plan->next_us || v->insists_until_us < ret_plan->next_us))
         ret_plan->next_us = v->insists_until_us;
+    if (!v->returned && cl->queue.n > 0 &&
+        (!ret_plan->next_us || v->returns_until_us < ret_plan->next_us))
+        ret_plan->next_us = v->returns_until_us;
     if (v->exempt_until_us && (!ret_plan->next_us || v->exempt_until_us < ret_plan->next_us))
         ret_plan->next_us = v->exempt_until_us;
     if (preempt_just_begun(&p)) /* before anything else happens */

@@ -443,12 +443,30 @@ static int standing_order(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
+/* While nodes come back: what is promised on those that are there would be in others' way. */
+static void places_stay(struct pass *p)
+{
+    for (size_t i = 0; i < p->v->standing.n; i++) {
+        struct standing *s = &p->v->standing.v[i];
+        s->moment = 0; /* and whether its nodes hold it is asked again */
+        s->told = false;
+        s->world_job = NONE;
+    }
+    freed_anything(p);
+}
+
 void standing_keep(struct pass *p)
 {
     struct plan_private *v = p->v;
+    if (!v->returned && v->standing_version == p->cl->derived.version) {
+        places_stay(p);
+        return;
+    }
     vec_clear(&v->standing);
     vec_clear(&v->standing_on);
     v->standing_version = p->cl->derived.version;
+    if (!v->returned)
+        return;
     for (size_t i = 0; standing_wanted(p->cl) && i < p->promise.n; i++) {
         const struct promised *pr = &p->promise.v[i];
         if (pr->awaited || pr->n == 0) { /* in the next pass it is promised anew, or not */

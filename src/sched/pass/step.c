@@ -9,6 +9,7 @@
 #include "sched/books/limits/caps.h"
 #include "sched/pass/bars.h"
 #include "sched/pass/components.h"
+#include "sched/pass/firsts.h"
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
 #include "sched/pass/pass.h"
@@ -189,6 +190,10 @@ static enum next entry_step(struct pass *p, size_t i)
     bool none_passes = strict(p->cl);
     if (e->held || (none_passes && p->served[e->o->part->idx]) ||
         (e->o->stamp == p->step && !promise_due(p, e))) {
+        pass_note(p, e, REASON_PRIORITY);
+        return KEEP;
+    }
+    if (firsts_keep_out(p, e)) {
         pass_note(p, e, REASON_PRIORITY);
         return KEEP;
     }

@@ -7,9 +7,12 @@ static struct live_count *live_of(struct core *c, const struct jobrec *r)
 {
     struct str key = STR_INIT;
     const struct job_request *req = &r->j.spec.req;
-    str_addf(&key, "%s\n%s\n%s\n%s", req->account ? req->account : "",
-             r->j.user_name ? r->j.user_name : "", req->qos ? req->qos : "",
-             req->partition ? req->partition : "");
+    const char *parts[] = {req->account, r->j.user_name, req->qos, req->partition};
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        if (i > 0)
+            str_addc(&key, '\n');
+        str_add(&key, parts[i]);
+    }
     struct live_count *n = map_str_get(c->accounts.live, str_text(&key));
     if (!n) {
         n = xcalloc(1, sizeof *n);

@@ -32,7 +32,10 @@ static struct usagerec *usage_of(struct core *c, uint32_t uid, const char *accou
                                  const char *user)
 {
     struct str who = STR_INIT;
-    str_addf(&who, "%u%s%s", uid, account ? "/" : "", account ? account : "");
+    str_add_u64(&who, uid);
+    if (account)
+        str_addc(&who, '/');
+    str_add(&who, account);
     struct usagerec *u = map_str_get(c->usage.row, str_text(&who));
     if (!u) {
         u = xcalloc(1, sizeof *u);

@@ -47,22 +47,25 @@ static int64_t reset_period(const struct core *c, int64_t at_us)
     const struct setting_words *every = &c->settings.word;
     int64_t days = civil_sec(at_us) / (24 * 3600);
     struct civil date;
-    civil_from_sec(civil_sec(at_us), &date);
     if (every->usage_reset_daily)
         return days;
     if (every->usage_reset_weekly) /* from Sunday on; 1 January 1970 was a Thursday */
         return (days + 4) / 7;
+    if (!every->usage_reset_monthly && !every->usage_reset_quarterly &&
+        !every->usage_reset_yearly) /* mostly; a date is dear */
+        return 0;
+    civil_from_sec(civil_sec(at_us), &date);
     if (every->usage_reset_monthly)
         return date.year * 12 + date.month;
     if (every->usage_reset_quarterly)
         return date.year * 4 + (date.month - 1) / 3;
-    return every->usage_reset_yearly ? date.year : 0;
+    return date.year;
 }
 
 int64_t usage_decayed(const struct core *c, int64_t amount, int64_t from_us, int64_t until_us)
 {
     int64_t half = c->settings.priority_decay_half_life_us;
-    if (reset_period(c, from_us) != reset_period(c, until_us))
+    if (amount == 0 || reset_period(c, from_us) != reset_period(c, until_us))
         return 0;
     if (half <= 0 || half == TIME_UNLIMITED || until_us <= from_us)
         return amount;

@@ -205,6 +205,15 @@ void uses_load(struct core *c, const struct use_row *row)
     u->loaded_us = row->at_us;
 }
 
+static void amount_say(const char *tres, int64_t amount, struct str *out)
+{
+    if (out->len > 0)
+        str_addc(out, ',');
+    str_add(out, tres);
+    str_addc(out, '=');
+    str_add_i64(out, amount);
+}
+
 void uses_save(struct core *c)
 {
     struct str id = STR_INIT, tres = STR_INIT;
@@ -212,11 +221,12 @@ void uses_save(struct core *c)
         struct userec *u = c->usage.use_unsaved.v[i];
         str_clear(&id);
         str_clear(&tres);
-        str_addf(&id, "%s/%u", enum_name(&limit_owner_names, (int32_t)u->owner), u->id);
+        str_add(&id, enum_name(&limit_owner_names, (int32_t)u->owner));
+        str_addc(&id, '/');
+        str_add_u64(&id, u->id);
         for (size_t k = 0; k < u->amount.n; k++)
             if (u->amount.v[k])
-                str_addf(&tres, "%s%s=%lld", tres.len ? "," : "", c->usage.tres.v[k],
-                         (long long)u->amount.v[k]);
+                amount_say(c->usage.tres.v[k], u->amount.v[k], &tres);
         struct use_row row = {.id = str_text(&id),
                               .tres = tres.len ? str_text(&tres) : NULL,
                               .wall_ms = u->wall_ms,

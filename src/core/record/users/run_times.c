@@ -39,9 +39,16 @@ void run_times_format(const struct run_times *t, struct str *out)
 {
     ASSERT(t->n <= RUN_TIMES_MOST);
     for (size_t i = 0; i < t->n; i++) {
-        list_addf(out, "%lld:%lld", (long long)t->v[i].limit_s, (long long)t->v[i].last_s);
-        if (t->v[i].before_last_s)
-            str_addf(out, ":%lld", (long long)t->v[i].before_last_s);
+        const struct run_time *one = &t->v[i];
+        if (out->len > 0)
+            str_addc(out, ',');
+        str_add_i64(out, one->limit_s);
+        str_addc(out, ':');
+        str_add_i64(out, one->last_s);
+        if (one->before_last_s) {
+            str_addc(out, ':');
+            str_add_i64(out, one->before_last_s);
+        }
     }
 }
 

@@ -1,0 +1,228 @@
+/* After a restart of the controller nodes come back one by one. Until they did, or had time for it,
+ * who is back already is given to nobody, and promised to nobody for good, that one who stood first
+ * might need beside those who are not. */
+#include "core_help.h"
+
+#define HOUR USEC_PER_HOUR
+
+#define NODES                                                                                      \
+    "ClusterName=test\nOperators=olga\nKillWait=30\n"                                              \
+    "NodeName=n[1-4] CPUs=8 RealMemory=8000\n"                                                     \
+    "PartitionName=main Nodes=n[1-4] Default=YES State=UP\n"                                       \
+    "PartitionName=more Nodes=n[3-4] State=UP\n"                                                   \
+    "PartitionName=few Nodes=n[1-2] State=UP\n"
+
+static const char *const confs[] = {NODES, NODES "SchedulerParameters=promises=all\n"};
+
+static struct job_spec spec_of(int n, int64_t limit_us, const char *partition)
+{
+    struct job_spec s = a_job("sized");
+    s.req.ntasks = 8 * n;
+    s.req.min_nodes = s.req.max_nodes = n;
+    s.req.time_limit_us = limit_us;
+    s.req.partition = partition;
+    return s;
+}
+
+static uint64_t sized(int n, int64_t limit_us, const char *partition)
+{
+    return submit(spec_of(n, limit_us, partition));
+}
+
+static uint64_t on_node(const char *name, int64_t limit_us)
+{
+    struct job_spec s = spec_of(1, limit_us, "main");
+    s.req.nodelist = name;
+    return submit(s);
+}
+
+/* With what runs there; 0 = nothing does. */
+static void back(int n, uint64_t runs)
+{
+    hello_holding(n, &(struct held){.job_id = runs, .attempt = 1, .step_id = STEP_BATCH},
+                  runs != 0);
+}
+
+/* Minutes from then on after which it is said to start. */
+static int64_t planned(uint64_t id, int64_t from_us)
+{
+    return (why_one(id)->planned_us - from_us) / MIN;
+}
+
+/* ---- idle nodes that one waits for ---- */
+
+static uint64_t runs, wide, day;
+
+/* n4 has work for half an hour; one of all nodes waits for that, and one of a day behind it. */
+static void open_drained(const char *conf)
+{
+    world_open(conf, 4);
+    runs = on_node("n4", 30 * MIN);
+    wide = sized(4, 4 * HOUR, "main");
+    day = sized(1, 24 * HOUR, "main");
+    pass(MIN);
+    assert_int_equal(state(runs), JOB_RUNNING);
+    assert_int_equal(state(day), JOB_PENDING);
+}
+
+static void who_is_back_is_kept_for_who_stood_first(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++)
+        for (int first = 0; first < 4; first++) {
+            open_drained(confs[k]);
+            restart(confs[k]);
+            for (int i = 0; i < 4; i++) {
+                int n = (first + i) % 4 + 1;
+                back(n, n == 4 ? runs : 0);
+                assert_int_equal(state(day), JOB_PENDING);
+            }
+            pass(MIN);
+            assert_int_equal(state(day), JOB_PENDING);
+            script_ends(runs, 0);
+            assert_int_equal(state(wide), JOB_RUNNING);
+            teardown(NULL);
+        }
+}
+
+/* The same where the daemon of a node is another, as all are when programs are changed. */
+static void a_node_that_goes_and_comes_undoes_nothing(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++)
+        for (int n = 1; n <= 4; n++) {
+            open_drained(confs[k]);
+            pass(MIN);
+            gone(n);
+            pass(2 * SEC);
+            assert_int_equal(state(day), JOB_PENDING);
+            back(n, n == 4 ? runs : 0);
+            pass(MIN);
+            assert_int_equal(state(day), JOB_PENDING);
+            script_ends(runs, 0);
+            assert_int_equal(state(wide), JOB_RUNNING);
+            teardown(NULL);
+        }
+}
+
+/* One that is gone for good is waited for half a minute. */
+static void but_not_for_long(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++) {
+        open_drained(confs[k]);
+        gone(2);
+        pass(20 * SEC);
+        assert_int_equal(state(day), JOB_PENDING);
+        pass(11 * SEC);
+        assert_int_equal(state(day), JOB_RUNNING);
+        teardown(NULL);
+    }
+}
+
+/* They are waited for half a minute, or until they are DOWN; a node that somebody drained is not. */
+static void not_for_long(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++) {
+        open_drained(confs[k]);
+        restart(confs[k]);
+        back(1, 0);
+        back(2, 0);
+        pass(20 * SEC);
+        assert_int_equal(state(day), JOB_PENDING);
+        pass(11 * SEC);
+        assert_int_equal(state(day), JOB_RUNNING);
+        teardown(NULL);
+    }
+}
+
+/* Who has no node in common with the one that waits begins at once. */
+static void others_begin(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++) {
+        world_open(confs[k], 4);
+        runs = on_node("n4", 30 * MIN);
+        wide = sized(2, 4 * HOUR, "more");
+        uint64_t busy = sized(2, 10 * MIN, "few");
+        day = sized(1, 24 * HOUR, "few");
+        pass(MIN);
+        assert_int_equal(state(busy), JOB_RUNNING);
+        restart(confs[k]);
+        back(1, busy);
+        script_ends(busy, 0);
+        assert_int_equal(state(wide), JOB_PENDING);
+        back(2, 0);
+        assert_int_equal(state(day), JOB_RUNNING);
+        teardown(NULL);
+    }
+}
+
+/* ---- promises ---- */
+
+/* All nodes have work for two hours; wide work was promised a start then, and narrow behind it.
+ * It could have the first node that is back before. */
+static void promises_are_made_where_all_are_back(void **unused)
+{
+    (void)unused;
+    for (int first = 0; first < 4; first++)
+        for (int several = 0; several < 2; several++) {
+            world_open(confs[1], 4);
+            int64_t from_us = w.now;
+            runs = sized(4, 2 * HOUR, "main");
+            wide = sized(several ? 2 : 4, HOUR, several ? "more,main" : "main");
+            uint64_t narrow = sized(1, HOUR, "main,few"), after = sized(4, HOUR, "main");
+            pass(MIN);
+            int64_t was[] = {planned(wide, from_us), planned(narrow, from_us),
+                             planned(after, from_us)};
+            assert_int_equal(was[0], 120);
+            restart(confs[1]);
+            for (int i = 0; i < 4; i++)
+                back((first + i) % 4 + 1, runs);
+            pass(SEC);
+            assert_int_equal(planned(wide, from_us), was[0]);
+            assert_true(planned(narrow, from_us) <= was[1]);
+            assert_true(planned(after, from_us) <= was[2]);
+            teardown(NULL);
+        }
+}
+
+/* Two are promised the same start, each on nodes of its own, of which the narrow one could have
+ * the other's: their places are known after a node was gone for a moment, not their starts only. */
+static void places_stand_while_a_node_is_gone(void **unused)
+{
+    (void)unused;
+    for (int n = 1; n <= 4; n++) {
+        world_open(confs[1], 4);
+        int64_t from_us = w.now;
+        runs = sized(4, 2 * HOUR, "main");
+        wide = sized(4, HOUR, "main");
+        uint64_t two = sized(2, HOUR, "few"), narrow = sized(1, HOUR, "main,few");
+        pass(MIN);
+        int64_t was[] = {planned(wide, from_us), planned(two, from_us), planned(narrow, from_us)};
+        assert_int_equal(was[1], 180);
+        gone(n);
+        pass(2 * SEC);
+        back(n, runs);
+        pass(SEC);
+        assert_int_equal(planned(wide, from_us), was[0]);
+        assert_true(planned(two, from_us) <= was[1]);
+        assert_true(planned(narrow, from_us) <= was[2]);
+        teardown(NULL);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_back_is_kept_for_who_stood_first),
+        cmocka_unit_test(not_for_long),
+        cmocka_unit_test(a_node_that_goes_and_comes_undoes_nothing),
+        cmocka_unit_test(but_not_for_long),
+        cmocka_unit_test(others_begin),
+        cmocka_unit_test(promises_are_made_where_all_are_back),
+        cmocka_unit_test(places_stand_while_a_node_is_gone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
