@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All that is tried from the first refusal on has this long together: a third of what srun waits
- * for its tasks to start. */
+/* All that is tried from the first refusal on has this long together. */
 #define SHORTAGE_PATIENCE_US INT64_C(10000000)
 
 /* Zeros: nothing was refused. */
