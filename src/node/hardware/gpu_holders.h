@@ -18,10 +18,9 @@ struct gpu_holder {
      * (0: not known which). */
     int64_t job_id;
     bool of_job;
-    bool
-        only_says; /* that it is of a job, or of which: no shepherd is above it, no group about it */
-    char step[64]; /* the directory of its step, "7.1.batch"; "" = not known */
-    char name[32]; /* as the kernel calls it; letters of ASCII */
+    bool only_says; /* no shepherd is above it, nor a group about it */
+    char step[64];  /* the directory of its step, "7.1.batch"; "" = not known */
+    char name[32];  /* as the kernel calls it; letters of ASCII */
 };
 
 /* False if there is no such process (any more). */
