@@ -64,6 +64,11 @@ static void test_an_open_file_counts_of_the_job_alone(void **state)
         .pid = 9, .uid = 1000, .start_us = 150 * SECOND, .of_job = true, .job_id = 8};
     struct gpu_holder escaped = {.pid = 9, .uid = 1000, .start_us = 150 * SECOND};
     struct gpu_holder alien = {.pid = 9, .uid = 1001, .start_us = 150 * SECOND};
+    struct gpu_holder says_other = of_other, others_says = of_other;
+    says_other.only_says = others_says.only_says = true;
+    others_says.uid = 1001;
+    assert_true(gpu_holder_counts(&says_other, &by_alice, false, true));
+    assert_false(gpu_holder_counts(&others_says, &by_alice, false, true));
     assert_true(gpu_holder_counts(&of_job, &by_alice, false, true));
     assert_false(gpu_holder_counts(&of_other, &by_alice, false, true));
     assert_true(gpu_holder_counts(&escaped, &by_alice, false, true));
@@ -181,6 +186,78 @@ static pid_t says_of_its_step(const char *step_dir)
         _exit(1);
     }
     return stopped(pid);
+}
+
+/* A shepherd as the kernel shows one: its name, its user, the state file of its step, and below it
+ * a process that says it is another job's. */
+static pid_t lies_below_shepherd(const char *steps, const char *name, int *ret_shepherd)
+{
+    int ends[2];
+    char path[256], env[] = "SLURM_JOB_ID=8", dir[] = "REMUDA_STEP_DIR=/x/steps/8.1.0";
+    pid_t liar = 0;
+    assert_int_equal(pipe(ends), 0);
+    pid_t shepherd = fork();
+    if (shepherd == 0) {
+        snprintf(path, sizeof path, "%s/state", steps);
+        if (prctl(PR_SET_NAME, name) != 0 || open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) < 0)
+            _exit(1);
+        pid_t child = fork();
+        if (child == 0) {
+            if (setpgid(0, 0) != 0)
+                _exit(1);
+            execle("/bin/sh", "sh", "-c", "kill -STOP $$; :", (char *)NULL,
+                   (char *[]){env, dir, NULL});
+            _exit(1);
+        }
+        int status;
+        waitpid(child, &status, WUNTRACED);
+        if (write(ends[1], &child, sizeof child) == sizeof child)
+            pause();
+        _exit(0);
+    }
+    assert_int_equal(read(ends[0], &liar, sizeof liar), sizeof liar);
+    close(ends[0]);
+    close(ends[1]);
+    *ret_shepherd = shepherd;
+    return liar;
+}
+
+static void test_the_kernel_is_believed_before_the_process(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *dir, *step;
+        int64_t job_id;
+        bool only_says;
+    } cases[] = {{"rm-7", "/steps/7.1.batch", "7.1.batch", 7, false},
+                 {"other", "/steps/7.1.batch", "8.1.0", 8, true},
+                 {"rm-7", "/else/7.1.batch", "8.1.0", 8, true}};
+    char top[] = "/tmp/holders-XXXXXX", path[128];
+    assert_non_null(mkdtemp(top));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gpu_holder h;
+        int shepherd;
+        char *end = path + snprintf(path, sizeof path, "%s%s", top, cases[i].dir);
+        *strrchr(path, '/') = '\0';
+        mkdir(path, 0700);
+        path[strlen(path)] = '/';
+        mkdir(path, 0700);
+        pid_t liar = lies_below_shepherd(path, cases[i].name, &shepherd);
+        bool found = gpu_holder_find(liar, &h);
+        kill(liar, SIGKILL);
+        ended(shepherd);
+        snprintf(end, sizeof path - (size_t)(end - path), "/state");
+        unlink(path);
+        *end = '\0';
+        rmdir(path);
+        *strrchr(path, '/') = '\0';
+        rmdir(path);
+        assert_true(found && h.of_job);
+        assert_int_equal(h.job_id, cases[i].job_id);
+        assert_string_equal(h.step, cases[i].step);
+        assert_int_equal(h.only_says, cases[i].only_says);
+    }
+    rmdir(top);
 }
 
 /* What is said of a process goes into lines. */
@@ -328,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_another_users_step_is_not_his),
         cmocka_unit_test(test_an_open_file_counts_of_the_job_alone),
         cmocka_unit_test(test_who_has_a_file_open_is_found),
+        cmocka_unit_test(test_the_kernel_is_believed_before_the_process),
         cmocka_unit_test(test_a_process_says_no_lines),
         cmocka_unit_test(test_an_environment_without_end_is_not_read_whole),
         cmocka_unit_test(test_a_process_that_hides_is_its_users),

@@ -5,6 +5,7 @@
 #include "io/process/groups.h"
 #include "node/step/dir.h"
 #include "node/step/proc_environ.h"
+#include "node/step/proc_step.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -105,12 +106,25 @@ static bool assignment_take(void *ctx, const char *assignment)
     return !h->of_job || !h->job_id;
 }
 
+/* The kernel knows whose child it is. What it says of itself counts where it is no shepherd's: a
+ * session that was put into a job's groups, or what was left when a shepherd was killed. */
 static void job_read(struct gpu_holder *h)
 {
+    struct proc_step found;
     struct str text = STR_INIT;
+    if (proc_step_find(h->pid, geteuid(), &found)) {
+        step_dir_name(found.job_id, found.attempt, found.step_id, &text);
+        snprintf(h->step, sizeof h->step, "%s", str_text(&text));
+        h->job_id = (int64_t)found.job_id;
+        h->of_job = true;
+        str_done(&text);
+        return;
+    }
     proc_environ_each(h->pid, ENVIRON_BYTES, assignment_take, h);
-    if (!h->of_job && file_read(h->pid, "cgroup", &text) && text.len > 0)
-        h->of_job = groups_are_of_job(str_text(&text));
+    bool in_group =
+        file_read(h->pid, "cgroup", &text) && text.len > 0 && groups_are_of_job(str_text(&text));
+    h->only_says = h->of_job && !in_group;
+    h->of_job |= in_group;
     str_done(&text);
 }
 
@@ -127,9 +141,10 @@ bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *us
                        bool many_users)
 {
     bool newer = !h->start_us || h->start_us + SLACK_US >= use->from_us;
+    bool of_it = h->of_job && h->job_id == (int64_t)use->job_id;
     if (!computes) /* a library may open the files of all devices it can see */
         return use->from_us &&
-               (h->of_job ? h->job_id == (int64_t)use->job_id : h->uid == use->uid && newer);
+               (of_it || ((!h->of_job || h->only_says) && h->uid == use->uid && newer));
     if (h->of_job)
         return true;
     if (use->from_us == 0)

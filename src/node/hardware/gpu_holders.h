@@ -14,11 +14,13 @@ struct gpu_holder {
     pid_t pid;
     uid_t uid;        /* as the kernel has it, also of one that is closed to others */
     int64_t start_us; /* wall clock, within two seconds; 0 = not known */
-    /* Its environment or control group is a job's of ours: which (0: not known which) */
+    /* It is a job's of ours, by its shepherd, else by its control group or its environment: which
+     * (0: not known which). */
     int64_t job_id;
-    bool of_job;   /* it is in a group of a job */
-    char step[64]; /* the directory of its step, "7.1.batch", as it says; "" = not known */
-    char name[32]; /* as the kernel calls it; letters of ASCII */
+    bool of_job;
+    bool only_says; /* no shepherd is above it, nor a group about it */
+    char step[64];  /* the directory of its step, "7.1.batch"; "" = not known */
+    char name[32];  /* as the kernel calls it; letters of ASCII */
 };
 
 /* False if there is no such process (any more). */
@@ -35,7 +37,8 @@ struct gpu_held_use {
  * for services of the system (of root, where the job was somebody else's) and processes that were
  * there before the job had the device; where it is not known who had it, a job's processes do, and
  * others if the daemon serves many users. A process that only has its file open does if it is of
- * the job that had it: libraries open the files of all devices that they can see. */
+ * the job that had it: libraries open the files of all devices that they can see. One that only
+ * says that it is of another job does as its user's. */
 bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *use, bool computes,
                        bool many_users);
 

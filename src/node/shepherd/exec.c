@@ -186,7 +186,7 @@ static _Noreturn void script_exec(struct setup *s, char **env)
     memmove(args + 1, args, (n + 1) * sizeof *args);
     args[0] = path.data;
     remarks_write(s);
-    execve(path.data, args, env);
+    program_execute(path.data, args, env);
     int why = errno;
     if (why == ENOENT && s->plan->script.len > 2)
         interpreter_remark(s);

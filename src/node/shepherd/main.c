@@ -16,6 +16,7 @@
 #include "node/step/dir.h"
 #include "node/step/notes_socket.h"
 #include "node/step/output_end.h"
+#include "node/step/shortage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +39,8 @@ struct child {
 struct children {
     struct child *v;
     size_t n, cap;
-    struct again again; /* those of them that may have another step */
+    struct again again;       /* those of them that may have another step */
+    struct shortage shortage; /* of processes, since the plans at hand came */
 };
 
 static int64_t wall_us(void)
@@ -93,11 +95,26 @@ static void children_reap(const struct herd *h, struct children *c)
     }
 }
 
+/* A process that has ended and was not waited for is counted, too. When the first plan waited in
+ * vain, those that came meanwhile are tried once each. */
+static pid_t patient_fork(const struct herd *h, struct children *c)
+{
+    pid_t pid;
+    while ((pid = fork()) < 0 && shortage_passes(&c->shortage)) {
+        int why = errno;
+        children_reap(h, c);
+        errno = why;
+    }
+    if (pid > 0)
+        c->shortage = (struct shortage){0};
+    return pid;
+}
+
 static pid_t shepherd_fork(struct herd *h, struct children *c, struct plan_intake *in,
                            struct step_plan *plan)
 {
     int again = again_prepare(&c->again, plan);
-    pid_t pid = fork();
+    pid_t pid = patient_fork(h, c);
     if (pid == 0) {
         again_begin(&c->again, h, again);
         shepherd_run(h, in, plan);
@@ -138,6 +155,7 @@ static void step_begin(struct herd *h, struct children *c, struct plan_intake *i
 static bool plans_take(struct herd *h, struct children *c, struct plan_intake *in)
 {
     enum plan_intake_result r;
+    c->shortage = (struct shortage){0};
     while ((r = plan_intake_read(in, SHEPHERD_PLAN_FD)) == PLAN_WHOLE) {
         step_begin(h, c, in);
         plan_intake_forget(in);

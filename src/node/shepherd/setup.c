@@ -4,6 +4,7 @@
 #include "io/process/keyring.h"
 #include "node/step/descriptors.h"
 #include "node/step/login_shell.h"
+#include "node/step/shortage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -223,6 +224,14 @@ void owner_become(struct setup *s, const char *rlimits, const int *keep, size_t 
     if (!identity_become(p, all, n + 1))
         setup_fail(s, "cannot become user %lld: %s", (long long)p->uid, strerror(errno));
     limits_set(rlimits);
+}
+
+void program_execute(const char *path, char *const argv[], char *const env[])
+{
+    struct shortage shortage = {0};
+    do
+        execve(path, argv, env);
+    while (shortage_passes(&shortage));
 }
 
 /* ---- environment ---- */

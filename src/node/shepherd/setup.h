@@ -46,6 +46,9 @@ bool identity_become(const struct step_plan *p, const int *keep, size_t n);
 /* The same with the pipe for failures; then the limits of the job, which the owner may not raise
  * above the node's. */
 void owner_become(struct setup *s, const char *rlimits, const int *keep, size_t n);
+/* execve, and again while the machine or the owner's limit has no room for it:
+ * for SHORTAGE_PATIENCE_US at most. Returns with errno. */
+void program_execute(const char *path, char *const argv[], char *const env[]);
 /* In a child, before exec: it begins with an empty mask. */
 void signals_unblock(void);
 /* The work directory, or /tmp with a remark, as in Slurm. */

@@ -31,6 +31,7 @@
 #include "node/shepherd/watch/energy.h"
 #include "node/shepherd/watch/series.h"
 #include "node/shepherd/watch/usage.h"
+#include "node/step/shortage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -373,6 +374,15 @@ static bool kept_open(struct shepherd_kept *k)
            (k->failure_fd[0] >= 0 || pipe2(k->failure_fd, O_CLOEXEC | O_NONBLOCK) == 0);
 }
 
+static enum step_dir_result dir_make(struct shepherd *s, struct shortage *shortage)
+{
+    enum step_dir_result made;
+    do
+        made = step_dir_make(s->herd->steps_fd, s->plan, &s->note, &s->state_fd);
+    while (made == STEP_DIR_FAILED && shortage_passes(shortage));
+    return made;
+}
+
 static void begin(struct shepherd *s)
 {
     const struct step_plan *p = s->plan;
@@ -381,15 +391,17 @@ static void begin(struct shepherd *s)
     prctl(PR_SET_NAME, name);
     s->note.start_us = s->note.at_us = shepherd_clock_us(CLOCK_REALTIME);
     s->note.pid = getpid();
-    enum step_dir_result made = step_dir_make(s->herd->steps_fd, p, &s->note, &s->state_fd);
+    struct shortage shortage = {0};
+    enum step_dir_result made = dir_make(s, &shortage);
     if (made == STEP_DIR_TAKEN)
         _exit(0); /* another shepherd has this step and tells about it */
     close(s->herd->lock_fd);
     keyring_leave(); /* what jobs put into theirs is not for each other */
     if (made == STEP_DIR_FAILED)
         failed_exit(s, "cannot make the step's directory");
-    if (!kept_open(s->kept))
-        failed_exit(s, "cannot make a pipe");
+    while (!kept_open(s->kept))
+        if (!shortage_passes(&shortage))
+            failed_exit(s, "cannot make a pipe");
     s->signals_fd = s->kept->signals_fd;
     memcpy(s->failure_fd, s->kept->failure_fd, sizeof s->failure_fd);
     groups_make(s);
@@ -401,7 +413,9 @@ static void begin(struct shepherd *s)
         return;
     }
     int groups_why;
-    s->main_pid = step_cgroup_fork(&s->groups, &groups_why);
+    do
+        s->main_pid = step_cgroup_fork(&s->groups, &groups_why);
+    while (s->main_pid < 0 && shortage_passes(&shortage));
     if (s->main_pid == 0)
         step_exec(s->herd, p, groups_why, s->failure_fd[1]);
     if (s->main_pid < 0)

@@ -304,8 +304,9 @@ bool meet_end_open(struct task_set *t, size_t place, int *ret)
     int ends[2];
     if (!t->meet || !t->meet->pmi)
         return true;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return false;
+    while (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        if (!shortage_passes(&t->shortage))
+            return false;
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     t->meet->end[place].fd = ends[0];
     *ret = ends[1];

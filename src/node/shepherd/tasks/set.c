@@ -67,9 +67,13 @@ bool task_set_open(struct task_set *t, char *why, size_t why_size)
     t->nstreams = 1;
     t->detached = t->plan->script.len > 0;
     t->stream[0].fd = -1;
-    if (t->detached || stream_connect(&t->stream[0], t->plan, t->plan->address, t->plan->key,
-                                      getpid(), CONNECT_US))
+    if (t->detached)
         return true;
+    do
+        if (stream_connect(&t->stream[0], t->plan, t->plan->address, t->plan->key, getpid(),
+                           CONNECT_US))
+            return true;
+    while (shortage_passes(&t->shortage));
     snprintf(why, why_size, "cannot reach the command at %s: %s", t->plan->address,
              strerror(errno));
     return false;
@@ -102,25 +106,31 @@ void terminal_size_set(int fd, int32_t rows, int32_t columns)
 static bool terminal_open(struct task_set *t, struct task *task, struct task_ends *ends)
 {
     static char name[64];
-    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int master;
+    do
+        master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    while (master < 0 && shortage_passes(&t->shortage));
     if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 ||
         ptsname_r(master, name, sizeof name) != 0)
         return false;
     terminal_size_set(master, t->what.rows, t->what.columns);
     fcntl(master, F_SETFL, O_NONBLOCK);
     task->out_fd = master;
-    task->in_fd = fcntl(master, F_DUPFD_CLOEXEC, 0);
+    do
+        task->in_fd = fcntl(master, F_DUPFD_CLOEXEC, 0);
+    while (task->in_fd < 0 && shortage_passes(&t->shortage));
     t->is_pty = true;
     ends->terminal = name;
     return true;
 }
 
 /* A pipe whose end `ours` (0 reads, 1 writes) does not block. */
-static bool pipe_open(int ours, int *ret_ours, int *ret_its)
+static bool pipe_open(struct task_set *t, int ours, int *ret_ours, int *ret_its)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return false;
+    while (pipe2(ends, O_CLOEXEC) != 0)
+        if (!shortage_passes(&t->shortage))
+            return false;
     fcntl(ends[ours], F_SETFL, O_NONBLOCK);
     fcntl(ends[ours], F_SETPIPE_SZ, PIPE_BYTES);
     *ret_ours = ends[ours];
@@ -144,7 +154,7 @@ static bool output_end_open(struct task_set *t, struct task *task, enum stream_n
                        : t->what.std_out != NULL;
     if (to_file && !task_file_is_labelled(t, task, stream))
         return true;
-    return pipe_open(0, ours, its);
+    return pipe_open(t, 0, ours, its);
 }
 
 static bool ends_open(struct task_set *t, struct task *task, struct task_ends *ends)
@@ -156,8 +166,19 @@ static bool ends_open(struct task_set *t, struct task *task, struct task_ends *e
         return terminal_open(t, task, ends);
     if (t->plan->pty)
         return true;
-    return (!reads_input(t, task) || pipe_open(1, &task->in_fd, &ends->in)) &&
+    return (!reads_input(t, task) || pipe_open(t, 1, &task->in_fd, &ends->in)) &&
            output_end_open(t, task, STREAM_OUT, ends) && output_end_open(t, task, STREAM_ERR, ends);
+}
+
+static void start_failed(struct task_set *t, struct task *task, int why)
+{
+    struct str line = STR_INIT;
+    str_addf(&line, "slurmstepd: error: cannot start task %d on %s: %s", task->id, t->plan->node,
+             strerror(why));
+    task->ended = true;
+    task->status = 1 << 8;
+    task_set_notice(t, str_text(&line));
+    str_done(&line);
 }
 
 static void task_start(struct task_set *t, size_t i)
@@ -165,10 +186,11 @@ static void task_start(struct task_set *t, size_t i)
     struct task *task = &t->task[i];
     struct task_ends ends;
     int groups_why;
-    if (ends_open(t, task, &ends))
-        task->pid = step_cgroup_fork(t->groups, &groups_why);
-    else
-        task->pid = -1;
+    bool opened = ends_open(t, task, &ends);
+    do
+        task->pid = opened ? step_cgroup_fork(t->groups, &groups_why) : -1;
+    while (opened && task->pid < 0 && shortage_passes(&t->shortage));
+    int why = errno;
     if (task->pid == 0)
         task_exec(t, task, i, &ends, groups_why);
     fd_close(&ends.in);
@@ -179,11 +201,8 @@ static void task_start(struct task_set *t, size_t i)
         task_file_end(t, &task->file[0]);
     if (task->err_fd < 0)
         task_file_end(t, &task->file[1]);
-    if (task->pid < 0) {
-        task->ended = true;
-        task->status = 1 << 8;
-        task_set_notice(t, "slurmstepd: error: cannot start a process");
-    }
+    if (task->pid < 0)
+        start_failed(t, task, why);
 }
 
 static void started_tell(struct task_set *t)

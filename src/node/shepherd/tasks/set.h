@@ -5,6 +5,7 @@
 
 #include "node/shepherd/shepherd.h"
 #include "node/shepherd/tasks/stream.h"
+#include "node/step/shortage.h"
 
 #include <poll.h>
 #include <stdbool.h>
@@ -75,6 +76,7 @@ struct task_set {
     /* all tasks were started; the command's stream has gone */
     bool launched, owner_gone, singletons_checked;
     bool detached;            /* no command: the plan says what runs, files take what it writes */
+    struct shortage shortage; /* while it starts */
     int64_t tell_at_us;       /* ends that are not told yet; 0 = there are none */
     struct output_kept *kept; /* of what the tasks wrote last, for who attaches (output_keep.c) */
     bool is_pty;              /* task[0].out_fd and in_fd are the terminal's master */

@@ -350,14 +350,14 @@ static _Noreturn void program_exec(struct task_making *m)
         m->env.v[m->env.n] = NULL;
     }
     remarks_write(&m->setup);
-    execve(path, argv, m->env.v);
+    program_execute(path, argv, m->env.v);
     int why = errno;
     if (why == ENOEXEC) { /* a script without a first line */
         char **shell = xcalloc(n + 2, sizeof *shell);
         shell[0] = (char *)"/bin/sh";
         shell[1] = path;
         memcpy(shell + 2, argv + 1, (n - 1) * sizeof *shell);
-        execve(shell[0], shell, m->env.v);
+        program_execute(shell[0], shell, m->env.v);
     }
     remark(&m->setup, "execve(): %s: %s", argv[0], strerror(why));
     remarks_write(&m->setup);

@@ -1,0 +1,25 @@
+/* What the kernel refuses for want of room now and may grant a moment later: a process, a
+ * descriptor, memory. Other jobs cause that and pass, so a step is not failed by it at once. */
+#ifndef REMUDA_NODE_STEP_SHORTAGE_H
+#define REMUDA_NODE_STEP_SHORTAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* All that is tried from the first refusal on has this long together. */
+#define SHORTAGE_PATIENCE_US INT64_C(10000000)
+
+/* Zeros: nothing was refused. */
+struct shortage {
+    int64_t until_us; /* CLOCK_MONOTONIC; 0 = no refusal yet */
+    int64_t nap_us;
+};
+
+/* Is the errno one of such a refusal: no process, no descriptor (of this process, of the system),
+ * no memory, no buffer, no control group more? */
+bool shortage_is(int why);
+/* After a call that failed with errno: true, after a nap that doubles from time to time, if it is
+ * worth trying again; false if it was refused for good, or has been for too long. errno stays. */
+bool shortage_passes(struct shortage *s);
+
+#endif
