@@ -42,13 +42,17 @@ static const char escape_of[256] = {
 #undef TWO32
 };
 
+#define ESCAPE_BYTES 6u  /* the longest of one character or byte: \u001f */
+#define ESCAPES      64u /* room is made for so many at once */
+
 /* The prefix has four bytes. */
-static void add_hex(struct str *out, const char *prefix, unsigned char c)
+static char *put_hex(char *at, const char *prefix, unsigned char c)
 {
     static const char digits[] = "0123456789abcdef";
-    const char hex[2] = {digits[c >> 4], digits[c & 15]};
-    str_addn(out, prefix, 4);
-    str_addn(out, hex, 2);
+    memcpy(at, prefix, 4);
+    at[4] = digits[c >> 4];
+    at[5] = digits[c & 15];
+    return at + ESCAPE_BYTES;
 }
 
 /* What goes to people is escaped where it is no letter (base/plain.h): readers of JSON get the
@@ -67,30 +71,43 @@ static bool quote_for_people(struct str *out, const char *text, size_t len)
     return true;
 }
 
-/* One character that cannot be copied blindly; returns the bytes taken. */
+/* One character of more than a byte, or a byte that is none; returns the bytes taken. */
+static size_t quote_wide(struct str *out, const char *text, size_t len)
+{
+    size_t n = utf8_take(text, len);
+    if (n && !quote_for_people(out, text, n))
+        str_addn(out, text, n);
+    if (!n)
+        str_add(out, "\xef\xbf\xbd");
+    return n ? n : 1;
+}
+
+/* Characters that cannot be copied blindly, as many as follow one another, a megabyte of them in a
+ * text of a user's: the loop does little more than write. Returns the bytes taken. */
 static size_t quote_special(struct str *out, const char *text, size_t len, bool keep_bytes)
 {
-    char how = escape_of[(unsigned char)*text];
-    if (how == 1) {
-        add_hex(out, "\\u00", (unsigned char)*text);
-        return 1;
+    size_t i = 0;
+    char how;
+    str_reserve(out, ESCAPES * ESCAPE_BYTES);
+    char *at = out->data + out->len;
+    for (size_t n = 0; n < ESCAPES && i < len && (how = escape_of[(unsigned char)text[i]]); n++) {
+        size_t wide = how == 2 && keep_bytes ? utf8_take(text + i, len - i) : 0;
+        if (how == 2 && !keep_bytes)
+            break;
+        if (wide) {
+            memcpy(at, text + i, wide);
+            at += wide;
+        } else if (how == 1 || how == 2) {
+            at = put_hex(at, how == 1 ? "\\u00" : "\\udc", (unsigned char)text[i]);
+        } else {
+            *at++ = '\\';
+            *at++ = how;
+        }
+        i += wide ? wide : 1;
     }
-    if (how != 2) {
-        const char pair[2] = {'\\', how};
-        str_addn(out, pair, 2);
-        return 1;
-    }
-    size_t n = utf8_take(text, len);
-    if (n) {
-        if (keep_bytes || !quote_for_people(out, text, n))
-            str_addn(out, text, n);
-        return n;
-    }
-    if (keep_bytes)
-        add_hex(out, "\\udc", (unsigned char)*text);
-    else
-        str_add(out, "\xef\xbf\xbd");
-    return 1;
+    *at = '\0';
+    out->len = (size_t)(at - out->data);
+    return i ? i : quote_wide(out, text, len);
 }
 
 void json_quote(struct str *out, const char *text, size_t len, bool keep_bytes)
@@ -100,7 +117,8 @@ void json_quote(struct str *out, const char *text, size_t len, bool keep_bytes)
         size_t run = i;
         while (run < len && escape_of[(unsigned char)text[run]] == 0)
             run++;
-        str_addn(out, text + i, run - i);
+        if (run > i)
+            str_addn(out, text + i, run - i);
         i = run;
         if (i < len)
             i += quote_special(out, text + i, len - i, keep_bytes);
