@@ -7,6 +7,7 @@
  * are no UTF-8 and any other lone surrogate are refused. */
 #include "wire/json_in.h"
 
+#include "wire/quote.h"
 #include "wire/utf8.h"
 
 #include <stdarg.h>
@@ -85,39 +86,9 @@ bool json_in_more(struct json_in *in, char bracket, bool *first)
 
 /* ---- strings ---- */
 
-/* Bytes that may be copied as they are: printable ASCII without quote and backslash. */
-static const unsigned char plain[256] = {
-#define PLAIN8 1, 1, 1, 1, 1, 1, 1, 1
-    [0x20] = 1,
-    1,
-    [0x23] = 1,
-    1,
-    1,
-    1,
-    1,
-    [0x28] = PLAIN8,
-    [0x30] = PLAIN8,
-    [0x38] = PLAIN8,
-    [0x40] = PLAIN8,
-    [0x48] = PLAIN8,
-    [0x50] = PLAIN8,
-    [0x58] = 1,
-    1,
-    1,
-    1,
-    [0x5d] = 1,
-    1,
-    1,
-    [0x60] = PLAIN8,
-    [0x68] = PLAIN8,
-    [0x70] = PLAIN8,
-    [0x78] = PLAIN8,
-#undef PLAIN8
-};
-
 static const char *plain_end(const char *p, const char *end)
 {
-    while (p < end && plain[(unsigned char)*p])
+    while (p < end && !json_escape_of[(unsigned char)*p])
         p++;
     return p;
 }

@@ -8,7 +8,7 @@
 #include "model/stored.h"
 #include "wire/json.h"
 #include "wire/json_in.h"
-#include "wire/record.h"
+#include "wire/quote.h"
 
 #include <math.h>
 #include <signal.h>
