@@ -91,6 +91,37 @@ static void a_chain(void **unused)
     assert_int_equal(in_state("CANCELLED"), MANY + 1);
 }
 
+/* Each end is looked at by few, which have very many conditions: these are counted, and written as
+ * texts of 100 KB. */
+static void crowds_of_conditions(void **unused)
+{
+    enum { CONDITIONS = 4000, WAIT = 10 };
+    uint64_t first = held(NULL), last = first;
+    struct str text = STR_INIT;
+    for (int i = 1; i < CONDITIONS; i++)
+        last = held(NULL);
+    for (uint64_t id = first; id <= last; id++)
+        str_addf(&text, "%safterany:%llu", id > first ? "," : "", (unsigned long long)id);
+    struct job_spec s = a_job("after");
+    s.dependency = arena_strdup(w.a, str_text(&text));
+    str_done(&text);
+    for (int i = 0; i < WAIT; i++)
+        assert_int_not_equal(submit(s), 0);
+    struct msg_cancel m = {
+        .ids = arena_printf(w.a, "%llu,%llu,%llu,%llu", (unsigned long long)first,
+                            (unsigned long long)first + 1, (unsigned long long)first + 2,
+                            (unsigned long long)first + 3)};
+    struct message cancel = {.kind = MSG_CANCEL, .seq = ++w.seq, .body = &m};
+    rows_of_step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &cancel});
+    size_t rounds = 0;
+    for (; core_wake_due(w.c) <= w.now && rounds < 100; rounds++)
+        assert_in_range(rows_of_step((struct event){.kind = EV_WAKE}), 0, WAIT / 2);
+    assert_in_range(rounds, WAIT / 2, 99);
+    assert_int_equal(job(last + WAIT)->state, JOB_PENDING);
+    assert_null(strstr(job(last + WAIT)->spec.dependency,
+                       arena_printf(w.a, ":%llu(", (unsigned long long)first + 3)));
+}
+
 /* Each element that ends is one more element of each array that goes by it. */
 static void arrays_that_go_by_one(void **unused)
 {
@@ -198,13 +229,10 @@ static void singletons(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORY(all_that_wait_for_one),
-        STORY(a_chain),
-        STORY(arrays_that_go_by_one),
-        STORY(an_array_that_comes_late),
-        STORY(others_act_in_between),
-        STORY(all_at_one_time),
-        STORY(singletons),
+        STORY(all_that_wait_for_one),    STORY(a_chain),
+        STORY(crowds_of_conditions),     STORY(arrays_that_go_by_one),
+        STORY(an_array_that_comes_late), STORY(others_act_in_between),
+        STORY(all_at_one_time),          STORY(singletons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
