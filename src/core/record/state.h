@@ -104,6 +104,7 @@ struct jobrec {
     bool unsaved : 1;      /* changed in this step; its row is made when the step ends */
     bool in_room : 1;      /* counted as its user's (users/user_room.c) */
     bool pairing : 1;      /* in marks.pairs */
+    bool watched : 1;      /* in the list of its namesakes */
     uint32_t long_texts;   /* bytes of them, as its user's were counted (users/user_room.c) */
 };
 
@@ -256,7 +257,7 @@ struct job_index {
     struct map_u64 *by_id;      /* struct jobrec */
     struct map_u64 *array;      /* array id → struct arrayrec */
     struct map_u64 *dependents; /* job id → struct id_list of the jobs that depend on it */
-    /* "uid name" that a singleton job watches → struct id_list of its live jobs. */
+    /* "uid name" that a singleton job watches → struct namesakes */
     struct map_str *singleton;
     uint64_t next_id;          /* that the next job gets */
     uint64_t stored_id;        /* next_id as the store has it */
