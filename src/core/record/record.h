@@ -398,6 +398,8 @@ void node_missing_plan(const struct noderec *n, struct arena *a, struct node *se
 void node_plan_update(struct core *c, struct noderec *n);
 /* Its row, and its spell if it is otherwise now; nothing of a node that was withdrawn. */
 void node_save(struct core *c, struct noderec *n);
+/* The same, where it is otherwise than stored: of a node that comes and goes nothing is. */
+void node_save_changed(struct core *c, struct noderec *n);
 /* Spells: how a node was from when to when, for reports. Begins a new one if it is otherwise than
  * the last one says. */
 void node_spell_note(struct core *c, struct noderec *n);

@@ -172,6 +172,7 @@ struct noderec {
     int64_t idle_us;             /* since when it has been idle, for triggers */
     uint32_t unfit;              /* launches that it failed, as it would any, since one worked */
     uint8_t is;                  /* how triggers saw it last */
+    uint64_t stored;             /* row_of its row, as it was stored last; 0 = not yet */
     bool heard;                  /* it said what it holds, or is newer than this life is */
     bool mentioned;              /* while a configuration is applied */
     bool withdrawn, was_drained; /* no longer configured; before that */
