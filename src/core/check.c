@@ -117,14 +117,17 @@ static bool is_listed(const struct id_list *list, uint64_t id, uint32_t turn)
 
 static void indexes_check(const struct core *c, const struct jobrec *r, uint32_t turn)
 {
-    const struct id_list *same = singleton_list(c, r);
+    const struct namesakes *same = namesakes_of(c, r);
     for (size_t i = 0; i < r->deps.n; i++) {
         const struct dependency *d = &r->deps.v[i];
         CHECK(r->j.state != JOB_PENDING || !d->job_id ||
               is_listed(map_u64_get(c->jobs.dependents, d->job_id), r->j.id, turn));
         CHECK(r->j.state != JOB_PENDING || d->kind != DEP_SINGLETON || same);
     }
-    CHECK(!same || (job_live(r) ? is_listed(same, r->j.id, turn) : !in_list(same, r->j.id)));
+    CHECK(!r->watched || (same && job_live(r)));
+    CHECK(!same ||
+          (r->watched ? is_listed(&same->list, r->j.id, turn) : !in_list(&same->list, r->j.id)));
+    CHECK(!same || !same->known || r->watched == job_live(r));
     if (r->j.het_job_id)
         CHECK(r->j.id == r->j.het_job_id + r->j.het_offset && r->j.het_set);
 }

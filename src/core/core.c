@@ -77,9 +77,8 @@ void core_free(struct core *c)
     struct map_walk w = {0};
     jobs_free(c);
     id_lists_free(c->jobs.dependents);
-    while (map_str_next(c->jobs.singleton, &w)) {
-        id_list_free(w.value);
-    }
+    while (map_str_next(c->jobs.singleton, &w))
+        namesakes_free(w.value);
     map_str_free(c->jobs.singleton);
     for (size_t i = 0; i < c->node.n; i++) {
         vec_done(&c->node.v[i]->job);
@@ -103,6 +102,7 @@ void core_free(struct core *c)
     vec_done(&c->marks.unsaved);
     vec_done(&c->marks.again);
     vec_done(&c->marks.pairs);
+    vec_done(&c->marks.looking);
     sweeps_free(c);
     vec_done(&c->left_out.row);
     arena_free(c->left_out.arena);

@@ -230,6 +230,10 @@ void core_sight_of(const struct core *c, const struct peer *peer, struct arena *
  * answer comes back in the event (`worked`). */
 bool core_asks_much(const struct core *c, const struct message *m);
 
+/* May he change accounts, by whatever right, so that his requests may be long? Not whoever changes
+ * no more than his own defaults. */
+bool core_loads_accounts(const struct core *c, const struct peer *peer);
+
 /* Is a forecast of who starts when due that takes longer than a wake may? Of a copy of the machine
  * core_foresee makes it, for EV_FORESEEN. */
 bool core_foresee_due(const struct core *c);

@@ -32,12 +32,13 @@ static void steps_run(struct core *c)
 
 bool settle_goes_on(const struct core *c)
 {
-    return c->marks.woken.n || c->marks.again.n || c->marks.pairs_look;
+    return c->marks.woken.n || c->marks.again.n || c->marks.pairs_look || c->marks.looking.n;
 }
 
 void settle(struct core *c)
 {
     do {
+        singletons_run(c);
         dependents_run(c);
         pairs_run(c);
         never_run(c);

@@ -141,7 +141,8 @@ static bool is_bounded(enum message_kind kind)
            kind != MSG_CHANGE_ACCOUNTS && kind != MSG_ADD_PAST;
 }
 
-bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, struct err *ret_err)
+static bool decode(const struct frame *f, bool from_user, struct arena *a, struct message *ret,
+                   struct err *ret_err)
 {
     struct record_reader r = {.raw = f->raw, .raw_len = f->raw_len};
     struct span type = {0};
@@ -153,11 +154,12 @@ bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, st
         return json_in_fail(&r.in, "unknown message '%.*s' (of a newer release?)",
                             SPAN_QUOTED(type));
     const struct fields *t = message_fields(kind);
-    r.text_max = text_max(kind);
-    if (is_bounded(kind) && f->json_len > LIMIT_REQUEST_JSON_BYTES)
+    bool bounded = from_user || is_bounded(kind);
+    r.text_max = from_user ? LIMIT_TEXT_BYTES : text_max(kind);
+    if (bounded && f->json_len > LIMIT_REQUEST_JSON_BYTES)
         return json_in_fail(&r.in, "%s: a request has %u bytes beside its script and environment",
                             t->name, LIMIT_REQUEST_JSON_BYTES);
-    if (is_bounded(kind)) {
+    if (bounded) {
         r.records_max = LIMIT_REQUEST_RECORDS;
         r.unknown_max = LIMIT_UNKNOWN_BYTES;
     }
@@ -171,6 +173,17 @@ bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, st
         return json_in_fail(&r.in, "%s: %zu raw bytes belong to no field", t->name, r.raw_len);
     *ret = (struct message){.kind = kind, .seq = e.call, .request = e.request, .body = body};
     return true;
+}
+
+bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, struct err *ret_err)
+{
+    return decode(f, false, a, ret, ret_err);
+}
+
+bool wire_decode_of_user(const struct frame *f, struct arena *a, struct message *ret,
+                         struct err *ret_err)
+{
+    return decode(f, true, a, ret, ret_err);
 }
 
 bool wire_is_rows(const struct frame *f)

@@ -39,6 +39,10 @@ void wire_encode(const struct message *m, struct str *out);
  * messages that users may send, a text longer than LIMIT_TEXT_BYTES (array_pending, alloc, ids
  * excepted), or a submit_line longer than LIMIT_SUBMIT_LINE_BYTES. */
 bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, struct err *ret_err);
+/* The same where who speaks is known to be neither a daemon nor somebody who loads accounts: the
+ * bounds of requests hold whatever it says that it is. */
+bool wire_decode_of_user(const struct frame *f, struct arena *a, struct message *ret,
+                         struct err *ret_err);
 
 /* ---- answers to queries:
  * {"type":"rows","call":n,"record":"job","fields":["id",…],"rows":[[42,…],…]} */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "model/limits.h"
+#include "wire/quote.h"
 #include "wire/record.h"
 
 #include <math.h>

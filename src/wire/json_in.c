@@ -7,6 +7,7 @@
  * are no UTF-8 and any other lone surrogate are refused. */
 #include "wire/json_in.h"
 
+#include "wire/quote.h"
 #include "wire/utf8.h"
 
 #include <stdarg.h>
@@ -85,42 +86,19 @@ bool json_in_more(struct json_in *in, char bracket, bool *first)
 
 /* ---- strings ---- */
 
-/* Bytes that may be copied as they are: printable ASCII without quote and backslash. */
-static const unsigned char plain[256] = {
-#define PLAIN8 1, 1, 1, 1, 1, 1, 1, 1
-    [0x20] = 1,
-    1,
-    [0x23] = 1,
-    1,
-    1,
-    1,
-    1,
-    [0x28] = PLAIN8,
-    [0x30] = PLAIN8,
-    [0x38] = PLAIN8,
-    [0x40] = PLAIN8,
-    [0x48] = PLAIN8,
-    [0x50] = PLAIN8,
-    [0x58] = 1,
-    1,
-    1,
-    1,
-    [0x5d] = 1,
-    1,
-    1,
-    [0x60] = PLAIN8,
-    [0x68] = PLAIN8,
-    [0x70] = PLAIN8,
-    [0x78] = PLAIN8,
-#undef PLAIN8
-};
-
 static const char *plain_end(const char *p, const char *end)
 {
-    while (p < end && plain[(unsigned char)*p])
+    while (p < end && !json_escape_of[(unsigned char)*p])
         p++;
     return p;
 }
+
+/* What a digit is worth, and 1 more; 0: it is none. */
+static const unsigned char hex_worth[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
 
 static bool hex4(struct json_in *in, uint32_t *ret)
 {
@@ -128,15 +106,10 @@ static bool hex4(struct json_in *in, uint32_t *ret)
     if (in->end - in->at < 4)
         return fail_here(in, "four hexadecimal digits");
     for (int i = 0; i < 4; i++) {
-        char c = in->at[i];
-        if (c >= '0' && c <= '9')
-            n = n << 4 | (uint32_t)(c - '0');
-        else if (c >= 'a' && c <= 'f')
-            n = n << 4 | (uint32_t)(c - 'a' + 10);
-        else if (c >= 'A' && c <= 'F')
-            n = n << 4 | (uint32_t)(c - 'A' + 10);
-        else
+        unsigned worth = hex_worth[(unsigned char)in->at[i]];
+        if (!worth)
             return fail_here(in, "four hexadecimal digits");
+        n = n << 4 | (worth - 1);
     }
     in->at += 4;
     *ret = n;
@@ -188,9 +161,29 @@ static size_t take_escape(struct json_in *in, char *out)
  * all. */
 static const char *string_end(const char *p, const char *end)
 {
-    while (p < end && *p != '"')
-        p += *p == '\\' && p + 1 < end ? 2 : 1;
-    return p;
+    for (const char *at = p; (at = memchr(at, '"', (size_t)(end - at))); at++) {
+        const char *back = at;
+        while (back > p && back[-1] == '\\')
+            back--;
+        if ((at - back) % 2 == 0)
+            return at;
+    }
+    return end;
+}
+
+/* Escapes as control characters have, \u0000 to \u007f, as many as follow one another: a text of a
+ * user's may be a megabyte of them. Returns where the next byte goes. */
+static char *unescape_ascii(struct json_in *in, char *at)
+{
+    const char *p = in->at;
+    for (; in->end - p >= 6 && memcmp(p, "\\u00", 4) == 0; p += 6) {
+        unsigned high = hex_worth[(unsigned char)p[4]], low = hex_worth[(unsigned char)p[5]];
+        if (!high || high > 8 || !low)
+            break;
+        *at++ = (char)((high - 1) << 4 | (low - 1));
+    }
+    in->at = p;
+    return at;
 }
 
 /* Unescapes up to the closing quote into out, which is long enough: no escape is shorter than
@@ -199,10 +192,13 @@ static bool unescape(struct json_in *in, char *out, size_t *ret_len)
 {
     char *at = out;
     for (;;) {
+        at = unescape_ascii(in, at);
         const char *run = plain_end(in->at, in->end);
-        memcpy(at, in->at, (size_t)(run - in->at));
-        at += run - in->at;
-        in->at = run;
+        if (run > in->at) { /* escapes follow one another in long texts */
+            memcpy(at, in->at, (size_t)(run - in->at));
+            at += run - in->at;
+            in->at = run;
+        }
         if (run == in->end)
             return fail_here(in, "the end of a string");
         if (*run == '"') {

@@ -5,108 +5,13 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "base/plain.h"
 #include "model/limits.h"
-#include "wire/utf8.h"
+#include "wire/quote.h"
 
 #include <string.h>
 #include <strings.h>
 
 #define FIELDS_MAX 256u /* of one table, for the set of those seen */
-
-/* 0: copied as it is; 1: needs \u00NN; 2: not ASCII; else the letter after the backslash. */
-static const char escape_of[256] = {
-    1,           1,
-    1,           1,
-    1,           1,
-    1,           1,
-    'b',         't',
-    'n',         1,
-    'f',         'r',
-    1,           1,
-    1,           1,
-    1,           1,
-    1,           1,
-    1,           1,
-    1,           1,
-    1,           1,
-    1,           1,
-    1,           1,
-    ['"'] = '"', ['\\'] = '\\',
-#define TWO8  2, 2, 2, 2, 2, 2, 2, 2
-#define TWO32 TWO8, TWO8, TWO8, TWO8
-    [0x7f] = 1,  [128] = TWO32,
-    TWO32,       TWO32,
-    TWO32,
-#undef TWO8
-#undef TWO32
-};
-
-/* The prefix has four bytes. */
-static void add_hex(struct str *out, const char *prefix, unsigned char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char hex[2] = {digits[c >> 4], digits[c & 15]};
-    str_addn(out, prefix, 4);
-    str_addn(out, hex, 2);
-}
-
-/* What goes to people is escaped where it is no letter (base/plain.h): readers of JSON get the
- * same, terminals nothing that moves them. */
-static bool quote_for_people(struct str *out, const char *text, size_t len)
-{
-    ASSERT(len > 0 && len < 5);
-    uint32_t c = utf8_char(text, len);
-    if (char_is_plain(c))
-        return false;
-    if (c >= 0x10000)
-        str_addf(out, "\\u%04x\\u%04x", (unsigned)(0xd800 + ((c - 0x10000) >> 10)),
-                 (unsigned)(0xdc00 + (c & 0x3ff)));
-    else
-        str_addf(out, "\\u%04x", (unsigned)c);
-    return true;
-}
-
-/* One character that cannot be copied blindly; returns the bytes taken. */
-static size_t quote_special(struct str *out, const char *text, size_t len, bool keep_bytes)
-{
-    char how = escape_of[(unsigned char)*text];
-    if (how == 1) {
-        add_hex(out, "\\u00", (unsigned char)*text);
-        return 1;
-    }
-    if (how != 2) {
-        const char pair[2] = {'\\', how};
-        str_addn(out, pair, 2);
-        return 1;
-    }
-    size_t n = utf8_take(text, len);
-    if (n) {
-        if (keep_bytes || !quote_for_people(out, text, n))
-            str_addn(out, text, n);
-        return n;
-    }
-    if (keep_bytes)
-        add_hex(out, "\\udc", (unsigned char)*text);
-    else
-        str_add(out, "\xef\xbf\xbd");
-    return 1;
-}
-
-void json_quote(struct str *out, const char *text, size_t len, bool keep_bytes)
-{
-    str_addc(out, '"');
-    for (size_t i = 0; i < len;) {
-        size_t run = i;
-        while (run < len && escape_of[(unsigned char)text[run]] == 0)
-            run++;
-        str_addn(out, text + i, run - i);
-        i = run;
-        if (i < len)
-            i += quote_special(out, text + i, len - i, keep_bytes);
-    }
-    str_addc(out, '"');
-}
 
 bool field_is_zero(const struct field *f, const void *record)
 {

@@ -14,10 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A JSON string with its quotes. Bytes that are no UTF-8 become \udcNN (keep_bytes: they come out
- * again at our own reader) or U+FFFD. */
-void json_quote(struct str *out, const char *text, size_t len, bool keep_bytes);
-
 /* Not given: 0, false, NULL, an empty list or blob; such fields do not travel. */
 bool field_is_zero(const struct field *f, const void *record);
 /* One value of any type but LIST, as records hold it on the wire. */

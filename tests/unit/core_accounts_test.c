@@ -27,6 +27,12 @@ static void a_tree_is_made_in_one_request(void **unused)
     assert_string_equal(assoc_qos_list(w.c, r, w.a), "normal");
     assert_true(account_coordinates(w.c, "bob", "nova"));
     assert_false(account_coordinates(w.c, "alice", "nova"));
+    am_bob(); /* whose requests may be long */
+    assert_true(core_loads_accounts(w.c, &w.peer));
+    am_alice();
+    assert_false(core_loads_accounts(w.c, &w.peer));
+    am_root();
+    assert_true(core_loads_accounts(w.c, &w.peer));
 }
 
 static void what_is_there_is_not_added_again(void **unused)

@@ -91,6 +91,37 @@ static void a_chain(void **unused)
     assert_int_equal(in_state("CANCELLED"), MANY + 1);
 }
 
+/* Each end is looked at by few, which have very many conditions: these are counted, and written as
+ * texts of 100 KB. */
+static void crowds_of_conditions(void **unused)
+{
+    enum { CONDITIONS = 4000, WAIT = 10 };
+    uint64_t first = held(NULL), last = first;
+    struct str text = STR_INIT;
+    for (int i = 1; i < CONDITIONS; i++)
+        last = held(NULL);
+    for (uint64_t id = first; id <= last; id++)
+        str_addf(&text, "%safterany:%llu", id > first ? "," : "", (unsigned long long)id);
+    struct job_spec s = a_job("after");
+    s.dependency = arena_strdup(w.a, str_text(&text));
+    str_done(&text);
+    for (int i = 0; i < WAIT; i++)
+        assert_int_not_equal(submit(s), 0);
+    struct msg_cancel m = {
+        .ids = arena_printf(w.a, "%llu,%llu,%llu,%llu", (unsigned long long)first,
+                            (unsigned long long)first + 1, (unsigned long long)first + 2,
+                            (unsigned long long)first + 3)};
+    struct message cancel = {.kind = MSG_CANCEL, .seq = ++w.seq, .body = &m};
+    rows_of_step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &cancel});
+    size_t rounds = 0;
+    for (; core_wake_due(w.c) <= w.now && rounds < 100; rounds++)
+        assert_in_range(rows_of_step((struct event){.kind = EV_WAKE}), 0, WAIT / 2);
+    assert_in_range(rounds, WAIT / 2, 99);
+    assert_int_equal(job(last + WAIT)->state, JOB_PENDING);
+    assert_null(strstr(job(last + WAIT)->spec.dependency,
+                       arena_printf(w.a, ":%llu(", (unsigned long long)first + 3)));
+}
+
 /* Each element that ends is one more element of each array that goes by it. */
 static void arrays_that_go_by_one(void **unused)
 {
@@ -195,16 +226,56 @@ static void singletons(void **unused)
     assert_int_equal(state(first + 2), JOB_RUNNING);
 }
 
+/* The first singleton of a name looks at all jobs, a part a step; until all were looked at, nobody
+ * of the name goes ahead, whatever becomes of the others meanwhile. */
+static void the_first_singleton_of_a_name(void **unused)
+{
+    enum { JOBS = 20000, OF_NAME = 15000, ENDED = 16000 };
+    struct job_spec s = a_job("other");
+    am_alice();
+    s.hold = true;
+    uint64_t id[JOBS];
+    for (int i = 0; i < JOBS; i++) {
+        s.name = i == OF_NAME || i == ENDED ? "same" : "other";
+        id[i] = submit(s);
+    }
+    s.hold = false;
+    s.dependency = "singleton";
+    struct msg_submit m = {.specs = {&s, 1}, .script = {"#!/bin/sh\n", 10}};
+    s.name = "same";
+    struct message say_it = {.kind = MSG_SUBMIT, .seq = ++w.seq, .body = &m};
+    rows_of_step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &say_it});
+    assert_int_equal(w.c->marks.looking.n, 1);
+    struct msg_cancel cancel = {.ids = ids_of(id[ENDED])};
+    struct message end_it = {.kind = MSG_CANCEL, .seq = ++w.seq, .body = &cancel};
+    rows_of_step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &end_it});
+    size_t steps = 0;
+    for (; w.c->marks.looking.n && steps < 100; steps++)
+        rows_of_step((struct event){.kind = EV_WAKE});
+    assert_in_range(steps, 1, 9);
+    settle(0);
+    assert_int_equal(state(id[JOBS - 1] + 1), JOB_PENDING);
+    cancel.ids = ids_of(id[OF_NAME]);
+    say(1, MSG_CANCEL, &cancel);
+    settle(0);
+    assert_int_equal(state(id[JOBS - 1] + 1), JOB_RUNNING);
+    script_ends(id[JOBS - 1] + 1, 0);
+    settle(0);
+    assert_int_equal(map_str_count(w.c->jobs.singleton), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(all_that_wait_for_one),
         STORY(a_chain),
+        STORY(crowds_of_conditions),
         STORY(arrays_that_go_by_one),
         STORY(an_array_that_comes_late),
         STORY(others_act_in_between),
         STORY(all_at_one_time),
         STORY(singletons),
+        STORY(the_first_singleton_of_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,22 @@ static int open_lives(void **unused)
     return 0;
 }
 
+/* A node that comes and goes as fast as it can writes nothing, as long as it says nothing new. */
+static void who_flaps_writes_nothing(void **unused)
+{
+    (void)unused;
+    size_t rows = 0;
+    for (int k = 0; k < 3; k++) {
+        step((struct event){.kind = EV_CLOSED, .conn = CONN_OF(2)});
+        w.now += SEC;
+        effects_reset(&w.fx);
+        hello_living(2, k == 2 ? BOOT_ANEW : LIFE_BEFORE, NULL, 0);
+        for (size_t i = 0; i < w.fx.n; i++)
+            rows += w.fx.v[i].kind == FX_STORE;
+        assert_int_equal(rows, k == 2);
+    }
+}
+
 static int host_of(uint64_t id)
 {
     return job(id)->batch_host[1] - '0';
@@ -292,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LIFE(a_script_is_lost_with_its_node),
         LIFE(the_same_life_loses_nothing),
+        LIFE(who_flaps_writes_nothing),
         LIFE(who_does_not_say_is_not_judged),
         LIFE(allocations_end),
         LIFE(what_it_still_has_is_heard_of),

@@ -317,6 +317,30 @@ static bool decodes(const char *head, const char *piece, size_t bytes, const cha
     return taken;
 }
 
+/* What is bounded goes by who speaks, not by what he says that it is. */
+static void test_users_have_no_longer_messages(void **state)
+{
+    static const char *const head[] = {
+        "{\"type\":\"done\",\"new\":[{}", "{\"type\":\"change_accounts\",\"changes\":[{}",
+        "{\"type\":\"add_past\",\"jobs\":[{}", "{\"type\":\"node_hello\",\"held\":[{}"};
+    for (size_t i = 0; i < ARRAY_LEN(head); i++) {
+        struct str json = STR_INIT;
+        struct arena *a = arena_new();
+        struct message m;
+        struct err e = {0};
+        str_add(&json, head[i]);
+        for (int k = 0; k < 30000; k++)
+            str_add(&json, ",{}");
+        str_add(&json, "]}");
+        assert_true(decode(str_text(&json), NULL, a, &m, &e));
+        const struct frame f = {.json = json.data, .json_len = (uint32_t)json.len};
+        assert_false(wire_decode_of_user(&f, a, &m, &e));
+        assert_non_null(strstr(e.text, i ? "more than 256 records" : "more than 65536 bytes"));
+        str_done(&json);
+        arena_free(a);
+    }
+}
+
 /* A request is decoded in one go: what it costs is bounded whatever is in it. */
 static void test_a_request_costs_so_much_to_decode(void **state)
 {
@@ -387,6 +411,7 @@ int main(void)
         cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_a_list_has_a_limit),
         cmocka_unit_test(test_a_request_costs_so_much_to_decode),
+        cmocka_unit_test(test_users_have_no_longer_messages),
         cmocka_unit_test(test_nesting_has_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include "model/stored.h"
 #include "wire/json.h"
 #include "wire/json_in.h"
+#include "wire/quote.h"
 
 #include <math.h>
 #include <signal.h>
@@ -239,6 +240,43 @@ static void test_bytes_that_are_no_text_survive(void **state)
     arena_free(a);
 }
 
+/* Long runs of each kind, of every length around what is written at once, are what they were. */
+static void test_runs_of_escapes_survive(void **state)
+{
+    static const char *const piece[] = {"\x01",
+                                        "\x7f",
+                                        "\"",
+                                        "\\",
+                                        "\n",
+                                        "\xff",
+                                        "\xc3",
+                                        "\xc3\xa4",
+                                        "\xe2\x80\xae",
+                                        "a",
+                                        "\x01\xff",
+                                        "\\\"",
+                                        "\xf0\x9f\x90\xb4"};
+    for (size_t i = 0; i < ARRAY_LEN(piece); i++)
+        for (size_t n = 0; n < 200; n++) {
+            struct arena *a = arena_new();
+            struct str text = STR_INIT, json = STR_INIT;
+            struct json_in in;
+            struct err e = {0};
+            const char *got = NULL;
+            for (size_t k = 0; k < n; k++)
+                str_add(&text, piece[i]);
+            str_add(&text, n % 3 ? "b" : "\x02");
+            json_quote(&json, text.data, text.len, true);
+            json_in_begin(&in, json.data, json.len, a, &e);
+            if (!json_in_text(&in, SIZE_MAX, &got) || !json_in_end(&in))
+                fail_msg("%s", e.text);
+            assert_string_equal(got, text.data);
+            str_done(&text);
+            str_done(&json);
+            arena_free(a);
+        }
+}
+
 /* ---- records -------------------------------------------------------------------------------- */
 
 /* Bytes that are no UTF-8 become U+FFFD for tools, so the second reading is compared with the
@@ -311,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_misuse_aborts),
         cmocka_unit_test(test_the_grammar),
         cmocka_unit_test(test_bytes_that_are_no_text_survive),
+        cmocka_unit_test(test_runs_of_escapes_survive),
         cmocka_unit_test(test_records_are_objects_of_their_fields),
         cmocka_unit_test(test_a_submit_filter_answers),
         cmocka_unit_test(test_blobs_are_texts_for_programs),

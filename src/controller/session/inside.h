@@ -174,7 +174,8 @@ bool token_prepare(struct session *s, const struct message *m, struct msg_make_t
 /* After a turn: connections of hosts that were shut out are ended. */
 void remote_sweep(struct sessions *all);
 
-/* Goes on with the answer that is being sent. */
+/* Goes on with the answer that is being sent, by so much as a round may take. When that has left,
+ * session_worked goes on: what is given to a connection is written at the round's end. */
 void session_pump(struct session *s);
 /* Drops what waits to be sent. */
 void session_out_done(struct session *s);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #define PIECE_BYTES (256u << 10) /* of an answer sent at a time */
+#define PUMP_BYTES  (1u << 20)   /* of it in a round: who reads as fast as it is sent has no end */
 
 /* The answer to get_script left, or waits only for who reads it. */
 static void script_answered(struct session *s, enum message_kind kind)
@@ -196,10 +197,12 @@ void session_pump(struct session *s)
     struct err err = {0};
     const char *data;
     size_t len;
-    size_t ahead = s->share && share_unread(s->share) ? 0 : CONN_HIGH_BYTES;
-    while (s->answer && conn_unsent(s->conn) <= ahead && !conn_is_closing(s->conn)) {
+    size_t ahead = s->share && share_unread(s->share) ? 0 : CONN_HIGH_BYTES, sent = 0;
+    while (s->answer && sent < PUMP_BYTES && conn_unsent(s->conn) <= ahead &&
+           !conn_is_closing(s->conn)) {
         if (answer_next(s->answer, PIECE_BYTES, &data, &len, &err)) {
             conn_send(s->conn, data, len);
+            sent += len;
             continue;
         }
         answer_free(s->answer);

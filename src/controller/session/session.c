@@ -223,6 +223,20 @@ static bool rate_admits(struct session *s, const struct message *m)
     return false;
 }
 
+#define SHORT_BYTES (32u << 10) /* decoded in a millisecond, whatever it is */
+
+/* A frame says itself what it is, and few may say much at once. */
+static bool frame_decode(const struct session *s, const struct frame *f, struct message *ret,
+                         struct err *ret_err)
+{
+    if (!s->trusted && f->json_len > SHORT_BYTES) {
+        struct peer peer = session_peer(s);
+        if (!core_loads_accounts(s->owner->c->core, &peer))
+            return wire_decode_of_user(f, s->owner->arena, ret, ret_err);
+    }
+    return wire_decode(f, s->owner->arena, ret, ret_err);
+}
+
 static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
 {
     struct session *s = ctx;
@@ -232,7 +246,7 @@ static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
         return;
     int64_t began_ns = s->says ? clock_thread_ns() : 0;
     arena_reset(s->owner->arena);
-    if (!wire_decode(f, s->owner->arena, &m, &err)) {
+    if (!frame_decode(s, f, &m, &err)) {
         session_refuse(s, 0, REFUSE_BAD_MESSAGE, err.text);
         conn_close(conn);
         return;

@@ -105,8 +105,11 @@ void session_worked(void *ctx, struct conn *conn, int64_t ns)
 {
     struct session *s = ctx;
     session_unsent_note(s);
-    if (s->answer && conn_unsent(conn) == 0)
+    if (s->answer && conn_unsent(conn) == 0) {
+        int64_t began = clock_thread_ns();
         session_pump(s);
+        ns += clock_thread_ns() - began;
+    }
     bool half = is_half(s, conn);
     if (!s->share || s->trusted)
         crowd_spent(s->owner->crowd, &s->place, ns);

@@ -195,7 +195,8 @@ static bool list_wake(struct core *c, uint64_t key, const struct jobrec *done)
 /* Only the earliest that lives can be free now, with the components beside it. */
 void singletons_look(struct core *c, const struct jobrec *done)
 {
-    const struct id_list *same = singleton_list(c, done);
+    const struct namesakes *names = namesakes_of(c, done);
+    const struct id_list *same = names && names->known ? &names->list : NULL;
     uint64_t first = UINT64_MAX;
     for (size_t i = same ? same->from : 0; same && i < same->id.n; i++)
         first = same->id.v[i] && same->id.v[i] < first ? same->id.v[i] : first;
@@ -208,6 +209,23 @@ void singletons_look(struct core *c, const struct jobrec *done)
         if (jobs.v[i]->deps.n && jobs.v[i]->j.state == JOB_PENDING)
             eligible_update(c, jobs.v[i]);
     vec_done(&jobs);
+}
+
+/* Whose list is known by now look; nobody is left of a name where all went meanwhile. */
+void singletons_run(struct core *c)
+{
+    while (c->marks.looking.n && work_left(c)) {
+        struct namesakes *same = c->marks.looking.v[c->marks.looking.n - 1];
+        if (!namesakes_go_on(c, same))
+            return;
+        c->marks.looking.n--;
+        id_list_pack(&same->list);
+        struct jobrec *r = same->list.id.n ? job_find(c, same->list.id.v[0]) : NULL;
+        if (r)
+            singletons_look(c, r);
+        else
+            singleton_forget(c, same);
+    }
 }
 
 /* True when all who wait for it have looked. */

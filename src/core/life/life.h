@@ -45,6 +45,8 @@ void dependents_run(struct core *c);
 /* The job, of its user and name, is none of those that live any more: who is a singleton of that
  * name looks. */
 void singletons_look(struct core *c, const struct jobrec *done);
+/* Goes on with the names that are watched since lately. */
+void singletons_run(struct core *c);
 /* Are there some who wait for r, or for its array, and are to look still? */
 bool dependents_look_still(const struct core *c, const struct jobrec *r);
 /* An array's elements whose counterparts are over will become records of their own, some of them in

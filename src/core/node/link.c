@@ -301,7 +301,7 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
     node_devices_hello(c, n, m->devices_seq, taken.devices_out);
     facts_take(c, n, &taken);
     into_service(c, n);
-    node_save(c, n);
+    node_save_changed(c, n);
     node_plan_update(c, n);
     struct msg_node_welcome answer = welcome(c, n);
     fx_reply(c, c->turn.conn, c->turn.seq, MSG_NODE_WELCOME, &answer);

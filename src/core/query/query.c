@@ -120,11 +120,14 @@ struct query_show {
 };
 
 #define BYTES_A_LOOK 16384u /* a usual row has one or two thousand, one with long texts a million */
+#define PART_BYTES   (1u << 20) /* a part ends here however many records it may look at: some ms */
 
-/* What the part took so far, beyond one a record: rows may be as long as their texts. */
-static size_t looks_of(const struct query_show *x)
+/* Has the part looked at as much as it may, with so many records left? Rows may be as long as their
+ * texts. */
+static bool part_is_full(const struct query_show *x, size_t left)
 {
-    return x->looks + (x->taken ? (*x->taken - x->before) / BYTES_A_LOOK : 0);
+    size_t bytes = x->taken ? *x->taken - x->before : 0;
+    return bytes >= PART_BYTES || left <= x->looks + bytes / BYTES_A_LOOK;
 }
 
 /* An element that was cancelled before it ran is no job that anybody saw: as in Slurm it is listed
@@ -169,7 +172,7 @@ static bool ref_show(struct query_show *x, const struct job_ref *ref, const jobr
         map_u64_put(at->shown, r->j.id, r);
         record_show(x, r, ref);
         *most -= *most > 0;
-        if (*most > looks_of(x))
+        if (!part_is_full(x, *most))
             continue;
         at->begun = true;
         for (size_t i = 0; i <= k; i++)
@@ -245,7 +248,7 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
     if (!refusal && q->ids)
         refusal = refs_show(&x, at, most);
     else
-        for (at->more = !refusal; at->more && most > looks_of(&x); most--)
+        for (at->more = !refusal; at->more && !part_is_full(&x, most); most--)
             if ((at->more = map_u64_next(c->jobs.by_id, &at->walk)))
                 record_show(&x, at->walk.value, NULL);
     part_cpus_done(&known);

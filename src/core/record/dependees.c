@@ -110,11 +110,11 @@ bool dependee_known(const struct core *c, const struct dependency *d)
  * that user and name that came earlier is live. */
 static bool singleton_free(const struct core *c, const struct jobrec *r)
 {
-    const struct id_list *list = singleton_list(c, r);
-    for (size_t i = 0; list && i < list->id.n; i++)
-        if (list->id.v[i] && list->id.v[i] < leader_of(r))
+    const struct namesakes *same = namesakes_of(c, r);
+    for (size_t i = 0; same && i < same->list.id.n; i++)
+        if (same->list.id.v[i] && same->list.id.v[i] < leader_of(r))
             return false;
-    return true;
+    return !same || same->known;
 }
 
 /* ---- exit codes ---- */

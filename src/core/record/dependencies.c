@@ -10,10 +10,15 @@
 
 #define LOOKED_MOST (1u << 18) /* conditions, or elements of arrays: some milliseconds */
 #define FEW_NAMES   16
+/* Of the work of a step, where WORK_JOB is a whole job: a condition that is looked at, and one that
+ * is written. */
+#define WORK_LOOK  8
+#define WORK_WRITE 16
 
 static void text_write(struct core *c, struct jobrec *r)
 {
     struct str text = STR_INIT;
+    work_add(c, r->deps.n * WORK_WRITE);
     dependency_format(&r->deps, &text);
     text_set(c, &r->j.spec.dependency, str_text(&text));
     str_done(&text);
@@ -332,6 +337,7 @@ enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_
 {
     ASSERT(job_find(c, r->j.id) == r);
     size_t changed = 0;
+    work_add(c, r->deps.n * WORK_LOOK);
     for (size_t i = 0; i < r->deps.n; i++) {
         int64_t due;
         uint8_t former = r->deps.v[i].status;

@@ -30,6 +30,16 @@ static inline size_t id_list_count(const struct id_list *list)
 }
 void id_list_free(struct id_list *list); /* NULL does nothing */
 
+/* Live jobs of one user and name, which a singleton job watches (records.c). Until all jobs have
+ * been looked at, nobody of that name is free. */
+struct namesakes {
+    struct id_list list;
+    bool known;           /* all were looked at */
+    struct map_walk walk; /* until then: how far */
+    uint32_t user_id;
+    char *name;
+};
+
 /* ---- marks (marks.c, settle.c) -------------------------------------------------------------- */
 
 /* How far those are that look (life/depend.c). */
@@ -55,6 +65,7 @@ struct marks {
     VEC(uint64_t) unsaved; /* jobs to be stored */
     VEC(uint64_t) again;   /* jobs of scrontab that ran, and wait for their next time */
     VEC(struct pairing) pairs;
+    VEC(struct namesakes *) looking; /* whose list is not known yet */
     bool pairs_look; /* some of them may go on: there is room for records, as far as is known */
 };
 

@@ -23,12 +23,31 @@ void node_plan_update(struct core *c, struct noderec *n)
     triggers_node(c, n);
 }
 
+/* What does not change by itself from one word of the node's to the next. */
+static uint64_t row_of(const struct noderec *n)
+{
+    struct node row = n->n;
+    row.last_seen_us = 0;
+    row.load_centi = 0;
+    row.free_mem_mib = 0;
+    return record_hash(&node_fields, &row, 1);
+}
+
 void node_save(struct core *c, struct noderec *n)
 {
+    n->stored = 0;
+    node_save_changed(c, n);
+}
+
+void node_save_changed(struct core *c, struct noderec *n)
+{
     ASSERT(c->node.v[n->index] == n);
+    uint64_t row = row_of(n);
     if (n->withdrawn)
         return;
-    fx_store(c, TABLE_NODE, &n->n);
+    if (row != n->stored)
+        fx_store(c, TABLE_NODE, &n->n);
+    n->stored = row;
     node_spell_note(c, n);
     triggers_node(c, n);
 }

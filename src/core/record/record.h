@@ -177,9 +177,13 @@ void array_free(struct arrayrec *array);
 /* Keeps the lists of watched names. */
 void live_index(struct core *c, struct jobrec *r, bool live);
 /* NULL: nobody watches its name. */
-struct id_list *singleton_list(const struct core *c, const struct jobrec *r);
-/* From now on a list of live jobs of its user and name is kept. Walks all jobs once. */
+struct namesakes *namesakes_of(const struct core *c, const struct jobrec *r);
+/* From now on a list of live jobs of its user and name is kept. All jobs are looked at once. */
 void singleton_watch(struct core *c, struct jobrec *r);
+/* Looks at some more; true when its list is known. */
+bool namesakes_go_on(struct core *c, struct namesakes *same);
+void singleton_forget(struct core *c, struct namesakes *same); /* nobody is left of the name */
+void namesakes_free(struct namesakes *same); /* it is in no map any more; NULL does nothing */
 
 /* ---- job_state.c: the only place that writes a job's state ---------------------------------- */
 /* The move must be one that model/state.h allows, or the controller stops. Counts, indexes, due
@@ -394,6 +398,8 @@ void node_missing_plan(const struct noderec *n, struct arena *a, struct node *se
 void node_plan_update(struct core *c, struct noderec *n);
 /* Its row, and its spell if it is otherwise now; nothing of a node that was withdrawn. */
 void node_save(struct core *c, struct noderec *n);
+/* The same, where it is otherwise than stored: of a node that comes and goes nothing is. */
+void node_save_changed(struct core *c, struct noderec *n);
 /* Spells: how a node was from when to when, for reports. Begins a new one if it is otherwise than
  * the last one says. */
 void node_spell_note(struct core *c, struct noderec *n);

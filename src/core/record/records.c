@@ -79,60 +79,91 @@ void array_free(struct arrayrec *array)
     free(array);
 }
 
+#define WORK_NAMESAKE 32 /* of WORK_JOB: one that is looked at */
+
 /* Live jobs of one user and name, for --dependency=singleton. Only names that a singleton job
  * watches have a list: most jobs cost a look-up and no memory. */
-static const char *singleton_key(const struct jobrec *r, struct str *key)
+static const char *singleton_key(uint32_t user_id, const char *name, struct str *key)
 {
-    str_addf(key, "%u %s", r->j.user_id, r->j.spec.name ? r->j.spec.name : "");
+    str_addf(key, "%u %s", user_id, name ? name : "");
     return str_text(key);
 }
 
-struct id_list *singleton_list(const struct core *c, const struct jobrec *r)
+struct namesakes *namesakes_of(const struct core *c, const struct jobrec *r)
 {
     struct str key = STR_INIT;
-    struct id_list *list = map_str_count(c->jobs.singleton)
-                               ? map_str_get(c->jobs.singleton, singleton_key(r, &key))
-                               : NULL;
+    struct namesakes *same =
+        map_str_count(c->jobs.singleton)
+            ? map_str_get(c->jobs.singleton, singleton_key(r->j.user_id, r->j.spec.name, &key))
+            : NULL;
     str_done(&key);
-    return list;
+    return same;
+}
+
+static void namesake_add(struct namesakes *same, struct jobrec *r)
+{
+    if (!r->watched)
+        vec_push(&same->list.id, r->j.id);
+    r->watched = true;
+}
+
+bool namesakes_go_on(struct core *c, struct namesakes *same)
+{
+    while (!same->known && work_left(c)) {
+        same->known = !map_u64_next(c->jobs.by_id, &same->walk);
+        struct jobrec *other = same->known ? NULL : same->walk.value;
+        work_add(c, WORK_NAMESAKE);
+        if (other && other->j.user_id == same->user_id && job_live(other) &&
+            text_is(other->j.spec.name, same->name))
+            namesake_add(same, other);
+    }
+    return same->known;
 }
 
 void singleton_watch(struct core *c, struct jobrec *r)
 {
-    struct map_walk w = {0};
     struct str key = STR_INIT;
-    if (singleton_list(c, r))
+    if (namesakes_of(c, r))
         return;
-    struct id_list *list = xcalloc(1, sizeof *list);
-    map_str_put(c->jobs.singleton, singleton_key(r, &key), list);
+    struct namesakes *same = xcalloc(1, sizeof *same);
+    same->user_id = r->j.user_id;
+    same->name = xstrdup(r->j.spec.name ? r->j.spec.name : "");
+    map_str_put(c->jobs.singleton, singleton_key(same->user_id, same->name, &key), same);
     str_done(&key);
-    while (map_u64_next(c->jobs.by_id, &w)) {
-        const struct jobrec *other = w.value;
-        if (job_live(other) && other->j.user_id == r->j.user_id &&
-            text_is(other->j.spec.name, r->j.spec.name))
-            vec_push(&list->id, other->j.id);
-    }
+    if (!namesakes_go_on(c, same))
+        vec_push(&c->marks.looking, same);
 }
 
-static void singleton_drop(struct core *c, const struct jobrec *r, struct id_list *list)
+void namesakes_free(struct namesakes *same)
 {
+    if (!same)
+        return;
+    vec_done(&same->list.id);
+    free(same->name);
+    free(same);
+}
+
+void singleton_forget(struct core *c, struct namesakes *same)
+{
+    ASSERT(same->known && !same->list.id.n);
     struct str key = STR_INIT;
-    map_str_del(c->jobs.singleton, singleton_key(r, &key));
+    namesakes_free(map_str_del(c->jobs.singleton, singleton_key(same->user_id, same->name, &key)));
     str_done(&key);
-    id_list_free(list);
 }
 
 void live_index(struct core *c, struct jobrec *r, bool live)
 {
     ASSERT(live == job_live(r) || !live);
-    struct id_list *list = singleton_list(c, r);
-    if (!list)
+    struct namesakes *same = namesakes_of(c, r);
+    if (!same)
         return;
-    id_list_remove(list, r->j.id);
+    if (r->watched)
+        id_list_remove(&same->list, r->j.id);
+    r->watched = false;
     if (live)
-        vec_push(&list->id, r->j.id);
-    if (list->went > list->id.n / 2)
-        id_list_pack(list);
-    if (!list->id.n)
-        singleton_drop(c, r, list);
+        namesake_add(same, r);
+    if (same->list.went > same->list.id.n / 2)
+        id_list_pack(&same->list);
+    if (!same->list.id.n && same->known)
+        singleton_forget(c, same);
 }

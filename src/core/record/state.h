@@ -104,6 +104,7 @@ struct jobrec {
     bool unsaved : 1;      /* changed in this step; its row is made when the step ends */
     bool in_room : 1;      /* counted as its user's (users/user_room.c) */
     bool pairing : 1;      /* in marks.pairs */
+    bool watched : 1;      /* in the list of its namesakes */
     uint32_t long_texts;   /* bytes of them, as its user's were counted (users/user_room.c) */
 };
 
@@ -171,6 +172,7 @@ struct noderec {
     int64_t idle_us;             /* since when it has been idle, for triggers */
     uint32_t unfit;              /* launches that it failed, as it would any, since one worked */
     uint8_t is;                  /* how triggers saw it last */
+    uint64_t stored;             /* row_of its row, as it was stored last; 0 = not yet */
     bool heard;                  /* it said what it holds, or is newer than this life is */
     bool mentioned;              /* while a configuration is applied */
     bool withdrawn, was_drained; /* no longer configured; before that */
@@ -256,7 +258,7 @@ struct job_index {
     struct map_u64 *by_id;      /* struct jobrec */
     struct map_u64 *array;      /* array id → struct arrayrec */
     struct map_u64 *dependents; /* job id → struct id_list of the jobs that depend on it */
-    /* "uid name" that a singleton job watches → struct id_list of its live jobs. */
+    /* "uid name" that a singleton job watches → struct namesakes */
     struct map_str *singleton;
     uint64_t next_id;          /* that the next job gets */
     uint64_t stored_id;        /* next_id as the store has it */

@@ -117,12 +117,19 @@ bool components_fit(const struct msg_submit *m, struct str *detail)
     return false;
 }
 
+/* Else nothing is said of other jobs. A text may have thousands of conditions, and is read for the
+ * job's own anyway. */
+static bool has_before(const char *text)
+{
+    return text && strcasestr(text, "before");
+}
+
 bool before_check(const struct core *c, const struct jobrec *r, const char *text,
                   struct err *ret_err)
 {
     struct arena *a = arena_new();
     struct dependency_list list = {0};
-    bool ok = text_empty(text) ||
+    bool ok = !has_before(text) ||
               (dependency_parse(text, a, &list, ret_err) && list_check(c, r, &list, ret_err));
     arena_free(a);
     return ok;
@@ -145,7 +152,7 @@ void before_apply(struct core *c, const struct jobrec *r, const char *text)
     struct arena *a = arena_new();
     struct dependency_list list = {0};
     bool element = r->j.array_job_id && !job_is_array(r);
-    if (!text_empty(text))
+    if (has_before(text))
         dependency_parse(text, a, &list, NULL);
     for (size_t i = 0; i < list.n; i++) {
         jobrec_vec others = {0};

@@ -103,21 +103,25 @@ static bool group_write(struct dependency_writer *w, bool any, struct str *out, 
     size_t satisfied = 0, members = 0, shown = 0, last = 0;
     struct str own = STR_INIT;
     for (char c = form_next(&w->at); c != ')'; c = form_next(&w->at), members++) {
+        const char *between = !shown ? "" : any ? w->or : w->and;
         struct str part = STR_INIT;
         size_t inside = 1;
         bool done;
         if (c == '.') {
             const struct dependency *d = &w->at.list->v[w->at.i++];
             done = d->status == DEP_SATISFIED;
-            if (!done)
-                w->one(d, &part);
+            if (!done) {
+                str_add(&own, between);
+                w->one(d, &own);
+            }
         } else {
             done = group_write(w, c == '|', &part, &inside);
+            if (!done)
+                str_addf(&own, "%s%s%s%s", between, inside > 1 ? "(" : "", str_text(&part),
+                         inside > 1 ? ")" : "");
         }
         satisfied += done;
-        if (!done)
-            str_addf(&own, "%s%s%s%s", shown++ ? any ? w->or : w->and : "", inside > 1 ? "(" : "",
-                     str_text(&part), inside > 1 ? ")" : "");
+        shown += !done;
         last = done ? last : inside;
         str_done(&part);
     }
@@ -138,11 +142,14 @@ void dependency_write(const struct dependency_list *d, const char *and, const ch
 
 static void one_format(const struct dependency *d, struct str *out)
 {
-    str_addf(out, "%s%s", d->negated ? "!" : "", dep_kind_words[d->kind]);
+    str_add(out, d->negated ? "!" : NULL);
+    str_add(out, dep_kind_words[d->kind]);
+    if (d->kind != DEP_SINGLETON)
+        str_addc(out, ':');
     if (d->kind == DEP_ON)
-        str_addf(out, ":%d", d->number);
+        str_add_i64(out, d->number);
     else if (d->kind != DEP_SINGLETON)
-        str_addf(out, ":%llu", (unsigned long long)d->job_id);
+        str_add_u64(out, d->job_id);
     if (d->each && d->kind != DEP_AFTERCORR)
         str_add(out, "_each");
     else if (d->task_id != NO_TASK)

@@ -164,6 +164,17 @@ static bool coordinator_may(struct core *c, const struct msg_change_accounts *al
     return false;
 }
 
+bool core_loads_accounts(const struct core *c, const struct peer *peer)
+{
+    struct map_walk w = {0};
+    if (peer_operates(c, peer) || peer_administers(c, peer))
+        return true;
+    while (peer->user && !peer->is_plain && map_str_next(c->accounts.account, &w))
+        if (account_coordinates(c, peer->user, ((const struct account *)w.value)->name))
+            return true;
+    return false;
+}
+
 bool account_change_allowed(struct core *c, const struct msg_change_accounts *all,
                             const struct account_change *ch, const char **ret_detail)
 {
