@@ -157,6 +157,33 @@ over() { [ -e "$WORK/go" ]; }
     remuda up -q 3>&-
 }
 
+# The last file of it is refused, or cannot be written (a disk that is full), and others differ from what is there.
+@test "a restore that fails has replaced no file, and none is missing" {
+    sql() { python3 -c 'import sqlite3,sys; d=sqlite3.connect(sys.argv[1]); d.execute(sys.argv[2]); d.commit()' "$@"; }
+    files() { (cd "$REMUDA_STATE" && sha256sum remuda.db ./*.conf tls/authority.crt tls/authority.key && ls -A . tls); }
+    local sum
+    remuda token --host trusted >/dev/null
+    remuda backup "$WORK/b"
+    remuda down
+    sql "$WORK/b" "UPDATE file SET data=data || char(10)"
+    cp "$WORK/b" "$WORK/bad"
+    sql "$WORK/bad" "INSERT INTO file VALUES ('tls/z/z', 420, 'x')"
+    mkdir "$REMUDA_STATE/tls/authority.key.new" "$REMUDA_STATE/tls/authority.key.restoring"
+    sum=$(files)
+    run -1 remuda restore "$WORK/bad"
+    [ "$sum" = "$(files)" ]
+    run -1 remuda restore "$WORK/b"
+    [ "$sum" = "$(files)" ]
+    rmdir "$REMUDA_STATE"/tls/authority.key.*
+    cp "$REMUDA_STATE/tls/authority.key" "$WORK/key"
+    remuda restore "$WORK/b"
+    cmp "$REMUDA_STATE/tls/authority.key.before" "$WORK/key"
+    [ "$(stat -c %a "$REMUDA_STATE/tls/authority.key")" = 600 ]
+    [ -z "$(find "$REMUDA_STATE" -name '*.restoring*')" ]
+    remuda up -q 3>&-
+    remuda token --host trusted >/dev/null
+}
+
 @test "what is put into a backup by hand reaches nothing but the cluster's own files, and is nobody else's to write" {
     sql() { python3 -c 'import sqlite3,sys; d=sqlite3.connect(sys.argv[1]); d.execute(sys.argv[2]); d.commit()' "$@"; }
     remuda backup "$WORK/b"
