@@ -93,10 +93,10 @@ int backup_main(int argc, char **argv)
 
 /* ---- restore ---- */
 
-/* Everything is written beside its place first: a disk that is full, or a file that has a name which
- * no backup has, is found while nothing has changed. Whoever is killed later leaves each file as it
- * was or as it is to be, and never none: without its authority's key a cluster would make another,
- * that no host knows. */
+/* Everything is written beside its place first: a full disk, or a file by a name that no backup
+ * has, is found while nothing has changed. Whoever is killed later leaves each file as it was or as
+ * it is to be, and never none: without its authority's key a cluster would make another, that no
+ * host knows. */
 static const char *beside(const struct backup_work *w, const char *name)
 {
     return in_dir(w, arena_printf(w->a, "%s.restoring", name));
