@@ -168,6 +168,18 @@ loop_ns() { awk "{ print \$1 }" "/proc/$1/task/$1/schedstat"; } # of the control
     [ ! -e "$SHARED/door/host.conf" ] && [ ! -e "$SHARED/door/tls" ]
 }
 
+@test "a host that was shut out leaves at once, and is told so" {
+    token=$(head1 remuda token --host login --uses 2)
+    door() { on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" "$@"; }
+    run -0 door remuda join 10.99.0.1 <<<"$token"
+    run -0 head1 remuda hosts remove door
+    run -0 door remuda leave
+    echo "$output"
+    [[ "$output" =~ "has shut this host out already" && ! "$output" =~ "cannot be reached" ]]
+    run -0 door remuda join 10.99.0.1 <<<"$token"
+    run -0 door remuda leave
+}
+
 @test "a host that the configuration names already joins as that node; others leave nothing behind" {
     cp "$SHARED/head/remuda.conf" "$SHARED/remuda.conf.before"
     echo 'NodeName=named CPUs=1 RealMemory=300 Weight=77' >>"$SHARED/head/remuda.conf"
