@@ -280,6 +280,8 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     resvs_restore(c);
     clock_restore(c);
     restored_mark(c);
+    if (c->store.older)
+        tokens_forget(c);
     accounts_restore(c);
     limits_priorities(c);
     minutes_know(c);

@@ -224,6 +224,18 @@ bool file_write_atomic(const char *path, const void *data, size_t len, mode_t mo
     return ok;
 }
 
+bool dir_sync(const char *dir, struct err *ret_err)
+{
+    ASSERT(dir[0]);
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = fd >= 0 && fsync(fd) == 0;
+    if (!ok)
+        file_error(ret_err, "write", dir);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
 static bool one_dir_make(const char *path, mode_t mode)
 {
     struct stat st;

@@ -35,6 +35,8 @@ const char *file_read_text(const char *path, size_t max, struct arena *a, struct
 /* Replaces the file: a reader sees the old or the new, whole; durable when it returns true. */
 bool file_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
                        struct err *ret_err);
+/* Names in a directory, given and taken, are durable when it returns true. */
+bool dir_sync(const char *dir, struct err *ret_err);
 /* Makes the directory and its parents (parents with 0755); one that is there is fine. */
 bool dir_make(const char *path, mode_t mode, struct err *ret_err);
 /* Removes a directory with everything in it (links are not followed). One that is not there is

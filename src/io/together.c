@@ -16,15 +16,6 @@
 
 #define WHOLE ".together"
 
-static void dir_sync(const char *dir)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    fsync(fd);
-    close(fd);
-}
-
 bool together_finish(const char *dir, struct err *ret_err)
 {
     struct arena *a = arena_new();
@@ -41,7 +32,7 @@ bool together_finish(const char *dir, struct err *ret_err)
                     arena_printf(a, "%s/%s", dir, name[i])) == 0 ||
              file_error(ret_err, "put into its place", name[i]);
     if (ok) {
-        dir_sync(dir);
+        dir_sync(dir, NULL);
         ok = dir_remove(whole, ret_err);
     }
     arena_free(a);
@@ -62,7 +53,7 @@ bool together_write(const char *dir, const struct together_file *file, size_t n,
     if (ok && rename(part, whole) != 0)
         ok = file_error(ret_err, "make", whole);
     if (ok) {
-        dir_sync(dir);
+        dir_sync(dir, NULL);
         ok = together_finish(dir, ret_err);
     } else {
         dir_remove(part, NULL);

@@ -142,6 +142,8 @@ over() { [ -e "$WORK/go" ]; }
 }
 
 @test "what is no backup is not restored, and nothing is touched" {
+    remuda token --host trusted >/dev/null
+    remuda backup "$WORK/b"
     remuda down
     head -c 20000 /dev/urandom > "$WORK/noise"
     sum=$(sha256sum "$REMUDA_STATE/remuda.db" "$REMUDA_STATE/remuda.conf")
@@ -150,6 +152,22 @@ over() { [ -e "$WORK/go" ]; }
     [[ "$output" =~ "no backup of Remuda" ]]
     run -1 remuda restore "$WORK/nothing"
     [[ "$output" =~ "No such file" ]]
+    # A bit of a key, and of each of many other bytes.
+    python3 - "$WORK/b" "$REMUDA_STATE/tls/authority.key" "$WORK/altered" <<'END'
+import os, sys
+b = bytearray(open(sys.argv[1], "rb").read())
+os.mkdir(sys.argv[3])
+key = b.index(open(sys.argv[2], "rb").read()) + 60
+for at in [key] + [len(b) * i // 23 for i in range(23)]:
+    b[at] ^= 1
+    open(f"{sys.argv[3]}/{at}", "wb").write(b)
+    b[at] ^= 1
+    if at != key:
+        open(f"{sys.argv[3]}/{at}.cut", "wb").write(b[:at])
+END
+    for f in "$WORK"/altered/*; do
+        run -1 remuda restore "$f"
+    done
     mkfifo "$WORK/pipe"
     run -1 timeout 20 remuda restore "$WORK/pipe"
     [[ "$output" =~ "is no ordinary file" ]]
@@ -157,8 +175,35 @@ over() { [ -e "$WORK/go" ]; }
     remuda up -q 3>&-
 }
 
+# The last file of it is refused, or cannot be written (a disk that is full), and others differ from what is there.
+@test "a restore that fails has replaced no file, and none is missing" {
+    sql() { python3 -c 'import sqlite3,sys; d=sqlite3.connect(sys.argv[1]); d.execute("PRAGMA application_id=0"); d.execute(sys.argv[2]); d.commit()' "$@"; }
+    files() { (cd "$REMUDA_STATE" && sha256sum remuda.db ./*.conf tls/authority.crt tls/authority.key && ls -A . tls); }
+    local sum
+    remuda token --host trusted >/dev/null
+    remuda backup "$WORK/b"
+    remuda down
+    sql "$WORK/b" "UPDATE file SET data=data || char(10)"
+    cp "$WORK/b" "$WORK/bad"
+    sql "$WORK/bad" "INSERT INTO file VALUES ('tls/z/z', 420, 'x')"
+    mkdir "$REMUDA_STATE/tls/authority.key.new" "$REMUDA_STATE/tls/authority.key.restoring"
+    sum=$(files)
+    run -1 remuda restore "$WORK/bad"
+    [ "$sum" = "$(files)" ]
+    run -1 remuda restore "$WORK/b"
+    [ "$sum" = "$(files)" ]
+    rmdir "$REMUDA_STATE"/tls/authority.key.*
+    cp "$REMUDA_STATE/tls/authority.key" "$WORK/key"
+    remuda restore "$WORK/b"
+    cmp "$REMUDA_STATE/tls/authority.key.before" "$WORK/key"
+    [ "$(stat -c %a "$REMUDA_STATE/tls/authority.key")" = 600 ]
+    [ -z "$(find "$REMUDA_STATE" -name '*.restoring*')" ]
+    remuda up -q 3>&-
+    remuda token --host trusted >/dev/null
+}
+
 @test "what is put into a backup by hand reaches nothing but the cluster's own files, and is nobody else's to write" {
-    sql() { python3 -c 'import sqlite3,sys; d=sqlite3.connect(sys.argv[1]); d.execute(sys.argv[2]); d.commit()' "$@"; }
+    sql() { python3 -c 'import sqlite3,sys; d=sqlite3.connect(sys.argv[1]); d.execute("PRAGMA application_id=0"); d.execute(sys.argv[2]); d.commit()' "$@"; }
     remuda backup "$WORK/b"
     remuda down
     for name in given remuda.db remuda.db-wal controller.pid ../out.conf tls/../out.conf .conf /tmp/out.conf; do

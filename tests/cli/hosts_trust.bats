@@ -168,6 +168,18 @@ loop_ns() { awk "{ print \$1 }" "/proc/$1/task/$1/schedstat"; } # of the control
     [ ! -e "$SHARED/door/host.conf" ] && [ ! -e "$SHARED/door/tls" ]
 }
 
+@test "a host that was shut out leaves at once, and is told so" {
+    token=$(head1 remuda token --host login --uses 2)
+    door() { on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" "$@"; }
+    run -0 door remuda join 10.99.0.1 <<<"$token"
+    run -0 head1 remuda hosts remove door
+    run -0 door remuda leave
+    echo "$output"
+    [[ "$output" =~ "has shut this host out already" && ! "$output" =~ "cannot be reached" ]]
+    run -0 door remuda join 10.99.0.1 <<<"$token"
+    run -0 door remuda leave
+}
+
 @test "a host that the configuration names already joins as that node; others leave nothing behind" {
     cp "$SHARED/head/remuda.conf" "$SHARED/remuda.conf.before"
     echo 'NodeName=named CPUs=1 RealMemory=300 Weight=77' >>"$SHARED/head/remuda.conf"
@@ -175,13 +187,17 @@ loop_ns() { awk "{ print \$1 }" "/proc/$1/task/$1/schedstat"; } # of the control
     token=$(head1 remuda token --host trusted --uses 2)
     named() { on "$FAR_NS" named env REMUDA_STATE="$SHARED/named" "$@"; }
     brief() { on "$FAR_NS" brief env REMUDA_STATE="$SHARED/brief" "$@"; }
+    printf 'NodeName=handy CPUs=1' >>"$SHARED/head/joined.conf" # an editor's last line, left open
     run -0 named remuda join 10.99.0.1 <<<"$token"
     run -0 brief remuda join 10.99.0.1 <<<"$token"
     until_is 20 "idle" head1 sinfo -h -n named -o %t
     until_is 20 "idle" head1 sinfo -h -n brief -o %t
     # The site's own line counts.
     [ "$(head1 sinfo -h -n named -o '%c %m %w')" = "1 300 77" ]
-    grep -q 'NodeName=brief ' "$SHARED/head/joined.conf"
+    grep -q '^NodeName=brief ' "$SHARED/head/joined.conf"
+    grep -qx 'NodeName=handy CPUs=1' "$SHARED/head/joined.conf"
+    sed -i '/^NodeName=handy/d' "$SHARED/head/joined.conf"
+    head1 scontrol reconfigure
     run ! grep named "$SHARED/head/joined.conf"
     # Described by both: as many a real slurm.conf is, that got its line later. The cluster starts and stops.
     echo 'NodeName=brief CPUs=1 RealMemory=300' >>"$SHARED/head/remuda.conf"

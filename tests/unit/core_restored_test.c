@@ -133,6 +133,27 @@ static void test_numbers_that_nobody_gave_are_not_believed(void **unused)
     assert_int_equal(submit(a_job("new")), id + 1);
 }
 
+/* It may have been used up or withdrawn since. */
+static void test_no_token_of_it_lets_anybody_in(void **unused)
+{
+    (void)unused;
+    am_root();
+    for (int i = 0; i < 3; i++) {
+        struct token t = {.id = (const char *[]){"t1", "t2", "t3"}[i], .secret_hash = "hash"};
+        struct msg_make_token m = {.token = {&t, 1}, .text = "t"};
+        say(1, MSG_MAKE_TOKEN, &m);
+    }
+    assert_int_equal(count((struct msg_query){.what = QUERY_TOKENS}), 3);
+    restart(NODES);
+    am_root();
+    assert_int_equal(count((struct msg_query){.what = QUERY_TOKENS}), 3);
+    restart_older(0);
+    assert_int_equal(count((struct msg_query){.what = QUERY_TOKENS}), 0);
+    restart(NODES);
+    am_root();
+    assert_int_equal(count((struct msg_query){.what = QUERY_TOKENS}), 0);
+}
+
 static void meta_put(const char *key, const char *value)
 {
     for (size_t i = 0; i < w.store.n; i++) {
@@ -378,6 +399,7 @@ int main(void)
                                         open_world, teardown),
         cmocka_unit_test_setup_teardown(test_numbers_that_nobody_gave_are_not_believed, open_world,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_no_token_of_it_lets_anybody_in, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_numbers_of_the_store_that_cannot_be, open_world,
                                         teardown),
         cmocka_unit_test(test_other_numbers_of_the_store),

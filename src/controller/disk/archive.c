@@ -98,15 +98,6 @@ static void time_say(struct str *out, int64_t at_us)
     str_add(out, text);
 }
 
-static bool dir_sync(const char *dir)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0)
-        close(fd);
-    return ok;
-}
-
 static bool name_give(struct archive *a, char **ret_path)
 {
     struct str path = STR_INIT;
@@ -125,7 +116,7 @@ static bool name_give(struct archive *a, char **ret_path)
     }
     *ret_path = ok ? xstrdup(str_text(&path)) : NULL;
     str_done(&path);
-    return ok && dir_sync(a->dir);
+    return ok && dir_sync(a->dir, NULL);
 }
 
 bool archive_keep(struct archive *a, char **ret_path, struct err *ret_err)

@@ -93,12 +93,20 @@ int backup_main(int argc, char **argv)
 
 /* ---- restore ---- */
 
+/* Everything is written beside its place first: a full disk, or a file by a name that no backup
+ * has, is found while nothing has changed. Whoever is killed later leaves each file as it was or as
+ * it is to be, and never none: without its authority's key a cluster would make another, that no
+ * host knows. */
+static const char *beside(const struct backup_work *w, const char *name)
+{
+    return in_dir(w, arena_printf(w->a, "%s.restoring", name));
+}
+
 static bool set_aside(struct backup_work *w, const char *name)
 {
-    const char *path = in_dir(w, name);
-    if (rename(path, arena_printf(w->a, "%s.before", path)) == 0 || errno == ENOENT)
-        return true;
-    return err_set(&w->err, ERR_UNAVAILABLE, "cannot move %s: %s", path, strerror(errno));
+    const char *path = in_dir(w, name), *aside = arena_printf(w->a, "%s.before", path);
+    unlink(aside);
+    return link(path, aside) == 0 || errno == ENOENT || file_error(&w->err, "keep", path);
 }
 
 /* Only names that a backup has by itself: nobody's file can be made to write elsewhere. */
@@ -116,20 +124,48 @@ static mode_t mode_good(uint32_t mode)
     return mode & 0755;
 }
 
-static bool file_restore(void *ctx, const struct backup_file *f)
+static bool is_there(const struct backup_work *w, const struct backup_file *f)
 {
-    struct backup_work *w = ctx;
     struct str now = STR_INIT;
-    if (!name_is_good(f->name))
-        return err_set(&w->err, ERR_INVALID, "%s holds a file \"%.100s\", which no backup has",
-                       w->file, f->name);
     bool same = file_read(in_dir(w, f->name), LIMIT_CONFIG_BYTES, &now, NULL) &&
                 now.len == f->data.len &&
                 memcmp(str_text(&now), f->data.data ? f->data.data : "", now.len) == 0;
     str_done(&now);
-    return same || (set_aside(w, f->name) && dir_make(in_dir(w, "tls"), 0700, &w->err) &&
-                    file_write_atomic(in_dir(w, f->name), f->data.data, f->data.len,
-                                      mode_good(f->mode), &w->err));
+    return same;
+}
+
+static bool file_write_beside(void *ctx, const struct backup_file *f)
+{
+    struct backup_work *w = ctx;
+    const char *name;
+    if (!name_is_good(f->name))
+        return err_set(&w->err, ERR_INVALID, "%s holds a file \"%.100s\", which no backup has",
+                       w->file, f->name);
+    if (is_there(w, f))
+        return true;
+    name = arena_strdup(w->a, f->name);
+    vec_push(&w->files, (struct backup_file){.name = name});
+    return dir_make(in_dir(w, "tls"), 0700, &w->err) &&
+           file_write_atomic(beside(w, name), f->data.data, f->data.len, mode_good(f->mode),
+                             &w->err);
+}
+
+static bool files_place(struct backup_work *w)
+{
+    for (size_t i = 0; i < w->files.n; i++) {
+        const char *name = w->files.v[i].name, *path = in_dir(w, name);
+        if (!set_aside(w, name))
+            return false;
+        if (rename(beside(w, name), path) != 0)
+            return file_error(&w->err, "write", path);
+    }
+    return access(in_dir(w, "tls"), F_OK) != 0 || dir_sync(in_dir(w, "tls"), &w->err);
+}
+
+static void besides_remove(struct backup_work *w)
+{
+    for (size_t i = 0; i < w->files.n; i++)
+        unlink(beside(w, w->files.v[i].name));
 }
 
 /* With the controller's lock held. */
@@ -141,11 +177,12 @@ static bool restore(struct backup_work *w)
         return false;
     unlink(fresh); /* of one that was cut off */
     unlink(in_dir(w, "remuda.db.restoring-journal"));
-    if (!backup_read(w->file, fresh, file_restore, w, &seq, &next, &w->err)) {
+    if (!backup_read(w->file, fresh, file_write_beside, w, &seq, &next, &w->err)) {
         unlink(fresh);
+        besides_remove(w);
         return false;
     }
-    return given_raise(in_dir(w, "given"), seq, next, &w->err) &&
+    return files_place(w) && given_raise(in_dir(w, "given"), seq, next, &w->err) &&
            store_switch(w->dir, fresh, SWITCH_RESTORED, w->a, &aside, &w->err);
 }
 

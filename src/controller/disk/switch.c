@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "io/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,18 +32,6 @@ static bool move(const char *from, const char *to, struct err *ret_err)
 {
     return rename(from, to) == 0 ||
            err_set(ret_err, ERR_UNAVAILABLE, "cannot move %s to %s: %s", from, to, strerror(errno));
-}
-
-/* Renames are durable when their directory is. */
-static bool dir_sync(const char *dir, struct err *ret_err)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = fd >= 0 && fsync(fd) == 0;
-    if (!ok)
-        err_set(ret_err, ERR_UNAVAILABLE, "cannot write %s: %s", dir, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return ok;
 }
 
 /* NULL with ret_err: there is none left. */

@@ -5,7 +5,6 @@
 #include "model/limits.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define HEAD                                                                                       \
     "# Nodes of hosts that joined, as they found themselves; read after remuda.conf, whose own "   \
@@ -18,7 +17,7 @@ static bool lines_read(struct controller *c, struct str *ret)
 {
     struct err err = {0};
     const char *path = controller_path(c, "joined.conf");
-    if (access(path, F_OK) != 0 || file_read(path, LIMIT_CONFIG_BYTES, ret, &err))
+    if (file_read(path, LIMIT_CONFIG_BYTES, ret, &err) || err.code == ERR_NOT_FOUND)
         return true;
     log_error(c->log, "%s", err.text);
     return false;
@@ -50,6 +49,8 @@ void joined_add(struct controller *c, const char *node, const char *line)
     if (!text_empty(line) && !site_describes(c, node) && lines_read(c, &text)) {
         if (text.len == 0)
             str_add(&text, HEAD);
+        else if (text.data[text.len - 1] != '\n') /* whoever edited it left the last line open */
+            str_addc(&text, '\n');
         str_addf(&text, "%s\n", line);
         lines_write(c, &text, node);
     }

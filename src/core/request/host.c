@@ -169,6 +169,22 @@ void req_make_token(struct core *c, const struct msg_make_token *m)
            t.created_by ? t.created_by : "?");
 }
 
+/* One that was used up or withdrawn since would be good once more. */
+void tokens_forget(struct core *c)
+{
+    struct map_walk w = {0};
+    size_t n = map_str_count(c->joined.token);
+    while (map_str_next(c->joined.token, &w)) {
+        token_remove(c, w.value);
+        w = (struct map_walk){0};
+    }
+    if (n > 0)
+        fx_log(c, LEVEL_WARNING,
+               "the store's %zu tokens let nobody in any more, as they may be used up since; "
+               "`remuda token` makes new ones",
+               n);
+}
+
 /* How long a token is good is counted by a clock that nobody sets. */
 void tokens_move(struct core *c, int64_t by_us)
 {

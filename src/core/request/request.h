@@ -186,6 +186,7 @@ void req_expel(struct core *c, const struct msg_expel *m);
 /* Rows of the store. A token of a kind that this release does not know lets nobody in. */
 void token_load(struct core *c, const struct token *row);
 void tokens_move(struct core *c, int64_t by_us); /* the clock was set */
+void tokens_forget(struct core *c);              /* the store is older than what was said last */
 /* from the store, as the controller starts */
 void host_load(struct core *c, const struct host *row);
 /* Each to v->row, those that have expired among them until the next is made. */

@@ -162,7 +162,8 @@ static bool refused(const struct message *m, struct err *ret_err)
     const struct msg_done *done = m->body;
     if (m->kind != MSG_DONE || done->refusal == REFUSE_NONE)
         return false;
-    err_set(ret_err, ERR_DENIED, "%s: %s", refusal_text((enum refusal)done->refusal),
+    err_set(ret_err, done->refusal == REFUSE_ACCESS_DENIED ? ERR_DENIED : ERR_UNAVAILABLE, "%s: %s",
+            refusal_text((enum refusal)done->refusal),
             done->detail ? done->detail : "no reason given");
     return true;
 }

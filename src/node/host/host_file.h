@@ -26,7 +26,8 @@ bool host_file_write(const char *state_dir, const struct host_file *h, struct er
 /* The certificate alone, renewed. */
 bool host_cert_write(const char *state_dir, const char *cert, struct err *ret_err);
 /* One call to the controller at that address over TLS: sends the message, waits for the answer at
- * most 30 s. Blocks: for small programs. A DONE with a refusal is an error. */
+ * most 30 s. Blocks: for small programs. A DONE with a refusal is an error: ERR_DENIED if this host
+ * may not, ERR_UNAVAILABLE if the controller cannot (its disk is full); ret is that DONE then. */
 bool host_call(const char *controller, struct tls_context *tls, const struct message *m,
                struct arena *a, struct message *ret, struct err *ret_err);
 

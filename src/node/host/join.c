@@ -102,7 +102,7 @@ static bool join(const struct join_options *o, struct arena *a, struct err *ret_
 {
     char hostname[256] = "host";
     struct host self = {.uid = geteuid()};
-    struct message answer;
+    struct message answer = {.kind = MESSAGE_COUNT};
     gethostname(hostname, sizeof hostname - 1);
     self.name = hostname;
     const char *hash = authority_of(o->token, ret_err);
@@ -122,7 +122,7 @@ static bool join(const struct join_options *o, struct arena *a, struct err *ret_
         host_call(o->controller, tls, &(struct message){.kind = MSG_JOIN, .seq = 1, .body = &ask},
                   a, &answer, ret_err);
     tls_context_free(tls);
-    if (!ok && ret_err->code == ERR_UNAVAILABLE) {
+    if (!ok && ret_err->code == ERR_UNAVAILABLE && answer.kind != MSG_DONE) {
         const struct err why = *ret_err;
         err_set(ret_err, ERR_UNAVAILABLE,
                 "%s. Is it the host of the controller, has `remuda token` been run there, and is "
@@ -157,7 +157,7 @@ static bool join(const struct join_options *o, struct arena *a, struct err *ret_
 static bool leave(const struct join_options *o, struct arena *a, struct err *ret_err)
 {
     struct host_file file;
-    struct message answer;
+    struct message answer = {.kind = MESSAGE_COUNT};
     struct msg_expel ask = {0};
     if (!host_file_read(o->state_dir, a, &file, ret_err))
         return false;
@@ -168,7 +168,11 @@ static bool leave(const struct join_options *o, struct arena *a, struct err *ret
                         &(struct message){.kind = MSG_EXPEL, .seq = 1, .body = &ask}, a, &answer,
                         ret_err);
     tls_context_free(tls);
-    return ok;
+    if (ok || answer.kind != MSG_DONE || ret_err->code != ERR_DENIED)
+        return ok;
+    printf("The controller at %s has shut this host out already.\n", file.controller);
+    *ret_err = (struct err){0};
+    return true;
 }
 
 static void host_files_remove(const char *state_dir, struct arena *a)

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "model/limits.h"
 #include "store/file/place.h"
+#include "store/file/sum.h"
 #include "store/sqlite/packed.h"
 #include "store/sqlite/schema.h"
 
@@ -124,7 +125,7 @@ bool backup_write(const char *db, const char *to, const struct backup_file *file
     } else {
         close(fd);
         ok = vacuum_into(db, partial, ret_err) && files_put(partial, files, n, ret_err) &&
-             synced(partial, ret_err) &&
+             sum_write(partial, ret_err) &&
              (here ? copy_name(partial, here, ret_err) : place_copy(partial, to, ret_err));
         unlink(partial);
     }
@@ -216,8 +217,8 @@ static bool copy_finish(const char *path, const char *from, uint64_t *ret_seq, u
     if (!db_open(path, SQLITE_OPEN_READWRITE, &db, ret_err))
         return false;
     bool ok = backup_check(db, from, ret_seq, ret_next, ret_err) &&
-              sql_exec(db, "DROP TABLE file", ret_err) && tokens_drop(db, ret_err) &&
-              sql_packed_drop(db, ret_err);
+              sql_exec(db, "PRAGMA application_id=0; DROP TABLE file", ret_err) &&
+              tokens_drop(db, ret_err) && sql_packed_drop(db, ret_err);
     sqlite3_close(db);
     return ok;
 }
@@ -232,7 +233,7 @@ bool backup_read(const char *from, const char *db,
         return err_set(ret_err, ERR_NOT_FOUND, "%s: %s", from, strerrordesc_np(errno));
     if (!S_ISREG(st.st_mode)) /* SQLite would wait for the other end of a pipe */
         return err_set(ret_err, ERR_INVALID, "%s is no ordinary file, as a backup is", from);
-    if (!db_open(from, SQLITE_OPEN_READONLY, &source, ret_err))
+    if (!sum_check(from, ret_err) || !db_open(from, SQLITE_OPEN_READONLY, &source, ret_err))
         return false;
     bool ok = backup_check(source, from, ret_seq, ret_next_job_id, ret_err) &&
               vacuum_into(from, db, ret_err) &&
