@@ -22,4 +22,8 @@ bool i32_rivals(struct finishing *f, const char *first, int32_t *x, const char *
 /* Numbers of GPUs, tasks and nodes of a job that follow from each other, or contradict. */
 bool gpus_finish(struct finishing *f, struct err *e);
 
+/* plane=N deals N tasks to a node before the next gets any: false, and why, if not each node of a
+ * job gets some. srun does without those that get none. */
+bool options_plane_reaches(const struct finishing *f, struct err *ret_err);
+
 #endif

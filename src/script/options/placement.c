@@ -1,10 +1,12 @@
 /* Options that choose among nodes and say how they are shared. */
+#include "script/options/finish.h"
 #include "script/options/values.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "model/limits.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 JOB_SETTER(set_exclusive)
@@ -125,6 +127,22 @@ JOB_SETTER(set_distribution)
         err_lead(ret_err, "error: Invalid plane size or size not specified");
     err_lead(ret_err, "error: Invalid --distribution specification");
     return value_blame(row, value, ret_err);
+}
+
+bool options_plane_reaches(const struct finishing *f, struct err *e)
+{
+    ASSERT(f->q && f->command);
+    const struct job_request *q = f->q;
+    const char *how = f->command != CMD_SRUN && q->distribution ? q->distribution : "";
+    int64_t size = text_starts_nocase(how, "plane=") ? strtol(how + 6, NULL, 10) : 0;
+    int64_t tasks = q->ntasks ? q->ntasks : q->min_nodes * (int64_t)q->ntasks_per_node;
+    tasks = tasks ? tasks : 1;
+    size = size < INT32_MAX ? size : INT32_MAX;
+    if (!size || (q->min_nodes - 1) * size < tasks)
+        return true;
+    err_set(e, ERR_INVALID, "--distribution=%s: %lld task%s not reach %d nodes", how,
+            (long long)tasks, tasks > 1 ? "s do" : " does", q->min_nodes);
+    return err_lead(e, "error: Too few processes for the requested {plane,node} distribution");
 }
 
 JOB_SETTER(set_segment)
