@@ -6,7 +6,6 @@
 #include "base/duration.h"
 #include "model/limits.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 JOB_SETTER(set_exclusive)
@@ -129,20 +128,23 @@ JOB_SETTER(set_distribution)
     return value_blame(row, value, ret_err);
 }
 
-bool options_plane_reaches(const struct finishing *f, struct err *e)
+bool options_plane_reaches(const struct finishing *f, struct err *ret_err)
 {
     ASSERT(f->q && f->command);
     const struct job_request *q = f->q;
     const char *how = f->command != CMD_SRUN && q->distribution ? q->distribution : "";
-    int64_t size = text_starts_nocase(how, "plane=") ? strtol(how + 6, NULL, 10) : 0;
-    int64_t tasks = q->ntasks ? q->ntasks : q->min_nodes * (int64_t)q->ntasks_per_node;
+    int64_t size, tasks = q->ntasks ? q->ntasks : q->min_nodes * (int64_t)q->ntasks_per_node;
     tasks = tasks ? tasks : 1;
-    size = size < INT32_MAX ? size : INT32_MAX;
-    if (!size || (q->min_nodes - 1) * size < tasks)
+    if (!text_starts_nocase(how, "plane="))
         return true;
-    err_set(e, ERR_INVALID, "--distribution=%s: %lld task%s not reach %d nodes", how,
+    if (!text_to_i64(arena_strndup(f->a, how + 6, strcspn(how + 6, ",")), 1, INT32_MAX, &size))
+        size = INT32_MAX; /* it is a number (plane_valid) */
+    if ((q->min_nodes - 1) * size < tasks)
+        return true;
+    err_set(ret_err, ERR_INVALID, "--distribution=%s: %lld task%s not reach %d nodes", how,
             (long long)tasks, tasks > 1 ? "s do" : " does", q->min_nodes);
-    return err_lead(e, "error: Too few processes for the requested {plane,node} distribution");
+    return err_lead(ret_err,
+                    "error: Too few processes for the requested {plane,node} distribution");
 }
 
 JOB_SETTER(set_segment)
