@@ -476,7 +476,8 @@ bool options_finish(struct submit_options *o, unsigned command, struct arena *a,
     gpus_judge(&f);
     o->spec.no_effect = o->no_effect;
     return memory_judge(&f, ret_err) && cpus_judge(&f, ret_err) && specialised_judge(&f, ret_err) &&
-           gpus_per_node_merge(&f, ret_err) && nodelist_judge(&f, ret_err) &&
+           gpus_per_node_merge(&f, ret_err) &&
+           (!is_step(&f) || step_gpu_types_agree(&f, ret_err)) && nodelist_judge(&f, ret_err) &&
            options_plane_reaches(&f, ret_err) && share_judge(&f, ret_err) &&
            (is_step(&f) ? step_gpus_derive(&f, ret_err) : gpus_finish(&f, ret_err)) &&
            tasks_derive(&f, ret_err) && times_check(&f, ret_err);
