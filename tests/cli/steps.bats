@@ -120,7 +120,7 @@ program() {
 @test "SLURM_DISTRIBUTION: what was asked for or what comes of the numbers, the plane's size beside it, read back" {
     [ "$(srun -N2 -n2 sh -c 'echo "[$SLURM_DISTRIBUTION]"' | sort -u)" = "[cyclic]" ]
     [ "$(salloc -Q -n3 srun sh -c 'echo "[$SLURM_DISTRIBUTION]"' | sort -u)" = "[block]" ]
-    [ "$(salloc -Q -m plane=2 -N2 -w 'n[1-2]' --exclusive srun -n8 sh -c 'echo $SLURM_PROCID $SLURM_NODEID $SLURM_DISTRIBUTION $SLURM_DIST_PLANESIZE' | sort | tr '\n' ';')" = "0 0 plane 2;1 0 plane 2;2 1 plane 2;3 1 plane 2;4 0 plane 2;5 0 plane 2;6 1 plane 2;7 1 plane 2;" ]
+    [ "$(salloc -Q -m plane=2 -N2 -n8 -w 'n[1-2]' --exclusive srun -n8 sh -c 'echo $SLURM_PROCID $SLURM_NODEID $SLURM_DISTRIBUTION $SLURM_DIST_PLANESIZE' | sort | tr '\n' ';')" = "0 0 plane 2;1 0 plane 2;2 1 plane 2;3 1 plane 2;4 0 plane 2;5 0 plane 2;6 1 plane 2;7 1 plane 2;" ]
     [ "$(srun -n1 -N1 --exclusive -m cyclic srun --overlap -n1 sh -c 'echo $SLURM_DISTRIBUTION')" = cyclic ]
 }
 
