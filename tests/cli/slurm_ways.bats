@@ -7,7 +7,7 @@ load common
 setup_file() {
     cluster <<'END'
 ClusterName=ways
-NodeName=n[1-2] CPUs=4 RealMemory=1000 Virtual=YES
+NodeName=n[1-2] CPUs=4 Sockets=1 CoresPerSocket=4 RealMemory=1000 Virtual=YES
 PartitionName=main Nodes=ALL Default=YES
 END
     eventually nodes_there
@@ -228,4 +228,52 @@ END
 @test "what commands say at the same time stays whole: each line is written in one piece" {
     lines_in_one_piece salloc -n1 true
     lines_in_one_piece srun -n2 sh -c 'exit $((SLURM_PROCID + 1))'
+}
+
+@test "SLURM_JOB_NAME of tasks is what -J of their step says, else what srun has; a shell in a job has the job's" {
+    printf '%s\n' '#!/bin/bash' "say='printenv SLURM_JOB_NAME'" 'srun -Q -n1 -J step $say; srun -Q -n1 $say; SLURM_JOB_NAME=own srun -Q -n1 $say' \
+        'srun -Q -n1 -J step true : -n1 -J other $say; unset SLURM_JOB_NAME; srun -Q -n1 $say' >"$BATS_TEST_TMPDIR/job.sh"
+    sbatch -W -J named -N2 --ntasks-per-node=1 -o "$BATS_TEST_TMPDIR/out" "$BATS_TEST_TMPDIR/job.sh"
+    [ "$(grep -v ^srun: "$BATS_TEST_TMPDIR/out" | tr '\n' ' ')" = "step named own other named " ] || { cat "$BATS_TEST_TMPDIR/out"; false; }
+    [ "$(SLURM_JOB_NAME=env srun -Q -J line printenv SLURM_JOB_NAME)" = line ]
+    [ "$(SLURM_JOB_NAME=env srun -Q printenv SLURM_JOB_NAME)" = env ]
+    id=$(sbatch --parsable -J named -o /dev/null --wrap 'sleep 600')
+    wait_state "$id" RUNNING
+    [ "$(SLURM_JOB_NAME=env remuda shell "$id" printenv SLURM_JOB_NAME)" = named ]
+    scancel "$id"
+    [ "$(SLURM_JOB_NAME=env salloc -Q -J here srun -Q printenv SLURM_JOB_NAME)" = here ]
+}
+
+@test "sacct: TRES in the unit asked for; what was not measured yet is empty; a script that could not begin never ran" {
+    id=$(sbatch --parsable --mem=500 -o /dev/null --wrap 'sleep 600')
+    wait_state "$id" RUNNING
+    [ "$(sacct -n -P -X -j "$id" --units=K -o ReqTRES,AllocTRES)" = "billing=1,cpu=1,mem=512000K,node=1|billing=1,cpu=1,mem=512000K,node=1" ]
+    [ "$(sacct -n -P -X -j "$id" --units=G -o ReqTRES)" = "billing=1,cpu=1,mem=0.49G,node=1" ]
+    [ "$(sacct -n -P -X -j "$id" --noconvert -o AllocTRES)" = "billing=1,cpu=1,mem=500M,node=1" ]
+    scancel "$id"
+
+    id=$(sbatch --parsable --acctg-freq=0 -o /dev/null --wrap 'sleep 600')
+    wait_state "$id" RUNNING
+    [ "$(sacct -n -P -j "$id.batch" -o JobID,MaxRSS,MaxRSSNode,MaxRSSTask,AveCPU,MaxPages,NTasks,TRESUsageInMax,TRESUsageOutTot)" = "$id.batch||||||1||" ]
+    scancel "$id"
+    eventually says CANCELLED sh -c "sacct -n -P -X -j $id -o State | cut -d' ' -f1"
+    [ -n "$(sacct -n -P -j "$id.batch" -o MaxRSSNode)" ]
+
+    id=$(sbatch --parsable -i /nowhere/at/all -o /dev/null --wrap true)
+    eventually says "$id|FAILED|0:53 $id.batch|CANCELLED|0:53 " sh -c "sacct -n -P -j $id -o JobID,State,ExitCode | tr '\n' ' '"
+}
+
+@test "plane=N must reach every node of a job; processors that are asked for beside nodes are tasks" {
+    run ! sbatch -N2 -n2 -m plane=2 --wrap true
+    [[ "$output" == *"error: Too few processes for the requested {plane,node} distribution"*"plane=2: 2 tasks do not reach 2 nodes"* ]]
+    run ! salloc -Q -N2 -m plane=2,Pack true
+    srun -Q -N2 -n2 -m plane=2 true
+    id=$(sbatch --parsable -H -N2 -n3 -m plane=2 --wrap true)
+    tasks() { squeue -h -j "$(sbatch --parsable -H "$@" --wrap true)" -O NumTasks | tr -d ' '; }
+    [ "$(tasks --cores-per-socket=2 -w n1)" = 2 ]
+    [ "$(tasks --cores-per-socket=2 -N2)" = 4 ]
+    [ "$(tasks --cores-per-socket=2 -N1-2)" = 1 ]
+    [ "$(tasks --cores-per-socket=2)" = 1 ]
+    [ "$(tasks --cores-per-socket=2 -N1 -n1)" = 1 ]
+    scancel -u "$(id -un)"
 }

@@ -59,6 +59,14 @@ program() {
     [[ "${lines[1]}" =~ "more tasks than there are" ]]
 }
 
+@test "a step asks for GPUs with their types or without, by whatever options; what the job asked for is not that" {
+    printf '%s\n' '#!/bin/bash' 'for g in "--gres=gpu:p100:1 --gpus=1" "--gpus=1 --gpus-per-task=p100:1"; do srun -Q -n1 $g true; echo $?; done' \
+        'srun -Q -n1 --gpus-per-task=1 true; echo $?; srun -Q -n1 --gres=gpu:p100:1 true; echo $?' >types.sh
+    sbatch -W -n1 --gpus=p100:2 -o types.out types.sh
+    [ "$(grep -c '^srun: error: Invalid GRES specification (with and without type identification)$' types.out)" = 2 ]
+    [ "$(grep -x '[0-9]' types.out | xargs)" = "1 1 0 0" ]
+}
+
 @test "of two counts of one resource in a list the last counts" {
     for asked in --gres=gpu:1,gpu:2 --gres=gpu:p100:1,gpu:p100:2 --gpus=1,2 --gpus-per-node=p100:1,p100:2; do
         [ "$(srun -n1 $asked sh -c 'echo $CUDA_VISIBLE_DEVICES')" = "0,1" ]
@@ -112,7 +120,7 @@ program() {
 @test "SLURM_DISTRIBUTION: what was asked for or what comes of the numbers, the plane's size beside it, read back" {
     [ "$(srun -N2 -n2 sh -c 'echo "[$SLURM_DISTRIBUTION]"' | sort -u)" = "[cyclic]" ]
     [ "$(salloc -Q -n3 srun sh -c 'echo "[$SLURM_DISTRIBUTION]"' | sort -u)" = "[block]" ]
-    [ "$(salloc -Q -m plane=2 -N2 -w 'n[1-2]' --exclusive srun -n8 sh -c 'echo $SLURM_PROCID $SLURM_NODEID $SLURM_DISTRIBUTION $SLURM_DIST_PLANESIZE' | sort | tr '\n' ';')" = "0 0 plane 2;1 0 plane 2;2 1 plane 2;3 1 plane 2;4 0 plane 2;5 0 plane 2;6 1 plane 2;7 1 plane 2;" ]
+    [ "$(salloc -Q -m plane=2 -N2 -n8 -w 'n[1-2]' --exclusive srun -n8 sh -c 'echo $SLURM_PROCID $SLURM_NODEID $SLURM_DISTRIBUTION $SLURM_DIST_PLANESIZE' | sort | tr '\n' ';')" = "0 0 plane 2;1 0 plane 2;2 1 plane 2;3 1 plane 2;4 0 plane 2;5 0 plane 2;6 1 plane 2;7 1 plane 2;" ]
     [ "$(srun -n1 -N1 --exclusive -m cyclic srun --overlap -n1 sh -c 'echo $SLURM_DISTRIBUTION')" = cyclic ]
 }
 

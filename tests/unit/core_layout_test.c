@@ -11,7 +11,7 @@
 /* The job of a case: what it holds; what it asked. */
 struct job_of {
     const char *alloc;
-    int32_t ntasks, per_node, threads;
+    int32_t ntasks, per_node, threads, per_socket; /* CPUs of a socket */
 };
 
 struct layout_case {
@@ -26,15 +26,17 @@ struct layout_case {
 };
 
 static const struct job_of three = {"a cpus=0,1 mem=100; b cpus=0,1 mem=100; c cpus=0,1 mem=100", 0,
-                                    0, 1};
-static const struct job_of two = {"a cpus=0-7 mem=800; b cpus=0-7 mem=800", 0, 0, 1};
+                                    0, 1, 0};
+static const struct job_of two = {"a cpus=0-7 mem=800; b cpus=0-7 mem=800", 0, 0, 1, 0};
 static const struct job_of uneven = {"a cpus=0-3 mem=400; b cpus=0 mem=100; c cpus=0-7 mem=800", 0,
-                                     0, 1};
-static const struct job_of eight = {"a cpus=0-7 mem=800; b cpus=0-7 mem=800", 8, 0, 1};
-static const struct job_of cores = {"a cpus=0-7 mem=800", 0, 0, 2};
+                                     0, 1, 0};
+static const struct job_of eight = {"a cpus=0-7 mem=800; b cpus=0-7 mem=800", 8, 0, 1, 0};
+static const struct job_of cores = {"a cpus=0-7 mem=800", 0, 0, 2, 0};
+static const struct job_of sockets = {"a cpus=0-15 mem=800", 0, 0, 2, 8};
 static const struct job_of gpus = {
-    "a cpus=0-7 mem=800 gpu:v100=0-3; b cpus=0-7 mem=800 gpu:v100=4-7", 0, 0, 1};
-static const struct job_of mixed = {"a cpus=0-7 mem=800 gpu:v100=0,1 gpu:t4=2,3 nic=#4", 0, 0, 1};
+    "a cpus=0-7 mem=800 gpu:v100=0-3; b cpus=0-7 mem=800 gpu:v100=4-7", 0, 0, 1, 0};
+static const struct job_of mixed = {"a cpus=0-7 mem=800 gpu:v100=0,1 gpu:t4=2,3 nic=#4", 0, 0, 1,
+                                    0};
 
 #define M(n) .mem_per_node_mib = (n)
 // clang-format off
@@ -94,6 +96,14 @@ static const struct layout_case cases[] = {
     {"overlap with another", &two, {.ntasks = 1}, .overlap = true, .expected = "a cpus=0-7 mem=800 tasks=1 ids=0"},
     {"whole cores", &cores, {.ntasks = 1}, .exact = true, .expected = "a cpus=0,1 mem=800 tasks=1 ids=0"},
     {"whole cores beside another", &cores, {.ntasks = 3}, .exact = true, .taken = "2", .expected = "a cpus=0,1,4,5 mem=800 tasks=3 ids=0-2"},
+    {"a task a core", &cores, {.ntasks = 2, .ntasks_per_core = 1}, .exact = true, .expected = "a cpus=0-3 mem=800 tasks=2 ids=0,1"},
+    {"a task a core, of too few", &cores, {.ntasks = 5, .ntasks_per_core = 1}, .expected = "!More processors requested than permitted"},
+    {"a task a socket", &sockets, {.ntasks = 2, .ntasks_per_socket = 1}, .exact = true, .expected = "a cpus=0,1,8,9 mem=800 tasks=2 ids=0,1"},
+    {"a task a socket of more CPUs than a core", &sockets, {.ntasks = 2, .cpus_per_task = 3, .ntasks_per_socket = 1}, .expected = "a cpus=0-3,8-11 mem=800 tasks=2 ids=0,1"},
+    {"three tasks a socket and one", &sockets, {.ntasks = 4, .ntasks_per_socket = 3}, .exact = true, .expected = "a cpus=0-3,8,9 mem=800 tasks=4 ids=0-3"},
+    {"tasks of cores and sockets", &sockets, {.ntasks = 3, .ntasks_per_socket = 2, .ntasks_per_core = 1}, .exact = true, .expected = "a cpus=0-3,8,9 mem=800 tasks=3 ids=0-2"},
+    {"a task a socket, of too few", &sockets, {.ntasks = 3, .ntasks_per_socket = 1}, .expected = "!More processors requested than permitted"},
+    {"a task a socket beside another", &sockets, {.ntasks = 2, .ntasks_per_socket = 1}, .exact = true, .taken = "0-2", .expected = "a cpus=4,5,8,9 mem=800 tasks=2 ids=0,1"},
     {"the shell of an allocation", &two, {0}, .interactive = true, .expected = "a cpus=0-7 mem=800 tasks=1 ids=0"},
 
     /* memory */
@@ -123,14 +133,17 @@ static const struct layout_case cases[] = {
 };
 // clang-format on
 
-static void rooms_make(struct step_room *room, const struct alloc *held, int32_t threads,
+static void rooms_make(struct step_room *room, const struct alloc *held, const struct job_of *job,
                        const char *taken, struct arena *a)
 {
     for (size_t i = 0; i < held->n; i++) {
         const struct alloc_node *n = &held->node[i];
         struct idset gone = IDSET_INIT;
         uint32_t id;
-        room[i] = (struct step_room){.held = n, .mem_mib = n->mem_mib, .threads_per_core = threads};
+        room[i] = (struct step_room){.held = n,
+                                     .mem_mib = n->mem_mib,
+                                     .threads_per_core = job->threads,
+                                     .cpus_per_socket = job->per_socket};
         assert_true(idset_parse(&room[i].free, n->cpus, INT32_MAX, NULL));
         if (i == 0 && taken && idset_parse(&gone, taken, INT32_MAX, NULL))
             for (bool more = idset_first(&gone, &id); more; more = idset_next(&gone, id, &id))
@@ -176,7 +189,7 @@ static char *laid_out(const struct layout_case *k, struct arena *a)
     assert_true(alloc_parse(k->job->alloc, a, &held, NULL));
     if (step_want_read(&m, &job, &held, a, &want, &refusal, &detail)) {
         struct step_room *room = arena_alloc(a, held.n * sizeof *room);
-        rooms_make(room, &held, k->job->threads, k->taken, a);
+        rooms_make(room, &held, k->job, k->taken, a);
         refusal = step_layout(&want, room, held.n, a, &layout, &detail);
         rooms_done(room, &held);
     }

@@ -18,6 +18,58 @@ static void tasks_of_a_socket(void **state)
     world_end(&w);
 }
 
+/* Two threads a core: each socket has two cores of two CPUs. Tasks are what is bounded, not CPUs:
+ * two that would have room on one core lie on two sockets. */
+static void tasks_of_a_socket_of_cores_with_two_threads(void **state)
+{
+    struct node n = a_node(NULL);
+    n.cores_per_socket = 2;
+    n.threads_per_core = 2;
+    struct world w = world_make(n, "n[1-3]", a_part("main", "ALL"));
+    struct job_request q = {.ntasks = 4, .ntasks_per_socket = 1, .mem_per_node_mib = 10};
+    assert_string_equal(runs(&w, 1, q),
+                        "n1 cpus=0-1,4-5 mem=10 tasks=2; n2 cpus=0-1,4-5 mem=10 tasks=2");
+    /* Two on a socket share its core, unless each is to have one. */
+    q = (struct job_request){
+        .ntasks = 3, .ntasks_per_socket = 2, .mem_per_node_mib = 10, .nodelist = "n3"};
+    assert_string_equal(runs(&w, 2, q), "n3 cpus=0-1,4-5 mem=10 tasks=3");
+    q = (struct job_request){.ntasks = 2,
+                             .ntasks_per_socket = 2,
+                             .ntasks_per_core = 1,
+                             .mem_per_node_mib = 10,
+                             .nodelist = "n1,n2",
+                             .min_nodes = 1,
+                             .max_nodes = 2};
+    assert_string_equal(runs(&w, 3, q), "n1 cpus=2-3 mem=10 tasks=1; n2 cpus=2-3 mem=10 tasks=1");
+    world_end(&w);
+}
+
+static void tasks_of_a_socket_that_take_more_than_a_core(void **state)
+{
+    struct node n = a_node(NULL);
+    n.cores_per_socket = 2;
+    n.threads_per_core = 2;
+    struct world w = world_make(n, "n[1-2]", a_part("main", "ALL"));
+    struct job_request q = {
+        .ntasks = 2, .ntasks_per_socket = 1, .cpus_per_task = 3, .mem_per_node_mib = 10};
+    assert_string_equal(runs(&w, 1, q), "n1 cpus=0-7 mem=10 tasks=2");
+    q.ntasks_per_socket = 2;
+    q.ntasks_per_core = 1;
+    q.cpus_per_task = 0;
+    assert_string_equal(runs(&w, 2, q), "n2 cpus=0-3 mem=10 tasks=2");
+    world_end(&w);
+}
+
+/* CPUs beyond those of its tasks lie where there are any. */
+static void more_cpus_than_tasks_of_a_socket_need(void **state)
+{
+    struct world w = world_make(a_node(NULL), "n1", a_part("main", "ALL"));
+    struct job_request q = {
+        .ntasks = 1, .ntasks_per_socket = 1, .min_cpus_per_node = 6, .mem_per_node_mib = 10};
+    assert_string_equal(runs(&w, 1, q), "n1 cpus=0-1,4-7 mem=10 tasks=1");
+    world_end(&w);
+}
+
 /* Whoever has a node for himself has all CPUs of its sockets, however few of his tasks they take. */
 static void a_whole_node_is_all_its_sockets(void **state)
 {
@@ -93,6 +145,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_of_a_socket),
+        cmocka_unit_test(tasks_of_a_socket_of_cores_with_two_threads),
+        cmocka_unit_test(tasks_of_a_socket_that_take_more_than_a_core),
+        cmocka_unit_test(more_cpus_than_tasks_of_a_socket_need),
         cmocka_unit_test(a_whole_node_is_all_its_sockets),
         cmocka_unit_test(a_node_whose_socket_is_taken_is_passed_over),
         cmocka_unit_test(gpus_of_a_socket),

@@ -223,6 +223,21 @@ static void nodes_and_tasks_from_names_and_shapes(void **state)
     assert_int_equal(taken(w, "-B 2:2 -N2")->req.ntasks, 8);
     assert_int_equal(taken(w, "-B 2:2 -n1")->req.ntasks, 1);
     assert_int_equal(taken(w, "-B 2:2 -N1-2")->req.ntasks, 0);
+    /* Said without -B, processors are tasks of nodes that are counted. */
+    assert_int_equal(taken(w, "--cores-per-socket=2")->req.ntasks, 0);
+    assert_int_equal(taken(w, "--cores-per-socket=2 -N2")->req.ntasks, 4);
+    assert_int_equal(taken(w, "--cores-per-socket=2 -N1-2")->req.ntasks, 0);
+    assert_int_equal(taken(w, "--sockets-per-node=2 --cores-per-socket=3 -w n1")->req.ntasks, 6);
+    assert_int_equal(taken(w, "--sockets-per-node=2 --ntasks-per-node=3 -N2")->req.ntasks, 6);
+    assert_int_equal(taken(w, "--threads-per-core=1 -N2")->req.ntasks, 0);
+    const char *few = "error: Too few processes for the requested {plane,node} distribution";
+    refused(w, "-N2 -n2 -m plane=2", few);
+    refused(w, "-N2 -m plane=2", few);
+    refused(w, "-N3 -n4 -m plane=2,Pack", few);
+    refused(w, "-w n1,n2 -n2 -m plane=99999999999", few);
+    taken(w, "-N2 -n3 -m plane=2");
+    taken(w, "-N2 --ntasks-per-node=2 -m plane=2");
+    taken(w, "-N1 -m plane=2");
     q = &taken(w, "--ntasks-per-node=5")->req;
     assert_int_equal(q->max_nodes, 1);
     assert_int_equal(q->ntasks, 5);

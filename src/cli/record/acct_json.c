@@ -108,8 +108,8 @@ static void tres_list(struct json_out *o, const char *key, const struct str *tre
 static void tres_json(struct json_out *o, const struct acct_row *row)
 {
     struct str allocated = STR_INIT, requested = STR_INIT;
-    acct_tres_allocated(row, &allocated);
-    acct_tres_requested(row, &requested);
+    acct_tres_allocated(row, 0, &allocated);
+    acct_tres_requested(row, 0, &requested);
     json_key(o, "tres");
     json_object(o);
     tres_list(o, "allocated", &allocated);
@@ -173,7 +173,7 @@ static void step_rest_json(struct json_out *o, const struct acct_row *row)
     usage_none(o, "requested");
     usage_none(o, "consumed");
     struct str allocated = STR_INIT;
-    acct_tres_allocated(row, &allocated);
+    acct_tres_allocated(row, 0, &allocated);
     tres_list(o, "allocated", &allocated);
     json_object_end(o);
     str_done(&allocated);

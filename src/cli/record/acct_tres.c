@@ -23,20 +23,20 @@ static int64_t step_share_mib(const struct step *s, const struct job *j)
     return mem;
 }
 
-void acct_tres_allocated(const struct acct_row *row, struct str *out)
+void acct_tres_allocated(const struct acct_row *row, char unit, struct str *out)
 {
     if (row->step)
-        step_cell_tres(row->step, step_share_mib(row->step, row->job), out);
+        step_cell_tres(row->step, step_share_mib(row->step, row->job), unit, out);
     else if (row->job->alloc_nodes)
-        job_cell_tres(row->job, out);
+        job_cell_tres(row->job, unit, out);
 }
 
-void acct_tres_requested(const struct acct_row *row, struct str *out)
+void acct_tres_requested(const struct acct_row *row, char unit, struct str *out)
 {
     if (row->step)
         return;
     struct job asked = *row->job; /* what was asked, not what was given */
     asked.alloc_nodes = asked.alloc_cpus = asked.alloc_tasks = 0;
     asked.alloc_gres = NULL;
-    job_cell_tres(&asked, out);
+    job_cell_tres(&asked, unit, out);
 }

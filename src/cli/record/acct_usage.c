@@ -13,18 +13,18 @@
 #define CELL(name) ACCT_CELL(, name)
 
 // clang-format off
-/* Of a step; empty on the job's line. */
+/* Of a step that was measured; empty on the job's line. */
 #define STEP_BYTES(name, member)                                                                             \
     CELL(name)                                                                                               \
     {                                                                                                        \
-        if (row->step)                                                                                       \
+        if (measured(row))                                                                                   \
             bytes_add(env, row->step->member, out);                                                          \
     }
 #define STEP_NUMBER(name, member)                                                                            \
     CELL(name)                                                                                               \
     {                                                                                                        \
         (void)env;                                                                                           \
-        if (row->step)                                                                                       \
+        if (measured(row))                                                                                   \
             str_add_i64(out, row->step->member);                                                             \
     }
 #define STEP_TEXT(name, expression)                                                                          \
@@ -39,10 +39,16 @@
     CELL(name)                                                                                               \
     {                                                                                                        \
         (void)env;                                                                                           \
-        if (row->step)                                                                                       \
+        if (measured(row))                                                                                   \
             duration_format(row->step->member / USEC_PER_SEC * USEC_PER_SEC, out);                          \
     }
 // clang-format on
+
+/* What runs has figures when it was looked at for the first time; what ended has them. */
+static bool measured(const struct acct_row *row)
+{
+    return row->step && (row->step->end_us || row->step->max_rss_bytes);
+}
 
 static void bytes_add(const struct cell_env *env, int64_t bytes, struct str *out)
 {
@@ -69,13 +75,13 @@ static int64_t mean_of(int64_t sum, const struct step *s)
 
 CELL(ave_read)
 {
-    if (row->step)
+    if (measured(row))
         bytes_add(env, mean_of(row->step->read_bytes, row->step), out);
 }
 
 CELL(ave_write)
 {
-    if (row->step)
+    if (measured(row))
         bytes_add(env, mean_of(row->step->write_bytes, row->step), out);
 }
 
@@ -87,7 +93,12 @@ STEP_BYTES(max_rss, max_rss_bytes)
 STEP_BYTES(max_vm, max_vm_bytes)
 STEP_NUMBER(max_pages, max_pages)
 STEP_NUMBER(ave_pages, ave_pages)
-STEP_NUMBER(ntasks, ntasks)
+CELL(ntasks)
+{
+    (void)env;
+    if (row->step)
+        str_add_i64(out, row->step->ntasks);
+}
 STEP_TEXT(layout, s->step_id<0 ? "Unknown" : s->ntasks> s->node_count ? "Block" : "Cyclic")
 STEP_CPU(ave_cpu, ave_cpu_us)
 STEP_CPU(min_cpu, min_cpu_us)
@@ -134,11 +145,16 @@ static void tres_sorted(const struct str *tres, struct str *out)
     arena_free(a);
 }
 
+/* Of memory, which is kept in MiB. */
+static char mem_unit(const struct cell_env *env)
+{
+    return env->noconvert && !env->unit ? 'M' : env->unit;
+}
+
 CELL(alloc_tres)
 {
     struct str tres = STR_INIT;
-    (void)env;
-    acct_tres_allocated(row, &tres);
+    acct_tres_allocated(row, mem_unit(env), &tres);
     tres_sorted(&tres, out);
     str_done(&tres);
 }
@@ -146,8 +162,7 @@ CELL(alloc_tres)
 CELL(req_tres)
 {
     struct str tres = STR_INIT;
-    (void)env;
-    acct_tres_requested(row, &tres);
+    acct_tres_requested(row, mem_unit(env), &tres);
     tres_sorted(&tres, out);
     str_done(&tres);
 }
@@ -251,7 +266,7 @@ static void node_add(const struct step *s, const char *name, int32_t task, struc
     CELL(name##_node)                                                                                        \
     {                                                                                                        \
         (void)env;                                                                                           \
-        if (row->step)                                                                                       \
+        if (measured(row))                                                                                   \
             node_add(row->step, "", row->step->member, out);                                                 \
     }
 // clang-format on
@@ -302,7 +317,7 @@ CELL(usage_in_ave)
 {
     const struct step *s = row->step;
     (void)env;
-    if (!s)
+    if (!measured(row))
         return;
     cpu_in_add(s->ave_cpu_us, out);
     usage_in_add(s,
@@ -317,7 +332,7 @@ CELL(usage_in_max)
 {
     const struct step *s = row->step;
     (void)env;
-    if (!s)
+    if (!measured(row))
         return;
     if (s->ntasks <= 1)
         cpu_in_add(s->cpu_user_us + s->cpu_system_us, out);
@@ -332,7 +347,7 @@ CELL(usage_in_tot)
 {
     const struct step *s = row->step;
     (void)env;
-    if (!s)
+    if (!measured(row))
         return;
     int64_t n = s->ntasks > 0 ? s->ntasks : 1;
     cpu_in_add(s->cpu_user_us + s->cpu_system_us, out);
@@ -348,7 +363,7 @@ CELL(usage_in_min)
 {
     const struct step *s = row->step;
     (void)env;
-    if (!s)
+    if (!measured(row))
         return;
     cpu_in_add(s->min_cpu_us, out);
     str_addf(out, "energy=%lld", (long long)joules(mean_of(s->energy_mj, s)));
@@ -386,7 +401,7 @@ static void thousands_add(const struct cell_env *env, int64_t n, struct str *out
 /* In kHz, but it does not say so: as Slurm has it. */
 CELL(ave_cpu_freq)
 {
-    if (row->step)
+    if (measured(row))
         thousands_add(env, row->step->cpu_khz, out);
 }
 
@@ -410,7 +425,7 @@ CELL(usage_in_max_task)
 {
     const struct step *s = row->step;
     (void)env;
-    if (s)
+    if (measured(row))
         str_addf(out, "fs/disk=%d,mem=%d,pages=%d,vmem=%d", s->read_max_task, s->max_rss_task,
                  s->max_pages_task, s->max_vm_task);
 }
@@ -419,7 +434,7 @@ CELL(usage_in_max_node)
 {
     const struct step *s = row->step;
     (void)env;
-    if (!s)
+    if (!measured(row))
         return;
     node_add(s, "fs/disk=", s->read_max_task, out);
     node_add(s, ",mem=", s->max_rss_task, out);
@@ -430,14 +445,14 @@ CELL(usage_in_max_node)
 CELL(usage_in_min_task)
 {
     (void)env;
-    if (row->step)
+    if (measured(row))
         str_addf(out, "cpu=%d", row->step->min_cpu_task);
 }
 
 CELL(usage_in_min_node)
 {
     (void)env;
-    if (row->step)
+    if (measured(row))
         node_add(row->step, "cpu=", row->step->min_cpu_task, out);
 }
 
@@ -447,7 +462,7 @@ CELL(usage_in_min_node)
     {                                                                                                        \
         const struct step *s = row->step;                                                                    \
         (void)env;                                                                                           \
-        if (s)                                                                                               \
+        if (measured(row))                                                                                   \
             str_addf(out, "fs/disk=%lld", (long long)(expression));                                          \
     }
 // clang-format on
@@ -459,6 +474,6 @@ STEP_OUT(usage_out_max_task, s->write_max_task)
 CELL(usage_out_max_node)
 {
     (void)env;
-    if (row->step)
+    if (measured(row))
         node_add(row->step, "fs/disk=", row->step->write_max_task, out);
 }

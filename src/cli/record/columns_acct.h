@@ -49,9 +49,9 @@ enum job_state acct_state(const struct acct_row *row);
 bool acct_step_is_of(const struct step *step, const struct job *j);
 
 /* What the line's job or step had: "cpu=4,mem=2G,node=1,gres/gpu=2", in the order of their numbers;
- * nothing of a job that waits. */
-void acct_tres_allocated(const struct acct_row *row, struct str *out);
+ * nothing of a job that waits. Memory in this unit, one of KMGTP; 0 = as it fits. */
+void acct_tres_allocated(const struct acct_row *row, char unit, struct str *out);
 /* What the line's job asked for, in the same words; nothing of a step. */
-void acct_tres_requested(const struct acct_row *row, struct str *out);
+void acct_tres_requested(const struct acct_row *row, char unit, struct str *out);
 
 #endif

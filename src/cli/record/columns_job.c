@@ -291,7 +291,7 @@ CELL(time_min)
 CELL(tres_alloc)
 {
     (void)env;
-    job_cell_tres(j, out);
+    job_cell_tres(j, 0, out);
 }
 
 CELL(tres_per_node)

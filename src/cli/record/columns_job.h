@@ -29,16 +29,17 @@ void job_cell_array(const struct job *j, size_t most, struct str *out);
 void job_cell_label(const struct job *j, size_t most, struct str *out);
 /* A standard stream's file, pattern expanded where known. */
 void job_cell_path(const struct job *j, const char *pattern, struct str *out);
-/* "cpu=4,mem=8000M,node=1,billing=4,gres/gpu=2" */
-void job_cell_tres(const struct job *j, struct str *out);
+/* "cpu=4,mem=8000M,node=1,billing=4,gres/gpu=2"; memory in this unit, 0 = as it fits. */
+void job_cell_tres(const struct job *j, char unit, struct str *out);
 /* gres held as job.alloc_gres and step.gres have it ("gpu:v100=4,nic=2"): as a list in the arena,
  * and as ",gres/gpu=4,gres/gpu:v100=4". */
 bool gres_held_parse(const char *held, struct arena *a, struct gres_list *ret);
 /* "gpu:v100=2" of an allocation as "gres/gpu=2,gres/gpu:v100=2"; NULL adds nothing. */
 void gres_held_tres(const char *held, struct str *out);
 void step_cell_label(const struct step *s, struct str *out); /* "42.0", "42_7.batch" */
-/* "cpu=2,mem=1G,node=1,gres/gpu=1"; mem_mib is for steps that do not say theirs, 0 = none. */
-void step_cell_tres(const struct step *s, int64_t mem_mib, struct str *out);
+/* "cpu=2,mem=1G,node=1,gres/gpu=1"; mem_mib is for steps that do not say theirs, 0 = none;
+ * unit as for a job. */
+void step_cell_tres(const struct step *s, int64_t mem_mib, char unit, struct str *out);
 /* Where it runs or ran; while it waits, all that it asks for. */
 const char *job_partition(const struct job *j);
 

@@ -180,7 +180,7 @@ void step_cell_label(const struct step *s, struct str *out)
     step_label(s->step_id, out);
 }
 
-void step_cell_tres(const struct step *s, int64_t mem_mib, struct str *out)
+void step_cell_tres(const struct step *s, int64_t mem_mib, char unit, struct str *out)
 {
     struct arena *a = arena_new();
     struct alloc layout = {0};
@@ -192,20 +192,20 @@ void step_cell_tres(const struct step *s, int64_t mem_mib, struct str *out)
     str_addf(out, "cpu=%d", s->cpus);
     if (mem || mem_mib) {
         str_add(out, ",mem=");
-        size_format_mib(mem ? mem : mem_mib, 0, out);
+        size_format_mib(mem ? mem : mem_mib, unit, out);
     }
     str_addf(out, ",node=%d", s->node_count);
     gres_held_tres(s->gres, out);
     arena_free(a);
 }
 
-void job_cell_tres(const struct job *j, struct str *out)
+void job_cell_tres(const struct job *j, char unit, struct str *out)
 {
     int64_t mem = job_mem_mib(j);
     str_addf(out, "cpu=%d", job_cpus(j));
     if (mem > 0) {
         str_add(out, ",mem=");
-        size_format_mib(mem, 0, out);
+        size_format_mib(mem, unit, out);
     }
     str_addf(out, ",node=%d", job_nodes(j));
     if (job_billing(j))

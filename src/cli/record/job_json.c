@@ -262,7 +262,7 @@ static void tres(struct json_out *o, const struct job *j)
 {
     struct str s = STR_INIT, per_node = STR_INIT;
     const struct job_request *r = &j->spec.req;
-    job_cell_tres(j, &s);
+    job_cell_tres(j, 0, &s);
     json_key_word(o, "tres_req_str", str_text(&s));
     json_key_word(o, "tres_alloc_str", j->alloc_nodes ? str_text(&s) : "");
     if (!text_empty(r->gres))

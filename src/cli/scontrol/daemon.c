@@ -261,3 +261,12 @@ void scontrol_takeover(struct scontrol *s, int n, char **word)
         scontrol_refuse(s, "takeover: invalid backup controller index (%lld)", (long long)index);
     scontrol_fail(s, "takeover: not supported yet: there are no backup controllers");
 }
+
+void scontrol_token(struct scontrol *s, int n, char **word)
+{
+    (void)n;
+    (void)word;
+    scontrol_refuse(s, "Error fetching token");
+    scontrol_fail(s, "token: not supported yet: there is no slurmrestd that would take one, and "
+                     "commands are known by their user; `remuda token` lets machines in");
+}

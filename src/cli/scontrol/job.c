@@ -184,12 +184,12 @@ static void request_lines(struct record_text *r, const struct job *j, struct are
     asked.alloc_nodes = asked.alloc_cpus = asked.alloc_tasks = 0;
     asked.alloc_gres = NULL;
     str_clear(&s);
-    job_cell_tres(&asked, &s);
+    job_cell_tres(&asked, 0, &s);
     record_break(r);
     record_add(r, "ReqTRES", str_text(&s));
     str_clear(&s);
     if (j->alloc_nodes)
-        job_cell_tres(j, &s);
+        job_cell_tres(j, 0, &s);
     record_break(r);
     record_add(r, "AllocTRES", s.len ? str_text(&s) : "(null)");
     record_break(r);

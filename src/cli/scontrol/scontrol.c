@@ -118,7 +118,7 @@ static const struct scontrol_command {
     {"abort", 5, 0, 999, NULL, TOGGLE_NONE, NULL},
     {"getent", 4, 0, 999, NULL, TOGGLE_NONE, NULL},
     {"power", 3, 0, 999, NULL, TOGGLE_NONE, NULL},
-    {"token", 3, 0, 999, NULL, TOGGLE_NONE, NULL},
+    {"token", 3, 0, 999, scontrol_token, TOGGLE_NONE, NULL},
 };
 
 static const struct scontrol_command *command_find(const char *word)

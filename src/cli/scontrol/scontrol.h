@@ -42,7 +42,7 @@ void scontrol_show(struct scontrol *s, int n, char **word);
 #define SCONTROL_COMMANDS(X)                                                                                 \
     X(hold) X(holdu) X(uhold) X(release) X(requeue) X(requeuehold) X(suspend) X(resume) X(top)               \
     X(ping) X(reconfigure) X(shutdown) X(takeover) X(errnumstr) X(setdebug) X(setdebugflags)                 \
-    X(schedloglevel) X(fsdampeningfactor) X(reboot) X(cancel_reboot) X(notify)                               \
+    X(schedloglevel) X(fsdampeningfactor) X(reboot) X(cancel_reboot) X(notify) X(token)                      \
     X(listpids) X(listjobs) X(liststeps) X(pidinfo)
 // clang-format on
 #define X(name) void scontrol_##name(struct scontrol *s, int n, char **word);

@@ -30,7 +30,7 @@ static const char *tres_sorted(const struct step *p, struct arena *a)
 {
     static const char *const kinds[] = {"cpu", "gres/", "mem", "node"};
     struct str all = STR_INIT, sorted = STR_INIT;
-    step_cell_tres(p, 0, &all);
+    step_cell_tres(p, 0, 0, &all);
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         struct span rest = span_of(str_text(&all)), one;
         while (span_next(&rest, ',', &one))
@@ -169,7 +169,7 @@ static void step_json(struct json_out *o, const struct step *p)
 {
     struct str id = STR_INIT, tres = STR_INIT;
     step_cell_label(p, &id);
-    step_cell_tres(p, 0, &tres);
+    step_cell_tres(p, 0, 0, &tres);
     json_object(o);
     json_key_text(o, "id", str_text(&id));
     json_key_text(o, "name", p->step_name ? p->step_name : "");

@@ -6,6 +6,7 @@
 #include "cli/submit/host.h"
 #include "model/job/array.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@ extern char **environ;
 static struct blob env_of_command(struct arena *a, struct err *e)
 {
     struct env_ask ask = {.environ = environ, .keep_job = true};
+    unsetenv("SLURM_JOB_NAME"); /* of the job that it is run in, which may be another one */
     struct str out = STR_INIT;
     struct blob b = {0};
     if (submit_env_capture(&ask, &out, e))

@@ -73,18 +73,29 @@ static const char *of_submission(const struct launch *l, const struct submit_opt
     return arena_printf(l->line.a, "%s=%s", name, has ? has : value);
 }
 
+/* Of tasks in a job it is what -J says, else what srun has itself; else the node has the job's. */
+static const char *job_name_of(const struct launch *l, const struct submit_options *o)
+{
+    bool said = option_source_of(o, "job-name", CMD_SRUN) > FROM_ENVIRONMENT;
+    const char *name = !o->launch.job_id || said ? o->spec.name : getenv("SLURM_JOB_NAME");
+    return name ? arena_printf(l->line.a, "SLURM_JOB_NAME=%s", name) : NULL;
+}
+
 static bool env_take(struct launch *l, size_t i, struct err *e)
 {
     ASSERT(i < l->line.ncomp);
     const struct submit_options *o = &l->line.comp[i];
     struct str env = STR_INIT;
-    const char *extra[4 + SUBMIT_ENV_OPTIONS + 1] = {
+    const char *extra[5 + SUBMIT_ENV_OPTIONS + 1] = {
         of_submission(l, o, "SLURM_SUBMIT_DIR", l->line.cwd),
         of_submission(l, o, "SLURM_SUBMIT_HOST", o->spec.alloc_host),
         arena_printf(l->line.a, "SLURM_UMASK=%04o", (unsigned)o->spec.umask_plus1 - 1),
         arena_printf(l->line.a, "SLURM_PRIO_PROCESS=%d", submit_nice()),
     };
-    submit_env_options(o, CMD_SRUN, l->line.a, extra + 4);
+    size_t n = 4;
+    if (job_name_of(l, o))
+        extra[n++] = job_name_of(l, o);
+    submit_env_options(o, CMD_SRUN, l->line.a, extra + n);
     /* Like any variable of srun's own: --export decides of it. */
     setenv("SRUN_DEBUG", arena_printf(l->line.a, "%d", 3 + o->verbose - o->quiet), 1);
     struct env_ask ask = {.environ = environ,

@@ -129,6 +129,10 @@ void steps_close(struct core *c, struct jobrec *r, enum job_state how)
         if (st->s.step_id == STEP_BATCH) {
             st->s.end_us = r->j.end_us > st->s.start_us ? r->j.end_us : st->s.start_us;
             st->s.state = how;
+            if (how == JOB_FAILED && r->j.exit_status == STATUS_LAUNCH_FAILED) {
+                st->s.state = JOB_CANCELLED; /* it never ran, as Slurm has it */
+                st->s.exit_status = STATUS_LAUNCH_FAILED;
+            }
             step_save(c, st);
             continue;
         }

@@ -9,6 +9,7 @@
 #include "base/amount.h"
 
 #include "base/alloc.h"
+#include "core/step/cores.h"
 #include "core/step/deal.h"
 #include "model/grammar/gres.h"
 
@@ -32,38 +33,14 @@ static bool is_gpu(const char *kind)
 
 /* ---- what a node has ------------------------------------------------------------------------ */
 
-static int32_t threads_of(const struct step_room *r)
-{
-    return r->threads_per_core > 0 ? r->threads_per_core : 1;
-}
-
-/* CPUs whose whole core (as far as the job has it) is free, as many as `enough` needs. */
-static void cores_take(const struct step_room *r, int64_t enough, struct idset *out)
-{
-    struct idset held = IDSET_INIT;
-    uint32_t cpu, threads = (uint32_t)threads_of(r);
-    idset_parse(&held, r->held->cpus, INT32_MAX, NULL);
-    bool more = idset_first(&held, &cpu);
-    while (more && (int64_t)out->count < enough) {
-        uint32_t core = cpu / threads, first = cpu;
-        bool whole = true;
-        for (; more && cpu / threads == core; more = idset_next(&held, cpu, &cpu))
-            whole &= idset_has(&r->free, cpu);
-        for (uint32_t t = first; whole && t < (core + 1) * threads; t++)
-            if (idset_has(&held, t))
-                idset_add(out, t);
-    }
-    idset_done(&held);
-}
-
 static int64_t cpus_there(const struct step_want *w, const struct step_room *r)
 {
     struct idset cpus = IDSET_INIT;
     if (!w->exact)
         return (int64_t)r->free.count < r->held->cpu_count ? 0 : r->held->cpu_count;
-    if (threads_of(r) == 1)
+    if (step_threads_of(r) == 1)
         return (int64_t)r->free.count;
-    cores_take(r, INT64_MAX, &cpus);
+    step_cores_take(r, INT64_MAX, &cpus);
     int64_t n = (int64_t)cpus.count;
     idset_done(&cpus);
     return n;
@@ -77,22 +54,6 @@ static int64_t gres_there(const struct step_room *r, const char *kind, const cha
             (!type || gres_type_matches(type, r->held->gres[g].type)))
             sum += r->held->gres[g].devices ? (int64_t)r->device[g].count : r->count[g];
     return sum;
-}
-
-static int64_t sockets_there(const struct step_room *r)
-{
-    struct idset held = IDSET_INIT;
-    uint32_t cpu, size = (uint32_t)r->cpus_per_socket, last = UINT32_MAX;
-    int64_t sockets = 0;
-    if (!size)
-        return 1;
-    idset_parse(&held, r->held->cpus, INT32_MAX, NULL);
-    for (bool more = idset_first(&held, &cpu); more; more = idset_next(&held, cpu, &cpu)) {
-        sockets += cpu / size != last;
-        last = cpu / size;
-    }
-    idset_done(&held);
-    return sockets;
 }
 
 /* ---- how many tasks it can take ------------------------------------------------------------- */
@@ -157,10 +118,8 @@ static int32_t node_cap(struct dealing *d, size_t i)
                  cpus, cpt * w->ntasks);
     if (w->per_node)
         cap = least(cap, w->per_node);
-    if (w->per_core)
-        cap = least(cap, cpus / threads_of(r) * w->per_core);
-    if (w->per_socket)
-        cap = least(cap, sockets_there(r) * w->per_socket);
+    if (w->per_core || w->per_socket)
+        cap = least(cap, step_cores_hold(w, r, cap));
     cap = mem_cap(d, r, cap);
     return (int32_t)gres_cap(d, r, cap);
 }
@@ -265,7 +224,9 @@ static void cpus_give(struct dealing *d, size_t i, int64_t gpus, struct alloc_no
     if (!w->exact)
         return;
     int64_t wanted = most(w->cpus_per_task, 1) * d->tasks[i];
-    cores_take(r, most(wanted, gpus * w->cpus_per_gpu), &cpus);
+    if (w->per_core || w->per_socket)
+        step_cores_deal(w, r, d->tasks[i], &cpus);
+    step_cores_take(r, most(wanted, gpus * w->cpus_per_gpu), &cpus);
     to->cpus = ids_text(d->a, &cpus);
     to->cpu_count = (int32_t)cpus.count;
     idset_done(&cpus);

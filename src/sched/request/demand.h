@@ -156,6 +156,10 @@ struct compiled *demand_unchosen(const struct cluster *cl, struct sclass *k);
 void demand_cap_bind(const struct cluster *cl, struct compiled *c, const struct cap_ref *r,
                      const struct cap_apart *apart);
 
+/* Slots that so many tasks take beside each other on one socket of the group's nodes. */
+int64_t demand_slots_together(const struct job_request *r, const struct group *g, int64_t tasks);
+/* On as many sockets as --ntasks-per-socket, which is asked, makes them need. */
+int64_t demand_slots_on_sockets(const struct job_request *r, const struct group *g, int64_t tasks);
 /* What `units` take on a node of the group. False if they can never fit there (*ret says all the
  * same what they would take). */
 bool demand_take(const struct cluster *cl, const struct compiled *c, const struct option *o,

@@ -29,6 +29,36 @@ static int64_t cpus_for_memory(const struct option *o, const struct variant *v,
     return needed > cpus ? needed : cpus;
 }
 
+/* CPUs of a slot that tasks may have. */
+static int32_t slot_usable(const struct job_request *r, const struct group *g)
+{
+    int32_t threads = r->hint == HINT_NOMULTITHREAD ? 1 : r->threads_per_core;
+    return threads > 0 && threads < g->slot_cpus ? threads : g->slot_cpus;
+}
+
+static int64_t up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+int64_t demand_slots_together(const struct job_request *r, const struct group *g, int64_t tasks)
+{
+    ASSERT(tasks >= 0 && g->slot_cpus > 0);
+    int64_t each = r->cpus_per_task > 0 ? r->cpus_per_task : 1;
+    int64_t cpus = r->overcommit && tasks > 0 ? each : amount_times(tasks, each);
+    int64_t slots = up(cpus, slot_usable(r, g));
+    if (r->ntasks_per_core > 0 && slots * r->ntasks_per_core < tasks)
+        slots = up(tasks, r->ntasks_per_core);
+    return slots;
+}
+
+int64_t demand_slots_on_sockets(const struct job_request *r, const struct group *g, int64_t tasks)
+{
+    ASSERT(r->ntasks_per_socket > 0);
+    return tasks / r->ntasks_per_socket * demand_slots_together(r, g, r->ntasks_per_socket) +
+           demand_slots_together(r, g, tasks % r->ntasks_per_socket);
+}
+
 /* CPUs that the request itself needs; who takes whole nodes gets more. */
 static int64_t cpus_asked(const struct compiled *c, const struct option *o, const struct variant *v,
                           const struct group *g, int32_t units)
@@ -36,16 +66,14 @@ static int64_t cpus_asked(const struct compiled *c, const struct option *o, cons
     const struct job_request *r = c->req;
     int64_t cpus = v->base_cpus + (int64_t)v->unit_cpus * units;
     int64_t tasks = v->lay.base_tasks + (int64_t)v->lay.unit_tasks * units;
-    int32_t usable = g->slot_cpus;
-    int32_t threads = r->hint == HINT_NOMULTITHREAD ? 1 : r->threads_per_core;
-    if (threads > 0 && threads < usable)
-        usable = threads;
     if (cpus < r->min_cpus_per_node)
         cpus = r->min_cpus_per_node;
     cpus = cpus_for_memory(o, v, g, units, cpus);
-    int64_t slots = (cpus + usable - 1) / usable;
+    int64_t slots = up(cpus, slot_usable(r, g));
     if (r->ntasks_per_core > 0 && slots * r->ntasks_per_core < tasks)
-        slots = (tasks + r->ntasks_per_core - 1) / r->ntasks_per_core;
+        slots = up(tasks, r->ntasks_per_core);
+    if (r->ntasks_per_socket > 0 && slots < demand_slots_on_sockets(r, g, tasks))
+        slots = demand_slots_on_sockets(r, g, tasks);
     return (slots > 0 ? slots : 1) * g->slot_cpus;
 }
 

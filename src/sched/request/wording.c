@@ -196,8 +196,17 @@ struct wording_shape {
     int64_t asked, has;
 };
 
+/* Sockets that a node must have, for the least that goes on one if not said. */
+static int64_t sockets_asked(const struct job_request *r, const struct layout *l)
+{
+    int64_t tasks = l->base_tasks + (int64_t)l->unit_tasks * l->umin, on = r->ntasks_per_socket;
+    int64_t spread = on > 0 && tasks > on ? (tasks + on - 1) / on : 0;
+    return spread > r->sockets_per_node ? spread : r->sockets_per_node;
+}
+
 /* Those that are asked for; `g` NULL = of no group. */
-static size_t shapes_of(const struct compiled *c, const struct group *g, struct wording_shape *ret)
+static size_t shapes_of(const struct compiled *c, const struct variant *v, const struct group *g,
+                        struct wording_shape *ret)
 {
     static const struct group nothing;
     const struct job_request *r = c->req;
@@ -206,7 +215,7 @@ static size_t shapes_of(const struct compiled *c, const struct group *g, struct 
     const struct wording_shape all[SHAPES] = {
         {"MiB of temporary disk", "MiB of temporary disk", r->tmp_disk_mib, g->tmp_disk_mib},
         {"CPU in each node", "CPUs in each node", r->min_cpus_per_node, g->cpus},
-        {"socket", "sockets", r->sockets_per_node, g->sockets},
+        {"socket", "sockets", sockets_asked(r, &v->lay), g->sockets},
         {"core of each socket", "cores of each socket", r->cores_per_socket, g->cores_per_socket},
         {"thread of each core", "threads of each core",
          r->threads_per_core > 1 ? r->threads_per_core : 0, g->threads_per_core}};
@@ -245,7 +254,7 @@ void word_demand(const struct cluster *cl, const struct compiled *c, const struc
     if (l->nmin > 1 && l->units == 0)
         str_add(out, " each");
     struct wording_shape shape[SHAPES];
-    size_t n = shapes_of(c, g, shape);
+    size_t n = shapes_of(c, v, g, shape);
     for (size_t i = 0; i < n; i++)
         str_addf(out, ", with %lld %s", (long long)shape[i].asked,
                  shape[i].asked == 1 ? shape[i].one : shape[i].many);
@@ -290,7 +299,7 @@ static int group_fails(const struct cluster *cl, const struct compiled *c, const
         fails++;
     }
     struct wording_shape shape[SHAPES];
-    size_t n = shapes_of(c, g, shape);
+    size_t n = shapes_of(c, v, g, shape);
     for (size_t i = 0; i < n; i++) {
         if (shape[i].has >= shape[i].asked)
             continue;

@@ -249,26 +249,39 @@ static bool bound_make(const struct choice *ch, const struct snode *n, const str
     return true;
 }
 
-static bool slots_choose(struct choice *ch, const struct compiled *c, const struct option *o,
-                         struct bound *bound, int32_t want)
+/* Work that shares lies on idle CPUs first and doubles up as late as it can; at each load those
+ * near the chosen devices come first, then any. What its partition has already comes before what
+ * it has not. Returns how many are lacking. */
+static int32_t slots_by_load(struct choice *ch, int32_t want, struct socket_rule *r)
 {
-    struct socket_rule r = {.per_socket = INT32_MAX, .bound = bound, .share = o->mode.share};
-    if (c->req->ntasks_per_socket > 0 && !o->mode.whole) { /* a whole node is all its sockets */
-        int32_t each = c->req->cpus_per_task > 0 ? c->req->cpus_per_task : 1;
-        r.per_socket = (c->req->ntasks_per_socket * each + ch->g->slot_cpus - 1) / ch->g->slot_cpus;
-    }
-    /* Work that shares lies on idle CPUs first and doubles up as late as it can; at each load those
-     * near the chosen devices come first, then any. What its partition has already comes before
-     * what it has not. */
-    for (int32_t load = 0; load <= (r.share > 0 ? r.share - 1 : 0) && want > 0; load++) {
-        r.load = (uint16_t)load;
-        for (int own = bound != NULL; own >= 0; own--) {
-            r.own = own;
-            want = slots_from_sockets(ch, want, &r, true);
-            want = slots_from_sockets(ch, want, &r, false);
+    for (int32_t load = 0; load <= (r->share > 0 ? r->share - 1 : 0) && want > 0; load++) {
+        r->load = (uint16_t)load;
+        for (int own = r->bound != NULL; own >= 0; own--) {
+            r->own = own;
+            want = slots_from_sockets(ch, want, r, true);
+            want = slots_from_sockets(ch, want, r, false);
         }
     }
-    return want == 0;
+    return want;
+}
+
+/* With --ntasks-per-socket first those that its tasks need, spread so; what it gets besides may lie
+ * anywhere. A whole node is all its sockets. */
+static bool slots_choose(struct choice *ch, const struct compiled *c, const struct option *o,
+                         struct bound *bound, const struct take *t)
+{
+    struct socket_rule r = {.per_socket = INT32_MAX, .bound = bound, .share = o->mode.share};
+    int32_t want = t->cpus / ch->g->slot_cpus;
+    if (c->req->ntasks_per_socket > 0 && !o->mode.whole) {
+        int32_t spread = (int32_t)demand_slots_on_sockets(c->req, ch->g, t->tasks);
+        int64_t most = demand_slots_together(c->req, ch->g, c->req->ntasks_per_socket);
+        r.per_socket = most < INT32_MAX ? (int32_t)most : INT32_MAX;
+        if (slots_by_load(ch, spread, &r) > 0)
+            return false;
+        want -= spread;
+        r.per_socket = INT32_MAX;
+    }
+    return slots_by_load(ch, want, &r) == 0;
 }
 
 /* ---- the answer ---- */
@@ -373,7 +386,7 @@ bool exact_take(struct exacts *e, const struct compiled *c, const struct option 
                      : exact_devices(&ch, t.use[i].dim, t.use[i].amount);
     struct bound bound = {0};
     bool bounded = bound_make(&ch, e->cl->node.v[node], o, &bound);
-    ok = ok && slots_choose(&ch, c, o, bounded ? &bound : NULL, t.cpus / g->slot_cpus);
+    ok = ok && slots_choose(&ch, c, o, bounded ? &bound : NULL, &t);
     free(bound.own);
     free(bound.per_socket);
     /* At the end, but never all */

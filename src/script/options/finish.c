@@ -269,8 +269,9 @@ static bool tasks_multiply(struct finishing *f, int64_t tasks, struct err *e)
     return true;
 }
 
-/* What is on each node, times the nodes. -B asks for a task on each of its processors; of srun only
- * where it says all three numbers, as in Slurm. */
+/* What is on each node, times the nodes. Who counts nodes and says what processors one has, or says
+ * so with -B, asks for a task on each of these; of srun only where all three numbers are said, as
+ * in Slurm. */
 static bool tasks_from_nodes(struct finishing *f, struct err *e)
 {
     struct job_request *q = f->q;
@@ -279,9 +280,11 @@ static bool tasks_from_nodes(struct finishing *f, struct err *e)
         return true;
     if (q->ntasks_per_node)
         return tasks_multiply(f, nodes * q->ntasks_per_node, e);
-    if (source_of(f, "extra-node-info") == FROM_DEFAULT || is_step(f))
-        return true;
     const int32_t each[] = {q->sockets_per_node, q->cores_per_socket, q->threads_per_core};
+    bool extra = source_of(f, "extra-node-info") != FROM_DEFAULT;
+    bool several = each[0] > 1 || each[1] > 1 || each[2] > 1;
+    if (is_step(f) || (!extra && !(q->min_nodes && several)))
+        return true;
     if (f->command == CMD_SRUN && !(each[0] && each[1] && each[2]))
         return true;
     for (size_t i = 0; i < ARRAY_LEN(each) && nodes <= (int64_t)LIMIT_TASKS; i++)
@@ -473,8 +476,9 @@ bool options_finish(struct submit_options *o, unsigned command, struct arena *a,
     gpus_judge(&f);
     o->spec.no_effect = o->no_effect;
     return memory_judge(&f, ret_err) && cpus_judge(&f, ret_err) && specialised_judge(&f, ret_err) &&
-           gpus_per_node_merge(&f, ret_err) && nodelist_judge(&f, ret_err) &&
-           share_judge(&f, ret_err) &&
+           gpus_per_node_merge(&f, ret_err) &&
+           (!is_step(&f) || step_gpu_types_agree(&f, ret_err)) && nodelist_judge(&f, ret_err) &&
+           options_plane_reaches(&f, ret_err) && share_judge(&f, ret_err) &&
            (is_step(&f) ? step_gpus_derive(&f, ret_err) : gpus_finish(&f, ret_err)) &&
            tasks_derive(&f, ret_err) && times_check(&f, ret_err);
 }

@@ -279,6 +279,37 @@ static bool tasks_on_nodes_follow(struct finishing *f, const struct gpu_numbers 
     return true;
 }
 
+bool step_gpu_types_agree(struct finishing *f, struct err *e)
+{
+    ASSERT(f->q && f->command);
+    const struct {
+        const char *option, *text;
+    } said[] = {{"gres", f->q->gres},
+                {"gpus", f->q->gpus},
+                {"gpus-per-node", f->q->gpus_per_node},
+                {"gpus-per-task", f->q->gpus_per_task},
+                {"gpus-per-socket", f->q->gpus_per_socket}};
+    const char *typed = NULL, *untyped = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(said); i++) {
+        struct gres_list list = {0};
+        if (text_empty(said[i].text) ||
+            option_source_of(f->o, said[i].option, f->command) <= FROM_ENVIRONMENT ||
+            !(i ? gres_parse_gpus : gres_parse)(said[i].text, f->a, &list, NULL))
+            continue;
+        for (size_t k = 0; k < list.n; k++)
+            if (text_is(list.item[k].kind, "gpu") && list.item[k].type)
+                typed = said[i].option;
+            else if (text_is(list.item[k].kind, "gpu") && list.item[k].count > 0)
+                untyped = said[i].option;
+    }
+    if (!typed || !untyped)
+        return true;
+    err_set(e, ERR_INVALID,
+            "--%s says the type of its GPUs, --%s does not: give it with both, or with none", typed,
+            untyped);
+    return err_lead(e, "error: Invalid GRES specification (with and without type identification)");
+}
+
 bool gpus_finish(struct finishing *f, struct err *e)
 {
     struct gpu_numbers g = {0};

@@ -1,4 +1,5 @@
 /* Options that choose among nodes and say how they are shared. */
+#include "script/options/finish.h"
 #include "script/options/values.h"
 
 #include "base/alloc.h"
@@ -125,6 +126,25 @@ JOB_SETTER(set_distribution)
         err_lead(ret_err, "error: Invalid plane size or size not specified");
     err_lead(ret_err, "error: Invalid --distribution specification");
     return value_blame(row, value, ret_err);
+}
+
+bool options_plane_reaches(const struct finishing *f, struct err *ret_err)
+{
+    ASSERT(f->q && f->command);
+    const struct job_request *q = f->q;
+    const char *how = f->command != CMD_SRUN && q->distribution ? q->distribution : "";
+    int64_t size, tasks = q->ntasks ? q->ntasks : q->min_nodes * (int64_t)q->ntasks_per_node;
+    tasks = tasks ? tasks : 1;
+    if (!text_starts_nocase(how, "plane="))
+        return true;
+    if (!text_to_i64(arena_strndup(f->a, how + 6, strcspn(how + 6, ",")), 1, INT32_MAX, &size))
+        size = INT32_MAX; /* it is a number (plane_valid) */
+    if ((q->min_nodes - 1) * size < tasks)
+        return true;
+    err_set(ret_err, ERR_INVALID, "--distribution=%s: %lld task%s not reach %d nodes", how,
+            (long long)tasks, tasks > 1 ? "s do" : " does", q->min_nodes);
+    return err_lead(ret_err,
+                    "error: Too few processes for the requested {plane,node} distribution");
 }
 
 JOB_SETTER(set_segment)

@@ -209,6 +209,13 @@ static bool is_preserved(const char *assignment)
     return false;
 }
 
+/* Whose word stands of a variable that the node would set. */
+static bool is_of_command(const struct msg_stream_tasks *w, const char *assignment)
+{
+    return text_starts(assignment, "SLURM_JOB_NAME=") ||
+           (w->preserve_env && is_preserved(assignment));
+}
+
 /* The command's variables, without those the node sets. */
 static void env_begin(struct task_making *m)
 {
@@ -219,8 +226,7 @@ static void env_begin(struct task_making *m)
     size_t whole = w->whole_env.len / 2; /* an assignment has two bytes at least */
     m->env.v = xcalloc(n + nplan + whole + OWN_VARIABLES, sizeof *m->env.v);
     for (size_t i = 0; i < n; i++)
-        if (strchr(own[i], '=') &&
-            (!env_has(plan, nplan, own[i]) || (w->preserve_env && is_preserved(own[i]))))
+        if (strchr(own[i], '=') && (!env_has(plan, nplan, own[i]) || is_of_command(w, own[i])))
             m->env.v[m->env.n++] = own[i];
     size_t mine;
     if (value_of(&m->env, "REMUDA_RENDEZVOUS"))
@@ -231,7 +237,8 @@ static void env_begin(struct task_making *m)
         }
     mine = m->env.n;
     for (size_t i = 0; i < nplan; i++)
-        if (!w->preserve_env || !is_preserved(plan[i]) ||
+        if (!is_of_command(w, plan[i]) ||
+            (!is_preserved(plan[i]) && !env_has(m->env.v, mine, plan[i])) ||
             (text_starts(plan[i], NUM_NODES) && !env_has(m->env.v, mine, plan[i])))
             m->env.v[m->env.n++] = plan[i];
     free(own);
