@@ -120,6 +120,30 @@ static void but_not_for_long(void **unused)
     }
 }
 
+/* One that goes and comes all the time holds others up for half a minute, and then for a tenth of
+ * the time; whose daemon was another once, of a cluster that is well, has that half minute. */
+static void one_that_flaps_is_not_waited_for_each_time(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++) {
+        open_drained(confs[k]);
+        for (int i = 0; i < 2; i++) {
+            gone(2);
+            pass(13 * SEC);
+            assert_int_equal(state(day), JOB_PENDING);
+            back(2, 0);
+            pass(10 * SEC);
+            assert_int_equal(state(day), JOB_PENDING);
+        }
+        gone(2);
+        pass(2 * SEC);
+        assert_int_equal(state(day), JOB_PENDING);
+        pass(5 * SEC); /* of what is left, and of a second or two that came back */
+        assert_int_equal(state(day), JOB_RUNNING);
+        teardown(NULL);
+    }
+}
+
 /* They are waited for half a minute, or until they are DOWN; a node that somebody drained is not. */
 static void not_for_long(void **unused)
 {
@@ -220,6 +244,7 @@ int main(void)
         cmocka_unit_test(not_for_long),
         cmocka_unit_test(a_node_that_goes_and_comes_undoes_nothing),
         cmocka_unit_test(but_not_for_long),
+        cmocka_unit_test(one_that_flaps_is_not_waited_for_each_time),
         cmocka_unit_test(others_begin),
         cmocka_unit_test(promises_are_made_where_all_are_back),
         cmocka_unit_test(places_stand_while_a_node_is_gone),

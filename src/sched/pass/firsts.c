@@ -149,22 +149,46 @@ void idle_see(struct cluster *cl)
 
 /* ---- nodes come back ---- */
 
-/* A daemon tries again every two seconds at the latest; with many it takes them longer. */
-#define RETURN_US (30 * USEC_PER_SEC)
+/* Of the time in which none is waited for, what of it comes back to that half minute: nodes that go
+ * and come all the time hold others up for a tenth of it. */
+#define REFILL 10
+
+static void wait_begin(struct plan_private *v)
+{
+    int64_t past = v->now_us > v->returns_since_us ? v->now_us - v->returns_since_us : 0;
+    v->returns_left_us += past / REFILL;
+    if (v->returns_left_us > RETURN_US)
+        v->returns_left_us = RETURN_US;
+    v->returned = v->returns_left_us == 0;
+    v->returns_since_us = v->now_us;
+}
+
+static void wait_end(struct plan_private *v)
+{
+    int64_t took = v->now_us > v->returns_since_us ? v->now_us - v->returns_since_us : 0;
+    v->returns_left_us = took < v->returns_left_us ? v->returns_left_us - took : 0;
+    v->returned = true;
+    v->returns_since_us = v->now_us;
+}
 
 void returns_see(struct plan_private *v, const struct cluster *cl)
 {
     bool some = false;
-    if (v->lost != cl->derived.lost) {
-        v->lost = cl->derived.lost;
-        v->returned = false;
-        v->returns_until_us = time_add(v->now_us, RETURN_US);
-    }
-    for (size_t i = 0; !v->returned && i < cl->node.n && !some; i++)
+    if (v->lost != cl->derived.lost && v->returned)
+        wait_begin(v);
+    v->lost = cl->derived.lost;
+    if (v->returned)
+        return;
+    for (size_t i = 0; i < cl->node.n && !some; i++)
         some = cl->node.v[i]->returns;
     /* A clock that was set back is no reason to wait longer. */
-    v->returned |=
-        !some || v->now_us >= v->returns_until_us || v->returns_until_us - v->now_us > RETURN_US;
+    if (!some || v->now_us >= returns_until(v) || v->now_us < v->returns_since_us)
+        wait_end(v);
+}
+
+int64_t returns_until(const struct plan_private *v)
+{
+    return time_add(v->returns_since_us, v->returns_left_us);
 }
 
 /* Could the job have one that is not back yet? */
@@ -179,20 +203,19 @@ static bool entry_returns(const struct entry *e)
     return false;
 }
 
-static bool was_started(const struct pass *p, uint64_t job_id)
+static bool was_started(const struct pass *p, struct returning *r)
 {
-    for (size_t i = 0; i < p->v->start.n; i++)
-        if (p->v->start.v[i].job_id == job_id)
-            return true;
-    return false;
+    for (; !r->started && r->seen < p->v->start.n; r->seen++)
+        r->started = p->v->start.v[r->seen].job_id == r->job_id;
+    return r->started;
 }
 
 static bool have_nodes_in_common(const struct cluster *cl, uint32_t a, uint32_t b)
 {
-    for (size_t i = 0; i < cl->group.n; i++)
+    for (size_t i = 0; a != b && i < cl->group.n; i++)
         if (bit_get(cl->group.v[i]->parts, a) && bit_get(cl->group.v[i]->parts, b))
             return true;
-    return false;
+    return a == b;
 }
 
 bool firsts_keep_out(struct pass *p, const struct entry *e)
@@ -202,13 +225,17 @@ bool firsts_keep_out(struct pass *p, const struct entry *e)
     if (p->v->returned || p->future || p->cl->hook.key)
         return false;
     for (size_t i = 0; i < p->returning.n && !out; i++) {
-        const struct returning *r = &p->returning.v[i];
+        struct returning *r = &p->returning.v[i];
         bool own = r->job_id == w->job_id || (r->het && r->het == w->het_job_id);
-        out = !own && !was_started(p, r->job_id) &&
+        out = !own && !was_started(p, r) &&
               have_nodes_in_common(p->cl, r->part, e->o->part->idx);
     }
     if (((w->head | w->promised_in) & serve_bit(e->o->serve)) && entry_returns(e))
-        vec_push(&p->returning, ((struct returning){w->job_id, w->het_job_id, e->o->part->idx}));
+        vec_push(&p->returning, ((struct returning){
+                                   .job_id = w->job_id,
+                                   .het = w->het_job_id,
+                                   .part = e->o->part->idx,
+                               }));
     return out;
 }
 

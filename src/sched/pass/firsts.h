@@ -12,9 +12,14 @@
 void idle_see(struct cluster *cl);
 /* Chooses the oldest in each partition, once there is a world and before there are entries. */
 void oldest_choose(struct pass *p);
+/* How long nodes that are lost are waited for at most, in microseconds: a daemon tries again every
+ * two seconds at the latest; with many it takes them longer. */
+#define RETURN_US (30 * USEC_PER_SEC)
 /* Whether nodes come back still, as after a restart of the controller, or of their daemons. To be
  * called before there is a world. */
 void returns_see(struct plan_private *v, const struct cluster *cl);
+/* The moment in which that is over at the latest. */
+int64_t returns_until(const struct plan_private *v);
 /* While they do: may it not begin yet, as a job before it could have nodes that are not back, and
  * they have nodes in common? To be called of one after the other in their order. */
 bool firsts_keep_out(struct pass *p, const struct entry *e);

@@ -124,6 +124,8 @@ struct node_seen {
 struct returning {
     uint64_t job_id, het; /* het: 0 = a plain job */
     uint32_t part;        /* where it waits for them: number of the partition */
+    size_t seen;          /* starts of the pass that were looked at: was it one of these? */
+    bool started;
 };
 
 struct het {
@@ -190,7 +192,8 @@ struct plan_private {
      * lost (derived.lost) and will, or had time for it, which ends then */
     uint64_t lost;
     bool returned;
-    int64_t returns_until_us;
+    int64_t returns_since_us; /* since when it is as `returned` says */
+    int64_t returns_left_us;  /* how long they may be waited for, at that moment */
     /* Of a question about starts: each is logged, elements of arrays for themselves, and the queue
      * stays as the last real pass left it. */
     bool logs;

@@ -97,6 +97,7 @@ struct plan *plan_new(void)
     p->priv->rank = map_u64_new();
     p->priv->forecast_us = INT64_MIN;
     p->priv->returned = true;
+    p->priv->returns_left_us = RETURN_US;
     return p;
 }
 
@@ -141,7 +142,8 @@ void plan_recall(struct plan_private *v, const struct plan_private *live)
         vec_push(&v->owed, live->owed.v[i]);
     v->lost = live->lost;
     v->returned = live->returned;
-    v->returns_until_us = live->returns_until_us;
+    v->returns_since_us = live->returns_since_us;
+    v->returns_left_us = live->returns_left_us;
     v->standing_version = live->standing_version;
     v->seen_version = live->seen_version;
     v->freed = live->freed;
@@ -291,8 +293,8 @@ void sched_plan(struct cluster *cl, int64_t now_us, struct budget *b, struct pla
     if (v->insists_until_us && (!ret_plan->next_us || v->insists_until_us < ret_plan->next_us))
         ret_plan->next_us = v->insists_until_us;
     if (!v->returned && cl->queue.n > 0 &&
-        (!ret_plan->next_us || v->returns_until_us < ret_plan->next_us))
-        ret_plan->next_us = v->returns_until_us;
+        (!ret_plan->next_us || returns_until(v) < ret_plan->next_us))
+        ret_plan->next_us = returns_until(v);
     if (v->exempt_until_us && (!ret_plan->next_us || v->exempt_until_us < ret_plan->next_us))
         ret_plan->next_us = v->exempt_until_us;
     if (preempt_just_begun(&p)) /* before anything else happens */
