@@ -227,15 +227,14 @@ bool firsts_keep_out(struct pass *p, const struct entry *e)
     for (size_t i = 0; i < p->returning.n && !out; i++) {
         struct returning *r = &p->returning.v[i];
         bool own = r->job_id == w->job_id || (r->het && r->het == w->het_job_id);
-        out = !own && !was_started(p, r) &&
-              have_nodes_in_common(p->cl, r->part, e->o->part->idx);
+        out = !own && !was_started(p, r) && have_nodes_in_common(p->cl, r->part, e->o->part->idx);
     }
     if (((w->head | w->promised_in) & serve_bit(e->o->serve)) && entry_returns(e))
         vec_push(&p->returning, ((struct returning){
-                                   .job_id = w->job_id,
-                                   .het = w->het_job_id,
-                                   .part = e->o->part->idx,
-                               }));
+                                    .job_id = w->job_id,
+                                    .het = w->het_job_id,
+                                    .part = e->o->part->idx,
+                                }));
     return out;
 }
 
