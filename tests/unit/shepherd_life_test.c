@@ -217,43 +217,59 @@ static void test_output_directories_are_made_and_files_truncated_or_appended(voi
     assert_string_equal(world_file(path), "three\n");
 }
 
+/* Not of a name that somebody else on the machine may make, as nobody's home is /nonexistent. */
+static const char *no_dir(void)
+{
+    static char path[300];
+    snprintf(path, sizeof path, "%s/none", world.dir);
+    return path;
+}
+
 static void test_unusable_work_directory(void **state)
 {
     (void)state;
+    char text[1024];
     struct step_plan p = world_plan(&world, 1, "pwd");
-    p.work_dir = "/nonexistent";
+    p.work_dir = no_dir();
     world_send(&world, &p);
     struct note ended = world_wait(&world, NOTE_EXITED);
     assert_int_equal(ended.status, 0);
-    assert_string_equal(ended.detail,
-                        "couldn't chdir to `/nonexistent': No such file or directory on n1: it ran "
-                        "in /tmp there");
-    assert_string_equal(
-        world_output(&world),
-        "slurmstepd: error: couldn't chdir to `/nonexistent': No such file or directory: going "
-        "to /tmp instead\n/tmp\n");
+    snprintf(text, sizeof text,
+             "couldn't chdir to `%s': No such file or directory on n1: it ran in /tmp there",
+             no_dir());
+    assert_string_equal(ended.detail, text);
+    snprintf(text, sizeof text,
+             "slurmstepd: error: couldn't chdir to `%s': No such file or directory: going to /tmp "
+             "instead\n/tmp\n",
+             no_dir());
+    assert_string_equal(world_output(&world), text);
 }
 
 /* Its files would be in /tmp of some node. */
 static void test_files_of_an_unusable_work_directory(void **state)
 {
     (void)state;
-    struct step_plan p = world_plan(&world, 1, "echo ran >/tmp/it-ran");
-    p.work_dir = "/nonexistent";
+    char script[400], ran[320], text[1024];
+    snprintf(ran, sizeof ran, "%s/it-ran", world.dir);
+    snprintf(script, sizeof script, "echo ran >%s", ran);
+    struct step_plan p = world_plan(&world, 1, script);
+    p.work_dir = no_dir();
     p.std_out = "slurm-1.out";
     world_send(&world, &p);
     struct note failed = world_wait(&world, NOTE_FAILED);
     assert_false(failed.retry);
-    assert_string_equal(failed.detail,
-                        "couldn't chdir to `/nonexistent': No such file or directory on n1, where "
-                        "the output file slurm-1.out was to be");
+    snprintf(text, sizeof text,
+             "couldn't chdir to `%s': No such file or directory on n1, where the output file "
+             "slurm-1.out was to be",
+             no_dir());
+    assert_string_equal(failed.detail, text);
     p = world_plan(&world, 2, "true");
-    p.work_dir = "/nonexistent";
+    p.work_dir = no_dir();
     p.std_in = "data";
     world_send(&world, &p);
     assert_non_null(
         strstr(world_wait(&world, NOTE_FAILED).detail, "where the input file data was to be"));
-    assert_int_equal(access("/tmp/it-ran", F_OK), -1);
+    assert_int_equal(access(ran, F_OK), -1);
 }
 
 static void test_bad_interpreter(void **state)
