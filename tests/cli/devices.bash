@@ -40,3 +40,15 @@ until_late() {
 
 shows() { scontrol show node | grep -qE "$1"; }
 shows_not() { ! scontrol show node | grep -qE "$1"; }
+
+# searches: how often devices were looked for anew, and found as before; found_anew N: once more than N times
+searches() { grep -c "looked for anew" "$REMUDA_STATE"/log/node-*.log || true; }
+found_anew() { [ "$(searches)" -gt "$1" ]; }
+
+# and_found COMMAND…, which has the devices looked for: until they are found, so that the search does not meet what comes next.
+and_found() {
+    local n
+    n=$(searches)
+    "$@"
+    until_true found_anew "$n"
+}

@@ -31,7 +31,6 @@ happens() {
 gres_is() { [ "$(sinfo -h -o %G)" = "$1" ]; }
 says() { remuda gpus | grep -qE "$1"; }
 says_not() { ! says "$1"; }
-found_anew() { [ "$(grep -c "looked for anew" "$REMUDA_STATE"/log/node-*.log)" -gt "$1" ]; }
 
 @test "instances that are made while the daemon has let go are there when it takes them up again; a running job keeps its GPU, and the numbers stay" {
     gres_is "gpu:a100:2"

@@ -36,7 +36,7 @@ S
     chmod 755 "$TOP/works"
     devices_up
     echo "JobAcctGatherFrequency=1" >>"$REMUDA_STATE/remuda.conf"
-    scontrol reconfigure
+    and_found scontrol reconfigure
 }
 
 BUS1=sys/bus/pci/devices/0000:42:00.0
@@ -138,7 +138,7 @@ P
 @test "new memory errors in any block take a GPU out" {
     printf 'ue: 3\nce: 9\n' >"$BUS1/ras/mmhub_err_count"
     until_late shows "DeviceOut=gpu:1 BROKEN .*3 new uncorrectable memory errors"
-    scontrol update nodename=ALL state=resume
+    and_found scontrol update nodename=ALL state=resume
     until_late shows_not DeviceOut
 }
 
