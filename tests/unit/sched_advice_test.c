@@ -212,6 +212,31 @@ static void a_partition_that_could_never_hold_it(void **unused)
     vec_done(&v);
 }
 
+/* Where as many nodes are named as it wants, no other is counted as free for it; else one is. */
+static void nodes_beside_those_named_are_not_open(void **unused)
+{
+    (void)unused;
+    put_nodes(cl, "n[1-3]", a_node(NULL));
+    struct partition p = a_part("main", "ALL");
+    put_part(cl, &p);
+    struct job_request q = whole(1, HOUR);
+    q.nodelist = "n1";
+    run_job(1, q, NOW + HOUR);
+    for (int nodes = 1; nodes <= 2; nodes++) {
+        q.min_nodes = q.max_nodes = nodes;
+        queue_job(cl, 2, &q);
+        planned();
+        blocker_vec v = {0};
+        sched_blockers(cl, plan, 2, NOW, arena, &v);
+        assert_int_equal(blocker_of(&v, BLOCKER_NEEDS)->nodes, nodes == 1 ? 0 : 2);
+        assert_string_equal(blocker_of(&v, BLOCKER_BUSY)->names, "n1");
+        if (nodes == 1)
+            assert_string_equal(blocker_of(&v, BLOCKER_EXCLUDED)->names, "n[2-3]");
+        assert_int_equal(v.n, nodes == 1 ? 3 : 2);
+        vec_done(&v);
+    }
+}
+
 static void nodes_kept_for_a_promise_are_named(void **unused)
 {
     two_partitions();
@@ -337,6 +362,7 @@ int main(void)
         T(less_memory_and_fewer_cpus),
         T(every_node_is_counted_once),
         T(a_partition_that_could_never_hold_it),
+        T(nodes_beside_those_named_are_not_open),
         T(nodes_kept_for_a_promise_are_named),
         T(a_component_of_a_heterogeneous_job),
         T(who_would_have_to_give_way_is_said),

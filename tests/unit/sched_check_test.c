@@ -125,6 +125,10 @@ static void what_was_asked_is_named(void **state)
     /* Where nodes were named, these lack something; those that are excluded are not near. */
     refuses((struct job_request){.partition = "mixed", .gres = "gpu:v100:4", .nodelist = "a[1-2]"},
             REFUSE_NODE_CONFIG, "the ones asked for are a[1-2] with no gpu:v100 (4 asked)");
+    refuses((struct job_request){.partition = "mixed", .gres = "gpu:v100:2", .nodelist = "a1"},
+            REFUSE_NODE_CONFIG,
+            "partition mixed has 4 such nodes and the node list a1 must be among them; the one "
+            "asked for is a1 with no gpu:v100 (2 asked)");
     refuses((struct job_request){.partition = "mixed", .gres = "gpu:v100:4", .exclude = "w[1-4]"},
             REFUSE_NODE_CONFIG, "the nearest are a[1-4] with no gpu:v100 (4 asked)");
     refuses((struct job_request){.partition = "mixed", .gres = "gpu:4"}, REFUSE_NODE_CONFIG,

@@ -100,8 +100,10 @@ static void add_blocker(struct str *out, const struct blocker *b, int64_t now_us
         add_when(out, b->first_us, now_us);
         break;
     case BLOCKER_EXCLUDED:
-        str_addf(out, "    %d %s not open to the job (--exclude, or outside its reservation)",
-                 b->nodes, be(b->nodes));
+        str_addf(
+            out,
+            "    %d %s not open to the job (--nodelist, --exclude, or outside its reservation)",
+            b->nodes, be(b->nodes));
         break;
     case BLOCKER_RESERVED:
         str_addf(out, "    %d %s reserved for others", b->nodes, be(b->nodes));

@@ -206,7 +206,7 @@ static void node_count(struct blockers_work *w, const struct snode *n)
         lot_node(lot_of(w, BLOCKER_NEVER, lacks_text(w, n->group)), n);
         return;
     }
-    if (!(option_allows(w->c, w->o, n->idx / 64) >> (n->idx % 64) & 1)) {
+    if (!demand_admits(w->c, w->o, n->idx)) {
         lot_node(lot_of(w, BLOCKER_EXCLUDED, NULL), n);
         return;
     }

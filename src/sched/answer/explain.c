@@ -68,7 +68,7 @@ static void tally_nodes(const struct cluster *cl, const struct compiled *c, cons
         t->nodes++;
         if (!v) {
             t->never++;
-        } else if (!(option_allows(c, o, n->idx / 64) >> (n->idx % 64) & 1)) {
+        } else if (!demand_admits(c, o, n->idx)) {
             t->excluded++;
         } else if (!n->up) {
             t->away++;

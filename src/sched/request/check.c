@@ -349,6 +349,10 @@ static enum refusal never_fits(struct demand_checking *k, const struct compiled 
             word_one_type(k->cl, c, &o->variant[0], k->detail);
         if (c->nmust > 0)
             str_addf(k->detail, " and the node list %.100s must be among them", k->req->nodelist);
+        if (word_nearest_is_named(k->cl, c, o)) {
+            str_add(k->detail, "; ");
+            word_nearest(k->cl, c, o, k->detail);
+        }
         word_elsewhere(k, o);
         return REFUSE_NODE_CONFIG;
     }

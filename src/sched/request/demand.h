@@ -182,6 +182,12 @@ int32_t demand_cap(const struct cluster *cl, const struct compiled *c, const str
 bool demand_possible(const struct cluster *cl, const struct compiled *c, const struct option *o,
                      bool up_only);
 
+/* Must the node be in (--nodelist)? */
+bool demand_names(const struct compiled *c, uint32_t node);
+/* May it be in, as far as the job's own options go: it is not excluded, and it is named or there is
+ * room beside those that are. */
+bool demand_admits(const struct compiled *c, const struct option *o, uint32_t node);
+
 /* How many units of a variant there is room for on as many nodes as it may have, if those the
  * option allows were empty; node lists and neighbours are not looked at. */
 struct demand_room {

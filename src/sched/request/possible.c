@@ -45,12 +45,26 @@ static bool by_groups(const struct cluster *cl, const struct compiled *c, const 
     return ok;
 }
 
-static bool is_must(const struct compiled *c, uint32_t node)
+static int node_order(const void *x, const void *y)
 {
-    for (size_t i = 0; i < c->nmust; i++)
-        if (c->must[i] == node)
-            return true;
-    return false;
+    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+bool demand_names(const struct compiled *c, uint32_t node)
+{
+    return c->nmust && bsearch(&node, c->must, c->nmust, sizeof c->must[0], node_order);
+}
+
+bool demand_admits(const struct compiled *c, const struct option *o, uint32_t node)
+{
+    int32_t most = o->nvariants == 0 && o->wish ? o->wish->lay.nmax : 0;
+    if (!(option_allows(c, o, node / 64) >> (node % 64) & 1))
+        return false;
+    for (size_t i = 0; i < o->nvariants; i++)
+        if (o->variant[i].lay.nmax > most)
+            most = o->variant[i].lay.nmax;
+    return (int64_t)c->nmust < most || demand_names(c, node);
 }
 
 /* Node i of the cluster, if the variant can use it. */
@@ -98,7 +112,7 @@ static bool by_nodes(const struct cluster *cl, const struct compiled *c, const s
     int64_t units = 0, nodes = 0;
     for (size_t i = 0; i < cl->node.n; i++) {
         cap[i] = node_cap(cl, c, o, v, i, up_only);
-        if (cap[i] == 0 || !is_must(c, (uint32_t)i))
+        if (cap[i] == 0 || !demand_names(c, (uint32_t)i))
             continue;
         nodes++;
         units += cap[i];
@@ -131,10 +145,10 @@ static bool by_neighbours(const struct cluster *cl, const struct compiled *c,
         }
         nodes++;
         units += cap;
-        must += is_must(c, (uint32_t)i);
+        must += demand_names(c, (uint32_t)i);
         if (nodes > l->nmax) {
             units -= node_cap(cl, c, o, v, i - (size_t)nodes + 1, up_only);
-            must -= is_must(c, (uint32_t)(i - (size_t)nodes + 1));
+            must -= demand_names(c, (uint32_t)(i - (size_t)nodes + 1));
             nodes--;
         }
         if (nodes >= l->nmin && units >= l->units && must == (int64_t)c->nmust)

@@ -400,14 +400,6 @@ static void nearest_tell(const struct cluster *cl, const struct compiled *c, con
 
 #define NEAREST_NAMED 64
 
-static bool is_named(const struct compiled *c, const struct snode *n)
-{
-    for (size_t i = 0; i < c->nmust; i++)
-        if (c->must[i] == n->idx)
-            return true;
-    return false;
-}
-
 static bool is_allowed(const struct compiled *c, const struct option *o, const struct snode *n)
 {
     return (option_allows(c, o, n->idx / 64) >> (n->idx % 64) & 1) != 0;
@@ -420,7 +412,7 @@ enum nearest_of { OF_NAMED, OF_ALLOWED, OF_ALL };
 static bool nearest_counts(const struct compiled *c, const struct option *o, enum nearest_of of,
                            const struct snode *n)
 {
-    return of == OF_ALL || (of == OF_NAMED ? is_named(c, n) : is_allowed(c, o, n));
+    return of == OF_ALL || (of == OF_NAMED ? demand_names(c, n->idx) : is_allowed(c, o, n));
 }
 
 static enum nearest_of nearest_of(const struct cluster *cl, const struct compiled *c,
@@ -431,10 +423,16 @@ static enum nearest_of nearest_of(const struct cluster *cl, const struct compile
     for (size_t i = 0; i < o->part->node.n; i++) {
         const struct snode *n = o->part->node.v[i];
         allowed |= is_allowed(c, o, n);
-        if (is_named(c, n) && group_fails(cl, c, o, o->wish, n->group, &lacking, NULL) > 0)
+        if (demand_names(c, n->idx) && group_fails(cl, c, o, o->wish, n->group, &lacking, NULL) > 0)
             return OF_NAMED;
     }
     return allowed ? OF_ALLOWED : OF_ALL;
+}
+
+bool word_nearest_is_named(const struct cluster *cl, const struct compiled *c,
+                           const struct option *o)
+{
+    return o->wish && nearest_of(cl, c, o) == OF_NAMED;
 }
 
 void word_nearest(const struct cluster *cl, const struct compiled *c, const struct option *o,

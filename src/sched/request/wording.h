@@ -26,6 +26,9 @@ void word_one_type(const struct cluster *cl, const struct compiled *c, const str
  * …". */
 void word_nearest(const struct cluster *cl, const struct compiled *c, const struct option *o,
                   struct str *out);
+/* Do nodes that --nodelist names have too little, so that word_nearest tells of those? */
+bool word_nearest_is_named(const struct cluster *cl, const struct compiled *c,
+                           const struct option *o);
 /* What an empty node of the group has too little of: " with no gpu:v100 (2 asked)" appended. */
 void word_lacks(const struct cluster *cl, const struct compiled *c, const struct option *o,
                 const struct group *g, struct str *out);
