@@ -105,6 +105,27 @@ static void a_node_that_goes_and_comes_undoes_nothing(void **unused)
         }
 }
 
+/* That for a moment no node was there is not what they waited for all the time before. */
+static void what_they_waited_for_is_told_as_before(void **unused)
+{
+    (void)unused;
+    open_drained(confs[0]);
+    pass(10 * MIN);
+    assert_string_equal(why_one(wide)->waited_for, "Resources=660");
+    assert_string_equal(why_one(day)->waited_for, "Priority=660");
+    restart(confs[0]);
+    pass(2 * SEC);
+    assert_null(strstr(why_one(wide)->waited_for, "ReqNode"));
+    for (int n = 1; n <= 4; n++)
+        back(n, n == 4 ? runs : 0);
+    pass(8 * SEC);
+    assert_string_equal(why_one(wide)->waited_for, "Resources=670");
+    assert_string_equal(why_one(day)->waited_for, "Priority=670");
+    script_ends(runs, 0);
+    assert_string_equal(job(wide)->waited_for, "Resources=670");
+    teardown(NULL);
+}
+
 /* One that is gone for good is waited for half a minute. */
 static void but_not_for_long(void **unused)
 {
@@ -244,6 +265,7 @@ int main(void)
         cmocka_unit_test(not_for_long),
         cmocka_unit_test(a_node_that_goes_and_comes_undoes_nothing),
         cmocka_unit_test(but_not_for_long),
+        cmocka_unit_test(what_they_waited_for_is_told_as_before),
         cmocka_unit_test(one_that_flaps_is_not_waited_for_each_time),
         cmocka_unit_test(others_begin),
         cmocka_unit_test(promises_are_made_where_all_are_back),

@@ -185,8 +185,8 @@ static void what_was_counted_survives_a_restart(void **unused)
     pass(60 * SEC);
     control(ids_of(two), ACTION_RELEASE);
     restart(CONF);
-    pass(20 * SEC);
-    assert_string_equal(why_one(two)->waited_for, "JobHeldUser=60,ReqNodeNotAvail=20");
+    pass(40 * SEC); /* no node comes back */
+    assert_string_equal(why_one(two)->waited_for, "JobHeldUser=60,ReqNodeNotAvail=40");
 }
 
 static void a_requeued_job_waits_anew(void **unused)

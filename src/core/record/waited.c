@@ -3,7 +3,7 @@
  * machine itself knows (holds, dependencies, begin times, array limits) at the event that changes
  * it, for what the planner knows from its logs (sched/pass/waited.c). How far it is counted follows
  * from the sum, so that it survives a restart; the time across a restart goes to what is found
- * after it. */
+ * after it, once nodes had time to come back. */
 #include "sched/pass/waited.h"
 #include "core/record/record.h"
 #include "model/job/waits.h"

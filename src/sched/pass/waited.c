@@ -2,7 +2,11 @@
  * another one than before. A job is in its class from the time it came, so its own share is read
  * off the log when it leaves. Whether a job waits for resources or for those before it differs
  * within a class: the few jobs that are next in their partition (pass.h: head) have the time of
- * that counted on themselves; the rest of the class's time in the queue is waiting for priority. */
+ * that counted on themselves; the rest of the class's time in the queue is waiting for priority.
+ *
+ * After a restart of the controller what is found while nodes are not back yet (pass.h: returned)
+ * would name that moment as the cause of all that was not counted before; the first cause is the
+ * one that is found then. */
 #include "sched/pass/waited.h"
 
 #include "base/alloc.h"
@@ -29,9 +33,9 @@ void waited_pass_begins(struct plan_private *v, const struct cluster *cl, int64_
     }
 }
 
-static void cause_log(struct sclass *k, enum job_reason cause, int64_t now_us)
+static void cause_log(struct sclass *k, enum job_reason cause, int64_t now_us, bool returned)
 {
-    if (k->cause.n > 0 && k->cause.v[k->cause.n - 1].reason == cause)
+    if (k->cause.n > 0 ? k->cause.v[k->cause.n - 1].reason == cause : !returned)
         return;
     if (k->cause.n == CAUSES_MAX)
         vec_remove(&k->cause, 1);
@@ -44,12 +48,15 @@ void waited_pass_found(struct plan_private *v, const struct cluster *cl)
     for (size_t i = 0; i < v->note.n; i++) {
         struct sclass *k = i < cl->klass.n ? cl->klass.v[i] : NULL;
         if (k && v->note.v[i].serial == k->serial)
-            cause_log(k, cause_of(v->note.v[i].reason), v->now_us);
+            cause_log(k, cause_of(v->note.v[i].reason), v->now_us, v->returned);
     }
     for (size_t i = 0; i < v->head.n; i++) {
         struct wjob *j = map_u64_get(cl->queue.by_job, v->head.v[i]);
-        if (j)
-            j->head_from_us = v->now_us;
+        const struct sclass *k = j ? j->lane->klass : NULL;
+        if (!k || k->cause.n == 0)
+            continue;
+        j->head_from_us = v->now_us;
+        j->head_first |= k->cause.n == 1 && k->cause.v[0].since_us == v->now_us;
     }
 }
 
@@ -76,6 +83,8 @@ void sched_waited(const struct cluster *cl, uint64_t job_id, int64_t from_us, in
     }
     int64_t head = j->head_us +
                    (j->head_from_us && until_us > j->head_from_us ? until_us - j->head_from_us : 0);
+    if (j->head_first && k->cause.v[0].since_us > from_us)
+        head += k->cause.v[0].since_us - from_us;
     head = head < ret->us[REASON_PRIORITY] ? head : ret->us[REASON_PRIORITY];
     ret->us[REASON_RESOURCES] += head;
     ret->us[REASON_PRIORITY] -= head;
@@ -87,6 +96,7 @@ void sched_waited_counted(struct cluster *cl, uint64_t job_id, int64_t at_us)
     if (!j)
         return;
     j->head_us = 0;
+    j->head_first = false;
     if (j->head_from_us)
         j->head_from_us = at_us;
 }
