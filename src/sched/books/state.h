@@ -278,7 +278,7 @@ struct wjob {
     struct waiting w; /* req and magnets point into the class */
     /* It was next in its partition but blocked: for so long, and since then (waited.c) */
     int64_t head_us, head_from_us;
-    bool head_first; /* it was so when a cause of its class was found first */
+    bool head_first;   /* it was so when a cause of its class was found first */
     struct lane *lane; /* in which it waits */
     uint64_t serial;   /* of its coming (cluster.queue.serial then) */
     /* While a pass is made: place of what stands of its promise (pass/standing.c), plus 1; 0 =
