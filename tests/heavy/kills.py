@@ -267,7 +267,7 @@ class Books:
         log = (cluster.state / "log" / "controller.log").read_text(errors="replace")
         # whose shepherd was not there yet when the process that makes shepherds was killed: nothing of it ran, and its srun was told so
         self.unborn = set(re.findall(r"step (\d+\.\d+) on \S+: its shepherd ended before it could start it", log))
-        # the same of jobs: they are sent back, or have FAILED where they may not be (--no-requeue), as in Slurm
+        # the same of jobs: they are sent back, or are NODE_FAIL where they may not be (--no-requeue), as in Slurm
         self.unborn_jobs = set(re.findall(r"job (\d+) could not be launched on \S+: its shepherd ended before it could start it", log))
 
     def members(self, job):
@@ -296,7 +296,7 @@ class Books:
                 allowed = {"COMPLETED"} | ({"CANCELLED"} if "cancel" in done else set())
                 hurt = done & {"shepherd", "srun"} or any(self.touched(m) & {"shepherd"} for m in self.members(job))
                 allowed |= {"FAILED", "NODE_FAIL", "CANCELLED"} if hurt else set()
-                allowed |= {"FAILED"} if kind == "once" and raw in self.unborn_jobs else set()
+                allowed |= {"NODE_FAIL"} if kind == "once" and raw in self.unborn_jobs else set()
                 if state not in allowed:
                     yield f"{raw} ({kind}) ended {state}, and was only {sorted(done) or 'left alone'}"
 
