@@ -108,6 +108,11 @@ static void what_makes_no_sense(void **state)
 {
     refuses("workdays 08:00-18:00 max_nodes=2", "daily, weekdays, weekend");
     refuses("weekdays 8-25:00 max_nodes=2", "a time like 08:00-18:00");
+    refuses("weekdays 8:-9 max_nodes=2", "not \"8:-9\"");
+    refuses("weekdays 8-9: max_nodes=2", "not \"8-9:\"");
+    refuses("weekdays 8-24:01 max_nodes=2", "not \"8-24:01\"");
+    refuses("mon 2:-3333333333333333333333 max_nodes=2", "a time like 08:00-18:00");
+    refuses("mon 2-9223372036854775807:00 max_nodes=2", "a time like 08:00-18:00");
     refuses("weekdays 08:00-18:00", "days, a time and a limit");
     refuses("weekdays 08:00-18:00 max_cpus=2", "there are max_nodes, max_time, max_jobs_per_user");
     refuses("weekdays 08:00-18:00 max_nodes=0", "above 0");

@@ -173,10 +173,11 @@ static bool users_read(const struct lsf_filter *f, struct arena *a, const char *
 static void name_take(struct jobs_reading *r)
 {
     const char *open = r->f->name ? strrchr(r->f->name, '[') : NULL;
-    char *end;
+    size_t digits = open ? strspn(open + 1, "0123456789") : 0;
+    uint64_t index;
     r->name = r->f->name;
-    unsigned long index = open ? strtoul(open + 1, &end, 10) : 0;
-    if (!open || end == open + 1 || !text_is(end, "]"))
+    if (!digits || !text_is(open + 1 + digits, "]") ||
+        !text_to_u64(arena_strndup(r->a, open + 1, digits), UINT32_MAX, &index))
         return;
     r->name_indexed = true;
     r->name_index = (uint32_t)index;

@@ -51,17 +51,17 @@ static bool days_parse(const char *text, uint32_t *days)
     return true;
 }
 
-/* "08:00" */
-static bool minute_parse(const char *text, int32_t *ret)
+/* "08:00", "8" */
+static bool minute_parse(char *text, int32_t *ret)
 {
-    char *end;
-    long hour = strtol(text, &end, 10), minute = 0;
-    if (end == text)
+    uint64_t hour, minute = 0;
+    char *colon = strchr(text, ':');
+    if (colon)
+        *colon = '\0';
+    if (!text_to_u64(text, 24, &hour) || (colon && !text_to_u64(colon + 1, 59, &minute)))
         return false;
-    if (*end == ':')
-        minute = strtol(end + 1, &end, 10);
     *ret = (int32_t)(hour * 60 + minute);
-    return *end == '\0' && hour >= 0 && minute >= 0 && minute < 60 && *ret <= 24 * 60;
+    return *ret <= 24 * 60;
 }
 
 static bool span_parse(char *text, struct time_window *w)
@@ -112,7 +112,8 @@ static bool window_parse(struct span text, struct arena *a, struct time_window *
                 "daily, weekdays, weekend or days (mon-fri,sun) are expected, not \"%.60s\"", word);
         if (words == 2 && !span_parse(word, w))
             return err_set(ret_err, ERR_INVALID,
-                           "a time like 08:00-18:00 is expected, not \"%.60s\"", word);
+                           "a time like 08:00-18:00 is expected, not \"%.60s\"",
+                           arena_strndup(a, piece.data, piece.len));
         if (words > 2 && !limit_parse(word, w, ret_err))
             return false;
     }
