@@ -27,6 +27,7 @@
 #include "controller/session/submit_filter.h"
 #include "controller/site/config_file.h"
 #include "controller/site/hosts.h"
+#include "controller/site/owners.h"
 #include "controller/site/place.h"
 #include "controller/site/private_files.h"
 #include "controller/site/program_run.h"
@@ -176,6 +177,7 @@ static void on_hangup(void *ctx)
 static void controller_end(struct controller *c)
 {
     turns_end(c->turns);
+    owner_watch_free(c->owners);
     place_watch_free(c->place);
     listener_free(c->listener);
     metrics_port_free(c->metrics);
@@ -332,6 +334,7 @@ static bool controller_start(struct controller *c, struct err *ret_err)
     metrics_port_configure(c->metrics);
     past_begin(c->past);
     series_store_begin(c->series);
+    c->owners = owner_watch_new(c);
     c->place = place_watch_new(c, c->lock, listen_again);
     return true;
 }

@@ -31,6 +31,7 @@ struct controller {
     const char *config_path; /* NULL = none is read */
     int64_t start_us;        /* wall clock */
     struct users *users;
+    struct owner_watch *owners; /* names of those whose jobs there are */
     struct mailer *mailer;
     const char *smtp_program;   /* path, whether it is there or not */
     const char *report_program; /* the commands' */

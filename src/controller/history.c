@@ -8,6 +8,7 @@
 #include "controller/reads.h"
 #include "controller/session/session.h"
 #include "io/clock.h"
+#include "model/job/owner.h"
 
 #include <stdlib.h>
 
@@ -58,7 +59,7 @@ static void seen_row(void *ctx, const void *record)
     const struct job *j = record;
     const char *account = j->spec.req.account;
     const struct core_sight *sight = &n->read->sight;
-    if (sight->jobs || j->user_id == n->read->uid ||
+    if (sight->jobs || job_is_of(j, n->read->uid, n->read->user) ||
         (sight->accounts && account && list_has(sight->accounts, account)))
         n->row(n->ctx, record);
 }

@@ -384,6 +384,7 @@ void series_store_ask(struct series_store *s, uint64_t session, uint64_t seq,
     *q = (struct series_store_ask){
         s, {.session = session, .seq = seq, .uid = peer->uid, .arena = arena_new()}};
     q->ask.dir = s->dir;
+    q->ask.user = arena_strdup(q->ask.arena, peer->user);
     record_copy(message_fields(MSG_GET_SERIES), &q->ask.get, m, q->ask.arena);
     core_sight_of(s->c->core, peer, q->ask.arena, &q->ask.sight);
     if (reads_add(s->c->reads, peer->uid, ask_run, ask_done, q))

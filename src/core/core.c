@@ -33,6 +33,7 @@ struct core *core_new(uint64_t seed, const char *host)
     c->calls.answered = map_u64_new();
     c->users.crontab = map_u64_new();
     c->users.room = map_u64_new();
+    c->users.named = map_u64_new();
     accounts_init(c);
     c->jobs.next_id = 1;
     return c;
@@ -118,6 +119,7 @@ void core_free(struct core *c)
     host_records_free(c);
     answered_free(c);
     crontabs_free(c);
+    names_now_free(c);
     user_rooms_free(c);
     triggers_free(c);
     plan_free(c->plan);
@@ -350,6 +352,10 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         break;
     case EV_FORESEEN: foreseen_adopt(c, ev->foreseen); break;
     case EV_PAST: past_remove(c, ev->past); break;
+    case EV_OWNERS:
+        if (owners_told(c, ev->owners, ev->nowners))
+            jobs_anew(c);
+        break;
     case EV_PROGRAM_OVER: triggers_over(c); break;
     }
     settle(c);

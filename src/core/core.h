@@ -47,7 +47,14 @@ enum event_kind {
     EV_STORE_BACK,   /* effects that were held back are let out */
     EV_FORESEEN,     /* a part of the forecast that core_foresee made elsewhere */
     EV_PAST,         /* rows of what is over, read from the store, are to be removed */
+    EV_OWNERS,       /* names that users of core_owners have now */
     EV_PROGRAM_OVER, /* one that FX_PROGRAM let out has ended, or could not be started */
+};
+
+/* What name services say of a number. */
+struct owner_name {
+    uint32_t uid;
+    const char *name; /* NULL = it is nobody's any more */
 };
 
 struct event {
@@ -80,6 +87,8 @@ struct event {
     struct foreseen *foreseen; /* EV_FORESEEN: moved on; repeated while it has more */
     /* EV_PAST: what memory still knows stays. A job's other rows come before its own. */
     const struct past_rows *past;
+    const struct owner_name *owners; /* EV_OWNERS */
+    size_t nowners;
     /* EV_CONFIG: why mail cannot be sent; NULL = as far as is known it can. */
     const char *mail_fault;
 };
@@ -121,6 +130,7 @@ struct mail {
 /* Of a trigger. */
 struct program_run {
     uint32_t uid, gid;    /* as whom */
+    const char *user;     /* his name then; NULL = he had none */
     uint32_t trigger;     /* its number */
     const char *line;     /* path and arguments, with blanks between */
     const char *argument; /* one more: what happened to */
@@ -243,6 +253,10 @@ void core_foresee(const struct core *c, int64_t now_us, struct str *out);
 /* Whose jobs the wake of that moment goes on to end, of those asked for together (`scancel -u`);
  * false: nobody's. */
 bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid);
+
+/* Of whom memory has jobs: their numbers, *ret_n of them, in the arena. Whoever has name services
+ * asks them now and then who has these numbers, and says so (EV_OWNERS). */
+const uint32_t *core_owners(const struct core *c, struct arena *a, size_t *ret_n);
 
 /* May the node have had that run of the job? False: it surely never had. What is no more in memory
  * (a job that is forgotten, a former run) it may have had. */

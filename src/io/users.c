@@ -152,6 +152,8 @@ struct users {
     int64_t max_age_us;
     struct map_u64 *entries;
     size_t nameless_max; /* entries, when those without a name are looked through next */
+    loop_fn changed;     /* NULL = nobody is told */
+    void *changed_ctx;
 };
 
 struct users *users_new(struct loop *l, int64_t max_age_us)
@@ -229,6 +231,7 @@ static void waiters_call(struct users_entry *e)
 static void lookup_done(void *ctx)
 {
     struct users_entry *e = ctx;
+    bool changed = e->known && !text_is(e->user.name, e->fresh.name);
     user_done(&e->user);
     e->user = e->fresh;
     e->fresh = (struct user){0};
@@ -237,10 +240,13 @@ static void lookup_done(void *ctx)
     e->asked_us = clock_monotonic_us();
     timer_free(e->patience);
     e->patience = NULL;
-    if (e->users)
-        waiters_call(e);
-    else
+    if (!e->users) {
         entry_free(e);
+        return;
+    }
+    if (changed && e->users->changed)
+        e->users->changed(e->users->changed_ctx);
+    waiters_call(e);
 }
 
 static void entry_ask(struct users *u, struct users_entry *e)
@@ -316,6 +322,23 @@ void users_flush(struct users *u)
         if (e->known)
             entry_ask(u, e);
     }
+}
+
+void users_compare(struct users *u, const struct map_u64 *name)
+{
+    struct map_walk at = {0};
+    while (map_u64_next(u->entries, &at)) {
+        struct users_entry *e = at.value;
+        const char *now = map_u64_get(name, (uint64_t)e->uid + 1);
+        if (e->known && now && !text_is(now, e->user.name))
+            entry_ask(u, e);
+    }
+}
+
+void users_on_change(struct users *u, loop_fn changed, void *ctx)
+{
+    u->changed = changed;
+    u->changed_ctx = ctx;
 }
 
 static void entry_forget(struct users_entry *e)

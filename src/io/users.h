@@ -50,6 +50,11 @@ const struct user *users_recent(struct users *u, uid_t uid, gid_t gid);
 void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx);
 /* Takes back what users_ask was given that ctx for. */
 void users_cancel(struct users *u, uid_t uid, gid_t gid, void *ctx);
+/* Asks again for those who have another name than `name` says (uid, plus 1 → text). */
+struct map_u64;
+void users_compare(struct users *u, const struct map_u64 *name);
+/* changed(ctx) when somebody is found to have another name than before; NULL = no more. */
+void users_on_change(struct users *u, loop_fn changed, void *ctx);
 /* Asks for everything again (reconfigure); until the answers are there the old entries serve. */
 void users_flush(struct users *u);
 

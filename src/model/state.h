@@ -208,7 +208,8 @@ bool job_state_parse(const char *text, int32_t *ret);
     X(STORE_AWAY, "SchedDefer", "the store is away; nothing is started until it is back")                         \
     X(REQUEUED_HELD, "job_requeued_in_held_state", "was requeued and is held")                         \
     X(GPU_IDLE, "GpuIdle", "its GPUs did nothing for as long as GpuIdle allows") \
-    LIMIT_REASONS(X)
+    LIMIT_REASONS(X) \
+    X(USER_UNKNOWN, "UserUnknown", "name services know no user of its owner's number any more")
 // clang-format on
 
 enum job_reason {

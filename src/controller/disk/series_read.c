@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "controller/disk/series_days.h"
 #include "io/clock.h"
+#include "model/job/owner.h"
 #include "store/sqlite/series_file.h"
 #include "wire/frame.h"
 #include "wire/series.h"
@@ -60,7 +61,7 @@ static void job_take(void *ctx, const void *record)
     const struct job *j = record;
     const char *account = j->spec.req.account;
     const struct core_sight *sight = &f->q->sight;
-    bool sees = sight->jobs || j->user_id == f->q->uid ||
+    bool sees = sight->jobs || job_is_of(j, f->q->uid, f->q->user) ||
                 (sight->accounts && account && list_has(sight->accounts, account));
     uint32_t wanted = f->q->get.attempt;
     if (j->id != f->q->get.job_id || !sees || (wanted && j->attempt != wanted) ||

@@ -8,6 +8,7 @@
 struct series_ask {
     uint64_t session, seq;   /* who is answered */
     uint32_t uid;            /* of who asks */
+    const char *user;        /* his name; NULL = none */
     struct core_sight sight; /* what he may see */
     struct arena *arena;     /* of the next */
     struct msg_get_series get;

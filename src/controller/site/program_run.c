@@ -13,6 +13,7 @@
 #include "io/process/site_env.h"
 #include "io/process/spawn.h"
 #include "io/users.h"
+#include "model/job/owner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@
 struct program_running {
     struct program_runs *runs;
     struct arena *a;
-    const char *line, *argument;
+    const char *line, *argument, *user;
     uint32_t uid, gid, trigger;
     struct spawn *spawn;
     struct program_running *next;
@@ -151,6 +152,14 @@ static void start(void *ctx)
     const struct user *user = users_cached(c->users, o->uid, GID_OF_USER);
     bool root = geteuid() == 0;
     struct err err = {0};
+    if (root && user && !owner_same(o->user, user->name)) {
+        failed(o,
+               arena_printf(o->a, "is not run: uid %u was %s and is %s now", o->uid, o->user,
+                            user->name),
+               NULL);
+        over(o);
+        return;
+    }
     const struct spawn_options options = {
         .argv = words(o),
         .env = env(o, user),
@@ -175,6 +184,7 @@ void program_run(struct program_runs *p, const struct program_run *what)
     o->a = arena_new();
     o->line = arena_strdup(o->a, what->line);
     o->argument = arena_strdup(o->a, what->argument);
+    o->user = arena_strdup(o->a, what->user);
     o->uid = geteuid() == 0 ? what->uid : geteuid();
     o->gid = what->gid;
     o->trigger = what->trigger;

@@ -47,6 +47,8 @@ enum refusal hold_release_check(const struct core *c, const struct jobrec *r, co
 void hold_end(struct core *c, struct jobrec *r)
 {
     r->j.admin_hold = false;
+    if (peer_directs(c, r))
+        owner_accept(c, r);
     if (!waits(r)) {
         r->j.hold_after_requeue = false;
         return;

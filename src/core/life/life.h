@@ -198,6 +198,8 @@ void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us,
 /* ---- limits.c ---- */
 /* Limits, accounts, QOS or what is insisted on changed: for all jobs anew. */
 void limits_anew(struct core *c);
+/* All jobs are looked at anew, whatever limits there are. */
+void jobs_anew(struct core *c);
 /* The next of them: while c->slices.anew.on. */
 void limits_look_on(struct core *c);
 /* Who may gain priority by age now does (record/accounts/accrue.h). */

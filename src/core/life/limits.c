@@ -32,6 +32,13 @@ void limits_look_on(struct core *c)
         plan_soon(c);
 }
 
+void jobs_anew(struct core *c)
+{
+    c->slices.anew.on = true;
+    c->slices.anew.walk = (struct map_walk){0};
+    limits_look_on(c);
+}
+
 void limits_anew(struct core *c)
 {
     limits_priorities(c);
@@ -40,7 +47,5 @@ void limits_anew(struct core *c)
     if (!enforces_associations(c) && !c->accounts.last_cap && !c->accounts.most_qos &&
         !c->accounts.most_assoc && !c->settings.priority_weight_fairshare)
         return;
-    c->slices.anew.on = true;
-    c->slices.anew.walk = (struct map_walk){0};
-    limits_look_on(c);
+    jobs_anew(c);
 }

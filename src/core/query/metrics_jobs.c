@@ -85,8 +85,7 @@ static void job_count(struct metrics *m, const struct core *c, const struct jobr
     int64_t n = job_is_array(r) && r->j.state == JOB_PENDING ? (int64_t)r->pending.count : 1;
     const struct peer *reader = metrics_reader(m);
     const char *user = r->j.user_name, *account = r->j.spec.req.account;
-    bool seen =
-        may_see_job(c, reader, r->j.user_id, account) && may_see_usage(c, reader, user, account);
+    bool seen = may_see_job(c, reader, &r->j) && may_see_usage(c, reader, user, account);
     job_sum(&m->jobs, r, n);
     if (metrics_want(m, METRICS_PARTITIONS) && partition)
         job_sum(&metrics_part_sums(m, partition)->jobs, r, n);
@@ -321,8 +320,7 @@ bool metrics_job(struct metrics *m, const struct core *c, const struct jobrec *r
     job_count(m, c, r, partition);
     if (metrics_want(m, METRICS_SCHEDULER))
         job_queued(m, c, r, now_us);
-    if (!runs || !metrics_want(m, METRICS_RUNNING) ||
-        !may_see_job(c, metrics_reader(m), r->j.user_id, r->j.spec.req.account))
+    if (!runs || !metrics_want(m, METRICS_RUNNING) || !may_see_job(c, metrics_reader(m), &r->j))
         return true;
     return !running_begin(m, c, r, partition);
 }

@@ -140,8 +140,7 @@ static bool never_was(const struct jobrec *r)
 
 static void record_show(struct query_show *x, const struct jobrec *r, const struct job_ref *ref)
 {
-    if (!filter_fits(x->f, r, &x->looks) || never_was(r) ||
-        !may_see_job(x->c, x->peer, r->j.user_id, r->j.spec.req.account))
+    if (!filter_fits(x->f, r, &x->looks) || never_was(r) || !may_see_job(x->c, x->peer, &r->j))
         return;
     if (x->what == QUERY_JOBS)
         job_show(x->c, x->peer, r, &x->dear, x->now_us, x->known, x->v);
@@ -187,7 +186,7 @@ static size_t jobs_seen(const struct query_show *x, jobrec_vec *jobs)
 {
     size_t n = 0;
     for (size_t i = 0; i < jobs->n; i++)
-        if (may_see_job(x->c, x->peer, jobs->v[i]->j.user_id, jobs->v[i]->j.spec.req.account))
+        if (may_see_job(x->c, x->peer, &jobs->v[i]->j))
             jobs->v[n++] = jobs->v[i];
     jobs->n = n;
     return n;

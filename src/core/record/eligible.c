@@ -154,6 +154,8 @@ static enum job_reason own_reason(const struct core *c, const struct jobrec *r, 
 {
     if (held(r))
         return (enum job_reason)(r->j.reason ? r->j.reason : REASON_HELD_USER);
+    if (owner_gone(c, r))
+        return REASON_USER_UNKNOWN;
     if (r->deps.n && r->j.spec.dependency)
         return r->j.reason == REASON_DEPENDENCY_NEVER ? REASON_DEPENDENCY_NEVER : REASON_DEPENDENCY;
     if (r->j.spec.begin_us > now_us)
@@ -177,6 +179,7 @@ void eligible_update(struct core *c, struct jobrec *r)
     bool ready = deps_settle(c, r, &over);
     if (over)
         return;
+    owner_look(c, r);
     ready = ready && !held(r) && r->j.spec.begin_us <= c->turn.now_us && resv_ready(c, r) &&
             !r->former_runs;
     if (ready && !r->j.eligible_us) { /* though a limit may hold it: it gains by waiting */
@@ -186,7 +189,7 @@ void eligible_update(struct core *c, struct jobrec *r)
     }
     if (ready)
         share_watch(c, r); /* it has a priority, though a limit may keep it from the planner */
-    ready = ready && minutes_or_limits_bar(c, r, NULL) == REASON_NONE;
+    ready = ready && !owner_gone(c, r) && minutes_or_limits_bar(c, r, NULL) == REASON_NONE;
     uint32_t elements = ready ? elements_now(c, r) : 0;
     accrue_update(c, r);
     waited_cause(c, r, elements ? REASON_NONE : own_reason(c, r, c->turn.now_us));

@@ -4,6 +4,7 @@
 #include "core/record/accounts/accounts.h"
 #include "core/record/record.h"
 #include "model/job/job_attributes.h"
+#include "model/job/owner.h"
 
 #include <string.h>
 
@@ -26,7 +27,8 @@ bool peer_administers(const struct core *c, const struct peer *peer)
 
 bool may_control(const struct core *c, const struct jobrec *r)
 {
-    return c->turn.peer && (c->turn.peer->uid == r->j.user_id || peer_operates(c, c->turn.peer));
+    const struct peer *peer = c->turn.peer;
+    return peer && (job_is_of(&r->j, peer->uid, peer->user) || peer_operates(c, peer));
 }
 
 bool peer_coordinates(const struct core *c, const struct peer *peer, const char *account)

@@ -5,6 +5,7 @@
 #define REMUDA_CORE_RECORD_RECORD_H
 
 #include "core/record/state.h"
+#include "core/record/users/owner.h"
 #include "core/record/users/user_room.h"
 
 /* ---- effects.c ---- */

@@ -439,6 +439,7 @@ struct timers {
 struct core_users {
     struct map_u64 *room;    /* struct user_room (record/users/user_room.c), owned */
     struct map_u64 *crontab; /* struct crontabrec, owned */
+    struct map_u64 *named;   /* struct named (record/users/owner.c), owned */
 };
 
 /* Work on very many jobs, some of it in each turn, so that nobody waits long meanwhile. */

@@ -94,7 +94,7 @@ void req_wait_job(struct core *c, const struct msg_wait_job *m)
     ASSERT(c->turn.peer);
     struct msg_job_ended answer;
     const struct jobrec *r = job_find(c, m->job_id);
-    bool hidden = r && !may_see_job(c, c->turn.peer, r->j.user_id, r->j.spec.req.account);
+    bool hidden = r && !may_see_job(c, c->turn.peer, &r->j);
     if (hidden || (!r && !array_of(c, m->job_id)))
         reply_done(c, REFUSE_INVALID_JOB_ID, NULL);
     else if (ended(c, m->job_id, &answer))

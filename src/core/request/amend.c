@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "core/record/accounts/accounts.h"
 #include "core/request/request.h"
+#include "model/job/owner.h"
 
 #include <string.h>
 
@@ -141,7 +142,7 @@ static bool may_amend(const struct amending *g, const struct amended *a)
     const struct peer *p = g->c->turn.peer;
     if (a->r)
         return may_manage(g->c, a->r);
-    return p->uid == a->row.user_id || peer_operates(g->c, p) ||
+    return job_is_of(&a->row, p->uid, p->user) || peer_operates(g->c, p) ||
            peer_coordinates(g->c, p, a->row.spec.req.account);
 }
 

@@ -7,6 +7,7 @@
 #include "core/record/accounts/limits.h"
 #include "core/request/request.h"
 #include "model/grammar/cron.h"
+#include "model/job/owner.h"
 
 #include <string.h>
 
@@ -205,6 +206,16 @@ void req_set_crontab(struct core *c, const struct msg_set_crontab *m)
     str_done(&x.full);
 }
 
+/* Its jobs know whose number it was. */
+static bool table_is_his(const struct core *c, const struct crontabrec *table)
+{
+    const struct peer *peer = c->turn.peer;
+    for (size_t i = 0; i < table->job.n; i++)
+        if (!job_is_of(&job_find(c, table->job.v[i])->j, peer->uid, peer->user))
+            return false;
+    return true;
+}
+
 void req_get_crontab(struct core *c, const struct msg_get_crontab *m)
 {
     ASSERT(c->turn.peer);
@@ -214,6 +225,8 @@ void req_get_crontab(struct core *c, const struct msg_get_crontab *m)
         return;
     }
     const struct crontabrec *table = crontab_find(c, uid);
+    if (table && !peer_operates(c, c->turn.peer) && !table_is_his(c, table))
+        table = NULL;
     struct msg_crontab answer = {.text = table ? table->t.text : NULL};
     fx_reply(c, c->turn.conn, c->turn.seq, MSG_CRONTAB, &answer);
 }

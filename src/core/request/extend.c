@@ -333,7 +333,7 @@ static void later_say(const struct extending *x, struct str *out)
     const struct jobrec *other = job_find(x->c, f->later_job);
     struct str label = STR_INIT;
     duration_say(x->bounded_us, out);
-    if (other && may_see_job(x->c, x->c->turn.peer, other->j.user_id, other->j.spec.req.account)) {
+    if (other && may_see_job(x->c, x->c->turn.peer, &other->j)) {
         job_label(&other->j, &label);
         str_addf(out, " would delay job %s", str_text(&label));
     } else {

@@ -270,7 +270,7 @@ static void stayed_say(struct sweep *s, const struct jobrec *r, enum refusal why
 static void denied_say(const struct core *c, struct sweep *s, const struct jobrec *r)
 {
     if (s->kind->of_named_users && s->kind->of_named_users(s->ctx) &&
-        may_see_job(c, &s->peer, r->j.user_id, r->j.spec.req.account))
+        may_see_job(c, &s->peer, &r->j))
         stayed_say(s, r, REFUSE_ACCESS_DENIED, NULL);
 }
 

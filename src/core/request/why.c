@@ -26,7 +26,7 @@ static const char *text_of(struct arena *a, struct str *s)
 /* PrivateData=jobs: what hidden jobs are in the way is said without their numbers. */
 static bool is_shown(const struct core *c, const struct jobrec *r)
 {
-    return may_see_job(c, c->turn.peer, r->j.user_id, r->j.spec.req.account);
+    return may_see_job(c, c->turn.peer, &r->j);
 }
 
 /* PrivateData=nodes: how many there are of a kind, not which and why. Evidence of what keeps a

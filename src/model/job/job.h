@@ -224,6 +224,7 @@ enum mail_type {
     X(BOOL, requeue_pending, 0, "goes back to PENDING when cleaned (scontrol requeue of a running job)")                 \
     X(BOOL, hold_after_requeue, 0, "and is held then")                                                                   \
     X(BOOL, admin_hold, 0, "the hold it has, or will have then, is an administrator's: its owner cannot take it back")  \
+    X(TEXT, renamed, 0, "name that its user has now, as who let it go again said; NULL = user_name")                     \
     X(BOOL, restored, 0, "as an older store has it: whether it has run since is not known")                              \
     X(TEXT, released, 0, "while COMPLETING or REQUEUED: nodes that are free already, folded")                            \
     X(TEXT, leaving, 0, "what it gave back of its allocation and nodes have not yet cleaned")                            \

@@ -1,16 +1,17 @@
 #include "core/record/accounts/private.h"
 #include "base/list.h"
 #include "core/record/record.h"
+#include "model/job/owner.h"
 
 static bool is_self(const struct peer *peer, const char *user)
 {
     return peer && peer->user && user && text_is(peer->user, user);
 }
 
-bool may_see_job(const struct core *c, const struct peer *peer, uint32_t uid, const char *account)
+bool may_see_job(const struct core *c, const struct peer *peer, const struct job *j)
 {
-    return !c->settings.word.private_jobs || (peer && peer->uid == uid) || peer_operates(c, peer) ||
-           peer_coordinates(c, peer, account);
+    return !c->settings.word.private_jobs || (peer && job_is_of(j, peer->uid, peer->user)) ||
+           peer_operates(c, peer) || peer_coordinates(c, peer, j->spec.req.account);
 }
 
 bool may_see_nodes(const struct core *c, const struct peer *peer)

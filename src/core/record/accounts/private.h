@@ -6,7 +6,7 @@
 #include "core/record/accounts/accounts.h"
 
 /* `peer` NULL: who asks is not known, and sees what is nobody's in particular. */
-bool may_see_job(const struct core *c, const struct peer *peer, uint32_t uid, const char *account);
+bool may_see_job(const struct core *c, const struct peer *peer, const struct job *j);
 /* operators alone with PrivateData=nodes */
 bool may_see_nodes(const struct core *c, const struct peer *peer);
 /* likewise with =partitions */

@@ -153,6 +153,7 @@ static bool let_run(struct core *c, struct triggerrec *t)
     trigger_what_add(c, t, &what);
     e->program.uid = t->t.user_id;
     e->program.gid = t->t.group_id;
+    e->program.user = arena_strdup(c->turn.fx->arena, t->t.user_name);
     e->program.trigger = t->t.id;
     e->program.line = arena_strdup(c->turn.fx->arena, t->t.program);
     e->program.argument = arena_strdup(c->turn.fx->arena, str_text(&what));

@@ -284,6 +284,17 @@ struct jobrec *user_room_oldest(struct core *c, uint32_t uid)
 
 /* ---- life ---- */
 
+const uint32_t *core_owners(const struct core *c, struct arena *a, size_t *ret_n)
+{
+    struct map_walk w = {0};
+    uint32_t *uid = arena_alloc(a, (map_u64_count(c->users.room) + 1) * sizeof *uid);
+    *ret_n = 0;
+    while (map_u64_next(c->users.room, &w))
+        if (((const struct user_room *)w.value)->jobs)
+            uid[(*ret_n)++] = (uint32_t)(w.key - 1);
+    return uid;
+}
+
 void user_rooms_check(const struct core *c)
 {
     struct map_walk w = {0};

@@ -57,6 +57,7 @@ static struct jobrec *record_make(struct core *c, struct submission *s, struct d
     r->j.group_id = c->turn.peer->gid;
     text_set(c, &r->j.user_name, c->turn.peer->user);
     text_set(c, &r->j.group_name, c->turn.peer->group);
+    owner_came(c, r->j.user_id, r->j.user_name);
     r->j.submit_us = c->turn.now_us;
     if (r->j.spec.hold)
         r->j.reason = REASON_HELD_USER;

@@ -1,0 +1,113 @@
+#!/usr/bin/env bats
+# A user is deleted and his number is somebody else's: what he left in the queue does not run for the next one. The daemons see users of their own, by a file of
+# names in a mount namespace.
+bats_require_minimum_version 1.5.0
+load common
+
+setup_file() {
+    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || return 0
+    TOP=$(mktemp -d /tmp/remuda-recycled-XXXXXX)
+    export TOP REMUDA_STATE="$TOP/state" NAMES="$TOP/passwd"
+    chmod 755 "$TOP"
+    mkdir -m 777 "$TOP/work"
+    names ada:7101 bea:7102 cid:7103
+    unshare -m sh -c 'mount --bind "$NAMES" /etc/passwd && exec remuda up -q --nodes 1 --cpus 4 --mem 2000' 3>&-
+}
+
+teardown_file() {
+    [ -n "${TOP:-}" ] || return 0
+    remuda down || true
+    rm -rf "$TOP"
+}
+
+setup() {
+    [ -n "${TOP:-}" ] || skip "needs root and mount namespaces to be several users"
+    as 7101 remuda version >/dev/null 2>&1 || skip "the programs are not readable for other users here"
+    cd "$TOP/work" || exit 1
+    names ada:7101 bea:7102 cid:7103
+    scontrol reconfigure
+}
+
+teardown() { [ -z "${TOP:-}" ] || scancel -u 7101,7102,7103; }
+
+# names NAME:UID…: who there is, beside root; in place, as the daemons see this file.
+names() {
+    { getent passwd root nobody; for one in "$@"; do echo "${one%:*}:x:${one#*:}:${one#*:}::/:/bin/sh"; done; } >"$TOP/passwd.new"
+    cat "$TOP/passwd.new" >"$NAMES"
+}
+
+# as UID COMMAND…
+as() { setpriv --reuid="$1" --regid="$1" --clear-groups --reset-env env PATH="$PATH" HOME=/ REMUDA_STATE="$REMUDA_STATE" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "${@:2}"; }
+
+# What is held is asked for each time: the controller looks by itself twice a minute, at once after a reconfigure.
+changed() {
+    names "$@"
+    scontrol reconfigure
+}
+
+is_held() { squeue -h -j "$1" -o %r | grep -qx JobHeldAdmin; }
+reason_is() { squeue -h -j "$1" -o %r | grep -qx "$2"; }
+
+@test "jobs, arrays and tables of a deleted user do not run for who has the number next" {
+    id=$(as 7101 sbatch --parsable --begin=now+2hours -o none --wrap 'echo secret; id -un > as')
+    many=$(as 7101 sbatch --parsable --begin=now+2hours --array=1-3 -o none --wrap true)
+    running=$(as 7101 sbatch --parsable -o none --wrap 'sleep 600')
+    as 7101 scrontab - <<<'0 0 1 1 * echo secret'
+    cron=$(squeue -h -u 7101 -o '%i %j %r' | awk '/BeginTime/ {print $1}' | sort -n | tail -1)
+    other=$(as 7102 sbatch --parsable --begin=now+2hours -o none --wrap true)
+    wait_state "$running" RUNNING
+    changed eve:7101 bea:7102 cid:7103
+    for one in "$id" "$many" "$cron"; do eventually is_held "$one"; done
+    [ "$(squeue -h -j "$other" -o %r)" = BeginTime ]
+    [[ "$(scontrol show job "$id")" == *"uid 7101 was ada when this was submitted, and is eve now"*"scontrol release $id"* ]]
+    [ "$(state "$running")" = RUNNING ]
+    # Nothing of it is hers.
+    run ! as 7101 scontrol write batch_script "$id" -
+    [[ "$output" != *secret* ]]
+    [[ "$(as 7101 scrontab -l 2>&1)" != *secret* ]]
+    for one in "$id" "$many" "$running"; do
+        run ! as 7101 scancel "$one"
+        run ! as 7101 scontrol release "$one"
+    done
+    run ! as 7101 scontrol update JobId="$id" Comment=mine
+    run ! as 7101 srun --overlap --jobid="$running" true
+    [ "$(state "$running")" = RUNNING ]
+    # Her own are, and the table, when she writes one.
+    hers=$(as 7101 sbatch --parsable -o none --wrap true)
+    wait_state "$hers" COMPLETED
+    as 7101 scrontab - <<<'0 0 1 1 * echo hers'
+    [[ "$(as 7101 scrontab -l)" == *hers* ]]
+    [ "$(state "$cron")" = CANCELLED ]
+    # What ran comes back to the queue, and stays there; a restart changes nothing.
+    scontrol requeue "$running"
+    eventually is_held "$running"
+    kill -9 "$(remuda status --pid controller)"
+    unshare -m sh -c 'mount --bind "$NAMES" /etc/passwd && exec remuda up -q' 3>&-
+    is_held "$id"
+    is_held "$running"
+    # Whoever was only renamed has his jobs again by an operator's word.
+    scontrol update JobId="$id" StartTime=now
+    is_held "$id"
+    scontrol release "$id"
+    wait_state "$id" COMPLETED
+    [ "$(sacct -n -P -X -j "$id" -o User)" = ada ]
+}
+
+@test "whose name is gone waits until it is back; where most names are, name services are not believed" {
+    id=$(as 7101 sbatch --parsable --begin=now+2hours -o none --wrap true)
+    more=$(as 7102 sbatch --parsable --begin=now+2hours -o none --wrap true)
+    most=$(as 7103 sbatch --parsable --begin=now+2hours -o none --wrap true)
+    changed bea:7102 cid:7103
+    eventually reason_is "$id" UserUnknown
+    for one in $id $more $most; do scontrol update JobId="$one" StartTime=now; done
+    wait_state "$more" COMPLETED
+    wait_state "$most" COMPLETED
+    reason_is "$id" UserUnknown
+    changed ADA:7101 bea:7102 cid:7103
+    wait_state "$id" COMPLETED
+    ids=$(for uid in 7101 7102 7103; do as $uid sbatch --parsable -H -o none --wrap true; done)
+    changed bea:7102
+    eventually grep -q "that is not believed" "$REMUDA_STATE/log/controller.log"
+    for one in $ids; do scontrol release "$one"; done
+    for one in $ids; do wait_state "$one" COMPLETED; done
+}
