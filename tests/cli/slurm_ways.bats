@@ -199,6 +199,16 @@ for i in range(1500):
         [ "$made" = 0 ] || break
     done
     [ "$made" = 1 ] && [ "$copied" = 0 ] && [ -z "$(ls meanwhile)" ] && ! compgen -G 'meanwhile.sbcast.*'
+    # The folder gets another name: the file is where it began.
+    mkdir into
+    salloc -Q -n1 sbcast -f grows into/got 3>&- &
+    pid=$!
+    begun() { compgen -G 'into/got*' >/dev/null; }
+    eventually begun
+    mv into moved
+    wait "$pid"
+    [ "$(ls moved)" = got ]
+    cmp grows moved/got
     # Another adds to it, for as long as it is read.
     salloc -Q -n1 sbcast -f grows copied 3>&- &
     pid=$!
@@ -207,7 +217,7 @@ for i in range(1500):
     for _ in 1 2 3 4 5 6 7 8; do head -c 8M /dev/zero >>grows; done
     wait "$pid"
     [ "$(stat -c %s copied)" = $((64 << 20)) ]
-    rm -rf folder link pipe.there grows meanwhile copied
+    rm -rf folder link pipe.there grows meanwhile moved copied
 }
 
 @test "--json without a controller: a document that says so, and status 1" {

@@ -14,11 +14,12 @@
 
 /* ---- what is around the two files ---- */
 
-static size_t sent, unsent, kills;
+static size_t sent, unsent, kills, told;
 
 void peer_send(struct stream_peer *p, enum message_kind kind, const void *body)
 {
     (void)p;
+    told += kind == MSG_STREAM_MPI;
     if (kind == MSG_STREAM_DATA)
         sent += ((const struct msg_stream_data *)body)->data.len;
 }
@@ -126,7 +127,7 @@ static void world_begin(struct world *w)
                                .step = &w->step,
                                .nsteps = 1,
                                .ntasks = 4};
-    sent = unsent = kills = 0;
+    sent = unsent = kills = told = 0;
 }
 
 static void world_end(struct world *w)
@@ -237,6 +238,31 @@ static void names_of_who_meets_are_bounded(void **state)
     world_end(&w);
 }
 
+static void asks(struct world *w, size_t node, int32_t rank)
+{
+    says(w, node, MSG_STREAM_MPI, &(struct msg_stream_mpi){.op = MPI_ASK, .rank = rank});
+}
+
+static void who_asks_and_does_not_read_ends_the_step(void **state)
+{
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    asks(&w, 0, 2);  /* the other node is asked */
+    asks(&w, 0, 99); /* nobody has it */
+    assert_int_equal(told, 2);
+    unsent = 1u << 30;
+    for (int i = 0; i < 3; i++) {
+        asks(&w, 0, 2);
+        asks(&w, 0, 99);
+        says(&w, 1, MSG_STREAM_MPI,
+             &(struct msg_stream_mpi){.op = MPI_ANSWER, .rank = 2, .text = "0"});
+    }
+    assert_int_equal(told, 2);
+    assert_int_equal(kills, 1);
+    world_end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +271,7 @@ int main(void)
         cmocka_unit_test(input_has_so_many_bytes),
         cmocka_unit_test(meetings_are_bounded),
         cmocka_unit_test(names_of_who_meets_are_bounded),
+        cmocka_unit_test(who_asks_and_does_not_read_ends_the_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,9 +18,10 @@
  * the same folder: so it cannot be foreseen, is made and not found (set -C), is nobody else's to
  * read until it is whole, and is written, counted and given its mode by descriptor 3. It never goes
  * into a folder of the name that was asked for (mv -T): who may write beside it could have put one
- * there, or a link to one of his, meanwhile. */
+ * there, or a link to one of his, meanwhile. It stays in the folder where it began (cd), whatever
+ * that is called when it is whole. */
 #define WRITER                                                                                     \
-    "umask 077; b=$1.sbcast.$SLURMD_NODENAME; "                                                    \
+    "umask 077; CDPATH=; name=./${1##*/}; b=$name.sbcast.$SLURMD_NODENAME; "                       \
     "t=$b.$$.$(od -An -N8 -tx8 /dev/urandom | tr -d ' '); f=/proc/self/fd/3; "                     \
     "no() { echo \"sbcast: error: REQUEST_FILE_BCAST($SLURMD_NODENAME): $2\" >&2; "                \
     "echo \"sbcast: error: $3\" >&2; cat >/dev/null; exit \"$1\"; }; "                             \
@@ -32,15 +33,15 @@
     "no 17 'File exists' \"$1 exists on $SLURMD_NODENAME: use -f to replace it\"; fi; "            \
     "d=.; case $1 in */*) d=${1%/*}/ ;; esac; w=; e=13; "                                          \
     "[ -d \"$d\" ] || { w='No such file or directory'; e=2; }; "                                   \
-    "[ \"$w\" ] || [ -w \"$d\" ] || w='Permission denied'; [ -z \"$w\" ] || "                      \
+    "[ \"$w\" ] || { [ -w \"$d\" ] && cd -- \"$d\"; } || w='Permission denied'; [ -z \"$w\" ] || " \
     "no \"$e\" \"$w\" \"the folder $d on $SLURMD_NODENAME must be there, and writable\"; "         \
     "for o in \"$b\".*; do p=${o#\"$b\".}; "                                                       \
-    "[ ! -e \"$o\" ] || kill -0 \"${p%%.*}\" 2>/dev/null || rm -f -- \"$o\"; done; "               \
-    "trap 'rm -f -- \"$t\"' EXIT; trap 'exit 1' HUP INT TERM; set -C; "                            \
+    "[ ! -e \"$o\" ] || kill -0 \"${p%%.*}\" 2>/dev/null || rm -f \"$o\"; done; "                  \
+    "trap 'rm -f \"$t\"' EXIT; trap 'exit 1' HUP INT TERM; set -C; "                               \
     "{ cat >&3 || exit 1; n=$(wc -c <$f); [ \"$n\" -ge \"$5\" ] || { "                             \
     "echo \"sbcast: error: $1 on $SLURMD_NODENAME: $n of $5 bytes came; it is not there\" "        \
     ">&2; exit 1; }; "                                                                             \
-    "{ [ -z \"$4\" ] || touch -d \"@$4\" $f; } && chmod \"$2\" $f && mv -fT -- \"$t\" \"$1\" "     \
+    "{ [ -z \"$4\" ] || touch -d \"@$4\" $f; } && chmod \"$2\" $f && mv -fT \"$t\" \"$name\" "     \
     "|| exit 1; } 3>\"$t\" || exit 1"
 
 int bcast_run(struct allocation *al, struct step_ask *step, const struct bcast_ask *ask)

@@ -15,6 +15,7 @@
  * say who meets: a host that lies could name others for ever. */
 #define MEETINGS_MORE 4096 /* than there are tasks */
 #define RANKS_MAX     (64u << 20)
+#define UNREAD_MAX    (64u << 20) /* bytes that a node asks for, and does not read */
 
 /* Nodes of a meeting that is under way. */
 struct meeting {
@@ -264,6 +265,17 @@ static void place_find(struct srun_run *r, struct step_node *n, void *arg)
     idset_done(&one);
 }
 
+/* What was asked, or is the answer. */
+static void say(struct srun_run *r, struct step_node *n, const struct msg_stream_mpi *m)
+{
+    if (peer_unsent(n->peer) <= UNREAD_MAX) {
+        peer_send(n->peer, MSG_STREAM_MPI, m);
+    } else if (!r->killed) {
+        program_error(r->al->name, "%s: it does not read what it asks for (MPI)", n->name);
+        run_kill(r, "Terminating", true);
+    }
+}
+
 /* To the node that has the rank; who asked is told by its number, which the answer has again. */
 static void ask(struct srun_run *r, struct step_node *n, const struct msg_stream_mpi *m)
 {
@@ -274,11 +286,10 @@ static void ask(struct srun_run *r, struct step_node *n, const struct msg_stream
     run_each_node(r, place_find, &whose);
     snprintf(number, sizeof number, "%lld", (long long)who.number);
     if (whose.found && whose.found->peer)
-        peer_send(whose.found->peer, MSG_STREAM_MPI,
-                  &(struct msg_stream_mpi){.op = MPI_ASK, .rank = m->rank, .text = number});
+        say(r, whose.found,
+            &(struct msg_stream_mpi){.op = MPI_ASK, .rank = m->rank, .text = number});
     else
-        peer_send(n->peer, MSG_STREAM_MPI,
-                  &(struct msg_stream_mpi){.op = MPI_ANSWER, .rank = m->rank, .code = 1});
+        say(r, n, &(struct msg_stream_mpi){.op = MPI_ANSWER, .rank = m->rank, .code = 1});
 }
 
 static void answer(struct srun_run *r, const struct msg_stream_mpi *m)
@@ -288,9 +299,9 @@ static void answer(struct srun_run *r, const struct msg_stream_mpi *m)
         return;
     run_each_node(r, place_find, &who);
     if (who.found && who.found->peer)
-        peer_send(who.found->peer, MSG_STREAM_MPI,
-                  &(struct msg_stream_mpi){
-                      .op = MPI_ANSWER, .rank = m->rank, .code = m->code, .data = m->data});
+        say(r, who.found,
+            &(struct msg_stream_mpi){
+                .op = MPI_ANSWER, .rank = m->rank, .code = m->code, .data = m->data});
 }
 
 /* ---- the end ---- */
