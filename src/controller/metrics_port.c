@@ -3,7 +3,9 @@
  * A page is made a slice at a time in the loop, one page at a time; all that asked for the same
  * before it was begun get the same one, but nobody gets one that was begun before he asked: so none
  * shows a job that had ended by then. After a page the loop is left alone for four times as long as
- * the page took, however many ask. */
+ * the page took, however many ask; and so it is by those who connect and ask for what costs less,
+ * or for nothing: the port takes nobody in for four times as long as the last ones took. The socket
+ * of the controller's user goes on meanwhile. */
 #include "controller/metrics_port.h"
 
 #include "base/alloc.h"
@@ -16,15 +18,18 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/net/http.h"
+#include "io/net/socket_owner.h"
 #include "io/net/tcp_socket.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PORT            6821
-#define SLICE_US        2000 /* of the loop in one go */
-#define SLICE_RECORDS   16   /* looked at between two looks at the clock */
+#define PORT          6821
+#define SLICE_US      2000 /* of the loop in one go */
+#define SLICE_RECORDS 16   /* looked at between two looks at the clock */
+/* Of the loop, by connections, before none is taken in for a while. */
+#define CONNECTIONS_NS  1000000
 #define REST_TIMES      4
 #define AGAIN_US        (5 * USEC_PER_SEC) /* before an address that is taken is tried again */
 #define TOKEN_MAX_BYTES 4096u
@@ -52,6 +57,8 @@ struct metrics_port {
     struct metrics *making; /* of the first page */
     int64_t spent_us;       /* in it */
     int64_t rest_until_us;
+    int64_t accepted_ns; /* that went into taking connections in */
+    int64_t settled_ns;  /* for which, with what they asked, the port has rested */
     struct timer *next, *again;
 };
 
@@ -274,15 +281,29 @@ static void page_asked(void *ctx, uint64_t exchange, const struct http_asked *as
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
+/* What connections took of the loop since the last rest, accepting them among it. */
+static int64_t connections_owe_ns(const struct metrics_port *p)
+{
+    return p->accepted_ns + http_spent_ns(p->server) - p->settled_ns;
+}
+
 static void came_by_tcp(void *ctx, int fd)
 {
+    struct metrics_port *p = ctx;
+    int64_t began = clock_thread_ns();
     tcp_socket_tune(fd);
-    http_serve(((struct metrics_port *)ctx)->server, fd, false);
+    http_serve(p->server, fd, false, socket_source(fd));
+    p->accepted_ns += clock_thread_ns() - began;
+    int64_t owed = connections_owe_ns(p);
+    if (owed < CONNECTIONS_NS)
+        return;
+    p->settled_ns += owed;
+    listener_rest(p->tcp, REST_TIMES * owed / 1000);
 }
 
 static void came_by_unix(void *ctx, int fd)
 {
-    http_serve(((struct metrics_port *)ctx)->server, fd, true);
+    http_serve(((struct metrics_port *)ctx)->server, fd, true, 0);
 }
 
 static void port_close(struct metrics_port *p)
@@ -300,6 +321,7 @@ static void port_close(struct metrics_port *p)
         page_free(page_pop(p));
     http_server_free(p->server);
     p->server = NULL;
+    p->accepted_ns = p->settled_ns = 0;
 }
 
 static bool tcp_open(struct metrics_port *p, const char *address, struct err *ret_err)

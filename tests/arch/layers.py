@@ -21,14 +21,14 @@ LAYERS = {
     "store": ({"model", "base"}, {"sqlite3.h"}),
     "io": ({"wire", "model", "base"}, {"uv.h", "openssl/", "http_parser.h"}),
     "smtp": ({"io", "base"}, {"curl/"}),
-    "pmix": ({"agent", "wire", "model", "base"}, {"pmix.h", "pmix_server.h"}),
+    "pmix": ({"agent", "io", "wire", "model", "base"}, {"pmix.h", "pmix_server.h"}),
     "node": ({"agent", "io", "wire", "model", "base"}, {"hwloc.h", "hwloc/"}),
     "controller": ({"core", "sched", "store", "reading", "io", "wire", "model", "base", "node"}, set()),
     "cli": ({"reading", "script", "io", "wire", "model", "base"}, set()),
     "sim": ({"core", "agent", "sched", "wire", "store", "model", "base"}, {"zlib.h"}),
 }
-# The only thing of node/ that the controller may see: the entry of the other role of the same program.
-ONLY = {("controller", "node"): {"node/node.h"}}
+# All that the controller may see of node/, the entry of the other role of the same program; and remuda-pmix of io/.
+ONLY = {("controller", "node"): {"node/node.h"}, ("pmix", "io"): {"io/net/socket_owner.h"}}
 LIBRARIES = ("json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "nvml.h", "zlib.h", "http_parser.h", "curl/", "pmix.h", "pmix_server.h")
 # Library headers that one file alone may include.
 ONE_FILE = {"http_parser.h": "io/net/http.c"}

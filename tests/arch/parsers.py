@@ -46,7 +46,7 @@ FILES = {
     "src/sched/books/node_state.c": CHECKED,
     "src/sim/replay/accounting.c": "workload", "src/sim/check.c": WORDS, "src/sim/replay/made.c": WORDS, "src/sim/options.c": WORDS, "src/sim/series.c": WORDS, "src/sim/replay/squeue.c": "workload", "src/sim/story/story.c": WORDS, "src/sim/replay/table.c": "workload", "src/sim/replay/trace.c": "workload",
     "src/cli/table/columns.c": "a fraction that its own cell has written", "src/store/file/place.c": OURS, "src/store/file/sum.c": "bytes are added up", "src/store/file/pages.c": "pages", "src/store/sqlite/trouble.c": KERNEL,
-    "src/wire/frame.c": "frame", "src/wire/submit_filter.c": "site", "src/cli/step/adopt.c": KERNEL, "src/io/process/groups.c": KERNEL, "src/io/process/readers.c": "the name of a process is compared whole, the rest is the kernel's", "src/pmix/strangers.c": KERNEL, "src/wire/json.c": "frame", "src/wire/json_in.c": "frame", "src/wire/record.c": "frame", "src/wire/rows.c": "frame",
+    "src/wire/frame.c": "frame", "src/wire/submit_filter.c": "site", "src/cli/step/adopt.c": KERNEL, "src/io/process/groups.c": KERNEL, "src/io/process/readers.c": "the name of a process is compared whole, the rest is the kernel's", "src/io/net/socket_owner.c": KERNEL, "src/wire/json.c": "frame", "src/wire/json_in.c": "frame", "src/wire/record.c": "frame", "src/wire/rows.c": "frame",
 }
 
 root = pathlib.Path(sys.argv[1])

@@ -233,6 +233,50 @@ END
     kill "$pid"
 }
 
+@test "another user who connects without end keeps neither the owner from his pages nor users waiting" {
+    [ "$(id -u)" = 0 ] || skip "only root has another user"
+    mkdir -m 777 flood
+    cat >flood/flood.py <<'END'
+import os, socket, sys
+held, asks = [], sys.argv[2].encode()
+os.chdir("flood")
+os.fork(), os.fork()
+while os.path.exists("go"):
+    try:
+        s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=5)
+        s.send(asks and b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n" % asks)
+        held.append(s)
+    except OSError:
+        pass
+    if len(held) == 300:
+        open("flooded", "w").close()
+        held.pop(0).close()
+try:
+    while os.wait():
+        pass
+except ChildProcessError:
+    pass
+END
+    chmod 644 flood/flood.py
+    local asks pid ok
+    for asks in '' metrics; do
+        rm -f flood/flooded
+        touch flood/go
+        setpriv --reuid=nobody --regid=nogroup --clear-groups env PATH=/usr/local/bin:/usr/bin:/bin python3 flood/flood.py "$PORT" "$asks" 3>&- &
+        pid=$!
+        eventually test -e flood/flooded
+        ok=1
+        for _ in 1 2 3 4 5 6 7 8 9 10; do
+            get metrics --unix "$REMUDA_STATE/metrics.sock" | tail -n 1 | grep -q "# EOF" || ok=0
+        done
+        eventually answers || ok=0
+        sinfo >/dev/null || ok=0
+        rm -f flood/go
+        wait "$pid" || true
+        [ "$ok" = 1 ]
+    done
+}
+
 @test "the port is opened, moved and closed by reconfigure; one that is taken is tried again" {
     local first=$PORT
     other=$(free_port)

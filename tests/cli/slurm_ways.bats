@@ -173,6 +173,53 @@ for i in range(1500):
     rm -f large copied got*
 }
 
+@test "sbcast: -f replaces files, and nothing is put into a folder that has the name, or gets it meanwhile; a file that grows has an end" {
+    cd "$WORK"
+    mkdir folder
+    ln -s folder link
+    mkfifo pipe.there
+    truncate -s 64M grows
+    for to in folder link; do
+        run -21 salloc -Q -n1 sbcast -f /etc/hostname "$to"
+        [[ "$output" == *"REQUEST_FILE_BCAST(n1): Is a directory"* ]]
+    done
+    run -17 salloc -Q -n1 sbcast -f /etc/hostname pipe.there
+    [ -p pipe.there ] && [ -L link ] && [ -z "$(ls folder)" ]
+    # Somebody is quicker: the name is his folder's when the file is whole. Where he is not, once more.
+    copying() { compgen -G 'meanwhile.sbcast.*' >/dev/null || ! kill -0 "$pid" 2>/dev/null; }
+    for _ in 1 2 3 4 5 6 7 8; do
+        rm -rf meanwhile
+        salloc -Q -n1 sbcast -f grows meanwhile >out 2>&1 3>&- &
+        pid=$!
+        until copying; do :; done
+        made=0
+        mkdir -m 777 meanwhile 2>/dev/null && made=1
+        copied=0
+        wait "$pid" && copied=1
+        [ "$made" = 0 ] || break
+    done
+    [ "$made" = 1 ] && [ "$copied" = 0 ] && [ -z "$(ls meanwhile)" ] && ! compgen -G 'meanwhile.sbcast.*'
+    # The folder gets another name: the file is where it began.
+    mkdir into
+    salloc -Q -n1 sbcast -f grows into/got 3>&- &
+    pid=$!
+    begun() { compgen -G 'into/got*' >/dev/null; }
+    eventually begun
+    mv into moved
+    wait "$pid"
+    [ "$(ls moved)" = got ]
+    cmp grows moved/got
+    # Another adds to it, for as long as it is read.
+    salloc -Q -n1 sbcast -f grows copied 3>&- &
+    pid=$!
+    grown() { compgen -G 'copied.sbcast.*' >/dev/null || [ -e copied ]; }
+    eventually grown
+    for _ in 1 2 3 4 5 6 7 8; do head -c 8M /dev/zero >>grows; done
+    wait "$pid"
+    [ "$(stat -c %s copied)" = $((64 << 20)) ]
+    rm -rf folder link pipe.there grows meanwhile moved copied
+}
+
 @test "--json without a controller: a document that says so, and status 1" {
     mkdir -p "$WORK/away"
     for c in squeue sinfo sacct; do

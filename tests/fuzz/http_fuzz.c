@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(w.loop && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd) == 0);
     w.server = http_server_new(w.loop, (struct http_times){0}, asked, &w);
     w.tick = timer_new(w.loop, tick, &w);
-    http_serve(w.server, fd[0], false);
+    http_serve(w.server, fd[0], false, 1);
     size_t half = size / 2;
     (void)!send(fd[1], data, half, MSG_NOSIGNAL);
     rounds(&w, 3);

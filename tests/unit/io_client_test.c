@@ -1,6 +1,12 @@
 /* Links and calls: a server that comes, a link that is cut, answers and their times, the state directory. */
 #include "io_conn_help.h"
 
+#include "io/net/socket_owner.h"
+#include "io/net/unix_socket.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 /* ---- listener and link
  * ---------------------------------------------------------------------------------------------- */
 
@@ -142,6 +148,97 @@ static void a_long_path_works(void **state)
 /* ---- the commands' client
  * ------------------------------------------------------------------------------------------- */
 
+struct rests {
+    struct world *world;
+    struct listener *listener;
+    int accepted;
+};
+
+static void rests_accepted(void *ctx, int fd)
+{
+    struct rests *r = ctx;
+    close(fd);
+    listener_rest(r->listener, ++r->accepted == 1 ? USEC_PER_HOUR : 1);
+    if (r->accepted == 3)
+        loop_stop(r->world->loop);
+}
+
+static void rests_enough(void *ctx)
+{
+    struct rests *r = ctx;
+    assert_int_equal(r->accepted, 1);
+    listener_rest(r->listener, 1);
+}
+
+/* Who comes while it rests waits, and is taken in afterwards. */
+static void a_listener_that_rests_takes_nobody_in(void **state)
+{
+    struct rests r = {.world = *state};
+    const char *path = arena_printf(r.world->arena, "%s/rests", r.world->dir);
+    struct timer *t = timer_new(r.world->loop, rests_enough, &r);
+    int fd[3];
+    r.listener = listener_new(r.world->loop, path, 0600, rests_accepted, &r, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(fd); i++)
+        fd[i] = unix_socket_connect(path, false);
+    timer_set(t, USEC_PER_SEC / 10);
+    loop_run(r.world->loop);
+    assert_int_equal(r.accepted, 3);
+    for (size_t i = 0; i < ARRAY_LEN(fd); i++)
+        close(fd[i]);
+    timer_free(t);
+    listener_free(r.listener);
+}
+
+struct tcp_pair {
+    int listening, ours, theirs;
+};
+
+/* From that address to another of the loopback. */
+static bool tcp_pair_open(struct tcp_pair *p, const char *from)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET}, peer = at;
+    socklen_t len = sizeof at;
+    inet_pton(AF_INET, "127.0.0.1", &at.sin_addr);
+    inet_pton(AF_INET, from, &peer.sin_addr);
+    p->listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    p->theirs = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    p->ours = bind(p->listening, (struct sockaddr *)&at, sizeof at) == 0 &&
+                      listen(p->listening, 1) == 0 &&
+                      getsockname(p->listening, (struct sockaddr *)&at, &len) == 0 &&
+                      bind(p->theirs, (struct sockaddr *)&peer, sizeof peer) == 0 &&
+                      connect(p->theirs, (struct sockaddr *)&at, sizeof at) == 0
+                  ? accept(p->listening, NULL, NULL)
+                  : -1;
+    return p->ours >= 0;
+}
+
+static void tcp_pair_close(struct tcp_pair *p)
+{
+    close(p->listening);
+    close(p->theirs);
+    if (p->ours >= 0)
+        close(p->ours);
+}
+
+static void a_user_of_this_machine_is_one_source_whatever_his_address(void **unused)
+{
+    struct tcp_pair one, other;
+    uid_t uid = (uid_t)-2;
+    bool open = tcp_pair_open(&one, "127.0.0.1"), also = tcp_pair_open(&other, "127.0.0.9");
+    if (open && also && socket_owner(one.ours, &uid)) {
+        assert_int_equal(uid, geteuid());
+        assert_true(socket_source(one.ours) == socket_source(other.ours));
+        close(other.theirs);
+        other.theirs = -1;
+        assert_false(socket_source(one.ours) == socket_source(other.ours));
+        assert_true(!socket_owner(other.ours, &uid) || uid == (uid_t)-1);
+    } else {
+        print_message("the kernel does not say whose a socket is\n");
+    }
+    tcp_pair_close(&one);
+    tcp_pair_close(&other);
+}
+
 static void nobody_there_says_how_to_start(void **state)
 {
     struct world *w = *state;
@@ -234,6 +331,8 @@ int main(void)
         TEST(a_link_finds_its_server_when_that_comes),
         TEST(a_link_that_was_cut_comes_back),
         TEST(a_long_path_works),
+        TEST(a_listener_that_rests_takes_nobody_in),
+        TEST(a_user_of_this_machine_is_one_source_whatever_his_address),
         TEST(nobody_there_says_how_to_start),
         TEST(a_call_gets_its_answer_and_times_out_without),
         TEST(the_state_directory_is_found),

@@ -25,7 +25,8 @@ struct world {
     uint64_t last;
     char path[64], bearer[64];
     bool trusted;
-    struct str got; /* from the client */
+    uint64_t source; /* of the next client */
+    struct str got;  /* from the client */
     bool eof;
     int fd; /* the client's */
 };
@@ -100,7 +101,7 @@ static int client(struct world *w, bool trusted)
 {
     int fd[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd), 0);
-    http_serve(w->server, fd[0], trusted);
+    http_serve(w->server, fd[0], trusted, w->source);
     return fd[1];
 }
 
@@ -332,6 +333,110 @@ static void who_says_nothing_keeps_nobody_out(void **unused)
     end(&w);
 }
 
+#define FLOOD (4 * HTTP_CONNECTIONS_MAX)
+
+static void flood_close(int *fd, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        close(fd[i]);
+}
+
+/* Each of those is to be told all of it, however late he reads. */
+static void reads_whole(struct world *w, int fd)
+{
+    if (w->fd >= 0)
+        client_close(w);
+    w->fd = fd;
+    w->eof = false;
+    until(w, at_end);
+    starts(str_text(&w->got), "HTTP/1.1 200");
+    assert_true(w->got.len > LARGE);
+}
+
+static int asks_large(struct world *w, bool trusted, uint64_t source, size_t asked_then)
+{
+    w->source = source;
+    int fd = client(w, trusted);
+    tell(fd, GET("/large"), strlen(GET("/large")));
+    while (w->asked < asked_then) {
+        w->done = at_end;
+        w->until_us = 0;
+        timer_set(w->tick, 0);
+        loop_run(w->loop);
+    }
+    return fd;
+}
+
+static void who_connects_without_end_pushes_out_his_own(void **unused)
+{
+    struct world w;
+    int flood[FLOOD];
+    begin(&w, (struct http_times){0});
+    w.fd = client(&w, true);
+    int owner = asks_large(&w, true, 0, 1), other = asks_large(&w, false, 2, 2);
+    for (size_t i = 0; i < ARRAY_LEN(flood); i++) {
+        w.source = 1;
+        flood[i] = client(&w, false);
+        if (i % 2)
+            tell(flood[i], "GET /", 5);
+        assert_true(http_connections(w.server) <= 3 + HTTP_SOURCE_MAX);
+    }
+    reads_whole(&w, owner);
+    reads_whole(&w, other);
+    flood_close(flood, ARRAY_LEN(flood));
+    end(&w);
+}
+
+static void however_many_they_are_the_owner_keeps_his_place(void **unused)
+{
+    struct world w;
+    int flood[FLOOD];
+    begin(&w, (struct http_times){0});
+    w.fd = client(&w, true);
+    int owner = asks_large(&w, true, 0, 1);
+    for (size_t i = 0; i < ARRAY_LEN(flood); i++) {
+        w.source = i + 1;
+        flood[i] = client(&w, false);
+    }
+    assert_int_equal(http_connections(w.server), HTTP_CONNECTIONS_MAX);
+    reads_whole(&w, owner);
+    w.source = 0;
+    reads_whole(&w, asks_large(&w, true, 0, 2));
+    flood_close(flood, ARRAY_LEN(flood));
+    end(&w);
+}
+
+static bool source_full(struct world *w)
+{
+    return http_waiting(w->server) == HTTP_SOURCE_MAX;
+}
+
+/* Who has asked waits, and is not pushed out for the next of his: that one is not taken in. */
+static void one_source_waits_in_so_many_places(void **unused)
+{
+    struct world w;
+    int waits[HTTP_SOURCE_MAX];
+    begin(&w, (struct http_times){0});
+    w.source = 1;
+    for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
+        waits[i] = client(&w, false);
+        tell(waits[i], GET("/later"), strlen(GET("/later")));
+    }
+    until(&w, source_full);
+    w.fd = client(&w, false);
+    until(&w, at_end);
+    assert_int_equal(w.got.len, 0);
+    w.source = 2;
+    client_close(&w);
+    w.eof = false;
+    w.fd = client(&w, false);
+    tell(w.fd, GET("/x"), strlen(GET("/x")));
+    until(&w, at_end);
+    starts(str_text(&w.got), "HTTP/1.1 200");
+    flood_close(waits, ARRAY_LEN(waits));
+    end(&w);
+}
+
 static void the_server_goes_with_its_connections(void **unused)
 {
     struct world w;
@@ -354,6 +459,9 @@ int main(void)
         cmocka_unit_test(who_asked_in_time_waits_as_long_as_we_think),
         cmocka_unit_test(a_large_answer_comes_whole_and_waits_for_no_one),
         cmocka_unit_test(who_says_nothing_keeps_nobody_out),
+        cmocka_unit_test(who_connects_without_end_pushes_out_his_own),
+        cmocka_unit_test(however_many_they_are_the_owner_keeps_his_place),
+        cmocka_unit_test(one_source_waits_in_so_many_places),
         cmocka_unit_test(the_server_goes_with_its_connections),
     };
     if (!http_there()) {

@@ -26,6 +26,7 @@ struct step_run_ask {
         no_kill;
     int64_t wait_us;           /* 0 = never */
     int in_fd;                 /* the tasks' input; -1 = none */
+    const int64_t *in_bytes;   /* so much of it, and no more; NULL = to its end */
     int32_t in_task;           /* ≥ 0: of that task only; -1 = all */
     struct output_ways output; /* of those steps that have no files of their own */
     const char *ports;         /* SrunPortRange; NULL = any */

@@ -11,6 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of meetings that are open at once: pairs of tasks may meet, and each task by several ways. Nodes
+ * say who meets: a host that lies could name others for ever. */
+#define MEETINGS_MORE 4096 /* than there are tasks */
+#define RANKS_MAX     (64u << 20)
+#define UNREAD_MAX    (64u << 20) /* bytes that a node asks for, and does not read */
+
 /* Nodes of a meeting that is under way. */
 struct meeting {
     const char *ranks; /* NULL = all tasks */
@@ -107,28 +113,47 @@ static bool ranks_read(const char *ranks, struct idset *set)
     return ranks && idset_parse(set, ranks, UINT32_MAX, NULL);
 }
 
+static size_t ranks_bytes(const struct meeting *m)
+{
+    return m->ranks ? strlen(m->ranks) : 0;
+}
+
+/* One that is over, or a new one; NULL: there are too many. */
+static struct meeting *meeting_room(struct srun_run *r, size_t bytes)
+{
+    struct meeting *found = NULL;
+    size_t sum = bytes;
+    for (size_t i = 0; i < r->nmeetings; i++) {
+        if (r->meeting[i]->n)
+            sum += ranks_bytes(r->meeting[i]);
+        else
+            found = r->meeting[i];
+    }
+    if (sum > RANKS_MAX)
+        return NULL;
+    if (found || r->nmeetings >= (size_t)r->ntasks + MEETINGS_MORE)
+        return found;
+    r->meeting = xrealloc(r->meeting, (r->nmeetings + 1) * sizeof *r->meeting);
+    return r->meeting[r->nmeetings++] = xcalloc(1, sizeof *found);
+}
+
 static struct meeting *meeting_of(struct srun_run *r, const char *ranks)
 {
     struct idset set = IDSET_INIT;
-    struct meeting *free_one = NULL;
-    for (size_t i = 0; i < r->nmeetings; i++) {
+    for (size_t i = 0; i < r->nmeetings; i++)
         if (r->meeting[i]->n && text_is(r->meeting[i]->ranks, ranks))
             return r->meeting[i];
-        if (!r->meeting[i]->n)
-            free_one = r->meeting[i];
-    }
-    if (!free_one) {
-        r->meeting = xrealloc(r->meeting, (r->nmeetings + 1) * sizeof *r->meeting);
-        free_one = r->meeting[r->nmeetings++] = xcalloc(1, sizeof *free_one);
-    }
+    struct meeting *one = meeting_room(r, ranks ? strlen(ranks) : 0);
+    if (!one)
+        return NULL;
     struct meeting_asked a = {.ranks = ranks_read(ranks, &set) ? &set : NULL};
     run_each_node(r, count_one, &a);
     idset_done(&set);
-    free((char *)(uintptr_t)free_one->ranks);
-    free_one->ranks = ranks ? xstrdup(ranks) : NULL;
-    free_one->expected = a.n;
-    free_one->came = xrealloc(free_one->came, (a.n + 1) * sizeof *free_one->came);
-    return free_one;
+    free((char *)(uintptr_t)one->ranks);
+    one->ranks = ranks ? xstrdup(ranks) : NULL;
+    one->expected = a.n;
+    one->came = xrealloc(one->came, (a.n + 1) * sizeof *one->came);
+    return one;
 }
 
 struct meeting_telling {
@@ -194,6 +219,12 @@ void run_mpi_check(struct srun_run *r)
 static void meet(struct srun_run *r, struct step_node *n, const struct msg_stream_mpi *m)
 {
     struct meeting *at = meeting_of(r, m->ranks);
+    if (!at && !r->killed) {
+        program_error(r->al->name, "%s: more meetings are open than there may be (MPI)", n->name);
+        run_kill(r, "Terminating", true);
+    }
+    if (!at)
+        return;
     for (size_t i = 0; i < at->n; i++)
         if (at->came[i] == n)
             return; /* it is waiting already */
@@ -234,6 +265,17 @@ static void place_find(struct srun_run *r, struct step_node *n, void *arg)
     idset_done(&one);
 }
 
+/* What was asked, or is the answer. */
+static void say(struct srun_run *r, struct step_node *n, const struct msg_stream_mpi *m)
+{
+    if (peer_unsent(n->peer) <= UNREAD_MAX) {
+        peer_send(n->peer, MSG_STREAM_MPI, m);
+    } else if (!r->killed) {
+        program_error(r->al->name, "%s: it does not read what it asks for (MPI)", n->name);
+        run_kill(r, "Terminating", true);
+    }
+}
+
 /* To the node that has the rank; who asked is told by its number, which the answer has again. */
 static void ask(struct srun_run *r, struct step_node *n, const struct msg_stream_mpi *m)
 {
@@ -244,11 +286,10 @@ static void ask(struct srun_run *r, struct step_node *n, const struct msg_stream
     run_each_node(r, place_find, &whose);
     snprintf(number, sizeof number, "%lld", (long long)who.number);
     if (whose.found && whose.found->peer)
-        peer_send(whose.found->peer, MSG_STREAM_MPI,
-                  &(struct msg_stream_mpi){.op = MPI_ASK, .rank = m->rank, .text = number});
+        say(r, whose.found,
+            &(struct msg_stream_mpi){.op = MPI_ASK, .rank = m->rank, .text = number});
     else
-        peer_send(n->peer, MSG_STREAM_MPI,
-                  &(struct msg_stream_mpi){.op = MPI_ANSWER, .rank = m->rank, .code = 1});
+        say(r, n, &(struct msg_stream_mpi){.op = MPI_ANSWER, .rank = m->rank, .code = 1});
 }
 
 static void answer(struct srun_run *r, const struct msg_stream_mpi *m)
@@ -258,9 +299,9 @@ static void answer(struct srun_run *r, const struct msg_stream_mpi *m)
         return;
     run_each_node(r, place_find, &who);
     if (who.found && who.found->peer)
-        peer_send(who.found->peer, MSG_STREAM_MPI,
-                  &(struct msg_stream_mpi){
-                      .op = MPI_ANSWER, .rank = m->rank, .code = m->code, .data = m->data});
+        say(r, who.found,
+            &(struct msg_stream_mpi){
+                .op = MPI_ANSWER, .rank = m->rank, .code = m->code, .data = m->data});
 }
 
 /* ---- the end ---- */

@@ -57,6 +57,7 @@ struct srun_run {
     size_t nsteps; /* of `step`, in the order of components */
     bool follows;  /* sattach */
     /* what has been said or done, once each */
+    int64_t input_bytes; /* so far */
     bool refused, input_over, killed, pending_said, noticed, aborted_said;
     bool end_asked, end_gently; /* the controller was, or is to be, told to end the steps */
     /* A full disk, or a reader that went away: what becomes of the tasks then is its doing. */

@@ -12,7 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define INPUT_BYTES (64u << 10)
+#define INPUT_BYTES  (64 << 10)
+#define INPUT_UNSENT (4u << 20)  /* that a node asked for and does not take */
+#define CREDIT_MAX   (1ll << 40) /* bytes */
 
 static bool key_shown(const char *key, const char *half)
 {
@@ -91,6 +93,12 @@ static void data_take(struct step_node *n, const struct msg_stream_data *m)
                m->end);
 }
 
+/* A node's word, as large as it likes. */
+static void credit_take(struct step_node *n, int64_t bytes)
+{
+    n->credit = bytes < CREDIT_MAX - n->credit ? n->credit + bytes : CREDIT_MAX;
+}
+
 static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p,
                              const struct message *m)
 {
@@ -103,7 +111,9 @@ static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p,
                  ((const struct msg_stream_started *)m->body)->tasks);
         break;
     case MSG_STREAM_DATA: data_take(n, m->body); break;
-    case MSG_STREAM_CREDIT: n->credit += ((const struct msg_stream_credit *)m->body)->bytes; break;
+    case MSG_STREAM_CREDIT:
+        credit_take(n, ((const struct msg_stream_credit *)m->body)->bytes);
+        break;
     case MSG_STREAM_EXIT: exit_take(r, n, m->body); break;
     case MSG_STREAM_NOTICE:
         r->noticed = true;
@@ -163,7 +173,7 @@ static void credit_least(struct srun_run *r, struct step_node *n, void *arg)
     int64_t *least = arg;
     if (n->done || !node_reads(r, n))
         return;
-    int64_t credit = n->peer ? n->credit : 0;
+    int64_t credit = n->peer && peer_unsent(n->peer) < INPUT_UNSENT ? n->credit : 0;
     if (*least < 0 || credit < *least)
         *least = credit;
 }
@@ -188,6 +198,13 @@ static void input_send(struct srun_run *r, struct step_node *n, void *arg)
     peer_send(n->peer, MSG_STREAM_DATA, &own);
 }
 
+static size_t input_at_once(const struct srun_run *r, int64_t least)
+{
+    int64_t n = least < INPUT_BYTES ? least : INPUT_BYTES;
+    int64_t left = r->ask->in_bytes ? *r->ask->in_bytes - r->input_bytes : n;
+    return (size_t)(left < n ? left : n);
+}
+
 void run_input_read(struct srun_run *r)
 {
     static char bytes[INPUT_BYTES];
@@ -195,12 +212,12 @@ void run_input_read(struct srun_run *r)
     run_each_node(r, credit_least, &least);
     if (least <= 0)
         return;
-    ssize_t n =
-        read(r->ask->in_fd, bytes, least < (int64_t)sizeof bytes ? (size_t)least : sizeof bytes);
+    ssize_t n = read(r->ask->in_fd, bytes, input_at_once(r, least));
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     struct msg_stream_data m = {
         .stream = STREAM_IN, .data = {bytes, n > 0 ? (size_t)n : 0}, .end = n <= 0};
     r->input_over = n <= 0;
+    r->input_bytes += n > 0 ? n : 0;
     run_each_node(r, input_send, &m);
 }

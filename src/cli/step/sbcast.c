@@ -211,6 +211,10 @@ static int sbcast(const struct sbcast_ask *q, struct arena *a)
                       "the --jobid option.");
         return 1;
     }
+    if (q->to[0] && q->to[strlen(q->to) - 1] == '/') {
+        program_error("sbcast", "Target filename cannot be a directory.");
+        return 1;
+    }
     const char *job = arena_strndup(a, q->job, strcspn(q->job, "."));
     if (job_step_names_job(job))
         return copy(q, job, a);

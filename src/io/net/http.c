@@ -5,16 +5,17 @@
  * There is one request a connection: no state outlives a request, and nothing of a second one has
  * to be kept while the first is answered.
  *
- * Too many connections: of those that ask or take, whose other side we wait for, the one that came
- * first is ended; those that wait for us stay. So who opens connections and says nothing keeps
- * nobody out. */
+ * Too many connections: those that wait for us stay. Of the others, which ask or take, one is ended
+ * whose source has the most, the one that came first of these; one source has a quarter of the
+ * places. So who opens connections, however fast, pushes out his own. Trusted ones are pushed out
+ * by trusted ones alone. */
 #include "io/net/http.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/map.h"
 #include "io/net/conn.h"
-#include "io/net/http_body.h"
+#include "io/net/http_places.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,19 +31,15 @@
 #define TAKE_US    (60 * USEC_PER_SEC)
 #define PIECE_MAX  (256u << 10) /* copied in one go */
 #define HEADER_MAX 1024         /* of one that is read: more is cut */
-#define BODIES_MAX (256u << 20) /* of all answers that are being taken */
-
-enum http_stage { ASKS, WAITS, TAKES };
 
 struct exchange {
+    struct http_place place;    /* first: the map has places, and each is an exchange's */
     struct http_server *server; /* NULL: it is gone, and so will this be */
     uint64_t id;
     struct conn *conn;
     struct timer *patience;
-    bool trusted, head_only;
-    enum http_stage stage;
-    size_t came; /* bytes of the request so far */
-    struct http_body *body;
+    bool head_only;
+    size_t came;      /* bytes of the request so far */
     size_t piece, at; /* what was handed to the connection of it */
 #ifdef HAVE_HTTP_PARSER
     http_parser parser;
@@ -59,6 +56,7 @@ struct http_server {
     void *ctx;
     struct map_u64 *by_id; /* in the order in which they came */
     uint64_t last_id;
+    int64_t spent_ns;
 };
 
 /* ---- answers ---- */
@@ -90,8 +88,9 @@ static const char *status_words(int status)
 /* As much as the connection takes now; `drained` goes on. */
 static void body_pump(struct exchange *x)
 {
-    while (x->body && x->piece < x->body->n && conn_unsent(x->conn) <= CONN_HIGH_BYTES) {
-        const struct str *p = &x->body->piece[x->piece];
+    while (x->place.body && x->piece < x->place.body->n &&
+           conn_unsent(x->conn) <= CONN_HIGH_BYTES) {
+        const struct str *p = &x->place.body->piece[x->piece];
         size_t n = p->len - x->at < PIECE_MAX ? p->len - x->at : PIECE_MAX;
         if (n > 0)
             conn_send(x->conn, p->data + x->at, n);
@@ -101,7 +100,7 @@ static void body_pump(struct exchange *x)
         x->piece++;
         x->at = 0;
     }
-    if (x->body && x->piece < x->body->n)
+    if (x->place.body && x->piece < x->place.body->n)
         return;
     conn_finish(x->conn);
 }
@@ -117,10 +116,10 @@ static void answer_begin(struct exchange *x, int status, const char *type, struc
              status == 401   ? "WWW-Authenticate: Bearer\r\n"
              : status == 503 ? "Retry-After: 5\r\n"
                              : "");
-    x->stage = TAKES;
+    x->place.stage = TAKES;
     timer_set(x->patience, x->server->times.take_us);
     if (!x->head_only) {
-        x->body = body;
+        x->place.body = body;
         body->refs++;
     }
     conn_send(x->conn, head.data, head.len);
@@ -128,50 +127,28 @@ static void answer_begin(struct exchange *x, int status, const char *type, struc
     body_pump(x);
 }
 
-static size_t bodies_bytes(const struct http_server *s, struct exchange **ret_oldest)
+/* Answers that are not taken must not fill the memory. */
+static void bodies_bound(struct http_server *s, const struct exchange *x)
 {
-    struct map_walk w = {0};
-    const struct http_body *seen[HTTP_CONNECTIONS_MAX];
-    size_t sum = 0, n = 0, i;
-    *ret_oldest = NULL;
-    while (map_u64_next(s->by_id, &w) && n < HTTP_CONNECTIONS_MAX) {
-        struct exchange *x = w.value;
-        if (!x->body)
-            continue;
-        if (!*ret_oldest)
-            *ret_oldest = x;
-        for (i = 0; i < n && seen[i] != x->body; i++) {
-        }
-        if (i < n)
-            continue;
-        seen[n++] = x->body;
-        sum += x->body->bytes;
-    }
-    return sum;
-}
-
-/* Answers that are not taken must not fill the memory: those that are taken longest end first. */
-static void bodies_bound(struct http_server *s)
-{
-    struct exchange *oldest;
-    while (bodies_bytes(s, &oldest) > BODIES_MAX && oldest)
-        exchange_drop(oldest);
+    struct http_place *goes;
+    while ((goes = http_places_body(s->by_id, &x->place)))
+        exchange_drop((struct exchange *)goes);
 }
 
 void http_answer(struct http_server *s, uint64_t exchange, int status, const char *type,
                  struct http_body *body)
 {
     struct exchange *x = map_u64_get(s->by_id, exchange);
-    if (!x || x->stage != WAITS)
+    if (!x || x->place.stage != WAITS)
         return;
-    bodies_bound(s);
+    bodies_bound(s, x);
     answer_begin(x, status, type, body);
 }
 
 bool http_waits(const struct http_server *s, uint64_t exchange)
 {
     const struct exchange *x = map_u64_get(s->by_id, exchange);
-    return x && x->stage == WAITS;
+    return x && x->place.stage == WAITS;
 }
 
 static void answer_text(struct exchange *x, int status, const char *sentence)
@@ -284,7 +261,7 @@ static void request_take(struct exchange *x)
     struct http_server *s = x->server;
     struct str path = STR_INIT;
     timer_stop(x->patience);
-    x->stage = WAITS;
+    x->place.stage = WAITS;
     if (x->refused == 405) {
         answer_text(x, 405, "only GET and HEAD are answered here\n");
     } else if (x->refused == 413) {
@@ -295,7 +272,7 @@ static void request_take(struct exchange *x)
         struct http_asked asked = {.path = str_text(&path),
                                    .accept = str_text(&x->accept),
                                    .bearer = bearer_of(x),
-                                   .trusted = x->trusted};
+                                   .trusted = x->place.trusted};
         s->fn(s->ctx, x->id, &asked);
     }
     str_done(&path);
@@ -304,7 +281,7 @@ static void request_take(struct exchange *x)
 static void exchange_bytes(void *ctx, struct conn *c, const char *data, size_t len)
 {
     struct exchange *x = ctx;
-    if (!x->server || x->stage != ASKS)
+    if (!x->server || x->place.stage != ASKS)
         return;
     size_t room = HTTP_HEAD_MAX_BYTES - x->came, take = len < room ? len : room;
     x->came += take;
@@ -339,7 +316,7 @@ static void exchange_bytes(void *ctx, struct conn *c, const char *data, size_t l
 {
     struct exchange *x = ctx;
     (void)c, (void)data, (void)len;
-    if (x->server && x->stage == ASKS)
+    if (x->server && x->place.stage == ASKS)
         answer_text(x, 503, "this Remuda was built without a parser of HTTP\n");
 }
 
@@ -369,7 +346,7 @@ static void exchange_drained(void *ctx, struct conn *c)
 {
     struct exchange *x = ctx;
     (void)c;
-    if (x->server && x->stage == TAKES)
+    if (x->server && x->place.stage == TAKES)
         body_pump(x);
 }
 
@@ -380,15 +357,24 @@ static void exchange_closed(void *ctx, struct conn *c, const struct err *why)
     if (x->server)
         map_u64_del(x->server->by_id, x->id);
     timer_free(x->patience);
-    http_body_unref(x->body);
+    http_body_unref(x->place.body);
     parser_end(x);
     free(x);
+}
+
+static void exchange_worked(void *ctx, struct conn *c, int64_t ns)
+{
+    struct exchange *x = ctx;
+    (void)c;
+    if (x->server && !x->place.trusted)
+        x->server->spent_ns += ns;
 }
 
 static const struct conn_ops exchange_ops = {
     .bytes = exchange_bytes,
     .closed = exchange_closed,
     .drained = exchange_drained,
+    .worked = exchange_worked,
 };
 
 static void patience_over(void *ctx)
@@ -397,30 +383,19 @@ static void patience_over(void *ctx)
     conn_abort(x->conn);
 }
 
-/* Room for one more; false: all that are there wait for us. */
-static bool room_make(struct http_server *s)
+void http_serve(struct http_server *s, int fd, bool trusted, uint64_t source)
 {
-    struct map_walk w = {0};
-    if (map_u64_count(s->by_id) < HTTP_CONNECTIONS_MAX)
-        return true;
-    while (map_u64_next(s->by_id, &w)) {
-        struct exchange *x = w.value;
-        if (x->stage == WAITS)
-            continue;
-        exchange_drop(x);
-        return true;
-    }
-    return false;
-}
-
-void http_serve(struct http_server *s, int fd, bool trusted)
-{
-    if (!room_make(s)) {
+    struct exchange *x = xcalloc(1, sizeof *x);
+    struct http_place *goes;
+    *x = (struct exchange){.place = {.trusted = trusted, .source = source}, .server = s};
+    x->id = ++s->last_id;
+    if (!http_places_find(s->by_id, &x->place, &goes)) {
         close(fd);
+        free(x);
         return;
     }
-    struct exchange *x = xcalloc(1, sizeof *x);
-    *x = (struct exchange){.server = s, .id = ++s->last_id, .trusted = trusted};
+    if (goes)
+        exchange_drop((struct exchange *)goes);
     parser_begin(x);
     x->conn = conn_new(s->loop, fd, &exchange_ops, x, NULL);
     if (!x->conn) {
@@ -431,6 +406,11 @@ void http_serve(struct http_server *s, int fd, bool trusted)
     x->patience = timer_new(s->loop, patience_over, x);
     timer_set(x->patience, s->times.ask_us);
     map_u64_put(s->by_id, x->id, x);
+}
+
+int64_t http_spent_ns(const struct http_server *s)
+{
+    return s->spent_ns;
 }
 
 struct http_server *http_server_new(struct loop *l, struct http_times times, http_fn fn, void *ctx)
@@ -469,6 +449,6 @@ size_t http_waiting(const struct http_server *s)
     struct map_walk w = {0};
     size_t n = 0;
     while (map_u64_next(s->by_id, &w))
-        n += ((const struct exchange *)w.value)->stage == WAITS;
+        n += ((const struct http_place *)w.value)->stage == WAITS;
     return n;
 }

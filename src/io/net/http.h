@@ -1,8 +1,9 @@
 /* HTTP/1.1 for programs that watch: answers to GET and HEAD, one request a connection.
  *
  * Whoever can connect may send anything: what is kept of a request is bounded, a half request and a
- * slow reader end after a time, and with too many connections those go first that wait longest for
- * what their other side does not send or take. An answer is handed to the socket as it takes it. */
+ * slow reader end after a time, and with too many connections those go first whose source has the
+ * most, and of these the one that waits longest for what its other side does not send or take. An
+ * answer is handed to the socket as it takes it. */
 #ifndef REMUDA_IO_HTTP_H
 #define REMUDA_IO_HTTP_H
 
@@ -16,6 +17,7 @@
 
 #define HTTP_HEAD_MAX_BYTES  8192 /* request line and headers */
 #define HTTP_CONNECTIONS_MAX 64
+#define HTTP_SOURCE_MAX      16 /* of these, of one source */
 
 struct http_server; /* opaque */
 
@@ -51,8 +53,11 @@ struct http_server *http_server_new(struct loop *l, struct http_times times, htt
 /* Ends all connections; no call follows. NULL is fine. */
 void http_server_free(struct http_server *s);
 size_t http_connections(const struct http_server *s); /* open ones */
-/* Takes over an accepted connection. */
-void http_serve(struct http_server *s, int fd, bool trusted);
+/* Takes over an accepted connection. `source`: from whom it comes, as a number, for those that are
+ * not trusted (socket_owner.h); these never take a trusted one's place. */
+void http_serve(struct http_server *s, int fd, bool trusted, uint64_t source);
+/* Processor time that went into connections that are not trusted, so far. */
+int64_t http_spent_ns(const struct http_server *s);
 /* Keeps a reference of its own to the body. Nothing if the other side is gone. `type`: its
  * Content-Type, a literal. */
 void http_answer(struct http_server *s, uint64_t exchange, int status, const char *type,

@@ -29,11 +29,12 @@ struct listener {
 
 static void listener_ready(void *ctx);
 
-static void listener_rest(struct listener *li)
+void listener_rest(struct listener *li, int64_t us)
 {
+    ASSERT(us > 0);
     fd_watch_free(li->watch);
     li->watch = NULL;
-    timer_set(li->rest, REST_US);
+    timer_set(li->rest, us);
 }
 
 static void listener_rested(void *ctx)
@@ -47,11 +48,11 @@ static void listener_rested(void *ctx)
 static void listener_ready(void *ctx)
 {
     struct listener *li = ctx;
-    for (int i = 0; i < ACCEPT_BURST; i++) {
+    for (int i = 0; i < ACCEPT_BURST && li->watch; i++) {
         int fd = accept4(li->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-                listener_rest(li);
+                listener_rest(li, REST_US);
             return;
         }
         li->accepted(li->ctx, fd);

@@ -4,6 +4,7 @@
 
 #include "io/loop.h"
 
+#include <stdint.h>
 #include <sys/types.h>
 
 struct listener; /* opaque */
@@ -18,6 +19,9 @@ struct listener *listener_new(struct loop *l, const char *path, mode_t mode,
 /* The same on a socket that listens already (tcp_socket.h); it is the listener's from now on. */
 struct listener *listener_new_of(struct loop *l, int fd, void (*accepted)(void *ctx, int fd),
                                  void *ctx, struct err *ret_err);
+/* Takes nobody in for so long (above 0): who comes meanwhile waits with the kernel. May be called
+ * from `accepted`. */
+void listener_rest(struct listener *li, int64_t us);
 /* Stops listening and removes the socket file. NULL is fine. */
 void listener_free(struct listener *li);
 
