@@ -1,6 +1,7 @@
 #include "node/shepherd/processes.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "node/step/proc_tree.h"
 
 #include <signal.h>
@@ -35,30 +36,48 @@ size_t shepherd_tree(struct shepherd *s)
     return writers_leave_out(s, proc_tree(getpid(), &list));
 }
 
-/* Those that have not ended. */
-static size_t all_signal(struct shepherd *s, int signo)
+/* Whoever is frozen forks no more, nor does it go on by a SIGCONT of its owner's. */
+void shepherd_freeze(struct shepherd *s)
 {
-    size_t alive = 0;
-    for (size_t i = 0, n = shepherd_tree(s); i < n; i++)
-        alive += proc_signal(s->pids[i], s->starts[i], signo, NULL);
-    return alive;
+    s->groups_used_up = true;
+    s->frozen = step_cgroup_freeze(&s->groups, true);
 }
 
-/* Without groups that hold them: whoever is stopped cannot fork, so all are stopped until no new
- * one is found. */
-static void hold_all(struct shepherd *s)
+void shepherd_thaw(struct shepherd *s)
 {
-    size_t before = SIZE_MAX, n = all_signal(s, SIGSTOP);
-    for (int pass = 0; pass < HOLD_PASSES && n != before; pass++) {
-        before = n;
-        n = all_signal(s, SIGSTOP);
+    if (s->frozen)
+        step_cgroup_freeze(&s->groups, false);
+    s->frozen = false;
+}
+
+/* Those that were not stopped before; each comes into `seen` with when it began. */
+static size_t new_ones_stop(struct shepherd *s, struct map_u64 *seen)
+{
+    size_t fresh = 0;
+    for (size_t i = 0, n = shepherd_tree(s); i < n; i++) {
+        void *start = (void *)(uintptr_t)s->starts[i];
+        if (!start || map_u64_get(seen, (uint64_t)s->pids[i]) == start)
+            continue;
+        proc_signal(s->pids[i], s->starts[i], SIGSTOP, NULL);
+        map_u64_put(seen, (uint64_t)s->pids[i], start);
+        fresh++;
     }
+    return fresh;
+}
+
+void shepherd_stop_all(struct shepherd *s)
+{
+    struct map_u64 *seen = map_u64_new();
+    for (int pass = 0; pass < HOLD_PASSES && new_ones_stop(s, seen) > 0; pass++)
+        ;
+    map_u64_free(seen);
 }
 
 void shepherd_kill_all(struct shepherd *s)
 {
     s->groups_used_up = true;
     if (!step_cgroup_kill(&s->groups))
-        hold_all(s);
-    all_signal(s, SIGKILL);
+        shepherd_stop_all(s); /* without groups that hold them: who is stopped cannot fork */
+    for (size_t i = 0, n = shepherd_tree(s); i < n; i++)
+        proc_signal(s->pids[i], s->starts[i], SIGKILL, NULL);
 }

@@ -52,6 +52,7 @@ static void terminate(struct shepherd *s, const struct step_command *c)
         shepherd_signal_all(s, SIGCONT, word);
         shepherd_signal_all(s, SIGTERM, word);
     }
+    shepherd_thaw(s);
     shepherd_suspension_count(s);
     s->stopped_us = 0;
     s->terminating = true;
@@ -81,9 +82,11 @@ static void signal_step(struct shepherd *s, const struct step_command *c)
     enum signal_word word = c->of_job ? SIGNAL_TOLD : SIGNAL_PLAIN;
     shepherd_signal_all(s, c->signal, word);
     if (c->signal == SIGSTOP && !s->stopped_us) {
-        shepherd_signal_all(s, SIGSTOP, word); /* whoever was born meanwhile */
+        shepherd_freeze(s);
+        shepherd_stop_all(s); /* whoever was born meanwhile */
         s->stopped_us = shepherd_now_us();
     } else if (c->signal == SIGCONT) {
+        shepherd_thaw(s);
         shepherd_suspension_count(s);
         s->stopped_us = 0;
     }

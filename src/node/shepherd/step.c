@@ -111,7 +111,8 @@ static bool setup_failed(struct shepherd *s, struct note *ret)
     *ret = s->note;
     if (!WIFEXITED(s->status) || WEXITSTATUS(s->status) != SHEPHERD_SETUP_EXIT)
         return false;
-    if (!shepherd_setup_word(s, SETUP_FAILED, ret->detail))
+    ret->retry = ret->unfit = shepherd_setup_word(s, SETUP_UNFIT, ret->detail);
+    if (!ret->retry && !shepherd_setup_word(s, SETUP_FAILED, ret->detail))
         return false;
     ret->kind = NOTE_FAILED;
     ret->at_us = shepherd_clock_us(CLOCK_REALTIME);
@@ -133,16 +134,21 @@ static struct cgroup_limits limits_of(const struct step_plan *p)
     };
 }
 
-static void groups_make(struct shepherd *s)
+/* False with errno: the step must not run, as nothing would limit it. */
+static bool groups_make(struct shepherd *s, struct shortage *shortage)
 {
     const struct step_plan *p = s->plan;
     const struct cgroup_limits limits = limits_of(p);
     char name[CGROUP_NAME_BYTES];
     step_cgroup_name(p->group, p->group_part, name);
-    if (!p->group_ready ||
-        !step_cgroup_take(&s->groups, &s->kept->groups, p->cgroups, name, &limits))
-        step_cgroup_make(&s->groups, p->cgroups, p->group ? name : p->dir_name, &limits);
+    bool made =
+        p->group_ready && step_cgroup_take(&s->groups, &s->kept->groups, p->cgroups, name, &limits);
     step_cgroup_close(&s->kept->groups); /* others than these */
+    while (!made && !(made = step_cgroup_make(&s->groups, p->cgroups, p->group ? name : p->dir_name,
+                                              &limits)))
+        if (!shortage_passes(shortage))
+            return false;
+    return true;
 }
 
 /* Told with the end, for the next step may have them from then on. */
@@ -404,7 +410,8 @@ static void begin(struct shepherd *s)
             failed_exit(s, "cannot make a pipe");
     s->signals_fd = s->kept->signals_fd;
     memcpy(s->failure_fd, s->kept->failure_fd, sizeof s->failure_fd);
-    groups_make(s);
+    if (!groups_make(s, &shortage))
+        failed_exit(s, "cannot make the step's control groups");
     if (p->deny && !s->groups.hides)
         /* its own are numbered as if they were */
         failed_exit(s, "cannot hide the devices of other jobs");

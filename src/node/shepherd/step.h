@@ -62,6 +62,7 @@ struct shepherd {
     int64_t sample_gap_us;     /* between looks at what it uses */
     int64_t usage_at_us;       /* monotonic: its use is not told before */
     int64_t stopped_us;        /* monotonic: suspended since; 0 = is not */
+    bool frozen;               /* then: by the control groups, too */
     /* Monotonic: what is left then outlives SIGKILL and is reported; 0 = nothing is being
      * killed. */
     int64_t stuck_at_us;
