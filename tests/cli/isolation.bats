@@ -162,8 +162,13 @@ key() { sed -n 's|.*/remuda\.node1\.||p' "$REMUDA_STATE/nodes/node1/cgroups" | h
     id=$(sbatch --parsable -o out --wrap 'echo $$ >pid; while :; do echo >>ticks; sleep 0.05; done')
     eventually test -s ticks
     scontrol suspend "$id"
-    stopped() { [ "$(awk '/^State/ {print $2}' "/proc/$(cat pid)/status")" = T ]; }
+    stopped() { # in the middle of that it may do one thing more
+        [ "$(awk '/^State/ {print $2}' "/proc/$(cat pid)/status")" = T ] || grep -qs 1 "$v2/cgroup.freeze" || grep -qs FROZEN "$v1/freezer.state"
+    }
+    v2=$(base_v2)$(sed -n 's,^0::.*/remuda\.[^/]*,,p' "/proc/$(cat pid)/cgroup")
+    v1=/sys/fs/cgroup/freezer$(sed -n 's,^[0-9]*:freezer:,,p' "/proc/$(cat pid)/cgroup")
     eventually stopped
+    srun -Q -n1 true
     before=$(wc -c <ticks)
     kill -CONT "$(cat pid)" $(pgrep -P "$(cat pid)")
     for _ in 1 2 3; do srun -Q -n1 true; done # so long it could run
