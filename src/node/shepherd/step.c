@@ -24,6 +24,7 @@
 #include "base/alloc.h"
 #include "io/process/keyring.h"
 #include "node/shepherd/again.h"
+#include "node/shepherd/processes.h"
 #include "node/shepherd/report.h"
 #include "node/shepherd/say.h"
 #include "node/shepherd/setup.h"
@@ -73,6 +74,7 @@ static void main_end(struct shepherd *s, int status)
 {
     s->main_ended = true;
     s->status = status;
+    shepherd_hurry(s);
     if (!s->terminating)
         s->kill_at_us = 0;
     s->clear_by_us = max_of(s->terminating ? s->kill_at_us : 0, shepherd_now_us()) + CLEAR_WAIT_US;
@@ -327,6 +329,7 @@ static void watch(struct shepherd *s)
         size_t n = 1 + (s->tasks ? task_set_wait_for(s->tasks, s->fds + 1) : 0);
         s->fds[0] = (struct pollfd){.fd = fd, .events = POLLIN};
         wait_until(s, next_due(s), n);
+        shepherd_time_look(s);
         if (s->tasks)
             task_set_serve(s->tasks, s->fds + 1, n - 1);
         if (signals_take(s, fd) || ((s->reap_more || (s->tasks && !s->main_ended)) && reap(s)))
@@ -437,7 +440,7 @@ static bool may_have_another(struct shepherd *s)
     const struct step_plan *p = s->plan;
     char odd[NOTE_DETAIL_BYTES];
     return s->herd->again_fd >= 0 && !p->address && !p->report && s->note.clean && !s->commanded &&
-           !s->terminating && !s->over_memory && !s->groups_used_up && !s->pids &&
+           !s->terminating && !s->over_memory && !s->groups_used_up && !s->pids && !s->yields &&
            !shepherd_setup_word(s, SETUP_ODD, odd) && s->groups.n == 0 &&
            s->note.kind == NOTE_EXITED;
 }

@@ -64,6 +64,8 @@ static _Noreturn void writer_run(const struct task_set *t, const char *path, int
     struct setup setup = {.herd = t->herd, .plan = t->plan, .failure_fd = t->failure_fd};
     setsid();
     prctl(PR_SET_NAME, "rm-output");
+    if (t->plan->cpus)
+        affinity_set(t->plan->cpus); /* it works for the job alone */
     owner_become(&setup, t->what.rlimits, (const int[]){lines, said}, 2);
     if (t->what.umask_plus1)
         umask((mode_t)(t->what.umask_plus1 - 1));

@@ -86,6 +86,8 @@ static _Noreturn void program_exec(const struct pmix_server *s, int fd)
 {
     char *argv[] = {(char *)PROGRAM, (char *)"serve", NULL};
     char **env = env_of(s->t);
+    if (s->t->plan->cpus)
+        affinity_set(s->t->plan->cpus);
     if (!owner_is(s, fd))
         _exit(1);
     dup2(fd, SERVER_FD);
