@@ -48,6 +48,14 @@ setup() {
     cd "$WORK" || exit 1
 }
 
+# The node's version 2 group; it is put back to where groups can be made in it.
+base_v2() { sed -n 's/^unified[^=]*=//p' "$REMUDA_STATE/nodes/node1/cgroups"; }
+teardown() {
+    local base
+    base=$(base_v2)
+    [ ! -w "$base/cgroup.max.descendants" ] || echo max >"$base/cgroup.max.descendants"
+}
+
 needs() {
     local said
     said=$(remuda status | grep '^isolation')
@@ -147,6 +155,52 @@ key() { sed -n 's|.*/remuda\.node1\.||p' "$REMUDA_STATE/nodes/node1/cgroups" | h
     done <"$REMUDA_STATE/nodes/node1/cgroups"
     [ "$limit" -gt 60 ]
     [ "$limit" -lt "$(cat /proc/sys/kernel/pid_max)" ]
+}
+
+@test "a suspended job stands still, whatever signals its owner sends to its processes, and goes on when it may" {
+    needs "the end of all processes"
+    id=$(sbatch --parsable -o out --wrap 'echo $$ >pid; while :; do echo >>ticks; sleep 0.05; done')
+    eventually test -s ticks
+    scontrol suspend "$id"
+    stopped() { # in the middle of that it may do one thing more
+        [ "$(awk '/^State/ {print $2}' "/proc/$(cat pid)/status")" = T ] || grep -qs 1 "$v2/cgroup.freeze" || grep -qs FROZEN "$v1/freezer.state"
+    }
+    v2=$(base_v2)$(sed -n 's,^0::.*/remuda\.[^/]*,,p' "/proc/$(cat pid)/cgroup")
+    v1=/sys/fs/cgroup/freezer$(sed -n 's,^[0-9]*:freezer:,,p' "/proc/$(cat pid)/cgroup")
+    eventually stopped
+    srun -Q -n1 true
+    before=$(wc -c <ticks)
+    kill -CONT "$(cat pid)" $(pgrep -P "$(cat pid)")
+    for _ in 1 2 3; do srun -Q -n1 true; done # so long it could run
+    [ "$(wc -c <ticks)" = "$before" ]
+    scontrol resume "$id"
+    goes_on() { [ "$(wc -c <ticks)" -gt "$before" ]; }
+    eventually goes_on
+    # One that ends while it is suspended leaves no groups behind in which nobody moves.
+    scontrol suspend "$id"
+    eventually is "$id" SUSPENDED
+    kill -KILL "$(cat pid)"
+    eventually is "$id" FAILED
+    [ "$(srun -Q -n1 echo moves)" = moves ]
+}
+
+@test "a control group for which the kernel has no room is waited for, and nothing runs without it" {
+    base=$(base_v2)
+    [ -w "$base/cgroup.max.descendants" ] || skip "there are no groups of version 2 here"
+    echo 0 >"$base/cgroup.max.descendants"
+    id=$(sbatch --parsable -o out --mem=71 --wrap 'echo ran')
+    eventually is "$id" RUNNING
+    sleep 1
+    [ ! -s out ]
+    echo max >"$base/cgroup.max.descendants"
+    eventually is "$id" COMPLETED
+    [ "$(cat out)" = ran ]
+    [ "$(sacct -nXPj "$id" -o Restarts)" = 0 ]
+    echo 0 >"$base/cgroup.max.descendants"
+    id=$(sbatch --parsable --no-requeue -o none --mem=72 --wrap 'echo ran')
+    eventually is "$id" CANCELLED
+    [[ "$(scontrol show job "$id")" == *"cannot make the step's control groups on node1: "* ]]
+    [ ! -e none ]
 }
 
 @test "daemons that left their session, forked twice and ignore SIGTERM end with the job" {

@@ -32,10 +32,16 @@ static bool spoiled;
 static const char *subtree_gives; /* the controllers that can be had */
 
 static const char *const files[] = {
-    "cgroup.procs",  "cgroup.type", "cgroup.controllers", "cgroup.subtree_control",
-    "cgroup.kill",   "memory.max",  "memory.swap.max",    "memory.stat",
-    "memory.events", "memory.peak", "memory.current",     "cpuset.cpus",
-    "pids.max"};
+    "cgroup.procs",  "cgroup.type",  "cgroup.controllers", "cgroup.subtree_control",
+    "cgroup.kill",   "memory.max",   "memory.swap.max",    "memory.stat",
+    "memory.events", "memory.peak",  "memory.current",     "cpuset.cpus",
+    "pids.max",      "cgroup.freeze"};
+
+/* What ends so, a directory to be made or a file to be written, is refused so often. */
+static struct {
+    const char *end;
+    int why, times;
+} refusal;
 
 static inline bool is_ours(const char *path)
 {
@@ -58,8 +64,20 @@ static const char *file_text(const char *dir, const char *name)
     return cgroup_get(dir, name, text, sizeof text) ? text : "";
 }
 
+static inline bool is_refused(const char *path)
+{
+    size_t len = strlen(path), end = refusal.end ? strlen(refusal.end) : 0;
+    if (!end || len < end || strcmp(path + len - end, refusal.end) != 0 || refusal.times <= 0)
+        return false;
+    refusal.times--;
+    errno = refusal.why;
+    return true;
+}
+
 int mkdir(const char *path, mode_t mode)
 {
+    if (is_ours(path) && is_refused(path))
+        return -1;
     int r = (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
     if (r == 0 && is_ours(path))
         for (size_t i = 0; i < ARRAY_LEN(files); i++)
@@ -100,6 +118,8 @@ static inline int subtree_open(const char *path)
 static inline int any_open(const char *path, int flags, unsigned mode)
 {
     bool writes = (flags & O_ACCMODE) == O_WRONLY && is_ours(path);
+    if (writes && is_refused(path))
+        return -1;
     if (writes && strstr(path, "cgroup.subtree_control"))
         return subtree_open(path);
     if (writes && strstr(path, "remuda-daemons/cgroup.procs")) {
@@ -117,6 +137,17 @@ int open(const char *path, int flags, ...)
     unsigned mode = flags & O_CREAT ? va_arg(args, unsigned) : 0;
     va_end(args);
     return any_open(path, flags, mode);
+}
+
+int openat(int dir, const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    unsigned mode = flags & O_CREAT ? va_arg(args, unsigned) : 0;
+    va_end(args);
+    if ((flags & O_ACCMODE) == O_WRONLY && is_refused(path))
+        return -1;
+    return (int)syscall(SYS_openat, dir, path, flags, mode);
 }
 
 /* ---- the world ---- */
@@ -140,6 +171,7 @@ static inline int setup(void **state)
     snprintf(line, sizeof line, "%s/user/me", tree);
     assert_int_equal(mkdir(line, 0755), 0);
     spoiled = false;
+    memset(&refusal, 0, sizeof refusal);
     subtree_gives = "cpuset memory pids\n";
     return 0;
 }

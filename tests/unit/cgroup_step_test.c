@@ -19,7 +19,7 @@ static void test_limits_of_job_and_step(void **state)
                                     .step_swap_bytes_plus1 = 101,
                                     .pids = 50,
                                     .cpus = "0-1"};
-    step_cgroup_make(&c, str_text(&b.text), "42.1.0", &l);
+    assert_true(step_cgroup_make(&c, str_text(&b.text), "42.1.0", &l));
     assert_true(c.limits_memory && c.v2 == c.memory);
     assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "memory.max"), "4000");
     assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "memory.swap.max"), "0");
@@ -40,7 +40,7 @@ static void test_limits_of_job_and_step(void **state)
     assert_true(step_cgroup_kill(&c));
     assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.kill"), "1");
     file_fill(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.procs", "");
-    step_cgroup_make(&other, str_text(&b.text), "42.1.batch", &l);
+    assert_true(step_cgroup_make(&other, str_text(&b.text), "42.1.batch", &l));
     step_cgroup_remove(&c);
     assert_int_equal(access(in_tree("user/me/remuda.n1.1/42.1"), F_OK),
                      0); /* the other step is there */
@@ -49,6 +49,102 @@ static void test_limits_of_job_and_step(void **state)
                      0); /* the next step may come */
     step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
     assert_int_not_equal(access(in_tree("user/me/remuda.n1.1/42.1"), F_OK), 0);
+    cgroup_bases_done(&b);
+}
+
+static void refuse(const char *end, int why, int times)
+{
+    refusal.end = end;
+    refusal.why = why;
+    refusal.times = times;
+}
+
+/* What the kernel has no room for comes again; then the step must not run without. */
+static void test_groups_that_cannot_be_made_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *end;
+        int why;
+        bool made;
+    } rows[] = {
+        {"/42.1", ENOMEM, false},
+        {"/42.1/42.1.0", EAGAIN, false},
+        {"/42.1/42.1.0", EROFS, false},
+        {"/42.1/pids.max", EMFILE, false},
+        {"/42.1/memory.max", ENOMEM, false},
+        {"/42.1/cgroup.subtree_control", ENFILE, false},
+        {"/42.1.0/memory.max", ENOMEM, false},
+        {"/42.1.0/cpuset.cpus", ENFILE, false},
+        {"/42.1.0/memory.max", EINVAL, true},  /* samples do it then */
+        {"/42.1.0/cpuset.cpus", EINVAL, true}, /* affinity does */
+    };
+    struct cgroup_bases b = bases_of(false, NULL);
+    const struct cgroup_limits l = {
+        .job_mem_bytes = 4000, .step_mem_bytes = 1000, .pids = 50, .cpus = "0-1"};
+    struct step_cgroup c;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        refuse(rows[i].end, rows[i].why, 1000);
+        bool made = step_cgroup_make(&c, str_text(&b.text), "42.1.0", &l);
+        int why = errno;
+        assert_int_equal(made, rows[i].made);
+        if (!made) {
+            assert_int_equal(why, rows[i].why);
+            assert_int_equal(c.n, 0);
+            assert_int_not_equal(access(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), F_OK), 0);
+        }
+        step_cgroup_remove(&c);
+        refuse(NULL, 0, 0);
+        assert_true(step_cgroup_make(&c, str_text(&b.text), "42.1.0", &l));
+        assert_true(c.limits_memory);
+        step_cgroup_remove(&c);
+        step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
+    }
+    cgroup_bases_done(&b);
+}
+
+static int why_not_entered(const struct step_cgroup *c)
+{
+    int why = -1, status = -1;
+    pid_t pid = step_cgroup_fork(c, &why);
+    if (pid == 0)
+        _exit(why);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WEXITSTATUS(status);
+}
+
+static void test_who_cannot_enter_for_want_of_room_tries_again(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    struct step_cgroup c;
+    assert_true(step_cgroup_make(&c, str_text(&b.text), "42.1.0", &(struct cgroup_limits){0}));
+    refuse("cgroup.procs", EMFILE, 2);
+    assert_int_equal(why_not_entered(&c), 0);
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.procs"), "0");
+    refuse("cgroup.procs", EROFS, 1000);
+    assert_int_equal(why_not_entered(&c), EROFS);
+    file_fill(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.procs", "");
+    step_cgroup_remove(&c);
+    step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
+    cgroup_bases_done(&b);
+}
+
+static void test_all_in_them_stand_still(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    struct step_cgroup c, none = {0};
+    assert_true(step_cgroup_make(&c, str_text(&b.text), "42.1.0", &(struct cgroup_limits){0}));
+    assert_true(step_cgroup_freeze(&c, true));
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.freeze"),
+                        "1");
+    assert_true(step_cgroup_freeze(&c, false));
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.freeze"),
+                        "0");
+    assert_false(step_cgroup_freeze(&none, true));
+    step_cgroup_remove(&c);
+    step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
     cgroup_bases_done(&b);
 }
 
@@ -98,7 +194,7 @@ static void test_clean_groups_are_handed_back_and_taken(void **state)
     snprintf(part, sizeof part, "%s/g17.3", job);
     snprintf(deeper, sizeof deeper, "%s/inner", part);
     assert_false(step_cgroup_take(&c, &kept, str_text(&b.text), name, &l)); /* not there */
-    step_cgroup_make(&c, str_text(&b.text), name, &l);
+    assert_true(step_cgroup_make(&c, str_text(&b.text), name, &l));
 
     step_ended(job, "4096\n", 0);
     step_ended(part, "4096\n", 0);
@@ -178,7 +274,7 @@ static void test_groups_that_do_not_hide_what_they_should_are_not_handed_back(vo
     struct cgroup_bases b = bases_of(false, NULL);
     struct cgroup_limits l = {.step_mem_bytes = 32 << 20};
     struct step_cgroup c, kept = {0};
-    step_cgroup_make(&c, str_text(&b.text), "g1.1", &l);
+    assert_true(step_cgroup_make(&c, str_text(&b.text), "g1.1", &l));
     step_ended(in_tree("user/me/remuda.n1.1/g1"), "0\n", 0);
     l.deny = "195:1";
     assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT);
@@ -192,8 +288,9 @@ static void test_groups_of_forgotten_steps_are_tidied(void **state)
     (void)state;
     struct cgroup_bases b = bases_of(false, NULL);
     struct step_cgroup known, lost;
-    step_cgroup_make(&known, str_text(&b.text), "42.1.0", &(struct cgroup_limits){0});
-    step_cgroup_make(&lost, str_text(&b.text), "41.1.batch", &(struct cgroup_limits){0});
+    assert_true(step_cgroup_make(&known, str_text(&b.text), "42.1.0", &(struct cgroup_limits){0}));
+    assert_true(
+        step_cgroup_make(&lost, str_text(&b.text), "41.1.batch", &(struct cgroup_limits){0}));
     char name[] = "42.1.0";
     step_cgroups_tidy(str_text(&b.text), is_known, name);
     assert_int_equal(access(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), F_OK), 0);
@@ -228,6 +325,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(limits_of_job_and_step),
+        TEST(groups_that_cannot_be_made_are_told),
+        TEST(who_cannot_enter_for_want_of_room_tries_again),
+        TEST(all_in_them_stand_still),
         TEST(what_counts_as_memory),
         TEST(clean_groups_are_handed_back_and_taken),
         TEST(groups_that_do_not_hide_what_they_should_are_not_handed_back),

@@ -301,6 +301,47 @@ static void test_arguments_environment_umask_and_limits(void **state)
     assert_string_equal(world_output(&world), "2:a b:c\nx y\n0027\n77\n0\n");
 }
 
+/* An agent for keys in a profile keeps what the shell had open. */
+static void test_what_a_login_shell_leaves_running_is_not_waited_for(void **state)
+{
+    (void)state;
+    char shell[128];
+    snprintf(shell, sizeof shell, "%s/shell", world.dir);
+    FILE *f = fopen(shell, "w");
+    assert_non_null(f);
+    fputs("#!/bin/sh\nsleep 300 &\nexport FROM_LOGIN=yes\necho noise\nexec /bin/sh -c \"$3\"\n", f);
+    fclose(f);
+    assert_int_equal(chmod(shell, 0755), 0);
+    struct step_plan p = world_plan(&world, 1, "echo $FROM_LOGIN");
+    p.login_env = 1;
+    p.shell = shell;
+    world_send(&world, &p);
+    world_wait(&world, NOTE_EXITED);
+    assert_string_equal(world_output(&world), "yes\n");
+}
+
+/* Nothing of it would be limited. */
+static void test_a_step_without_its_control_groups_does_not_run(void **state)
+{
+    (void)state;
+    char base[128];
+    struct step_plan p = world_plan(&world, 1, "echo ran");
+    p.cgroups = "memory=/dev/null/base\n";
+    world_send(&world, &p);
+    struct note failed = world_wait(&world, NOTE_FAILED);
+    assert_true(failed.retry && failed.unfit);
+    assert_non_null(strstr(failed.detail, "cannot make the step's control groups on "));
+    snprintf(base, sizeof base, "freezer=%s/base\n", world.dir); /* nobody can enter a directory */
+    p = world_plan(&world, 2, "echo ran");
+    p.cgroups = base;
+    world_send(&world, &p);
+    failed = world_wait(&world, NOTE_FAILED);
+    assert_int_equal(failed.job_id, 2);
+    assert_true(failed.retry && failed.unfit);
+    assert_non_null(strstr(failed.detail, "cannot enter the step's control groups on "));
+    assert_string_equal(world_output(&world), "");
+}
+
 static void test_the_owner_is_taken_on(void **state)
 {
     (void)state;
@@ -392,6 +433,8 @@ int main(void)
         TEST(files_of_an_unusable_work_directory),
         TEST(bad_interpreter),
         TEST(arguments_environment_umask_and_limits),
+        TEST(what_a_login_shell_leaves_running_is_not_waited_for),
+        TEST(a_step_without_its_control_groups_does_not_run),
         TEST(the_owner_is_taken_on),
         TEST(shepherds_outlive_their_parent),
         TEST(plans_sent_before_the_end_are_still_started),

@@ -4,8 +4,10 @@
 
 #include "wire/frame.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #define PIECE_BYTES (1u << 20)
@@ -103,6 +105,31 @@ static void test_signals_without_end_do_not_keep_a_step(void **state)
     ends_in_time(shepherd);
 }
 
+static int nice_of(pid_t pid)
+{
+    errno = 0;
+    int value = getpriority(PRIO_PROCESS, (id_t)pid);
+    assert_int_equal(errno, 0);
+    return value;
+}
+
+/* Its time is nobody's, and may be that of another job. */
+static void test_a_shepherd_that_is_kept_busy_gives_way_until_the_end(void **state)
+{
+    (void)state;
+    struct msg_stream_signal winch = {.signal = SIGWINCH};
+    launch("for i in $(seq 50); do sleep 1000 & done; wait");
+    until(&started);
+    pid_t shepherd = (pid_t)world_wait(&world, NOTE_STARTED).pid;
+    int before = nice_of(shepherd);
+    piece_fill(MSG_STREAM_SIGNAL, &winch);
+    flood_start(stream_fd);
+    for (int i = 0; i < 600 && nice_of(shepherd) == before; i++)
+        usleep(100000);
+    assert_int_equal(nice_of(shepherd), before < 10 ? before + 10 : 19);
+    ends_in_time(shepherd);
+}
+
 /* The task has a pipe of 1 MiB for its input, and the command leave to send 256 KiB more. */
 static void test_input_that_nobody_asked_for_is_not_kept(void **state)
 {
@@ -186,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests_all[] = {
         TEST(signals_without_end_do_not_keep_a_step),
+        TEST(a_shepherd_that_is_kept_busy_gives_way_until_the_end),
         TEST(input_that_nobody_asked_for_is_not_kept),
         TEST(leave_to_send_that_nobody_reads_is_not_kept),
         TEST(who_has_a_tasks_output_does_not_keep_its_shepherd),

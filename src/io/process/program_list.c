@@ -30,13 +30,16 @@ bool program_list_find(const char *pattern, struct program_list *ret, struct err
         return true;
     }
     int rc = glob(pattern, GLOB_ERR, NULL, &found);
+    int why = rc == GLOB_NOSPACE ? ENOMEM : rc == GLOB_NOMATCH ? ENOENT : errno;
     for (size_t i = rc == 0 ? found.gl_pathc : 0; i > 0; i--)
         list_add(ret, found.gl_pathv[i - 1]);
     globfree(&found);
     if (rc == 0)
         return true;
-    return err_set(ret_err, ERR_NOT_FOUND,
-                   rc == GLOB_NOMATCH ? "no program matches %s" : "%s cannot be read", pattern);
+    err_set(ret_err, ERR_NOT_FOUND,
+            rc == GLOB_NOMATCH ? "no program matches %s" : "%s cannot be read", pattern);
+    errno = why;
+    return false;
 }
 
 void program_list_done(struct program_list *l)

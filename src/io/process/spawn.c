@@ -293,12 +293,14 @@ struct spawn *spawn_start(struct loop *l, const struct spawn_options *o,
     *s = (struct spawn){.loop = l, .done = done, .ctx = ctx, .detached = o->detach};
     if (!output_open(s, &s->out, o->output_max, &ends[0], ret_err) ||
         !output_open(s, &s->err, o->error_max, &ends[1], ret_err)) {
+        int why = errno;
         ends_close(ends);
         input_drop(o);
         if (s->out.has)
             handle_close(s, &s->out.pipe);
         else
             free(s);
+        errno = why;
         return NULL;
     }
     if (o->input)
@@ -312,6 +314,7 @@ struct spawn *spawn_start(struct loop *l, const struct spawn_options *o,
     input_drop(o);
     loop_error(ret_err, rc, o->argv[0]);
     handles_close(s);
+    errno = -rc;
     return NULL;
 }
 

@@ -48,8 +48,8 @@ struct spawn_result {
 /* Starts it. done(ctx, result) comes once, when the process has ended and its output is read (a
  * grandchild that keeps the pipe open is not waited for longer than a second). The child starts
  * with default signal handling and an empty signal mask, and leads a process group of its own. NULL
- * with ret_err if it could not be started (no such program, not executable, no such directory):
- * then `done` is not called. */
+ * with ret_err and errno if it could not be started (no such program, not executable, no such
+ * directory, no process to be had): then `done` is not called. */
 struct spawn *spawn_start(struct loop *l, const struct spawn_options *o,
                           void (*done)(void *ctx, const struct spawn_result *r), void *ctx,
                           struct err *ret_err);

@@ -10,6 +10,7 @@
 #include "node/cgroup/charged.h"
 #include "node/cgroup/device_filter.h"
 #include "node/cgroup/fs.h"
+#include "node/step/shortage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,27 +102,34 @@ static bool memory_put(const struct group_making *m, const char *dir, int64_t by
                                      : v1_memory_put(dir, bytes, swap_plus1, swappiness_plus1);
 }
 
-/* Version 2 hands controllers down group by group. */
-static void controllers_pass_on(const struct group_making *m)
+/* Version 2 hands controllers down group by group. False: the kernel has no room for it. */
+static bool controllers_pass_on(const struct group_making *m)
 {
     static const char *const which[] = {"memory", "cpuset", "pids"};
     char word[16];
     for (size_t i = 0; i < ARRAY_LEN(which); i++) {
         snprintf(word, sizeof word, "+%s", which[i]);
-        if (cgroup_unified_has(m->controller, which[i]))
-            cgroup_put(m->job, "cgroup.subtree_control", word);
+        if (cgroup_unified_has(m->controller, which[i]) &&
+            !cgroup_put(m->job, "cgroup.subtree_control", word) && shortage_is(errno))
+            return false;
     }
+    return true;
 }
 
-static bool job_limits_put(const struct group_making *m, const struct cgroup_limits *l)
+/* False: the kernel has no room for it. What it refuses for good is done without: memory is sampled
+ * then (*ret_limited). */
+static bool job_limits_put(const struct group_making *m, const struct cgroup_limits *l,
+                           bool *ret_limited)
 {
-    bool ok = true;
-    if (controls(m->controller, "memory"))
-        ok = memory_put(m, m->job, l->job_mem_bytes, l->job_swap_bytes_plus1, l->swappiness_plus1);
-    if (l->pids > 0 && controls(m->controller, "pids"))
-        cgroup_put_number(m->job, "pids.max", l->pids);
-    controllers_pass_on(m);
-    return ok;
+    *ret_limited =
+        !controls(m->controller, "memory") ||
+        memory_put(m, m->job, l->job_mem_bytes, l->job_swap_bytes_plus1, l->swappiness_plus1);
+    if (!*ret_limited && shortage_is(errno))
+        return false;
+    if (l->pids > 0 && controls(m->controller, "pids") &&
+        !cgroup_put_number(m->job, "pids.max", l->pids) && shortage_is(errno))
+        return false;
+    return controllers_pass_on(m);
 }
 
 /* True when this group hides the devices from now on. */
@@ -129,6 +137,7 @@ static bool devices_hide(bool program, const char *dir, const char *deny)
 {
     struct device_number number[DEVICE_DENY_MAX];
     size_t n = device_numbers_parse(deny, number);
+    errno = EINVAL;
     if (n == SIZE_MAX)
         return false;
     return program ? device_filter_attach(dir, number, n) : device_filter_write(dir, number, n);
@@ -137,11 +146,14 @@ static bool devices_hide(bool program, const char *dir, const char *deny)
 static bool step_limits_put(struct step_cgroup *c, const struct group_making *m,
                             const struct cgroup_limits *l)
 {
-    if (l->deny && !c->hides &&
-        (is_unified(m->controller) || strcmp(m->controller, "devices") == 0))
-        c->hides = devices_hide(is_unified(m->controller), m->step, l->deny);
+    bool hides = l->deny && !c->hides &&
+                 (is_unified(m->controller) || strcmp(m->controller, "devices") == 0);
+    if (hides && !(c->hides = devices_hide(is_unified(m->controller), m->step, l->deny)) &&
+        shortage_is(errno))
+        return false;
     if (l->cpus && controls(m->controller, "cpuset") &&
-        !cgroup_put(m->step, "cpuset.cpus", l->cpus) && !is_unified(m->controller))
+        !cgroup_put(m->step, "cpuset.cpus", l->cpus) &&
+        (!is_unified(m->controller) || shortage_is(errno)))
         return false;
     if (controls(m->controller, "memory"))
         return memory_put(m, m->step, l->step_mem_bytes, l->step_swap_bytes_plus1,
@@ -177,10 +189,8 @@ static bool groups_make(const struct group_making *m, const struct cgroup_limits
                         bool *ret_limited)
 {
     for (int i = 0; i < MAKE_TRIES; i++) {
-        if ((cgroup_make(m->base), !cgroup_make(m->job)) && errno != ENOENT)
-            return false;
-        *ret_limited = job_limits_put(m, l);
-        if (cgroup_make(m->step))
+        if ((cgroup_make(m->base), cgroup_make(m->job)) && job_limits_put(m, l, ret_limited) &&
+            cgroup_make(m->step))
             return true;
         if (errno != ENOENT)
             return false;
@@ -188,19 +198,25 @@ static bool groups_make(const struct group_making *m, const struct cgroup_limits
     return false;
 }
 
-static void one_make(struct step_cgroup *c, const struct group_making *m,
+/* False with errno: it is not there, or the kernel has no room for its limits. One whose limits it
+ * refuses for good is done without. */
+static bool one_make(struct step_cgroup *c, const struct group_making *m,
                      const struct cgroup_limits *l)
 {
     bool limited;
     if (!groups_make(m, l, &limited))
-        return;
-    if (step_limits_put(c, m, l) && group_keep(c, m)) {
+        return false;
+    bool put = step_limits_put(c, m, l);
+    if (put && group_keep(c, m)) {
         if (controls(m->controller, "memory"))
             c->limits_memory = limited;
-        return;
+        return true;
     }
+    int why = errno;
     rmdir(m->step);
     rmdir(m->job);
+    errno = why;
+    return !put && !shortage_is(why);
 }
 
 /* As they were made or taken, ready for processes. */
@@ -215,7 +231,7 @@ static void known_as(struct step_cgroup *c, const char *bases, const char *name)
             cgroup_files_tasks(&c->files, i, c->fd[i]);
 }
 
-void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name,
+bool step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name,
                       const struct cgroup_limits *limits)
 {
     ASSERT(name[0] && !strchr(name, '/'));
@@ -225,9 +241,15 @@ void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name
     memset(c, 0, sizeof *c);
     while (c->n < STEP_CGROUP_MAX &&
            cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base))
-        if (group_wanted(controller, limits) && paths_find(&m, controller, base, name))
-            one_make(c, &m, limits);
+        if (group_wanted(controller, limits) && paths_find(&m, controller, base, name) &&
+            !one_make(c, &m, limits)) {
+            int why = errno;
+            step_cgroup_remove(c);
+            errno = why;
+            return false;
+        }
     known_as(c, bases, name);
+    return true;
 }
 
 /* ---- used again ----
@@ -333,16 +355,21 @@ static pid_t fork_into(int dir_fd)
     return (pid_t)syscall(SYS_clone3, &how, sizeof how);
 }
 
+static bool group_enter(const struct step_cgroup *c, size_t i)
+{
+    return (c->dir[i] != c->v2 && cgroup_files_enter(&c->files, i, c->fd[i])) ||
+           cgroup_put_at(c->fd[i], "cgroup.procs", "0");
+}
+
 /* `born_in`: the group that the calling process was born in; NULL = none. */
 static int groups_enter(const struct step_cgroup *c, const char *born_in)
 {
-    int why = 0;
+    struct shortage shortage = {0};
     for (size_t i = 0; i < c->n; i++)
-        if (c->dir[i] != born_in &&
-            !(c->dir[i] != c->v2 && cgroup_files_enter(&c->files, i, c->fd[i])) &&
-            !cgroup_put_at(c->fd[i], "cgroup.procs", "0"))
-            why = errno;
-    return why;
+        while (c->dir[i] != born_in && !group_enter(c, i))
+            if (!shortage_passes(&shortage))
+                return errno;
+    return 0;
 }
 
 pid_t step_cgroup_fork(const struct step_cgroup *c, int *ret_why)
@@ -424,6 +451,12 @@ static void process_pass(void *ctx, pid_t pid)
 bool step_cgroup_has_process(const struct step_cgroup *c)
 {
     return c->n > 0 && cgroup_each_process(c->v2 ? c->v2 : c->dir[0], process_pass, NULL) > 0;
+}
+
+bool step_cgroup_freeze(const struct step_cgroup *c, bool frozen)
+{
+    return (c->v2 && cgroup_put(c->v2, "cgroup.freeze", frozen ? "1" : "0")) ||
+           (c->freezer && cgroup_freeze(c->freezer, frozen));
 }
 
 bool step_cgroup_kill(const struct step_cgroup *c)

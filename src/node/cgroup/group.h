@@ -56,8 +56,10 @@ void step_cgroup_name(int64_t group, int64_t part, char name[CGROUP_NAME_BYTES])
 bool step_cgroup_name_parse(const char *name, int64_t *ret_group, int64_t *ret_part);
 
 /* Makes the groups of the step `name` ("JOB.ATTEMPT.STEP", or of step_cgroup_name) below the bases
- * (text of cgroup/base.h; NULL = none), with its limits. What cannot be made is left out. */
-void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name,
+ * (text of cgroup/base.h; NULL = none), with its limits. A limit that the kernel refuses for good
+ * is done without (`limits_memory`, `hides`). False with errno: a group cannot be made, or there is
+ * no room for its limits now (step/shortage.h); then none of them is there. */
+bool step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name,
                       const struct cgroup_limits *limits);
 /* Those that another step with the same limits handed back, limits set. `kept`: what a hand-back of
  * this process left open; it is empty afterwards. False if one of them is gone; then c is empty. */
@@ -77,8 +79,8 @@ void step_cgroup_close(struct step_cgroup *c);
 /* Opens those that another process made. */
 void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name);
 /* fork(), with the child in the groups from the start. To the child, which has to have one thread
- * only, *ret_why is 0 or, if the kernel refused, an errno: it is then in some of them or in
- * none. */
+ * only, *ret_why is 0 or, if the kernel refused, an errno: it is then in some of them or in none,
+ * so that it had better end. What it refuses for want of room is tried again. */
 pid_t step_cgroup_fork(const struct step_cgroup *c, int *ret_why);
 
 /* Of dir, which is one of c->dir, open; -1 = it is none of them. */
@@ -101,6 +103,9 @@ int64_t step_cgroup_oom_kills(struct step_cgroup *c);
 bool step_cgroup_limits_hit(const struct step_cgroup *c, bool *ret_step, bool *ret_job);
 /* Is anybody in them, or in a group below? */
 bool step_cgroup_has_process(const struct step_cgroup *c);
+/* All in them stand still, and who is born there, until they are let go on (false). False: these
+ * groups cannot do that. */
+bool step_cgroup_freeze(const struct step_cgroup *c, bool frozen);
 /* Ends all processes in them, as surely as the groups allow. True when nobody can have escaped;
  * processes still need a moment to go. */
 bool step_cgroup_kill(const struct step_cgroup *c);

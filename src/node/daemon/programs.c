@@ -4,7 +4,9 @@
 #include "base/str.h"
 #include "io/process/program_list.h"
 #include "io/process/spawn.h"
+#include "node/step/shortage.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +17,15 @@
 struct running {
     struct programs *programs;
     struct running *next;
-    struct spawn *spawn;
+    struct spawn *spawn;      /* NULL: it waits for room to start one */
+    struct timer *again;      /* then it is tried again */
+    struct shortage shortage; /* since the last that was started */
     struct note step;
     bool is_epilog;
-    struct program_list list;
-    size_t at; /* of the program that runs */
-    void *env; /* copied */
+    char *pattern;
+    struct program_list list; /* empty: not looked for yet */
+    size_t at;                /* of the program that runs */
+    void *env;                /* copied */
     size_t env_len;
     int64_t timeout_us;
 };
@@ -45,6 +50,8 @@ struct programs *programs_new(struct loop *l,
 static void running_free(struct running *r)
 {
     program_list_done(&r->list);
+    timer_free(r->again);
+    free(r->pattern);
     free(r->env);
     free(r);
 }
@@ -121,7 +128,17 @@ static void ended(void *ctx, const struct spawn_result *result)
     str_done(&text);
 }
 
-static bool next_start(struct running *r, struct err *ret_err)
+static bool list_find(struct running *r, struct err *ret_err)
+{
+    if (program_list_find(r->pattern, &r->list, ret_err))
+        return true;
+    int why = errno;
+    err_prefix(ret_err, "%s", word_of(r));
+    errno = why;
+    return false;
+}
+
+static bool spawn_next(struct running *r, struct err *ret_err)
 {
     const char *path = r->list.path[r->at];
     const char *argv[] = {path, NULL};
@@ -134,8 +151,33 @@ static bool next_start(struct running *r, struct err *ret_err)
         .timeout_us = r->timeout_us,
     };
     r->spawn = spawn_start(r->programs->loop, &o, ended, r, ret_err);
+    int why = errno;
     free(env);
-    return r->spawn ? true : err_prefix(ret_err, "%s %s", word_of(r), path);
+    if (!r->spawn)
+        err_prefix(ret_err, "%s %s", word_of(r), path);
+    errno = why;
+    return r->spawn != NULL;
+}
+
+/* Without it the node would be drained for what passes. */
+static bool next_start(struct running *r, struct err *ret_err)
+{
+    if (!(r->list.n > 0 || list_find(r, ret_err)) || !spawn_next(r, ret_err)) {
+        int64_t nap = shortage_nap_us(&r->shortage);
+        if (nap > 0)
+            timer_set(r->again, nap);
+        return nap > 0;
+    }
+    r->shortage = (struct shortage){0};
+    return true;
+}
+
+static void try_again(void *ctx)
+{
+    struct running *r = ctx;
+    struct err err = {0};
+    if (!next_start(r, &err))
+        visit_over(r, false, err.text);
 }
 
 bool programs_run(struct programs *p, const struct note *step, bool is_epilog, const char *pattern,
@@ -144,18 +186,15 @@ bool programs_run(struct programs *p, const struct note *step, bool is_epilog, c
     ASSERT(timeout_us >= 0);
     struct running *r = xcalloc(1, sizeof *r);
     *r = (struct running){.programs = p,
+                          .again = timer_new(p->loop, try_again, r),
                           .step = *step,
                           .is_epilog = is_epilog,
+                          .pattern = xstrdup(pattern),
                           .env = xmalloc(env.len + 1),
                           .env_len = env.len,
                           .timeout_us = timeout_us};
     if (env.len)
         memcpy(r->env, env.data, env.len);
-    if (!program_list_find(pattern, &r->list, ret_err)) {
-        err_prefix(ret_err, "%s", word_of(r));
-        running_free(r);
-        return false;
-    }
     if (!next_start(r, ret_err)) {
         running_free(r);
         return false;

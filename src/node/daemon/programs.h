@@ -21,7 +21,8 @@ struct programs *programs_new(struct loop *l,
 void programs_free(struct programs *p); /* those that run are ended */
 /* Runs the programs of that pattern (io/process/program_list.h) one after another, with that
  * environment (NAME=VALUE, each ended by NUL), in "/", each for timeout_us at most; the first that
- * fails is the last. None that could be started: done at once, false, ret_err. */
+ * fails is the last. Where there is no room to start one it is waited for (step/shortage.h). None
+ * that could be started: done at once, false, ret_err. */
 bool programs_run(struct programs *p, const struct note *step, bool is_epilog, const char *pattern,
                   struct plan_bytes env, int64_t timeout_us, struct err *ret_err);
 

@@ -11,6 +11,7 @@
 #include "node/shepherd/tasks/programs.h"
 #include "node/step/dir.h"
 #include "node/step/login_shell.h"
+#include "node/step/shortage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,9 @@
 #define LOGIN_ENV_WAIT_MS   20000
 #define LOGIN_ENV_MAX_BYTES (4u << 20)
 #define LOGIN_ENV_MARK      "remuda-environment-begins"
-#define LOGIN_ENV_SHOW      ("printf '\\0%s\\0' " LOGIN_ENV_MARK "; exec env -0")
+#define LOGIN_ENV_END       "remuda-environment-ends"
+#define LOGIN_ENV_SHOW                                                                             \
+    ("printf '\\0%s\\0' " LOGIN_ENV_MARK "; env -0; printf '%s\\0' " LOGIN_ENV_END)
 
 /* Output first, so that what is wrong with the input can be said there. */
 static void files_open(struct setup *s)
@@ -65,19 +68,20 @@ static void files_open(struct setup *s)
 /* ---- environment ---- */
 
 /* Runs the login shell and reads the environment it ends up with; what its start-up files print
- * before the mark is dropped. */
+ * before the mark is dropped, and what they leave running may keep the pipe open. */
 static pid_t login_shell_start(const struct step_plan *p, char *const env[], int *ret_fd)
 {
     int pipes[2];
-    if (pipe2(pipes, O_CLOEXEC) != 0)
+    struct shortage shortage = {0};
+    if (!shortage_pipe(&shortage, pipes))
         return -1;
-    pid_t pid = fork();
+    pid_t pid = shortage_fork(&shortage);
     if (pid == 0) {
         const char *shell = p->shell ? p->shell : "/bin/sh";
         char *const argv[] = {(char *)shell, "-l", "-c", LOGIN_ENV_SHOW, NULL};
         dup2(pipes[1], STDOUT_FILENO);
         move_to(open("/dev/null", O_RDWR), STDERR_FILENO);
-        execve(shell, argv, env);
+        program_execute(shell, argv, env);
         _exit(127);
     }
     close(pipes[1]);
@@ -87,37 +91,51 @@ static pid_t login_shell_start(const struct step_plan *p, char *const env[], int
     return pid;
 }
 
-static bool login_env_read(int fd, struct str *out)
+/* The variables between the marks, once the second has come; `from`: bytes that were looked at. */
+static struct span login_env_between(const struct str *all, size_t from)
+{
+    static const char begin[] = "\0" LOGIN_ENV_MARK, end[] = "\0" LOGIN_ENV_END;
+    from = from > sizeof end ? from - sizeof end : 0;
+    const char *to = memmem(all->data + from, all->len - from, end, sizeof end);
+    const char *at =
+        to ? memmem(all->data, (size_t)(to - all->data) + 1, begin, sizeof begin) : NULL;
+    return at ? (struct span){at + sizeof begin, (size_t)(to + 1 - at) - sizeof begin}
+              : (struct span){NULL, 0};
+}
+
+static bool login_env_read(int fd, struct str *all, struct span *ret)
 {
     char piece[8192];
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     ssize_t n;
-    while (out->len < LOGIN_ENV_MAX_BYTES && poll(&ready, 1, LOGIN_ENV_WAIT_MS) == 1) {
-        if ((n = read(fd, piece, sizeof piece)) <= 0)
-            return n == 0;
-        str_addn(out, piece, (size_t)n);
+    while (all->len < LOGIN_ENV_MAX_BYTES && poll(&ready, 1, LOGIN_ENV_WAIT_MS) == 1 &&
+           (n = read(fd, piece, sizeof piece)) > 0) {
+        size_t from = all->len;
+        str_addn(all, piece, (size_t)n);
+        *ret = login_env_between(all, from);
+        if (ret->data)
+            return true;
     }
     return false;
 }
 
 static bool login_env(const struct step_plan *p, char *const env[], struct str *ret)
 {
-    static const char mark[] = "\0" LOGIN_ENV_MARK; /* with its NUL at the end */
     struct str all = STR_INIT;
+    struct span found;
     int fd, status;
     pid_t pid = login_shell_start(p, env, &fd);
     if (pid < 0)
         return false;
-    bool ok = login_env_read(fd, &all);
+    bool ok = login_env_read(fd, &all, &found);
     close(fd);
     if (!ok)
         kill(pid, SIGKILL);
     waitpid(pid, &status, 0);
-    const char *at = all.len ? memmem(all.data, all.len, mark, sizeof mark) : NULL;
-    if (ok && at)
-        str_addn(ret, at + sizeof mark, all.len - (size_t)(at + sizeof mark - all.data));
+    if (ok)
+        str_addn(ret, found.data, found.len);
     str_done(&all);
-    return ok && at;
+    return ok;
 }
 
 /* The login environment fills in what the job does not set itself. PATH is the login shell's, with
@@ -201,9 +219,7 @@ _Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int gr
 {
     struct setup s = {.herd = h, .plan = p, .failure_fd = failure_fd};
     setsid();
-    if (groups_why)
-        remark(&s, "cannot enter the job's control groups (%s): its limits may not hold",
-               strerror(groups_why));
+    groups_check(&s, groups_why);
     if (p->cpus)
         affinity_set(p->cpus);
     if (p->nice && nice((int)p->nice) == -1)

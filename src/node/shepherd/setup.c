@@ -54,6 +54,14 @@ void output_opened(const struct setup *s)
     shepherd_hears(s, SETUP_OPENED, "");
 }
 
+static _Noreturn void give_up(struct setup *s, enum setup_word word, const char *why)
+{
+    remark(s, "%s", why);
+    remarks_write(s);
+    shepherd_hears(s, word, why);
+    _exit(SHEPHERD_SETUP_EXIT);
+}
+
 _Noreturn void setup_fail(struct setup *s, const char *format, ...)
 {
     struct str line = STR_INIT;
@@ -61,10 +69,17 @@ _Noreturn void setup_fail(struct setup *s, const char *format, ...)
     va_start(args, format);
     str_addv(&line, format, args);
     va_end(args);
-    remark(s, "%s", str_text(&line));
-    remarks_write(s);
-    shepherd_hears(s, SETUP_FAILED, str_text(&line));
-    _exit(SHEPHERD_SETUP_EXIT);
+    give_up(s, SETUP_FAILED, str_text(&line));
+}
+
+void groups_check(struct setup *s, int groups_why)
+{
+    char line[NOTE_DETAIL_BYTES];
+    if (!groups_why)
+        return;
+    snprintf(line, sizeof line, "cannot enter the step's control groups on %s: %s", s->plan->node,
+             strerror(groups_why));
+    give_up(s, SETUP_UNFIT, line);
 }
 
 /* ---- limits and identity ---- */

@@ -27,6 +27,7 @@ void remarks_write(struct setup *s);
 /* What a line of the pipe begins with; of each the first counts. */
 enum setup_word {
     SETUP_FAILED = 'F', /* why the step could not be set up */
+    SETUP_UNFIT = 'U',  /* the same, and any other would fail on this node */
     SETUP_ODD = 'O',    /* it runs, but not as asked: for the job's records */
     SETUP_OPENED = 'P'  /* a batch script's output files are open, and truncated no more */
 };
@@ -36,6 +37,10 @@ void output_opened(const struct setup *s);
 /* Says it, to the shepherd too, and ends the process. */
 _Noreturn void setup_fail(struct setup *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* What step_cgroup_fork gave, in the new process: if it is not in the groups it must not run, and
+ * ends as by setup_fail. */
+void groups_check(struct setup *s, int groups_why);
 
 /* "NOFILE=1024,STACK=unlimited": soft limits, up to the hard ones. */
 void limits_set(const char *text);

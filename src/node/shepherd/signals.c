@@ -37,6 +37,7 @@ void shepherd_signal_all(struct shepherd *s, int signo, enum signal_word word)
 static void terminate(struct shepherd *s, const struct step_command *c)
 {
     int64_t kill_at = shepherd_now_us() + c->kill_wait_ms * 1000;
+    shepherd_hurry(s);
     if (s->tasks)
         s->tasks->ends = true;
     if (!s->terminating && !s->main_ended) {
@@ -52,6 +53,7 @@ static void terminate(struct shepherd *s, const struct step_command *c)
         shepherd_signal_all(s, SIGCONT, word);
         shepherd_signal_all(s, SIGTERM, word);
     }
+    shepherd_thaw(s);
     shepherd_suspension_count(s);
     s->stopped_us = 0;
     s->terminating = true;
@@ -81,9 +83,10 @@ static void signal_step(struct shepherd *s, const struct step_command *c)
     enum signal_word word = c->of_job ? SIGNAL_TOLD : SIGNAL_PLAIN;
     shepherd_signal_all(s, c->signal, word);
     if (c->signal == SIGSTOP && !s->stopped_us) {
-        shepherd_signal_all(s, SIGSTOP, word); /* whoever was born meanwhile */
+        shepherd_suspend(s); /* whoever was born meanwhile, too */
         s->stopped_us = shepherd_now_us();
     } else if (c->signal == SIGCONT) {
+        shepherd_thaw(s);
         shepherd_suspension_count(s);
         s->stopped_us = 0;
     }

@@ -24,6 +24,7 @@
 #include "base/alloc.h"
 #include "io/process/keyring.h"
 #include "node/shepherd/again.h"
+#include "node/shepherd/processes.h"
 #include "node/shepherd/report.h"
 #include "node/shepherd/say.h"
 #include "node/shepherd/setup.h"
@@ -73,6 +74,7 @@ static void main_end(struct shepherd *s, int status)
 {
     s->main_ended = true;
     s->status = status;
+    shepherd_hurry(s);
     if (!s->terminating)
         s->kill_at_us = 0;
     s->clear_by_us = max_of(s->terminating ? s->kill_at_us : 0, shepherd_now_us()) + CLEAR_WAIT_US;
@@ -111,7 +113,8 @@ static bool setup_failed(struct shepherd *s, struct note *ret)
     *ret = s->note;
     if (!WIFEXITED(s->status) || WEXITSTATUS(s->status) != SHEPHERD_SETUP_EXIT)
         return false;
-    if (!shepherd_setup_word(s, SETUP_FAILED, ret->detail))
+    ret->retry = ret->unfit = shepherd_setup_word(s, SETUP_UNFIT, ret->detail);
+    if (!ret->retry && !shepherd_setup_word(s, SETUP_FAILED, ret->detail))
         return false;
     ret->kind = NOTE_FAILED;
     ret->at_us = shepherd_clock_us(CLOCK_REALTIME);
@@ -133,16 +136,21 @@ static struct cgroup_limits limits_of(const struct step_plan *p)
     };
 }
 
-static void groups_make(struct shepherd *s)
+/* False with errno: the step must not run, as nothing would limit it. */
+static bool groups_make(struct shepherd *s, struct shortage *shortage)
 {
     const struct step_plan *p = s->plan;
     const struct cgroup_limits limits = limits_of(p);
     char name[CGROUP_NAME_BYTES];
     step_cgroup_name(p->group, p->group_part, name);
-    if (!p->group_ready ||
-        !step_cgroup_take(&s->groups, &s->kept->groups, p->cgroups, name, &limits))
-        step_cgroup_make(&s->groups, p->cgroups, p->group ? name : p->dir_name, &limits);
+    bool made =
+        p->group_ready && step_cgroup_take(&s->groups, &s->kept->groups, p->cgroups, name, &limits);
     step_cgroup_close(&s->kept->groups); /* others than these */
+    while (!made && !(made = step_cgroup_make(&s->groups, p->cgroups, p->group ? name : p->dir_name,
+                                              &limits)))
+        if (!shortage_passes(shortage))
+            return false;
+    return true;
 }
 
 /* Told with the end, for the next step may have them from then on. */
@@ -321,6 +329,7 @@ static void watch(struct shepherd *s)
         size_t n = 1 + (s->tasks ? task_set_wait_for(s->tasks, s->fds + 1) : 0);
         s->fds[0] = (struct pollfd){.fd = fd, .events = POLLIN};
         wait_until(s, next_due(s), n);
+        shepherd_time_look(s);
         if (s->tasks)
             task_set_serve(s->tasks, s->fds + 1, n - 1);
         if (signals_take(s, fd) || ((s->reap_more || (s->tasks && !s->main_ended)) && reap(s)))
@@ -404,7 +413,8 @@ static void begin(struct shepherd *s)
             failed_exit(s, "cannot make a pipe");
     s->signals_fd = s->kept->signals_fd;
     memcpy(s->failure_fd, s->kept->failure_fd, sizeof s->failure_fd);
-    groups_make(s);
+    if (!groups_make(s, &shortage))
+        failed_exit(s, "cannot make the step's control groups");
     if (p->deny && !s->groups.hides)
         /* its own are numbered as if they were */
         failed_exit(s, "cannot hide the devices of other jobs");
@@ -430,7 +440,7 @@ static bool may_have_another(struct shepherd *s)
     const struct step_plan *p = s->plan;
     char odd[NOTE_DETAIL_BYTES];
     return s->herd->again_fd >= 0 && !p->address && !p->report && s->note.clean && !s->commanded &&
-           !s->terminating && !s->over_memory && !s->groups_used_up && !s->pids &&
+           !s->terminating && !s->over_memory && !s->groups_used_up && !s->pids && !s->yields &&
            !shepherd_setup_word(s, SETUP_ODD, odd) && s->groups.n == 0 &&
            s->note.kind == NOTE_EXITED;
 }

@@ -34,6 +34,11 @@ struct shepherd {
     struct step_cgroup groups;  /* of the step and of its job */
     /* Their processes were killed or stopped as a whole: they are not handed back. */
     bool groups_used_up;
+    /* What it may still take of a processor before it gives way to others (yields; own_nice: its
+     * priority before); when that was looked at, monotonic, and what it had taken then. */
+    int64_t saved_us, looked_us, cpu_us;
+    bool yields;
+    int own_nice;
     int state_fd; /* the file in which it says how far it is */
     int signals_fd;
     /* a pipe: ours, and that of the step's processes until they execute its program. */
@@ -62,6 +67,7 @@ struct shepherd {
     int64_t sample_gap_us;     /* between looks at what it uses */
     int64_t usage_at_us;       /* monotonic: its use is not told before */
     int64_t stopped_us;        /* monotonic: suspended since; 0 = is not */
+    bool frozen;               /* then: by the control groups, too */
     /* Monotonic: what is left then outlives SIGKILL and is reported; 0 = nothing is being
      * killed. */
     int64_t stuck_at_us;

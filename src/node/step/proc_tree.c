@@ -122,6 +122,15 @@ static bool birth_read(pid_t pid, pid_t *ret_parent, uint64_t *ret_start)
     return true;
 }
 
+bool proc_goes_on(pid_t pid)
+{
+    char buffer[1024];
+    const char *field[STAT_FIELDS];
+    ASSERT(pid > 0);
+    return stat_read(pid, buffer, sizeof buffer) && stat_split(buffer, field) > 0 &&
+           !strchr("TtZX", field[0][0]);
+}
+
 uint64_t proc_start(pid_t pid)
 {
     pid_t parent;

@@ -3,7 +3,9 @@
 #include "base/alloc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NAP_FIRST_US INT64_C(10000)
 #define NAP_MOST_US  INT64_C(500000)
@@ -20,22 +22,44 @@ bool shortage_is(int why)
     return why == EAGAIN || why == EMFILE || why == ENFILE || why == ENOMEM || why == ENOBUFS;
 }
 
-bool shortage_passes(struct shortage *s)
+int64_t shortage_nap_us(struct shortage *s)
 {
     ASSERT(s->nap_us >= 0);
     int why = errno;
-    if (!shortage_is(why))
-        return false;
-    int64_t now = now_us();
-    if (!s->until_us)
+    int64_t now = now_us(), nap = 0;
+    if (shortage_is(why) && !s->until_us)
         *s = (struct shortage){now + SHORTAGE_PATIENCE_US, NAP_FIRST_US};
-    bool again = now < s->until_us;
-    if (again) {
-        nanosleep(&(struct timespec){.tv_sec = s->nap_us / 1000000,
-                                     .tv_nsec = s->nap_us % 1000000 * 1000},
-                  NULL);
-        s->nap_us = s->nap_us * 2 < NAP_MOST_US ? s->nap_us * 2 : NAP_MOST_US;
+    if (shortage_is(why) && now < s->until_us) {
+        nap = s->nap_us;
+        s->nap_us = nap * 2 < NAP_MOST_US ? nap * 2 : NAP_MOST_US;
     }
     errno = why;
-    return again;
+    return nap;
+}
+
+bool shortage_passes(struct shortage *s)
+{
+    int why = errno;
+    int64_t nap = shortage_nap_us(s);
+    if (nap)
+        nanosleep(&(struct timespec){.tv_sec = nap / 1000000, .tv_nsec = nap % 1000000 * 1000},
+                  NULL);
+    errno = why;
+    return nap > 0;
+}
+
+bool shortage_pipe(struct shortage *s, int ret_ends[2])
+{
+    while (pipe2(ret_ends, O_CLOEXEC) != 0)
+        if (!shortage_passes(s))
+            return false;
+    return true;
+}
+
+pid_t shortage_fork(struct shortage *s)
+{
+    pid_t pid;
+    while ((pid = fork()) < 0 && shortage_passes(s))
+        ;
+    return pid;
 }

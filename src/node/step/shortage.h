@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* All that is tried from the first refusal on has this long together. */
 #define SHORTAGE_PATIENCE_US INT64_C(10000000)
@@ -21,5 +22,12 @@ bool shortage_is(int why);
 /* After a call that failed with errno: true, after a nap that doubles from time to time, if it is
  * worth trying again; false if it was refused for good, or has been for too long. errno stays. */
 bool shortage_passes(struct shortage *s);
+/* For who has other things to do meanwhile: how long to leave it, in microseconds; 0 = it is not
+ * worth trying again. errno stays. */
+int64_t shortage_nap_us(struct shortage *s);
+/* A pipe whose ends programs do not inherit, tried for so long; false with errno. */
+bool shortage_pipe(struct shortage *s, int ret_ends[2]);
+/* fork(), tried for so long. */
+pid_t shortage_fork(struct shortage *s);
 
 #endif

@@ -64,6 +64,8 @@ static _Noreturn void writer_run(const struct task_set *t, const char *path, int
     struct setup setup = {.herd = t->herd, .plan = t->plan, .failure_fd = t->failure_fd};
     setsid();
     prctl(PR_SET_NAME, "rm-output");
+    if (t->plan->cpus)
+        affinity_set(t->plan->cpus); /* it works for the job alone */
     owner_become(&setup, t->what.rlimits, (const int[]){lines, said}, 2);
     if (t->what.umask_plus1)
         umask((mode_t)(t->what.umask_plus1 - 1));
@@ -87,14 +89,14 @@ struct file_writer *file_writer_start(struct task_set *t, const char *path, size
 {
     ASSERT(path && readers > 0);
     int lines[2], said[2];
-    if (pipe2(lines, O_CLOEXEC) != 0)
+    if (!shortage_pipe(&t->shortage, lines))
         return NULL;
-    if (pipe2(said, O_CLOEXEC) != 0) {
+    if (!shortage_pipe(&t->shortage, said)) {
         both_close(lines);
         return NULL;
     }
     fcntl(lines[1], F_SETFL, O_NONBLOCK);
-    pid_t pid = fork();
+    pid_t pid = shortage_fork(&t->shortage);
     if (pid == 0)
         writer_run(t, path, lines[0], said[1], readers);
     close(lines[0]);

@@ -86,6 +86,8 @@ static _Noreturn void program_exec(const struct pmix_server *s, int fd)
 {
     char *argv[] = {(char *)PROGRAM, (char *)"serve", NULL};
     char **env = env_of(s->t);
+    if (s->t->plan->cpus)
+        affinity_set(s->t->plan->cpus);
     if (!owner_is(s, fd))
         _exit(1);
     dup2(fd, SERVER_FD);
@@ -104,6 +106,14 @@ static void begin(struct pmix_server *s, const struct pmix_world *w)
     framed_put(&s->way, &(struct message){.kind = MSG_STREAM_TASKS, .body = &m});
 }
 
+static bool pair_open(struct task_set *t, int ends[2])
+{
+    while (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        if (!shortage_passes(&t->shortage))
+            return false;
+    return true;
+}
+
 struct pmix_server *pmix_server_start(struct task_set *t, const struct pmix_world *w, char *why,
                                       size_t why_size)
 {
@@ -118,12 +128,17 @@ struct pmix_server *pmix_server_start(struct task_set *t, const struct pmix_worl
         free(s);
         return NULL;
     }
-    if (!dir_name(s) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    if (!dir_name(s) || !pair_open(t, ends)) {
         snprintf(why, why_size, PROGRAM " cannot be started: %s", strerror(errno));
         free(s);
         return NULL;
     }
-    pid_t pid = step_cgroup_fork(t->groups, &groups_why);
+    pid_t pid;
+    do
+        pid = step_cgroup_fork(t->groups, &groups_why);
+    while (pid < 0 && shortage_passes(&t->shortage));
+    if (pid == 0 && groups_why)
+        _exit(1);
     if (pid == 0)
         program_exec(s, ends[1]);
     close(ends[1]);

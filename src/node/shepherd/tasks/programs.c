@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "node/shepherd/step.h"
+#include "node/step/shortage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,16 +41,17 @@ static bool program_read(int fd, int64_t until_us, struct str *out)
 static int program_output(const char *program, char **env, int64_t limit_us, struct str *out)
 {
     int ends[2], status = -1;
-    if (access(program, X_OK) != 0 || pipe2(ends, O_CLOEXEC) != 0)
+    struct shortage shortage = {0};
+    if (access(program, X_OK) != 0 || !shortage_pipe(&shortage, ends))
         return -1;
-    pid_t pid = fork();
+    pid_t pid = shortage_fork(&shortage);
     if (pid == 0) {
         if (limit_us)
             setsid();
         signals_unblock();
         dup2(ends[1], STDOUT_FILENO);
         char *const argv[] = {(char *)program, NULL};
-        execve(program, argv, env);
+        program_execute(program, argv, env);
         _exit(127);
     }
     close(ends[1]);
@@ -122,14 +124,17 @@ void task_epilog_follow(struct setup *s, struct env *e, const char *whose, const
 {
     struct str text = STR_INIT;
     sigset_t all, before;
+    struct shortage shortage = {0};
     int status = 0;
     if (text_empty(program))
         return;
     remarks_write(s);
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
-    pid_t pid = fork();
+    pid_t pid = shortage_fork(&shortage);
     if (pid <= 0) {
+        if (pid < 0)
+            remark(s, "Could not run %s task_epilog [%s]: %s", whose, program, strerror(errno));
         sigprocmask(SIG_SETMASK, &before, NULL);
         return;
     }

@@ -128,9 +128,8 @@ static bool terminal_open(struct task_set *t, struct task *task, struct task_end
 static bool pipe_open(struct task_set *t, int ours, int *ret_ours, int *ret_its)
 {
     int ends[2];
-    while (pipe2(ends, O_CLOEXEC) != 0)
-        if (!shortage_passes(&t->shortage))
-            return false;
+    if (!shortage_pipe(&t->shortage, ends))
+        return false;
     fcntl(ends[ours], F_SETFL, O_NONBLOCK);
     fcntl(ends[ours], F_SETPIPE_SZ, PIPE_BYTES);
     *ret_ours = ends[ours];

@@ -404,9 +404,7 @@ _Noreturn void task_exec(const struct task_set *t, const struct task *task, size
                             .task = task,
                             .local_id = local_id};
     setsid();
-    if (groups_why)
-        remark(&m.setup, "cannot enter the step's control groups (%s): its limits may not hold",
-               strerror(groups_why));
+    groups_check(&m.setup, groups_why);
     if (task->cpus || p->cpus)
         affinity_set(task->cpus ? task->cpus : p->cpus);
     memory_bind(&m);
