@@ -5,8 +5,8 @@
  * The session is put into a step of the job, queued as the user by srun --async, so that the
  * controller, the node and the books treat it as any other. Its one task, the keeper, is this
  * program again (--keep): it connects to us, which tells its process as the kernel knows it, and
- * stays until nobody else is left in its control groups. We put sshd's process of the session,
- * which is our parent, into these groups; what that starts is born there.
+ * stays, once we have ended, until nobody else is left in its control groups. We put sshd's
+ * process of the session, which is our parent, into these groups; what that starts is born there.
  *
  * Nothing that the user could say is believed: the keeper's process and user come from the kernel,
  * and its groups have to be of a job. He could at most name another process of a job of his. */
@@ -44,7 +44,7 @@
 #define KEEPER_WAIT_MS  15000
 #define LOOK_SECONDS    1
 #define EMPTY_LOOKS     3  /* in a row: the session is over */
-#define ARRIVAL_SECONDS 60 /* and one that never came is given up */
+#define ARRIVAL_SECONDS 60 /* and one whose asker hangs is given up */
 #define PROCESSES_MAX   65536
 
 enum action { ACTION_UNSET, ACTION_ALLOW, ACTION_DENY, ACTION_NEWEST };
@@ -174,9 +174,12 @@ static void signals_pass(void)
     signal(SIGTERM, end_told);
 }
 
-/* The job ends: the session has as long as any task, KillWait, until SIGKILL comes. */
-static void session_wait(struct census *c)
+/* The job ends: the session has as long as any task, KillWait, until SIGKILL comes. One may be over
+ * before anybody looked: who asks writes nothing, and ends when it is in the groups or will not be.
+ */
+static void session_wait(struct census *c, int asker)
 {
+    struct pollfd asks = {.fd = asker, .events = POLLIN};
     struct err err = {0};
     unsigned empty = 0, seconds = 0;
     bool came = false;
@@ -184,11 +187,12 @@ static void session_wait(struct census *c)
         sleep(LOOK_SECONDS); /* a signal ends that */
         seconds += LOOK_SECONDS;
         c->ends = told_to_end;
+        bool ended = poll(&asks, 1, 0) == 1; /* asked before we look */
         if (!groups_of_process(getpid(), group_count, c, &err))
             return;
         if (c->ends && !c->others)
             return;
-        came = came || c->others;
+        came = came || c->others || ended;
         empty = came && !c->others ? empty + 1 : 0;
     }
 }
@@ -206,7 +210,7 @@ static int keep(const char *name)
         groups_of_process(getpid(), group_count, c, &err);
         c->first = false;
         if (connect(fd, (struct sockaddr *)&to, len) == 0) {
-            session_wait(c);
+            session_wait(c, fd);
             status = 0;
         }
     }
