@@ -29,7 +29,7 @@
 static void connection_up(struct turn *t)
 {
     t->a->connected = true;
-    t->a->welcomed = t->a->hello_said = false;
+    t->a->welcomed = t->a->hello_said = t->a->refusal_said = false;
     t->a->devices.told_seq = 0;
     t->a->devices.urgent = true;
     if (!t->a->devices.looked)
@@ -52,8 +52,14 @@ static void wake(struct turn *t, const struct agent_event *ev)
     steps_proven(t);
     if (a->devices.due_us <= t->now_us)
         devices_look(t);
-    if (!a->welcomed || t->now_us < a->heartbeat_due_us)
+    if (t->now_us < a->heartbeat_due_us)
         return;
+    if (!a->welcomed) { /* it was refused: the node may be in the configuration by now */
+        a->heartbeat_due_us = INT64_MAX;
+        a->hello_said = false;
+        hello_when_looked(t);
+        return;
+    }
     heartbeat_send(t);
     for (struct report *p = a->reports.first; p; p = p->next)
         if (p->sent_us + a->welcome.heartbeat_us <= t->now_us)

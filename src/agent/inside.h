@@ -18,11 +18,12 @@ struct agent {
     bool has_welcome;                /* settings below are there */
     struct arena *welcome_arena;     /* texts of `welcome` */
     struct msg_node_welcome welcome; /* the settings that the controller sent */
-    int64_t heartbeat_due_us;        /* INT64_MAX = not connected */
-    bool clock_known;                /* the controller has told its time */
-    int64_t clock_us;                /* the wall clock less the one that is never set */
+    int64_t heartbeat_due_us; /* INT64_MAX = not connected; not welcomed: of the next hello */
+    bool clock_known;         /* the controller has told its time */
+    int64_t clock_us;         /* the wall clock less the one that is never set */
     struct devices devices;
     bool hello_said;      /* on this connection */
+    bool refusal_said;    /* that the controller does not know the node, to the log */
     bool node_changed;    /* since it was told of */
     int32_t load_centi;   /* load average, hundredths, as measured last */
     int64_t free_mem_mib; /* as they were at the last heartbeat */

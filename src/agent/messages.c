@@ -196,12 +196,19 @@ static void take_ack(struct turn *t, const struct msg_report_ack *m)
     step_forget_if_acknowledged(t, s);
 }
 
-/* The answer to a hello that was refused: the node is not in the configuration. It stays connected
- * and says hello again with the next connection. */
+#define HELLO_AGAIN_US (10 * INT64_C(1000000))
+
+/* The answer to a hello that was refused: the node is not in the configuration. It says hello again
+ * from time to time, and with the next connection; the log has it once for each of those. */
 static void take_refusal(struct turn *t, const struct msg_done *m)
 {
     if (m->refusal == REFUSE_NONE)
         return;
+    if (!t->a->welcomed && t->a->hello_said)
+        t->a->heartbeat_due_us = t->now_us + HELLO_AGAIN_US;
+    if (!t->a->welcomed && t->a->refusal_said)
+        return;
+    t->a->refusal_said = true;
     turn_log(t, true, "the controller refuses this node: %s%s%s",
              refusal_text((enum refusal)m->refusal), m->detail ? ": " : "",
              m->detail ? m->detail : "");

@@ -28,6 +28,7 @@
 #include "controller/site/config_file.h"
 #include "controller/site/hosts.h"
 #include "controller/site/owners.h"
+#include "controller/site/joined.h"
 #include "controller/site/place.h"
 #include "controller/site/private_files.h"
 #include "controller/site/program_run.h"
@@ -123,6 +124,13 @@ void controller_reconfigure(struct controller *c)
     if (!config_file_read(c->config_path, &config, &err)) {
         log_error(c->log, "the configuration stays as it was: %s", err.text);
         return;
+    }
+    if (joined_settle(c, &config)) {
+        config_done(&config);
+        if (!config_file_read(c->config_path, &config, &err)) {
+            log_error(c->log, "the configuration stays as it was: %s", err.text);
+            return;
+        }
     }
     config_use(c, &config);
     log_info(c->log, "read %s again", c->config_path);
@@ -329,6 +337,8 @@ static bool controller_start(struct controller *c, struct err *ret_err)
     private_files_mend(c);
     if (!signals_start(c, ret_err) || !store_start(c, ret_err) || !listen_start(c, ret_err))
         return false;
+    if (joined_settle(c, &c->config)) /* left by one that was killed, or by another store */
+        controller_reconfigure(c);
     hosts_start(c);
     c->metrics = metrics_port_new(c);
     metrics_port_configure(c->metrics);

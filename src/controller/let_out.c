@@ -17,6 +17,15 @@ static void effect_log(struct controller *c, const struct effect *e)
     log_write(c->log, severity[e->level], "%s", e->text);
 }
 
+/* Whoever shut the host out is told of a line that stays. */
+static void config_again(struct controller *c, const struct effect *e)
+{
+    struct err err = {0};
+    if (!joined_remove(c, e->text, &err))
+        session_remark(c->sessions, e->conn, err.text);
+    controller_reconfigure(c);
+}
+
 static void effect_release(struct controller *c, const struct effect *e)
 {
     switch (e->kind) {
@@ -35,10 +44,7 @@ static void effect_release(struct controller *c, const struct effect *e)
         controller_down_mark(c);
         controller_stop(c);
         return;
-    case FX_RECONFIGURE:
-        joined_remove(c, e->text);
-        controller_reconfigure(c);
-        return;
+    case FX_RECONFIGURE: config_again(c, e); return;
     case FX_ARCHIVE: past_ask(c->past, e->conn, e->msg.seq, e->msg.body); return;
     }
 }

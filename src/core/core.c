@@ -335,6 +335,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     case EV_CONFIG:
         clock_boot(c, ev->text);
         config_apply(c, ev->config);
+        hosts_described(c);
         if (c->store.loaded)
             triggers_site(c, TRIGGER_BIT(RECONFIG));
         c->settings_made.mail_fault =

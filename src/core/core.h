@@ -138,7 +138,7 @@ struct program_run {
 
 struct effect {
     enum effect_kind kind;
-    uint64_t conn;          /* of FX_REPLY, FX_SEND, FX_CLOSE, FX_ARCHIVE */
+    uint64_t conn; /* of FX_REPLY, FX_SEND, FX_CLOSE, FX_ARCHIVE; who asked for FX_RECONFIGURE */
     struct message msg;     /* body lives in the effects' arena */
     uint64_t payload_job;   /* 0 = none */
     enum store_table table; /* FX_STORE */
@@ -264,7 +264,11 @@ bool core_node_had(const struct core *c, const char *node, uint64_t job_id, uint
 
 /* The host of that certificate name; NULL = shut out, or never there. Valid until the next step. */
 const struct host *core_host(const struct core *c, const char *id);
-size_t core_hosts_count(const struct core *c); /* hosts and tokens */
+/* The host that joined with that token and key, and may ask for its answer again; NULL: none. */
+const struct host *core_host_joined(const struct core *c, const char *token, const char *key_hash);
+void core_hosts(const struct core *c, const struct view *v); /* every one, in any order */
+/* Hosts, and tokens with which some may still join. */
+size_t core_hosts_count(const struct core *c);
 /* How many were shut out since the start; whoever has connections of hosts looks again when it
  * changes. */
 uint64_t core_hosts_shut_out(const struct core *c);

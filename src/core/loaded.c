@@ -282,6 +282,8 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     restored_mark(c);
     if (c->store.older)
         tokens_forget(c);
+    tokens_expire(c);
+    hosts_described(c);
     accounts_restore(c);
     limits_priorities(c);
     minutes_know(c);

@@ -226,4 +226,8 @@ loop_ns() { awk "{ print \$1 }" "/proc/$1/task/$1/schedstat"; } # of the control
     run ! far1 squeue
     echo "$output"
     [[ "$output" =~ "shut out" ]]
+    # Its node asks now and then whether it is in again, and neither fills its log nor keeps the controller busy.
+    until_is 10 1 sh -c "grep -c 'refuses this node.*was shut out' '$SHARED/far/log/node-far.log'"
+    sleep 3
+    [ "$(grep -c "refuses this node.*was shut out" "$SHARED/far/log/node-far.log")" = 1 ]
 }

@@ -328,10 +328,29 @@ static void test_a_refused_hello_is_logged(void **state)
     message(MSG_DONE, &m);
     EXPECT(
         "log \"the controller refuses this node: Invalid node name specified: no NodeName line\"");
-    m.refusal = REFUSE_NONE;
-    message(MSG_DONE, &m);
     launch(7, 1);
     EXPECT(""); /* nor does it take jobs before it is welcome */
+}
+
+/* Its line may have been added since, as the sentence says. */
+static void test_a_node_that_was_refused_says_hello_again(void **state)
+{
+    (void)state;
+    struct msg_done m = {.refusal = REFUSE_INVALID_NODE, .detail = "no NodeName line"};
+    up();
+    message(MSG_DONE, &m);
+    for (int i = 0; i < 2; i++) {
+        int64_t due = agent_wake_due(agent);
+        assert_true(due > now_us && due < INT64_MAX);
+        str_clear(&said);
+        wait_us(due - now_us);
+        EXPECT("node_hello n1 pid=77");
+        message(MSG_DONE, &m);
+        EXPECT(""); /* the log has it once */
+    }
+    welcome();
+    wait_us(agent_wake_due(agent) - now_us);
+    EXPECT("heartbeat");
 }
 
 static void test_equal_events_equal_states(void **state)
@@ -367,6 +386,7 @@ int main(void)
         TEST(the_epilog_of_a_found_step_waits_for_the_settings),
         TEST(a_controller_that_cannot_be_understood_is_not_obeyed),
         TEST(a_refused_hello_is_logged),
+        TEST(a_node_that_was_refused_says_hello_again),
         TEST(equal_events_equal_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ struct server {
     struct conn *conn;
     struct link *link;
     int accepted, ups, downs, frames, closed;
-    bool hang_up;
+    bool hang_up, hang_up_always;
 };
 
 static void server_frame(void *ctx, struct conn *c, const struct frame *f)
@@ -62,7 +62,7 @@ static void link_got(void *ctx, struct link *k, const struct frame *f)
     struct server *s = ctx;
     (void)k;
     assert_int_equal(frame_job_id(s->world, f), 6);
-    if (!s->hang_up || s->ups == 2)
+    if (!s->hang_up_always && (!s->hang_up || s->ups == 2))
         loop_stop(s->world->loop);
 }
 
@@ -127,6 +127,36 @@ static void a_link_that_was_cut_comes_back(void **state)
     loop_run(s.world->loop);
     assert_int_equal(s.ups, 2);
     assert_int_equal(s.downs, 1);
+    server_end(&s);
+}
+
+/* A server that answers, too: it may say each time that it does not want us. */
+static void a_link_that_is_sent_away_comes_ever_more_slowly(void **state)
+{
+    struct server s = {.world = *state, .hang_up = true, .hang_up_always = true};
+    struct timer *t = timer_new(s.world->loop, world_stop, s.world);
+    server_listen(&s, "s");
+    s.link = link_new(s.world->loop, arena_printf(s.world->arena, "%s/s", s.world->dir),
+                      &server_link_ops, &s);
+    timer_set(t, 1500000);
+    loop_run(s.world->loop);
+    assert_in_range(s.ups, 2, 10);
+    timer_free(t);
+    server_end(&s);
+}
+
+static void it_rests_when_it_is_told_to(void **state)
+{
+    struct server s = {.world = *state, .hang_up = true, .hang_up_always = true};
+    struct timer *t = timer_new(s.world->loop, world_stop, s.world);
+    server_listen(&s, "s");
+    s.link = link_new(s.world->loop, arena_printf(s.world->arena, "%s/s", s.world->dir),
+                      &server_link_ops, &s);
+    link_rest(s.link, 60 * USEC_PER_SEC);
+    timer_set(t, 1000000);
+    loop_run(s.world->loop);
+    assert_int_equal(s.ups, 1);
+    timer_free(t);
     server_end(&s);
 }
 
@@ -330,6 +360,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_link_finds_its_server_when_that_comes),
         TEST(a_link_that_was_cut_comes_back),
+        TEST(a_link_that_is_sent_away_comes_ever_more_slowly),
+        TEST(it_rests_when_it_is_told_to),
         TEST(a_long_path_works),
         TEST(a_listener_that_rests_takes_nobody_in),
         TEST(a_user_of_this_machine_is_one_source_whatever_his_address),

@@ -144,8 +144,8 @@ static bool join(struct join_line *o, struct arena *a, struct err *ret_err)
     if (host_dir_read(dir, a, &h))
         return err_set(
             ret_err, ERR_EXISTS,
-            "this machine is a host of cluster \"%s\" already (%s); `remuda leave` first, or "
-            "choose another directory with --state",
+            "this machine is a host of cluster \"%s\" already (%s): `remuda up` starts what of it "
+            "does not run, `remuda leave` takes it out; or choose another directory with --state",
             h.cluster ? h.cluster : "", dir);
     if (!dirs_make(dir, a, ret_err))
         return false;
@@ -224,8 +224,10 @@ static bool leave_later(const char *dir, const struct host_dir *h, struct arena 
 
 static bool leave(const char *dir, struct arena *a, struct err *ret_err)
 {
-    static const char *const files[] = {"host.conf",    "leaving",           "tls/host.key",
-                                        "tls/host.crt", "tls/authority.crt", "tls"};
+    /* The last says that there is something to do. */
+    static const char *const files[] = {"tls/host.key",    "tls/host.crt", "tls/authority.crt",
+                                        "tls/joining.key", "tls",          "leaving",
+                                        "host.conf"};
     struct host_dir h;
     int count = 0;
     if (!host_dir_read(dir, a, &h))

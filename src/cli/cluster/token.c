@@ -205,6 +205,9 @@ static bool expel(struct client *c, const struct token_line *o, struct arena *a,
                                       "which? `remuda token list` and `remuda hosts` show the "
                                       "names");
     str_done(&names);
+    const struct msg_done *done = ok ? answer.body : NULL;
+    if (done && !text_empty(done->detail))
+        fprintf(stderr, "remuda: warning: %s\n", done->detail);
     return ok;
 }
 

@@ -31,7 +31,6 @@ struct remote {
     uid_t uid;              /* the user it says */
     gid_t gid;              /* the group it says */
     const char *cert;       /* made for a host that joins, until it is let in */
-    const char *config;     /* its node's line */
     struct timer *patience; /* until it is known */
     struct session *next_unknown, **unknown_link; /* link: NULL = it is known */
 };
@@ -59,6 +58,7 @@ struct session {
     bool surplus;              /* above a limit: welcome only if it turns out to be a node daemon */
     bool is_node;              /* it has */
     char *node;                /* which it said it is, and may; NULL = none */
+    char *remark;              /* goes with the next DONE that says no more; NULL = none */
     bool spoke;                /* the core knows of it */
     bool user_known, querying, held, resting; /* resting: waits for the user's next slice */
     unsigned asked;                           /* requests since turn `asked_turn` */

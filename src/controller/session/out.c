@@ -2,6 +2,7 @@
  * that is not at hand is read from the store): then they wait behind it in a queue, because the
  * order to a node must stay. Answers go as fast as they are read. */
 #include "base/alloc.h"
+#include "base/str.h"
 #include "controller/disk/payload.h"
 #include "controller/long_read.h"
 #include "controller/session/inside.h"
@@ -139,15 +140,38 @@ static void same_send(struct session *s, const struct message *m)
     conn_send(s->conn, all->same.data, all->same.len);
 }
 
-/* Puts the certificate into the answer to a join. */
+/* Puts the certificate into the answer to a join, and what keeps its node from being there. */
 static void remote_joined(struct session *s, const struct message *m, struct msg_joined *ret)
 {
     *ret = *(const struct msg_joined *)m->body;
     ret->cert = s->remote ? s->remote->cert : NULL;
     ret->authority = hosts_authority(s->owner->c->hosts);
-    const struct host *h = ret->host.v;
-    if (s->remote && h->role == ROLE_NODE)
-        joined_add(s->owner->c, h->nodes, s->remote->config);
+    struct err err = {0};
+    if (s->remote && !joined_add(s->owner->c, ret->host.v, &err))
+        ret->fault = arena_strdup(s->remote->arena, err.text);
+}
+
+static void remark_put(const struct session *s, const struct message *m, struct msg_done *ret)
+{
+    *ret = *(const struct msg_done *)m->body;
+    if (text_empty(ret->detail))
+        ret->detail = s->remark;
+}
+
+static void remark_drop(struct session *s)
+{
+    free(s->remark);
+    s->remark = NULL;
+}
+
+void session_remark(struct sessions *all, uint64_t id, const char *text)
+{
+    ASSERT(!text_empty(text));
+    struct session *s = map_u64_get(all->by_id, id);
+    if (!s)
+        return;
+    remark_drop(s);
+    s->remark = xstrdup(text);
 }
 
 void session_send(struct sessions *all, uint64_t id, const struct message *m, uint64_t payload_job)
@@ -157,10 +181,15 @@ void session_send(struct sessions *all, uint64_t id, const struct message *m, ui
     if (!s)
         return;
     struct msg_joined joined;
+    struct msg_done done;
     struct message with = *m;
     if (m->kind == MSG_JOINED) {
         remote_joined(s, m, &joined);
         with.body = &joined;
+        m = &with;
+    } else if (m->kind == MSG_DONE && s->remark) {
+        remark_put(s, m, &done);
+        with.body = &done;
         m = &with;
     }
     if (m->kind == MSG_SCRIPT && payload_job == 0)
@@ -187,6 +216,8 @@ void session_send(struct sessions *all, uint64_t id, const struct message *m, ui
         q->bytes = frame;
         q->ready = true;
     }
+    if (m->kind == MSG_DONE)
+        remark_drop(s);
     script_answered(s, m->kind);
 }
 

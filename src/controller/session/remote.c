@@ -180,7 +180,10 @@ static void join_take(struct session *s, const struct message *m)
         return;
     }
     struct host h = *(const struct host *)join.host.v;
-    h.id = arena_printf(a, "h%s", secret_new(ID_BYTES, a));
+    bytes_hash(join.public_key, strlen(join.public_key), hash);
+    h.key_hash = arena_strdup(a, hash);
+    const struct host *in = core_host_joined(c->core, id, h.key_hash);
+    h.id = in ? arena_strdup(a, in->id) : arena_printf(a, "h%s", secret_new(ID_BYTES, a));
     h.token = id;
     h.address = s->remote->address;
     s->remote->cert = hosts_certify(c->hosts, join.public_key, h.id, a, &err);
@@ -188,8 +191,6 @@ static void join_take(struct session *s, const struct message *m)
         deny(s, m->seq, err.text);
         return;
     }
-    if (join.config)
-        s->remote->config = arena_strdup(a, join.config);
     bytes_hash(secret, strlen(secret), hash);
     join.host.v = &h;
     join.text = hash;

@@ -326,6 +326,7 @@ static void session_closed(void *ctx, struct conn *conn, const struct err *why)
         users_cancel(all->c->users, s->who.uid, s->who.gid, s);
     remote_end(s);
     free(s->node);
+    free(s->remark);
     free(s);
     if (all->draining && sessions_count(all) == 0)
         loop_stop(all->c->loop);

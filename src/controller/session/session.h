@@ -22,6 +22,8 @@ struct tls_context;
  * on. */
 void session_accept_remote(struct sessions *s, int fd, struct tls_context *tls);
 
+/* What was asked there was done, but for that: goes with the answer, if that says nothing more. */
+void session_remark(struct sessions *s, uint64_t id, const char *text);
 /* Sends a message to that connection, if it is still there. payload_job ≠ 0: LAUNCH and SCRIPT get
  * that job's script (and environment); what is sent later waits until they are read, so the order
  * stays. */

@@ -114,6 +114,8 @@ static void node_change(struct core *c, struct noderec *n, const struct node *co
         n->n.state = NODE_UNKNOWN;
 }
 
+#define REASON_GONE "no longer configured"
+
 /* It takes no new jobs, and is shown until those it has are over. Its row in the store goes: should
  * it come back after a restart, it begins anew. */
 static void node_withdraw(struct core *c, struct noderec *n)
@@ -124,20 +126,24 @@ static void node_withdraw(struct core *c, struct noderec *n)
     n->withdrawn = true;
     n->was_drained = n->n.drain;
     n->n.drain = true;
-    if (!n->was_drained)
-        text_set(c, &n->n.reason, "no longer configured");
+    if (!n->was_drained && n->n.state != NODE_DOWN)
+        text_set(c, &n->n.reason, REASON_GONE);
     fx_remove(c, TABLE_NODE, &n->n);
     node_spell_end(c, n);
     node_plan_update(c, n);
 }
 
+/* That nothing was heard of it meanwhile is no news of the machine that has its name now. */
 static void node_is_back(struct core *c, struct noderec *n)
 {
     if (!n->withdrawn)
         return;
+    bool silent = node_is_silent(n);
     n->withdrawn = false;
     n->n.drain = n->was_drained;
-    if (!n->was_drained)
+    if (silent)
+        n->n.state = n->conn ? NODE_UP : NODE_UNKNOWN;
+    if (!n->was_drained && (silent || text_is(n->n.reason, REASON_GONE)))
         text_set(c, &n->n.reason, NULL);
     node_save(c, n);
 }

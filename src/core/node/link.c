@@ -36,8 +36,7 @@ static void facts_take(struct core *c, struct noderec *n, const struct node *sai
 
 static void into_service(struct core *c, struct noderec *n)
 {
-    bool ours =
-        n->n.state == NODE_DOWN && n->n.reason_uid == 0 && text_is(n->n.reason, "Not responding");
+    bool ours = node_is_silent(n);
     if (n->n.state == NODE_UNKNOWN || (ours && c->settings.return_to_service)) {
         n->n.state = NODE_UP;
         if (ours) {

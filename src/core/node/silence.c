@@ -64,7 +64,7 @@ static void silent(struct core *c, struct noderec *n)
     n->lost_us = 0;
     if (n->n.state == NODE_UP || n->n.state == NODE_UNKNOWN) {
         n->n.state = NODE_DOWN;
-        node_reason_set(c, n, "Not responding");
+        node_reason_set(c, n, REASON_SILENT);
         node_save(c, n);
         fx_log(c, LEVEL_WARNING, "node %s has not been heard of for %lld s and is DOWN", n->n.name,
                (long long)(c->settings.node_timeout_us / USEC_PER_SEC));

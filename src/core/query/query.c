@@ -335,9 +335,9 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
             str_add(detail, "only administrators may see the tokens");
             return REFUSE_ACCESS_DENIED;
         }
-        tokens_show(c, v);
+        tokens_show(c, now_us, v);
         return REFUSE_NONE;
-    case QUERY_HOSTS: hosts_show(c, v); return REFUSE_NONE;
+    case QUERY_HOSTS: core_hosts(c, v); return REFUSE_NONE;
     case QUERY_TRIGGERS:
         if (c->settings.word.private_jobs && !peer_operates(c, peer)) {
             str_add(detail, "PrivateData: this is for operators");

@@ -82,6 +82,11 @@ void node_reason_set(struct core *c, struct noderec *n, const char *reason)
     n->n.reason_us = c->turn.now_us;
 }
 
+bool node_is_silent(const struct noderec *n)
+{
+    return n->n.state == NODE_DOWN && n->n.reason_uid == 0 && text_is(n->n.reason, REASON_SILENT);
+}
+
 /* One that has no room, say, would take and fail all that waits, faster than any other ends a job.
  * A single failure may be of a moment. */
 void node_launch_failed(struct core *c, struct noderec *n, const char *detail)

@@ -413,6 +413,9 @@ void node_job_add(struct core *c, uint32_t node, uint64_t job_id);
 void node_job_remove(struct core *c, uint32_t node, uint64_t job_id);
 /* The controller's own, now. */
 void node_reason_set(struct core *c, struct noderec *n, const char *reason);
+#define REASON_SILENT "Not responding" /* Slurm's words, of a node that is DOWN as it is silent */
+/* It is DOWN because nothing was heard of it, and nobody has said otherwise. */
+bool node_is_silent(const struct noderec *n);
 enum site_program { SITE_PROLOG, SITE_EPILOG };
 /* Drains the node in Slurm's words, unless it is drained. detail: what it said; NULL = nothing. */
 void node_program_failed(struct core *c, struct noderec *n, enum site_program which,

@@ -2,9 +2,14 @@
  * shuts them out.
  *
  * A token is used up by the join that is committed with it, so a controller that dies in between
- * has neither. A host that is let in speaks for the nodes it named and no others. How far it is
- * believed was decided with the token (model/record/host.h): what it says of itself, its uid too,
- * gives it nothing. The secret never comes here, only its hash. */
+ * has neither. Whoever joined and did not hear of it (a controller or a command that died, a full
+ * disk there) asks again with the token and its key, while the token's time lasts, and is answered
+ * as the first time: so tokens stay until then. The line of its node waits in the host's row until
+ * the configuration has the node.
+ *
+ * A host that is let in speaks for the nodes it named and no others. How far it is believed was
+ * decided with the token (model/record/host.h): what it says of itself, its uid too, gives it
+ * nothing. The secret never comes here, only its hash. */
 #include "base/list.h"
 #include "core/request/request.h"
 
@@ -31,6 +36,12 @@ void host_load(struct core *c, const struct host *row)
     map_str_put(c->joined.host, h->id, h);
 }
 
+/* Some may still join with it. */
+static bool token_is_good(const struct token *t, int64_t now_us)
+{
+    return t->expires_us > now_us && t->uses_left > 0 && t->kind != HOST_KIND_UNSET;
+}
+
 static void token_remove(struct core *c, struct token *t)
 {
     fx_remove(c, TABLE_TOKEN, t);
@@ -39,11 +50,25 @@ static void token_remove(struct core *c, struct token *t)
     free(t);
 }
 
+/* One that is used up stays for the hosts that it let in. */
+static void token_spent_look(struct core *c, const char *id)
+{
+    struct map_walk w = {0};
+    struct token *t = id ? map_str_get(c->joined.token, id) : NULL;
+    if (!t || t->uses_left > 0)
+        return;
+    while (map_str_next(c->joined.host, &w))
+        if (text_is(((const struct host *)w.value)->token, id))
+            return;
+    token_remove(c, t);
+}
+
 static void host_remove(struct core *c, struct host *h)
 {
     fx_remove(c, TABLE_HOST, h);
     c->joined.shut_out++;
     map_str_del(c->joined.host, h->id);
+    token_spent_look(c, h->token);
     record_drop(c, &host_fields, h);
     free(h);
 }
@@ -70,19 +95,35 @@ const struct host *core_host(const struct core *c, const char *id)
     return id ? map_str_get(c->joined.host, id) : NULL;
 }
 
-size_t core_hosts_count(const struct core *c)
+const struct host *core_host_joined(const struct core *c, const char *token, const char *key_hash)
 {
-    return map_str_count(c->joined.host) + map_str_count(c->joined.token);
+    struct map_walk w = {0};
+    while (!text_empty(key_hash) && map_str_next(c->joined.host, &w)) {
+        const struct host *h = w.value;
+        if (text_is(h->token, token) && text_is(h->key_hash, key_hash))
+            return h;
+    }
+    return NULL;
 }
 
-void tokens_show(const struct core *c, const struct view *v)
+size_t core_hosts_count(const struct core *c)
+{
+    struct map_walk w = {0};
+    size_t n = map_str_count(c->joined.host);
+    while (map_str_next(c->joined.token, &w))
+        n += ((const struct token *)w.value)->uses_left > 0;
+    return n;
+}
+
+void tokens_show(const struct core *c, int64_t now_us, const struct view *v)
 {
     struct map_walk w = {0};
     while (map_str_next(c->joined.token, &w))
-        v->row(v->ctx, w.value);
+        if (token_is_good(w.value, now_us))
+            v->row(v->ctx, w.value);
 }
 
-void hosts_show(const struct core *c, const struct view *v)
+void core_hosts(const struct core *c, const struct view *v)
 {
     struct map_walk w = {0};
     while (map_str_next(c->joined.host, &w))
@@ -100,6 +141,13 @@ static struct token *token_expired(const struct core *c)
             return t;
     }
     return NULL;
+}
+
+void tokens_expire(struct core *c)
+{
+    struct token *gone;
+    while ((gone = token_expired(c)))
+        token_remove(c, gone);
 }
 
 /* NULL: such a token may be. The least is what is not said. */
@@ -133,12 +181,11 @@ static const char *name_fault(const struct token *t)
 
 void req_make_token(struct core *c, const struct msg_make_token *m)
 {
-    struct token *gone;
     const struct token *asked = m->token.n == 1 ? m->token.v : NULL;
-    while ((gone = token_expired(c)))
-        token_remove(c, gone);
+    tokens_expire(c);
+    struct token *had = asked && asked->id ? map_str_get(c->joined.token, asked->id) : NULL;
     if (!asked || text_empty(asked->id) || text_empty(asked->secret_hash) ||
-        map_str_get(c->joined.token, asked->id)) {
+        (had && had->uses_left > 0)) {
         reply_done(
             c, REFUSE_BAD_MESSAGE,
             "a token needs an id of its own and a secret; the controller's shell makes both");
@@ -156,6 +203,8 @@ void req_make_token(struct core *c, const struct msg_make_token *m)
         reply_done(c, REFUSE_UPDATE, fault);
         return;
     }
+    if (had)
+        token_remove(c, had);
     t.uses_left = asked->uses_left ? asked->uses_left : 1;
     t.created_us = c->turn.now_us;
     t.expires_us = time_add(c->turn.now_us, asked->expires_us ? asked->expires_us : TOKEN_AGE_US);
@@ -173,8 +222,9 @@ void req_make_token(struct core *c, const struct msg_make_token *m)
 void tokens_forget(struct core *c)
 {
     struct map_walk w = {0};
-    size_t n = map_str_count(c->joined.token);
+    size_t n = 0;
     while (map_str_next(c->joined.token, &w)) {
+        n += ((const struct token *)w.value)->uses_left > 0;
         token_remove(c, w.value);
         w = (struct map_walk){0};
     }
@@ -239,9 +289,27 @@ static const char *node_taken(struct core *c, const char *node)
     return NULL;
 }
 
+static bool node_is_described(const struct core *c, const char *node)
+{
+    const struct noderec *n = node_find(c, node);
+    return n && !n->withdrawn;
+}
+
+void hosts_described(struct core *c)
+{
+    struct map_walk w = {0};
+    while (map_str_next(c->joined.host, &w)) {
+        struct host *h = w.value;
+        if (!h->line || !node_is_described(c, h->nodes))
+            continue;
+        text_set(c, &h->line, NULL);
+        fx_store(c, TABLE_HOST, h);
+    }
+}
+
 static const char *join_fault(struct core *c, const struct token *t, const struct host *h)
 {
-    if (!t || t->expires_us <= c->turn.now_us || t->uses_left < 1 || t->kind == HOST_KIND_UNSET)
+    if (!t || !token_is_good(t, c->turn.now_us))
         return "the token is not known, has expired or is used up; make a new one with `remuda "
                "token` on the "
                "controller's host";
@@ -262,12 +330,45 @@ static const char *join_fault(struct core *c, const struct token *t, const struc
     return node_taken(c, h->nodes);
 }
 
+static void join_answer(struct core *c, const struct host *h)
+{
+    struct host let_in = *h;
+    struct msg_joined answer = {.host = {.v = &let_in, .n = 1},
+                                .cluster_name = c->settings.cluster_name};
+    fx_reply(c, c->turn.conn, c->turn.seq, MSG_JOINED, &answer);
+    if (h->nodes && !node_is_described(c, h->nodes)) /* its line is new, or is there again */
+        effect_add(c->turn.fx, FX_RECONFIGURE);
+}
+
+/* Asked by the host that is in already, under the same name of its node. */
+static void join_again(struct core *c, const struct host *h, const struct host *asked)
+{
+    if (h->uid != asked->uid || (h->nodes && !text_is(h->nodes, asked->nodes))) {
+        reply_done(c, REFUSE_ACCESS_DENIED,
+                   arena_printf(c->turn.fx->arena,
+                                "this machine joined with that token already, by uid %u%s%s: do it "
+                                "so again, or shut that out with `remuda hosts remove %s` and make "
+                                "a new token",
+                                (unsigned)h->uid, h->nodes ? " as node " : "",
+                                h->nodes ? h->nodes : "", h->id));
+        return;
+    }
+    join_answer(c, h);
+    fx_log(c, LEVEL_INFO, "host %s (%s) joined again: it had not heard that it was let in", h->name,
+           h->id);
+}
+
 void req_join(struct core *c, const struct msg_join *m)
 {
     const struct host *asked = m->host.n == 1 ? m->host.v : NULL;
     struct token *t = asked && asked->token ? map_str_get(c->joined.token, asked->token) : NULL;
-    if (t && !hash_is(t->secret_hash, m->text ? m->text : ""))
+    if (t && (!hash_is(t->secret_hash, m->text ? m->text : "") || t->expires_us <= c->turn.now_us))
         t = NULL;
+    const struct host *in = t ? core_host_joined(c, t->id, asked->key_hash) : NULL;
+    if (in && text_is(in->id, asked->id)) {
+        join_again(c, in, asked);
+        return;
+    }
     const char *why = asked && !text_empty(asked->id) && !text_empty(asked->name)
                           ? join_fault(c, t, asked)
                           : "a host that joins has an id and a name";
@@ -285,18 +386,12 @@ void req_join(struct core *c, const struct msg_join *m)
     h.joined_us = c->turn.now_us;
     if (h.role == ROLE_LOGIN)
         h.nodes = NULL;
+    h.line = h.nodes && !node_is_described(c, h.nodes) ? m->config : NULL;
     host_load(c, &h);
     fx_store(c, TABLE_HOST, &h);
-    if (--t->uses_left == 0)
-        token_remove(c, t);
-    else
-        fx_store(c, TABLE_TOKEN, t);
-    struct msg_joined answer = {.host = {.v = &h, .n = 1},
-                                .cluster_name = c->settings.cluster_name};
-    fx_reply(c, c->turn.conn, c->turn.seq, MSG_JOINED, &answer);
-    const struct noderec *n = node_find(c, h.nodes);
-    if (h.nodes && (!n || n->withdrawn)) /* its line is new, or is there again */
-        effect_add(c->turn.fx, FX_RECONFIGURE);
+    t->uses_left--;
+    fx_store(c, TABLE_TOKEN, t);
+    join_answer(c, &h);
     fx_log(c, LEVEL_INFO, "host %s joined as %s from %s, %s", h.name, h.id,
            h.address ? h.address : "?", host_kind_names.name[h.kind]);
 }
@@ -330,6 +425,8 @@ static bool expel(struct core *c, const char *name, const char **ret_others)
 {
     struct str others = STR_INIT;
     struct token *t = map_str_get(c->joined.token, name);
+    if (t && t->uses_left < 1)
+        t = NULL; /* who joined with it is a host */
     struct host *h = t ? NULL : host_named(c, name, &others);
     *ret_others = others.len ? arena_strdup(c->turn.fx->arena, str_text(&others)) : NULL;
     str_done(&others);
@@ -338,9 +435,11 @@ static bool expel(struct core *c, const char *name, const char **ret_others)
                c->turn.peer->user ? c->turn.peer->user : "?");
         token_remove(c, t);
     } else if (h) {
-        if (h->nodes) /* its line goes with it */
-            effect_add(c->turn.fx, FX_RECONFIGURE)->text =
-                arena_strdup(c->turn.fx->arena, h->nodes);
+        if (h->nodes) { /* its line goes with it */
+            struct effect *e = effect_add(c->turn.fx, FX_RECONFIGURE);
+            e->text = arena_strdup(c->turn.fx->arena, h->nodes);
+            e->conn = c->turn.conn;
+        }
         fx_log(c, LEVEL_INFO, "host %s (%s) was shut out by %s", h->name, h->id,
                c->turn.peer->user ? c->turn.peer->user : "?");
         host_remove(c, h);

@@ -189,9 +189,12 @@ void tokens_move(struct core *c, int64_t by_us); /* the clock was set */
 void tokens_forget(struct core *c);              /* the store is older than what was said last */
 /* from the store, as the controller starts */
 void host_load(struct core *c, const struct host *row);
-/* Each to v->row, those that have expired among them until the next is made. */
-void tokens_show(const struct core *c, const struct view *v);
-void hosts_show(const struct core *c, const struct view *v); /* every joined host, in any order */
+/* Each with which a host may still join, to v->row. */
+void tokens_show(const struct core *c, int64_t now_us, const struct view *v);
+/* Those whose time is over go. */
+void tokens_expire(struct core *c);
+/* The configuration was read: of nodes that it has no line waits to be written any more. */
+void hosts_described(struct core *c);
 /* At the end of the controller. */
 void host_records_free(struct core *c);
 

@@ -22,13 +22,17 @@ struct link {
     struct conn *conn; /* NULL while down */
     struct timer *retry;
     int64_t wait_us;
+    int64_t up_us;   /* since when it is connected, by the monotonic clock */
+    int64_t rest_us; /* the next attempt comes no sooner than after so long */
     bool told_down;
     struct rng rng;
 };
 
 static void link_retry(struct link *k)
 {
-    timer_set(k->retry, k->wait_us / 2 + rng_range(&k->rng, 0, k->wait_us / 2));
+    int64_t wait_us = k->wait_us > k->rest_us ? k->wait_us : k->rest_us;
+    k->rest_us = 0;
+    timer_set(k->retry, wait_us / 2 + rng_range(&k->rng, 0, wait_us / 2));
     k->wait_us = k->wait_us * 2 < RETRY_MOST_US ? k->wait_us * 2 : RETRY_MOST_US;
 }
 
@@ -46,8 +50,6 @@ static void link_frame(void *ctx, struct conn *c, const struct frame *f)
     struct link *k = ctx;
     if (!k || k->conn != c)
         return;
-    /* It talks to us; one that only accepts and closes is not asked faster and faster. */
-    k->wait_us = RETRY_FIRST_US;
     k->ops->frame(k->ctx, k, f);
 }
 
@@ -60,6 +62,9 @@ static void link_closed(void *ctx, struct conn *c, const struct err *why)
     struct err end = *why;
     if (end.code == ERR_NONE)
         err_set(&end, ERR_UNAVAILABLE, "%s closed the connection", k->path);
+    /* One that accepts, says why not, and closes, is not asked faster and faster. */
+    if (clock_monotonic_us() - k->up_us >= RETRY_MOST_US)
+        k->wait_us = RETRY_FIRST_US;
     k->conn = NULL;
     link_failed(k, &end);
 }
@@ -80,6 +85,7 @@ static void link_try(void *ctx)
         return;
     }
     k->told_down = false;
+    k->up_us = clock_monotonic_us();
     k->ops->up(k->ctx, k);
 }
 
@@ -127,6 +133,12 @@ void link_send(struct link *k, const struct message *m)
 size_t link_unsent(const struct link *k)
 {
     return k->conn ? conn_unsent(k->conn) : 0;
+}
+
+void link_rest(struct link *k, int64_t us)
+{
+    ASSERT(us >= 0);
+    k->rest_us = us;
 }
 
 void link_reset(struct link *k)

@@ -1,6 +1,7 @@
 /* A connection that we make and keep: to the controller's socket. It is tried again for ever, after
  * 50 ms at first, then ever more slowly up to 2 s with some spread, so that a restarted controller
- * is found soon and a thousand node daemons do not come at once. */
+ * is found soon and a thousand node daemons do not come at once. One that has lasted 2 s is tried
+ * again as at first: who is sent away each time comes ever more slowly. */
 #ifndef REMUDA_IO_LINK_H
 #define REMUDA_IO_LINK_H
 
@@ -28,6 +29,9 @@ bool link_is_up(const struct link *k); /* connected, and not closing */
 void link_send(struct link *k, const struct message *m);
 /* Bytes that wait to go out; 0 where there is no connection. */
 size_t link_unsent(const struct link *k);
+/* Once this connection ends, the next attempt comes no sooner than half as long after: what is
+ * wrong does not pass by itself. */
+void link_rest(struct link *k, int64_t us);
 /* Ends the present connection and connects again (a peer that is silent for too long). */
 void link_reset(struct link *k);
 

@@ -422,7 +422,8 @@ extern const struct enum_names daemon_action_names;
     X(LIST, host, &host_fields, "one host, as it was let in")                                      \
     X(TEXT, cert, 0, "its certificate, PEM")                                                       \
     X(TEXT, authority, 0, "the cluster's, PEM")                                                    \
-    X(TEXT, cluster_name, 0, "name of the cluster")
+    X(TEXT, cluster_name, 0, "name of the cluster")                                                \
+    X(TEXT, fault, 0, "why its node is not there yet; NULL = nothing")
 #define MSG_RENEW_FIELDS(X) X(TEXT, public_key, 0, "to be certified for the host that asks, PEM")
 // clang-format off
 #define MSG_VOUCH_FIELDS(X)                                                                                \

@@ -39,7 +39,7 @@ extern const struct host_kind_row host_kinds[HOST_KINDS];
     X(TEXT, secret_hash, 0, "SHA-256 of its secret")                                            \
     X(ENUM, role, &host_role_names, "what a host that joins with it becomes")                   \
     X(BOOL, trusted, 0, "kind is trusted (for releases that know no kinds)")                    \
-    X(I32, uses_left, 0, "hosts that may still join with it")                                   \
+    X(I32, uses_left, 0, "hosts that may still join with it; 0: those that did may ask again")  \
     X(TIME, expires_us, 0, "good until")                                                        \
     X(TIME, created_us, 0, "made at")                                                           \
     X(TEXT, created_by, 0, "made by")                                                           \
@@ -64,7 +64,9 @@ extern const struct fields token_fields;
     X(TEXT, token, 0, "token it joined with")                                                   \
     X(TIME, joined_us, 0, "when")                                                               \
     X(ENUM, kind, &host_kind_names, "how far it is believed")                                   \
-    X(BOOL, named, 0, "its name is its token's")
+    X(BOOL, named, 0, "its name is its token's")                                                \
+    X(TEXT, key_hash, 0, "SHA-256 of the key it joined with")                                   \
+    X(TEXT, line, 0, "of its node, which joined.conf lacks still; NULL = none")
 // clang-format on
 struct host {
     HOST_FIELDS(FIELD_MEMBER)

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #define OWNER_MAX_AGE_US (10 * USEC_PER_MIN)
+#define REFUSED_REST_US  (60 * USEC_PER_SEC)
 #define LOOK_EVERY_US    (10 * USEC_PER_SEC) /* at what may be given to nobody yet */
 
 static const char usage[] =
@@ -75,6 +76,14 @@ static void link_down(void *ctx, struct link *k, const struct err *why)
     node_event(d, &ev);
 }
 
+/* That this host was shut out, say: it joins again, which begins anew, or it never comes back. */
+static void refusal_heed(struct link *k, const struct message *m)
+{
+    const struct msg_done *done = m->body;
+    if (m->kind == MSG_DONE && done->refusal == REFUSE_ACCESS_DENIED)
+        link_rest(k, REFUSED_REST_US);
+}
+
 static void link_frame(void *ctx, struct link *k, const struct frame *f)
 {
     struct node_daemon *d = ctx;
@@ -89,6 +98,7 @@ static void link_frame(void *ctx, struct link *k, const struct frame *f)
         output_asked(d->outputs, k, m.body);
     } else {
         struct agent_event ev = {.kind = AGENT_MESSAGE, .msg = &m};
+        refusal_heed(k, &m);
         node_event(d, &ev);
         if (m.kind == MSG_NODE_WELCOME)
             series_feed_link(d->series,

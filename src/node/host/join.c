@@ -1,7 +1,11 @@
 /* `remudad join` and `remudad leave`: the network's part of `remuda join` and `remuda leave`.
  *
  * The key is made here and stays here; the token proves the host to the controller, and the hash in
- * it proves the controller to the host, before anything is said. */
+ * it proves the controller to the host, before anything is said.
+ *
+ * The key is on the disk before it is sent, with the name of its token: a join that was let in
+ * there and cut off here, wherever, is done again with the same two, and gets the same answer. With
+ * another token the key is another: the former one may be known to somebody. */
 #include "node/host/host_file.h"
 
 #include "base/alloc.h"
@@ -20,6 +24,8 @@
 
 #define LEAVE_AGAIN_S   3
 #define TOKEN_MAX_BYTES 512
+#define KEY_MAX_BYTES   (64u << 10)
+#define JOINING_KEY     "tls/joining.key"
 
 struct join_options {
     const char *state_dir, *controller, *token, *name;
@@ -83,6 +89,27 @@ static const char *authority_of(const char *token, struct err *ret_err)
     return NULL;
 }
 
+/* Its first line is the token's name, and the key what follows. */
+static const char *joining_key(const struct join_options *o, struct arena *a,
+                               const char **ret_public, struct err *ret_err)
+{
+    struct span rest = span_of(o->token), id = {0};
+    const char *path = arena_printf(a, "%s/" JOINING_KEY, o->state_dir);
+    const char *had = file_read_text(path, KEY_MAX_BYTES, a, NULL);
+    span_next(&rest, '.', &id);
+    span_next(&rest, '.', &id);
+    const char *head = arena_printf(a, "%.*s\n", (int)id.len, id.data);
+    const char *key = had && text_starts(had, head) ? had + strlen(head) : NULL;
+    if (key && (*ret_public = cert_key_public(key, a, NULL)))
+        return key;
+    key = cert_key_new(a, ret_err);
+    *ret_public = key ? cert_key_public(key, a, ret_err) : NULL;
+    const char *text = *ret_public ? arena_printf(a, "%s%s", head, key) : NULL;
+    bool kept = text && dir_make(arena_printf(a, "%s/tls", o->state_dir), 0700, ret_err) &&
+                file_write_atomic(path, text, strlen(text), 0600, ret_err);
+    return kept ? key : NULL;
+}
+
 static const char *own_line(const struct join_options *o, struct arena *a, const char **ret_name)
 {
     struct machine m;
@@ -106,9 +133,8 @@ static bool join(const struct join_options *o, struct arena *a, struct err *ret_
     gethostname(hostname, sizeof hostname - 1);
     self.name = hostname;
     const char *hash = authority_of(o->token, ret_err);
-    const char *key = hash ? cert_key_new(a, ret_err) : NULL;
-    const char *public_key = key ? cert_key_public(key, a, ret_err) : NULL;
-    struct tls_context *tls = public_key ? tls_context_joining(hash, ret_err) : NULL;
+    const char *public_key = NULL, *key = hash ? joining_key(o, a, &public_key, ret_err) : NULL;
+    struct tls_context *tls = key ? tls_context_joining(hash, ret_err) : NULL;
     if (!tls)
         return false;
     struct msg_join ask = {.text = o->token,
@@ -144,23 +170,48 @@ static bool join(const struct join_options *o, struct arena *a, struct err *ret_
                              .key = key,
                              .cert = j->cert,
                              .authority = j->authority};
-    if (!host_file_write(o->state_dir, &file, ret_err))
-        return false;
+    if (!host_file_write(o->state_dir, &file, ret_err)) {
+        const struct err why = *ret_err;
+        return err_set(ret_err, why.code,
+                       "%s. The cluster has let this machine in: the same command, with the same "
+                       "token, finishes it",
+                       why.text);
+    }
+    remove(arena_printf(a, "%s/" JOINING_KEY, o->state_dir));
     const char *kind = host_kind_names.name[host_kind_of(h)];
     printf("Joined cluster \"%s\" as %s host%s%s%s %s%s%s\n",
            j->cluster_name ? j->cluster_name : "", file.role, text_is(kind, file.role) ? "" : " (",
            text_is(kind, file.role) ? "" : kind, text_is(kind, file.role) ? "" : ")", h->id,
            file.node ? ", node " : "", file.node ? file.node : "");
+    if (!text_empty(j->fault))
+        fprintf(
+            stderr,
+            "remuda join: warning: node %s is not there yet: on the controller's host, %s. Once "
+            "that is mended, `scontrol reconfigure` there makes it\n",
+            file.node ? file.node : "", j->fault);
     return true;
 }
 
+/* Of a leave that was cut off. */
+static bool key_is_gone(const struct host_file *file, struct err *ret_err)
+{
+    *ret_err = (struct err){0};
+    printf("The key of this host is gone, and nothing can be told to the controller at %s. If it "
+           "lists host %s still, `remuda hosts remove %s` there takes it out.\n",
+           file->controller, file->id, file->id);
+    return true;
+}
+
+/* The other way round: there is a host.conf as long as anything is to be done. */
+
 static bool leave(const struct join_options *o, struct arena *a, struct err *ret_err)
 {
-    struct host_file file;
+    struct host_file file = {0};
     struct message answer = {.kind = MESSAGE_COUNT};
     struct msg_expel ask = {0};
     if (!host_file_read(o->state_dir, a, &file, ret_err))
-        return false;
+        return file.id && file.controller && ret_err->code == ERR_NOT_FOUND &&
+               key_is_gone(&file, ret_err);
     struct tls_context *tls = tls_context_client(file.authority, file.cert, file.key, ret_err);
     if (!tls)
         return false;
@@ -168,6 +219,9 @@ static bool leave(const struct join_options *o, struct arena *a, struct err *ret
                         &(struct message){.kind = MSG_EXPEL, .seq = 1, .body = &ask}, a, &answer,
                         ret_err);
     tls_context_free(tls);
+    const struct msg_done *done = answer.body;
+    if (ok && answer.kind == MSG_DONE && !text_empty(done->detail))
+        fprintf(stderr, "remuda leave: warning: %s\n", done->detail);
     if (ok || answer.kind != MSG_DONE || ret_err->code != ERR_DENIED)
         return ok;
     printf("The controller at %s has shut this host out already.\n", file.controller);
@@ -177,8 +231,9 @@ static bool leave(const struct join_options *o, struct arena *a, struct err *ret
 
 static void host_files_remove(const char *state_dir, struct arena *a)
 {
-    static const char *const files[] = {"host.conf",    "leaving",           "tls/host.key",
-                                        "tls/host.crt", "tls/authority.crt", "tls"};
+    static const char *const files[] = {"tls/host.key", "tls/host.crt", "tls/authority.crt",
+                                        JOINING_KEY,    "tls",          "leaving",
+                                        "host.conf"};
     for (size_t i = 0; i < ARRAY_LEN(files); i++)
         remove(arena_printf(a, "%s/%s", state_dir, files[i]));
 }
