@@ -5,7 +5,9 @@
  * time: once three of its members are in, the rest follow.
  *
  * Ranges with steps that interleave ("1-9:2,4-20:4") are taken apart into members and built anew.
- * That is the one operation whose cost is the number of members, so it is limited. */
+ * That is the one operation whose cost is the number of members, so it is limited.
+ *
+ * What two sets have in common is reckoned range by range, by the Chinese remainder theorem. */
 #include "base/idset.h"
 
 #include "base/alloc.h"
@@ -54,11 +56,6 @@ struct builder {
     uint64_t members;
 };
 
-static struct idrange single(uint32_t id)
-{
-    return (struct idrange){id, id, 1};
-}
-
 /* Too few members for a range of their own: a later one may be the begin of a longer range
  * ("1,3,5-10", not "1-5:2,6-10"). */
 static bool run_is_short(const struct builder *b)
@@ -78,12 +75,12 @@ static void builder_id(struct builder *b, uint32_t id)
         b->members = 0;
     }
     while (b->members > 1) {
-        range_push(b->out, single(b->run.first));
+        range_push(b->out, (struct idrange){b->run.first, b->run.first, 1});
         b->run.first += b->run.step;
         b->members--;
     }
     if (b->members == 0)
-        b->run = single(id);
+        b->run = (struct idrange){id, id, 1};
     else
         b->run = (struct idrange){b->run.first, id, id - b->run.last};
     b->members++;
@@ -199,14 +196,16 @@ static size_t group_build(struct builder *b, const struct idset *raw, size_t i, 
 {
     ASSERT(i < raw->n);
     struct idrange all = raw->range[i];
-    bool dense = all.step == 1;
+    bool one = true; /* range: they go on in the same steps */
     size_t end = i + 1;
     for (; end < raw->n && raw->range[end].first <= all.last; end++) {
-        dense = dense && raw->range[end].step == 1;
-        if (raw->range[end].last > all.last)
-            all.last = raw->range[end].last;
+        const struct idrange *r = &raw->range[end];
+        all.step = all.first == all.last ? r->step : all.step;
+        one &=
+            (r->first - all.first) % all.step == 0 && (r->step == all.step || r->first == r->last);
+        all.last = r->last > all.last ? r->last : all.last;
     }
-    if (dense || end == i + 1)
+    if (one)
         builder_range(b, all);
     else if (!interleaved_build(b, raw->range + i, end - i, ret_err))
         return 0;
@@ -243,8 +242,6 @@ bool idset_parse(struct idset *s, const char *text, uint32_t max, struct err *re
 
 static void range_format(const struct idrange *r, struct str *out)
 {
-    if (out->len)
-        str_addc(out, ',');
     str_add_u64(out, r->first);
     if (r->last == r->first)
         return;
@@ -262,14 +259,13 @@ void idset_format(const struct idset *s, struct str *out)
     /* Built anew, so that equal sets read equal whatever was added and deleted in between. */
     struct idset canonical = IDSET_INIT;
     struct builder b = {.out = &canonical};
-    struct str text = STR_INIT;
     for (size_t i = 0; i < s->n; i++)
         builder_range(&b, s->range[i]);
     builder_end(&b);
-    for (size_t i = 0; i < canonical.n; i++)
-        range_format(&canonical.range[i], &text);
-    str_addn(out, str_text(&text), text.len);
-    str_done(&text);
+    for (size_t i = 0; i < canonical.n; i++) {
+        str_add(out, i ? "," : "");
+        range_format(&canonical.range[i], out);
+    }
     idset_done(&canonical);
 }
 
@@ -414,6 +410,88 @@ bool idset_next(const struct idset *s, uint32_t after, uint32_t *ret_id)
         return false;
     *ret_id = s->range[n].first;
     return true;
+}
+
+/* ---- two sets ---- */
+
+/* Their greatest common divisor; *ret: what `x` must be multiplied with to leave it of `of`. */
+static int64_t divisor_of(int64_t x, int64_t of, int64_t *ret)
+{
+    int64_t rest = of, next = x, k = 0, k_next = 1;
+    while (next) {
+        int64_t q = rest / next, r = rest - q * next, m = k - q * k_next;
+        rest = next;
+        next = r;
+        k = k_next;
+        k_next = m;
+    }
+    *ret = k < 0 ? k + of : k;
+    return rest;
+}
+
+/* The members from `from` on that both have: false if there are none. */
+static bool ranges_both(const struct idrange *a, const struct idrange *b, uint32_t from,
+                        struct idrange *ret)
+{
+    int64_t low = a->first > b->first ? a->first : b->first, factor;
+    int64_t high = a->last < b->last ? a->last : b->last;
+    int64_t divisor = divisor_of(a->step, b->step, &factor), apart = (int64_t)b->first - a->first;
+    low = low > from ? low : from;
+    if (low > high || apart % divisor)
+        return false;
+    int64_t of = b->step / divisor, every = a->step * of;
+    int64_t steps = (apart / divisor % of + of) % of * (factor % of) % of;
+    int64_t first = a->first + a->step * steps, missing = low - first;
+    first += missing > 0 ? (missing + every - 1) / every * every : missing / every * every;
+    if (first > high)
+        return false;
+    int64_t last = high - (high - first) % every;
+    *ret = (struct idrange){(uint32_t)first, (uint32_t)last, first == last ? 1 : (uint32_t)every};
+    return true;
+}
+
+/* The range that `id` may be in, not before `least`. */
+static size_t range_at(const struct idset *s, uint32_t id, size_t least)
+{
+    size_t n = ranges_from(s, id);
+    return n > least + 1 ? n - 1 : least;
+}
+
+/* From the ranges i of a and j of b on, which move; over those before the other's begin at once. */
+static bool both_next(const struct idset *a, const struct idset *b, uint32_t from, size_t *i,
+                      size_t *j, struct idrange *ret)
+{
+    bool some = false;
+    while (!some && *i < a->n && *j < b->n) {
+        const struct idrange *x = &a->range[*i], *y = &b->range[*j];
+        some = ranges_both(x, y, from, ret);
+        if (x->last <= y->last)
+            *i = range_at(a, y->first, *i + 1);
+        if (y->last <= x->last)
+            *j = range_at(b, x->first, *j + 1);
+    }
+    return some;
+}
+
+bool idset_common(const struct idset *a, const struct idset *b, uint32_t from, uint32_t *ret_id)
+{
+    size_t i = range_at(a, from, 0), j = range_at(b, from, 0);
+    struct idrange r;
+    bool some = both_next(a, b, from, &i, &j, &r);
+    *ret_id = some ? r.first : *ret_id;
+    return some;
+}
+
+void idset_both(struct idset *to, const struct idset *a, const struct idset *b)
+{
+    struct idset both = IDSET_INIT;
+    struct builder build = {.out = &both};
+    struct idrange r;
+    for (size_t i = 0, j = 0; both_next(a, b, 0, &i, &j, &r);)
+        builder_range(&build, r);
+    builder_end(&build);
+    idset_done(to);
+    *to = both;
 }
 
 uint32_t idset_last(const struct idset *s)

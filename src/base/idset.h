@@ -38,6 +38,11 @@ bool idset_del(struct idset *s, uint32_t id);              /* was it there */
 bool idset_first(const struct idset *s, uint32_t *ret_id); /* the least; false: it is empty */
 /* Smallest member > after. */
 bool idset_next(const struct idset *s, uint32_t after, uint32_t *ret_id);
+/* Smallest member ≥ from that both have. Costs what their ranges cost, however many members these
+ * have and however long they go on beside each other and never meet. */
+bool idset_common(const struct idset *a, const struct idset *b, uint32_t from, uint32_t *ret_id);
+/* What both have replaces what `to` held, which may be one of them. Costs as idset_common. */
+void idset_both(struct idset *to, const struct idset *a, const struct idset *b);
 uint32_t idset_last(const struct idset *s); /* 0 if empty */
 
 #endif

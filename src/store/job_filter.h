@@ -3,7 +3,7 @@
 #define REMUDA_STORE_JOB_FILTER_H
 
 #include "base/err.h"
-#include "base/hostlist.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "model/job/array.h"
 #include "model/job/job.h"
@@ -12,16 +12,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef VEC(char *) text_list;
+/* Each once, in the order given; none = all will do. */
+struct filter_words {
+    VEC(const char *) word; /* the map's */
+    struct map_str *of;     /* NULL = none */
+};
 
 struct job_filter {
     VEC(struct job_ref) refs; /* ascending by job id; none = all jobs */
     bool exact;               /* they name records by their own numbers alone */
-    VEC(uint32_t) uids;       /* none = all */
+    VEC(uint32_t) uids;       /* ascending; none = all */
     bool by_state;
     uint32_t states; /* bits of enum job_state */
-    text_list partitions, names, accounts, qos;
-    struct hostlist nodes;
+    struct filter_words partitions, names, accounts, qos, nodes;
     int64_t from_us, to_us; /* 0 and INT64_MAX when not given */
     bool window;            /* any of them was given */
 };

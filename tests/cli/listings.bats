@@ -179,6 +179,8 @@ data_parser/v0.0.43" ]
 @test "squeue: unknown nodes and ids are named, empty lists choose nothing, elements of an array are shown alone" {
     run -1 squeue -w nosuch
     [ "$output" = "squeue: error: Invalid node name nosuch" ]
+    run -1 squeue -w "n[1-1000000]"
+    [ "$output" = "squeue: error: Invalid node name n[1-1000000]: a host list names at most 131072 hosts" ]
     run -1 squeue -j frob
     [ "$output" = "squeue: error: Invalid job id: frob" ]
     [ -z "$(squeue -h -u '')" ] && [ -z "$(squeue -h -t '')" ] && [ -z "$(squeue -h -j '')" ]
@@ -187,6 +189,8 @@ data_parser/v0.0.43" ]
     [ "$(squeue -h -j "${A}_3" -o %i)" = "${A}_3" ]
     [ "$(squeue -j -h -o %i "${A}_3")" = "${A}_3" ]
     [ "$(squeue -h -j "${A}_0,${A}_6" -o %i)" = "${A}_[0,6]" ]
+    [ "$(squeue -h -j "${A}_[1-2147483646:2]" -o %i)" = "${A}_[3,9]" ]
+    [ "$(squeue -h -j "${A}_[0-2147483646:2],${A}_3,${A}_0" -o %i)" = "${A}_[0,3,6]" ]
     [ -z "$(squeue -h -j "${A}_4")" ]
     [ "$(squeue -h -r -j "$A" -o %i | wc -l)" = 4 ]
     scancel "$A"

@@ -314,6 +314,88 @@ static void test_any_list_of_ranges_reads_to_its_members(void **state)
     }
 }
 
+static bool both_have(const bool *a, const bool *b, size_t n, size_t from, uint32_t *ret)
+{
+    for (size_t id = from; id < n; id++)
+        if (a[id] && b[id]) {
+            *ret = (uint32_t)id;
+            return true;
+        }
+    return false;
+}
+
+static struct idset any_set(struct rng *r, bool member[100])
+{
+    struct str text = STR_INIT;
+    memset(member, 0, 100 * sizeof *member);
+    for (uint64_t k = 1 + rng_below(r, 6); k; k--) {
+        uint64_t first = rng_below(r, 60), last = first + rng_below(r, 40),
+                 step = 1 + rng_below(r, 9);
+        str_addf(&text, "%s%d-%d:%d", text.len ? "," : "", (int)first, (int)last, (int)step);
+        for (uint64_t id = first; id <= last; id += step)
+            member[id] = true;
+    }
+    struct idset s = set_of(str_text(&text));
+    str_done(&text);
+    return s;
+}
+
+static void test_what_two_sets_have_in_common(void **state)
+{
+    struct rng r = {12};
+    bool in_a[100], in_b[100], in_both[100];
+    for (int i = 0; i < 3000; i++) {
+        struct idset a = any_set(&r, in_a), b = any_set(&r, in_b), both = IDSET_INIT;
+        for (uint32_t from = 0; from < 100; from += 1 + (uint32_t)rng_below(&r, 20)) {
+            uint32_t found = 0, due = 0;
+            bool any = both_have(in_a, in_b, 100, from, &due);
+            assert_int_equal(idset_common(&a, &b, from, &found), any);
+            assert_int_equal(found, due);
+        }
+        for (size_t id = 0; id < 100; id++)
+            in_both[id] = in_a[id] && in_b[id];
+        idset_both(&both, &a, &b);
+        invariants_check(&both);
+        members_check(&both, in_both, 100);
+        idset_both(&a, &a, &b);
+        members_check(&a, in_both, 100);
+        idset_done(&a);
+        idset_done(&b);
+        idset_done(&both);
+    }
+}
+
+/* Member by member each of these questions is two thousand million steps. */
+static void test_large_sets_cost_their_ranges(void **state)
+{
+    struct idset even = set_of("0-2147483646:2"), odd = set_of("1-2147483647:2");
+    struct idset all = set_of("0-2147483647"), some = set_of("3-2147483647:65537"),
+                 both = IDSET_INIT;
+    uint32_t found = 0;
+    for (int i = 0; i < 1000; i++) {
+        assert_false(idset_common(&even, &odd, (uint32_t)i, &found));
+        assert_true(idset_common(&odd, &some, 1000, &found));
+        assert_int_equal(found, 3 + 2 * 65537);
+        assert_true(idset_common(&all, &all, INDEX_MAX, &found));
+        assert_int_equal(found, INDEX_MAX);
+        idset_both(&both, &even, &odd);
+        assert_int_equal(both.count, 0);
+        idset_both(&both, &all, &even);
+        assert_string_equal(text_of(&both), "0-2147483646:2");
+        idset_both(&both, &even, &some);
+        assert_string_equal(text_of(&both), "65540-2147450882:131074");
+    }
+    struct idset one = set_of("7"), none = IDSET_INIT;
+    assert_false(idset_common(&none, &all, 0, &found));
+    assert_false(idset_common(&all, &none, 0, &found));
+    assert_false(idset_common(&one, &all, 8, &found));
+    idset_both(&both, &one, &all);
+    assert_string_equal(text_of(&both), "7");
+    struct idset *const done[] = {&even, &odd, &all, &some, &both, &one};
+    for (size_t i = 0; i < ARRAY_LEN(done); i++)
+        idset_done(done[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +412,8 @@ int main(void)
         cmocka_unit_test(test_runs_are_put_behind_what_is_there),
         cmocka_unit_test(test_a_set_equals_an_array_whatever_happens),
         cmocka_unit_test(test_any_list_of_ranges_reads_to_its_members),
+        cmocka_unit_test(test_what_two_sets_have_in_common),
+        cmocka_unit_test(test_large_sets_cost_their_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

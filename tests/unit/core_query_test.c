@@ -243,7 +243,7 @@ static void status_has_the_controller_and_each_node(void **unused)
 }
 
 /* Whoever names two thousand million elements, a thousand times over, waits no longer than one who
- * names four. */
+ * names four; nor where even numbers wait and odd ones are named, which never meet. */
 static void what_is_named_costs_what_there_is(void **unused)
 {
     struct job_spec spec = a_wide_job("array");
@@ -264,6 +264,12 @@ static void what_is_named_costs_what_there_is(void **unused)
                      REFUSE_NONE);
     assert_true(text_starts(job(id)->array_pending, "0-402:2,403-"));
     assert_int_equal(cancel(ids_of(id)), REFUSE_NONE);
+    spec.array = "0-2147483646:2";
+    id = submit(spec);
+    str_clear(&ids);
+    for (int i = 0; i < 1000; i++)
+        str_addf(&ids, "%s%llu_[1-2147483645:2]", i ? "," : "", (unsigned long long)id);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .ids = str_text(&ids)}), 0);
     alarm(0);
     str_done(&ids);
 }

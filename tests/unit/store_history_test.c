@@ -10,7 +10,10 @@
  *   6 gone            P──CA                          bob; cancelled before it started */
 #include "store_help.h"
 
+#include "store/job_filter.h"
+
 #include <stdlib.h>
+#include <unistd.h>
 
 static int open_day(void **state)
 {
@@ -162,6 +165,68 @@ static void test_arrays(void **state)
     ASK("20 21", .ids = "20,21", .exact = true);
 }
 
+/* Conditions × records, and elements that are named: in numbers of which each product is years. */
+static void test_conditions_cost_what_they_are(void **state)
+{
+    enum { CONDITIONS = 100000, RECORDS = 20000, ARRAYS = 1000 };
+    struct str names = STR_INIT, ids = STR_INIT, uids = STR_INIT;
+    struct job_filter f;
+    size_t found = 0;
+    for (int i = 0; i < CONDITIONS; i++) {
+        str_addf(&names, ",name%d", i);
+        str_addf(&uids, "%s%d", i ? "," : "", 2 * i);
+        str_addf(&ids, "%s40_%d", i ? "," : "", 2 * i + 1);
+    }
+    for (int i = 0; i < ARRAYS; i++)
+        str_add(&ids, ",40_[400001-2147483645:2]");
+    const struct msg_query q = {.names = str_text(&names),
+                                .accounts = str_text(&names),
+                                .qos = str_text(&names),
+                                .partitions = str_text(&names),
+                                .nodes = str_text(&names),
+                                .uids = str_text(&uids),
+                                .ids = str_text(&ids)};
+    alarm(60);
+    assert_true(job_filter_init(&f, &(struct msg_query){.names = q.names, .ids = q.ids}, NULL));
+    job_filter_done(&f);
+    struct msg_query most = q;
+    most.nodes = "name[0-60000]";
+    assert_true(job_filter_init(&f, &most, NULL));
+    for (int i = 0; i < RECORDS; i++) {
+        struct job j = {
+            .id = 100 + (uint64_t)i,
+            .array_job_id = 40,
+            .array_task_id = (uint32_t)i,
+            .user_id = (uint32_t)i,
+            .run_partition = "name99999",
+            .nodes = "name59999",
+            .spec = {.name = "name99999", .req = {.account = "name99998", .qos = "name99997"}}};
+        j.array_task_id += i % 2 == 0; /* even numbers of users alone are asked for */
+        found += job_filter_matches(&f, &j, false);
+        j.user_id = 0;
+        j.array_task_id = 2 * (uint32_t)i;
+        found += job_filter_matches(&f, &j, false);
+    }
+    assert_int_equal(found, RECORDS / 2);
+    for (int i = 0; i < ARRAYS; i++) {
+        struct job j = {.id = 40,
+                        .array_job_id = 40,
+                        .array_task_id = NO_TASK,
+                        .array_pending = "0-2147483646:2",
+                        .run_partition = "name0",
+                        .nodes = "name0",
+                        .spec = {.name = "name0", .req = {.account = "name0", .qos = "name0"}}};
+        assert_false(job_filter_matches(&f, &j, false));
+        j.array_pending = "0-2147483646";
+        assert_true(job_filter_matches(&f, &j, false));
+    }
+    job_filter_done(&f);
+    alarm(0);
+    str_done(&names);
+    str_done(&ids);
+    str_done(&uids);
+}
+
 static void test_components_of_a_heterogeneous_job(void **state)
 {
     struct world *w = *state;
@@ -247,6 +312,7 @@ int main(void)
         DAY(test_states_within_times_are_those_of_then),
         DAY(test_other_filters),
         DAY(test_arrays),
+        DAY(test_conditions_cost_what_they_are),
         DAY(test_components_of_a_heterogeneous_job),
         DAY(test_former_runs_come_first),
         DAY(test_filters_that_make_no_sense),

@@ -4,6 +4,7 @@
 
 #include "base/hostlist.h"
 #include "base/list.h"
+#include "base/map.h"
 #include "cli/program/program.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
@@ -91,25 +92,31 @@ bool squeue_by_partition(struct squeue *s, struct client *c, struct err *ret_err
 
 /* ---- elements ---- */
 
-/* Adds the indexes that a reference to the array names; false: it means all of them. */
-static bool wanted_add(const struct job_ref *ref, struct idset *wanted)
+/* Adds those of `pending` that the reference names; false: it means all of the array. */
+static bool wanted_add(const struct job_ref *ref, const struct idset *pending, struct str *wanted)
 {
-    uint32_t id;
+    struct idset both = IDSET_INIT;
     if (ref->task_id == NO_TASK && ref->tasks.count == 0)
         return false;
-    if (ref->task_id != NO_TASK)
-        idset_add(wanted, ref->task_id);
-    for (bool more = idset_first(&ref->tasks, &id); more; more = idset_next(&ref->tasks, id, &id))
-        idset_add(wanted, id);
+    if (ref->task_id != NO_TASK && idset_has(pending, ref->task_id))
+        idset_add(&both, ref->task_id);
+    else if (ref->task_id == NO_TASK)
+        idset_both(&both, pending, &ref->tasks);
+    if (both.count) {
+        str_add(wanted, wanted->len ? "," : "");
+        idset_format(&both, wanted);
+    }
+    idset_done(&both);
     return true;
 }
 
-/* The indexes of `array` that are asked for; false: all of it is. A comma inside brackets parts no
- * references. */
-static bool wanted_read(const char *ids, uint64_t array, struct idset *wanted, struct arena *a)
+/* Those of `pending` that are asked for; false: all of the array is. A comma inside brackets parts
+ * no references. */
+static bool wanted_read(const char *ids, uint64_t array, const struct idset *pending,
+                        struct str *wanted, struct arena *a)
 {
     int depth = 0;
-    bool parts = true;
+    bool parts = true, any = false;
     const char *start = ids;
     for (const char *at = ids; parts; at++) {
         depth += (*at == '[') - (*at == ']');
@@ -117,34 +124,33 @@ static bool wanted_read(const char *ids, uint64_t array, struct idset *wanted, s
             continue;
         struct job_ref ref = {0};
         if (job_ref_parse(arena_strndup(a, start, (size_t)(at - start)), &ref, NULL) &&
-            ref.job_id == array)
-            parts = wanted_add(&ref, wanted);
+            ref.job_id == array) {
+            parts = wanted_add(&ref, pending, wanted);
+            any = true;
+        }
         job_ref_done(&ref);
         if (!*at)
             break;
         start = at + 1;
     }
-    return parts && wanted->count > 0;
+    return parts && any;
 }
 
 static const struct job *narrowed(struct squeue *s, const struct job *j)
 {
-    struct idset wanted = IDSET_INIT, pending = IDSET_INIT, both = IDSET_INIT;
-    struct str text = STR_INIT;
-    uint32_t id;
+    struct idset pending = IDSET_INIT, both = IDSET_INIT;
+    struct str wanted = STR_INIT, text = STR_INIT;
     struct job *one = arena_dup(s->l.round, j, sizeof *j);
-    if (wanted_read(s->query.ids, j->array_job_id, &wanted, s->l.round) &&
-        idset_parse(&pending, j->array_pending, LIMIT_ARRAY_INDEX, NULL)) {
-        for (bool more = idset_first(&wanted, &id); more; more = idset_next(&wanted, id, &id))
-            if (idset_has(&pending, id))
-                idset_add(&both, id);
+    if (idset_parse(&pending, j->array_pending, LIMIT_ARRAY_INDEX, NULL) &&
+        wanted_read(s->query.ids, j->array_job_id, &pending, &wanted, s->l.round) &&
+        idset_parse(&both, str_text(&wanted), LIMIT_ARRAY_INDEX, NULL)) {
         idset_format(&both, &text);
         one->array_pending = arena_strdup(s->l.round, str_text(&text));
         one->array_limit = 0;
     }
-    idset_done(&wanted);
     idset_done(&pending);
     idset_done(&both);
+    str_done(&wanted);
     str_done(&text);
     return one;
 }
@@ -193,18 +199,47 @@ static void node_keep(void *ctx, const void *record)
     vec_push(&n->node, arena_dup(n->s->l.round, record, sizeof(struct node)));
 }
 
-static bool node_add(const struct node_names *all, const char *wanted, struct str *list)
+/* What is asked for, by the name it has here. */
+static const char *wanted_name(struct squeue *s, const char *wanted)
 {
     char host[256] = "";
-    if (text_is(wanted, "localhost") && gethostname(host, sizeof host - 1) == 0) {
-        host[strcspn(host, ".")] = '\0';
-        wanted = host;
+    if (!text_is(wanted, "localhost") || gethostname(host, sizeof host - 1) != 0)
+        return wanted;
+    host[strcspn(host, ".")] = '\0';
+    return arena_strdup(s->l.round, host);
+}
+
+static bool mark_found(struct map_str *wanted, const char *name)
+{
+    const char *own;
+    void **slot = name ? map_str_slot(wanted, name, false, &own) : NULL;
+    if (slot)
+        *slot = wanted;
+    return slot != NULL;
+}
+
+/* Nodes whose name or host is asked for: each list is gone through once. */
+static bool nodes_choose(struct squeue *s, const struct node_names *all,
+                         const struct hostlist *names, struct err *ret_err)
+{
+    struct map_str *wanted = map_str_new();
+    struct str list = STR_INIT;
+    bool ok = true;
+    for (size_t i = 0; i < names->n; i++)
+        map_str_put(wanted, wanted_name(s, names->name[i]), NULL);
+    for (size_t i = 0; i < all->node.n; i++) {
+        bool by_name = mark_found(wanted, all->node.v[i]->name);
+        if (mark_found(wanted, all->node.v[i]->hostname) || by_name)
+            list_addf(&list, "%s", all->node.v[i]->name);
     }
-    size_t before = list->len;
-    for (size_t i = 0; i < all->node.n; i++)
-        if (text_is(all->node.v[i]->name, wanted) || text_is(all->node.v[i]->hostname, wanted))
-            list_addf(list, "%s", all->node.v[i]->name);
-    return list->len > before;
+    for (size_t i = 0; ok && i < names->n; i++)
+        ok = map_str_get(wanted, wanted_name(s, names->name[i])) ||
+             err_set(ret_err, ERR_INVALID, "Invalid node name %s", names->name[i]);
+    if (ok)
+        s->query.nodes = arena_strdup(s->l.round, str_text(&list));
+    str_done(&list);
+    map_str_free(wanted);
+    return ok;
 }
 
 bool squeue_nodes_resolve(struct squeue *s, struct client *c, struct err *ret_err)
@@ -213,16 +248,11 @@ bool squeue_nodes_resolve(struct squeue *s, struct client *c, struct err *ret_er
     struct msg_query q = {.what = QUERY_NODES, .fields = "name,hostname"};
     struct msg_done done = {0};
     struct hostlist wanted = HOSTLIST_INIT;
-    struct str list = STR_INIT;
-    bool ok = hostlist_parse(&wanted, s->nodes, NULL) ||
-              err_set(ret_err, ERR_INVALID, "Invalid node name %s", s->nodes);
-    ok = ok && client_query(c, &q, &node_fields, s->l.round, node_keep, &all, &done, ret_err);
-    for (size_t i = 0; ok && i < wanted.n; i++)
-        ok = node_add(&all, wanted.name[i], &list) ||
-             err_set(ret_err, ERR_INVALID, "Invalid node name %s", wanted.name[i]);
-    if (ok)
-        s->query.nodes = arena_strdup(s->l.round, str_text(&list));
-    str_done(&list);
+    struct err why = {0};
+    bool ok = hostlist_parse(&wanted, s->nodes, &why) ||
+              err_set(ret_err, ERR_INVALID, "Invalid node name %s: %s", s->nodes, why.text);
+    ok = ok && client_query(c, &q, &node_fields, s->l.round, node_keep, &all, &done, ret_err) &&
+         nodes_choose(s, &all, &wanted, ret_err);
     hostlist_done(&wanted);
     vec_done(&all.node);
     return ok;

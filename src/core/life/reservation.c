@@ -3,6 +3,7 @@
  * its running jobs end with it (resv_job_end). */
 #include "base/list.h"
 #include "core/life/life.h"
+#include "core/record/asked.h"
 
 #include <string.h>
 
@@ -353,11 +354,12 @@ void resvs_fire(struct core *c)
 void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us,
                const struct view *view, size_t *ret_shown)
 {
+    struct asked_words names = asked_words_read(q->names);
     *ret_shown = 0;
     for (size_t i = 0; i < c->resv.n; i++) {
         struct reservation copy = c->resv.v[i]->r;
         const struct partrec *p = copy.partition ? part_find(c, copy.partition) : NULL;
-        if (q->names && !list_has(q->names, copy.name))
+        if (!asked_words_have(&names, copy.name))
             continue;
         copy.active = resv_is_on(&copy, now_us);
         if ((copy.flags & RESV_PART_NODES) && p)
@@ -365,4 +367,5 @@ void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us,
         view->row(view->ctx, &copy);
         (*ret_shown)++;
     }
+    asked_words_done(&names);
 }

@@ -127,6 +127,11 @@ const job_ref_vec *filter_refs(const struct filter *f)
     return &f->ref;
 }
 
+const struct asked_words *filter_partitions(const struct filter *f)
+{
+    return &f->partition;
+}
+
 struct refs_at *filter_refs_at(struct filter *f)
 {
     return &f->at;

@@ -145,7 +145,7 @@ static void record_show(struct query_show *x, const struct jobrec *r, const stru
     if (x->what == QUERY_JOBS)
         job_show(x->c, x->peer, r, &x->dear, x->now_us, x->known, x->v);
     if (x->what == QUERY_PRIORITY)
-        priority_show(x->c, r, x->q, x->now_us, x->v);
+        priority_show(x->c, r, filter_partitions(x->f), x->now_us, x->v);
     if (x->what != QUERY_STEPS)
         return;
     for (size_t i = 0; i < r->step.n; i++)

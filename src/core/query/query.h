@@ -3,6 +3,7 @@
 #define REMUDA_CORE_QUERY_QUERY_H
 
 #include "core/record/accounts/private.h"
+#include "core/record/asked.h"
 #include "core/request/request.h"
 
 typedef VEC(struct job_ref) job_ref_vec;
@@ -27,6 +28,8 @@ enum refusal filter_open(const struct core *c, const struct msg_query *q, struct
                          struct str *detail);
 /* The jobs it names, in the order given; empty = it names none, and means all. The filter's. */
 const job_ref_vec *filter_refs(const struct filter *f);
+/* Partitions that are asked for; the filter's. */
+const struct asked_words *filter_partitions(const struct filter *f);
 /* Where a reading of named jobs stands between its parts; zeroed at first, the filter's. */
 struct refs_at {
     size_t ref; /* the next reference */
@@ -78,9 +81,9 @@ enum refusal query_accounts(const struct core *c, const struct msg_query *q,
                             size_t most);
 
 /* ---- sched.c ---- */
-/* Of a waiting job, in each of its partitions. */
-void priority_show(const struct core *c, const struct jobrec *r, const struct msg_query *q,
-                   int64_t now_us, const struct view *v);
+/* Of a waiting job, in each of its partitions that are asked for. */
+void priority_show(const struct core *c, const struct jobrec *r,
+                   const struct asked_words *partition, int64_t now_us, const struct view *v);
 /* Of one that a limit keeps from the planner (job_is_kept), the highest of its partitions; 0: none
  * of them takes it. */
 uint64_t priority_kept(const struct core *c, const struct jobrec *r, int64_t now_us);

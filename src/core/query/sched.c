@@ -1,11 +1,11 @@
 /* What sprio, sshare and sdiag show: why jobs stand where they stand, who used how much, what the
  * controller has done. */
 #include "base/alloc.h"
-#include "base/list.h"
 #include "base/merge.h"
 #include "core/query/query.h"
 #include "core/record/accounts/private.h"
 #include "core/record/accounts/use.h"
+#include "core/record/asked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 struct priority_view {
     const struct core *c;
     const struct jobrec *r;
-    const struct msg_query *q;
+    const struct asked_words *partition;
     const struct view *v;
 };
 
@@ -21,7 +21,7 @@ static void priority_row_add(void *ctx, const struct priority_row *row)
 {
     struct priority_view *p = ctx;
     struct priority_row one = *row;
-    if (p->q->partitions && !list_has(p->q->partitions, one.partition))
+    if (!asked_words_have(p->partition, one.partition))
         return;
     one.user_name = p->r->j.user_name;
     one.account = p->r->j.spec.req.account;
@@ -29,19 +29,10 @@ static void priority_row_add(void *ctx, const struct priority_row *row)
     p->v->row(p->v->ctx, &one);
 }
 
-static bool uid_wanted(const char *uids, uint32_t uid)
+void priority_show(const struct core *c, const struct jobrec *r,
+                   const struct asked_words *partition, int64_t now_us, const struct view *v)
 {
-    struct str text = STR_INIT;
-    str_addf(&text, "%u", uid);
-    bool wanted = !uids || list_has(uids, str_text(&text));
-    str_done(&text);
-    return wanted;
-}
-
-void priority_show(const struct core *c, const struct jobrec *r, const struct msg_query *q,
-                   int64_t now_us, const struct view *v)
-{
-    struct priority_view p = {c, r, q, v};
+    struct priority_view p = {c, r, partition, v};
     if (r->waiting) {
         sched_priority_rows(c->cluster, r->j.id, now_us, priority_row_add, &p);
     } else if (job_is_kept(c, r, now_us)) {
@@ -74,6 +65,8 @@ static int by_who(const void *va, const void *vb)
 }
 
 struct share_reading {
+    struct map_u64 *uid; /* asked for; NULL = anybody's */
+    struct asked_words account;
     struct map_walk walk;
     VEC(const struct usage *) rows; /* of which each stays where it is as long as the machine */
     bool gathered, sorted;
@@ -86,18 +79,20 @@ static void share_reading_drop(void *kept)
     struct share_reading *s = kept;
     merge_done(&s->sort);
     vec_done(&s->rows);
+    map_u64_free(s->uid);
+    asked_words_done(&s->account);
     free(s);
 }
 
-static bool shares_gather(const struct core *c, const struct msg_query *q, const struct peer *peer,
-                          struct share_reading *s, size_t *looks)
+static bool shares_gather(const struct core *c, const struct peer *peer, struct share_reading *s,
+                          size_t *looks)
 {
     for (; *looks; --*looks) {
         if (!map_str_next(c->usage.row, &s->walk))
             return true;
         const struct usage *u = s->walk.value; /* the first member of its record */
-        if (uid_wanted(q->uids, u->user_id) &&
-            (!q->accounts || (u->account && list_has(q->accounts, u->account))) &&
+        if ((!s->uid || map_u64_get(s->uid, u->user_id)) &&
+            (!s->account.of || (u->account && asked_words_have(&s->account, u->account))) &&
             may_see_usage(c, peer, u->user_name, u->account))
             vec_push(&s->rows, u);
     }
@@ -109,12 +104,14 @@ enum refusal query_shares(const struct core *c, const struct msg_query *q, const
 {
     ASSERT(most > 0);
     size_t looks = most;
-    if (!at->kept) {
-        at->kept = xcalloc(1, sizeof(struct share_reading));
-        at->drop = share_reading_drop;
-    }
     struct share_reading *s = at->kept;
-    if (!s->gathered && (s->gathered = shares_gather(c, q, peer, s, &looks)))
+    if (!s) {
+        s = at->kept = xcalloc(1, sizeof *s);
+        at->drop = share_reading_drop;
+        s->uid = asked_uids_read(q->uids);
+        s->account = asked_words_read(q->accounts);
+    }
+    if (!s->gathered && (s->gathered = shares_gather(c, peer, s, &looks)))
         merge_begin(&s->sort, s->rows.v, s->rows.n, sizeof s->rows.v[0], by_who);
     if (s->gathered && !s->sorted)
         s->sorted = merge_go(&s->sort, &looks);

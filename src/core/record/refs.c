@@ -27,33 +27,14 @@ static bool task_resolve(struct core *c, struct jobrec *master, struct arrayrec 
     return r != NULL;
 }
 
-/* The first that is in both, from `from` on. Ranges are jumped over, so that what is named costs
- * nothing where nothing is. */
-static bool common_next(const struct idset *a, const struct idset *b, uint32_t from, uint32_t *ret)
-{
-    uint32_t at = from, other;
-    bool found = idset_has(a, from) || idset_next(a, from, &at);
-    while (found) {
-        if (idset_has(b, at)) {
-            *ret = at;
-            return true;
-        }
-        if (!idset_next(b, at, &other))
-            return false;
-        at = other;
-        found = idset_has(a, at) || idset_next(a, at, &at);
-    }
-    return false;
-}
-
 /* How many of the waiting elements of an array are named; above `most` it is not counted
  * further. */
 static size_t waiting_named(const struct jobrec *master, const struct idset *tasks, size_t most)
 {
     size_t n = 0;
     uint32_t at = 0;
-    for (bool more = common_next(&master->pending, tasks, 0, &at); more && n <= most; n++)
-        more = at < UINT32_MAX && common_next(&master->pending, tasks, at + 1, &at);
+    for (bool more = idset_common(&master->pending, tasks, 0, &at); more && n <= most; n++)
+        more = at < UINT32_MAX && idset_common(&master->pending, tasks, at + 1, &at);
     return n;
 }
 
@@ -90,7 +71,7 @@ size_t ref_split(struct core *c, const struct job_ref *ref, uint32_t *from, size
     size_t n = 0;
     uint32_t task;
     while (n < most && splits(c, master, ref) &&
-           common_next(&master->pending, &ref->tasks, *from, &task)) {
+           idset_common(&master->pending, &ref->tasks, *from, &task)) {
         vec_push(out, element_known(c, array_split_one(c, master, task)));
         *from = task + 1;
         n++;
@@ -109,7 +90,7 @@ static bool tasks_resolve(struct core *c, struct jobrec *master, struct arrayrec
     struct map_walk w = {0};
     uint32_t task = 0;
     size_t before = out->n;
-    bool waits = master && job_is_array(master) && common_next(&master->pending, tasks, 0, &task);
+    bool waits = master && job_is_array(master) && idset_common(&master->pending, tasks, 0, &task);
     bool later = waits && split && splits(c, master, ref);
     if (waits && !later)
         vec_push(out, master);

@@ -5,14 +5,13 @@
 #include "base/list.h"
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/private.h"
+#include "core/record/asked.h"
 #include "core/record/record.h"
 #include "core/request/request.h"
 #include "model/extension.h"
 #include "model/job/job_counts.h"
 #include "sched/answer/advice.h"
 #include "sched/answer/blockers.h"
-
-#include <stdio.h>
 
 #define AHEAD_SAID 5
 
@@ -352,13 +351,6 @@ struct why_answer {
     uint64_t more;
 };
 
-static bool uid_wanted(const struct msg_why *m, uint32_t uid)
-{
-    char text[12];
-    snprintf(text, sizeof text, "%u", uid);
-    return !m->uids || list_has(m->uids, text);
-}
-
 static int by_rank(const void *va, const void *vb)
 {
     const struct why *a = va, *b = vb;
@@ -371,11 +363,13 @@ static int by_rank(const void *va, const void *vb)
 static void all_in_short(struct core *c, const struct msg_why *m, struct why_answer *answer)
 {
     struct map_walk walk = {0};
+    struct map_u64 *uid = asked_uids_read(m->uids);
     while (map_u64_next(c->jobs.by_id, &walk)) {
         const struct jobrec *r = walk.value;
         struct why w;
         uint64_t cost = 0;
-        if (r->j.state != JOB_PENDING || !uid_wanted(m, r->j.user_id) || !is_shown(c, r))
+        if (r->j.state != JOB_PENDING || (uid && !map_u64_get(uid, r->j.user_id)) ||
+            !is_shown(c, r))
             continue;
         if (answer->row.n == WHY_JOBS_SHORT) {
             answer->more++;
@@ -384,6 +378,7 @@ static void all_in_short(struct core *c, const struct msg_why *m, struct why_ans
         explain(c, r, false, 0, &cost, &w);
         vec_push(&answer->row, w);
     }
+    map_u64_free(uid);
     if (answer->row.n > 1)
         qsort(answer->row.v, answer->row.n, sizeof answer->row.v[0], by_rank);
 }

@@ -46,12 +46,12 @@ static void add_text(struct str *sql, const char *text)
 
 static void add_names(struct str *sql, const struct job_filter *f)
 {
-    if (f->names.n == 0 || f->names.n > LIST_MAX)
+    if (f->names.word.n == 0 || f->names.word.n > LIST_MAX)
         return;
     str_add(sql, " AND name IN (");
-    for (size_t i = 0; i < f->names.n; i++) {
+    for (size_t i = 0; i < f->names.word.n; i++) {
         str_add(sql, i ? "," : "");
-        add_text(sql, f->names.v[i]);
+        add_text(sql, f->names.word.v[i]);
     }
     str_addc(sql, ')');
 }
@@ -137,7 +137,7 @@ static bool by_ref(const struct job_filter *f)
 
 static bool is_narrow(const struct job_filter *f)
 {
-    return f && (f->window || f->uids.n || f->names.n || f->by_state);
+    return f && (f->window || f->uids.n || f->names.word.n || f->by_state);
 }
 
 static void where_jobs(struct str *sql, const struct scan *scan)
