@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -316,6 +317,45 @@ static void test_at_first_there_are_none(void **state)
     again_close(&a);
 }
 
+/* The parent's book of a child: its socket stays open as the child's own end would. */
+static int child_begin(struct again *a, const struct step_plan *p, pid_t pid, pid_t ends)
+{
+    int fd = again_prepare(a, p), its = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    assert_true(its >= 0);
+    if (ends) /* while there is no room for the fork */
+        again_forget(a, ends);
+    again_forked(a, pid, fd);
+    return its;
+}
+
+static void test_one_that_ends_while_another_is_forked_is_not_taken_for_it(void **state)
+{
+    (void)state;
+    char plan[] = "plan", got[16];
+    const struct herd herd = {.lock_fd = STDERR_FILENO};
+    const struct plan_intake in = {.data = plan, .len = sizeof plan};
+    const struct step_plan p = {.uid = 7};
+    struct again a;
+    again_open(&a);
+    if (again_fd(&a) < 0)
+        skip(); /* this kernel marks no commands */
+    int first = child_begin(&a, &p, 1001, 0), second = child_begin(&a, &p, 1002, 0),
+        third = child_begin(&a, &p, 1003, 1001);
+    pid_t asks = 1003;
+    assert_int_equal(write(a.asks[1], &asks, sizeof asks), sizeof asks);
+    again_take(&a, true);
+    assert_int_equal(again_give(&a, &herd, &in, &p), 1003);
+    assert_int_equal(recv(second, got, sizeof got, MSG_DONTWAIT), -1);
+    assert_int_equal(recv(third, got, sizeof got, MSG_DONTWAIT), sizeof plan);
+    assert_int_equal(recv(first, got, sizeof got, MSG_DONTWAIT), 0); /* it may end */
+    again_close(&a);
+    assert_int_equal(recv(second, got, sizeof got, MSG_DONTWAIT), 0);
+    assert_int_equal(recv(third, got, sizeof got, MSG_DONTWAIT), 0);
+    close(first);
+    close(second);
+    close(third);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -331,6 +371,7 @@ int main(void)
         TEST(nothing_of_the_former_plan_is_in_its_memory),
         TEST(each_has_a_keyring_of_its_own),
         TEST(at_first_there_are_none),
+        TEST(one_that_ends_while_another_is_forked_is_not_taken_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

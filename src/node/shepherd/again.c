@@ -166,11 +166,11 @@ int again_prepare(struct again *a, const struct step_plan *p)
     if (p->address || a->asks[0] < 0 || a->n == AGAIN_CHILDREN ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return -1;
-    a->v[a->n] = (struct again_child){.fd = pair[0],
-                                      .switch_user = p->switch_user,
-                                      .uid = p->uid,
-                                      .group = p->group,
-                                      .group_part = p->group_part};
+    a->next = (struct again_child){.fd = pair[0],
+                                   .switch_user = p->switch_user,
+                                   .uid = p->uid,
+                                   .group = p->group,
+                                   .group_part = p->group_part};
     return pair[1];
 }
 
@@ -180,11 +180,11 @@ void again_forked(struct again *a, pid_t pid, int child_fd)
     if (child_fd < 0)
         return;
     close(child_fd);
-    a->v[a->n].pid = pid;
+    a->next.pid = pid;
     if (pid > 0)
-        a->n++;
+        a->v[a->n++] = a->next;
     else
-        close(a->v[a->n].fd);
+        close(a->next.fd);
 }
 
 /* ---- the shepherd ---- */

@@ -29,8 +29,9 @@ struct again_child {
 };
 
 struct again {
-    struct again_child *v; /* AGAIN_CHILDREN of them */
-    size_t n, nidle;       /* that there are; of these, those that wait */
+    struct again_child *v;   /* AGAIN_CHILDREN of them */
+    size_t n, nidle;         /* that there are; of these, those that wait */
+    struct again_child next; /* prepared: others may end before it is forked */
     int asks[2]; /* a pipe: who waits writes its process id there; -1 = this kernel lacks something
                     that is needed */
 };
