@@ -89,6 +89,16 @@ cut_off() {
     done
 }
 
+@test "a leave that was cut off after its key was gone is finished" {
+    third remuda join 10.99.0.1 < <(head1 remuda token --host login)
+    head1 remuda hosts remove third
+    rm "$SHARED/third/tls/host.key"
+    run -0 third remuda leave
+    echo "$output"
+    [[ "$output" =~ "The key of this host is gone".*"remuda hosts remove h" ]]
+    [ ! -e "$SHARED/third/host.conf" ] && [ ! -e "$SHARED/third/tls" ]
+}
+
 @test "the controller is killed while a machine joins or leaves: the same command does the rest" {
     for ms in 0 20 60; do
         head1 remuda token --host trusted >"$SHARED/token"
@@ -164,6 +174,24 @@ cut_off() {
     until_is 40 1 sh -c "grep -c 'node third has not been heard of' '$SHARED/head/log/controller.log'"
     third remuda join 10.99.0.1 < <(head1 remuda token --host trusted)
     until_is 30 "idle" head1 sinfo -h -n third -o %t
+    third_is_gone
+}
+
+@test "who leaves while jobs run there is told, and what runs ends when the machine is back" {
+    third remuda join 10.99.0.1 < <(head1 remuda token --host trusted)
+    until_is 30 "idle" head1 sinfo -h -n third -o %t
+    id=$(head1 sbatch --parsable --no-requeue -w third --mem=50 -o /dev/null --wrap 'sleep 605')
+    until_is 20 "1" far_runs "sleep 605"
+    run -0 third remuda leave
+    echo "$output"
+    [[ "$output" =~ "warning: what runs here of jobs goes on".*": $id. When this machine joins again by the name of node third" ]]
+    until_is 40 "NODE_FAIL" head1 sacct -n -P -X -j "$id" -o State
+    [ "$(far_runs "sleep 605")" = 1 ]
+    third remuda join 10.99.0.1 < <(head1 remuda token --host trusted)
+    until_is 30 "idle" head1 sinfo -h -n third -o %t
+    until_is 30 "0" far_runs "sleep 605"
+    run -0 third remuda leave
+    [[ ! "$output" =~ "warning" ]]
     third_is_gone
 }
 
