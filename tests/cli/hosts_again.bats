@@ -10,6 +10,8 @@ nodes_of() { head1 sinfo -h -N -o %N -n "$1"; }
 block() { mkdir -p "$1.new" && touch "$1.new/x"; }
 unblock() { rm -r "$1.new"; }
 
+teardown() { umount -l "$SHARED/small" 2>/dev/null || true; } # of a test that failed
+
 third_is_gone() {
     third remuda leave || true
     for id in $(hosts_of third); do head1 remuda hosts remove "$id"; done
@@ -152,6 +154,34 @@ cut_off() {
     head1 scontrol reconfigure
     until_is 20 "" nodes_of third
     third_is_gone
+}
+
+@test "while the controller's disk is full, who joins or leaves is told so at once, and it can be done later" {
+    mkdir "$SHARED/small"
+    mount -t tmpfs -o size=16m tmpfs "$SHARED/small" 2>/dev/null || skip "no small file system can be mounted here"
+    small1() { on "$HEAD_NS" head env REMUDA_STATE="$SHARED/small/state" "$@"; }
+    full() { cat /dev/zero >"$SHARED/small/fill" 2>/dev/null || true; until_is 40 1 sh -c "ip netns exec $HEAD_NS env REMUDA_STATE=$SHARED/small/state sbatch -H --wrap true 2>&1 | grep -c 'store is away'"; }
+    room() { rm "$SHARED/small/fill"; until_is 40 0 sh -c "ip netns exec $HEAD_NS env REMUDA_STATE=$SHARED/small/state sbatch -H --wrap true >/dev/null 2>&1; echo \$?"; }
+    mkdir "$SHARED/small/state"
+    printf 'ClusterName=small\nSlurmctldPort=6818\nNodeName=node1 CPUs=1 RealMemory=500 Virtual=YES\nPartitionName=main Nodes=ALL Default=YES\n' >"$SHARED/small/state/remuda.conf"
+    small1 remuda up -q
+    token=$(small1 remuda token --host login)
+    full
+    run ! third remuda join 10.99.0.1:6818 <<<"$token"
+    echo "$output"
+    [[ "$output" =~ "the store is away: ".*"Nothing was changed" ]]
+    room
+    [ "$(small1 remuda hosts | wc -l)" = 1 ]
+    run -0 third remuda join 10.99.0.1:6818 <<<"$token"
+    full
+    run -0 third remuda leave
+    echo "$output"
+    [[ "$output" =~ "the store is away" && "$output" =~ "is leaving cluster" ]]
+    room
+    until_is 30 1 sh -c "ip netns exec $HEAD_NS env REMUDA_STATE=$SHARED/small/state remuda hosts | wc -l"
+    until_is 30 gone sh -c "[ -e '$SHARED/third/host.conf' ] || echo gone"
+    small1 remuda down
+    umount "$SHARED/small"
 }
 
 @test "a line that stayed when its host left goes with the next start, and one of the site's own does not" {
