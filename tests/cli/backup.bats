@@ -202,6 +202,56 @@ END
     remuda token --host trusted >/dev/null
 }
 
+# gres.conf came after the backup, and is of another cluster than the one restored. A file system that knows one name for each file (FAT) has no links to keep them by.
+@test "what the backup has no file for is set aside, with links and without" {
+    cat >"$WORK/links.c" <<'END'
+#include <errno.h>
+int link(const char *from, const char *to) { return errno = EPERM, -1; }
+int linkat(int a, const char *from, int b, const char *to, int flags) { return errno = EPERM, -1; }
+END
+    cc -shared -fPIC -o "$WORK/links.so" "$WORK/links.c"
+    remuda token --host trusted >/dev/null
+    for lib in "" "$WORK/links.so"; do
+        rm -f "$WORK/b"
+        # (A build with a sanitizer is told that it is not the first library.)
+        ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" LD_PRELOAD="$lib" remuda backup "$WORK/b"
+        echo '# another' >"$REMUDA_STATE/gres.conf"
+        echo 'NodeName=later CPUs=1 # host h00000000' >"$REMUDA_STATE/joined.conf"
+        echo '# changed since' >>"$REMUDA_STATE/remuda.conf"
+        chmod 640 "$REMUDA_STATE/remuda.conf"
+        remuda down
+        ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" LD_PRELOAD="$lib" run -0 remuda restore "$WORK/b"
+        echo "$output"
+        [[ "$output" =~ "Set aside in this way, as the backup has none of that name: gres.conf, joined.conf" ]]
+        [ ! -e "$REMUDA_STATE/gres.conf" ] && [ ! -e "$REMUDA_STATE/joined.conf" ]
+        [ "$(cat "$REMUDA_STATE/gres.conf.before")" = "# another" ]
+        [ "$(tail -n 1 "$REMUDA_STATE/remuda.conf.before")" = "# changed since" ]
+        [ "$(stat -c %a "$REMUDA_STATE/remuda.conf.before")" = 640 ]
+        [ -e "$REMUDA_STATE/tls/authority.key" ]
+        remuda up -q 3>&-
+        [ -z "$(sinfo -h -N -n later -o %N)" ]
+    done
+    # A machine that joined another cluster is none.
+    echo 'Id=h1' >"$WORK/host.conf"
+    run -1 remuda restore --state "$WORK" "$WORK/b"
+    [[ "$output" =~ "is of a host that joined a cluster" ]]
+    [ ! -e "$WORK/remuda.db" ]
+}
+
+@test "joined.conf that cannot be read is said, and its nodes do not go" {
+    echo 'NodeName=handy CPUs=1' >"$REMUDA_STATE/joined.conf"
+    scontrol reconfigure
+    [ "$(sinfo -h -N -n handy -o %N)" = handy ]
+    rm "$REMUDA_STATE/joined.conf"
+    mkdir "$REMUDA_STATE/joined.conf"
+    run -1 scontrol reconfigure
+    [[ "$output" =~ joined.conf ]]
+    [ "$(sinfo -h -N -n handy -o %N)" = handy ]
+    rmdir "$REMUDA_STATE/joined.conf"
+    scontrol reconfigure
+    [ -z "$(sinfo -h -N -n handy -o %N)" ]
+}
+
 @test "what is put into a backup by hand reaches nothing but the cluster's own files, and is nobody else's to write" {
     sql() { python3 -c 'import sqlite3,sys; d=sqlite3.connect(sys.argv[1]); d.execute("PRAGMA application_id=0"); d.execute(sys.argv[2]); d.commit()' "$@"; }
     remuda backup "$WORK/b"

@@ -10,6 +10,8 @@ nodes_of() { head1 sinfo -h -N -o %N -n "$1"; }
 block() { mkdir -p "$1.new" && touch "$1.new/x"; }
 unblock() { rm -r "$1.new"; }
 
+teardown() { umount -l "$SHARED/small" 2>/dev/null || true; } # of a test that failed
+
 third_is_gone() {
     third remuda leave || true
     for id in $(hosts_of third); do head1 remuda hosts remove "$id"; done
@@ -89,6 +91,16 @@ cut_off() {
     done
 }
 
+@test "a leave that was cut off after its key was gone is finished" {
+    third remuda join 10.99.0.1 < <(head1 remuda token --host login)
+    head1 remuda hosts remove third
+    rm "$SHARED/third/tls/host.key"
+    run -0 third remuda leave
+    echo "$output"
+    [[ "$output" =~ "The key of this host is gone".*"remuda hosts remove h" ]]
+    [ ! -e "$SHARED/third/host.conf" ] && [ ! -e "$SHARED/third/tls" ]
+}
+
 @test "the controller is killed while a machine joins or leaves: the same command does the rest" {
     for ms in 0 20 60; do
         head1 remuda token --host trusted >"$SHARED/token"
@@ -144,6 +156,34 @@ cut_off() {
     third_is_gone
 }
 
+@test "while the controller's disk is full, who joins or leaves is told so at once, and it can be done later" {
+    mkdir "$SHARED/small"
+    mount -t tmpfs -o size=16m tmpfs "$SHARED/small" 2>/dev/null || skip "no small file system can be mounted here"
+    small1() { on "$HEAD_NS" head env REMUDA_STATE="$SHARED/small/state" "$@"; }
+    full() { cat /dev/zero >"$SHARED/small/fill" 2>/dev/null || true; until_is 40 1 sh -c "ip netns exec $HEAD_NS env REMUDA_STATE=$SHARED/small/state sbatch -H --wrap true 2>&1 | grep -c 'store is away'"; }
+    room() { rm "$SHARED/small/fill"; until_is 40 0 sh -c "ip netns exec $HEAD_NS env REMUDA_STATE=$SHARED/small/state sbatch -H --wrap true >/dev/null 2>&1; echo \$?"; }
+    mkdir "$SHARED/small/state"
+    printf 'ClusterName=small\nSlurmctldPort=6818\nNodeName=node1 CPUs=1 RealMemory=500 Virtual=YES\nPartitionName=main Nodes=ALL Default=YES\n' >"$SHARED/small/state/remuda.conf"
+    small1 remuda up -q
+    token=$(small1 remuda token --host login)
+    full
+    run ! third remuda join 10.99.0.1:6818 <<<"$token"
+    echo "$output"
+    [[ "$output" =~ "the store is away: ".*"Nothing was changed" ]]
+    room
+    [ "$(small1 remuda hosts | wc -l)" = 1 ]
+    run -0 third remuda join 10.99.0.1:6818 <<<"$token"
+    full
+    run -0 third remuda leave
+    echo "$output"
+    [[ "$output" =~ "the store is away" && "$output" =~ "is leaving cluster" ]]
+    room
+    until_is 30 1 sh -c "ip netns exec $HEAD_NS env REMUDA_STATE=$SHARED/small/state remuda hosts | wc -l"
+    until_is 30 gone sh -c "[ -e '$SHARED/third/host.conf' ] || echo gone"
+    small1 remuda down
+    umount "$SHARED/small"
+}
+
 @test "a line that stayed when its host left goes with the next start, and one of the site's own does not" {
     printf 'NodeName=ghost CPUs=1 # host h00000000\nNodeName=handy CPUs=1 # of ours\n' >>"$SHARED/head/joined.conf"
     head1 remuda down
@@ -164,6 +204,24 @@ cut_off() {
     until_is 40 1 sh -c "grep -c 'node third has not been heard of' '$SHARED/head/log/controller.log'"
     third remuda join 10.99.0.1 < <(head1 remuda token --host trusted)
     until_is 30 "idle" head1 sinfo -h -n third -o %t
+    third_is_gone
+}
+
+@test "who leaves while jobs run there is told, and what runs ends when the machine is back" {
+    third remuda join 10.99.0.1 < <(head1 remuda token --host trusted)
+    until_is 30 "idle" head1 sinfo -h -n third -o %t
+    id=$(head1 sbatch --parsable --no-requeue -w third --mem=50 -o /dev/null --wrap 'sleep 605')
+    until_is 20 "1" far_runs "sleep 605"
+    run -0 third remuda leave
+    echo "$output"
+    [[ "$output" =~ "warning: what runs here of jobs goes on".*": $id. When this machine joins again by the name of node third" ]]
+    until_is 40 "NODE_FAIL" head1 sacct -n -P -X -j "$id" -o State
+    [ "$(far_runs "sleep 605")" = 1 ]
+    third remuda join 10.99.0.1 < <(head1 remuda token --host trusted)
+    until_is 30 "idle" head1 sinfo -h -n third -o %t
+    until_is 30 "0" far_runs "sleep 605"
+    run -0 third remuda leave
+    [[ ! "$output" =~ "warning" ]]
     third_is_gone
 }
 

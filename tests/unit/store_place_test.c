@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -176,12 +177,22 @@ static size_t strangers_with_secret(const char *dir)
     return n;
 }
 
+static const struct backup_file secret_file = {"tls/ca.key", 0600, {SECRET, sizeof SECRET - 1}};
+
+static bool secret_find(void *ctx, const struct backup_file **ret, size_t *ret_n,
+                        struct err *ret_err)
+{
+    (void)ctx, (void)ret_err;
+    *ret = &secret_file;
+    *ret_n = 1;
+    return true;
+}
+
 static void test_a_backup_into_somebodys_directory_is_nobody_elses(void **state)
 {
     (void)state;
     if (geteuid() != 0)
         skip();
-    const struct backup_file file = {"tls/ca.key", 0600, {SECRET, strlen(SECRET)}};
     struct err err = {0};
     struct stat st;
     dir_of("home", 0755, STRANGER);
@@ -191,7 +202,7 @@ static void test_a_backup_into_somebodys_directory_is_nobody_elses(void **state)
     if (stranger == 0)
         stranger_run(home);
     for (int i = 0; i < BACKUPS; i++) {
-        assert_true(backup_write(db, to, &file, 1, &err));
+        assert_true(backup_write(db, to, secret_find, NULL, &err));
         assert_int_equal(lstat(to, &st), 0);
         assert_int_equal(st.st_uid, 0);
         assert_int_equal(st.st_mode, S_IFREG | 0600);
@@ -203,7 +214,8 @@ static void test_a_backup_into_somebodys_directory_is_nobody_elses(void **state)
     waitpid(stranger, NULL, 0);
     int fd = open(to, O_WRONLY | O_CREAT, 0644);
     close(fd);
-    assert_false(backup_write(db, to, &file, 1, &err)); /* it does not write over what is there */
+    assert_false(
+        backup_write(db, to, secret_find, NULL, &err)); /* it does not write over what is there */
     free(to);
     free(home);
     free(db);
@@ -222,14 +234,13 @@ static void test_a_backup_and_what_is_restored_are_their_owners(void **state)
     (void)state;
     if (geteuid() != 0)
         skip();
-    const struct backup_file file = {"tls/ca.key", 0600, {SECRET, strlen(SECRET)}};
     struct err err = {0};
     struct stat st;
     uint64_t seq, next;
     char *db = in_top("remuda.db"), *to = in_top("backup"), *again = in_top("again.db");
     store_make(db);
     mode_t before = umask(0);
-    assert_true(backup_write(db, to, &file, 1, &err));
+    assert_true(backup_write(db, to, secret_find, NULL, &err));
     assert_true(backup_read(to, again, file_ignore, NULL, &seq, &next, &err));
     assert_int_equal(umask(before), 0);
     assert_int_equal(stat(to, &st), 0);
@@ -241,6 +252,114 @@ static void test_a_backup_and_what_is_restored_are_their_owners(void **state)
     free(db);
 }
 
+/* ---- when, and where there are no links ---- */
+
+struct late {
+    const char *db;
+    bool fails;
+};
+
+/* Something is committed while the files are read. */
+static bool late_find(void *ctx, const struct backup_file **ret, size_t *ret_n, struct err *ret_err)
+{
+    const struct late *l = ctx;
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(l->db, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "INSERT INTO t VALUES (2)", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    return l->fails ? err_set(ret_err, ERR_UNAVAILABLE, "cannot read a file")
+                    : secret_find(NULL, ret, ret_n, ret_err);
+}
+
+static int rows_in(const char *path)
+{
+    sqlite3 *db;
+    sqlite3_stmt *st = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM t", -1, &st, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+    int n = sqlite3_column_int(st, 0);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return n;
+}
+
+/* No host that the copy of the store knows lacks a file that was written with its join. */
+static void test_files_are_read_after_the_store_was_copied(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    struct err err = {0};
+    char *db = in_top("remuda.db"), *to = in_top("backup");
+    struct late late = {.db = db, .fails = true};
+    store_make(db);
+    assert_false(backup_write(db, to, late_find, &late, &err));
+    assert_int_not_equal(access(to, F_OK), 0);
+    late.fails = false;
+    assert_true(backup_write(db, to, late_find, &late, &err));
+    assert_int_equal(rows_in(db), 3);
+    assert_int_equal(rows_in(to), 2);
+    free(to);
+    free(db);
+}
+
+static bool links_are_refused, moves_take_no_flags;
+
+__attribute__((visibility("default"))) int linkat(int from_dir, const char *from, int to_dir,
+                                                  const char *to, int flags)
+{
+    if (!links_are_refused)
+        return (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
+    errno = EPERM; /* as FAT says */
+    return -1;
+}
+
+__attribute__((visibility("default"))) int renameat2(int from_dir, const char *from, int to_dir,
+                                                     const char *to, unsigned flags)
+{
+    if (!moves_take_no_flags)
+        return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+    errno = EINVAL;
+    return -1;
+}
+
+static void test_a_backup_where_files_have_one_name(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    struct err err = {0};
+    char *db = in_top("remuda.db"), *to = in_top("backup");
+    store_make(db);
+    links_are_refused = true;
+    for (int i = 0; i < 2; i++) {
+        moves_take_no_flags = i;
+        assert_true(backup_write(db, to, secret_find, NULL, &err));
+        assert_true(holds_secret(to));
+        /* It does not write over what is there. */
+        assert_false(backup_write(db, to, secret_find, NULL, &err));
+        assert_int_equal(unlink(to), 0);
+        char *from = in_top("from");
+        int fd = open(from, O_WRONLY | O_CREAT, 0600), other = open(to, O_WRONLY | O_CREAT, 0600);
+        assert_false(place_name(fd, from, to));
+        assert_int_equal(errno, EEXIST);
+        close(other);
+        assert_int_equal(unlink(to), 0);
+        /* Nor is it moved when the name has become another file's. */
+        assert_int_equal(unlink(from), 0);
+        close(open(from, O_WRONLY | O_CREAT, 0600));
+        assert_false(place_name(fd, from, to));
+        assert_int_not_equal(access(to, F_OK), 0);
+        close(fd);
+        assert_int_equal(unlink(from), 0);
+        free(from);
+    }
+    links_are_refused = moves_take_no_flags = false;
+    free(to);
+    free(db);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -248,6 +367,8 @@ int main(void)
         TEST(a_place_is_ours_where_nobody_else_can_change_it),
         TEST(a_backup_into_somebodys_directory_is_nobody_elses),
         TEST(a_backup_and_what_is_restored_are_their_owners),
+        TEST(files_are_read_after_the_store_was_copied),
+        TEST(a_backup_where_files_have_one_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "cli/program/host_dir.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "io/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define JOBS_SAID_BYTES 80
 
 struct join_line {
     const char *state_dir, *name, *controller, *token_file;
@@ -222,6 +225,31 @@ static bool leave_later(const char *dir, const struct host_dir *h, struct arena 
     return true;
 }
 
+/* Steps are named JOB.ATTEMPT.STEP as long as the cluster has not heard of their end. Its daemons
+ * would have ended them. */
+static void jobs_say(const char *dir, const struct host_dir *h, struct arena *a)
+{
+    const char **names;
+    size_t n = 0;
+    struct str jobs = STR_INIT;
+    const char *steps = arena_printf(a, "%s/nodes/%s/steps", dir, h->node ? h->node : "");
+    if (!h->node || !dir_list(steps, a, &names, &n, NULL))
+        n = 0;
+    for (size_t i = 0; i < n && jobs.len < JOBS_SAID_BYTES; i++) {
+        size_t len = strcspn(names[i], ".") + 1;
+        if (i == 0 || strncmp(names[i], names[i - 1], len) != 0) /* another job's */
+            str_addf(&jobs, "%s%.*s", i ? ", " : "", (int)len - 1, names[i]);
+    }
+    if (n)
+        fprintf(
+            stderr,
+            "remuda leave: warning: what runs here of jobs goes on, outside of the cluster, "
+            "which counts them as lost after SlurmdTimeout: %s. When this machine joins again "
+            "by the name of node %s, what is not wanted any more is ended; else end it by hand\n",
+            str_text(&jobs), h->node);
+    str_done(&jobs);
+}
+
 static bool leave(const char *dir, struct arena *a, struct err *ret_err)
 {
     /* The last says that there is something to do. */
@@ -243,6 +271,7 @@ static bool leave(const char *dir, struct arena *a, struct err *ret_err)
     bool told = program_run(argv, ret_err) == 0;
     if (!host_stop(dir, &h, a, &count))
         return err_set(ret_err, ERR_UNAVAILABLE, "some daemons do not end; see %s/log", dir);
+    jobs_say(dir, &h, a);
     if (!told)
         return leave_later(dir, &h, a, ret_err);
     for (size_t i = 0; i < ARRAY_LEN(files); i++)

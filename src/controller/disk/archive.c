@@ -110,7 +110,8 @@ static bool name_give(struct archive *a, char **ret_path)
         path.len = len;
         if (i)
             str_addf(&path, ".%d", i);
-        ok = place_name(fileno(a->file), str_text(&path)); /* this one, whatever is called so now */
+        /* This one, whatever is called so now. */
+        ok = place_name(fileno(a->file), a->beside, str_text(&path));
         if (!ok && errno != EEXIST)
             break;
     }

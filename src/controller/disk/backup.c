@@ -10,6 +10,7 @@
 #include "io/process/daemon.h"
 #include "model/limits.h"
 #include "store/file/backup.h"
+#include "store/file/place.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,9 @@
 struct backup_work {
     struct arena *a;
     const char *dir, *file;
-    VEC(struct backup_file) files;
+    VEC(struct backup_file) files; /* a restore: that are to be put into their places */
+    VEC(const char *) had;         /* a restore: names that the backup has */
+    struct str lacked;             /* a restore: names that it has not, and were set aside */
     struct err err;
 };
 
@@ -34,6 +37,8 @@ static int finish(struct backup_work *w, const char *name, bool ok)
     if (!ok)
         fprintf(stderr, "%s: error: %s\n", name, w->err.text);
     vec_done(&w->files);
+    vec_done(&w->had);
+    str_done(&w->lacked);
     arena_free(w->a);
     return ok ? 0 : 1;
 }
@@ -61,7 +66,7 @@ static bool is_conf(const char *name)
 }
 
 /* What is configured there, and the cluster's certificates and keys. */
-static bool files_find(struct backup_work *w)
+static bool files_read(struct backup_work *w)
 {
     const char **names;
     size_t n;
@@ -77,15 +82,27 @@ static bool files_find(struct backup_work *w)
     return ok;
 }
 
+static bool files_find(void *ctx, const struct backup_file **ret, size_t *ret_n,
+                       struct err *ret_err)
+{
+    struct backup_work *w = ctx;
+    if (!files_read(w)) {
+        *ret_err = w->err;
+        return false;
+    }
+    *ret = w->files.v;
+    *ret_n = w->files.n;
+    return true;
+}
+
 int backup_main(int argc, char **argv)
 {
-    struct backup_work w = {.a = arena_new()};
+    struct backup_work w = {.a = arena_new(), .lacked = STR_INIT};
     bool ok = state_line_read(argc, argv, w.a, &w.dir, &w.file, &w.err);
     if (ok && access(in_dir(&w, "remuda.db"), F_OK) != 0)
         ok =
             err_set(&w.err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w.dir, strerror(errno));
-    ok = ok && files_find(&w) &&
-         backup_write(in_dir(&w, "remuda.db"), w.file, w.files.v, w.files.n, &w.err);
+    ok = ok && backup_write(in_dir(&w, "remuda.db"), w.file, files_find, &w, &w.err);
     if (ok)
         printf("%s holds the cluster of %s: its store and %zu files.\n", w.file, w.dir, w.files.n);
     return finish(&w, "remuda backup", ok);
@@ -102,11 +119,30 @@ static const char *beside(const struct backup_work *w, const char *name)
     return in_dir(w, arena_printf(w->a, "%s.restoring", name));
 }
 
+static const char *aside_of(const struct backup_work *w, const char *name)
+{
+    return in_dir(w, arena_printf(w->a, "%s.before", name));
+}
+
+static bool copy_aside(struct backup_work *w, const char *path, const char *aside)
+{
+    struct str data = STR_INIT;
+    struct stat st;
+    bool ok = stat(path, &st) == 0 || file_error(&w->err, "keep", path);
+    ok = ok && file_read(path, LIMIT_CONFIG_BYTES, &data, &w->err) &&
+         file_write_atomic(aside, str_text(&data), data.len, st.st_mode & 0777, &w->err);
+    str_done(&data);
+    return ok;
+}
+
 static bool set_aside(struct backup_work *w, const char *name)
 {
-    const char *path = in_dir(w, name), *aside = arena_printf(w->a, "%s.before", path);
+    const char *path = in_dir(w, name), *aside = aside_of(w, name);
     unlink(aside);
-    return link(path, aside) == 0 || errno == ENOENT || file_error(&w->err, "keep", path);
+    if (link(path, aside) == 0 || errno == ENOENT)
+        return true;
+    return place_has_no_links(errno) ? copy_aside(w, path, aside)
+                                     : file_error(&w->err, "keep", path);
 }
 
 /* Only names that a backup has by itself: nobody's file can be made to write elsewhere. */
@@ -141,9 +177,10 @@ static bool file_write_beside(void *ctx, const struct backup_file *f)
     if (!name_is_good(f->name))
         return err_set(&w->err, ERR_INVALID, "%s holds a file \"%.100s\", which no backup has",
                        w->file, f->name);
+    name = arena_strdup(w->a, f->name);
+    vec_push(&w->had, name);
     if (is_there(w, f))
         return true;
-    name = arena_strdup(w->a, f->name);
     vec_push(&w->files, (struct backup_file){.name = name});
     return dir_make(in_dir(w, "tls"), 0700, &w->err) &&
            file_write_atomic(beside(w, name), f->data.data, f->data.len, mode_good(f->mode),
@@ -162,6 +199,32 @@ static bool files_place(struct backup_work *w)
     return access(in_dir(w, "tls"), F_OK) != 0 || dir_sync(in_dir(w, "tls"), &w->err);
 }
 
+static bool is_had(const struct backup_work *w, const char *name)
+{
+    for (size_t i = 0; i < w->had.n; i++)
+        if (text_is(w->had.v[i], name))
+            return true;
+    return false;
+}
+
+/* What is configured by a file that came since would be of another cluster than the one restored.
+ * The authority may stay: who is in says the store. */
+static bool lacked_set_aside(struct backup_work *w)
+{
+    const char **names;
+    size_t n;
+    if (!dir_list(w->dir, w->a, &names, &n, &w->err))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_conf(names[i]) || text_is(names[i], "remuda.conf") || is_had(w, names[i]))
+            continue;
+        if (rename(in_dir(w, names[i]), aside_of(w, names[i])) != 0)
+            return file_error(&w->err, "keep", in_dir(w, names[i]));
+        str_addf(&w->lacked, "%s%s", w->lacked.len ? ", " : "", names[i]);
+    }
+    return true;
+}
+
 static void besides_remove(struct backup_work *w)
 {
     for (size_t i = 0; i < w->files.n; i++)
@@ -173,6 +236,11 @@ static bool restore(struct backup_work *w)
 {
     uint64_t seq, next;
     const char *aside, *fresh = in_dir(w, "remuda.db.restoring");
+    if (access(in_dir(w, "host.conf"), F_OK) == 0)
+        return err_set(&w->err, ERR_EXISTS,
+                       "%s is of a host that joined a cluster: `remuda leave` first, or choose "
+                       "another directory with --state",
+                       w->dir);
     if (!store_switch_finish(w->dir, w->a, NULL, &w->err))
         return false;
     unlink(fresh); /* of one that was cut off */
@@ -182,7 +250,8 @@ static bool restore(struct backup_work *w)
         besides_remove(w);
         return false;
     }
-    return files_place(w) && given_raise(in_dir(w, "given"), seq, next, &w->err) &&
+    return files_place(w) && lacked_set_aside(w) &&
+           given_raise(in_dir(w, "given"), seq, next, &w->err) &&
            store_switch(w->dir, fresh, SWITCH_RESTORED, w->a, &aside, &w->err);
 }
 
@@ -212,7 +281,7 @@ static void hosts_say(const struct backup_work *w)
 
 int restore_main(int argc, char **argv)
 {
-    struct backup_work w = {.a = arena_new()};
+    struct backup_work w = {.a = arena_new(), .lacked = STR_INIT};
     struct pid_file lock = {.fd = -1};
     bool ok = state_line_read(argc, argv, w.a, &w.dir, &w.file, &w.err);
     umask(022);
@@ -228,6 +297,9 @@ int restore_main(int argc, char **argv)
                "since; `scontrol release` lets them run. What was there is kept beside, as "
                "*.before.\n",
                w.dir, w.file);
+        if (w.lacked.len)
+            printf("Set aside in this way, as the backup has none of that name: %s\n",
+                   str_text(&w.lacked));
         programs_say(&w);
         hosts_say(&w);
     }

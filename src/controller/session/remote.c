@@ -10,6 +10,7 @@
 #include "base/duration.h"
 #include "controller/session/inside.h"
 #include "controller/site/hosts.h"
+#include "controller/turn.h"
 #include "io/build.h"
 #include "io/clock.h"
 #include "io/files.h"
@@ -102,6 +103,22 @@ static void deny(struct session *s, uint64_t seq, const char *why)
     conn_close(s->conn);
 }
 
+/* As for users: nothing waits for a disk that is full as long as it is, and is done then, when
+ * whoever asked has gone. */
+static bool store_takes(struct session *s, uint64_t seq)
+{
+    const char *why;
+    if (turns_admit(s->owner->c->turns, false))
+        return true;
+    turns_store_away(s->owner->c->turns, &why);
+    session_refuse(s, seq, REFUSE_STORE,
+                   arena_printf(s->owner->arena,
+                                "the store is away: %s. Nothing was changed; try again later",
+                                why));
+    conn_close(s->conn);
+    return false;
+}
+
 /* ---- joining ---- */
 
 /* "remuda1.ID.SECRET.HASH" */
@@ -179,6 +196,8 @@ static void join_take(struct session *s, const struct message *m)
         deny(s, m->seq, why);
         return;
     }
+    if (!store_takes(s, m->seq))
+        return;
     struct host h = *(const struct host *)join.host.v;
     bytes_hash(join.public_key, strlen(join.public_key), hash);
     h.key_hash = arena_strdup(a, hash);
@@ -221,6 +240,8 @@ static void renew_take(struct session *s, const struct message *m, const struct 
 static void leave_take(struct session *s, const struct message *m, const struct host *h)
 {
     struct msg_expel self = {.names = h->id};
+    if (!store_takes(s, m->seq))
+        return;
     struct peer peer = {.uid = h->uid, .host = h->name, .user = h->name, .is_admin = true};
     session_step(s, &(struct message){.kind = MSG_EXPEL, .seq = m->seq, .body = &self}, &peer);
 }

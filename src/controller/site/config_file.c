@@ -27,9 +27,14 @@ bool config_file_read(const char *path, struct config *ret, struct err *ret_err)
         arena_free(a);
         return false;
     }
+    struct err err = {0};
     const char *text = file_read_text(file, LIMIT_CONFIG_BYTES, a, ret_err);
-    const char *joined = include_read(file, "joined.conf", a, NULL);
-    if (text && joined) /* nodes of hosts that joined */
+    const char *joined = text ? include_read(file, "joined.conf", a, &err) : NULL;
+    if (text && !joined && err.code != ERR_NOT_FOUND) { /* else all its nodes would go */
+        *ret_err = err;
+        text = NULL;
+    }
+    if (joined) /* nodes of hosts that joined */
         text = arena_printf(a, "%s\nInclude joined.conf\n", text);
     bool ok = text && config_parse(text, file, include_read, file, ret, ret_err);
     if (ok)

@@ -1,6 +1,8 @@
 /* VACUUM INTO copies one snapshot of the store, whoever writes meanwhile. The copy is made beside
  * its place, completed, synchronised, and moved there by a link, which never overwrites: a backup
- * is whole or is not there.
+ * is whole or is not there. The files are read after that snapshot: keys and lines of hosts that
+ * join meanwhile may be there too many, which harms nothing (the store decides who is in), and none
+ * that the store speaks of is missing.
  *
  * SQLite opens by name, twice. Where others could have the name lead to a file of theirs in
  * between, with the cluster's keys in it, the copy is made beside the store and brought there. */
@@ -90,11 +92,12 @@ static bool file_put(sqlite3 *db, const struct backup_file *f, struct err *ret_e
     return ok;
 }
 
-static bool files_put(const char *path, const struct backup_file *files, size_t n,
-                      struct err *ret_err)
+static bool files_put(const char *path, backup_find find, void *ctx, struct err *ret_err)
 {
     sqlite3 *db;
-    if (!db_open(path, SQLITE_OPEN_READWRITE, &db, ret_err))
+    const struct backup_file *files;
+    size_t n;
+    if (!find(ctx, &files, &n, ret_err) || !db_open(path, SQLITE_OPEN_READWRITE, &db, ret_err))
         return false;
     bool ok = sql_exec(db, "BEGIN; " FILE_TABLE, ret_err) && sql_packed_drop(db, ret_err);
     for (size_t i = 0; ok && i < n; i++)
@@ -106,12 +109,16 @@ static bool files_put(const char *path, const struct backup_file *files, size_t 
 
 static bool copy_name(const char *partial, const char *to, struct err *ret_err)
 {
-    return link(partial, to) == 0 ||
-           err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", to, strerrordesc_np(errno));
+    int fd = open(partial, O_RDONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && place_name(fd, partial, to);
+    if (!ok)
+        err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", to, strerrordesc_np(errno));
+    if (fd >= 0)
+        close(fd);
+    return ok;
 }
 
-bool backup_write(const char *db, const char *to, const struct backup_file *files, size_t n,
-                  struct err *ret_err)
+bool backup_write(const char *db, const char *to, backup_find find, void *ctx, struct err *ret_err)
 {
     char *here = place_ours(to), *partial = xasprintf("%s.XXXXXX", here ? here : db);
     bool ok;
@@ -124,7 +131,7 @@ bool backup_write(const char *db, const char *to, const struct backup_file *file
                      strerrordesc_np(errno));
     } else {
         close(fd);
-        ok = vacuum_into(db, partial, ret_err) && files_put(partial, files, n, ret_err) &&
+        ok = vacuum_into(db, partial, ret_err) && files_put(partial, find, ctx, ret_err) &&
              sum_write(partial, ret_err) &&
              (here ? copy_name(partial, here, ret_err) : place_copy(partial, to, ret_err));
         unlink(partial);

@@ -16,11 +16,14 @@ struct backup_file {
     struct blob data;
 };
 
+/* The files that go with a store, as they are when this is asked; they stay valid. */
+typedef bool (*backup_find)(void *ctx, const struct backup_file **ret, size_t *ret_n,
+                            struct err *ret_err);
+
 /* Writes `to`, which must not be there, with the mode 0600: the store at `db` as it is at one
- * moment, while others may use it, and the files. Durable when it returns true; nothing is left
- * otherwise. */
-bool backup_write(const char *db, const char *to, const struct backup_file *files, size_t n,
-                  struct err *ret_err);
+ * moment, while others may use it, and the files as they are after that. Durable when it returns
+ * true; nothing is left otherwise. */
+bool backup_write(const char *db, const char *to, backup_find find, void *ctx, struct err *ret_err);
 /* Checks that `from` is a whole backup, writes its store to `db`, which must not be there, and
  * calls file(ctx, …) for each of its files, until that returns false. Tokens stay behind. *ret_seq
  * is the number of its last commit, *ret_next_job_id what it would give next. */

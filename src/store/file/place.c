@@ -48,11 +48,45 @@ char *place_ours(const char *path)
     return NULL;
 }
 
-bool place_name(int fd, const char *to)
+bool place_has_no_links(int error)
 {
+    return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK;
+}
+
+/* Where a name cannot be moved but into the place of another, it is taken first. */
+static bool name_move(int fd, const char *beside, const char *to)
+{
+    struct stat is, named;
+    if (fstat(fd, &is) != 0 || lstat(beside, &named) != 0)
+        return false;
+    if (is.st_ino != named.st_ino || is.st_dev != named.st_dev) {
+        errno = ESTALE;
+        return false;
+    }
+    if (renameat2(AT_FDCWD, beside, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return true;
+    if (errno != EINVAL && errno != ENOSYS)
+        return false;
+    int taken = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (taken < 0)
+        return false;
+    close(taken);
+    if (rename(beside, to) == 0)
+        return true;
+    int saved = errno;
+    unlink(to);
+    errno = saved;
+    return false;
+}
+
+bool place_name(int fd, const char *beside, const char *to)
+{
+    ASSERT(fd >= 0);
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return linkat(AT_FDCWD, path, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0;
+    if (linkat(AT_FDCWD, path, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0)
+        return true;
+    return beside && place_has_no_links(errno) && name_move(fd, beside, to);
 }
 
 static bool bytes_copy(int from, int to)
@@ -93,7 +127,7 @@ bool place_copy(const char *from, const char *to, struct err *ret_err)
     int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), out = -1;
     if (in >= 0)
         out = file_make(to, &beside);
-    bool ok = out >= 0 && bytes_copy(in, out) && place_name(out, to);
+    bool ok = out >= 0 && bytes_copy(in, out) && place_name(out, beside, to);
     if (!ok)
         err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", to, strerrordesc_np(errno));
     if (beside)
