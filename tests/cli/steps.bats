@@ -272,6 +272,20 @@ start() {
     run ! grep -q aborted err
 }
 
+@test "a step whose shepherd stands still: srun ends when its time is over, and says which node it was" {
+    start srun -n1 -w n2 sh -c 'echo $PPID >shepherd; touch started; sleep 300'
+    kill -STOP "$(cat shepherd)"
+    kill -TERM "$pid"
+    eventually grep -q "Timed out" err || kill -9 "$pid"
+    kill -CONT "$(cat shepherd)"
+    code=0; wait "$pid" || code=$?
+    [ "$code" = 1 ]
+    [ "$(tail -n 2 err)" = "srun: error: Timed out waiting for job step to complete
+srun: error: node n2 does not say that its tasks have ended" ]
+    gone() { [ -z "$(squeue -h)" ]; }
+    eventually gone
+}
+
 @test "--wait: tasks that go on are killed, however they feel about SIGTERM" {
     run timeout 20 srun -n2 -W1 sh -c '[ $SLURM_PROCID = 0 ] && exit 0; trap "" TERM; sleep 30; sleep 30'
     [ "$status" = 137 ]

@@ -66,7 +66,7 @@ static int timeout_ms(const struct srun_run *r)
     for (size_t i = 0; i < r->nsteps; i++)
         if (r->step[i].phase == STEP_OVER)
             return 100;
-    return -1;
+    return r->end_asked ? 1000 : -1;
 }
 
 static void wait_check(struct srun_run *r)

@@ -67,7 +67,8 @@ struct srun_run {
     /* The tasks have had SIGINT: from then on the step is ended; 0 = they have not. */
     int64_t abort_at_ms;
     int64_t told_to_end_ms; /* somebody ended the command by a signal; 0 = nobody did */
-    bool gave_up;           /* and the controller that had to end the step did not come back */
+    int64_t ending_ms;      /* since when the controller knows that they are to end; 0 = not */
+    bool gave_up;           /* whoever had to end the step did not */
     int32_t last_bad;       /* status of the tasks that were said to have failed last */
     int status;             /* what the command ends with, so far */
     int refused_signal;     /* that no task could be given; 0 = none */
@@ -128,7 +129,8 @@ void run_signal_nodes(struct srun_run *r, int signo);
 /* Ends the step if its tasks had a second for Ctrl-C. */
 void run_abort_check(struct srun_run *r);
 /* Whoever ended the command by a signal does not wait for a controller that is away: longer than
- * for the tasks, which their shepherds end, too. True: it gives up, and has said so. */
+ * for the tasks, which their shepherds end, too. Nor does a command that ended its step wait for a
+ * node that does not end it. True: it gives up, and has said so. */
 bool run_give_up_check(struct srun_run *r);
 /* How long the end may take. */
 void run_aborted_say(struct srun_run *r);

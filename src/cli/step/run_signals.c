@@ -5,8 +5,9 @@
 
 #include <signal.h>
 
-#define INTERRUPT_MS 1000 /* a second Ctrl-C within this ends the step */
-#define KILL_WAIT_S  32   /* KillWait's default, and what the messages take */
+#define INTERRUPT_MS 1000  /* a second Ctrl-C within this ends the step */
+#define KILL_WAIT_S  32    /* KillWait's default, and what the messages take */
+#define LATE_MS      10000 /* at least, as long again: machines are slow */
 
 static void signal_send(struct srun_run *r, struct step_node *n, void *arg)
 {
@@ -89,17 +90,54 @@ static bool tasks_over(const struct srun_run *r)
     return true;
 }
 
+static int64_t kill_wait_ms(const struct srun_run *r)
+{
+    return (r->ask->kill_wait_s ? r->ask->kill_wait_s : KILL_WAIT_S) * INT64_C(1000);
+}
+
+static void undone_find(struct srun_run *r, struct step_node *n, void *arg)
+{
+    struct step_node **found = arg;
+    (void)r;
+    if (!*found && !n->done)
+        *found = n;
+}
+
+/* A node that was told to end the step, and does not say in twice the time that it has: its
+ * shepherd was stopped, or stands still. NULL: there is none. */
+static const struct step_node *node_that_hangs(struct srun_run *r)
+{
+    int64_t wait_ms = kill_wait_ms(r), now = allocation_now_ms();
+    struct step_node *found = NULL;
+    if (!r->end_asked || !r->al->client) /* it may not have heard of it */
+        r->ending_ms = 0;
+    else if (!r->ending_ms)
+        r->ending_ms = now;
+    if (r->ending_ms && now - r->ending_ms >= wait_ms + (wait_ms > LATE_MS ? wait_ms : LATE_MS))
+        run_each_node(r, undone_find, &found);
+    return found;
+}
+
+static bool controller_is_away_too_long(const struct srun_run *r)
+{
+    return r->told_to_end_ms && !r->al->client &&
+           (tasks_over(r) || allocation_now_ms() - r->told_to_end_ms >= kill_wait_ms(r));
+}
+
 bool run_give_up_check(struct srun_run *r)
 {
-    int64_t wait_ms = (r->ask->kill_wait_s ? r->ask->kill_wait_s : KILL_WAIT_S) * INT64_C(1000);
-    if (r->gave_up || !r->told_to_end_ms || r->al->client)
-        return r->gave_up;
-    if (!tasks_over(r) && allocation_now_ms() - r->told_to_end_ms < wait_ms)
-        return false;
-    program_error(r->al->name, "the controller is away: it ends the job when it is back");
-    r->gave_up = true;
-    r->status = r->status ? r->status : 128 + SIGTERM;
-    return true;
+    const struct step_node *hangs = r->gave_up ? NULL : node_that_hangs(r);
+    if (hangs) {
+        program_error(r->al->name, "Timed out waiting for job step to complete");
+        program_error(r->al->name, "node %s does not say that its tasks have ended", hangs->name);
+        r->gave_up = true;
+        r->status = r->status ? r->status : 1;
+    } else if (!r->gave_up && controller_is_away_too_long(r)) {
+        program_error(r->al->name, "the controller is away: it ends the job when it is back");
+        r->gave_up = true;
+        r->status = r->status ? r->status : 128 + SIGTERM;
+    }
+    return r->gave_up;
 }
 
 /* Ctrl-C: the first tells how the tasks are (-X: goes to them), a second within a second goes to
