@@ -213,7 +213,7 @@ bool submit_filter_read(const char *text, size_t len, struct job_spec *const *sp
     *ret = (struct filter_answer){0};
     json_in_begin(&x.r.in, text, len, a, ret_err);
     if (!json_in_peek(&x.r.in))
-        return true;
+        return json_in_end(&x.r.in); /* a NUL is no blank */
     if (!json_in_open(&x.r.in, '{'))
         return false;
     for (bool first = true; json_in_more(&x.r.in, '}', &first);)

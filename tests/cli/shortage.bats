@@ -93,3 +93,31 @@ nothing_is_left() {
     [ "$(as_stranger sinfo -h -o %T)" = idle ]
     nothing_is_left
 }
+
+@test "a terminal that others have is waited for" {
+    unshare -m true 2>/dev/null || skip "no mount namespace can be had here"
+    cat >"$TOP/terminals.sh" <<'S'
+mount --make-rprivate / && mount -t devpts -o newinstance,ptmxmode=0666,max=4 devpts /dev/pts && mount --bind /dev/pts/ptmx /dev/ptmx || exit 77
+remuda up -q --nodes 1 --cpus 2 --mem 500 3>&-
+timeout 60 python3 -c '
+import os, subprocess, time
+master, slave = os.openpty()
+others = []
+try:
+    while True:
+        others.append(os.openpty())
+except OSError:
+    pass
+srun = subprocess.Popen(["srun", "-Q", "--pty", "-n1", "tty"], stdin=slave, stdout=slave, stderr=slave)
+time.sleep(2)
+for fd in (fd for pair in others for fd in pair):
+    os.close(fd)
+print(srun.wait(), os.read(master, 1000))'
+remuda down
+S
+    export REMUDA_STATE="$TOP/terminals"
+    run unshare -m sh "$TOP/terminals.sh"
+    [ "$status" != 77 ] || skip "no terminals of one's own can be had here"
+    echo "$output"
+    [[ "$output" == *"0 b'/dev/pts/"* ]]
+}

@@ -1,12 +1,20 @@
 /* Which steps count as asked for and never begun, when it is known that none begins any more. */
 #include "unit.h"
 
+#include "base/alloc.h"
 #include "io/files.h"
 #include "node/daemon/herd.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static struct {
     char dir[64];
@@ -91,12 +99,107 @@ static void whose_plan_waits_for_a_parent_will_begin(void **state)
     assert_int_equal(gone_after_look(5, true), 0);
 }
 
+/* ---- no descriptor left ---- */
+
+/* In the place of the shepherd of step 5.1.0, which it is until it gets a command; `ready`: it
+ * is. */
+static pid_t shepherd_start(void)
+{
+    char path[128];
+    int ready[2];
+    snprintf(path, sizeof path, "%s/steps/5.1.0", w.dir);
+    assert_int_equal(mkdir(path, 0755), 0);
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        sigset_t command;
+        int signo;
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        sigemptyset(&command);
+        sigaddset(&command, COMMAND_SIGNAL);
+        sigprocmask(SIG_BLOCK, &command, NULL);
+        snprintf(path, sizeof path, "%s/steps/5.1.0/state", w.dir);
+        int fd = open(path, O_RDWR | O_CREAT, 0600);
+        if (fd < 0 || fcntl(fd, F_SETLK, &lock) != 0 || write(ready[1], "x", 1) != 1)
+            _exit(1);
+        alarm(60);
+        _exit(sigwait(&command, &signo) != 0);
+    }
+    assert_int_equal(read(ready[0], path, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+static int fill[1024];
+static size_t nfill;
+static struct rlimit before;
+
+static void descriptors_take(void)
+{
+    int fd;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){512, before.rlim_max}), 0);
+    for (nfill = 0; nfill < ARRAY_LEN(fill) && (fd = open("/dev/null", O_RDONLY)) >= 0;)
+        fill[nfill++] = fd;
+}
+
+static void descriptors_give(void)
+{
+    while (nfill > 0)
+        close(fill[--nfill]);
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+
+static pid_t awaited;
+static int awaited_status;
+
+static void ended_look(void *ctx)
+{
+    struct timer **timer = ctx;
+    if (waitpid(awaited, &awaited_status, WNOHANG) == awaited)
+        loop_stop(w.loop);
+    else
+        timer_set(*timer, 20000);
+}
+
+/* Runs the loop until the shepherd has ended. */
+static int end_await(pid_t pid)
+{
+    struct timer *timer;
+    awaited = pid;
+    timer = timer_new(w.loop, ended_look, &timer);
+    timer_set(timer, 20000);
+    loop_run(w.loop);
+    timer_free(timer);
+    return awaited_status;
+}
+
+/* It was taken for gone: its job failed, and what ran of it was ended. */
+static void who_cannot_be_looked_at_is_not_gone(void **state)
+{
+    const struct step_command usr1 = {.op = COMMAND_KILL, .signal = SIGUSR1};
+    (void)state;
+    pid_t pid = shepherd_start();
+    const struct note step = {.job_id = 5, .attempt = 1, .step_id = 0, .pid = pid};
+    descriptors_take();
+    size_t gone = gone_after_look(5, true);
+    bool told = herd_command(w.herd, &step, &usr1, NULL);
+    gone += w.gone;
+    descriptors_give();
+    assert_int_equal(gone, 0);
+    assert_false(told);
+    assert_int_equal(end_await(pid), 0); /* the command came */
+    assert_int_equal(gone_after_look(5, true), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_has_no_directory_never_began, setup, teardown),
         cmocka_unit_test_setup_teardown(whose_plan_is_still_made_will_begin, setup, teardown),
         cmocka_unit_test_setup_teardown(whose_plan_waits_for_a_parent_will_begin, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_cannot_be_looked_at_is_not_gone, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,6 +158,16 @@ static void nothing_said(void **state)
     assert_string_equal(two[0].name, "first");
 }
 
+static void a_nul_is_no_blank(void **state)
+{
+    static const char nuls[] = " \0{\"refuse\": \"no\"}";
+    (void)state;
+    struct filter_answer answer;
+    struct err e = {0};
+    assert_false(submit_filter_read(nuls, sizeof nuls - 1, both, 2, a, &answer, &e));
+    assert_non_null(strstr(e.text, "byte 1"));
+}
+
 static void changed_in_place(void **state)
 {
     (void)state;
@@ -210,6 +220,7 @@ int main(void)
                                        TEST(of_what_a_change_does_beside_its_values),
                                        TEST(of_the_scripts_of_a_table),
                                        TEST(nothing_said),
+                                       TEST(a_nul_is_no_blank),
                                        TEST(changed_in_place),
                                        TEST(not_taken)};
     return cmocka_run_group_tests(tests, NULL, NULL);

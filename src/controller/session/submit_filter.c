@@ -158,6 +158,10 @@ static void answered(struct kept_request *k, const struct spawn_result *r)
     struct job_spec **spec = submit_filter_specs(&k->m, k->arena, &n);
     struct filter_answer answer;
     struct err err = {0};
+    if (r->output_len > ANSWER_MOST) {
+        broken(k, "its answer: more than a MiB");
+        return;
+    }
     if (!submit_filter_read(r->output, r->output_len, spec, n, k->arena, &answer, &err)) {
         broken(k, arena_printf(k->arena, "its answer: %s", words(err.text, k->arena)));
     } else if (answer.refuse) {
@@ -250,7 +254,7 @@ static struct spawn *filter_start(struct filtering *x, struct err *ret_err)
         .input = str_take(&x->question),
         .input_len = len,
         .input_given = true,
-        .output_max = ANSWER_MOST,
+        .output_max = ANSWER_MOST + 1,
         .error_max = ERRORS_MOST,
         .timeout_us = RUN_MAX_US,
     };

@@ -15,8 +15,10 @@
 #include "node/cgroup/pool.h"
 #include "node/daemon/clear.h"
 #include "node/daemon/herd_files.h"
+#include "node/daemon/herd_waits.h"
 #include "node/daemon/notes_in.h"
 #include "node/step/dir.h"
+#include "node/step/shortage.h"
 #include "node/step/spare_dirs.h"
 
 #include <errno.h>
@@ -33,13 +35,6 @@
 #define RESTART_US INT64_C(200000)
 #define TIDY_US    INT64_C(5000000) /* after a step was forgotten */
 
-/* A plan that waits for a parent to be there again. */
-struct waiting_plan {
-    struct waiting_plan *next;
-    struct note ids;
-    struct str plan;
-};
-
 struct herd_link {
     struct loop *loop;
     struct log *log;
@@ -53,6 +48,7 @@ struct herd_link {
     struct timer *restart, *tidy;
     bool tidy_due;
     struct waiting_plan *waiting;
+    struct retries *retries;
     VEC(struct note) expected; /* whose plans are still being made */
     struct spare_dirs spares;
     struct group_pool *groups;
@@ -72,11 +68,6 @@ static void name_of(const struct note *n, struct str *out)
     step_dir_name((uint64_t)n->job_id, (uint32_t)n->attempt, n->step_id, out);
 }
 
-static bool is_same_step(const struct note *a, const struct note *b)
-{
-    return a->job_id == b->job_id && a->attempt == b->attempt && a->step_id == b->step_id;
-}
-
 /* A state file speaks for the step whose directory it is in. */
 struct kept_notes {
     struct herd_link *herd;
@@ -86,14 +77,15 @@ struct kept_notes {
 static void kept_deliver(void *ctx, const struct note *n)
 {
     const struct kept_notes *k = ctx;
-    if (is_same_step(n, k->step))
+    if (note_same_step(n, k->step))
         note_deliver(k->herd, n);
 }
 
-static void kept_notes_deliver(struct herd_link *h, const struct note *step, const char *name)
+/* False: there was no room to read them. */
+static bool kept_notes_deliver(struct herd_link *h, const struct note *step, const char *name)
 {
     struct kept_notes k = {h, step};
-    step_dir_notes(h->steps_fd, name, kept_deliver, &k);
+    return step_dir_notes(h->steps_fd, name, kept_deliver, &k) || !shortage_is(errno);
 }
 
 static void gone_deliver(struct herd_link *h, const struct note *step)
@@ -105,27 +97,43 @@ static void gone_deliver(struct herd_link *h, const struct note *step)
 
 static bool is_waiting(const struct herd_link *h, const struct note *step)
 {
-    for (const struct waiting_plan *w = h->waiting; w; w = w->next)
-        if (is_same_step(&w->ids, step))
-            return true;
+    if (waiting_plan_has(h->waiting, step))
+        return true;
     for (size_t i = 0; i < h->expected.n; i++)
-        if (is_same_step(&h->expected.v[i], step))
+        if (note_same_step(&h->expected.v[i], step))
             return true;
     return false;
 }
 
-void herd_look_after(struct herd_link *h, const struct note *step, bool must_have_begun)
+/* Its notes, if its shepherd is not alive (always: in any case), and then GONE. Who cannot be
+ * looked at is not gone: that comes later. */
+static void end_deliver(struct herd_link *h, const struct note *step, const char *name,
+                        bool must_have_begun, bool always)
+{
+    struct retry later = {.step = *step, .must_have_begun = must_have_begun};
+    pid_t pid = step_dir_shepherd(h->steps_fd, name);
+    bool looked = pid >= 0 && ((pid > 0 && !always) || kept_notes_deliver(h, step, name));
+    if (!looked)
+        retries_add(h->retries, &later);
+    else if (pid == 0)
+        gone_deliver(h, step);
+}
+
+static void look_after(struct herd_link *h, const struct note *step, bool must_have_begun,
+                       bool always)
 {
     ASSERT(step->job_id);
     struct str name = STR_INIT;
     name_of(step, &name);
     bool begun = faccessat(h->steps_fd, str_text(&name), F_OK, 0) == 0;
-    bool expected = begun || (must_have_begun && !is_waiting(h, step));
-    if (expected && !step_dir_alive(h->steps_fd, str_text(&name))) {
-        kept_notes_deliver(h, step, str_text(&name));
-        gone_deliver(h, step);
-    }
+    if (begun || (must_have_begun && !is_waiting(h, step)))
+        end_deliver(h, step, str_text(&name), must_have_begun, always);
     str_done(&name);
+}
+
+void herd_look_after(struct herd_link *h, const struct note *step, bool must_have_begun)
+{
+    look_after(h, step, must_have_begun, false);
 }
 
 /* Something is to be known of that step: what its files say. */
@@ -212,18 +220,6 @@ bool herd_serve_plans(struct herd_link *h, struct err *ret_err)
     return h->plans != NULL;
 }
 
-static void waiting_take(struct herd_link *h, bool send)
-{
-    while (h->waiting) {
-        struct waiting_plan *w = h->waiting;
-        h->waiting = w->next;
-        if (send)
-            conn_send(h->plans, w->plan.data, w->plan.len);
-        str_done(&w->plan);
-        free(w);
-    }
-}
-
 static void parent_again(void *ctx)
 {
     struct herd_link *h = ctx;
@@ -236,7 +232,7 @@ static void parent_again(void *ctx)
         return;
     }
     h->ops.parent_lost(h->ctx);
-    waiting_take(h, true);
+    waiting_plans_send(&h->waiting, h->plans);
 }
 
 /* ---- control groups ---- */
@@ -280,6 +276,15 @@ static void tidy_again(void *ctx)
         tidy_soon(h);
 }
 
+/* What there was no room for. */
+static void try_again(void *ctx, const struct retry *r)
+{
+    if (r->is_command)
+        herd_command(ctx, &r->step, &r->command, r->text);
+    else
+        look_after(ctx, &r->step, r->must_have_begun, true);
+}
+
 /* ---- beginning and end ---- */
 
 struct herd_link *herd_new(struct loop *l, struct log *log, const char *node_dir,
@@ -297,6 +302,7 @@ struct herd_link *herd_new(struct loop *l, struct log *log, const char *node_dir
     h->ctx = ctx;
     h->restart = timer_new(l, parent_again, h);
     h->tidy = timer_new(l, tidy_again, h);
+    h->retries = retries_new(l, try_again, h);
     h->steps_fd = herd_steps_open(node_dir, ret_err);
     if (h->steps_fd >= 0 && herd_lock_wait(node_dir, ret_err))
         h->notes = notes_in_new(l, log, h->steps_fd, line_take, h, ret_err);
@@ -312,12 +318,13 @@ void herd_free(struct herd_link *h)
         return;
     timer_free(h->restart);
     timer_free(h->tidy);
+    retries_free(h->retries);
     group_pool_age(h->groups, true);
     if (h->tidy_due)
         herd_groups_tidy(h);
     group_pool_free(h->groups);
     notes_in_free(h->notes);
-    waiting_take(h, false);
+    waiting_plans_send(&h->waiting, NULL);
     if (h->plans) {
         conn_set_ctx(h->plans, NULL);
         conn_abort(h->plans);
@@ -350,10 +357,7 @@ static void name_scan(struct herd_link *h, const char *name,
     ids.job_id = (int64_t)job_id;
     ids.attempt = attempt;
     found(h->ctx, &ids);
-    bool alive = step_dir_alive(h->steps_fd, name);
-    kept_notes_deliver(h, &ids, name);
-    if (!alive)
-        gone_deliver(h, &ids);
+    end_deliver(h, &ids, name, false, true);
 }
 
 void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *ids))
@@ -380,7 +384,7 @@ void herd_expect(struct herd_link *h, const struct note *step)
 void herd_gave_up(struct herd_link *h, const struct note *step)
 {
     for (size_t i = h->expected.n; i-- > 0;)
-        if (is_same_step(&h->expected.v[i], step))
+        if (note_same_step(&h->expected.v[i], step))
             vec_remove(&h->expected, i);
 }
 
@@ -414,39 +418,28 @@ void herd_start(struct herd_link *h, const struct step_plan *asked)
         str_done(&plan);
         return;
     }
-    struct waiting_plan *w = xcalloc(1, sizeof *w), **at = &h->waiting;
-    w->ids = ids;
-    w->plan = plan;
-    while (*at)
-        at = &(*at)->next;
-    *at = w;
+    waiting_plan_add(&h->waiting, &ids, &plan);
 }
 
+/* A command that there is no room to give now comes later, and those after it behind it. */
 bool herd_command(struct herd_link *h, const struct note *step, const struct step_command *c,
                   const char *why_text)
 {
     ASSERT(step->job_id);
-    struct str name = STR_INIT, path = STR_INIT;
-    bool told = false;
+    const struct retry r = {.step = *step, .is_command = true, .command = *c, .text = why_text};
+    struct str name = STR_INIT;
     name_of(step, &name);
+    bool waits = retries_have_command(h->retries, step), told = false;
     pid_t pid = step->pid > 0 ? step_dir_shepherd(h->steps_fd, str_text(&name)) : 0;
-    if (pid != 0) {
-        str_addf(&path, "%s/%s", str_text(&name),
-                 c->op == COMMAND_FOLLOW ? "follow"
-                 : c->op == COMMAND_TELL ? "tell"
-                                         : "why");
-        if (c->op == COMMAND_FOLLOW || c->op == COMMAND_TELL ||
-            (c->op == COMMAND_TERMINATE && c->why == WHY_FILE))
-            small_file_write(h->steps_fd, str_text(&path), why_text, strlen(why_text), 0600);
-        told = step_dir_signal(h->steps_fd, str_text(&name), command_value(c));
-        if (!told)
-            log_error(h->log, "cannot reach the shepherd of step %s, process %lld: %s",
-                      str_text(&name), (long long)pid, strerror(errno));
-    } else {
+    if (!waits && pid > 0)
+        told = herd_command_give(h->steps_fd, str_text(&name), c, why_text);
+    waits |= pid < 0 || (pid > 0 && !told && shortage_is(errno));
+    if (pid == 0)
         herd_look_after(h, step, true);
-    }
+    else if (!told && !(waits && retries_add(h->retries, &r)))
+        log_error(h->log, "cannot reach the shepherd of step %s, process %lld: %s", str_text(&name),
+                  (long long)pid, strerror(errno));
     str_done(&name);
-    str_done(&path);
     return told;
 }
 

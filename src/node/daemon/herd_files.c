@@ -2,6 +2,8 @@
 
 #include "base/str.h"
 #include "io/files.h"
+#include "node/step/dir.h"
+#include "node/step/shortage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,4 +46,33 @@ bool herd_lock_wait(const char *node_dir, struct err *ret_err)
     return ok || err_set(ret_err, ERR_UNAVAILABLE,
                          "%s/shepherds.lock: an earlier daemon's shepherds' parent does not end",
                          node_dir);
+}
+
+/* The file that goes with a command, where one does. */
+static const char *file_of(const struct step_command *c)
+{
+    switch (c->op) {
+    case COMMAND_FOLLOW: return "follow";
+    case COMMAND_TELL: return "tell";
+    case COMMAND_TERMINATE: return c->why == WHY_FILE ? "why" : NULL;
+    case COMMAND_KILL: break;
+    }
+    return NULL;
+}
+
+bool herd_command_give(int steps_fd, const char *name, const struct step_command *c,
+                       const char *text)
+{
+    struct str path = STR_INIT;
+    const char *file = file_of(c);
+    bool ok = true;
+    str_addf(&path, "%s/%s", name, file ? file : "");
+    if (file)
+        ok = small_file_write(steps_fd, str_text(&path), text, strlen(text), 0600) ||
+             !shortage_is(errno); /* without its text, for another reason */
+    ok = ok && step_dir_signal(steps_fd, name, command_value(c));
+    int why = errno;
+    str_done(&path);
+    errno = why;
+    return ok;
 }

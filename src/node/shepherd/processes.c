@@ -112,9 +112,7 @@ static void freeze(struct shepherd *s)
 
 void shepherd_thaw(struct shepherd *s)
 {
-    if (s->frozen)
-        step_cgroup_freeze(&s->groups, false);
-    s->frozen = false;
+    s->frozen = s->frozen && !step_cgroup_freeze(&s->groups, false);
 }
 
 /* Those that were not stopped before; each comes into `seen` with when it began. */

@@ -12,7 +12,8 @@ void shepherd_hurry(struct shepherd *s); /* no more: there is something to end o
 /* SIGSTOP to all, those too that fork meanwhile, and they stand still (s->frozen), where control
  * groups can do that, until they are let go on. */
 void shepherd_suspend(struct shepherd *s);
-void shepherd_thaw(struct shepherd *s); /* nothing, if they were not frozen */
+/* Nothing, if they are not frozen; they still are, if there was no room for it, say: again then. */
+void shepherd_thaw(struct shepherd *s);
 /* SIGKILL to all, those too that fork meanwhile. */
 void shepherd_kill_all(struct shepherd *s);
 

@@ -56,6 +56,7 @@
 #define KILL_AGAIN_US   INT64_C(10000)
 #define STUCK_AGAIN_US  INT64_C(60000000)
 #define EARLY_AGAIN_US  INT64_C(20000) /* between looks whether the script's files are open */
+#define THAW_AGAIN_US   INT64_C(100000)
 #define TELL_WAIT_MS    60000
 
 static int64_t max_of(int64_t a, int64_t b)
@@ -254,6 +255,8 @@ static int64_t next_due(const struct shepherd *s)
         due = s->tasks->tell_at_us;
     if (s->early.len || s->tell_due)
         due = min_of(due, shepherd_now_us() + EARLY_AGAIN_US);
+    if (s->frozen && !s->stopped_us)
+        due = min_of(due, shepherd_now_us() + THAW_AGAIN_US);
     if (s->terminating || s->main_ended)
         due = s->kill_at_us < due ? s->kill_at_us : due;
     if (writers_are_awaited(s) && s->writers_by_us < due)
@@ -270,6 +273,8 @@ static void due_carry_out(struct shepherd *s)
     int64_t now = shepherd_now_us();
     shepherd_early_say(s);
     writers_look(s, now);
+    if (!s->stopped_us)
+        shepherd_thaw(s);
     if ((s->terminating || s->main_ended) && now >= s->kill_at_us) {
         shepherd_signal_all(s, SIGKILL, SIGNAL_PLAIN);
         s->kill_at_us = now + KILL_AGAIN_US;

@@ -4,6 +4,7 @@
 #include "io/fd.h"
 #include "model/job/job.h"
 #include "node/step/command.h"
+#include "node/step/shortage.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -233,11 +234,14 @@ pid_t step_dir_shepherd(int steps_fd, const char *name)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     snprintf(path, sizeof path, "%s/state", name);
     int fd = openat(steps_fd, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    close(fd);
-    return held ? lock.l_pid : 0;
+    bool asked = fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0;
+    int why = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = why;
+    if (!asked)
+        return shortage_is(why) ? -1 : 0;
+    return lock.l_type != F_UNLCK ? lock.l_pid : 0;
 }
 
 bool step_dir_alive(int steps_fd, const char *name)
@@ -274,9 +278,10 @@ bool step_dir_signal(int steps_fd, const char *name, union sigval value)
     int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
     if (pid > 0 && fd < 0 && errno == ENOSYS) /* kernels before 5.3 */
         return sigqueue(pid, COMMAND_SIGNAL, value) == 0;
-    bool still = fd >= 0 && step_dir_shepherd(steps_fd, name) == pid;
-    bool ok = still && signal_by(fd, value, step_dir_tag(name));
-    int saved = pid > 0 && (fd < 0 || still) ? errno : ESRCH;
+    pid_t after = fd >= 0 ? step_dir_shepherd(steps_fd, name) : 0;
+    bool ok = after > 0 && after == pid && signal_by(fd, value, step_dir_tag(name));
+    bool is_other = pid == 0 || (fd >= 0 && after >= 0 && after != pid);
+    int saved = is_other ? ESRCH : errno;
     if (fd >= 0)
         close(fd);
     errno = saved;
@@ -307,9 +312,12 @@ bool step_dir_notes(int steps_fd, const char *name, void (*fn)(void *ctx, const 
     char path[320];
     struct str text = STR_INIT;
     snprintf(path, sizeof path, "%s/state", name);
+    errno = 0;
     bool any =
         small_file_read(steps_fd, path, STATE_MAX_BYTES, &text) && notes_tell(&text, fn, ctx);
+    int why = errno;
     str_done(&text);
+    errno = why;
     return any;
 }
 

@@ -46,18 +46,19 @@ enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p,
  * written while there is room for more than that. */
 void step_dir_note(int state_fd, const struct note *n);
 
-/* Is the shepherd of that step alive (does it hold the lock)? */
-bool step_dir_alive(int steps_fd, const char *name);
-/* Its process, as the kernel knows it; 0 = it is not alive. */
+/* The shepherd of that step, which holds the lock, as the kernel knows it; 0 = it is not alive; -1
+ * with errno = there is no room to look (step/shortage.h). */
 pid_t step_dir_shepherd(int steps_fd, const char *name);
+/* Is it, or is that not known? */
+bool step_dir_alive(int steps_fd, const char *name);
 /* Marks the commands of a step: never 0. */
 int32_t step_dir_tag(const char *name);
 /* Sends it COMMAND_SIGNAL with that value, and surely to no other process; with the step's mark as
- * si_errno, for the process may have another step by then. False with errno: it is not alive, or
- * may not be signalled. */
+ * si_errno, for the process may have another step by then. False with errno: it is not alive
+ * (ESRCH), may not be signalled, or there is no room to look. */
 bool step_dir_signal(int steps_fd, const char *name, union sigval value);
-/* Calls fn for each note of the state file, in order. False if there is none. Not for the shepherd
- * itself: closing the file would take its lock away. */
+/* Calls fn for each note of the state file, in order. False with errno if there is none. Not for
+ * the shepherd itself: closing the file would take its lock away. */
 bool step_dir_notes(int steps_fd, const char *name, void (*fn)(void *ctx, const struct note *n),
                     void *ctx);
 /* Removes it with everything in it. */

@@ -107,9 +107,11 @@ static bool terminal_open(struct task_set *t, struct task *task, struct task_end
 {
     static char name[64];
     int master;
-    do
+    do {
         master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    while (master < 0 && shortage_passes(&t->shortage));
+        if (master < 0 && errno == ENOSPC)
+            errno = EAGAIN; /* others have all that kernel.pty.max lets there be */
+    } while (master < 0 && shortage_passes(&t->shortage));
     if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 ||
         ptsname_r(master, name, sizeof name) != 0)
         return false;

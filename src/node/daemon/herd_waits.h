@@ -1,0 +1,46 @@
+/* What a node daemon cannot do yet for its steps: plans while there is no parent of shepherds, and
+ * looks and commands for which there is no descriptor or memory at the moment. */
+#ifndef REMUDA_NODE_DAEMON_HERD_WAITS_H
+#define REMUDA_NODE_DAEMON_HERD_WAITS_H
+
+#include "agent/note.h"
+#include "base/str.h"
+#include "io/loop.h"
+#include "io/net/conn.h"
+#include "node/step/command.h"
+
+#include <stdbool.h>
+
+/* Do both speak of the same run of a step? */
+bool note_same_step(const struct note *a, const struct note *b);
+
+struct waiting_plan; /* opaque; a list, first to last; NULL = none */
+
+/* At its end; takes ownership of the text. */
+void waiting_plan_add(struct waiting_plan **list, const struct note *ids, struct str *plan);
+/* Is there one of that step? */
+bool waiting_plan_has(const struct waiting_plan *list, const struct note *step);
+/* Sends all and frees them; to NULL: frees them. */
+void waiting_plans_send(struct waiting_plan **list, struct conn *to);
+
+/* A look (herd_look_after), or a command (herd_command) with its text. */
+struct retry {
+    struct note step;
+    bool must_have_begun; /* a look */
+    bool is_command;
+    struct step_command command;
+    const char *text; /* NULL = none */
+};
+
+struct retries; /* opaque */
+
+/* again(ctx, retry) for each that was added, in order, half a second later; it may add it again. */
+struct retries *retries_new(struct loop *l, void (*again)(void *ctx, const struct retry *r),
+                            void *ctx);
+void retries_free(struct retries *r); /* NULL is fine */
+/* Copied, its text too. Beyond some thousands it is dropped: false. */
+bool retries_add(struct retries *r, const struct retry *what);
+/* Is there a command to that step? Further ones go behind it. */
+bool retries_have_command(const struct retries *r, const struct note *step);
+
+#endif
