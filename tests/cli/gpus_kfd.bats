@@ -147,6 +147,16 @@ P
     until_late shows "DeviceOut=gpu:2 .*its driver does not list it any more"
     mv gone "$KFD/topology/nodes/3"
     until_late shows_not DeviceOut
+    # Who was told that it is gone need not say twice that he knows.
+    mv "$KFD/topology/nodes/3" gone
+    until_late shows "DeviceOut=gpu:2 .*its driver does not list it any more"
+    scontrol update nodename=ALL state=resume
+    until_true shows "Gres=gpu:mi300x:2( |$)"
+    [ -z "$(sinfo -h -R)" ]
+    mv gone "$KFD/topology/nodes/3"
+    scontrol reconfigure
+    until_true shows "Gres=gpu:mi300x:2,gpu:mi210:1"
+    until_late shows_not DeviceOut
 }
 
 @test "a GPU whose driver hangs is out, the others are not" {
