@@ -58,14 +58,14 @@ struct node_daemon {
     /* Places of which an operator knew that nothing is there when he wanted the node as it is, as
      * devices are written; NULL = none. */
     const char *find_accepts;
-    bool find_quiet;        /* nobody asked for it */
+    bool find_quiet; /* nobody asked for it */
     struct timer *find_timer;
     /* a GPU was found at each of these places, as model/grammar/gres.h writes devices; NULL =
      * none. */
     const char *expected;
     const char *given_up; /* likewise: nothing is there, and an operator said RESUME */
     unsigned find_tries;  /* of find_timer */
-    bool keeps_gone; /* a device is in the list only because a step still has it */
+    bool keeps_gone;      /* a device is in the list only because a step still has it */
     struct launch_site site;
     struct cgroup_bases groups;
     const char *known_groups; /* of earlier starts too */
