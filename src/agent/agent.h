@@ -150,7 +150,8 @@ struct agent_effect {
     bool batch;  /* to the batch shell alone */
     bool of_job; /* all of the job are told */
     bool is_error;
-    /* AGENT_FIND: an operator wants the node as it is: what is not there any more is not missed. */
+    /* AGENT_FIND: an operator wants the node as it is: what he was told to be missing, or gone
+     * (`text`: its numbers, "2,3", or NULL), is not missed any more. */
     bool accepts;
     const char *text;
     const struct device_look *look;

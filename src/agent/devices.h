@@ -94,6 +94,8 @@ void devices_look(struct turn *t); /* now, if there is something to look at */
  * looks. May send hello, prove steps' ends and announce what changed. */
 void devices_seen(struct turn *t, const struct agent_event *ev);
 void devices_learn_failed(struct turn *t, const char *failed); /* from the controller */
+/* Numbers of those that are said to be gone, "2,3", in the turn's arena; NULL: none is. */
+const char *devices_gone(const struct turn *t);
 /* The same: broken ones may be well again. */
 void devices_retry(struct turn *t);
 /* Is there anything that `text` can say? A node without GPUs has something to say once a process of

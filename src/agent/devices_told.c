@@ -4,6 +4,7 @@
 
 #include "agent/inside.h"
 #include "base/alloc.h"
+#include "base/list.h"
 #include "model/env/device_out.h"
 
 #include <stdlib.h>
@@ -24,6 +25,18 @@ void devices_learn_failed(struct turn *t, const char *failed)
         watched_why_set(w, list.v[i].why);
     }
     arena_free(a);
+}
+
+const char *devices_gone(const struct turn *t)
+{
+    const struct devices *d = &t->a->devices;
+    struct str text = STR_INIT;
+    for (size_t i = 0; i < d->n; i++)
+        if (d->v[i].health.state == HEALTH_GONE)
+            list_addf(&text, "%d", d->v[i].index);
+    const char *gone = text.len ? arena_strdup(t->fx->arena, str_text(&text)) : NULL;
+    str_done(&text);
+    return gone;
 }
 
 void devices_retry(struct turn *t)

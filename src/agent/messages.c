@@ -217,8 +217,11 @@ static void take_refusal(struct turn *t, const struct msg_done *m)
 /* What an operator took care of may be there again, or be another. */
 static void take_retry(struct turn *t)
 {
+    const char *gone = devices_gone(t);
     devices_retry(t);
-    turn_effect(t, AGENT_FIND)->accepts = true;
+    struct agent_effect *find = turn_effect(t, AGENT_FIND);
+    find->accepts = true;
+    find->text = gone;
 }
 
 void take_message(struct turn *t, const struct message *m)

@@ -122,15 +122,23 @@ says_not() { ! says "$1"; }
     happens "machine a100x2" # nobody has to say so
     until_late gres_is "gpu:a100:2"
     until_true says_not "was here before"
+    # The look that an operator causes finds it missing: nobody had told him.
     happens "machine a100x2" "answer:index 1 6"
-    scontrol reconfigure
+    scontrol update nodename=ALL state=resume
     until_true says "the GPU at 0000:11:00.0 .a100. was here before"
+    gres_is "gpu:a100:1"
     scontrol update nodename=ALL state=resume
     until_true says_not "was here before"
+    gres_is "gpu:a100:1"
+    grep -q "the GPU at 0000:11:00.0 (a100) is not missed any more, as an operator resumed the node" "$REMUDA_STATE"/log/node-*.log
+    # What he gave up is used again when it is there, whoever says so, and by the next daemon, too.
+    kill -9 "$(cat "$REMUDA_STATE"/nodes/*/node.pid)"
+    remuda up -q 3>&-
     until_true gres_is "gpu:a100:1"
+    says_not "was here before"
     happens "machine a100x2"
-    scontrol reconfigure
-    until_true gres_is "gpu:a100:2"
+    until_late gres_is "gpu:a100:2" || until_late gres_is "gpu:a100:2"
+    says_not "was here before"
 }
 
 @test "a node whose driver fails when its daemon starts is planned with no GPU; who wants one waits, and gets it when the driver is there" {

@@ -63,6 +63,19 @@ of() { sacct -n -P -j "$1" -o "jobid,$2" | sed -n "s/^$1|//p"; }
     [[ "$(of "$id.1" tresusageinmax)" == *",gres/gpumem=0,gres/gpuutil=0,mem="* ]]
 }
 
+@test "what a step used of AMD GPUs stands though the daemon that saw it was killed, and no later one looked" {
+    id=$(sbatch --parsable -c1 --mem=100 --gres=gpu:mi300x:1 -o /dev/null --wrap './works $SLURM_JOB_GPUS 2048 80 3600 & while ! test -e enough; do sleep 0.1; done; kill $!')
+    until_late sh -c "sacct -n -P -j $id.batch -o tresusageinmax | grep -q 'gres/gpumem=2G,gres/gpuutil=80'"
+    kill -9 "$(cat "$REMUDA_STATE"/nodes/*/node.pid)"
+    touch enough
+    sleep 1
+    rm -rf "$KFD"/proc/*
+    echo 0 | tee sys/bus/pci/devices/*/gpu_busy_percent >/dev/null
+    remuda up -q 3>&-
+    over "$id" || over "$id"
+    [[ "$(of "$id.batch" tresusageinmax)" == *",gres/gpumem=2G,gres/gpuutil=80,mem="* ]]
+}
+
 @test "each AMD GPU of a job has its curve: sensors, the driver's table, XGMI; what is not told is absent" {
     for gpu in 1 2; do
         bus=sys/bus/pci/devices/0000:4$gpu:00.0
@@ -146,6 +159,16 @@ P
     mv "$KFD/topology/nodes/3" gone
     until_late shows "DeviceOut=gpu:2 .*its driver does not list it any more"
     mv gone "$KFD/topology/nodes/3"
+    until_late shows_not DeviceOut
+    # Who was told that it is gone need not say twice that he knows.
+    mv "$KFD/topology/nodes/3" gone
+    until_late shows "DeviceOut=gpu:2 .*its driver does not list it any more"
+    scontrol update nodename=ALL state=resume
+    until_true shows "Gres=gpu:mi300x:2( |$)"
+    [ -z "$(sinfo -h -R)" ]
+    mv gone "$KFD/topology/nodes/3"
+    scontrol reconfigure
+    until_true shows "Gres=gpu:mi300x:2,gpu:mi210:1"
     until_late shows_not DeviceOut
 }
 

@@ -124,7 +124,12 @@ static void test_the_devices_are_found_anew_when_the_settings_come_again(void **
     EXPECT("find");
     struct msg_devices_retry retry = {.devices_seq = 1};
     message(MSG_DEVICES_RETRY, &retry);
-    EXPECT("find all"); /* what is not there any more is not missed */
+    EXPECT("find all"); /* what is missed by then is not missed any more, */
+    signed_by_itself(1, DEVICE_LOST, "off the bus");
+    str_clear(&said);
+    message(MSG_DEVICES_RETRY, &retry);
+    EXPECT(
+        "look 1/1; heartbeat out=gpu:1:unproven; find all gone=1"); /* nor what is said to be gone */
 }
 
 /* Another device gets its number: nothing that was known of the one before counts for it. */

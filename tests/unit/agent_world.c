@@ -133,7 +133,8 @@ static void effect_say(const struct agent_effect *e)
                      e->look[i].step[k].attempt, (long long)e->look[i].step[k].step_id);
     }
     if (e->kind == AGENT_FIND)
-        str_add(&said, e->accepts ? " all" : "");
+        str_addf(&said, "%s%s%s", e->accepts ? " all" : "", e->text ? " gone=" : "",
+                 e->text ? e->text : "");
     if (e->kind == AGENT_LOOK || e->kind == AGENT_FIND)
         return;
     if (e->kind == AGENT_LOG) {

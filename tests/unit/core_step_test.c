@@ -162,6 +162,51 @@ static void usage_is_summed_over_nodes(void **unused)
     assert_int_equal(job(id)->cpu_user_us, 111);
 }
 
+static void used_gpus(int node, uint64_t id, enum report_kind kind, struct step used)
+{
+    report(
+        node,
+        (struct msg_report){
+            .kind = (int32_t)kind, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
+}
+
+/* A node's daemon that was killed knows of GPUs, and of energy, what it saw since. What the node
+ * said before stands, whether the controller was there all the time or not. */
+static void what_was_said_of_gpus_stands(void **unused)
+{
+    (void)unused;
+    static const struct step first = {.gpu_samples = 9,
+                                      .gpu_util_samples = 9,
+                                      .gpu_util_max = 80,
+                                      .gpu_util_ave = 70,
+                                      .gpu_mem_max_bytes = 2 << 20,
+                                      .gpu_mem_ave_bytes = 1 << 20,
+                                      .energy_mj = 500},
+                             fewer = {.gpu_samples = 1, .gpu_mem_max_bytes = 3 << 20},
+                             none = {.cpu_user_us = 7};
+    for (int node = 1; node <= 2; node++) {
+        uint64_t id = salloc(1);
+        srun_tasks(SRUN, id, 1);
+        used_gpus(node, id, REPORT_USAGE, first);
+        if (node == 2) {
+            restart(CONF);
+            struct held held = {.job_id = id, .attempt = 1, .step_id = 0};
+            hello_holding(2, &held, 1);
+            am_alice();
+        }
+        used_gpus(node, id, REPORT_USAGE, fewer);
+        used_gpus(node, id, REPORT_EXITED, none);
+        const struct step *s = row(id, 0);
+        assert_int_equal(s->cpu_user_us, 7);
+        assert_int_equal(s->gpu_samples, 9);
+        assert_int_equal(s->gpu_util_max, 80);
+        assert_int_equal(s->gpu_util_ave, 70);
+        assert_int_equal(s->gpu_mem_max_bytes, 3 << 20);
+        assert_int_equal(s->gpu_mem_ave_bytes, 1 << 20);
+        assert_int_equal(s->energy_mj, 500);
+    }
+}
+
 static void a_report_that_is_repeated_counts_once(void **unused)
 {
     (void)unused;
@@ -408,6 +453,7 @@ int main(void)
         STORY(nodes_that_agree_bind_what_nobody_asked_to_bind),
         STORY(signals_outrank_codes),
         STORY(usage_is_summed_over_nodes),
+        STORY(what_was_said_of_gpus_stands),
         STORY(a_report_that_is_repeated_counts_once),
         STORY(ends_of_many_nodes_are_gathered),
         STORY(a_second_step_waits_for_the_first),

@@ -339,7 +339,7 @@ static struct steprec *usage_take(struct core *c, struct jobrec *r, const struct
     struct steprec *st = batch_step(c, r);
     const struct step *u = m->usage.n ? m->usage.v : NULL;
     if (u) {
-        step_usage_copy(&st->s, u);
+        step_usage_said(&st->s, u);
         const char *host = u->max_rss_node ? u->max_rss_node : st->s.nodes;
         text_set(c, &st->s.max_rss_node, text_head(c->turn.fx->arena, host, LIMIT_NAME_BYTES));
     }

@@ -166,7 +166,7 @@ static void part_use(struct core *c, struct jobrec *r, struct steprec *st, struc
 {
     if (!m->usage.n)
         return;
-    step_usage_copy(&part->used, m->usage.v);
+    step_usage_said(&part->used, m->usage.v);
     if (st->part.n > 1)
         step_gather(c, r, st, false);
     else

@@ -34,6 +34,9 @@ void step_usage_sum(struct core *c, struct jobrec *r, struct steprec *st);
 void step_usage_end(struct core *c, struct steprec *st, const struct steppart *part);
 /* The fields that say what was used, and no others. */
 void step_usage_copy(struct step *to, const struct step *from);
+/* The same of what a node says of the step there, over what it said before: of GPUs and energy its
+ * daemon knows only what it saw itself, and one that was started anew knows of less. */
+void step_usage_said(struct step *to, const struct step *from);
 
 /* ---- book.c: what steps hold ---- */
 struct step_room;

@@ -146,14 +146,34 @@ void step_usage_copy(struct step *to, const struct step *from)
     to->gpu_mem_tot_bytes = from->gpu_mem_tot_bytes;
     to->gpu_util_min = from->gpu_util_min;
     to->gpu_mem_min_bytes = from->gpu_mem_min_bytes;
-    /* A node's daemon that was started anew knows of less: what was said stands. */
-    to->energy_mj = from->energy_mj > to->energy_mj ? from->energy_mj : to->energy_mj;
+    to->energy_mj = from->energy_mj;
     to->cpu_khz = from->cpu_khz;
 }
 
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+void step_usage_said(struct step *to, const struct step *from)
+{
+    const struct step was = *to;
+    step_usage_copy(to, from);
+    to->energy_mj = larger(was.energy_mj, from->energy_mj);
+    to->gpu_util_max = (int32_t)larger(was.gpu_util_max, from->gpu_util_max);
+    to->gpu_mem_max_bytes = larger(was.gpu_mem_max_bytes, from->gpu_mem_max_bytes);
+    to->gpu_mem_tot_bytes = larger(was.gpu_mem_tot_bytes, from->gpu_mem_tot_bytes);
+    to->gpu_mem_min_bytes = larger(was.gpu_mem_min_bytes, from->gpu_mem_min_bytes);
+    if (was.gpu_util_samples > from->gpu_util_samples) {
+        to->gpu_util_samples = was.gpu_util_samples;
+        to->gpu_util_ave = was.gpu_util_ave;
+        to->gpu_util_tot = was.gpu_util_tot;
+        to->gpu_util_min = was.gpu_util_min;
+    }
+    if (was.gpu_samples > from->gpu_samples) {
+        to->gpu_samples = was.gpu_samples;
+        to->gpu_mem_ave_bytes = was.gpu_mem_ave_bytes;
+    }
 }
 
 /* The larger of both, and whose it is; with none before, b's. */
@@ -323,6 +343,9 @@ static void ended_mark(struct core *c, struct steprec *st)
             st->part.v[i].over = true;
             st->ended_tasks += st->part.v[i].tasks;
         }
+    /* Its row has what that one node said, over which it says more. */
+    if (st->part.n == 1 && !st->part.v[0].over)
+        step_usage_copy(&st->part.v[0].used, &st->s);
     if (names.n) {
         step_usage_copy(&st->ended_use, &st->s);
         const struct noderec *n = node_find(c, st->s.max_rss_node);

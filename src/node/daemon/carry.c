@@ -248,7 +248,7 @@ void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
     case AGENT_FORGET: herd_forget(d->herd, &e->note); break;
     case AGENT_LOOK: look(d, e); break;
     case AGENT_TELL: tell(d, e); break;
-    case AGENT_FIND: node_devices_find(d, e->accepts); break;
+    case AGENT_FIND: node_devices_find(d, e->accepts, e->text); break;
     case AGENT_LOG:
         log_write(d->log, e->is_error ? LOG_IS_ERROR : LOG_IS_INFO, "%s", e->text);
         break;

@@ -55,13 +55,17 @@ struct node_daemon {
     struct machine machine; /* what was found at the start */
     struct spawn *find;     /* that looks for the devices anew; NULL = none */
     bool find_again;        /* when it has ended */
-    bool find_accepts;      /* what is not there any more is not missed */
-    bool find_quiet;        /* nobody asked for it */
+    /* Places of which an operator knew that nothing is there when he wanted the node as it is, as
+     * devices are written; NULL = none. */
+    const char *find_accepts;
+    bool find_quiet; /* nobody asked for it */
     struct timer *find_timer;
     /* a GPU was found at each of these places, as model/grammar/gres.h writes devices; NULL =
      * none. */
     const char *expected;
-    bool keeps_gone; /* a device is in the list only because a step still has it */
+    const char *given_up; /* likewise: nothing is there, and an operator said RESUME */
+    unsigned find_tries;  /* of find_timer */
+    bool keeps_gone;      /* a device is in the list only because a step still has it */
     struct launch_site site;
     struct cgroup_bases groups;
     const char *known_groups; /* of earlier starts too */
@@ -87,11 +91,13 @@ void node_site_fill(struct node_daemon *d, const char *node_dir);
 void node_site_devices(struct node_daemon *d);
 
 /* find.c: which devices there are, anew; nothing if they are released, or the node is virtual.
- * accepts: what is not there any more is not missed. */
-void node_devices_find(struct node_daemon *d, bool accepts);
+ * accepts: what was missed already, and those of these numbers ("2,3", or NULL), are not missed any
+ * more if they are not there. */
+void node_devices_find(struct node_daemon *d, bool accepts, const char *gone);
 /* The same if nobody has any more what is kept in the list for its user alone. */
 void node_devices_find_gone(struct node_daemon *d);
-/* Has it done each minute while something stands against using them. */
+/* Has it done each minute while something stands against using them, every fifth for what was given
+ * up. */
 void node_devices_watch(struct node_daemon *d);
 /* The process that looks: `remudad node --find`, with the known devices as its input. */
 int node_devices_find_main(const struct node_options *o);

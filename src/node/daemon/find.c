@@ -8,7 +8,10 @@
  * they were.
  *
  * A place on the bus at which a GPU was found is missed when there is none any more, also over
- * restarts, until there is one or an operator says RESUME. */
+ * restarts, until there is one or an operator says RESUME. He accepts what he was told: what is
+ * found missing only by the look that he caused is missed. What was given up so is looked for now
+ * and then, and taken up where it is there again. */
+#include "base/idset.h"
 #include "io/files.h"
 #include "io/process/spawn.h"
 #include "model/grammar/gres.h"
@@ -22,6 +25,7 @@
 
 #define FIND_US     (150 * USEC_PER_SEC)
 #define AGAIN_US    (60 * USEC_PER_SEC)
+#define GIVEN_UP    5 /* times as seldom */
 #define FOUND_BYTES (1u << 20)
 
 static const char *devices_path(const struct node_daemon *d, struct arena *a)
@@ -35,10 +39,12 @@ const char *node_devices_known(struct node_daemon *d, const char *node_dir, stru
     const char **names;
     size_t n = 0;
     const char *text = file_read_text(devices_path(d, a), FOUND_BYTES, a, NULL);
-    struct span rest = span_of(text ? text : ""), numbers = {0}, expected = {0};
+    struct span rest = span_of(text ? text : ""), numbers = {0}, places = {0};
     span_next(&rest, '\n', &numbers);
-    if (span_next(&rest, '\n', &expected))
-        d->expected = arena_strndup(d->arena, expected.data, expected.len);
+    if (span_next(&rest, '\n', &places))
+        d->expected = arena_strndup(d->arena, places.data, places.len);
+    if (span_next(&rest, '\n', &places))
+        d->given_up = arena_strndup(d->arena, places.data, places.len);
     if (!dir_list(arena_printf(a, "%s/steps", node_dir), a, &names, &n, NULL) || n == 0)
         return NULL;
     return arena_strndup(a, numbers.data, numbers.len);
@@ -48,8 +54,8 @@ static void keep(struct node_daemon *d)
 {
     struct err err = {0};
     struct str text = STR_INIT;
-    str_addf(&text, "%s\n%s\n", d->machine.devices ? d->machine.devices : "",
-             d->expected ? d->expected : "");
+    str_addf(&text, "%s\n%s\n%s\n", d->machine.devices ? d->machine.devices : "",
+             d->expected ? d->expected : "", d->given_up ? d->given_up : "");
     if (!file_write_atomic(devices_path(d, d->arena), str_text(&text), text.len, 0600, &err))
         log_error(d->log, "%s", err.text);
     str_done(&text);
@@ -65,25 +71,81 @@ static bool is_at(const struct device_list *list, const char *pci)
     return false;
 }
 
-/* What was expected and what there is, each place once. Instances are at the place of their GPU. */
-static void expect(struct node_daemon *d, const struct device_list *now, bool accepts,
+static struct device_list list_of(const char *text, struct arena *a)
+{
+    struct device_list list = {0};
+    if (!text_empty(text))
+        devices_parse(text, a, &list, NULL);
+    return list;
+}
+
+/* Each place once. Instances are at the place of their GPU. */
+static void place_add(struct device_list *to, const struct device *one)
+{
+    if (one->pci && text_is(one->kind, "gpu") && !is_at(to, one->pci))
+        to->v[to->n++] =
+            (struct device){.kind = "gpu", .type = one->type, .index = one->index, .pci = one->pci};
+}
+
+/* Texts of the daemon's, made anew only where they are others. */
+static void places_keep(struct node_daemon *d, const char **kept, const struct device_list *list)
+{
+    struct str text = STR_INIT;
+    devices_format(list, &text);
+    if (!text_is(*kept ? *kept : "", str_text(&text)))
+        *kept = arena_strdup(d->arena, str_text(&text));
+    str_done(&text);
+}
+
+/* Where a GPU was expected that is not there, or is one of these numbers. */
+static void accept(struct node_daemon *d, const char *gone)
+{
+    struct arena *a = arena_new();
+    struct device_list was = list_of(d->expected, a), now = list_of(d->machine.devices, a);
+    struct device_list known = {.v = arena_alloc(a, (was.n + now.n + 1) * sizeof *known.v)};
+    struct idset numbers = IDSET_INIT;
+    if (gone)
+        idset_parse(&numbers, gone, INT32_MAX, NULL);
+    for (size_t i = 0; i < was.n; i++)
+        if (!is_at(&now, was.v[i].pci))
+            place_add(&known, &was.v[i]);
+    for (size_t i = 0; i < now.n; i++)
+        if (text_is(now.v[i].kind, "gpu") && idset_has(&numbers, (uint32_t)now.v[i].index))
+            place_add(&known, &now.v[i]);
+    d->find_accepts = NULL;
+    places_keep(d, &d->find_accepts, &known);
+    idset_done(&numbers);
+    arena_free(a);
+}
+
+/* What was expected and what there is, without what is given up. */
+static void expect(struct node_daemon *d, const struct device_list *now, const char *accepts,
                    struct device_list *ret, struct arena *a)
 {
-    struct device_list was = {0};
-    struct str text = STR_INIT;
-    if (d->expected && !accepts)
-        devices_parse(d->expected, a, &was, NULL);
-    *ret = (struct device_list){.v = arena_alloc(a, (was.n + now->n + 1) * sizeof *ret->v)};
-    for (size_t i = 0; i < was.n + now->n; i++) {
-        const struct device *one = i < was.n ? &was.v[i] : &now->v[i - was.n];
-        if (one->pci && text_is(one->kind, "gpu") && !is_at(ret, one->pci))
-            ret->v[ret->n++] = (struct device){
-                .kind = "gpu", .type = one->type, .index = one->index, .pci = one->pci};
+    struct device_list was = list_of(d->expected, a), accepted = list_of(accepts, a);
+    struct device_list before = list_of(d->given_up, a);
+    size_t most = was.n + now->n + before.n + 1;
+    struct device_list given_up = {.v = arena_alloc(a, most * sizeof *ret->v)};
+    *ret = (struct device_list){.v = arena_alloc(a, most * sizeof *ret->v)};
+    for (size_t i = 0; i < before.n; i++)
+        if (!is_at(now, before.v[i].pci))
+            place_add(&given_up, &before.v[i]);
+    for (size_t i = 0; i < was.n; i++) {
+        const struct device *w = &was.v[i];
+        if (is_at(now, w->pci) || !is_at(&accepted, w->pci)) {
+            place_add(ret, w);
+            continue;
+        }
+        place_add(&given_up, w);
+        log_info(d->log,
+                 "the GPU at %s (%s) is not missed any more, as an operator resumed the "
+                 "node; if it is there again, it is used again",
+                 w->pci, w->type ? w->type : "of no type");
     }
-    devices_format(ret, &text);
-    if (!d->expected || !text_is(d->expected, str_text(&text)))
-        d->expected = arena_strdup(d->arena, str_text(&text));
-    str_done(&text);
+    for (size_t i = 0; i < now->n; i++)
+        place_add(ret, &now->v[i]);
+    places_keep(d, &d->expected, ret);
+    places_keep(d, &d->given_up, &given_up);
 }
 
 /* Nothing was found, and something was in the way: that is what is said, not that they are
@@ -93,12 +155,11 @@ static bool is_unasked(const struct machine *m)
     return text_empty(m->devices) && !text_empty(m->device_trouble);
 }
 
-static void missed_say(struct node_daemon *d, struct machine *m, bool accepts, struct arena *a)
+static void missed_say(struct node_daemon *d, struct machine *m, const char *accepts,
+                       struct arena *a)
 {
-    struct device_list now = {0}, expected;
+    struct device_list now = list_of(m->devices, a), expected;
     struct str text = STR_INIT;
-    if (!text_empty(m->devices))
-        devices_parse(m->devices, a, &now, NULL);
     expect(d, &now, accepts, &expected, a);
     str_add(&text, m->device_trouble ? m->device_trouble : "");
     for (size_t i = 0; i < expected.n; i++)
@@ -117,7 +178,7 @@ void node_devices_begin(struct node_daemon *d)
     if (d->options.is_virtual)
         return;
     if (!is_unasked(&d->machine))
-        missed_say(d, &d->machine, false, d->arena);
+        missed_say(d, &d->machine, NULL, d->arena);
     keep(d);
 }
 
@@ -253,7 +314,7 @@ static void found(void *ctx, const struct spawn_result *r)
     struct node_daemon *d = ctx;
     struct arena *a = arena_new();
     struct machine m = {0};
-    bool again = d->find_again, accepts = d->find_accepts;
+    bool again = d->find_again;
     d->find = NULL;
     d->find_again = false;
     machine_parse(r->output, &m, a);
@@ -268,8 +329,8 @@ static void found(void *ctx, const struct spawn_result *r)
         bool unasked = is_unasked(&m);
         held_add(d, &m, a);
         if (!unasked)
-            missed_say(d, &m, accepts, a);
-        d->find_accepts = again && d->find_accepts;
+            missed_say(d, &m, d->find_accepts, a);
+        d->find_accepts = again ? d->find_accepts : NULL;
     }
     if (differs(&m, &d->machine))
         machine_take(d, &m);
@@ -297,11 +358,12 @@ static void find(struct node_daemon *d)
         log_error(d->log, "the devices of this machine cannot be looked for: %s", err.text);
 }
 
-void node_devices_find(struct node_daemon *d, bool accepts)
+void node_devices_find(struct node_daemon *d, bool accepts, const char *gone)
 {
     if (d->options.is_virtual || gpu_watch_is_released(d->gpus))
         return;
-    d->find_accepts |= accepts;
+    if (accepts)
+        accept(d, gone);
     d->find_again = d->find != NULL;
     d->find_quiet = false;
     if (!d->find)
@@ -323,11 +385,12 @@ static bool is_rid(const struct node_daemon *d)
 }
 
 /* Something stands against using them that may have passed by itself; one process that hangs is
- * left behind, not one a minute. */
+ * left behind, not one a minute. What is given up may be years. */
 static bool is_to_be_tried(const struct node_daemon *d)
 {
     const char *trouble = d->machine.device_trouble;
-    return !text_empty(trouble) && !text_starts(trouble, SAY_HANGS);
+    return text_empty(trouble) ? !text_empty(d->given_up) && d->find_tries % GIVEN_UP == 0
+                               : !text_starts(trouble, SAY_HANGS);
 }
 
 static void find_quietly(struct node_daemon *d)
@@ -341,6 +404,7 @@ static void find_quietly(struct node_daemon *d)
 static void tried_again(void *ctx)
 {
     struct node_daemon *d = ctx;
+    d->find_tries++;
     if (is_to_be_tried(d))
         find_quietly(d);
     timer_set(d->find_timer, gpu_time(AGAIN_US));

@@ -35,7 +35,7 @@ void node_gpus_release(void *ctx)
         bool was_released = gpu_watch_is_released(d->gpus);
         gpu_watch_resume(d->gpus);
         if (was_released) /* they may be others */
-            node_devices_find(d, false);
+            node_devices_find(d, false, NULL);
         return;
     }
     if (fgets(who, sizeof who, f))
