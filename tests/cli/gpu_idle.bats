@@ -64,7 +64,7 @@ of() { sacct -n -P -j "$1" -o "jobid,$2" | sed -n "s/^$1|//p"; }
 }
 
 @test "salloc without a step hears it on its terminal, before and when it is ended" {
-    run salloc --mem=100 -c1 --gres=gpu:2 sleep 60
+    run salloc -K --mem=100 -c1 --gres=gpu:2 sleep 600
     id=$(grep -oE 'allocation [0-9]+' <<<"$output" | head -1 | grep -oE '[0-9]+')
     [[ "$output" == *"salloc: job $id: its 2 GPUs have done nothing for 00:00:"*"it is cancelled (GpuIdle of partition main)"* ]]
     [[ "$output" == *"allocation $id has been revoked"* ]]
