@@ -33,6 +33,7 @@ static const struct job_of uneven = {"a cpus=0-3 mem=400; b cpus=0 mem=100; c cp
 static const struct job_of eight = {"a cpus=0-7 mem=800; b cpus=0-7 mem=800", 8, 0, 1, 0};
 static const struct job_of cores = {"a cpus=0-7 mem=800", 0, 0, 2, 0};
 static const struct job_of sockets = {"a cpus=0-15 mem=800", 0, 0, 2, 8};
+static const struct job_of apart = {"a cpus=2,3,6-8 mem=800", 0, 0, 1, 4};
 static const struct job_of gpus = {
     "a cpus=0-7 mem=800 gpu:v100=0-3; b cpus=0-7 mem=800 gpu:v100=4-7", 0, 0, 1, 0};
 static const struct job_of mixed = {"a cpus=0-7 mem=800 gpu:v100=0,1 gpu:t4=2,3 nic=#4", 0, 0, 1,
@@ -104,6 +105,10 @@ static const struct layout_case cases[] = {
     {"tasks of cores and sockets", &sockets, {.ntasks = 3, .ntasks_per_socket = 2, .ntasks_per_core = 1}, .exact = true, .expected = "a cpus=0-3,8,9 mem=800 tasks=3 ids=0-2"},
     {"a task a socket, of too few", &sockets, {.ntasks = 3, .ntasks_per_socket = 1}, .expected = "!More processors requested than permitted"},
     {"a task a socket beside another", &sockets, {.ntasks = 2, .ntasks_per_socket = 1}, .exact = true, .taken = "0-2", .expected = "a cpus=4,5,8,9 mem=800 tasks=2 ids=0,1"},
+    {"a task a socket that lies on two", &apart, {.ntasks = 1, .cpus_per_task = 4, .ntasks_per_socket = 1}, .expected = "a cpus=2,3,6,7 mem=800 tasks=1 ids=0"},
+    {"a task a socket, of which one lies on two", &apart, {.ntasks = 2, .cpus_per_task = 2, .ntasks_per_socket = 1}, .exact = true, .taken = "7", .expected = "a cpus=2,3,6,8 mem=800 tasks=2 ids=0,1"},
+    {"a task a socket, of too few CPUs", &apart, {.ntasks = 2, .cpus_per_task = 3, .ntasks_per_socket = 1}, .expected = "!More processors requested than permitted"},
+    {"a task a socket, of too few sockets", &apart, {.ntasks = 4, .ntasks_per_socket = 1}, .expected = "!More processors requested than permitted"},
     {"the shell of an allocation", &two, {0}, .interactive = true, .expected = "a cpus=0-7 mem=800 tasks=1 ids=0"},
 
     /* memory */

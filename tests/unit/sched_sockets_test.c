@@ -60,6 +60,20 @@ static void tasks_of_a_socket_that_take_more_than_a_core(void **state)
     world_end(&w);
 }
 
+/* What is left of two sockets is enough for a task, as it is without the bound; its step is laid out
+ * there (core_layout). */
+static void a_task_of_a_socket_may_lie_on_two(void **state)
+{
+    struct world w = world_make(a_node(NULL), "n1", a_part("main", "ALL"));
+    struct job_request q = {
+        .ntasks = 2, .ntasks_per_socket = 1, .cpus_per_task = 2, .mem_per_node_mib = 10};
+    assert_string_equal(runs(&w, 1, q), "n1 cpus=0-1,4-5 mem=10 tasks=2");
+    q.ntasks = 1;
+    q.cpus_per_task = 4;
+    assert_string_equal(runs(&w, 2, q), "n1 cpus=2-3,6-7 mem=10 tasks=1");
+    world_end(&w);
+}
+
 /* CPUs beyond those of its tasks lie where there are any. */
 static void more_cpus_than_tasks_of_a_socket_need(void **state)
 {
@@ -147,6 +161,7 @@ int main(void)
         cmocka_unit_test(tasks_of_a_socket),
         cmocka_unit_test(tasks_of_a_socket_of_cores_with_two_threads),
         cmocka_unit_test(tasks_of_a_socket_that_take_more_than_a_core),
+        cmocka_unit_test(a_task_of_a_socket_may_lie_on_two),
         cmocka_unit_test(more_cpus_than_tasks_of_a_socket_need),
         cmocka_unit_test(a_whole_node_is_all_its_sockets),
         cmocka_unit_test(a_node_whose_socket_is_taken_is_passed_over),

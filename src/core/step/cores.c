@@ -1,5 +1,6 @@
 /* Cores of a step, whole ones; and how many tasks they hold where no more than so many may lie on a
- * core or a socket: socket by socket, the first filled first. */
+ * core or a socket: socket by socket, the first filled first. What a job was given may leave a task
+ * its CPUs on two sockets only: it counts on one of them. */
 #include "core/step/cores.h"
 
 #include "base/alloc.h"
@@ -46,9 +47,9 @@ static struct cores_of needed(const struct step_want *w, int64_t tasks)
                              w->per_core ? (tasks + w->per_core - 1) / w->per_core : 0};
 }
 
-static int64_t tasks_on(const struct step_want *w, struct cores_of has, int64_t tasks)
+/* Where each has so many CPUs. */
+static int64_t tasks_on(const struct step_want *w, struct cores_of has, int64_t tasks, int64_t each)
 {
-    int64_t each = w->cpus_per_task > 0 ? w->cpus_per_task : 1;
     if (w->per_socket)
         tasks = least(tasks, w->per_socket);
     if (w->per_core)
@@ -79,9 +80,10 @@ static struct cores_of count(const struct step_room *r, const struct idset *from
     return has;
 }
 
-/* Returns how many of the tasks have room; `out`, which may be NULL, gets their CPUs. */
+/* Returns how many of the tasks have room with so many CPUs each; `out`, which may be NULL, gets
+ * these. */
 static int64_t by_socket(const struct step_want *w, const struct step_room *r,
-                         const struct idset *from, int64_t tasks, struct idset *out)
+                         const struct idset *from, int64_t tasks, int64_t each, struct idset *out)
 {
     uint64_t size =
         w->per_socket && r->cpus_per_socket > 0 ? (uint64_t)r->cpus_per_socket : UINT32_MAX;
@@ -91,7 +93,8 @@ static int64_t by_socket(const struct step_want *w, const struct step_room *r,
     while (more && placed < tasks) {
         uint64_t end = (cpu / size + 1) * size;
         uint32_t first = cpu;
-        int64_t here = tasks_on(w, count(r, from, end, NULL, &cpu, &more, NULL), tasks - placed);
+        int64_t here =
+            tasks_on(w, count(r, from, end, NULL, &cpu, &more, NULL), tasks - placed, each);
         struct cores_of enough = needed(w, here);
         if (out && here > 0)
             count(r, from, end, &enough, &first, &ignored, out);
@@ -108,7 +111,7 @@ int64_t step_cores_hold(const struct step_want *w, const struct step_room *r, in
         step_cores_take(r, INT64_MAX, &from);
     else
         idset_parse(&from, r->held->cpus, INT32_MAX, NULL);
-    int64_t fit = by_socket(w, r, &from, tasks, NULL);
+    int64_t fit = by_socket(w, r, &from, tasks, 1, NULL);
     idset_done(&from);
     return fit;
 }
@@ -119,6 +122,6 @@ void step_cores_deal(const struct step_want *w, const struct step_room *r, int64
     ASSERT(w->exact && (w->per_core || w->per_socket));
     struct idset from = IDSET_INIT;
     step_cores_take(r, INT64_MAX, &from);
-    by_socket(w, r, &from, tasks, out);
+    by_socket(w, r, &from, tasks, w->cpus_per_task > 0 ? w->cpus_per_task : 1, out);
     idset_done(&from);
 }
