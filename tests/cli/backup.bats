@@ -210,7 +210,8 @@ int link(const char *from, const char *to) { return errno = EPERM, -1; }
 int linkat(int a, const char *from, int b, const char *to, int flags) { return errno = EPERM, -1; }
 END
     cc -shared -fPIC -o "$WORK/links.so" "$WORK/links.c"
-    remuda token --host trusted >/dev/null
+    remuda token --host trusted >/dev/null || true # whose port may be another's: the authority is made
+    [ -e "$REMUDA_STATE/tls/authority.key" ]
     for lib in "" "$WORK/links.so"; do
         rm -f "$WORK/b"
         # (A build with a sanitizer is told that it is not the first library.)
