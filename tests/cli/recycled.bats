@@ -111,3 +111,34 @@ reason_is() { squeue -h -j "$1" -o %r | grep -qx "$2"; }
     for one in $ids; do scontrol release "$one"; done
     for one in $ids; do wait_state "$one" COMPLETED; done
 }
+
+laptop() {
+    mount --bind "$NAMES" /etc/passwd
+    ip link set lo up
+    export REMUDA_STATE="$TOP/head"
+    mkdir -p "$REMUDA_STATE"
+    mkdir -m 777 "$TOP/laptop"
+    remuda up -q --nodes 1 --cpus 1 --mem 500 3>&-
+    hers() { REMUDA_STATE="$TOP/laptop" as 7101 "$@"; }
+    hers remuda join 127.0.0.1 <<<"$(remuda token --host untrusted --user ada)"
+    hers sbatch -H -o none --wrap true
+    names eve:7101
+    scontrol reconfigure
+    told() { ! hers squeue -h >said 2>&1; }
+    eventually told
+    cat said
+    ! hers sbatch -H -o none --wrap true || return 1
+    names Ada:7101
+    scontrol reconfigure
+    eventually hers squeue -h
+    hers remuda down || true
+    remuda down
+}
+
+@test "the machine of a deleted user does not speak for who has the number next" {
+    command -v ip >/dev/null || skip "needs iproute2"
+    export -f laptop names as eventually
+    run -0 unshare -m -n bash -ec laptop
+    echo "$output"
+    [[ "$output" == *"was joined for ada, whose uid 7101 is eve's now"* ]]
+}

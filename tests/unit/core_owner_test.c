@@ -122,6 +122,20 @@ static void what_runs_goes_on_and_does_not_come_back(void **unused)
     assert_held(id);
 }
 
+static void who_is_renamed_while_he_runs_is_let_go(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_job("runs"));
+    told(ALICE, "eve");
+    am_root();
+    assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+    am_eve();
+    assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+    script_ends(id, 0);
+    pass(3 * MIN);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
 /* Names come again after a restart, and jobs of the next owner are his. */
 static void a_hold_outlives_the_controller(void **unused)
 {
@@ -278,6 +292,7 @@ int main(void)
         T(who_was_renamed_is_let_go),
         T(who_was_renamed_is_nobody_else),
         T(what_runs_goes_on_and_does_not_come_back),
+        T(who_is_renamed_while_he_runs_is_let_go),
         T(a_hold_outlives_the_controller),
         T(who_is_new_is_not_held_for_what_was_told_before),
         T(who_has_no_name_waits_until_he_has_one),

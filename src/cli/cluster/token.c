@@ -57,6 +57,7 @@ static SETTER(set_user)
     if (!entry && !text_to_i64(value, 1, UINT32_MAX - 2, &n))
         return err_set(ret_err, ERR_INVALID, "--user: there is no user \"%s\" here", value);
     ((struct token_line *)to)->token.uid = entry ? (uint32_t)entry->pw_uid : (uint32_t)n;
+    ((struct token_line *)to)->token.user = entry ? value : NULL;
     return true;
 }
 

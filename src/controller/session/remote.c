@@ -17,6 +17,7 @@
 #include "io/net/cert.h"
 #include "io/net/tcp_socket.h"
 #include "io/users.h"
+#include "model/job/owner.h"
 #include "model/limits.h"
 #include "model/protocol.h"
 
@@ -299,6 +300,11 @@ static const char *request_fault(struct session *s, const struct message *m, con
     const struct msg_daemon *d = m->body;
     const struct peer p = session_peer(s);
     const char *slurm_user = c->config.settings.slurm_user;
+    if (geteuid() == 0 && !owner_same(h->user, p.user))
+        return arena_printf(s->owner->arena,
+                            "host %s was joined for %s, whose uid %u is %s's now: `remuda hosts "
+                            "remove %s`, and a new token if that is the same user",
+                            h->name, h->user, (unsigned)h->uid, p.user, h->id);
     bool reads = m->kind == MSG_QUERY || m->kind == MSG_WHY || m->kind == MSG_MAY ||
                  (m->kind == MSG_DAEMON && d->action == DAEMON_PING);
     if (reads || host_kinds[h->kind].groups)

@@ -380,6 +380,7 @@ void req_join(struct core *c, const struct msg_join *m)
     h.role = t->role;
     h.kind = t->kind;
     h.trusted = t->kind == HOST_TRUSTED;
+    h.user = host_kinds[t->kind].speaks == SPEAKS_FOR_ONE ? t->user : NULL;
     h.named = !text_empty(t->name);
     if (h.named)
         h.name = t->name;

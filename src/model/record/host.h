@@ -45,6 +45,7 @@ extern const struct host_kind_row host_kinds[HOST_KINDS];
     X(TEXT, created_by, 0, "made by")                                                           \
     X(ENUM, kind, &host_kind_names, "how far the host is believed")                             \
     X(U32, uid, 0, "as whom a host that runs jobs, or speaks for one user, is joined")          \
+    X(TEXT, user, 0, "untrusted: name of that user then; NULL = not known")                     \
     X(TEXT, name, 0, "what the host is called, whatever it calls itself; NULL = as it does")
 // clang-format on
 struct token {
@@ -59,6 +60,7 @@ extern const struct fields token_fields;
     X(ENUM, role, &host_role_names, "node or login")                                            \
     X(BOOL, trusted, 0, "kind is trusted (for releases that know no kinds)")                    \
     X(U32, uid, 0, "who joined it; an untrusted host speaks for this user alone")               \
+    X(TEXT, user, 0, "untrusted: name of that user when the token was made; NULL = not known")  \
     X(TEXT, nodes, 0, "nodes its daemons may speak for, folded")                                \
     X(TEXT, address, 0, "where it joined from")                                                 \
     X(TEXT, token, 0, "token it joined with")                                                   \
