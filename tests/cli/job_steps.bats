@@ -95,7 +95,7 @@ END
     [ "$(stat -c %a l_0)" = 600 ]
     srun -n1 -l --open-mode=append -o 'l_%t' echo ho
     [ "$(tr '\n' , < l_0)" = "0: hi,0: ho," ]
-    run srun -N1 -n1 -l -o 'nowhere/../../../../../../../../proc/no/%t' true
+    run srun -N1 -n1 -l -o 'nowhere/../../../../../../../../../../../../proc/no/%t' true
     [ "$status" != 0 ]
     [[ "$output" =~ "cannot open the output file" ]]
 }
