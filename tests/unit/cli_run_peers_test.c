@@ -15,6 +15,7 @@
 /* ---- what is around the two files ---- */
 
 static size_t sent, unsent, kills, told;
+static unsigned wrote; /* tasks, a bit each */
 
 void peer_send(struct stream_peer *p, enum message_kind kind, const void *body)
 {
@@ -44,7 +45,8 @@ const char *hub_key_new(struct arena *a)
 void output_put(struct step_output *o, enum stream_name stream, int32_t task, const void *data,
                 size_t len, bool end)
 {
-    (void)o, (void)stream, (void)task, (void)data, (void)len, (void)end;
+    (void)o, (void)stream, (void)data, (void)len, (void)end;
+    wrote |= 1u << task;
 }
 
 void run_tell(const struct srun_run *r, const char *format, ...)
@@ -127,7 +129,7 @@ static void world_begin(struct world *w)
                                .step = &w->step,
                                .nsteps = 1,
                                .ntasks = 4};
-    sent = unsent = kills = told = 0;
+    sent = unsent = kills = told = wrote = 0;
 }
 
 static void world_end(struct world *w)
@@ -263,6 +265,19 @@ static void who_asks_and_does_not_read_ends_the_step(void **state)
     world_end(&w);
 }
 
+static void nobody_writes_in_anothers_name(void **state)
+{
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    for (int32_t task = 0; task < 6; task++)
+        says(&w, 1, MSG_STREAM_DATA,
+             &(struct msg_stream_data){
+                 .stream = STREAM_OUT, .task_plus1 = task, .data = {"x\n", 2}});
+    assert_int_equal(wrote, 1u << 2 | 1u << 3);
+    world_end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +286,7 @@ int main(void)
         cmocka_unit_test(input_has_so_many_bytes),
         cmocka_unit_test(meetings_are_bounded),
         cmocka_unit_test(names_of_who_meets_are_bounded),
+        cmocka_unit_test(nobody_writes_in_anothers_name),
         cmocka_unit_test(who_asks_and_does_not_read_ends_the_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,9 +88,10 @@ static void exit_take(struct srun_run *r, struct step_node *n, const struct msg_
 
 static void data_take(struct step_node *n, const struct msg_stream_data *m)
 {
-    int32_t task = n->step->first + (m->task_plus1 > 0 ? m->task_plus1 - 1 : 0);
-    output_put(n->step->output, (enum stream_name)m->stream, task, m->data.data, m->data.len,
-               m->end);
+    int32_t task = m->task_plus1 - 1;
+    if (tasks_is_on(n->step->tasks, task, n->name)) /* nobody writes in another's name */
+        output_put(n->step->output, (enum stream_name)m->stream, n->step->first + task,
+                   m->data.data, m->data.len, m->end);
 }
 
 /* A node's word, as large as it likes. */
@@ -106,7 +107,7 @@ static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p,
     struct step_node *n = peer_ctx;
     switch ((int)m->kind) {
     case MSG_STREAM_STARTED:
-        tasks_started(n->step->tasks, ((const struct msg_stream_started *)m->body)->tasks);
+        tasks_started(n->step->tasks, n->name, ((const struct msg_stream_started *)m->body)->tasks);
         run_tell(r, "Node %s, tasks started: %s", n->name,
                  ((const struct msg_stream_started *)m->body)->tasks);
         break;

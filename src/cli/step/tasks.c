@@ -26,14 +26,30 @@ static bool ids_read(const struct step_tasks *t, const char *folded, struct idse
     return folded && t->n > 0 && idset_parse(ret, folded, (uint32_t)t->n - 1, NULL);
 }
 
-static void each(struct step_tasks *t, const char *folded, task_fn fn, int32_t arg)
+bool tasks_is_on(const struct step_tasks *t, int32_t task, const char *node)
 {
-    struct idset set = IDSET_INIT;
+    return task >= 0 && task < t->n && (!t->task[task].node || text_is(t->task[task].node, node));
+}
+
+/* And of its own. */
+static bool own_read(const struct step_tasks *t, const char *node, const char *folded,
+                     struct idset *ret)
+{
+    struct idset said = IDSET_INIT;
     uint32_t id;
-    bool more = ids_read(t, folded, &set) && idset_first(&set, &id);
-    for (; more; more = idset_next(&set, id, &id))
+    bool more = ids_read(t, folded, &said) && idset_first(&said, &id);
+    for (; more; more = idset_next(&said, id, &id))
+        if (tasks_is_on(t, (int32_t)id, node))
+            idset_append(ret, id, id);
+    idset_done(&said);
+    return ret->count > 0;
+}
+
+static void each(struct step_tasks *t, const struct idset *set, task_fn fn, int32_t arg)
+{
+    uint32_t id;
+    for (bool more = idset_first(set, &id); more; more = idset_next(set, id, &id))
         fn(t, &t->task[id], arg);
-    idset_done(&set);
 }
 
 static void node_set(struct step_tasks *t, const char *folded, const char *node)
@@ -74,9 +90,12 @@ static void task_move(struct step_tasks *t, struct srun_task *task, int32_t at)
     t->count[at]++;
 }
 
-void tasks_started(struct step_tasks *t, const char *folded)
+void tasks_started(struct step_tasks *t, const char *node, const char *folded)
 {
-    each(t, folded, task_move, TASK_RUNS);
+    struct idset set = IDSET_INIT;
+    if (own_read(t, node, folded, &set))
+        each(t, &set, task_move, TASK_RUNS);
+    idset_done(&set);
 }
 
 bool tasks_is_ended(const struct step_tasks *t, int32_t task)
@@ -107,14 +126,11 @@ static void numbers_add(const struct step_tasks *t, const struct idset *set, str
     }
 }
 
-static void end_describe(const struct step_tasks *t, const char *node, const char *folded,
+static void end_describe(const struct step_tasks *t, const char *node, const struct idset *set,
                          int32_t status, struct str *line)
 {
-    struct idset set = IDSET_INIT;
-    if (!ids_read(t, folded, &set))
-        return;
     str_addf(line, "%s: ", node);
-    numbers_add(t, &set, line);
+    numbers_add(t, set, line);
     if (status_signal(status) == STATUS_OOM)
         str_add(line, ": Out Of Memory");
     else if (status_signal(status))
@@ -122,19 +138,21 @@ static void end_describe(const struct step_tasks *t, const char *node, const cha
                  status & 0x80 ? " (core dumped)" : "");
     else
         str_addf(line, ": Exited with exit code %d", status_code(status));
-    idset_done(&set);
 }
 
 void tasks_ended(struct step_tasks *t, const char *node, const char *folded, int32_t status,
                  struct str *line)
 {
-    each(t, folded, task_move, TASK_ENDED);
+    struct idset set = IDSET_INIT;
+    bool any = own_read(t, node, folded, &set);
+    each(t, &set, task_move, TASK_ENDED);
     if (exit_code_of(status) > t->worst)
         t->worst = exit_code_of(status);
-    if (status == 0)
-        return;
-    t->any_bad = true;
-    end_describe(t, node, folded, status, line);
+    if (status != 0)
+        t->any_bad = true;
+    if (status != 0 && any)
+        end_describe(t, node, &set, status, line);
+    idset_done(&set);
 }
 
 void tasks_lost(struct step_tasks *t, const char *node)

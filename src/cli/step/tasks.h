@@ -18,10 +18,12 @@ struct step_tasks; /* opaque */
 struct step_tasks *tasks_new(const struct alloc *layout, int32_t ntasks, int32_t first);
 void tasks_free(struct step_tasks *t); /* NULL is allowed */
 
-/* "0-3,7" begin to run. */
-void tasks_started(struct step_tasks *t, const char *folded);
-/* Ends of tasks on a node. Appends Slurm's line about a bad one: "n1: tasks 0-1: Exited with exit
- * code 3". */
+/* Is it one of that node's tasks? */
+bool tasks_is_on(const struct step_tasks *t, int32_t task, const char *node);
+/* A node says that "0-3,7" begin to run; of those that are another's it is not believed. */
+void tasks_started(struct step_tasks *t, const char *node, const char *folded);
+/* The same of ends. Appends Slurm's line about a bad one: "n1: tasks 0-1: Exited with exit code
+ * 3". */
 void tasks_ended(struct step_tasks *t, const char *node, const char *folded, int32_t wait_status,
                  struct str *line);
 /* The node is gone: what ran there has ended badly. */
