@@ -149,10 +149,23 @@ static void test_groups_of_who_lives_are_not_ours(void **state)
     free(former);
 }
 
+/* The daemon's groups are made once: without them no job of its would have limits. */
+static void test_a_base_is_waited_for(void **state)
+{
+    (void)state;
+    refusal.end = "/remuda.n1.1";
+    refusal.why = ENOMEM;
+    refusal.times = 2;
+    struct cgroup_bases b = bases_of(false, NULL);
+    assert_true(b.limits_memory);
+    cgroup_bases_done(&b);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
     const struct CMUnitTest tests[] = {
+        TEST(a_base_is_waited_for),
         TEST(a_delegated_group_is_used),
         TEST(of_a_virtual_node_neither_cores_nor_devices_are_told),
         TEST(processes_of_the_own_group_are_moved_out_of_the_way),

@@ -15,6 +15,7 @@
 #include "node/cgroup/controllers.h"
 #include "node/cgroup/fs.h"
 #include "node/cgroup/scope.h"
+#include "node/step/shortage.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -168,9 +169,11 @@ static void former_remove(const char *former)
 static bool base_take(struct cgroup_bases *b, const char *dir)
 {
     struct stat there, locked;
+    struct shortage shortage = {0};
     for (int i = 0; i < LOCK_TRIES; i++) {
-        if ((mkdir(dir, 0711) != 0 && errno != EEXIST) || chmod(dir, 0711) != 0)
-            return false;
+        while ((mkdir(dir, 0711) != 0 && errno != EEXIST) || chmod(dir, 0711) != 0)
+            if (!shortage_passes(&shortage)) /* else no job of this daemon would have limits */
+                return false;
         int fd = lock_try(dir, LOCK_SH);
         if (fd >= 0 && fstat(fd, &locked) == 0 && stat(dir, &there) == 0 &&
             there.st_ino == locked.st_ino) {
