@@ -1,6 +1,8 @@
 /* Who may change accounts, and what becomes of names and jobs when they are changed. */
 #include "core_accounts_help.h"
 
+#include <unistd.h>
+
 /* ---- who may ---- */
 
 static const char *const who_names[] = {"root", "an operator", "the coordinator", "the user",
@@ -106,6 +108,31 @@ static void a_user_gets_another_name(void **state)
     (void)state;
 }
 
+/* A coordinator's request is gone through once, whatever it adds under what: each of three thousand
+ * accounts stands under the next, and the last under his. */
+static void a_tree_of_a_coordinators_is_looked_at_once(void **unused)
+{
+    enum { DEEP = 3000 };
+    (void)unused;
+    tree();
+    am_bob();
+    const char *under = "physics";
+    for (int last = 0; last < 2; last++) { /* the second leads to nobody's */
+        alarm(60);
+        for (int i = 0; i < DEEP; i++)
+            account(VERB_ADD, arena_printf(w.a, "%d_%d", last, DEEP - 1 - i));
+        for (int i = 0; i < DEEP; i++) {
+            const char *name = arena_printf(w.a, "%d_%d", last, i);
+            assoc(VERB_ADD, NULL, (struct assoc){.account = name, .parent = under});
+            under = name;
+        }
+        assert_int_equal(send(), last ? REFUSE_ACCESS_DENIED : REFUSE_NONE);
+        alarm(0);
+        assert_int_equal(!last, account_find(w.c, arena_printf(w.a, "%d_0", last)) != NULL);
+        under = arena_printf(w.a, "1_%d", DEEP - 1); /* in a circle */
+    }
+}
+
 /* Who was in the account before keeps what was used under that name. */
 static void a_name_with_a_past_is_not_taken(void **unused)
 {
@@ -160,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORY(each_deed_by_everybody),
         STORY(a_user_gets_another_name),
+        STORY(a_tree_of_a_coordinators_is_looked_at_once),
         STORY(a_name_with_a_past_is_not_taken),
         STORY(what_jobs_use_is_not_taken_away),
     };

@@ -211,6 +211,7 @@ static void accounts_follow(struct core *c, const struct msg_change_accounts *m)
 static enum refusal changes_do(struct account_step *g, const struct msg_change_accounts *m)
 {
     const struct account_change *v = m->changes.v;
+    struct changes_asked asked = {.all = m};
     enum refusal refusal = REFUSE_NONE;
     if (m->changes.n > CHANGES_MAX)
         return change_refuse(g, REFUSE_TOO_LARGE, "%zu changes at once; at most %d are allowed",
@@ -218,14 +219,17 @@ static enum refusal changes_do(struct account_step *g, const struct msg_change_a
     for (size_t i = 0; i < m->changes.n && !refusal; i++) {
         size_t first = g->changed.n;
         g->ch = &v[i];
-        if (!account_change_allowed(g->c, m, g->ch, &g->detail))
-            return REFUSE_ACCESS_DENIED;
         bool renames = v[i].new_name && (v[i].noun != NOUN_USER || v[i].verb != VERB_MODIFY);
-        refusal = renames ? change_refuse(g, REFUSE_UPDATE, "a user that is there gets a new name")
-                          : change_do(g);
+        if (!account_change_allowed(g->c, &asked, g->ch, &g->detail))
+            refusal = REFUSE_ACCESS_DENIED;
+        else if (renames)
+            refusal = change_refuse(g, REFUSE_UPDATE, "a user that is there gets a new name");
+        else
+            refusal = change_do(g);
         if (!refusal && !m->test_only)
             transaction_note(g, first);
     }
+    changes_asked_done(&asked);
     return refusal ? refusal : jobs_check(g);
 }
 

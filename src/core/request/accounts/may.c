@@ -56,29 +56,37 @@ static bool coordinates(const struct core *c, const char *account)
     return account && c->turn.peer->user && account_coordinates(c, c->turn.peer->user, account);
 }
 
-/* Under which account the request adds this one; NULL = it does not. */
-static const char *added_under(const struct msg_change_accounts *all, const char *name)
+static void places_read(struct changes_asked *asked)
 {
-    const struct account_change *v = all->changes.v;
-    for (size_t i = 0; i < all->changes.n; i++) {
+    const struct account_change *v = asked->all->changes.v;
+    asked->place = map_str_new();
+    asked->his = map_str_new();
+    for (size_t i = 0; i < asked->all->changes.n; i++) {
         const struct assoc *a = v[i].assoc.n ? v[i].assoc.v : NULL;
-        if (v[i].noun == NOUN_ASSOC && v[i].verb == VERB_ADD && a && !a->user &&
-            text_is(a->account, name))
-            return a->parent;
+        if (v[i].noun == NOUN_ASSOC && v[i].verb == VERB_ADD && a && a->account && !a->user &&
+            !map_str_get(asked->place, a->account))
+            map_str_put(asked->place, a->account, (void *)(uintptr_t)a);
     }
-    return NULL;
 }
 
 /* An account that a coordinator adds stands under one of his, or under one that he adds so. */
-static bool added_under_his(const struct core *c, const struct msg_change_accounts *all,
-                            const char *name)
+static bool added_under_his(const struct core *c, struct changes_asked *asked, const char *name)
 {
-    for (size_t depth = 0; name && depth <= all->changes.n; depth++) {
-        name = added_under(all, name);
-        if (coordinates(c, name))
-            return true;
+    VEC(const char *) way = {0};
+    bool his = false;
+    if (!asked->place)
+        places_read(asked);
+    const char *at = name;
+    for (size_t n = 0; !his && at && n <= asked->all->changes.n; n++) {
+        const struct assoc *place = map_str_get(asked->place, at);
+        vec_push(&way, at);
+        at = place ? place->parent : NULL;
+        his = at && (map_str_get(asked->his, at) || coordinates(c, at));
     }
-    return false;
+    for (size_t i = 0; his && i < way.n; i++)
+        map_str_put(asked->his, way.v[i], asked);
+    vec_done(&way);
+    return his;
 }
 
 static bool own_defaults(const struct core *c, const struct account_change *ch)
@@ -94,23 +102,38 @@ static bool own_defaults(const struct core *c, const struct account_change *ch)
     return true;
 }
 
+static void removed_read(const struct core *c, struct changes_asked *asked)
+{
+    const struct account_change *v = asked->all->changes.v;
+    asked->removed = map_str_new();
+    for (size_t i = 0; i < asked->all->changes.n; i++) {
+        const struct assoc *a = v[i].assoc.n ? v[i].assoc.v : NULL;
+        if (v[i].noun == NOUN_ASSOC && v[i].verb == VERB_REMOVE && a && a->user &&
+            coordinates(c, a->account))
+            map_str_put(asked->removed, a->user, asked);
+    }
+}
+
 /* The request took a user from an account of the coordinator, and now he is in none: he goes, too,
  * as the commands do it. */
-static bool left_his(const struct core *c, const struct msg_change_accounts *all, const char *user)
+static bool left_his(const struct core *c, struct changes_asked *asked, const char *user)
 {
-    const struct account_change *v = all->changes.v;
     struct map_walk w = {0};
-    bool taken = false;
-    for (size_t i = 0; i < all->changes.n && !taken; i++) {
-        const struct assoc *a = v[i].assoc.n ? v[i].assoc.v : NULL;
-        taken = v[i].noun == NOUN_ASSOC && v[i].verb == VERB_REMOVE && a &&
-                text_is(a->user, user) && coordinates(c, a->account);
-    }
+    if (!asked->removed)
+        removed_read(c, asked);
+    bool taken = map_str_get(asked->removed, user);
     while (taken && map_u64_next(c->accounts.assoc, &w)) {
         const struct assocrec *r = w.value;
         taken = r->a.deleted || !text_is(r->a.user, user);
     }
     return taken;
+}
+
+void changes_asked_done(struct changes_asked *asked)
+{
+    map_str_free(asked->place);
+    map_str_free(asked->his);
+    map_str_free(asked->removed);
 }
 
 /* The user is in accounts of the coordinator, and in no other. */
@@ -129,7 +152,7 @@ static bool is_his_alone(const struct core *c, const char *user)
     return any;
 }
 
-static bool coordinator_may(struct core *c, const struct msg_change_accounts *all,
+static bool coordinator_may(struct core *c, struct changes_asked *asked,
                             const struct account_change *ch, const char **ret_detail)
 {
     const struct assoc *a = ch->assoc.n ? ch->assoc.v : NULL;
@@ -139,14 +162,14 @@ static bool coordinator_may(struct core *c, const struct msg_change_accounts *al
         if (!acct)
             return false;
         if (ch->verb == VERB_ADD)
-            return added_under_his(c, all, acct->name);
+            return added_under_his(c, asked, acct->name);
         const struct assoc self = {.account = acct->name};
         return coordinates(c, account_over(c, &self));
     }
     case NOUN_USER: { /* a new one belongs to nobody yet; one that is there may be others', too */
         const struct account_user *u = ch->user.n ? ch->user.v : NULL;
         if (ch->verb == VERB_REMOVE)
-            return u && u->name && (is_his_alone(c, u->name) || left_his(c, all, u->name));
+            return u && u->name && (is_his_alone(c, u->name) || left_his(c, asked, u->name));
         return ch->verb == VERB_ADD && u && !u->admin_level && coordinates(c, u->default_account);
     }
     case NOUN_ASSOC:
@@ -175,7 +198,7 @@ bool core_loads_accounts(const struct core *c, const struct peer *peer)
     return false;
 }
 
-bool account_change_allowed(struct core *c, const struct msg_change_accounts *all,
+bool account_change_allowed(struct core *c, struct changes_asked *asked,
                             const struct account_change *ch, const char **ret_detail)
 {
     const struct account_user *u = ch->user.n ? ch->user.v : NULL;
@@ -193,5 +216,5 @@ bool account_change_allowed(struct core *c, const struct msg_change_accounts *al
         return true;
     if (!c->turn.peer || c->turn.peer->is_plain || !c->turn.peer->user)
         return false;
-    return own_defaults(c, ch) || coordinator_may(c, all, ch, ret_detail);
+    return own_defaults(c, ch) || coordinator_may(c, asked, ch, ret_detail);
 }
