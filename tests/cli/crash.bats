@@ -277,9 +277,13 @@ runs_step() { squeue -h -s -n "$1" -o %i | grep -q '\.0$'; }
     grep -q "the controller is away: it ends the job when it is back" "$WORK/runs.err"
     none() { ! pgrep -f "^sleep 61.75$"; }
     eventually none
+    # How long allocations wait for those who had them: as long as eventually does, if it is not said.
+    echo "AttachGrace=2" >> "$REMUDA_STATE/remuda.conf"
     remuda up -q 3>&-
     gone() { [ -z "$(squeue -h -n sleep -o %i)" ]; }
     eventually gone
+    sed -i '/^AttachGrace/d' "$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
 }
 
 @test "a controller that dies while up waits for a node is started again" {

@@ -107,10 +107,11 @@ nobody_is_named() { [ -z "$(sinfo -h -R)" ]; }
     [ "$(cat read.0 read.1 | tr '\n' ,)" = "0: x,1: x," ]
     eventually grep -q "over 0" piped.out
     timed=$(sbatch --parsable -w n1 --mem=10 -o timed.out --wrap "srun -l -t 0:3 --mem=5 -o $TOP/pipe.%t sleep 60; echo over \$?")
-    eventually grep -q "over [1-9]" timed.out
     # One whose reader reads nothing, when the tasks are over: 10 s.
-    sleep 60 <>pipe.0 3>&- &
-    stuffed=$(sbatch --parsable -w n1 --mem=10 -o stuffed.out --wrap "srun -l --mem=5 -o $TOP/pipe.%t seq 30000; echo over \$?")
+    mkfifo full.0
+    sleep 600 <>full.0 3>&- &
+    stuffed=$(sbatch --parsable -w n1 --mem=10 -o stuffed.out --wrap "srun -l --mem=5 -o $TOP/full.%t seq 30000; echo over \$?")
+    eventually grep -q "over [1-9]" timed.out
     eventually state_is "$stuffed" COMPLETED
     kill $!
     # A file system that does not answer.

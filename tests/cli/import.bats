@@ -117,7 +117,7 @@ has() { [[ "$output" == *"$1"* ]] || { echo "not said: $1"; echo "$output"; retu
     printf 'ClusterName=x\0y\n' >odd/slurm.conf
     run -1 remuda import slurm --conf odd
     has "zero byte"
-    head -c 300000 /dev/urandom | tr -d '\0' >odd/slurm.conf
+    head -c 50000 /dev/urandom | tr -d '\0' >odd/slurm.conf
     run -1 remuda import slurm --conf odd
     printf 'NodeName=n[1-2] CPUs=1\nPartitionName=p Nodes=n[1-2] Default=YES # \033[31mred\n\033]0;x\007=1\n' >odd/slurm.conf
     run remuda import slurm --conf odd --dry-run

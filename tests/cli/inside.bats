@@ -15,7 +15,7 @@ PartitionName=main Nodes=n[1-3] Default=YES MaxTime=UNLIMITED
 PartitionName=low Nodes=n4 PriorityTier=1 GraceTime=3
 PartitionName=high Nodes=n4 PriorityTier=9
 END
-    # Counts the signals it gets, each as it comes: ./count NAME SECONDS
+    # Counts the signals it gets, each as it comes, until the test is over: ./count NAME
     cat > "$WORK/count" <<'END'
 #!/usr/bin/env python3
 import os, signal, sys, time
@@ -23,8 +23,8 @@ log = os.open(f"{os.environ['D']}/{sys.argv[1]}", os.O_WRONLY | os.O_CREAT | os.
 for s in "USR1", "USR2", "TERM", "INT", "HUP":
     signal.signal(getattr(signal, "SIG" + s), lambda n, f: os.write(log, signal.Signals(n).name[3:].encode() + b" "))
 os.write(log, b"up ")
-end = time.time() + float(sys.argv[2])
-while time.time() < end: time.sleep(0.05)
+end = time.time() + 120
+while time.time() < end and not os.path.exists(f"{os.environ['D']}/over"): time.sleep(0.05)
 os.write(log, b"end ")
 END
     # A script with a monitor beside it, a step, and a step that writes through a pipe.
@@ -33,9 +33,9 @@ END
 mkdir -p "$D"
 for s in USR1 USR2 TERM HUP; do trap "echo -n '$s ' >> $D/script" $s; done
 echo -n "up " >> $D/script
-./count monitor $T &
-srun -n1 --overlap ./count step0 $T &
-srun -n1 --overlap ./count step1 $T 2>&1 | ./count tee $T &
+./count monitor &
+srun -n1 --overlap ./count step0 &
+srun -n1 --overlap ./count step1 2>&1 | ./count tee &
 for i in 1 2 3 4 5 6 7 8; do wait; [ -z "$(jobs -r)" ] && break; done
 echo -n "end " >> $D/script
 END
@@ -50,7 +50,6 @@ teardown_file() {
 
 setup() {
     cd "$WORK" || exit 1
-    export T=8
 }
 teardown() { scancel -u "$(id -un)" || true; }
 
@@ -70,8 +69,13 @@ begun() {
     id=$(sbatch --parsable -n1 --mem=100 -o "$1.out" "${@:2}" job)
     within 20 up
 }
-# heard SCRIPT MONITOR STEPS: what each wrote between its first word and its last
+has() { [[ "$(cat "$D/$1")" == "$2"* ]]; }
+came() { has script "up $1" && has monitor "up $2" && has tee "up $2" && has step0 "up $3" && has step1 "up $3"; }
+# heard SCRIPT MONITOR STEPS: what each wrote between its first word and its last; a second more is for what should not come
 heard() {
+    within 30 came "$@"
+    sleep 1
+    touch "$D/over"
     within 30 state_is "$id" COMPLETED
     tail -n +1 "$D"/*
     says script "up $1end " && says monitor "up $2end " && says tee "up $2end " && says step0 "up $3end " && says step1 "up $3end "
@@ -107,25 +111,31 @@ heard() {
     begun onestep
     scancel -v -s USR1 "$id.0" 2> words
     [ "$(cat words)" = "scancel: Signal 10 to step $id.0" ]
+    within 30 grep -q USR1 "$D/step0" "$D/step1"
+    sleep 1
+    touch "$D/over"
     within 30 state_is "$id" COMPLETED
     [ "$(cat "$D"/step? | tr ' ' '\n' | grep -c USR1)" = 1 ]
     says monitor "up end " && says script "up end "
 }
 
 @test "--signal=USR1@T: the steps once; B: the script" {
-    T=6 begun warned -t 0:18 --signal=USR1@16
-    heard "" "" "USR1 "
-    T=6 begun warnedb -t 0:18 --signal=B:USR1@16
+    begun warned -t 1:00 --signal=USR1@54
+    local steps=$id
+    begun warnedb -t 1:00 --signal=B:USR1@54
     heard "USR1 " "" ""
+    D="$WORK/warned" id=$steps
+    heard "" "" "USR1 "
 }
 
 @test "the grace of a preemption: SIGTERM to the tasks, time to save, then sent back" {
-    T=9 begun grace -p low
+    begun grace -p low
     other=$(sbatch --parsable -p high --exclusive -o /dev/null --wrap 'sleep 3')
     within 10 grep -q TERM "$D/step0"
     sleep 1
     says step0 "up TERM " && says step1 "up TERM " && says script "up " && says monitor "up " && says tee "up "
     within 20 state_is "$other" COMPLETED
+    touch "$D/over"
     within 40 state_is "$id" COMPLETED
     [ "$(sacct -n -X -P -j "$id" -o Restarts)" = 1 ]
 }

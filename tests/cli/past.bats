@@ -197,6 +197,7 @@ is_counted() { [ "$(sqlite3 -readonly "$REMUDA_STATE/remuda.db" "SELECT value FR
         sacctmgr -i archive dump Jobs PurgeJobAfter=24hours Directory="$PWD/files" >/dev/null 2>&1 3>&- &
         sleep "$after"
         kill -9 "$(remuda status --pid controller)"
+        kill $! 2>/dev/null || true # it would look for the controller, which is started below
         wait || true
         remuda up -q 3>&-
         for f in files/*; do [ ! -e "$f" ] || sacctmgr -Q archive load file="$f"; done

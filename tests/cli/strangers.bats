@@ -74,6 +74,8 @@ tries() { thefts=$(as_nobody python3 "$SHARED/strangers.py" steal) && [[ "$theft
 }
 
 @test "a step whose output nobody reads can be ended: its shepherd does not wait for a reader" {
+    echo KillWait=2 >>"$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
     as_nobody timeout 60 srun -n1 -o 'pipe%t' sleep 300 >out 2>&1 3>&- &
     eventually tries 1
     id=$(squeue -h -u nobody -o %i)
