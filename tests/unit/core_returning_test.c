@@ -182,6 +182,42 @@ static void not_for_long(void **unused)
     }
 }
 
+/* Nor one that somebody drains meanwhile. */
+static void nor_for_one_that_is_drained(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++) {
+        open_drained(confs[k]);
+        gone(2);
+        pass(2 * SEC);
+        assert_int_equal(state(day), JOB_PENDING);
+        struct msg_update_node m = {.names = "n2", .state = "drain", .reason = "cable"};
+        am_olga();
+        say(1, MSG_UPDATE_NODE, &m);
+        assert_int_equal(refusal(), REFUSE_NONE);
+        wake();
+        assert_int_equal(state(day), JOB_RUNNING);
+        teardown(NULL);
+    }
+}
+
+/* Nor anew when anything else is said of one that is gone. */
+static void nor_anew_for_one_that_is_gone_still(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++) {
+        open_drained(confs[k]);
+        gone(2);
+        pass(31 * SEC);
+        script_ends(day, 0);
+        pass(20 * SEC);
+        configure(confs[k]);
+        assert_int_equal(node("n2")->state, NODE_UP); /* not DOWN yet */
+        assert_int_equal(state(sized(1, 24 * HOUR, "main")), JOB_RUNNING);
+        teardown(NULL);
+    }
+}
+
 /* Who has no node in common with the one that waits begins at once. */
 static void others_begin(void **unused)
 {
@@ -199,6 +235,129 @@ static void others_begin(void **unused)
         script_ends(busy, 0);
         assert_int_equal(state(wide), JOB_PENDING);
         back(2, 0);
+        assert_int_equal(state(day), JOB_RUNNING);
+        teardown(NULL);
+    }
+}
+
+/* The same behind one whose nodes are others, where all are one queue. */
+static void others_begin_behind_it(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++) {
+        struct job_spec behind = spec_of(1, 24 * HOUR, "few");
+        world_open(confs[k], 4);
+        runs = on_node("n4", 30 * MIN);
+        wide = sized(2, 4 * HOUR, "more");
+        pass(MIN);
+        gone(3);
+        assert_int_equal(state(submit(behind)), JOB_RUNNING);
+        behind.req.partition = "main";
+        assert_int_equal(state(submit(behind)), JOB_PENDING);
+        teardown(NULL);
+    }
+}
+
+/* One that stood first and could not have the node that is gone does not wait for it. */
+static void nor_does_anybody_wait_for_a_node_that_it_excludes(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++)
+        for (int excludes = 0; excludes < 2; excludes++) {
+            struct job_spec first = spec_of(3, 4 * HOUR, "main");
+            struct job_spec brief = spec_of(1, 10 * MIN, "main");
+            brief.nice = 100000;
+            first.req.exclude = excludes ? "n2" : NULL;
+            world_open(confs[k], 4);
+            runs = on_node("n4", 30 * MIN);
+            uint64_t other = on_node("n1", 30 * MIN);
+            submit(first);
+            pass(MIN);
+            gone(2);
+            assert_int_equal(state(submit(brief)), excludes ? JOB_RUNNING : JOB_PENDING);
+            assert_int_equal(state(other), JOB_RUNNING);
+            teardown(NULL);
+        }
+}
+
+/* Its components do not keep each other out. */
+static void components_that_have_nodes_begin(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++) {
+        uint64_t busy[4];
+        world_open(confs[k], 4);
+        for (int n = 1; n <= 4; n++)
+            busy[n - 1] = on_node(arena_printf(w.a, "n%d", n), HOUR);
+        struct job_spec both[] = {spec_of(1, HOUR, "main"), spec_of(1, HOUR, "main")};
+        uint64_t pair = submit_all(both, 2);
+        pass(MIN);
+        gone(2);
+        script_ends(busy[2], 0);
+        assert_int_equal(state(pair), JOB_PENDING);
+        script_ends(busy[3], 0);
+        assert_int_equal(state(pair), JOB_RUNNING);
+        assert_int_equal(state(pair + 1), JOB_RUNNING);
+        teardown(NULL);
+    }
+}
+
+/* A component does not begin where it would be kept out because another of its job is not. */
+static void nor_do_components_get_by(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++)
+        for (int swapped = 0; swapped < 2; swapped++) {
+            struct job_spec both[] = {spec_of(1, 24 * HOUR, swapped ? "few" : "more"),
+                                      spec_of(1, 24 * HOUR, swapped ? "more" : "few")};
+            world_open(confs[k], 4);
+            runs = on_node("n1", 30 * MIN);
+            wide = sized(2, 4 * HOUR, "few");
+            uint64_t pair = submit_all(both, 2);
+            pass(MIN);
+            assert_int_equal(state(pair), JOB_PENDING);
+            gone(1);
+            pass(2 * SEC);
+            assert_int_equal(state(pair), JOB_PENDING);
+            back(1, runs);
+            pass(SEC);
+            assert_int_equal(state(pair), JOB_PENDING);
+            script_ends(runs, 0);
+            assert_int_equal(state(wide), JOB_RUNNING);
+            teardown(NULL);
+        }
+}
+
+/* Nor does who begins at once keep others out. */
+static void who_begins_does_not_wait_for_it(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++) {
+        world_open(confs[k], 4);
+        uint64_t two = sized(2, HOUR, "few"), busy[] = {on_node("n3", HOUR), on_node("n4", HOUR)};
+        uint64_t first = sized(1, 4 * HOUR, "main");
+        day = sized(1, 24 * HOUR, "main");
+        pass(MIN);
+        gone(4);
+        script_ends(two, 0);
+        assert_int_equal(state(first), JOB_RUNNING);
+        assert_int_equal(state(day), JOB_RUNNING);
+        assert_int_equal(state(busy[0]), JOB_RUNNING);
+        teardown(NULL);
+    }
+}
+
+/* Nor longer because the clock was set back meanwhile. */
+static void not_for_longer_by_a_clock_that_is_set_back(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < ARRAY_LEN(confs); k++) {
+        open_drained(confs[k]);
+        gone(2);
+        pass(SEC);
+        w.now -= HOUR;
+        sized(1, HOUR, "few"); /* the planner looks */
+        pass(31 * SEC);
         assert_int_equal(state(day), JOB_RUNNING);
         teardown(NULL);
     }
@@ -249,6 +408,8 @@ static void places_stand_while_a_node_is_gone(void **unused)
         assert_int_equal(was[1], 180);
         gone(n);
         pass(2 * SEC);
+        if (n > 2) /* a start that it could have is said meanwhile, too */
+            assert_int_equal(planned(two, from_us), was[1]);
         back(n, runs);
         pass(SEC);
         assert_int_equal(planned(wide, from_us), was[0]);
@@ -267,7 +428,15 @@ int main(void)
         cmocka_unit_test(but_not_for_long),
         cmocka_unit_test(what_they_waited_for_is_told_as_before),
         cmocka_unit_test(one_that_flaps_is_not_waited_for_each_time),
+        cmocka_unit_test(nor_for_one_that_is_drained),
+        cmocka_unit_test(nor_anew_for_one_that_is_gone_still),
         cmocka_unit_test(others_begin),
+        cmocka_unit_test(others_begin_behind_it),
+        cmocka_unit_test(nor_does_anybody_wait_for_a_node_that_it_excludes),
+        cmocka_unit_test(components_that_have_nodes_begin),
+        cmocka_unit_test(nor_do_components_get_by),
+        cmocka_unit_test(who_begins_does_not_wait_for_it),
+        cmocka_unit_test(not_for_longer_by_a_clock_that_is_set_back),
         cmocka_unit_test(promises_are_made_where_all_are_back),
         cmocka_unit_test(places_stand_while_a_node_is_gone),
     };

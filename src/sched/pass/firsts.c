@@ -218,17 +218,39 @@ static bool have_nodes_in_common(const struct cluster *cl, uint32_t a, uint32_t 
     return a == b;
 }
 
-bool firsts_keep_out(struct pass *p, const struct entry *e)
+/* Does one before it wait for nodes that are not back, in a partition with nodes of this one? */
+static bool kept_out_of(struct pass *p, const struct waiting *w, uint32_t part)
 {
-    const struct waiting *w = &e->job->w;
     bool out = false;
-    if (p->v->returned || p->future || p->cl->hook.key)
-        return false;
     for (size_t i = 0; i < p->returning.n && !out; i++) {
         struct returning *r = &p->returning.v[i];
         bool own = r->job_id == w->job_id || (r->het && r->het == w->het_job_id);
-        out = !own && !was_started(p, r) && have_nodes_in_common(p->cl, r->part, e->o->part->idx);
+        out = !own && !was_started(p, r) && have_nodes_in_common(p->cl, r->part, part);
     }
+    return out;
+}
+
+/* They begin together, each in any of its partitions. */
+static bool components_kept_out(struct pass *p, const struct het *h)
+{
+    bool out = false;
+    for (size_t i = 0; i < h->n && !out; i++) {
+        const struct compiled *c = demand_of(p->cl, h->job[i]->lane->klass);
+        for (size_t k = 0; k < c->n && !out; k++)
+            out = c->option[k].never == REASON_NONE &&
+                  kept_out_of(p, &h->job[i]->w, c->option[k].part->idx);
+    }
+    return out;
+}
+
+bool firsts_keep_out(struct pass *p, const struct entry *e)
+{
+    const struct waiting *w = &e->job->w;
+    if (p->v->returned || p->future || p->cl->hook.key)
+        return false;
+    bool out = w->het_job_id && p->returning.n > 0
+                   ? components_kept_out(p, pass_het_of(p, w->het_job_id))
+                   : kept_out_of(p, w, e->o->part->idx);
     if (((w->head | w->promised_in) & serve_bit(e->o->serve)) && entry_returns(e))
         vec_push(&p->returning, ((struct returning){
                                     .job_id = w->job_id,
