@@ -12,7 +12,13 @@
     "PartitionName=more Nodes=n[3-4] State=UP\n"                                                   \
     "PartitionName=few Nodes=n[1-2] State=UP\n"
 
-static const char *const confs[] = {NODES, NODES "SchedulerParameters=promises=all\n"};
+#define ALL "SchedulerParameters=promises=all\n"
+#define MIXED                                                                                      \
+    "ClusterName=test\nNodeName=n[1-3] CPUs=8 RealMemory=8000\n"                                   \
+    "NodeName=n4 CPUs=8 RealMemory=8000 Feature=big\n"                                             \
+    "PartitionName=main Nodes=n[1-4] Default=YES State=UP\n"
+
+static const char *const confs[] = {NODES, NODES ALL}, *const mixed[] = {MIXED, MIXED ALL};
 
 static struct job_spec spec_of(int n, int64_t limit_us, const char *partition)
 {
@@ -258,26 +264,39 @@ static void others_begin_behind_it(void **unused)
     }
 }
 
-/* One that stood first and could not have the node that is gone does not wait for it. */
-static void nor_does_anybody_wait_for_a_node_that_it_excludes(void **unused)
+/* One that stood first and could not have the node that is gone does not wait for it: n4 alone is
+ * big, and it is taken. */
+static void nor_does_anybody_wait_for_a_node_that_it_cannot_have(void **unused)
 {
     (void)unused;
-    for (size_t k = 0; k < ARRAY_LEN(confs); k++)
-        for (int excludes = 0; excludes < 2; excludes++) {
-            struct job_spec first = spec_of(3, 4 * HOUR, "main");
-            struct job_spec brief = spec_of(1, 10 * MIN, "main");
-            brief.nice = 100000;
-            first.req.exclude = excludes ? "n2" : NULL;
-            world_open(confs[k], 4);
-            runs = on_node("n4", 30 * MIN);
-            uint64_t other = on_node("n1", 30 * MIN);
-            submit(first);
-            pass(MIN);
-            gone(2);
-            assert_int_equal(state(submit(brief)), excludes ? JOB_RUNNING : JOB_PENDING);
-            assert_int_equal(state(other), JOB_RUNNING);
-            teardown(NULL);
-        }
+    static const struct {
+        int nodes;
+        const char *exclude, *named, *constraint;
+        bool waits;
+    } rows[] = {
+        {3, NULL, NULL, NULL, true},      {3, "n2", NULL, NULL, false},
+        {1, NULL, "n4", NULL, false},     {2, NULL, "n4", NULL, true},
+        {2, NULL, "n[3-4]", NULL, false}, {1, NULL, NULL, "big", false},
+    };
+    for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+        struct job_spec first = spec_of(rows[i / 2].nodes, 4 * HOUR, "main");
+        struct job_spec brief = spec_of(1, 10 * MIN, "main");
+        brief.nice = 100000;
+        first.req.exclude = rows[i / 2].exclude;
+        first.req.nodelist = rows[i / 2].named;
+        first.req.constraint = rows[i / 2].constraint;
+        world_open(mixed[i % 2], 4);
+        runs = on_node("n4", 30 * MIN);
+        uint64_t other = on_node("n1", 30 * MIN);
+        uint64_t waits = submit(first);
+        pass(MIN);
+        assert_int_equal(state(waits), JOB_PENDING);
+        gone(2);
+        if (state(submit(brief)) != (rows[i / 2].waits ? JOB_PENDING : JOB_RUNNING))
+            fail_msg("row %zu", i / 2);
+        assert_int_equal(state(other), JOB_RUNNING);
+        teardown(NULL);
+    }
 }
 
 /* Its components do not keep each other out. */
@@ -432,7 +451,7 @@ int main(void)
         cmocka_unit_test(nor_anew_for_one_that_is_gone_still),
         cmocka_unit_test(others_begin),
         cmocka_unit_test(others_begin_behind_it),
-        cmocka_unit_test(nor_does_anybody_wait_for_a_node_that_it_excludes),
+        cmocka_unit_test(nor_does_anybody_wait_for_a_node_that_it_cannot_have),
         cmocka_unit_test(components_that_have_nodes_begin),
         cmocka_unit_test(nor_do_components_get_by),
         cmocka_unit_test(who_begins_does_not_wait_for_it),

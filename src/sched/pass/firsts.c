@@ -191,15 +191,22 @@ int64_t returns_until(const struct plan_private *v)
     return time_add(v->returns_since_us, v->returns_left_us);
 }
 
+/* Neither --nodelist nor --exclude is against it, and it has what the job asks for of a node. */
+static bool could_have(const struct entry *e, const struct snode *n)
+{
+    bool fits = false;
+    for (size_t i = 0; i < e->o->nvariants && !fits; i++)
+        fits = bit_get(e->o->variant[i].groups, n->group->idx);
+    return fits && demand_admits(e->c, e->o, n->idx);
+}
+
 /* Could the job have one that is not back yet? */
 static bool entry_returns(const struct entry *e)
 {
     const struct option *o = e->o;
-    for (size_t i = 0; o->never == REASON_NONE && i < o->part->node.n; i++) {
-        const struct snode *n = o->part->node.v[i];
-        if (n->returns && (option_allows(e->c, o, n->idx / 64) >> n->idx % 64 & 1))
+    for (size_t i = 0; o->never == REASON_NONE && i < o->part->node.n; i++)
+        if (o->part->node.v[i]->returns && could_have(e, o->part->node.v[i]))
             return true;
-    }
     return false;
 }
 
