@@ -191,15 +191,22 @@ int64_t returns_until(const struct plan_private *v)
     return time_add(v->returns_since_us, v->returns_left_us);
 }
 
+/* Neither --nodelist nor --exclude is against it, and it has what the job asks for of a node. */
+static bool could_have(const struct entry *e, const struct snode *n)
+{
+    bool fits = false;
+    for (size_t i = 0; i < e->o->nvariants && !fits; i++)
+        fits = bit_get(e->o->variant[i].groups, n->group->idx);
+    return fits && demand_admits(e->c, e->o, n->idx);
+}
+
 /* Could the job have one that is not back yet? */
 static bool entry_returns(const struct entry *e)
 {
     const struct option *o = e->o;
-    for (size_t i = 0; o->never == REASON_NONE && i < o->part->node.n; i++) {
-        const struct snode *n = o->part->node.v[i];
-        if (n->returns && (option_allows(e->c, o, n->idx / 64) >> n->idx % 64 & 1))
+    for (size_t i = 0; o->never == REASON_NONE && i < o->part->node.n; i++)
+        if (o->part->node.v[i]->returns && could_have(e, o->part->node.v[i]))
             return true;
-    }
     return false;
 }
 
@@ -218,17 +225,39 @@ static bool have_nodes_in_common(const struct cluster *cl, uint32_t a, uint32_t 
     return a == b;
 }
 
-bool firsts_keep_out(struct pass *p, const struct entry *e)
+/* Does one before it wait for nodes that are not back, in a partition with nodes of this one? */
+static bool kept_out_of(struct pass *p, const struct waiting *w, uint32_t part)
 {
-    const struct waiting *w = &e->job->w;
     bool out = false;
-    if (p->v->returned || p->future || p->cl->hook.key)
-        return false;
     for (size_t i = 0; i < p->returning.n && !out; i++) {
         struct returning *r = &p->returning.v[i];
         bool own = r->job_id == w->job_id || (r->het && r->het == w->het_job_id);
-        out = !own && !was_started(p, r) && have_nodes_in_common(p->cl, r->part, e->o->part->idx);
+        out = !own && !was_started(p, r) && have_nodes_in_common(p->cl, r->part, part);
     }
+    return out;
+}
+
+/* They begin together, each in any of its partitions. */
+static bool components_kept_out(struct pass *p, const struct het *h)
+{
+    bool out = false;
+    for (size_t i = 0; i < h->n && !out; i++) {
+        const struct compiled *c = demand_of(p->cl, h->job[i]->lane->klass);
+        for (size_t k = 0; k < c->n && !out; k++)
+            out = c->option[k].never == REASON_NONE &&
+                  kept_out_of(p, &h->job[i]->w, c->option[k].part->idx);
+    }
+    return out;
+}
+
+bool firsts_keep_out(struct pass *p, const struct entry *e)
+{
+    const struct waiting *w = &e->job->w;
+    if (p->v->returned || p->future || p->cl->hook.key)
+        return false;
+    bool out = w->het_job_id && p->returning.n > 0
+                   ? components_kept_out(p, pass_het_of(p, w->het_job_id))
+                   : kept_out_of(p, w, e->o->part->idx);
     if (((w->head | w->promised_in) & serve_bit(e->o->serve)) && entry_returns(e))
         vec_push(&p->returning, ((struct returning){
                                     .job_id = w->job_id,

@@ -21,7 +21,8 @@ void returns_see(struct plan_private *v, const struct cluster *cl);
 /* The moment in which that is over at the latest. */
 int64_t returns_until(const struct plan_private *v);
 /* While they do: may it not begin yet, as a job before it could have nodes that are not back, and
- * they have nodes in common? To be called of one after the other in their order. */
+ * they have nodes in common? Of components none may where one may not. To be called of one after
+ * the other in their order. */
 bool firsts_keep_out(struct pass *p, const struct entry *e);
 /* What the last pass promised is no longer known of its jobs, but where only nodes that are away
  * keep one from it. While nodes come back all is known still. */
