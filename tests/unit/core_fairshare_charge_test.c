@@ -317,7 +317,7 @@ static void given_back_since_it_gave_nodes_back(void **unused)
         gone(2);
         pass(10 * MIN);
         assert_int_equal(state(id), JOB_NODE_FAIL);
-        assert_int_equal(job_part_suspended_us(job(id)), stop & 2 ? 20 * SEC : 0);
+        assert_int_equal(job_part_suspended_us(job(id), 0), stop & 2 ? 20 * SEC : 0);
         assert_int_equal(raw("physics", "alice"), 16 * 120);
         assert_int_equal(raw("root", ""), 16 * 120);
         world_close();

@@ -113,6 +113,60 @@ static void suspended_time_is_not_counted(void **unused)
     assert_non_null(heard(SRUN + 1, MSG_STEP_CREATED));
 }
 
+/* What commands are told of a job's step. */
+static int64_t told_suspended_us(uint64_t id)
+{
+    struct rows r = ask((struct msg_query){.what = QUERY_STEPS, .ids = ids_of(id)});
+    assert_int_equal(r.row.n, 1);
+    int64_t us = ((const struct step *)r.row.v[0])->suspended_us;
+    vec_done(&r.row);
+    return us;
+}
+
+static void back_with_its_step(uint64_t id)
+{
+    restart(CONF);
+    hello_holding(1, &(struct held){.job_id = id, .attempt = 1, .step_id = 0}, 1);
+    am_alice();
+    struct msg_attach_step m = {.job_id = id, .step_id = 0, .hold = true};
+    say(SRUN + 1, MSG_ATTACH_STEP, &m);
+}
+
+/* It began when its job had been suspended for a minute, which does not count as the step's. */
+static void suspended_time_is_known_after_a_restart(void **unused)
+{
+    (void)unused;
+    uint64_t id = salloc(1);
+    am_root();
+    control(ids_of(id), ACTION_SUSPEND);
+    pass(MIN);
+    control(ids_of(id), ACTION_RESUME);
+    am_alice();
+    struct job_spec spec;
+    struct msg_create_step m = a_step(id, &spec, 1);
+    spec.req.time_limit_us = 2 * MIN;
+    srun(SRUN, &m);
+    node_says(1, id, 0, REPORT_STARTED, 0);
+    pass(MIN);
+    assert_int_equal(told_suspended_us(id), 0);
+    am_root();
+    control(ids_of(id), ACTION_SUSPEND);
+    pass(3 * MIN);
+    assert_int_equal(told_suspended_us(id), 3 * MIN);
+    back_with_its_step(id);
+    assert_int_equal(told_suspended_us(id), 3 * MIN);
+    am_root();
+    control(ids_of(id), ACTION_RESUME);
+    back_with_its_step(id);
+    pass(59 * SEC);
+    assert_int_equal(told_suspended_us(id), 3 * MIN);
+    assert_int_equal(sent(FX_SEND, MSG_TERMINATE), 0);
+    pass(2 * SEC);
+    assert_int_equal(sent(FX_SEND, MSG_TERMINATE), 1);
+    ends(1, id, 0, 15);
+    assert_int_equal(row(id, 0)->suspended_us, 3 * MIN);
+}
+
 static void a_command_that_is_gone_takes_its_step_along(void **unused)
 {
     (void)unused;
@@ -241,6 +295,7 @@ int main(void)
         STORY(a_step_is_cancelled_alone),
         STORY(a_step_has_a_limit_of_its_own),
         STORY(suspended_time_is_not_counted),
+        STORY(suspended_time_is_known_after_a_restart),
         STORY(a_command_that_is_gone_takes_its_step_along),
         STORY(who_comes_back_hears_the_end),
         STORY(a_repeated_call_finds_its_step),

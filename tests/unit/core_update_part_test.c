@@ -91,6 +91,8 @@ static void jobs_wait_while_their_partition_is_down(void **unused)
     assert_int_equal(change("small", "state", (struct partition){.state = PART_DOWN}), REFUSE_NONE);
     uint64_t id = submit(s);
     assert_int_equal(job(id)->reason, REASON_PARTITION_DOWN);
+    assert_string_equal(why_one(id)->sure_text,
+                        "its partition does not let it start, however much is free");
     restart(CONF);
     hello(1);
     assert_int_equal(part("small")->state, PART_DOWN);

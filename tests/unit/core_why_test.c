@@ -115,6 +115,39 @@ static void holds_and_dependencies_say_what_to_do(void **unused)
     assert_int_equal(why_one(first)->state, JOB_RUNNING);
 }
 
+static uint64_t after(const char *kind, uint64_t id, const char *more)
+{
+    struct job_spec s = a_job("after");
+    s.dependency = arena_printf(w.a, "%s:%llu%s", kind, (unsigned long long)id, more);
+    return submit(s);
+}
+
+/* An array's own record is one of its elements, whose end is not that of the others. */
+static void what_became_of_an_array_is_said_of_its_elements(void **unused)
+{
+    (void)unused;
+    struct job_spec s = a_job("array");
+    s.array = "0-3%1";
+    uint64_t id = submit(s), all = after("afterok", id, ""), one = after("afterok", id, "_1");
+    assert_non_null(strstr(why_one(all)->because, "of the elements of job 1 3 wait, 1 under way"));
+    assert_non_null(strstr(why_one(one)->because, "job 1_1 is PENDING"));
+    for (uint32_t i = 0; i < 4; i++)
+        script_ends(job_named(arena_printf(w.a, "1_%u", i))->id, i == 1 ? 256 : 0);
+    const char *because = why_one(all)->because;
+    assert_non_null(strstr(because, "of the elements of job 1 3 ended well, 1 failed"));
+    assert_non_null(strstr(why_one(one)->because, "job 1_1 is FAILED"));
+    struct job_spec p = a_job("pairs");
+    p.array = "0-3";
+    p.dependency = "aftercorr:1";
+    const struct job *pair = job_named(arena_printf(w.a, "%llu_1", (unsigned long long)submit(p)));
+    because = why_one(pair->id)->because;
+    assert_non_null(strstr(because, "job 1_1 is FAILED"));
+    assert_non_null(strstr(
+        because, arena_printf(w.a, "JobId=%llu_1 ", (unsigned long long)pair->array_job_id)));
+    uint64_t minute = after("after", submit(wide("late", 4)), "+1");
+    assert_non_null(strstr(why_one(minute)->because, "and 1 minute to pass then"));
+}
+
 static void all_waiting_jobs_in_short(void **unused)
 {
     submit(wide("one", 4));
@@ -232,6 +265,7 @@ int main(void)
         STORY(a_device_that_is_out_is_named),
         STORY(asking_changes_nothing),
         STORY(holds_and_dependencies_say_what_to_do),
+        STORY(what_became_of_an_array_is_said_of_its_elements),
         STORY(all_waiting_jobs_in_short),
         STORY(an_unknown_job_is_refused),
         STORY(what_a_job_waited_for_is_kept),

@@ -31,8 +31,42 @@ static void test_each_way_to_ask_for_gpus_counts(void **state)
     }
 }
 
+/* A job of 10 s, suspended for 4 s in which it gave nodes back after 1, that ran for 2 s more and
+ * is suspended again; a step began before all of it, another between the two. */
+static void test_a_suspension_at_hand_counts(void **state)
+{
+    (void)state;
+    enum { S = 1000000, START = 100 * S, NOW = 121 * S };
+    struct job j = {.state = JOB_SUSPENDED,
+                    .start_us = START,
+                    .suspend_us = START + 16 * S,
+                    .suspended_us = 4 * S,
+                    .resize_suspended_us = 1 * S};
+    struct step first = {.start_us = START},
+                second = {.start_us = START + 15 * S, .suspended_before_us = 4 * S},
+                over = {.start_us = START, .end_us = START + 15 * S, .suspended_us = 3 * S},
+                waits = {.state = JOB_PENDING};
+    assert_int_equal(job_suspended_us(&j, NOW), 9 * S);
+    assert_int_equal(job_part_suspended_us(&j, NOW), 8 * S);
+    assert_int_equal(job_before_suspension_us(&j), 12 * S);
+    assert_int_equal(step_suspended_us(&first, &j, NOW), 9 * S);
+    assert_int_equal(step_suspended_us(&second, &j, NOW), 5 * S);
+    assert_int_equal(step_suspended_us(&over, &j, NOW), 3 * S);
+    assert_int_equal(step_suspended_us(&waits, &j, NOW), 0);
+    j.state = JOB_RUNNING; /* it went on */
+    j.suspend_us = NOW;
+    j.suspended_us = 9 * S;
+    assert_int_equal(job_suspended_us(&j, NOW + S), 9 * S);
+    assert_int_equal(job_before_suspension_us(&j), 12 * S);
+    assert_int_equal(step_suspended_us(&second, &j, NOW + S), 5 * S);
+    assert_int_equal(job_before_suspension_us(&(struct job){.start_us = START}), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_way_to_ask_for_gpus_counts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_way_to_ask_for_gpus_counts),
+        cmocka_unit_test(test_a_suspension_at_hand_counts),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

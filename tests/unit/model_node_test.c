@@ -33,6 +33,15 @@ static void test_what_runs_there(void **state)
                  "comp");
 }
 
+/* Its CPUs are free, as in Slurm; that it is there counts where the node is to be taken away. */
+static void test_who_is_suspended_leaves_it_idle(void **state)
+{
+    assert_words((struct node){UP, .jobs = 1}, "IDLE", "idle", "idle");
+    assert_words((struct node){UP, .jobs = 1, .drain = true}, "IDLE+DRAIN", "draining", "drng");
+    assert_words((struct node){UP, .jobs = 2, .jobs_cleaning = 1}, "IDLE+COMPLETING", "completing",
+                 "comp");
+}
+
 static void test_drained_when_empty_and_draining_before(void **state)
 {
     assert_words((struct node){UP, .drain = true}, "IDLE+DRAIN", "drained", "drain");
@@ -67,6 +76,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_runs_there),
+        cmocka_unit_test(test_who_is_suspended_leaves_it_idle),
         cmocka_unit_test(test_drained_when_empty_and_draining_before),
         cmocka_unit_test(test_a_star_says_that_it_does_not_answer),
         cmocka_unit_test(test_kept_for_later),

@@ -56,7 +56,7 @@ static void time_json(struct json_out *o, const struct cell_env *env, const stru
         json_key_limit(o, "limit", job_limit_us(j) ? job_limit_us(j) : TIME_UNLIMITED,
                        USEC_PER_MIN);
     }
-    json_key_i64(o, "suspended", (s ? s->suspended_us : job_part_suspended_us(j)) / USEC_PER_SEC);
+    json_key_i64(o, "suspended", acct_suspended_us(env, row) / USEC_PER_SEC);
     cpu_json(o, "system", system);
     cpu_json(o, "total", user + system);
     cpu_json(o, "user", user);

@@ -1,6 +1,7 @@
 /* When a line of sacct began and ended, and how. */
 #include "base/duration.h"
 #include "cli/record/acct_cells.h"
+#include "cli/record/columns_job.h"
 #include "model/job/job_counts.h"
 
 #include "base/alloc.h"
@@ -45,15 +46,19 @@ int64_t acct_end_us(const struct cell_env *env, const struct acct_row *row)
     return truncated(env, end_of(row));
 }
 
+int64_t acct_suspended_us(const struct cell_env *env, const struct acct_row *row)
+{
+    if (row->step && !row->job)
+        return row->step->suspended_us;
+    return row->step ? step_suspended_us(row->step, row->job, env->now_us)
+                     : job_part_suspended_us(row->job, env->now_us);
+}
+
 int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row)
 {
     int64_t start = acct_start_us(env, row),
             end = truncated(env, end_of(row) ? end_of(row) : env->now_us);
-    int64_t suspended = row->step ? row->step->suspended_us : job_part_suspended_us(row->job);
-    /* Whole seconds, so that Elapsed is the difference of Start and End as they are shown. */
-    int64_t elapsed =
-        start ? end / USEC_PER_SEC - start / USEC_PER_SEC - suspended / USEC_PER_SEC : 0;
-    return elapsed > 0 ? elapsed * USEC_PER_SEC : 0;
+    return whole_seconds_ran(start, end, acct_suspended_us(env, row));
 }
 
 bool acct_step_is_of(const struct step *step, const struct job *j)
@@ -71,6 +76,9 @@ bool acct_step_is_of(const struct step *step, const struct job *j)
 enum job_state acct_state(const struct acct_row *row)
 {
     ASSERT(row->step || row->job);
+    bool stopped = row->job && row->job->state == JOB_SUSPENDED;
+    if (row->step && row->step->state == JOB_RUNNING && stopped)
+        return JOB_SUSPENDED;
     if (row->step)
         return (enum job_state)row->step->state;
     if (row->job->state == JOB_SPECIAL_EXIT) /* squeue's word: sacct(1) knows none for it */

@@ -208,8 +208,7 @@ CELL(planned_cpu_raw)
 
 CELL(suspended)
 {
-    (void)env;
-    duration_format(row->step ? row->step->suspended_us : job_part_suspended_us(row->job), out);
+    duration_format(acct_suspended_us(env, row), out);
 }
 
 CELL(system_cpu)

@@ -37,13 +37,15 @@ bool acct_shows(const struct format *f, const char *name);
 /* Is it one of the format's fields? Then the controller is asked for it. */
 bool acct_shows_admin_comment(const struct format *f);
 
+/* How long it was suspended, with the suspension at hand. */
+int64_t acct_suspended_us(const struct cell_env *env, const struct acct_row *row);
 /* In whole seconds, without suspended ones; until now where it has not ended. Bounds of sacct -T
  * cut it. */
 int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row);
 /* As accounting has it: of a job that was ended, 0. How its script then left is the batch
  * step's. */
 int32_t acct_job_exit(const struct job *j);
-/* Of a job that is ending: as which it ends. */
+/* Of a job that is ending: as which it ends. A step that runs is suspended with its job. */
 enum job_state acct_state(const struct acct_row *row);
 /* Did it begin in this run, or in this part of it? */
 bool acct_step_is_of(const struct step *step, const struct job *j);

@@ -12,7 +12,10 @@ extern const struct column_table job_columns;
 /* What scontrol show job, squeue and --json say alike. Each appends to out. */
 void job_cell_nodes(const struct job *j, struct str *out); /* "4", or "2-4" asked */
 int64_t job_limit_us(const struct job *j); /* in force or asked; 0 = the partition's default */
-int64_t job_elapsed_us(const struct job *j, int64_t now_us); /* run time without suspensions */
+/* A run time as Slurm shows it: the difference of the seconds that are shown of its ends, less the
+ * whole ones it was suspended; 0 where it has not begun. */
+int64_t whole_seconds_ran(int64_t start_us, int64_t end_us, int64_t suspended_us);
+int64_t job_elapsed_us(const struct job *j, int64_t now_us); /* the same of a job's run */
 /* Who had its limit raised while it ran: "alice(2026-11-23T19:00:00,+02:00:00)", the last few */
 void job_cell_extensions(const struct job *j, const struct cell_env *env, struct str *out);
 /* Nodes as they were asked for, as Slurm shows them: in order, each once; NULL adds nothing. */

@@ -41,7 +41,7 @@ CELL(start)
 CELL(elapsed)
 {
     int64_t until = s->end_us ? s->end_us : env->now_us;
-    duration_format_short(s->start_us ? until - s->start_us - s->suspended_us : 0, out);
+    duration_format_short(whole_seconds_ran(s->start_us, until, s->suspended_us), out);
 }
 
 CELL(tasks)

@@ -15,16 +15,19 @@ int64_t job_limit_us(const struct job *j)
     return j->limit_us ? j->limit_us : j->spec.req.time_limit_us;
 }
 
+int64_t whole_seconds_ran(int64_t start_us, int64_t end_us, int64_t suspended_us)
+{
+    int64_t s = end_us / USEC_PER_SEC - start_us / USEC_PER_SEC - suspended_us / USEC_PER_SEC;
+    return start_us && s > 0 ? s * USEC_PER_SEC : 0;
+}
+
 int64_t job_elapsed_us(const struct job *j, int64_t now_us)
 {
     if (!j->start_us || j->state == JOB_PENDING)
         return 0;
     bool going = j->state == JOB_RUNNING || j->state == JOB_SUSPENDED;
     int64_t end = going || !j->end_us ? now_us : j->end_us;
-    if (j->state == JOB_SUSPENDED && j->suspend_us)
-        end = j->suspend_us;
-    int64_t elapsed = end - j->start_us - j->suspended_us;
-    return elapsed > 0 ? elapsed : 0;
+    return whole_seconds_ran(j->start_us, end, job_suspended_us(j, now_us));
 }
 
 void job_cell_extensions(const struct job *j, const struct cell_env *env, struct str *out)

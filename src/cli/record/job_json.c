@@ -91,7 +91,7 @@ static void times(struct json_out *o, const struct job *j)
     json_key_time(o, "last_sched_evaluation", j->evaluated_us);
     json_key_time(o, "preempt_time", j->preempt_us);
     json_key_time(o, "preemptable_time", 0);
-    json_key_time(o, "pre_sus_time", j->suspended_us);
+    json_key_time(o, "pre_sus_time", job_before_suspension_us(j));
     json_key_time(o, "resize_time", 0);
     json_key_time(o, "start_time", j->start_us ? j->start_us : j->planned_us);
     json_key_time(o, "submit_time", j->submit_us);

@@ -38,7 +38,7 @@ bool node_base_is(const struct node *n, const char *word)
 
 bool node_busy(const struct node *n)
 {
-    return n->jobs_cleaning > 0 || node_base_is(n, "ALLOCATED") || node_base_is(n, "MIXED");
+    return n->alloc_cpus > 0 || n->jobs > 0; /* those are there that are suspended, too */
 }
 
 bool node_out(const struct node *n)
@@ -276,14 +276,18 @@ void node_tres(const struct node *n, bool allocated, struct str *out)
     int64_t mem = allocated ? n->alloc_mem_mib : n->memory_mib;
     if (allocated && cpus <= 0 && mem <= 0 && text_empty(n->alloc_gres))
         return;
-    str_addf(out, "cpu=%d", cpus);
+    struct str tres = STR_INIT;
+    if (cpus > 0 || !allocated)
+        str_addf(&tres, ",cpu=%d", cpus);
     if (mem > 0) {
-        str_add(out, ",mem=");
-        size_format_mib(mem, 0, out);
+        str_add(&tres, ",mem=");
+        size_format_mib(mem, 0, &tres);
     }
     if (!allocated)
-        str_addf(out, ",billing=%d", cpus);
-    gres_text_tres(allocated ? n->alloc_gres : n->gres, out);
+        str_addf(&tres, ",billing=%d", cpus);
+    gres_text_tres(allocated ? n->alloc_gres : n->gres, &tres);
+    str_add(out, str_text(&tres) + (tres.len > 0)); /* less the first comma */
+    str_done(&tres);
 }
 
 void partition_share_word(const struct partition *p, struct str *out)

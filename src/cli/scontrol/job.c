@@ -124,10 +124,6 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
                cell_time_text(env, j->start_us ? j->start_us : j->planned_us, "Unknown", a));
     record_add(r, "EndTime", cell_time_text(env, j->end_us, "Unknown", a));
     record_add(r, "Deadline", cell_time_text(env, j->spec.deadline_us, "N/A", a));
-    if (j->state == JOB_SUSPENDED || j->suspended_us) {
-        record_break(r);
-        record_add(r, "PreSusTime", span_text(job_elapsed_us(j, env->now_us), a));
-    }
     if (j->preempt_us) {
         record_break(r);
         record_add(r, "PreemptTime", cell_time_text(env, j->preempt_us, "None", a));
@@ -138,9 +134,9 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
         record_addf(r, "CrontabSpec", "\"%s\"", j->cron);
     }
     record_break(r);
-    record_add(r, "SuspendTime",
-               cell_time_text(env, j->state == JOB_SUSPENDED ? j->suspend_us : 0, "None", a));
-    record_addf(r, "SecsPreSuspend", "%lld", (long long)(j->suspended_us / USEC_PER_SEC));
+    record_add(r, "SuspendTime", cell_time_text(env, j->suspend_us, "None", a));
+    record_addf(r, "SecsPreSuspend", "%lld",
+                (long long)(job_before_suspension_us(j) / USEC_PER_SEC));
     record_add(r, "LastSchedEval", cell_time_text(env, j->evaluated_us, "Unknown", a));
     record_add(r, "Scheduler", "Main");
 }

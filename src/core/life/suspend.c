@@ -34,13 +34,13 @@ void suspension_count(const struct core *c, struct jobrec *r)
     ASSERT(r->j.state == JOB_SUSPENDED && r->j.suspended_us >= 0);
     int64_t us = c->turn.now_us - r->j.suspend_us;
     r->j.suspended_us += us > 0 ? us : r->j.suspended_us ? 0 : 1;
+    r->j.suspend_us = c->turn.now_us;
 }
 
 void job_resume(struct core *c, struct jobrec *r)
 {
     ASSERT(r->j.state == JOB_SUSPENDED && r->hold.n > 0);
     suspension_count(c, r);
-    r->j.suspend_us = c->turn.now_us;
     r->j.suspended_by = SUSPENDER_PERSON;
     r->j.stopped_us = 0; /* all of it goes on */
     job_move(c, r, JOB_RUNNING);

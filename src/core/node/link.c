@@ -2,6 +2,7 @@
  * believes and mends the difference. Reports may come twice or late: a report of a start that is no
  * longer current changes nothing but is acknowledged, or the node would repeat it for ever. */
 #include "core/node/node.h"
+#include "model/job/job_counts.h"
 #include "model/limits.h"
 #include "model/protocol.h"
 #include "model/record/series.h"
@@ -355,7 +356,7 @@ static void script_end(struct core *c, struct jobrec *r, const struct msg_report
     s->end_us = clock_end(c, s->start_us);
     s->exit_status = m->oom ? STATUS_OOM : m->exit_status;
     s->oom = m->oom;
-    s->suspended_us = r->j.suspended_us;
+    s->suspended_us = job_suspended_us(&r->j, c->turn.now_us);
     if (m->oom)
         s->state = JOB_OUT_OF_MEMORY;
     else if (m->kind == REPORT_LOST)

@@ -8,6 +8,7 @@
 #include "core/record/triggers/triggers.h"
 #include "model/grammar/gpu_idle.h"
 #include "model/grammar/gres.h"
+#include "model/job/job_counts.h"
 
 #include <string.h>
 
@@ -19,9 +20,7 @@ static int64_t expected_end(const struct job *j, int64_t now_us)
 {
     if (!j->limit_us || j->limit_us == TIME_UNLIMITED)
         return 0;
-    return time_add(
-        time_add(j->start_us, j->limit_us),
-        time_add(j->suspended_us, j->state == JOB_SUSPENDED ? now_us - j->suspend_us : 0));
+    return time_add(time_add(j->start_us, j->limit_us), job_suspended_us(j, now_us));
 }
 
 static void gpu_idle_fill(const struct core *c, const struct jobrec *r, struct job *j,
@@ -91,9 +90,11 @@ static void job_show(const struct core *c, const struct peer *peer, const struct
     str_done(&next);
 }
 
-static void step_show(const struct jobrec *r, const struct step *s, const struct view *v)
+static void step_show(const struct jobrec *r, const struct step *s, int64_t now_us,
+                      const struct view *v)
 {
     struct step copy = *s;
+    copy.suspended_us = step_suspended_us(s, &r->j, now_us);
     copy.key_hash = copy.together_hash = 0;
     copy.user_name = r->j.user_name;
     copy.user_id = r->j.user_id;
@@ -151,10 +152,10 @@ static void record_show(struct query_show *x, const struct jobrec *r, const stru
     for (size_t i = 0; i < r->step.n; i++)
         if ((!ref || !ref->has_step || ref->step_id == r->step.v[i]->s.step_id) &&
             step_live(r->step.v[i]))
-            step_show(r, &r->step.v[i]->s, x->v);
+            step_show(r, &r->step.v[i]->s, x->now_us, x->v);
     for (size_t i = 0; i < step_queue_count(r); i++)
         if (!ref || !ref->has_step || ref->step_id == step_queue_at(r, i)->step_id)
-            step_show(r, step_queue_at(r, i), x->v);
+            step_show(r, step_queue_at(r, i), x->now_us, x->v);
 }
 
 /* Jobs of a reference from where the last part ended; false: it was enough for this one. */

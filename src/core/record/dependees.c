@@ -98,6 +98,48 @@ static bool is_forgotten(const struct core *c, const struct dependency *d)
            !job_find(c, d->job_id) && !array_of(c, d->job_id);
 }
 
+static void elements_say(uint64_t id, const struct dependees_verdict *v, struct str *out)
+{
+    const struct {
+        int64_t n;
+        const char *deed;
+    } part[] = {{v->waiting, v->waiting == 1 ? "waits" : "wait"},
+                {v->total - v->waiting - v->well - v->bad, "under way"},
+                {v->well, "ended well"},
+                {v->bad, "failed"}};
+    str_addf(out, "of the elements of job %llu", (unsigned long long)id);
+    const char *comma = " ";
+    for (size_t i = 0; i < ARRAY_LEN(part); i++)
+        if (part[i].n > 0) {
+            str_addf(out, "%s%lld %s", comma, (long long)part[i].n, part[i].deed);
+            comma = ", ";
+        }
+}
+
+/* An array's own record is its last element's, too: its state would say nothing of the others. */
+void dependee_say(const struct core *c, const struct jobrec *r, const struct dependency *d,
+                  struct str *out)
+{
+    struct dependees_verdict v;
+    uint32_t task = dep_pairs(d) ? r->j.array_task_id : d->task_id;
+    const struct arrayrec *array = array_of(c, d->job_id);
+    if (!verdict_of(c, d->job_id, task, &v))
+        return;
+    if (task == NO_TASK && array) {
+        elements_say(d->job_id, &v, out);
+        return;
+    }
+    const struct jobrec *one = array ? map_u64_get(array->element, task) : job_find(c, d->job_id);
+    int32_t state = one       ? one->j.state
+                    : !v.over ? JOB_PENDING
+                    : v.well  ? JOB_COMPLETED
+                              : JOB_FAILED;
+    str_addf(out, "job %llu", (unsigned long long)d->job_id);
+    if (task != NO_TASK)
+        str_addf(out, "_%u", task);
+    str_addf(out, " is %s", enum_name(&job_state_names, state));
+}
+
 bool dependee_known(const struct core *c, const struct dependency *d)
 {
     struct dependees_verdict v;

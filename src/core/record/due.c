@@ -133,7 +133,7 @@ int64_t step_limit_end(const struct core *c, const struct jobrec *r, const struc
     if (!st->s.limit_us || st->s.step_id == STEP_BATCH || extra == TIME_UNLIMITED)
         return INT64_MAX;
     return time_add(time_add(st->s.start_us, st->s.limit_us),
-                    time_add(extra, r->j.suspended_us - st->suspended_before_us));
+                    time_add(extra, r->j.suspended_us - st->s.suspended_before_us));
 }
 
 int64_t step_grace_end(const struct core *c, const struct steprec *st)

@@ -2,6 +2,7 @@
  * nodes back. */
 #include "core/record/accounts/usage.h"
 #include "core/record/record.h"
+#include "model/job/job_counts.h"
 
 static void row_count(struct core *c, const struct jobrec *r)
 {
@@ -22,13 +23,6 @@ void run_keep(struct core *c, const struct jobrec *r, enum job_state how)
     fx_store(c, TABLE_JOB_RUN, &former);
 }
 
-/* Also of a stop that goes on. */
-static int64_t stopped_us(const struct core *c, const struct jobrec *r)
-{
-    int64_t now = r->j.state == JOB_SUSPENDED ? c->turn.now_us - r->j.suspend_us : 0;
-    return r->j.suspended_us + (now > 0 ? now : 0);
-}
-
 void job_part_keep(struct core *c, struct jobrec *r)
 {
     ASSERT(r->j.start_us && r->j.alloc_nodes > 0);
@@ -36,7 +30,7 @@ void job_part_keep(struct core *c, struct jobrec *r)
     part.state = JOB_RESIZING;
     part.end_state = JOB_PENDING;
     part.start_us = r->j.resize_us ? r->j.resize_us : r->j.start_us;
-    part.suspended_us = stopped_us(c, r) - r->j.resize_suspended_us;
+    part.suspended_us = job_part_suspended_us(&r->j, c->turn.now_us);
     part.resize_us = part.resize_suspended_us = 0;
     part.leaving = part.had_nodes = NULL;
     part.end_us = c->turn.now_us;
@@ -46,5 +40,5 @@ void job_part_keep(struct core *c, struct jobrec *r)
         fx_store(c, TABLE_JOB_PART, &part);
     }
     r->j.resize_us = c->turn.now_us;
-    r->j.resize_suspended_us = stopped_us(c, r);
+    r->j.resize_suspended_us = job_suspended_us(&r->j, c->turn.now_us);
 }

@@ -282,6 +282,10 @@ void planner_leave(struct core *c, struct jobrec *r);
 /* ---- dependees.c ---- */
 /* It is in memory, or it is over and forgotten and that is all that is waited for. */
 bool dependee_known(const struct core *c, const struct dependency *d);
+/* What has become of it, for r, which waits for it: "job 7_3 is FAILED"; of a whole array how many
+ * of its elements wait, ended well and so on. Nothing where it is not in memory. */
+void dependee_say(const struct core *c, const struct jobrec *r, const struct dependency *d,
+                  struct str *out);
 /* Writes status and `now` of a condition of r that is open. *ret_due_us: when time alone will
  * change it; INT64_MAX = it will not. */
 void dependee_look(const struct core *c, const struct jobrec *r, struct dependency *d,

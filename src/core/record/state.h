@@ -49,7 +49,6 @@ struct steprec {
     struct alloc layout;           /* which tasks run where */
     struct msg_create_step *asked; /* NULL: the controller was restarted since */
     uint64_t holder_conn;          /* of the command it is of; 0 = it is away */
-    int64_t suspended_before_us;   /* of the job, when the step began */
     bool ending;                   /* told to end: as end_as */
     bool own_end;                  /* with its job, or as srun -K asks: its status says how */
     bool gathering;                /* what its nodes said is not summed up yet … */

@@ -62,6 +62,18 @@ static void others_hide(const struct core *c, struct why *w)
 
 /* ---- the reason in sentences ---- */
 
+/* The job as `scontrol update` takes it: of a heterogeneous job this component alone, of an array
+ * this element, as the number of the last one means all of them. */
+static const char *named(const struct jobrec *r, struct arena *a)
+{
+    if (r->j.het_job_id)
+        return arena_printf(a, "%llu+%u", (unsigned long long)r->j.het_job_id, r->j.het_offset);
+    if (r->j.array_job_id && !job_is_array(r))
+        return arena_printf(a, "%llu_%u", (unsigned long long)r->j.array_job_id,
+                            r->j.array_task_id);
+    return arena_printf(a, "%llu", (unsigned long long)r->j.id);
+}
+
 static const char *dependency_text(const struct core *c, const struct jobrec *r, struct arena *a)
 {
     struct str s = STR_INIT, said = STR_INIT;
@@ -70,34 +82,33 @@ static const char *dependency_text(const struct core *c, const struct jobrec *r,
     if (r->j.reason == REASON_DEPENDENCY_NEVER)
         str_addf(&s,
                  "its dependency %s can never be satisfied (it waits for %s); `scontrol update "
-                 "JobId=%llu Dependency=` removes it, `scancel %llu` gives the job up",
-                 r->j.spec.dependency, awaited, (unsigned long long)r->j.id,
-                 (unsigned long long)r->j.id);
+                 "JobId=%s Dependency=` removes it, `scancel %s` gives the job up",
+                 r->j.spec.dependency, awaited, named(r, a), named(r, a));
     else
         str_addf(&s,
-                 "waits for its dependency %s, that is for %s; `scontrol update JobId=%llu "
+                 "waits for its dependency %s, that is for %s; `scontrol update JobId=%s "
                  "Dependency=` lets it start without",
-                 r->j.spec.dependency, awaited, (unsigned long long)r->j.id);
+                 r->j.spec.dependency, awaited, named(r, a));
     for (size_t i = 0, shown = 0; i < r->deps.n && shown < AHEAD_SAID; i++) {
         const struct jobrec *other = job_find(c, r->deps.v[i].job_id);
         if (!other || !is_shown(c, other))
             continue;
-        str_addf(&s, "%sjob %llu is %s", shown++ ? ", " : ": ", (unsigned long long)other->j.id,
-                 enum_name(&job_state_names, other->j.state));
+        str_add(&s, shown++ ? ", " : ": ");
+        dependee_say(c, r, &r->deps.v[i], &s);
     }
     return text_of(a, &s);
 }
 
 static const char *held_text(const struct jobrec *r, enum job_reason reason, struct arena *a)
 {
-    unsigned long long id = r->j.id;
+    const char *id = named(r, a);
     if (reason == REASON_HELD_ADMIN)
         return arena_printf(
-            a, "an administrator holds it; an operator can let it go with `scontrol release %llu`",
+            a, "an administrator holds it; an operator can let it go with `scontrol release %s`",
             id);
     if (reason == REASON_HELD_USER)
-        return arena_printf(a, "its user holds it; `scontrol release %llu` lets it go", id);
-    return arena_printf(a, "it is held: %s%s%s; `scontrol release %llu` lets it go",
+        return arena_printf(a, "its user holds it; `scontrol release %s` lets it go", id);
+    return arena_printf(a, "it is held: %s%s%s; `scontrol release %s` lets it go",
                         job_reason_sentence(reason), r->j.reason_detail ? ": " : "",
                         r->j.reason_detail ? r->j.reason_detail : "", id);
 }
@@ -136,9 +147,9 @@ static const char *because(const struct core *c, const struct jobrec *r, enum jo
                             r->j.cron_first, r->j.cron);
     if (reason == REASON_BEGIN_TIME)
         return arena_printf(a,
-                            "its begin time has not come; `scontrol update JobId=%llu "
+                            "its begin time has not come; `scontrol update JobId=%s "
                             "StartTime=now` lets it start earlier",
-                            (unsigned long long)r->j.id);
+                            named(r, a));
     if (reason == REASON_ARRAY_TASK_LIMIT)
         return limit_text(c, r, a);
     if (reason == REASON_NONE)
@@ -152,14 +163,6 @@ static const char *because(const struct core *c, const struct jobrec *r, enum jo
 }
 
 /* ---- one job ---- */
-
-/* The job as `scontrol update` takes it: of a heterogeneous job this component alone. */
-static const char *named(const struct jobrec *r, struct arena *a)
-{
-    if (r->j.het_job_id)
-        return arena_printf(a, "%llu+%u", (unsigned long long)r->j.het_job_id, r->j.het_offset);
-    return arena_printf(a, "%llu", (unsigned long long)r->j.id);
-}
 
 static void fill_head(const struct jobrec *r, struct why *w, struct arena *a)
 {

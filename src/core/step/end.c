@@ -5,6 +5,7 @@
  * never report is closed by whoever learns of it: the node's hello without the step, its release,
  * its loss. */
 #include "core/step/step.h"
+#include "model/job/job_counts.h"
 
 #define STATUS_KILLED 9 /* of tasks whose end nobody saw */
 
@@ -45,9 +46,9 @@ static void derived_status_take(struct jobrec *r, const struct steprec *st)
 
 static void step_over(struct core *c, struct jobrec *r, struct steprec *st)
 {
+    st->s.suspended_us = step_suspended_us(&st->s, &r->j, c->turn.now_us);
     st->s.end_us = clock_end(c, st->s.start_us);
     st->s.state = state_of(st);
-    st->s.suspended_us = r->j.suspended_us - st->suspended_before_us;
     st->s.lonely_us = 0;
     st->holder_conn = 0;
     st->gathering = st->save_due = false;

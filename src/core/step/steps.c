@@ -15,7 +15,7 @@ struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id)
     st->s.step_id = step_id;
     st->s.state = JOB_RUNNING;
     st->s.start_us = c->turn.now_us;
-    st->suspended_before_us = r->j.suspended_us;
+    st->s.suspended_before_us = r->j.suspended_us;
     vec_push(&r->step, st);
     return st;
 }
@@ -50,7 +50,7 @@ struct steprec *batch_step(struct core *c, struct jobrec *r)
     st->s.ntasks = 1;
     batch_share(c, r, st);
     st->s.start_us = r->j.start_us;
-    st->suspended_before_us = 0;
+    st->s.suspended_before_us = 0;
     text_set(c, &st->s.step_name, "batch");
     text_set(c, &st->s.nodes, r->j.batch_host);
     return st;
@@ -365,10 +365,8 @@ void step_load(struct core *c, const struct step *row)
         return;
     struct steprec *st = xcalloc(1, sizeof *st);
     record_intern(c, &step_fields, &st->s, row);
-    st->suspended_before_us = r->j.suspended_us - row->suspended_us;
     vec_push(&r->step, st);
     if (row->step_id == STEP_BATCH) {
-        st->suspended_before_us = 0;
         r->started = true;
         r->script_ended = row->end_us != 0;
     }

@@ -246,8 +246,9 @@ static void one_say(const struct dependency *d, struct str *out)
         job_say(d, out);
         str_addf(out, " %sto %s", d->negated ? "not " : "", deed(d));
         if (d->delay_us)
-            str_addf(out, " and %lld minutes to pass then",
-                     (long long)(d->delay_us / USEC_PER_MIN));
+            str_addf(out, " and %lld minute%s to pass then",
+                     (long long)(d->delay_us / USEC_PER_MIN),
+                     d->delay_us == USEC_PER_MIN ? "" : "s");
         if (d->kind == DEP_EXIT)
             str_addf(out, " %s%d", code_says[d->compare], d->number);
     }

@@ -345,6 +345,7 @@ enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
     X(I64, gpu_mem_min_bytes, 0, "the least of the nodes' mosts")                       \
     X(I64, energy_mj, 0, "energy of its GPUs and its part of that of its CPUs, millijoules; 0 = not told") \
     X(I64, cpu_khz, 0, "mean clock of its CPUs while they worked for it; 0 = not told") \
+    X(SPAN, suspended_before_us, 0, "time its job had been suspended when it began")    \
     X(TEXT, user_name, 0, "owner of the job (computed)")                                \
     X(U32, user_id, 0, "uid of the owner (computed)")                                   \
     X(U64, array_job_id, 0, "array its job is an element of; 0 = none (computed)")      \

@@ -124,9 +124,30 @@ int64_t job_billing(const struct job *j)
     return j->billing_asked_plus1 ? j->billing_asked_plus1 - 1 : job_cpus(j);
 }
 
-int64_t job_part_suspended_us(const struct job *j)
+int64_t job_suspended_us(const struct job *j, int64_t now_us)
 {
-    return j->suspended_us - j->resize_suspended_us;
+    int64_t now = j->state == JOB_SUSPENDED && j->suspend_us ? now_us - j->suspend_us : 0;
+    return time_add(j->suspended_us, now > 0 ? now : 0);
+}
+
+int64_t job_part_suspended_us(const struct job *j, int64_t now_us)
+{
+    return job_suspended_us(j, now_us) - j->resize_suspended_us;
+}
+
+/* suspend_us is when it was stopped or went on last: both leave the time that it ran before. */
+int64_t job_before_suspension_us(const struct job *j)
+{
+    int64_t ran = j->suspend_us ? j->suspend_us - j->start_us - j->suspended_us : 0;
+    return ran > 0 ? ran : 0;
+}
+
+int64_t step_suspended_us(const struct step *s, const struct job *j, int64_t now_us)
+{
+    if (s->end_us || !s->start_us)
+        return s->suspended_us;
+    int64_t us = job_suspended_us(j, now_us) - s->suspended_before_us;
+    return us > 0 ? us : 0;
 }
 
 int64_t job_accrue_us(const struct job *j)

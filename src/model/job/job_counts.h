@@ -22,9 +22,14 @@ int64_t job_gpus_asked(const struct job *j);
 int32_t job_gpus_held(const char *gres);
 /* Billing units as its record has them; its CPUs where no weights apply. */
 int64_t job_billing(const struct job *j);
-/* How long it was stopped since it gave nodes back last, in stops that are over; of a run that did
- * not, at all. */
-int64_t job_part_suspended_us(const struct job *j);
+/* How long it was suspended, with the suspension at hand. */
+int64_t job_suspended_us(const struct job *j, int64_t now_us);
+/* The same since it gave nodes back last; of a run that did not, at all. */
+int64_t job_part_suspended_us(const struct job *j, int64_t now_us);
+/* How long it had run when it was suspended last; 0 = it never was. */
+int64_t job_before_suspension_us(const struct job *j);
+/* How long a step was suspended, with its job j. */
+int64_t step_suspended_us(const struct step *s, const struct job *j, int64_t now_us);
 /* From when on it gains priority by age; 0 = it does not. */
 int64_t job_accrue_us(const struct job *j);
 /* The limit that it asks for, in whole seconds' µs; 0 = it gives none, or is to have none. */

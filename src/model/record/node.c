@@ -21,7 +21,7 @@ static enum base_word base_of(const struct node *n)
         return BASE_FUTURE;
     if (n->state != NODE_UP)
         return BASE_UNKNOWN;
-    if (n->alloc_cpus <= 0 && n->jobs - n->jobs_cleaning <= 0)
+    if (n->alloc_cpus <= 0) /* jobs that are suspended have none */
         return BASE_IDLE;
     return n->alloc_cpus >= n->cpus - n->core_spec ? BASE_ALLOCATED : BASE_MIXED;
 }
@@ -57,7 +57,7 @@ static struct word_pair listing_word(const struct node *n, enum base_word base)
     static const struct word_pair words[] = {{"unknown", "unk"}, {"idle", "idle"},
                                              {"mixed", "mix"},   {"allocated", "alloc"},
                                              {"down", "down"},   {"future", "futr"}};
-    bool busy = base == BASE_MIXED || base == BASE_ALLOCATED || n->jobs_cleaning;
+    bool busy = n->alloc_cpus > 0 || n->jobs > 0; /* those are there that are suspended, too */
     if (base == BASE_FUTURE)
         return words[base];
     if (n->drain)

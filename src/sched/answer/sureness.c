@@ -26,11 +26,12 @@ static const char *no_start(const struct cluster *cl, const struct plan *p, cons
                             struct arena *a)
 {
     const struct compiled *c = demand_of(cl, j->lane->klass);
-    bool reachable = false;
+    bool reachable = false, let_in = false;
     uint64_t endless = 0;
     for (size_t i = 0; i < c->n; i++) {
         if (c->option[i].never != REASON_NONE)
             continue;
+        let_in = true;
         reachable |= demand_possible(cl, c, &c->option[i], true);
         for (size_t n = 0; n < c->option[i].part->node.n; n++)
             for (size_t h = 0; h < c->option[i].part->node.v[n]->hold.n; h++) {
@@ -39,6 +40,8 @@ static const char *no_start(const struct cluster *cl, const struct plan *p, cons
                     endless = r->job_id;
             }
     }
+    if (!let_in)
+        return "its partition does not let it start, however much is free";
     if (!reachable)
         return "it cannot start on the nodes that are up, however empty";
     if (endless)

@@ -108,15 +108,17 @@ const struct window *view_window(const struct world *w, const struct sresv *s, i
     return i < win->n && win->v[i].start_us <= at_us ? &win->v[i] : NULL;
 }
 
+#define SHORTEST_US USEC_PER_MIN /* a run that is cut to less is not worth its start */
+
+/* What would be cut to less is not cut, and so fits into no window. */
 int64_t view_limit(const struct world *w, const struct option *o, int64_t limit_us,
                    int64_t start_us)
 {
     ASSERT(limit_us >= 0);
     const struct window *win = o->resv && o->cut ? view_window(w, o->resv, start_us) : NULL;
-    return win && limit_us > win->end_us - start_us ? win->end_us - start_us : limit_us;
+    int64_t room = win ? win->end_us - start_us : limit_us;
+    return room < limit_us && room >= SHORTEST_US ? room : limit_us;
 }
-
-#define SHORTEST_US USEC_PER_MIN /* a run that is cut to less is not worth its start */
 
 /* Cuts *end_us to the end of the reservation where that is allowed; false if the time lies
  * outside. */

@@ -38,7 +38,7 @@ bool used_job_init(struct used_job *u, const struct job *j, bool part, int64_t n
         u->start_s = u->to_s - SPAN_MAX_S;
     if (u->from_s < u->start_s || u->from_s > u->to_s)
         u->from_s = u->from_s < u->start_s ? u->start_s : u->to_s;
-    int64_t suspended_us = job_part_suspended_us(j);
+    int64_t suspended_us = job_part_suspended_us(j, end);
     u->suspended_s = suspended_us > 0 ? suspended_us / USEC_PER_SEC : 0;
     if (u->suspended_s > u->to_s - u->from_s)
         u->suspended_s = u->to_s - u->from_s;
