@@ -21,21 +21,21 @@ setup() {
 }
 
 over() {
-    for _ in $(seq 100); do [ -z "$(squeue -h -j "$1" 2>/dev/null)" ] && return 0; sleep 0.1; done
+    for _ in $(seq 300); do [ -z "$(squeue -h -j "$1" 2>/dev/null)" ] && return 0; sleep 0.1; done
     squeue
     return 1
 }
 
-# until_true COMMAND…: within ten seconds
+# until_true COMMAND…: within half a minute
 until_true() {
-    for _ in $(seq 100); do "$@" && return 0; sleep 0.1; done
+    for _ in $(seq 300); do "$@" && return 0; sleep 0.1; done
     scontrol show node; tail -n 5 "$REMUDA_STATE"/log/*.log
     return 1
 }
 
-# The same within half a minute: of what is looked at only every ten seconds.
+# The same within a minute: of what is looked at only every ten seconds.
 until_late() {
-    until_true "$@" >/dev/null 2>&1 || until_true "$@" >/dev/null 2>&1 || until_true "$@"
+    until_true "$@" >/dev/null 2>&1 || until_true "$@"
 }
 
 shows() { scontrol show node | grep -qE "$1"; }
