@@ -131,7 +131,8 @@ laptop() {
     names Ada:7101
     scontrol reconfigure
     eventually hers squeue -h
-    hers remuda down || true
+    hers remuda down || hers remuda leave
+    for relay in "$TOP"/laptop/*.pid; do kill "$(head -n 1 "$relay")" 2>/dev/null || true; done
     remuda down
 }
 

@@ -95,6 +95,54 @@ files_load() { for f in "$FILES"/*; do [ ! -f "$f" ] || sacctmgr -Q archive load
     diff before now
 }
 
+# past_write FROM TO: jobs of another cluster, as its sacct printed them.
+past_write() {
+    echo "JobID|JobIDRaw|JobName|User|Account|Partition|Submit|Start|End|State|ExitCode|AllocTRES|NodeList"
+    for ((i = $1; i < $2; i++)); do
+        echo "$i|$i|old|root|root|main|2023-03-01T01:00:00|2023-03-01T01:00:10|2023-03-01T01:20:30|COMPLETED|0:0|cpu=1,mem=10M,node=1|b1"
+    done
+}
+
+@test "two of it at once, killed: backup, archive, its loading, import, accounts loaded and dumped" {
+    past_write 100000 100600 >jobs.txt
+    sacctmgr dump burns File=accounts >/dev/null
+    for i in $(seq 100); do echo "Account - 'many$i':Description='d':Organization='o':MaxJobs=$i"; done | { echo "Parent - 'root'"; cat; } >>accounts
+    all_told() { told; sacctmgr -nP show assoc format=account,user,maxjobs | sort; }
+    do_backup() { rm -f copy; remuda backup copy; }
+    do_import() { TZ=UTC remuda import slurm --jobs jobs.txt; }
+    do_accounts() { sacctmgr -i load accounts; }
+    do_dump() { sacctmgr dump burns File="dumped.$BASHPID"; }
+    do_import >/dev/null
+    do_accounts >/dev/null
+    all_told >before
+    [ "$(grep -c '^1005..|' before)" = 100 ]
+    round=0
+    for pair in "backup import" "dump import" "import import" "backup accounts" "dump files_load" "import accounts" "accounts accounts" "backup files_load" "import files_load"; do
+        dump >/dev/null # imported jobs, too: they are in files, and come again from there or by the import
+        for one in $pair; do
+            case $one in dump | files_load) $one ;; *) "do_$one" ;; esac >/dev/null 2>&1 3>&- &
+        done
+        sleep "0.$((round++ % 4))2"
+        kill -9 "$(remuda status --pid controller)"
+        remuda up -q 3>&-
+        wait || true
+        for file in now restored; do
+            files_load
+            do_import >/dev/null
+            do_accounts >/dev/null
+            all_told >$file
+            diff before $file
+            [ "$file" = now ] && [ -s copy ] || break
+            remuda down
+            REMUDA_STATE="$BATS_TEST_TMPDIR/copy$round" remuda restore "$PWD/copy" >/dev/null
+            mv "$REMUDA_STATE" "$REMUDA_STATE.former$round"
+            mv "$BATS_TEST_TMPDIR/copy$round" "$REMUDA_STATE"
+            rm copy
+            remuda up -q 3>&-
+        done
+    done
+}
+
 # nothing is removed, the reason is told, and it goes when it can
 keeps_all() {
     told >now
