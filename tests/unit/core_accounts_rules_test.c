@@ -1,4 +1,5 @@
 /* What accounts, their limits and their QOS must keep: one tree, no circles, no name twice, and what is refused. */
+#include "base/rng.h"
 #include "core_accounts_help.h"
 
 /* ---- the tree stays one --------------------------------------------------------------------- */
@@ -252,6 +253,81 @@ static void a_default_qos_may_be_used(void **unused)
     assert_int_equal(send(), REFUSE_QOS);
 }
 
+/* ---- many at once --------------------------------------------------------------------------- */
+
+/* Of twenty users in six accounts, two of them below others. */
+struct pick {
+    int what, user, account, partition;
+};
+
+static void pick_send(const struct pick *p)
+{
+    const char *who = arena_printf(w.a, "u%d", p->user);
+    struct assoc a = {.account = arena_printf(w.a, "a%d", p->account), .user = who};
+    if (p->partition)
+        a.partition = "main";
+    switch (p->what) {
+    case 0: user(VERB_ADD, who, a.account); break;
+    case 1:
+    case 2:
+    case 3: assoc(VERB_ADD, NULL, a); break;
+    case 4: user(VERB_MODIFY, who, a.account); break;
+    case 5:
+    case 6: assoc(VERB_REMOVE, NULL, a); break;
+    case 7: user(VERB_REMOVE, who, NULL); break;
+    case 8: assoc(VERB_ADD, NULL, (struct assoc){.account = a.account, .parent = "root"}); break;
+    case 9: account(VERB_ADD, a.account); break;
+    case 10:
+        if (p->user == 0)
+            account(VERB_REMOVE, a.account);
+        else
+            assoc(VERB_ADD, NULL, a);
+        break;
+    }
+}
+
+static void six_accounts(void)
+{
+    am_root();
+    for (int i = 0; i < 6; i++) {
+        const char *name = arena_printf(w.a, "a%d", i);
+        account(VERB_ADD, name);
+        assoc(VERB_ADD, NULL, (struct assoc){.account = name, .parent = i > 3 ? "a0" : "root"});
+    }
+    sent_well();
+}
+
+/* Changes that are taken one by one make the same of the book as one request of all of them, in
+ * which associations are known by user from some on. */
+static void many_at_once_are_as_one_by_one(void **unused)
+{
+    (void)unused;
+    struct rng r = {7};
+    for (int life = 0; life < 30; life++) {
+        VEC(struct pick) taken = {0};
+        six_accounts();
+        for (int i = 0; i < 300; i++) {
+            struct pick p = {(int)rng_below(&r, 11), (int)rng_below(&r, 20), (int)rng_below(&r, 6),
+                             (int)rng_below(&r, 2)};
+            pick_send(&p);
+            if (send() == REFUSE_NONE)
+                vec_push(&taken, p);
+        }
+        uint64_t one_by_one = book();
+        assert_true(taken.n > 60);
+        world_close();
+        world_open(CONF, 4);
+        six_accounts();
+        for (size_t i = 0; i < taken.n; i++)
+            pick_send(&taken.v[i]);
+        sent_well();
+        assert_int_equal(book(), one_by_one);
+        vec_done(&taken);
+        world_close();
+        world_open(CONF, 4);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +341,7 @@ int main(void)
         STORY(a_default_qos_may_be_used),
         STORY(a_default_in_partitions_goes_with_the_last),
         STORY(who_stops_whom_is_no_circle),
+        STORY(many_at_once_are_as_one_by_one),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     vec_done(&list);

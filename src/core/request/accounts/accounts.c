@@ -149,36 +149,67 @@ static void transaction_note(struct account_step *g, size_t first)
 
 /* ---- the request ---------------------------------------------------------------------------- */
 
+/* What the request removed. */
+struct lost {
+    struct map_str *assoc; /* "user account": in names are no blanks */
+    struct map_str *qos;
+};
+
+static void lost_read(const struct account_step *g, struct lost *lost)
+{
+    struct str key = STR_INIT;
+    for (size_t i = 0; i < g->changed.n; i++) {
+        const struct account_changed *v = &g->changed.v[i];
+        if (v->verb != VERB_REMOVE)
+            continue;
+        str_clear(&key);
+        if (v->noun == NOUN_ASSOC && v->user) {
+            str_addf(&key, "%s %s", v->user, v->account);
+            map_str_put(lost->assoc, str_text(&key), lost);
+        } else if (v->noun == NOUN_QOS) {
+            map_str_put(lost->qos, v->name, lost);
+        }
+    }
+    str_done(&key);
+}
+
+static bool loses(const struct account_step *g, const struct lost *lost, const struct jobrec *r)
+{
+    const struct job_request *req = &r->j.spec.req;
+    struct str key = STR_INIT;
+    if (!job_live(r))
+        return false;
+    if (req->qos && map_str_get(lost->qos, req->qos))
+        return true;
+    if (!req->account || !r->j.user_name || !map_str_count(lost->assoc))
+        return false;
+    str_addf(&key, "%s %s", r->j.user_name, req->account);
+    bool gone = map_str_get(lost->assoc, str_text(&key));
+    str_done(&key);
+    return gone && !assoc_for(g->c, req->account, r->j.user_name, NULL);
+}
+
 /* Nothing that waits or runs may lose the association or QOS that it is of. */
 static enum refusal jobs_check(struct account_step *g)
 {
     struct map_walk w = {0};
-    bool any = false;
-    for (size_t i = 0; i < g->changed.n; i++)
-        any |= g->changed.v[i].verb == VERB_REMOVE &&
-               (g->changed.v[i].noun == NOUN_ASSOC || g->changed.v[i].noun == NOUN_QOS);
-    while (any && map_u64_next(g->c->jobs.by_id, &w)) {
-        const struct jobrec *r = w.value;
-        const struct job_request *req = &r->j.spec.req;
-        if (!job_live(r))
-            continue;
-        for (size_t i = 0; i < g->changed.n; i++) {
-            const struct account_changed *v = &g->changed.v[i];
-            bool of_it = v->verb == VERB_REMOVE &&
-                         ((v->noun == NOUN_ASSOC && v->user && text_is(v->user, r->j.user_name) &&
-                           text_is(v->account, req->account) &&
-                           !assoc_for(g->c, req->account, v->user, NULL)) ||
-                          (v->noun == NOUN_QOS && text_is(v->name, req->qos)));
-            if (of_it)
-                return change_refuse(
-                    g, REFUSE_ASSOC_BUSY,
-                    "job %llu of %s (account %s, QOS %s) is not over: cancel it, or give it "
-                    "another with scontrol update",
-                    (unsigned long long)r->j.id, r->j.user_name ? r->j.user_name : "?",
-                    req->account ? req->account : "none", req->qos ? req->qos : "none");
-        }
-    }
-    return REFUSE_NONE;
+    struct lost lost = {map_str_new(), map_str_new()};
+    const struct jobrec *busy = NULL;
+    lost_read(g, &lost);
+    bool any = map_str_count(lost.assoc) || map_str_count(lost.qos);
+    while (!busy && any && map_u64_next(g->c->jobs.by_id, &w))
+        busy = loses(g, &lost, w.value) ? w.value : NULL;
+    map_str_free(lost.assoc);
+    map_str_free(lost.qos);
+    if (!busy)
+        return REFUSE_NONE;
+    const struct job_request *req = &busy->j.spec.req;
+    return change_refuse(g, REFUSE_ASSOC_BUSY,
+                         "job %llu of %s (account %s, QOS %s) is not over: cancel it, or give it "
+                         "another with scontrol update",
+                         (unsigned long long)busy->j.id,
+                         busy->j.user_name ? busy->j.user_name : "?",
+                         req->account ? req->account : "none", req->qos ? req->qos : "none");
 }
 
 /* RawUsage=0 */
@@ -211,7 +242,7 @@ static void accounts_follow(struct core *c, const struct msg_change_accounts *m)
 static enum refusal changes_do(struct account_step *g, const struct msg_change_accounts *m)
 {
     const struct account_change *v = m->changes.v;
-    struct changes_asked asked = {.all = m};
+    struct changes_asked asked = {.all = m, .of_user = &g->of_user};
     enum refusal refusal = REFUSE_NONE;
     if (m->changes.n > CHANGES_MAX)
         return change_refuse(g, REFUSE_TOO_LARGE, "%zu changes at once; at most %d are allowed",
@@ -325,4 +356,5 @@ void req_change_accounts(struct core *c, const struct msg_change_accounts *m)
     else
         fx_reply(c, c->turn.conn, c->turn.seq, MSG_ACCOUNTS_CHANGED, &answer);
     vec_done(&g.changed);
+    of_user_done(&g.of_user);
 }

@@ -4,12 +4,14 @@
 #define REMUDA_CORE_REQUEST_ACCOUNTS_CHANGE_H
 
 #include "core/record/accounts/accounts.h"
+#include "core/request/accounts/of_user.h"
 #include "model/message.h"
 
 struct account_step {
     struct core *c;                      /* the core of this turn */
     struct arena *a;                     /* of the turn */
     const struct account_change *ch;     /* the change at hand, of a request that may have many */
+    struct of_user of_user;              /* what each user has now */
     VEC(struct account_changed) changed; /* what the answer says was done */
     const char *detail;                  /* why it was refused; in `a`; NULL = it was not */
 };

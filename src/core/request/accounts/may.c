@@ -118,14 +118,12 @@ static void removed_read(const struct core *c, struct changes_asked *asked)
  * as the commands do it. */
 static bool left_his(const struct core *c, struct changes_asked *asked, const char *user)
 {
-    struct map_walk w = {0};
     if (!asked->removed)
         removed_read(c, asked);
     bool taken = map_str_get(asked->removed, user);
-    while (taken && map_u64_next(c->accounts.assoc, &w)) {
-        const struct assocrec *r = w.value;
-        taken = r->a.deleted || !text_is(r->a.user, user);
-    }
+    const assocrec_vec *his = taken ? of_user(asked->of_user, c, user) : NULL;
+    for (size_t i = 0; taken && i < his->n; i++)
+        taken = his->v[i]->a.deleted;
     return taken;
 }
 
@@ -137,13 +135,13 @@ void changes_asked_done(struct changes_asked *asked)
 }
 
 /* The user is in accounts of the coordinator, and in no other. */
-static bool is_his_alone(const struct core *c, const char *user)
+static bool is_his_alone(const struct core *c, struct changes_asked *asked, const char *user)
 {
-    struct map_walk w = {0};
+    const assocrec_vec *all = of_user(asked->of_user, c, user);
     bool any = false;
-    while (map_u64_next(c->accounts.assoc, &w)) {
-        const struct assocrec *r = w.value;
-        if (r->a.deleted || !text_is(r->a.user, user))
+    for (size_t i = 0; i < all->n; i++) {
+        const struct assocrec *r = all->v[i];
+        if (r->a.deleted)
             continue;
         if (!coordinates(c, r->a.account))
             return false;
@@ -169,7 +167,7 @@ static bool coordinator_may(struct core *c, struct changes_asked *asked,
     case NOUN_USER: { /* a new one belongs to nobody yet; one that is there may be others', too */
         const struct account_user *u = ch->user.n ? ch->user.v : NULL;
         if (ch->verb == VERB_REMOVE)
-            return u && u->name && (is_his_alone(c, u->name) || left_his(c, asked, u->name));
+            return u && u->name && (is_his_alone(c, asked, u->name) || left_his(c, asked, u->name));
         return ch->verb == VERB_ADD && u && !u->admin_level && coordinates(c, u->default_account);
     }
     case NOUN_ASSOC:

@@ -2,13 +2,14 @@
 #ifndef REMUDA_CORE_REQUEST_ACCOUNTS_MAY_H
 #define REMUDA_CORE_REQUEST_ACCOUNTS_MAY_H
 
-#include "core/record/accounts/accounts.h"
+#include "core/request/accounts/of_user.h"
 
 /* A request as a whole, of whose changes each is asked about: it is looked at for what belongs
  * together, as an account that is added with its place in the tree. Gone through once, when the
  * first of a coordinator's changes wants to know. */
 struct changes_asked {
     const struct msg_change_accounts *all;
+    struct of_user *of_user; /* of who asks */
     struct map_str *place;   /* account → struct assoc: where the request adds it, first */
     struct map_str *his;     /* accounts that stand so under one of the coordinator's */
     struct map_str *removed; /* users whom the request takes from accounts of the coordinator */

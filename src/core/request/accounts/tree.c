@@ -47,13 +47,11 @@ enum refusal change_account_modify(struct account_step *g, const struct account 
 }
 
 /* Does the user keep the account in another partition, or in all of them? */
-static bool keeps_account(const struct account_step *g, const struct assoc *a)
+static bool keeps_account(const assocrec_vec *his, const struct assoc *a)
 {
-    struct map_walk w = {0};
-    while (map_u64_next(g->c->accounts.assoc, &w)) {
-        const struct assocrec *r = w.value;
-        if (!r->a.deleted && r->a.id != a->id && text_is(r->a.user, a->user) &&
-            text_is(r->a.account, a->account))
+    for (size_t i = 0; i < his->n; i++) {
+        const struct assocrec *r = his->v[i];
+        if (!r->a.deleted && r->a.id != a->id && text_is(r->a.account, a->account))
             return true;
     }
     return false;
@@ -63,12 +61,14 @@ static bool keeps_account(const struct account_step *g, const struct assoc *a)
 static enum refusal default_check(struct account_step *g, const struct assoc *a)
 {
     const struct account_user *u = a->user ? account_user_find(g->c, a->user) : NULL;
-    struct map_walk w = {0};
-    if (!u || !text_is(u->default_account, a->account) || keeps_account(g, a))
+    if (!u || !text_is(u->default_account, a->account))
         return REFUSE_NONE;
-    while (map_u64_next(g->c->accounts.assoc, &w)) {
-        const struct assocrec *r = w.value;
-        if (!r->a.deleted && text_is(r->a.user, a->user) && !text_is(r->a.account, a->account))
+    const assocrec_vec *his = of_user(&g->of_user, g->c, a->user);
+    if (keeps_account(his, a))
+        return REFUSE_NONE;
+    for (size_t i = 0; i < his->n; i++) {
+        const struct assocrec *r = his->v[i];
+        if (!r->a.deleted && !text_is(r->a.account, a->account))
             return change_refuse(
                 g, REFUSE_DEFAULT_ACCOUNT,
                 "%s is the default account of %s: set another first with sacctmgr modify "
@@ -93,18 +93,14 @@ static void assoc_drop(struct account_step *g, struct assocrec *r, bool asked)
 static void defaults_forget(struct account_step *g, struct map_str *user)
 {
     struct map_walk w = {0};
-    if (map_str_count(user) == 0)
-        return;
-    while (map_u64_next(g->c->accounts.assoc, &w)) {
-        const struct assocrec *r = w.value;
-        const struct account_user *u =
-            r->a.deleted || !r->a.user ? NULL : map_str_get(user, r->a.user);
-        if (u && text_is(u->default_account, r->a.account))
-            map_str_del(user, r->a.user);
-    }
-    w = (struct map_walk){0};
     while (map_str_next(user, &w)) {
         struct account_user u = *(const struct account_user *)w.value;
+        const assocrec_vec *his = of_user(&g->of_user, g->c, u.name);
+        bool has = false;
+        for (size_t i = 0; i < his->n; i++)
+            has |= !his->v[i]->a.deleted && text_is(u.default_account, his->v[i]->a.account);
+        if (has)
+            continue;
         u.default_account = NULL;
         accounts_put(g->c, TABLE_ACCOUNT_USER, &u);
     }
@@ -118,7 +114,9 @@ enum refusal change_assoc_remove(struct account_step *g, struct assocrec *top, b
     enum refusal refusal = check_default ? default_check(g, &top->a) : REFUSE_NONE;
     VEC(struct assocrec *) under = {0};
     struct map_str *without = map_str_new(); /* user → struct account_user */
-    while (map_u64_next(g->c->accounts.assoc, &w)) {
+    if (top->a.user)                         /* nothing is below a user's */
+        vec_push(&under, top);
+    while (!top->a.user && map_u64_next(g->c->accounts.assoc, &w)) {
         struct assocrec *r = w.value;
         if (!r->a.deleted && assoc_is_under(r, top))
             vec_push(&under, r);
@@ -204,8 +202,10 @@ enum refusal change_user_modify(struct account_step *g, const struct account_use
     if (refusal)
         return refusal;
     u.changed_us = g->c->turn.now_us;
-    if (g->ch->new_name)
+    if (g->ch->new_name) {
+        of_user_done(&g->of_user);
         return change_user_rename(g, &u, g->ch->new_name);
+    }
     accounts_put(g->c, TABLE_ACCOUNT_USER, &u);
     change_did(g, VERB_MODIFY, NOUN_USER, u.name, NULL, true);
     return REFUSE_NONE;
@@ -226,17 +226,15 @@ static void coordinator_forget(struct account_step *g, const char *user)
 enum refusal change_user_remove(struct account_step *g, const struct account_user *asked)
 {
     ASSERT(g->ch && g->ch->noun == NOUN_USER);
-    struct map_walk w = {0};
     struct account_user *there = account_user_find(g->c, asked->name);
     if (!there)
         return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no user %s", asked->name);
     if (text_is(asked->name, "root"))
         return change_refuse(g, REFUSE_UPDATE, "the user root stays");
-    while (map_u64_next(g->c->accounts.assoc, &w)) {
-        struct assocrec *r = w.value;
-        if (!r->a.deleted && text_is(r->a.user, asked->name))
-            assoc_drop(g, r, false);
-    }
+    const assocrec_vec *his = of_user(&g->of_user, g->c, asked->name);
+    for (size_t i = 0; i < his->n; i++)
+        if (!his->v[i]->a.deleted)
+            assoc_drop(g, his->v[i], false);
     coordinator_forget(g, asked->name);
     struct account_user gone = *account_user_find(g->c, asked->name);
     gone.deleted = true;
@@ -302,6 +300,8 @@ enum refusal change_assoc_add(struct account_step *g, const struct assoc *asked)
     a.deleted = false;
     a.made_us = a.changed_us = g->c->turn.now_us;
     accounts_put(g->c, TABLE_ASSOC, &a);
+    if (!once)
+        of_user_made(&g->of_user, assoc_find(g->c, a.account, a.user, a.partition));
     change_did(g, VERB_ADD, NOUN_ASSOC, NULL, &a, true);
     return change_limits(g, OWNER_ASSOC, a.id, &any);
 }
