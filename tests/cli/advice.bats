@@ -20,7 +20,7 @@ PartitionName=low Nodes=s1 PriorityTier=0 PreemptMode=REQUEUE
 PartitionName=high Nodes=s1 PriorityTier=9 PreemptMode=OFF
 PartitionName=small Nodes=s1 MaxTime=30 DefaultTime=1 PreemptMode=OFF
 END
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         [ "$(sinfo -h -t idle -o %D | awk '{n += $1} END {print n}')" -ge 6 ] && break
         sleep 0.1
     done
@@ -37,7 +37,7 @@ teardown() {
 
 clear_queue() {
     scancel -u "$(id -un)" || true
-    for _ in $(seq 200); do
+    for _ in $(seq 300); do
         [ -z "$(squeue -h)" ] && return 0
         sleep 0.05
     done
@@ -317,7 +317,7 @@ stopping() {
     runs --time=60
     job=$(batch --dependency="afterok:$last")
     scancel "$last"
-    for _ in $(seq 50); do
+    for _ in $(seq 300); do
         [ "$(squeue -h -j "$job" -o %r)" = DependencyNeverSatisfied ] && break
         sleep 0.1
     done
@@ -331,7 +331,7 @@ stopping() {
     [ "$(squeue -h -r -t R -j "$job" | wc -l)" = 2 ]
     [[ "$(remuda why "$job")" == *"as many as its limit %2 allows"* ]]
     follow_sentence
-    for _ in $(seq 50); do
+    for _ in $(seq 300); do
         [ "$(squeue -h -r -t R -j "$job" | wc -l)" = 4 ] && return 0
         sleep 0.1
     done

@@ -133,13 +133,14 @@ END
 @test "kill -9 of the controller: waiting and running steps go on, none runs twice, none is lost" {
     J=$(holding_job -n4)
     running "$J"
-    A=$(async "$J" -n4 sh -c 'echo first >> log; sleep 4')
+    A=$(async "$J" -n4 sh -c 'echo first >> log; until [ -e go ]; do sleep 0.1; done')
     B=$(async "$J" -n1 -d "afterok:$A" sh -c 'echo second >> log')
     C=$(async "$J" -n1 -d "afterany:$B" sh -c 'echo third >> log')
     kill -9 "$(cat "$REMUDA_STATE/controller.pid")"
     sleep 1
     remuda up -q
     squeue -h -s -j "$J" -o %i | grep -qx "$B"
+    touch go
     step_is "$C" COMPLETED
     state_is "$A" COMPLETED
     [ "$(sort log | uniq -c | tr -s ' ' | tr '\n' ';')" = " 4 first; 1 second; 1 third;" ]

@@ -39,7 +39,7 @@ quietly() {
     [ -z "$stderr" ] || { echo "$stderr"; return 1; }
 }
 ended() {
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         [ -z "$(squeue -h -j "$1,$1" -o %i)" ] && return 0
         sleep 0.1
     done
@@ -80,7 +80,7 @@ END
     grep -qx "${ARRAY}_\[0-9%4\]|PENDING|None assigned" <<< "$output"
     quietly scancel "$id"
     quietly scontrol requeue "$RUNS"
-    for _ in $(seq 50); do [ "$(squeue -h -j "$RUNS" -o %t)" = R ] && break; scontrol release "$RUNS" 2> /dev/null || true; sleep 0.1; done
+    for _ in $(seq 300); do [ "$(squeue -h -j "$RUNS" -o %t)" = R ] && break; scontrol release "$RUNS" 2> /dev/null || true; sleep 0.1; done
     [ "$(squeue -h -j "$RUNS" -o '%t')" = R ]
 }
 

@@ -118,7 +118,7 @@ all_over() {
         log="$REMUDA_STATE/log/$(echo "$role" | tr '[' - | tr -d ']').log"
         pid=$(remuda status --pid "$role")
         kill -ABRT "$pid"
-        for _ in $(seq 50); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+        for _ in $(seq 300); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
         tail -1 "$log" | grep -qx "error: remudad ${role%%[*} is ended by SIGABRT"
         remuda up -q 3>&-
     done

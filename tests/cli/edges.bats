@@ -9,7 +9,7 @@ setup_file() {
     A=$(sbatch --parsable -J many -a 0-9%4 -o /dev/null --wrap 'sleep 60')
     B=$(sbatch --parsable -J quick -o /dev/null --wrap true)
     export A B
-    for _ in $(seq 100); do [ "$(squeue -h -j "$A" -t R | wc -l)" = 4 ] && [ -z "$(squeue -h -j "$B")" ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ "$(squeue -h -j "$A" -t R | wc -l)" = 4 ] && [ -z "$(squeue -h -j "$B")" ] && break; sleep 0.1; done
 }
 
 teardown_file() {

@@ -39,7 +39,7 @@ S
 
 @test "a job opens its own GPUs, counted from 0, and no others" {
     first=$(sbatch --parsable --mem=100 -c1 --gres=gpu:2 -o first.out --wrap './seen; sleep 30')
-    for _ in $(seq 100); do [ -s first.out ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ -s first.out ] && break; sleep 0.1; done
     second=$(sbatch --parsable --mem=100 -c1 --gpus=1 -o second.out --wrap './seen')
     over "$second"
     scancel "$first"
@@ -199,7 +199,7 @@ assert "IS_LOST" in r["reason"]["description"] and "IS_LOST" in r["devices_out"]
 @test "a lost GPU is out until it is asked back, its job is told, the others work on" {
     happens
     id=$(sbatch --parsable --mem=100 -c1 --gpus=1 -o lost.out --wrap 'sleep 60')
-    for _ in $(seq 100); do [ "$(squeue -h -j "$id" -o %t)" = R ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ "$(squeue -h -j "$id" -o %t)" = R ] && break; sleep 0.1; done
     until_true test -e lost.out
     happens "lost 0"
     until_true grep -q "slurmstepd: error: GPU 0 of .*, which this job uses, is broken: GPU GPU-1 is lost: NVML_ERROR_GPU_IS_LOST" lost.out
@@ -335,7 +335,7 @@ C
     echo "machine a100x4" >"$TOP/gpus"
     until_true shows_not DeviceOut
     id=$(sbatch --parsable --mem=100 -c1 --gpus=1 -o gpus.out --wrap 'sleep 60')
-    for _ in $(seq 100); do [ "$(squeue -h -j "$id" -o %t)" = R ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ "$(squeue -h -j "$id" -o %t)" = R ] && break; sleep 0.1; done
     happens "used 3 5000" "answer:memory 2 17"
     other=$(sbatch --parsable --mem=100 -c1 --gpus=1 --wrap 'true')
     until_true sh -c "remuda gpus | grep -q 'gpu 2 .*unknown since .*NVML_ERROR_OPERATING_SYSTEM (17): the operating system keeps'"

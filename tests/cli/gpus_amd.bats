@@ -32,7 +32,7 @@ S
 
 @test "a job opens the render nodes of its own GPUs and kfd, numbered from 0; one without GPUs opens none" {
     first=$(sbatch --parsable --mem=100 -c1 --gres=gpu:mi250x:1 -o first.out --wrap './seen; sleep 30')
-    for _ in $(seq 100); do [ -s first.out ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ -s first.out ] && break; sleep 0.1; done
     second=$(sbatch --parsable --mem=100 -c1 --gpus=mi210:1 -o second.out --wrap './seen')
     over "$second"
     [ "$(head -1 first.out)" = "kfd renderD128 | 0 | 0 | 0" ]

@@ -48,7 +48,7 @@ S
 
 @test "two jobs on one GPU see each their own instance" {
     first=$(sbatch --parsable --mem=100 -c1 --gres=gpu:a100_3g.20gb:1 -o first.out --wrap './seen; sleep 30')
-    for _ in $(seq 100); do [ -s first.out ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ -s first.out ] && break; sleep 0.1; done
     second=$(sbatch --parsable --mem=100 -c1 --gres=gpu:a100_1g.5gb:2 -o second.out --wrap './seen')
     over "$second"
     scancel "$first"
@@ -73,7 +73,7 @@ S
     echo "used 101 3000" >>gpus
     id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:a100_1g.5gb:1 --wrap 'true')
     over "$id"
-    for _ in $(seq 100); do scontrol show node | grep -q "DeviceOut=gpu:1 NOT_CLEAN" && break; sleep 0.1; done
+    for _ in $(seq 300); do scontrol show node | grep -q "DeviceOut=gpu:1 NOT_CLEAN" && break; sleep 0.1; done
     id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:a100_1g.5gb:1 -o other.out --wrap './seen')
     over "$id"
     [ "$(cat other.out)" = "nvidia1 cap101 cap102 | MIG-103 | 2" ]

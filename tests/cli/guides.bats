@@ -46,7 +46,7 @@ setup() { cd "$WORK" || exit 1; }
 
 on_terminal() { script -qec "$1" /dev/null < /dev/null; }
 none_left() {
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         [ "$(squeue -h -o %i | wc -l)" = 0 ] && return 0
         sleep 0.1
     done

@@ -56,7 +56,7 @@ overheard() { # overheard WORD COMMAND…
     rm -f "$ready"
     on "$FAR_NS" far python3 "$BATS_TEST_DIRNAME/hosts_sniff.py" "$FAR_NS" 4 "$word" "$ready" >"$SHARED/overheard" &
     local sniffer=$!
-    for _ in $(seq 50); do [ -e "$ready" ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ -e "$ready" ] && break; sleep 0.1; done
     "${by:-head1}" timeout 30 "$@" >"$SHARED/said" 2>&1
     wait "$sniffer"
     cat "$SHARED/overheard"
@@ -105,7 +105,7 @@ overheard() { # overheard WORD COMMAND…
     deaf() { on "$FAR_NS" far unshare --mount sh -c 'mount --bind "$0" /etc/resolv.conf; exec "$@"' "$SHARED/resolv.conf" env REMUDA_STATE="$SHARED/deaf" "$@"; }
     deaf remudad relay --foreground --state "$SHARED/deaf" 2>/dev/null &
     local relay=$!
-    for _ in $(seq 100); do [ -S "$SHARED/deaf/controller.sock" ] && [ -e deaf.ready ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ -S "$SHARED/deaf/controller.sock" ] && [ -e deaf.ready ] && break; sleep 0.1; done
     began=$SECONDS
     run ! deaf srun -n1 true
     echo "$output"
@@ -194,7 +194,7 @@ EOF
     far1 python3 "$SHARED/strangers.py" 6817 <"$SHARED/strangers.in" >"$SHARED/strangers.out" &
     strangers=$!
     exec 7>"$SHARED/strangers.in"
-    for _ in $(seq 200); do
+    for _ in $(seq 300); do
         grep -q away "$SHARED/strangers.out" && break
         sleep 0.1
     done
@@ -316,13 +316,13 @@ EOF
 
 @test "the certificate renews itself" {
     before=$(sha256sum <"$SHARED/far/tls/host.crt")
-    for _ in $(seq 60); do [ "$(sha256sum <"$SHARED/far/tls/host.crt")" != "$before" ] && break; sleep 0.2; done
+    for _ in $(seq 300); do [ "$(sha256sum <"$SHARED/far/tls/host.crt")" != "$before" ] && break; sleep 0.2; done
     [ "$(sha256sum <"$SHARED/far/tls/host.crt")" != "$before" ]
     far1 scontrol ping
     # From here on they hold: a host that is cut off longer than its certificate holds has to join again.
     sed -i 's/^HostCertificateLife=.*/HostCertificateLife=3600/' "$SHARED/head/remuda.conf"
     head1 scontrol reconfigure
-    for _ in $(seq 60); do openssl x509 -in "$SHARED/far/tls/host.crt" -noout -checkend 600 && break; sleep 0.2; done
+    for _ in $(seq 300); do openssl x509 -in "$SHARED/far/tls/host.crt" -noout -checkend 600 && break; sleep 0.2; done
     openssl x509 -in "$SHARED/far/tls/host.crt" -noout -checkend 600
 }
 
@@ -331,14 +331,14 @@ EOF
     # A controller that says nothing, so that the join lasts.
     on "$HEAD_NS" head python3 -c 'import socket, time; s = socket.create_server(("10.99.0.1", 6999)); open("dumb.ready", "w"); time.sleep(60)' 3>&- &
     local dumb=$!
-    for _ in $(seq 100); do [ -e dumb.ready ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ -e dumb.ready ] && break; sleep 0.1; done
     echo "$token" >token
     chmod 600 token
     on "$FAR_NS" seen env REMUDA_STATE="$SHARED/seen" remuda join --token-file token 10.99.0.1:6999 3>&- &
     local one=$!
     on "$FAR_NS" seen env REMUDA_STATE="$SHARED/seen2" remuda join 10.99.0.1:6999 "$token" 2>warned 3>&- &
     local two=$!
-    for _ in $(seq 200); do [ "$(ps -eo args | grep -c "[r]emudad join.*seen")" = 2 ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ "$(ps -eo args | grep -c "[r]emudad join.*seen")" = 2 ] && break; sleep 0.1; done
     run ps -eo args
     ps -eo pid,args | awk '/remudad join.*seen/ {print $1}' | xargs -r kill || true
     kill "$dumb"

@@ -41,7 +41,7 @@ load hosts
     until_is 25 "NODE_FAIL" head1 sacct -n -P -X -j "$id" -o State
     [[ "$(head1 sinfo -h -n far -o %t)" =~ down ]]
     mend
-    for _ in $(seq 200); do [[ "$(head1 sinfo -h -n far -o %t)" =~ ^(idle|mix|alloc)$ ]] && break; sleep 0.2; done
+    for _ in $(seq 300); do [[ "$(head1 sinfo -h -n far -o %t)" =~ ^(idle|mix|alloc)$ ]] && break; sleep 0.2; done
     until_is 20 "idle" head1 sinfo -h -n far -o %t
     until_is 10 "0" far_runs "sleep 601"
     [[ "$(head1 scontrol show node far)" =~ CPUAlloc=0 ]]
@@ -74,7 +74,7 @@ load hosts
     head1 salloc --no-shell --no-kill -N2 -w node1,far --mem=50 -n2 2>salloc.err
     id=$(grep -o '[0-9]*$' salloc.err | head -n 1)
     cut
-    for _ in $(seq 125); do [[ "$(head1 sinfo -h -n far -o %t)" =~ down ]] && break; sleep 0.2; done
+    for _ in $(seq 300); do [[ "$(head1 sinfo -h -n far -o %t)" =~ down ]] && break; sleep 0.2; done
     [ "$(head1 squeue -h -j "$id" -o %T)" = RUNNING ]
     run -0 head1 timeout 20 srun --jobid="$id" -n1 -N1 -w node1 hostname
     [ "$output" = head ]

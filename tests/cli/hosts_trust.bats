@@ -162,7 +162,7 @@ loop_ns() { awk "{ print \$1 }" "/proc/$1/task/$1/schedstat"; } # of the control
     [[ "$output" =~ "is leaving" ]]
     [[ "$(head1 remuda hosts)" =~ door ]]
     mend
-    for _ in $(seq 200); do [[ "$(head1 remuda hosts)" =~ door ]] || break; sleep 0.2; done
+    for _ in $(seq 300); do [[ "$(head1 remuda hosts)" =~ door ]] || break; sleep 0.2; done
     [[ ! "$(head1 remuda hosts)" =~ door ]]
     for _ in $(seq 25); do [ -e "$SHARED/door/host.conf" ] || break; sleep 0.2; done
     [ ! -e "$SHARED/door/host.conf" ] && [ ! -e "$SHARED/door/tls" ]

@@ -305,7 +305,7 @@ trap "remuda down" EXIT
 remuda status | grep ^isolation
 id=$(sbatch --parsable --no-requeue -o out -e err --mem=60 --wrap 'python3 -c "x = bytearray(300 << 20); import time; time.sleep(30)"')
 id2=$(sbatch --parsable --no-requeue -o out2 --mem=60 --wrap '(setsid bash -c "trap \"\" TERM; echo \$\$ >daemon; while :; do sleep 1; done" &); sleep 0.5')
-for i in $(seq 200); do [ -z "$(squeue -h)" ] && break; sleep 0.1; done
+for i in $(seq 300); do [ -z "$(squeue -h)" ] && break; sleep 0.1; done
 sacct -X -n -P -o State
 cat err
 kill -0 "$(cat daemon)" 2>/dev/null && echo "the daemon lives"

@@ -37,7 +37,7 @@ script() {
 }
 
 wait_for() {
-    for _ in $(seq 200); do
+    for _ in $(seq 300); do
         eval "$1" && return 0
         sleep 0.1
     done

@@ -94,7 +94,7 @@ ended() { sacct -n -P -X -j "$1" -o State,ExitCode; }
     [ "$(squeue -h -t R -j "$id" | wc -l)" -eq 2 ]
     scancel "${id}_20"
     touch array_goes_on
-    for _ in $(seq 100); do [ -z "$(squeue -h -j "$id")" ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ -z "$(squeue -h -j "$id")" ] && break; sleep 0.1; done
     [ "$(cat a_"$id"_*.out | sort -n | head -1)" = "0 of 5" ]
     [ "$(sacct -n -P -X -j "$id" -o State | sort | uniq -c | tr -s ' ' | sed 's/ by.*//')" = $' 1 CANCELLED\n 4 COMPLETED' ]
 }
@@ -152,7 +152,7 @@ ended() { sacct -n -P -X -j "$1" -o State,ExitCode; }
 
 @test "beyond its memory: OUT_OF_MEMORY, where cgroups hold jobs to it" {
     id=$(sbatch --parsable -o oom.out --mem=60M --wrap "python3 -c 'x = bytearray(300 << 20)'; sleep 0.2")
-    for _ in $(seq 100); do [ -z "$(squeue -h -j "$id" 2>/dev/null)" ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ -z "$(squeue -h -j "$id" 2>/dev/null)" ] && break; sleep 0.1; done
     if ! grep -rq memory "$REMUDA_STATE"/log/node-n1.log && [[ ! "$(ended "$id")" =~ ^OUT_OF_MEMORY ]]; then
         skip "no writable memory cgroup here"
     fi

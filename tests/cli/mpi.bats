@@ -200,7 +200,7 @@ END
     timeout 60 srun -Q --jobid="$id" --overlap -N2 -n2 --mpi=pmi2 python3 "$CLIENT" 2 > beside
     all_met beside 2 2
     timeout 60 sattach "$id.0" > attached &
-    sleep 1
+    eventually grep -q rank attached # what came before
     touch seen
     wait
     all_met out 2 1

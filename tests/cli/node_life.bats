@@ -71,16 +71,16 @@ ticks_again() { [ -e ticks ] && [ "$(ticks_of 1)" -gt 3 ]; }
 
 @test "a machine that was started anew while the controller was away: allocations and jobs are over, what was not on it goes on" {
     unshare -m mount --bind /proc/version /proc/sys/kernel/random/boot_id 2>/dev/null || skip "no name of a boot can be made up here"
-    salloc -Q -w node1 -n1 sleep 300 2> salloc.said 3>&- &
+    salloc -Q -w node1 -n1 -J kept sleep 300 2> salloc.said 3>&- &
     again=$(sbatch --parsable --requeue -w node1 -o /dev/null --wrap "$TICKS")
     other=$(sbatch --parsable --no-requeue -w node2 -o /dev/null --wrap 'sleep 300')
     eventually test -s ticks
-    alloc=$(squeue -h -n sleep -o %A)
-    [ -n "$alloc" ] || alloc=$(squeue -h -o "%A %j" | grep -vw "$again\|$other" | cut -d' ' -f1)
+    eventually runs_named kept
+    alloc=$(squeue -h -n kept -o %A)
     wait_state "$other" RUNNING
     kill -9 "$(remuda status --pid controller)" "$(node_pid node1)"
     kill -9 $(pgrep -f "^[^ ]*remuda-shepherd $REMUDA_STATE/nodes/node1") 2>/dev/null || true
-    for pid in $(cat pids); do kill -9 "$pid"; done
+    for pid in $(cat pids); do kill -9 "$pid" 2>/dev/null || true; done
     (cd / && setsid remudad controller --state "$REMUDA_STATE" > /dev/null 2>&1 < /dev/null 3>&- &)
     eventually squeue -h
     has_state "$alloc" RUNNING

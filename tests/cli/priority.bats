@@ -18,13 +18,13 @@ PartitionName=main Nodes=v1 Default=YES PriorityJobFactor=10
 PartitionName=low Nodes=v1 PriorityJobFactor=5
 EOF
     remuda up -q
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         [ "$(sinfo -h -r -o %D | head -1)" = 1 ] && break
         sleep 0.1
     done
     export first second
     first="$(cd "$BATS_FILE_TMPDIR" && sbatch --parsable -n4 --wrap 'sleep 60')"
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         [ "$(squeue -h -o %t -j "$first")" = R ] && break
         sleep 0.1
     done

@@ -10,7 +10,7 @@ Licenses=sim:4
 NodeName=n[1-3] CPUs=2 RealMemory=1000 Feature=fast Virtual=YES
 PartitionName=main Nodes=ALL Default=YES
 END
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         [ "$(sinfo -h -r -o %D)" = 3 ] && break
         sleep 0.1
     done
@@ -114,7 +114,7 @@ teardown_file() { remuda down; }
     [ "$(sinfo -h -o %T | sort -u)" = maint ]
     kill -9 "$(remuda status --pid controller)"
     remuda up -q
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         [ "$(sinfo -h -o %T 2> /dev/null | sort -u)" = maint ] && break
         sleep 0.1
     done

@@ -20,14 +20,14 @@ teardown_file() {
 setup() { cd "$WORK" || exit 1; }
 teardown() {
     scancel -u "$(id -un)" || true
-    for _ in $(seq 100); do [ -z "$(squeue -h)" ] && return; sleep 0.1; done
+    for _ in $(seq 300); do [ -z "$(squeue -h)" ] && return; sleep 0.1; done
 }
 
 field() { tr ' ' '\n' | sed -n "s|^$1=||p"; }
 job() { scontrol show job "$1" -o | field "$2"; }
 started() { wait_true "[ \"\$(job $1 JobState)\" = RUNNING ]"; }
 wait_true() {
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         eval "$1" && return 0
         sleep 0.1
     done

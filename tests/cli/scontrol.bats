@@ -200,7 +200,7 @@ load scontrol
     scontrol resume "$a"
     [ "$(job "$a" JobState)" = RUNNING ]
     scontrol requeue Incomplete "$a,$b"
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         [ "$(job "$a" Restarts)" = 1 ] && break
         sleep 0.1
     done

@@ -150,7 +150,7 @@ load scontrol
 
 @test "update of a step's limit; a line for a running job; processes and their job" {
     id=$(sbatch --parsable -t5 -o noted --wrap 'srun -n1 sh -c "scontrol pidinfo \$\$ > info; scontrol listpids \$SLURM_JOB_ID > pids; touch up; sleep 30"')
-    for _ in $(seq 100); do [ -e up ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ -e up ] && break; sleep 0.1; done
     grep -q "^Slurm JobId=$id ends at " info
     grep -Eq '^Job remaining time is [0-9]+ seconds$' info
     grep -Eq "^[0-9]+ +$id +batch +0 +0 +\$" pids
@@ -164,7 +164,7 @@ load scontrol
     scontrol update StepId="$id.0" TimeLimit=2
     [ "$(scontrol show step "$id.0" -o | field TimeLimit)" = 00:02:00 ]
     scontrol notify "$id" two $'wor\ads'
-    for _ in $(seq 100); do grep -q two noted && break; sleep 0.1; done
+    for _ in $(seq 300); do grep -q two noted && break; sleep 0.1; done
     grep -qxF 'slurmstepd: error: two wor\x07ds' noted
     run -1 scontrol notify 99999 x
     [ "$output" = "job notify failure: Invalid job id specified" ]
@@ -190,7 +190,7 @@ ${id}_2 RUNNING" ]
     scontrol hold "$id"
     [ "$(job "$id" JobState)" = RUNNING ]
     scontrol requeue "$id"
-    for _ in $(seq 100); do [ "$(job "$id" Reason)" = JobHeldUser ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ "$(job "$id" Reason)" = JobHeldUser ] && break; sleep 0.1; done
     [ "$(job "$id" JobState)$(job "$id" Reason)" = PENDINGJobHeldUser ]
     scontrol release "$id"
     wait_state "$id" RUNNING

@@ -9,7 +9,7 @@ ClusterName=sim
 NodeName=n[1-2] CPUs=2 RealMemory=1000 Gres=gpu:v100:1 Virtual=YES
 PartitionName=debug Nodes=ALL Default=YES MaxTime=4:00:00
 END
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         [ "$(sinfo -h -o %D -t idle)" = 2 ] && break
         sleep 0.1
     done
@@ -19,7 +19,7 @@ END
     sbatch -N 2 --ntasks 4 -t 30 --mem 100 --wrap 'true' >/dev/null
     sbatch --array 1-2 -n 1 -t 5 -H --wrap 'true' >/dev/null
     export long short
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         [ "$(squeue -h -j "$long" -o %T)" = RUNNING ] && [ -z "$(squeue -h -j "$short" -o %T)" ] && break
         sleep 0.1
     done

@@ -13,7 +13,7 @@ PartitionName=debug Nodes=n[1-2] Default=YES MaxTime=1:00:00
 PartitionName=batch Nodes=ALL MaxTime=INFINITE DefaultTime=30 MaxNodes=3 OverSubscribe=FORCE:4
 PartitionName=hid Nodes=big[1-2] Hidden=YES RootOnly=YES PriorityTier=5
 END
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         [ "$(sinfo -h -r -o %D)" = 4 ] && break
         sleep 0.1
     done

@@ -22,7 +22,7 @@ setup() { cd "$WORK" || exit 1; }
 
 jobs_left() { squeue -h -o %i | wc -l; }
 none_left() {
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         [ "$(jobs_left)" = 0 ] && return 0
         sleep 0.1
     done
@@ -228,9 +228,9 @@ END
 
 @test "srun that is killed takes its step and its job along" {
     srun sleep 4711 & pid=$!
-    for _ in $(seq 50); do pgrep -f '^sleep 4711' > /dev/null && break; sleep 0.1; done
+    for _ in $(seq 300); do pgrep -f '^sleep 4711' > /dev/null && break; sleep 0.1; done
     kill -9 $pid
-    for _ in $(seq 80); do pgrep -f '^sleep 4711' > /dev/null || break; sleep 0.1; done
+    for _ in $(seq 300); do pgrep -f '^sleep 4711' > /dev/null || break; sleep 0.1; done
     run ! pgrep -f '^sleep 4711'
     none_left
 }
@@ -239,7 +239,7 @@ END
     salloc -n1 bash -c 'srun sleep 1000 & sleep 1; scancel $SLURM_JOB_ID.0; wait; srun echo alive' > out 2> err
     grep -q alive out
     srun sleep 1000 2> err & pid=$!
-    for _ in $(seq 50); do [ "$(jobs_left)" = 1 ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ "$(jobs_left)" = 1 ] && break; sleep 0.1; done
     sleep 0.5
     scancel -u "$(id -un)"
     run wait $pid
@@ -249,7 +249,7 @@ END
 
 @test "Ctrl-C: the first tells, the second ends" {
     setsid srun -n2 sleep 1000.75 2> err & pid=$!
-    for _ in $(seq 50); do [ "$(pgrep -fc '^sleep 1000.75')" -ge 2 ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ "$(pgrep -fc '^sleep 1000.75')" -ge 2 ] && break; sleep 0.1; done
     srunpid=$(pgrep -nf '^srun -n2 sleep 1000.75')
     kill -INT "$srunpid"; sleep 0.3; kill -INT "$srunpid"
     wait $pid || true
@@ -337,7 +337,7 @@ END
 
 @test "sattach shows a step's output; sstat what it uses; remuda shell enters the job" {
     srun -J watched sh -c 'while :; do echo tick; sleep 0.2; done' > /dev/null & pid=$!
-    for _ in $(seq 50); do [ "$(squeue -h -t R -o %i | wc -l)" = 1 ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ "$(squeue -h -t R -o %i | wc -l)" = 1 ] && break; sleep 0.1; done
     id=$(squeue -h -o %i)
     sleep 0.5
     [ "$(timeout 20 sattach "$id.0" | head -n 1)" = tick ]

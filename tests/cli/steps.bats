@@ -243,7 +243,7 @@ program() {
 start() {
     python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' "$@" > out 2> err &
     pid=$!
-    for _ in $(seq 100); do [ -e started ] && break; sleep 0.05; done
+    for _ in $(seq 300); do [ -e started ] && break; sleep 0.05; done
 }
 
 @test "Ctrl-C twice: the tasks get SIGINT and may clean up" {
@@ -342,7 +342,7 @@ srun: error: node n2 does not say that its tasks have ended" ]
 
 @test "--immediate: not called queued, SLURM_EXIT_IMMEDIATE is its exit code, in a job too" {
     salloc -Q -N3 --exclusive sleep 6 &
-    for _ in $(seq 100); do [ -n "$(squeue -h -t R)" ] && break; sleep 0.05; done
+    for _ in $(seq 300); do [ -n "$(squeue -h -t R)" ] && break; sleep 0.05; done
     SLURM_EXIT_IMMEDIATE=66 run srun -I -N1 true
     [ "$status" = 66 ]
     [ "$output" = "srun: error: Unable to allocate resources: Requested nodes are busy" ]

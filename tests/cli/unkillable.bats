@@ -27,7 +27,7 @@ teardown_file() {
         remuda down || true
         rm -rf "$TOP"
     fi
-    for _ in $(seq 50); do rmdir "$FREEZER" 2>/dev/null && break; sleep 0.1; done
+    for _ in $(seq 300); do rmdir "$FREEZER" 2>/dev/null && break; sleep 0.1; done
 }
 
 setup() {
@@ -36,7 +36,7 @@ setup() {
 }
 
 until_true() {
-    for _ in $(seq 100); do "$@" && return 0; sleep 0.1; done
+    for _ in $(seq 300); do "$@" && return 0; sleep 0.1; done
     scontrol show node; squeue; tail -n 8 "$REMUDA_STATE"/log/*.log
     return 1
 }

@@ -28,7 +28,7 @@ setup() {
 }
 
 wait_over() {
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         [ -z "$(squeue -h -j "$1" 2>/dev/null)" ] && return 0
         sleep 0.1
     done
@@ -85,7 +85,7 @@ wait_over() {
     export STATE="$SHARED/home/own"
     as_nobody remuda up -q --cpus 1 --mem 500 3>&-
     id=$(as_nobody sbatch --parsable -o own.out --wrap 'id -un; exit 5')
-    for _ in $(seq 100); do as_nobody sacct -n -P -X -j "$id" -o State | grep -q FAILED && break; sleep 0.1; done
+    for _ in $(seq 300); do as_nobody sacct -n -P -X -j "$id" -o State | grep -q FAILED && break; sleep 0.1; done
     [ "$(as_nobody sacct -n -P -X -j "$id" -o State,ExitCode)" = "FAILED|5:0" ]
     [ "$(cat own.out)" = nobody ]
     as_nobody remuda down
@@ -113,7 +113,7 @@ wait_over() {
     [ "$(stat -c %U task_0 task_1 | sort -u)" = nobody ]
     [[ "$(as_nobody env SHELL=/bin/sh script -qec 'srun --pty sh -c "stat -c owner=%U \$(tty)"' /dev/null < /dev/null)" == *owner=nobody* ]]
     srun sleep 60 & pid=$!
-    for _ in $(seq 50); do id=$(squeue -h -u root -t R -o %i); [ -n "$id" ] && break; sleep 0.1; done
+    for _ in $(seq 300); do id=$(squeue -h -u root -t R -o %i); [ -n "$id" ] && break; sleep 0.1; done
     run as_nobody srun --jobid="$id" --overlap true
     [ "$status" != 0 ]
     [[ "$output" == *"Access/permission denied"* ]]

@@ -23,7 +23,7 @@ setup() { cd "$WORK" || exit 1; }
 
 teardown() {
     scancel -u "$(id -un)" || true
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         [ -z "$(squeue -h)" ] && return 0
         sleep 0.1
     done
