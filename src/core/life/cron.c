@@ -1,4 +1,4 @@
-/* A job of scrontab that has run goes back to the queue (record/crontab.c), when those who wait
+/* A job of scrontab that has run goes back to the queue (record/users/crontab.c), when those who wait
  * for it have seen how it ended. */
 #include "core/life/life.h"
 

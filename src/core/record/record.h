@@ -5,6 +5,7 @@
 #define REMUDA_CORE_RECORD_RECORD_H
 
 #include "core/record/state.h"
+#include "core/record/users/crontab.h"
 #include "core/record/users/owner.h"
 #include "core/record/users/user_room.h"
 
@@ -247,26 +248,6 @@ bool job_is_kept(const struct core *c, const struct jobrec *r, int64_t now_us);
 /* Ret_wait->detail … may stay NULL. */
 enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
                                struct plan_wait *ret_wait);
-
-/* ---- crontab.c: users' tables for scrontab, and their jobs ---- */
-/* At the start; its jobs come as all jobs do, and join. */
-void crontab_load(struct core *c, const struct crontab *row);
-/* The tables and their lists; the texts are the pool's. */
-void crontabs_free(struct core *c);
-struct crontabrec *crontab_find(const struct core *c, uint32_t uid); /* NULL = there is none */
-/* In place of the one that there is; NULL = none any more. */
-void crontab_put(struct core *c, uint32_t uid, const char *text);
-/* The job is of its user's table, and is due by it. */
-void cron_join(struct core *c, struct jobrec *r);
-/* It is no more, and goes on, or ends, as any job. */
-void cron_leave(struct core *c, struct jobrec *r);
-/* A job of a table is over: it waits for its next time when the event ends; who ended it for good
- * has its lines in the table marked. */
-void cron_over(struct core *c, struct jobrec *r);
-/* Has run, and is to wait: its begin time is the next. */
-void cron_wait(struct core *c, struct jobrec *r);
-/* The clock was set, or the time zone: those that wait, wait for the time that is next now. */
-void crons_look(struct core *c);
 
 /* ---- waited.c: what jobs waited for ---- */
 void waited_begins(struct core *c, struct jobrec *r); /* a requeued job waits anew */
