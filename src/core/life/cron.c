@@ -1,5 +1,5 @@
-/* A job of scrontab that has run goes back to the queue (record/users/crontab.c), when those who wait
- * for it have seen how it ended. */
+/* A job of scrontab that has run goes back to the queue (record/users/crontab.c), when those who
+ * wait for it have seen how it ended. */
 #include "core/life/life.h"
 
 void crons_again(struct core *c)

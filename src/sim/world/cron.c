@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-/* By which the clock has to be set back before a time may come again (core/record/users/crontab.c). */
+/* By which the clock has to be set back before a time may come again
+ * (core/record/users/crontab.c). */
 #define SET_BACK_US (3 * USEC_PER_HOUR)
 
 /* Of a job: the last run that was committed. */
