@@ -161,9 +161,11 @@ static int peek(struct site_command *s)
 
 /* ---- bstat ---- */
 
+/* In its first second it has had one. */
 static const char *efficiency(const struct job *j, int64_t elapsed, struct arena *a)
 {
-    double had = (double)elapsed * lsf_job_slots(j);
+    int64_t us = lsf_job_is_pending(j) || elapsed > USEC_PER_SEC ? elapsed : USEC_PER_SEC;
+    double had = (double)us * lsf_job_slots(j);
     double used = (double)(j->cpu_user_us + j->cpu_system_us);
     return had > 0 ? arena_printf(a, "%.1f%%", 100 * used / had) : "-";
 }

@@ -153,12 +153,16 @@ static void head_add(struct qstat *q)
 
 static const char *clock_text(const struct qstat *q, int64_t us)
 {
-    if (us <= 0 || us == TIME_UNLIMITED)
-        return "--";
     long long min = us / USEC_PER_MIN;
     if (q->site.torque)
         return pbs_clock(us, q->a);
     return arena_printf(q->a, "%02lld:%02lld", min / 60, min % 60);
+}
+
+static const char *limit_text(const struct qstat *q, const struct job *j)
+{
+    int64_t us = job_limit_us(j);
+    return us <= 0 || us == TIME_UNLIMITED ? "--" : clock_text(q, us);
 }
 
 static const char *memory_text(const struct qstat *q, int64_t mib)
@@ -175,22 +179,20 @@ static void alternate_add(struct qstat *q, const struct qstat_row *r)
     const char *where = q->hosts ? qstat_exec_host(q->list, j, &q->site, q->a) : NULL;
     const char *comment = q->comments ? qstat_comment(q->list, j, q->a) : NULL;
     const char *elapsed =
-        clock_text(q, lsf_job_is_pending(j) ? 0 : job_elapsed_us(j, time_now_us()));
+        lsf_job_is_pending(j) ? "--" : clock_text(q, job_elapsed_us(j, time_now_us()));
     const char *memory = memory_text(q, j->alloc_mem_mib), *name = qstat_name(q, r);
     if (q->site.torque)
         str_addf(&q->out, "%-23s %-11s %-8s %-16s %6s %5d %6d %9s %9s %1s %9s", cut(q, r->id, 23),
                  cut(q, j->user_name, 11), cut(q, job_partition(j), 8), cut(q, name, 16), "--",
-                 qstat_nodes(j, q->a), qstat_cpus(j), memory, clock_text(q, job_limit_us(j)),
-                 r->state, elapsed);
+                 qstat_nodes(j, q->a), qstat_cpus(j), memory, limit_text(q, j), r->state, elapsed);
     else if (q->unwrapped)
         str_addf(&q->out, "%-30s %-15s %-15s %-15s %8s %4d %5d %6s %5s %1s %5s", r->id,
                  j->user_name, job_partition(j), name, "--", qstat_nodes(j, q->a), qstat_cpus(j),
-                 memory, clock_text(q, job_limit_us(j)), r->state, elapsed);
+                 memory, limit_text(q, j), r->state, elapsed);
     else
         str_addf(&q->out, "%-15s %-8s %-8s %-10s %6s %3d %3d %6s %5s %1s %5s", cut(q, r->id, 15),
                  cut(q, j->user_name, 8), cut(q, job_partition(j), 8), cut(q, name, 10), "--",
-                 qstat_nodes(j, q->a), qstat_cpus(j), memory, clock_text(q, job_limit_us(j)),
-                 r->state, elapsed);
+                 qstat_nodes(j, q->a), qstat_cpus(j), memory, limit_text(q, j), r->state, elapsed);
     if (where)
         str_addf(&q->out, q->same_line ? " %s" : "\n   %s", where);
     if (comment)
