@@ -33,7 +33,7 @@ if name == "loud":
         sys.stderr.write("\x1b[31m" + "loud " * 200000 + "\n")
 if name == "slow":
     time.sleep(60)
-if name == "long":
+if name == "blanks":
     print(" " * (1 << 20))
     answer(refuse="behind the blanks")
 if name == "junk":
@@ -99,7 +99,7 @@ n_jobs() { squeue -h -t all | wc -l; }
     run -1 --separate-stderr sbatch -J junk --wrap true
     [[ "${stderr_lines[1]}" == "sbatch: error: the site's submit filter is broken (its answer: "* ]]
     # What of it was read would say that all stays as it is.
-    run -1 --separate-stderr sbatch -J long --wrap true
+    run -1 --separate-stderr sbatch -J blanks --wrap true
     [[ "${stderr_lines[1]}" == *"(its answer: more than a MiB)"* ]]
     run -1 --separate-stderr sbatch -J slow --wrap true
     [[ "${stderr_lines[1]}" == *"(it did not answer within 10 seconds)"* ]]
