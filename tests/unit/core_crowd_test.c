@@ -235,10 +235,13 @@ static void the_first_singleton_of_a_name(void **unused)
     am_alice();
     s.hold = true;
     uint64_t id[JOBS];
+    w.fills = true;
     for (int i = 0; i < JOBS; i++) {
         s.name = i == OF_NAME || i == ENDED ? "same" : "other";
         id[i] = submit(s);
     }
+    w.fills = false;
+    core_check_turn(w.c, CHECK_ALL);
     s.hold = false;
     s.dependency = "singleton";
     struct msg_submit m = {.specs = {&s, 1}, .script = {"#!/bin/sh\n", 10}};
