@@ -274,26 +274,58 @@ static bool ranges_have(struct span inside, const char *digits, size_t n)
     return false;
 }
 
-/* What follows a bracket is looked at first: mostly nothing does. */
+/* Where in a name, of which so many bytes are `have`, an expression may have come to. */
+struct places {
+    bool at[NAME_BYTES_MAX + 1];
+    size_t have; /* bytes of the name */
+};
+
+/* Goes on by a text that stands outside of brackets; false: from nowhere. */
+static bool places_plain(struct places *places, const char *name, const char *plain, size_t len)
+{
+    bool any = false;
+    for (size_t i = places->have + 1; i-- > 0;) {
+        bool fits = i >= len && places->at[i - len] && memcmp(name + i - len, plain, len) == 0;
+        places->at[i] = fits;
+        any = any || fits;
+    }
+    return any;
+}
+
+/* Goes on by each number of a bracket; false: from nowhere. */
+static bool places_numbers(struct places *places, const char *name, struct span inside)
+{
+    struct places next = {.have = places->have};
+    bool any = false;
+    for (size_t i = 0; i <= places->have; i++) {
+        size_t digits = places->at[i] ? strspn(name + i, "0123456789") : 0;
+        for (size_t n = 1; n <= digits && n <= DIGITS_MAX; n++)
+            if (!next.at[i + n] && ranges_have(inside, name + i, n))
+                any = next.at[i + n] = true;
+    }
+    *places = next;
+    return any;
+}
+
+/* All ways through an expression are gone at once: one by one they double with each bracket. */
 static bool expression_has(struct span e, const char *name)
 {
-    const char *open = e.len ? memchr(e.data, '[', e.len) : NULL;
-    size_t plain = open ? (size_t)(open - e.data) : e.len;
-    if (strncmp(name, e.data, plain) != 0)
+    struct places places = {.at = {true}, .have = strnlen(name, NAME_BYTES_MAX + 1)};
+    if (places.have > NAME_BYTES_MAX)
         return false;
-    name += plain;
-    if (!open)
-        return !*name;
-    const char *close = memchr(open, ']', e.len - plain);
-    if (!close)
-        return false;
-    struct span inside = {open + 1, (size_t)(close - open - 1)};
-    struct span after = {close + 1, e.len - (size_t)(close + 1 - e.data)};
-    size_t digits = strspn(name, "0123456789");
-    for (size_t n = 1; n <= digits && n <= DIGITS_MAX; n++)
-        if (expression_has(after, name + n) && ranges_have(inside, name, n))
-            return true;
-    return false;
+    for (;;) {
+        const char *open = e.len ? memchr(e.data, '[', e.len) : NULL;
+        size_t plain = open ? (size_t)(open - e.data) : e.len;
+        if (!places_plain(&places, name, e.data, plain))
+            return false;
+        if (!open)
+            return places.at[places.have];
+        const char *close = memchr(open, ']', e.len - plain);
+        if (!close ||
+            !places_numbers(&places, name, (struct span){open + 1, (size_t)(close - open - 1)}))
+            return false;
+        e = (struct span){close + 1, e.len - (size_t)(close + 1 - e.data)};
+    }
 }
 
 bool hostlist_text_has(const char *text, const char *name)

@@ -298,6 +298,25 @@ static void test_a_name_is_found_in_a_text(void **state)
     (void)hostlist_text_has("n[[1]]", "n1");
 }
 
+/* Of seventy digits each bracket may take one, two or three: one by one that would be more ways
+ * than can be gone. */
+static void test_ways_through_brackets_are_not_gone_one_by_one(void **state)
+{
+    (void)state;
+    struct str text = STR_INIT, name = STR_INIT;
+    str_add(&text, "n");
+    str_add(&name, "n");
+    for (size_t i = 0; i < 35; i++) {
+        str_add(&text, "[0,00,000]");
+        str_add(&name, "00");
+    }
+    assert_true(hostlist_text_has(str_text(&text), str_text(&name)));
+    str_add(&text, "x");
+    assert_false(hostlist_text_has(str_text(&text), str_text(&name)));
+    str_done(&text);
+    str_done(&name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_a_range_is_padded_as_its_lower_end_is),
         cmocka_unit_test(test_several_brackets_multiply),
         cmocka_unit_test(test_what_is_wrong_is_named),
+        cmocka_unit_test(test_ways_through_brackets_are_not_gone_one_by_one),
         cmocka_unit_test(test_a_refused_text_changes_nothing),
         cmocka_unit_test(test_a_list_has_a_bounded_number_of_names),
         cmocka_unit_test(test_a_name_has_at_most_255_bytes),
