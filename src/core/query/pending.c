@@ -2,9 +2,30 @@
  * the nodes it will need, when it will have ended. */
 #include "core/query/query.h"
 
+#include "base/amount.h"
+#include "model/grammar/gres.h"
+#include "model/job/job_counts.h"
+
 #include <string.h>
 
-static int32_t cpus_look_up(const struct core *c, const struct partition *p)
+static int32_t node_cpus(const struct node *n)
+{
+    return n->cpus;
+}
+
+/* Of all types. */
+static int32_t node_gpus(const struct node *n)
+{
+    struct arena *a = arena_new();
+    struct gres_list list;
+    int64_t count = n->gres && gres_parse(n->gres, a, &list, NULL) ? gres_count(&list, "gpu") : 0;
+    arena_free(a);
+    return count < INT32_MAX ? (int32_t)count : INT32_MAX;
+}
+
+/* The most that a node of the partition has. */
+static int32_t most_of(const struct core *c, const struct partition *p,
+                       int32_t (*has)(const struct node *n))
 {
     struct hostlist names = HOSTLIST_INIT;
     int32_t most = 0;
@@ -12,35 +33,56 @@ static int32_t cpus_look_up(const struct core *c, const struct partition *p)
         hostlist_parse(&names, p->nodes, NULL);
     for (size_t i = 0; i < names.n; i++) {
         const struct noderec *n = node_find(c, names.name[i]);
-        if (n && n->n.cpus > most)
-            most = n->n.cpus;
+        int32_t count = n ? has(&n->n) : 0;
+        if (count > most)
+            most = count;
     }
     hostlist_done(&names);
     return most;
 }
 
-/* CPUs of the partition's largest node; looked up once a query. */
-static int32_t node_cpus(const struct core *c, struct part_cpus *known, const struct partrec *p)
+/* The partition's largest node; looked up once a query. */
+static struct part_node *largest(const struct core *c, struct part_nodes *known,
+                                 const struct partrec *p)
 {
     for (size_t i = 0; i < known->seen.n; i++)
         if (known->seen.v[i].part == p)
-            return known->seen.v[i].cpus;
-    struct part_cpu one = {p, cpus_look_up(c, &p->p)};
+            return &known->seen.v[i];
+    struct part_node one = {p, most_of(c, &p->p, node_cpus), -1};
     vec_push(&known->seen, one);
-    return one.cpus;
+    return &known->seen.v[known->seen.n - 1];
 }
 
-/* Nodes for its CPUs if it had the largest of the partition to itself. */
-static int32_t nodes_for_cpus(const struct job_request *r, int32_t most)
+/* Nodes for so many if it had the largest of the partition, which has `most`, to itself. */
+static int32_t nodes_for(const struct job_request *r, int64_t asked, int32_t most)
 {
-    int64_t cpus = (int64_t)r->ntasks * (r->cpus_per_task > 0 ? r->cpus_per_task : 1);
-    int64_t nodes = most > 0 ? (cpus + most - 1) / most : 0;
+    int64_t nodes = most > 0 && asked > 0 ? (asked - 1) / most + 1 : 0;
     if (r->max_nodes > 0 && nodes > r->max_nodes)
         nodes = r->max_nodes;
     return nodes < INT32_MAX ? (int32_t)nodes : INT32_MAX;
 }
 
-void pending_complete(const struct core *c, struct part_cpus *known, struct job *j)
+/* As few nodes as its tasks' CPUs and its GPUs can be on. */
+static void nodes_complete(const struct core *c, struct part_nodes *known, const struct partrec *p,
+                           struct job *j)
+{
+    struct job_request *r = &j->spec.req;
+    int32_t nodes = 0;
+    if (r->ntasks > 1 && r->ntasks_per_node <= 0 && !r->overcommit)
+        nodes = nodes_for(r, amount_times(r->ntasks, r->cpus_per_task > 0 ? r->cpus_per_task : 1),
+                          largest(c, known, p)->cpus);
+    if (r->gpus || r->gpus_per_task) {
+        struct part_node *node = largest(c, known, p);
+        if (node->gpus < 0)
+            node->gpus = most_of(c, &p->p, node_gpus);
+        int32_t of_gpus = nodes_for(r, job_gpus_asked(j), node->gpus);
+        nodes = of_gpus > nodes ? of_gpus : nodes;
+    }
+    if (nodes > r->min_nodes)
+        r->min_nodes = nodes;
+}
+
+void pending_complete(const struct core *c, struct part_nodes *known, struct job *j)
 {
     ASSERT(j->state == JOB_PENDING || j->state == JOB_SPECIAL_EXIT);
     struct job_request *r = &j->spec.req;
@@ -56,14 +98,10 @@ void pending_complete(const struct core *c, struct part_cpus *known, struct job 
         j->end_us = time_add(j->planned_us, limit);
     if (!j->eligible_us)
         j->eligible_us = j->spec.begin_us;
-    if (r->ntasks > 1 && r->ntasks_per_node <= 0 && !r->overcommit) {
-        int32_t nodes = nodes_for_cpus(r, node_cpus(c, known, p));
-        if (nodes > r->min_nodes)
-            r->min_nodes = nodes;
-    }
+    nodes_complete(c, known, p, j);
 }
 
-void part_cpus_done(struct part_cpus *known)
+void part_nodes_done(struct part_nodes *known)
 {
     vec_done(&known->seen);
 }

@@ -50,7 +50,7 @@ static struct dear_fields dear_fields_of(const struct msg_query *q)
 }
 
 static void job_show(const struct core *c, const struct peer *peer, const struct jobrec *r,
-                     const struct dear_fields *dear, int64_t now_us, struct part_cpus *known,
+                     const struct dear_fields *dear, int64_t now_us, struct part_nodes *known,
                      const struct view *v)
 {
     struct job j = r->j;
@@ -113,7 +113,7 @@ struct query_show {
     const struct view *v;
     int64_t now_us;
     enum query_what what; /* of jobs: themselves, their steps, their priorities */
-    struct part_cpus *known;
+    struct part_nodes *known;
     struct str *detail;
     size_t looks;        /* that the filters took, beyond one a record */
     const size_t *taken; /* bytes that rows became; NULL = not known */
@@ -232,7 +232,7 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
     enum refusal refusal = REFUSE_NONE;
     if (!at->kept)
         refusal = filter_open(c, q, at, detail);
-    struct part_cpus known = {0};
+    struct part_nodes known = {0};
     struct query_show x = {.c = c,
                            .peer = peer,
                            .q = q,
@@ -251,7 +251,7 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
         for (at->more = !refusal; at->more && !part_is_full(&x, most); most--)
             if ((at->more = map_u64_next(c->jobs.by_id, &at->walk)))
                 record_show(&x, at->walk.value, NULL);
-    part_cpus_done(&known);
+    part_nodes_done(&known);
     return refusal;
 }
 

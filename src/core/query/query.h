@@ -9,17 +9,18 @@
 typedef VEC(struct job_ref) job_ref_vec;
 
 /* ---- pending.c: waiting jobs as they are shown ---- */
-struct part_cpu {
+struct part_node { /* the most that one node of a partition has */
     const struct partrec *part;
-    int32_t cpus; /* jobs have of its nodes */
+    int32_t cpus;
+    int32_t gpus; /* -1: not looked up */
 };
-struct part_cpus {
-    VEC(struct part_cpu) seen; /* partitions looked up in this query */
+struct part_nodes {
+    VEC(struct part_node) seen; /* partitions looked up in this query */
 };
 /* j: the copy shown. */
-void pending_complete(const struct core *c, struct part_cpus *known, struct job *j);
+void pending_complete(const struct core *c, struct part_nodes *known, struct job *j);
 /* A zeroed one is empty; valid within one query, as partitions may go. */
-void part_cpus_done(struct part_cpus *known);
+void part_nodes_done(struct part_nodes *known);
 
 /* ---- filter.c: which jobs are meant ---- */
 struct filter; /* opaque */
