@@ -98,6 +98,9 @@ static void test_what_is_wrong_is_named(void **state)
           "/dev/nvidia[0-3] or several with commas are");
     fails("Name=gpu Count=none\n",
           "gres.conf:1: Count=none is no number from 1 on (K, M, G may follow)");
+    fails("Name=nic Count=2T\n", "gres.conf:1: Count=2T is more than 1T (2^40)");
+    fails("Name=nic Count=9223372036854775807p\n",
+          "gres.conf:1: Count=9223372036854775807p is more than 1T (2^40)");
     fails("Name=gpu File=/dev/nvidia[0-1] Count=3\n",
           "gres.conf:1: Count=3 does not fit to 2 devices of File=: leave Count out");
     fails("File=/dev/nvidia0\n", "gres.conf:1: Name= is missing: which resource is this?");

@@ -105,6 +105,9 @@ static void test_what_is_wrong_is_refused_with_the_grammar(void **state)
             fail_msg("\"%s\" was read as %s", wrong[i], gres(wrong[i]));
     assert_non_null(strstr(gres("gpu:a:b:c"), "gpu:v100:2"));
     assert_true(text_starts(gres("gpu:9223372036854775807,gpu:1"), "refused"));
+    assert_true(text_starts(gres("gpu:a:9223372036854775807,gpu:b:1"), "refused"));
+    assert_true(text_starts(gres("nic:1T,gpu:1"), "refused"));
+    assert_string_equal(gres("nic:1T"), "nic:1099511627776");
 }
 
 /* It is read again and again for a job that waits. */

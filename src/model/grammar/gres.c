@@ -30,10 +30,8 @@ static bool item_add(item_vec *items, const struct gres_item *item, enum repeate
             other->count = item->count;
             return true;
         }
-        if (!__builtin_add_overflow(other->count, item->count, &other->count))
-            return true;
-        return err_set(ret_err, ERR_LIMIT,
-                       "the counts of %.60s add up to more than a 63-bit number", item->kind);
+        other->count += item->count;
+        return true;
     }
     if (items->n == ITEMS_MOST)
         return err_set(ret_err, ERR_LIMIT, "a list names at most %d kinds and types of resources",
@@ -130,12 +128,23 @@ static struct span prefix_drop(struct span piece)
     return has ? (struct span){piece.data + 5, piece.len - 5} : piece;
 }
 
+static bool sum_add(int64_t *sum, const struct gres_item *item, struct err *ret_err)
+{
+    if (item->count > GRES_COUNT_MAX - *sum)
+        return err_set(ret_err, ERR_LIMIT,
+                       "\"%.60s\": the counts of a list of resources add up to 1T (2^40) at most",
+                       item->kind);
+    *sum += item->count;
+    return true;
+}
+
 static bool list_parse(const char *text, const char *kind, enum repeated repeated, struct arena *a,
                        struct gres_list *ret, struct err *ret_err)
 {
     struct span rest = span_of(text), piece;
     item_vec items = {0};
     size_t n = 0;
+    int64_t sum = 0; /* of the counts as they are written, one named again, too */
     while (n <= PIECES_MOST && piece_next(&rest, &piece))
         n++;
     bool ok = n <= PIECES_MOST ||
@@ -148,6 +157,7 @@ static bool list_parse(const char *text, const char *kind, enum repeated repeate
         if (!piece.len || span_is_nocase(piece, "none"))
             continue;
         ok = item_parse(arena_strndup(a, piece.data, piece.len), kind, &item, ret_err) &&
+             sum_add(&sum, &item, ret_err) &&
              (!item.count || item_add(&items, &item, repeated, ret_err));
     }
     if (ok) {

@@ -23,6 +23,9 @@ struct gres_list {
     size_t n; /* in the order of the text */
 };
 
+/* All counts of a list together, 1T: what all nodes of a cluster have of it is a 63-bit number. */
+#define GRES_COUNT_MAX (INT64_C(1) << 40)
+
 /* --gres and Gres=: kind[[:type]:count],…; "none" and "" give an empty list; "gres/gpu:2" and
  * "gres:gpu:2" are accepted; counts may carry K, M, G. Equal kind and type are added up. Everything
  * lives in the arena. */

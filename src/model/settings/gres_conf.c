@@ -8,6 +8,7 @@
 #include "base/idset.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "model/grammar/gres.h"
 #include "model/limits.h"
 
 #include <stdarg.h>
@@ -107,8 +108,13 @@ static bool take_count(struct parsing *p, struct gres_conf_reading *r, const cha
     size_t len = strlen(value);
     const char *units = "KMGTP", *unit = len ? strchr(units, value[len - 1] & ~0x20) : NULL;
     const char *digits = unit && *unit ? arena_strndup(p->a, value, len - 1) : value;
-    if (!text_to_i64(digits, 1, INT64_C(1) << 40, &r->row.count))
+    if (!text_to_i64(digits, 1, INT64_MAX, &r->row.count))
         return wrong(p, "Count=%s is no number from 1 on (K, M, G may follow)", value);
+    int64_t most = GRES_COUNT_MAX;
+    for (const char *u = units; unit && *unit && u <= unit; u++)
+        most /= 1024;
+    if (r->row.count > most)
+        return wrong(p, "Count=%s is more than 1T (2^40)", value);
     for (const char *u = units; unit && *unit && u <= unit; u++)
         r->row.count *= 1024;
     return true;
