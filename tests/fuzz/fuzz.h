@@ -10,5 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Texts that are near what the target reads, ending with NULL: standalone.c cuts and joins them. */
 extern const char *const fuzz_words[];
+/* More of them, mostly names from tables, likewise; for libFuzzer alone, as among so many nothing
+ * would come together by chance. A target may have none. */
+extern const char *const fuzz_names[] __attribute__((weak));
 
 #endif

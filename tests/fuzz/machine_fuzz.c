@@ -51,6 +51,39 @@ const char *const fuzz_words[] = {
     NULL,
 };
 
+/* What may be asked, and by which names. */
+#define ASKS(KIND, name, tag, who, does, doc) "u{\"type\":\"" name "\",\"call\":1",
+#define NAMES(kind, name, arg, doc)           ",\"" #name "\":",
+const char *const fuzz_names[] = {
+    MESSAGES(ASKS) MSG_SUBMIT_FIELDS(NAMES) MSG_QUERY_FIELDS(NAMES) MSG_JOB_CONTROL_FIELDS(NAMES)
+        MSG_CANCEL_FIELDS(NAMES) MSG_UPDATE_JOB_FIELDS(NAMES) MSG_UPDATE_RESERVATION_FIELDS(NAMES)
+            MSG_CHANGE_ACCOUNTS_FIELDS(NAMES) MSG_SET_CRONTAB_FIELDS(NAMES) JOB_SPEC_FIELDS(NAMES)
+                JOB_REQUEST_FIELDS(NAMES) STEP_FIELDS(NAMES) RESERVATION_FIELDS(NAMES)
+                    PARTITION_FIELDS(NAMES) NODE_FIELDS(NAMES) ACCOUNT_CHANGE_FIELDS(NAMES)
+                        ACCOUNT_FIELDS(NAMES) ASSOC_FIELDS(NAMES) QOS_FIELDS(NAMES)
+                            LIMIT_FIELDS(NAMES) TRIGGER_FIELDS(NAMES) CRON_ENTRY_FIELDS(NAMES)
+                                MSG_REPORT_FIELDS(NAMES) MSG_NODE_HELLO_FIELDS(NAMES) "[{",
+    "}]",
+    "true",
+    "-1",
+    "9223372036854775807",
+    "\"alice\"",
+    "\"1000\"",
+    "\"n[1-4]\"",
+    "\"all\"",
+    "\"add\"",
+    "\"modify\"",
+    "\"remove\"",
+    "\"account\"",
+    "\"assoc\"",
+    "\"jobs\"",
+    "\"hold\"",
+    "o{\"type\":\"",
+    "r{\"type\":\"",
+    "n{\"type\":\"",
+    NULL,
+};
+
 static const struct peer
     alice = {.uid = 1000, .gid = 1000, .user = "alice", .groups = "alice", .host = "h"},
     bob = {.uid = 1001, .gid = 1001, .user = "bob", .groups = "bob", .host = "h"},
@@ -89,12 +122,28 @@ static void nodes_come(struct core *c, struct effects *fx)
     }
 }
 
+static void row_drop(void *ctx, const void *record)
+{
+    CHECK(record);
+    ++*(size_t *)ctx;
+}
+
+static void query(struct core *c, const struct msg_query *q, const struct peer *peer, int64_t now)
+{
+    size_t rows = 0;
+    struct view view = {row_drop, &rows};
+    struct str detail = STR_INIT;
+    if (core_query(c, q, peer, now, &view, &detail) != REFUSE_NONE)
+        CHECK(rows == 0);
+    str_done(&detail);
+}
+
 static void line_take(struct core *c, struct effects *fx, struct span line, struct arena *a,
                       int64_t now)
 {
     struct message m;
     struct frame f = {.json = line.data + 1, .json_len = line.len - 1};
-    if (!line.len || !wire_decode(&f, a, &m, NULL) || m.kind == MSG_QUERY)
+    if (!line.len || !wire_decode(&f, a, &m, NULL))
         return;
     struct event ev = {.kind = EV_MESSAGE, .conn = 1, .peer = &alice, .msg = &m};
     switch (line.data[0]) {
@@ -106,6 +155,10 @@ static void line_take(struct core *c, struct effects *fx, struct span line, stru
         ev.conn = 100;
         break;
     default: break;
+    }
+    if (m.kind == MSG_QUERY) {
+        query(c, m.body, ev.peer, now);
+        return;
     }
     step(c, fx, ev, now);
     wake(c, fx, now);

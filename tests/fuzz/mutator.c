@@ -14,21 +14,21 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
  * then, at most `most`. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 
-static size_t words_count(void)
+static const char *word_choose(struct rng *r)
 {
+    const char *const *words = fuzz_names && rng_below(r, 2) ? fuzz_names : fuzz_words;
     size_t n = 0;
-    while (fuzz_words[n])
+    while (words[n])
         n++;
-    return n;
+    return n ? words[rng_below(r, n)] : "";
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
 {
     struct rng r = {seed};
-    size_t words = words_count();
-    if (!words || rng_below(&r, 2))
+    if (rng_below(&r, 2))
         return LLVMFuzzerMutate(data, size, most);
-    const char *word = fuzz_words[rng_below(&r, words)];
+    const char *word = word_choose(&r);
     size_t len = strlen(word), at = rng_below(&r, size + 1), over = 0;
     switch (rng_below(&r, 8)) {
     case 0: at = size = 0; break; /* the word alone */
