@@ -168,7 +168,8 @@ static bool take_raw(struct record_reader *r, struct blob *ret)
         return json_in_fail(&r->in, "%llu bytes, but the raw part of the frame has %zu left",
                             (unsigned long long)n, r->raw_len);
     *ret = (struct blob){n ? r->raw : NULL, (size_t)n};
-    r->raw += n;
+    if (n) /* there may be no raw part to go on in */
+        r->raw += n;
     r->raw_len -= (size_t)n;
     return true;
 }

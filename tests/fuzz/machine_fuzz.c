@@ -48,6 +48,48 @@ const char *const fuzz_words[] = {
     "u{\"type\":\"create_step\",\"job_id\":1,\"spec\":[{\"ntasks\":1",
     "}],\"task_nodes\":\"n1,n1\"}\n",
     "b{\"type\":\"job_control\",\"action\":\"requeue\",\"ids\":\"1_[1-2]\"}\n",
+    "u{\"type\":\"submit\",\"specs\":[{\"batch\":true,\"work_dir\":\"/"
+    "\",\"name\":\"a\",\"array\":\"0-7:2%2\"}],\"script\":{\"bytes\":0}}\n",
+    "u{\"type\":\"submit\",\"specs\":[{\"batch\":true,\"work_dir\":\"/"
+    "\",\"hold\":true,\"dependency\":\"singleton,afterany:1:2\"}]}\n",
+    "u{\"type\":\"submit\",\"specs\":[{\"batch\":true,\"work_dir\":\"/"
+    "\"},{\"batch\":true,\"work_dir\":\"/\"}]}\n",
+    "u{\"type\":\"submit\",\"specs\":[{\"batch\":true,\"work_dir\":\"/"
+    "\",\"ntasks\":2,\"gpus\":\"v100:2\",\"time_limit_us\":60000000}]}\n",
+    "b{\"type\":\"job_control\",\"action\":\"hold\",\"ids\":\"1\"}\n",
+    "o{\"type\":\"job_control\",\"action\":\"suspend\",\"ids\":\"1\"}\n",
+    "o{\"type\":\"update_job\",\"ids\":\"1\",\"fields\":\"priority\",\"values\":[{\"priority\":9}]}"
+    "\n",
+    "u{\"type\":\"amend_jobs\",\"ids\":\"1\",\"fields\":\"comment\",\"values\":[{\"comment\":\"x\"}"
+    "]}\n",
+    "u{\"type\":\"extend\",\"id\":\"1\",\"add_us\":60000000}\n",
+    "u{\"type\":\"cancel\",\"uids\":\"1000\",\"states\":\"PENDING\"}\n",
+    "u{\"type\":\"why\",\"ids\":\"1\"}\n",
+    "u{\"type\":\"may\"}\n",
+    "u{\"type\":\"query\",\"what\":\"jobs\",\"ids\":\"1_[0-7],2.0\",\"states\":\"R,PD\"}\n",
+    "u{\"type\":\"query\",\"what\":\"nodes\",\"names\":\"n[1-2]\"}\n",
+    "o{\"type\":\"query\",\"what\":\"limit_use\"}\n",
+    "u{\"type\":\"query\",\"what\":\"shares\",\"accounts\":\"a\"}\n",
+    "o{\"type\":\"change_accounts\",\"changes\":[{\"verb\":\"add\",\"noun\":\"account\","
+    "\"account\":[{\"name\":\"a\"}]}]}\n",
+    "o{\"type\":\"change_accounts\",\"changes\":[{\"verb\":\"add\",\"noun\":\"user\",\"user\":[{"
+    "\"name\":\"alice\"}],\"assoc\":[{\"account\":\"a\",\"user\":\"alice\"}]}]}\n",
+    "o{\"type\":\"change_accounts\",\"changes\":[{\"verb\":\"modify\",\"noun\":\"assoc\",\"assoc\":"
+    "[{\"account\":\"a\"}],\"limits\":[{\"what\":\"GRP_TRES\",\"tres\":\"cpu\",\"value\":4}]}]}\n",
+    "o{\"type\":\"change_accounts\",\"changes\":[{\"verb\":\"remove\",\"noun\":\"account\","
+    "\"account\":[{\"name\":\"a\"}]}]}\n",
+    "r{\"type\":\"update_partition\",\"name\":\"p\",\"create\":true,\"fields\":\"nodes\","
+    "\"values\":[{\"nodes\":\"n[1-2]\"}]}\n",
+    "r{\"type\":\"update_partition\",\"name\":\"main\",\"fields\":\"state\",\"values\":[{\"state\":"
+    "\"DOWN\"}]}\n",
+    "o{\"type\":\"update_reservation\",\"create\":true,\"name\":\"r\",\"fields\":\"users,nodes,"
+    "start_us,duration_us,flags\",\"values\":[{\"users\":\"alice\",\"nodes\":\"n1\",\"start_us\":"
+    "1790000060000000,\"duration_us\":3600000000,\"flags\":16}]}\n",
+    "o{\"type\":\"update_reservation\",\"remove\":true,\"name\":\"r\"}\n",
+    "u{\"type\":\"set_crontab\",\"text\":\"x\",\"entries\":[{\"cron\":\"*/5 * * * "
+    "*\",\"first\":1,\"last\":1,\"spec\":[{\"batch\":true,\"work_dir\":\"/\"}]}]}\n",
+    "u{\"type\":\"set_trigger\",\"events\":2,\"nodes\":\"n[1-4]\",\"program\":\"/bin/true\"}\n",
+    "n{\"type\":\"heartbeat\"}\n",
     NULL,
 };
 

@@ -133,6 +133,18 @@ static void singletons_run_one_after_another(void **unused)
     assert_int_equal(state(c), JOB_RUNNING);
 }
 
+/* A command always gives a name; a frame that somebody wrote need not. */
+static void singletons_without_a_name_run_one_after_another_too(void **unused)
+{
+    struct job_spec spec = a_job(NULL);
+    spec.dependency = "singleton";
+    uint64_t a = submit(spec), b = submit(spec);
+    assert_int_equal(state(a), JOB_RUNNING);
+    assert_int_equal(state(b), JOB_PENDING);
+    script_ends(a, 0);
+    assert_int_equal(state(b), JOB_RUNNING);
+}
+
 static void a_whole_array_is_waited_for(void **unused)
 {
     uint64_t array = submit_array("1-3", NULL);
@@ -284,6 +296,7 @@ int main(void)
         STORY(a_long_chain_is_cancelled_at_once_when_asked_so),
         STORY(the_cluster_may_cancel_what_can_never_run),
         STORY(singletons_run_one_after_another),
+        STORY(singletons_without_a_name_run_one_after_another_too),
         STORY(a_whole_array_is_waited_for),
         STORY(one_element_that_failed_fails_its_array),
         STORY(elements_correspond),

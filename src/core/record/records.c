@@ -85,8 +85,14 @@ void array_free(struct arrayrec *array)
  * watches have a list: most jobs cost a look-up and no memory. */
 static const char *singleton_key(uint32_t user_id, const char *name, struct str *key)
 {
-    str_addf(key, "%u %s", user_id, name ? name : "");
+    str_addf(key, "%u %s", user_id, name);
     return str_text(key);
+}
+
+/* One without a name is a namesake of all others without. */
+static const char *singleton_name(const struct jobrec *r)
+{
+    return r->j.spec.name ? r->j.spec.name : "";
 }
 
 struct namesakes *namesakes_of(const struct core *c, const struct jobrec *r)
@@ -94,7 +100,7 @@ struct namesakes *namesakes_of(const struct core *c, const struct jobrec *r)
     struct str key = STR_INIT;
     struct namesakes *same =
         map_str_count(c->jobs.singleton)
-            ? map_str_get(c->jobs.singleton, singleton_key(r->j.user_id, r->j.spec.name, &key))
+            ? map_str_get(c->jobs.singleton, singleton_key(r->j.user_id, singleton_name(r), &key))
             : NULL;
     str_done(&key);
     return same;
@@ -114,7 +120,7 @@ bool namesakes_go_on(struct core *c, struct namesakes *same)
         struct jobrec *other = same->known ? NULL : same->walk.value;
         work_add(c, WORK_NAMESAKE);
         if (other && other->j.user_id == same->user_id && job_live(other) &&
-            text_is(other->j.spec.name, same->name))
+            text_is(singleton_name(other), same->name))
             namesake_add(same, other);
     }
     return same->known;
@@ -127,7 +133,7 @@ void singleton_watch(struct core *c, struct jobrec *r)
         return;
     struct namesakes *same = xcalloc(1, sizeof *same);
     same->user_id = r->j.user_id;
-    same->name = xstrdup(r->j.spec.name ? r->j.spec.name : "");
+    same->name = xstrdup(singleton_name(r));
     map_str_put(c->jobs.singleton, singleton_key(same->user_id, same->name, &key), same);
     str_done(&key);
     if (!namesakes_go_on(c, same))
