@@ -49,7 +49,8 @@ static int64_t amount_of(struct span value)
 {
     char text[40] = "";
     int64_t n = 0;
-    memcpy(text, value.data, value.len < sizeof text ? value.len : sizeof text - 1);
+    if (value.len)
+        memcpy(text, value.data, value.len < sizeof text ? value.len : sizeof text - 1);
     if (text_to_i64(text, 0, INT64_MAX, &n) || size_parse_mib(text, &n, NULL))
         return clip(n);
     char *end;
