@@ -109,13 +109,15 @@ static bool run_scan(struct store *s, const struct scan *scan, store_row_fn fn, 
 }
 
 /* By id and start; of one start the parts before it gave nodes back, the whole as it was requeued,
- * the job itself. */
+ * the job itself. Last, what tells which start is the newest that is wanted: the run after the one
+ * at hand. */
 enum history { HISTORY_PARTS, HISTORY_RUNS, HISTORY_JOBS, HISTORY_COUNT };
+enum { HISTORY_NEXT_RUN = HISTORY_COUNT, HISTORY_CURSORS };
 
 struct store_merge {
-    struct cursor *from[HISTORY_COUNT]; /* NULL: not wanted */
-    const struct job *head[HISTORY_COUNT];
-    bool failed;
+    struct cursor *from[HISTORY_CURSORS];
+    const struct job *head[HISTORY_CURSORS];
+    bool former, failed; /* all starts are wanted */
 };
 
 static int merge_first(const struct store_merge *m)
@@ -129,42 +131,59 @@ static int merge_first(const struct store_merge *m)
     return first;
 }
 
-/* A part of a former start is shown where former starts are. */
+static bool is_later(const struct job *other, const struct job *j)
+{
+    return other && other->id == j->id && other->attempt > j->attempt;
+}
+
+/* Of a job's starts the newest is shown that matches, unless all are. */
 static bool is_hidden(const struct store_merge *m, int which)
 {
-    const struct job *j = m->head[HISTORY_JOBS];
-    return which == HISTORY_PARTS && !m->from[HISTORY_RUNS] && j && j->id == m->head[which]->id &&
-           j->attempt != m->head[which]->attempt;
+    const struct job *j = m->head[which], *job = m->head[HISTORY_JOBS];
+    if (m->former || which == HISTORY_JOBS)
+        return false;
+    if (job && job->id == j->id)
+        return which == HISTORY_RUNS || job->attempt != j->attempt;
+    return is_later(m->head[HISTORY_PARTS], j) || is_later(m->head[HISTORY_RUNS], j) ||
+           is_later(m->head[HISTORY_NEXT_RUN], j);
+}
+
+static void merge_next(struct store_merge *m, int which, struct err *ret_err)
+{
+    if (!m->failed)
+        m->head[which] = next_wanted(m->from[which], &m->failed, ret_err);
 }
 
 static void merge_all(struct store_merge *m, store_row_fn fn, void *ctx, struct err *ret_err)
 {
-    for (int i = 0; i < HISTORY_COUNT && !m->failed; i++)
-        if (m->from[i])
-            m->head[i] = next_wanted(m->from[i], &m->failed, ret_err);
+    for (int i = 0; i < HISTORY_CURSORS; i++)
+        merge_next(m, i, ret_err);
+    merge_next(m, HISTORY_NEXT_RUN, ret_err);
     for (int first; !m->failed && (first = merge_first(m)) >= 0;) {
         if (!is_hidden(m, first))
             fn(ctx, m->head[first]);
-        m->head[first] = next_wanted(m->from[first], &m->failed, ret_err);
+        merge_next(m, first, ret_err);
+        if (first == HISTORY_RUNS)
+            merge_next(m, HISTORY_NEXT_RUN, ret_err);
     }
 }
 
 static bool scan_history(struct store *s, const struct job_filter *f, bool former, store_row_fn fn,
                          void *ctx, struct err *ret_err)
 {
-    static const enum store_table tables[HISTORY_COUNT] = {[HISTORY_PARTS] = TABLE_JOB_PART,
-                                                           [HISTORY_RUNS] = TABLE_JOB_RUN,
-                                                           [HISTORY_JOBS] = TABLE_JOB};
-    struct scan scan[HISTORY_COUNT];
-    struct store_merge m = {0};
-    for (int i = 0; i < HISTORY_COUNT && !m.failed; i++) {
+    static const enum store_table tables[HISTORY_CURSORS] = {[HISTORY_PARTS] = TABLE_JOB_PART,
+                                                             [HISTORY_RUNS] = TABLE_JOB_RUN,
+                                                             [HISTORY_JOBS] = TABLE_JOB,
+                                                             [HISTORY_NEXT_RUN] = TABLE_JOB_RUN};
+    struct scan scan[HISTORY_CURSORS];
+    struct store_merge m = {.former = former};
+    for (int i = 0; i < HISTORY_CURSORS && !m.failed; i++) {
         scan[i] = (struct scan){.table = tables[i], .filter = f};
-        if (i != HISTORY_RUNS || former)
-            m.failed = !(m.from[i] = s->ops->open(s, &scan[i], ret_err));
+        m.failed = !(m.from[i] = s->ops->open(s, &scan[i], ret_err));
     }
     if (!m.failed)
         merge_all(&m, fn, ctx, ret_err);
-    for (int i = 0; i < HISTORY_COUNT; i++)
+    for (int i = 0; i < HISTORY_CURSORS; i++)
         if (m.from[i])
             s->ops->done(m.from[i]);
     return !m.failed;

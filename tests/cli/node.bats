@@ -82,6 +82,8 @@ gone() { [[ ! -e /proc/$1 || $(awk "/^State/ {print \$2}" "/proc/$1/status") == 
     eventually test -e up
     kill -9 "$(ps -o ppid= -p "$(ps -o ppid= -p "$(cat child)" | tr -d ' ')" | tr -d ' ')"
     eventually is "$id" NODE_FAIL
+    [ "$(sacct -nXP -j "$id" -o FailedNode)" = node1 ]
+    [ "$(sacct -j "$id" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["jobs"][0]["failed_node"])')" = node1 ]
     gone "$(cat child)"
     gone "$(cat daemon)"
 }

@@ -2,6 +2,7 @@
  * of the owner and of his release, on a job that waits and on one that runs. What has to come out
  * is foretold here, as a real Slurm 22.05 did it. */
 #include "core_help.h"
+#include "model/job/job_counts.h"
 
 enum strength { FREE, HELD_BY_USER, HELD_BY_ADMIN };
 
@@ -206,6 +207,87 @@ static void a_held_job_that_is_completing_goes_back_held(void **unused)
     assert_int_equal(strength_of(id), HELD_BY_ADMIN);
 }
 
+/* What an operator suspended does not go on because its owner, or a node, sends it back; only who
+ * may suspend lets it go. */
+static void a_suspended_job_that_goes_back_is_held(void **unused)
+{
+    enum { BY_OWNER, BY_OWNER_HELD, BY_OPERATOR, BY_OPERATOR_HELD, BY_NODE, WAYS };
+    for (int way = 0; way < WAYS; way++) {
+        am_alice();
+        uint64_t id = submit(a_job("one"));
+        int host = job(id)->batch_host[1] - '0';
+        am_olga();
+        assert_int_equal(control(ids_of(id), ACTION_SUSPEND), REFUSE_NONE);
+        if (way < BY_OPERATOR)
+            am_alice();
+        bool held = way == BY_OWNER_HELD || way == BY_OPERATOR_HELD;
+        if (way != BY_NODE)
+            assert_int_equal(control(ids_of(id), held ? ACTION_REQUEUE_HOLD : ACTION_REQUEUE),
+                             REFUSE_NONE);
+        report(host, (struct msg_report){.kind = way == BY_NODE ? REPORT_LOST : REPORT_EXITED,
+                                         .job_id = id,
+                                         .attempt = 1,
+                                         .step_id = STEP_BATCH});
+        report(host, (struct msg_report){.kind = REPORT_RELEASED, .job_id = id, .attempt = 1});
+        assert_int_equal(state(id), JOB_PENDING);
+        assert_int_equal(job(id)->reason,
+                         way == BY_OPERATOR_HELD ? REASON_REQUEUED_HELD : REASON_HELD_ADMIN);
+        am_alice();
+        assert_int_equal(control(ids_of(id), ACTION_RELEASE),
+                         way == BY_OPERATOR_HELD ? REFUSE_NONE : REFUSE_ACCESS_DENIED);
+        am_olga();
+        assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+        settle(0);
+        assert_int_equal(state(id), JOB_RUNNING);
+        cancel(ids_of(id));
+        settle(0);
+    }
+}
+
+/* Resumed before it goes back it is not held, nor one that gave way and was not stopped by anybody. */
+static void a_resumed_job_that_goes_back_is_not_held(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    int host = job(id)->batch_host[1] - '0';
+    am_olga();
+    control(ids_of(id), ACTION_SUSPEND);
+    control(ids_of(id), ACTION_RESUME);
+    am_alice();
+    assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+    report(host, (struct msg_report){.kind = REPORT_RELEASED, .job_id = id, .attempt = 1});
+    settle(0);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(job(id)->attempt, 2);
+}
+
+/* As in Slurm it is submitted anew; the planner and other dialects know when it first was. */
+static void who_goes_back_is_submitted_then(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    int64_t first = job(id)->submit_us;
+    for (uint32_t attempt = 1; attempt <= 2; attempt++) {
+        int host = job(id)->batch_host[1] - '0';
+        assert_true(job_first_submit_us(job(id)) == first);
+        w.now += 10 * USEC_PER_SEC;
+        assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+        report(host,
+               (struct msg_report){.kind = REPORT_RELEASED, .job_id = id, .attempt = attempt});
+        assert_true(job(id)->submit_us >= first + (int64_t)attempt * 10 * USEC_PER_SEC);
+        assert_true(job(id)->eligible_us >= job(id)->submit_us);
+        restart(CONF);
+        nodes_come(0);
+        settle(0);
+    }
+    assert_true(job_first_submit_us(job(id)) == first);
+    int64_t kept[2] = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < w.store.n; i++)
+        if (w.store.v[i].table == TABLE_JOB_RUN && n < 2)
+            kept[n++] = ((const struct job *)w.store.v[i].record)->submit_us;
+    assert_int_equal(n, 2);
+    assert_true(kept[0] == first && kept[1] > first && kept[1] < job(id)->submit_us);
+}
+
 static void a_store_that_knew_reasons_alone_is_understood(void **unused)
 {
     uint64_t id = submit_later();
@@ -228,6 +310,9 @@ int main(void)
         STORY(an_element_is_held_as_its_array_is),
         STORY(a_held_job_that_ended_and_goes_back_is_held),
         STORY(a_held_job_that_is_completing_goes_back_held),
+        STORY(a_suspended_job_that_goes_back_is_held),
+        STORY(a_resumed_job_that_goes_back_is_not_held),
+        STORY(who_goes_back_is_submitted_then),
         STORY(a_store_that_knew_reasons_alone_is_understood),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

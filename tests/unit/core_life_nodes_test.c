@@ -67,6 +67,12 @@ static void a_node_gone_too_long_gives_its_jobs_to_others(void **unused)
     assert_int_equal(state(id), JOB_RUNNING);
     assert_int_equal(job(id)->attempt, 2);
     assert_string_not_equal(job(id)->batch_host, name);
+    assert_null(job(id)->failed_node); /* that is its former run's */
+    const struct job *former = NULL;
+    for (size_t i = 0; i < w.store.n; i++)
+        former = w.store.v[i].table == TABLE_JOB_RUN ? w.store.v[i].record : former;
+    assert_string_equal(former->failed_node, name);
+    assert_true(former->submit_us < job(id)->submit_us);
     /* It comes back and still holds the former run: that is ended there. */
     struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
     hello_holding(n, &held, 1);
@@ -183,6 +189,8 @@ static void a_launch_that_fails_once_and_for_all(void **unused)
         assert_int_equal(state(id), gone ? JOB_NODE_FAIL : JOB_CANCELLED);
         assert_int_equal(job(id)->reason, gone ? REASON_NODE_DOWN : REASON_LAUNCH_FAILED);
         assert_string_equal(job(id)->reason_detail, "no room");
+        assert_true(gone ? text_is(job(id)->failed_node, job(id)->batch_host)
+                         : !job(id)->failed_node);
     }
 }
 

@@ -265,7 +265,12 @@ static void test_former_runs_come_first(void **state)
         NULL,
     };
     world_put(w, TABLE_JOB_RUN, runs);
-    ASK("1 2 3 4 5 6", .from_us = 0);
+    ASK("1 2 3 4 5 6 7", .from_us = 0); /* the newest that matches */
+    ASK("4", .ids = "4", .to_us = 9);
+    ASK("4", .ids = "4", .states = "NODE_FAIL");
+    ASK("4", .ids = "4", .states = "REQUEUED");
+    ASK("4", .ids = "4", .states = "NODE_FAIL,REQUEUED");
+    ASK("", .ids = "4", .states = "PREEMPTED");
     ASK("1 2 3 4 4 4 5 6 7", .duplicates = true);
     ASK("4 4", .duplicates = true, .ids = "4", .from_us = 12);
     ASK("4", .duplicates = true, .ids = "4", .to_us = 9); /* over, whatever its state says */

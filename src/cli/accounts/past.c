@@ -3,6 +3,7 @@
 #include "cli/accounts/past.h"
 
 #include "base/alloc.h"
+#include "model/job/job_counts.h"
 #include "model/past.h"
 
 #include <stdlib.h>
@@ -67,11 +68,17 @@ struct there {
     struct map_u64 *submit; /* of jobs of these numbers; 1 = it is not known */
 };
 
+/* What tells it from another of its number, however often it went back to the queue since. */
+static int64_t submitted(const struct job *j)
+{
+    return job_first_submit_us(j) ? job_first_submit_us(j) : 1;
+}
+
 static void there_row(void *ctx, const void *record)
 {
     const struct there *t = ctx;
     const struct job *j = record;
-    map_u64_put(t->submit, j->id, (void *)(intptr_t)(j->submit_us ? j->submit_us : 1));
+    map_u64_put(t->submit, j->id, (void *)(intptr_t)submitted(j));
 }
 
 static bool there_read(struct past_rows_out *o, struct there *t)
@@ -84,7 +91,7 @@ static bool there_read(struct past_rows_out *o, struct there *t)
         str_addf(&ids, "%s%llu", i ? "," : "",
                  (unsigned long long)((const struct job *)at(&o->of[TABLE_JOB], i))->id);
     const struct msg_query q = {
-        .what = QUERY_HISTORY, .ids = str_text(&ids), .fields = "id,submit_us"};
+        .what = QUERY_HISTORY, .ids = str_text(&ids), .fields = "id,submit_us,first_submit_us"};
     bool ok =
         c && (ids.len == 0 || client_query(c, &q, &job_fields, o->arena, there_row, t, &done, &e));
     if (c && !ok)
@@ -126,7 +133,7 @@ static void jobs_compare(struct past_rows_out *o, const struct there *t)
     for (size_t i = 0; i < o->of[TABLE_JOB].list.n; i++) {
         const struct job *j = at(&o->of[TABLE_JOB], i);
         int64_t submit = (int64_t)(intptr_t)map_u64_get(t->submit, j->id);
-        if (submit && submit != (j->submit_us ? j->submit_us : 1)) {
+        if (submit && submit != submitted(j)) {
             map_u64_put(taken, j->id, o);
             o->taken++;
             o->first_taken = o->first_taken ? o->first_taken : j->id;

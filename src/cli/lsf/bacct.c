@@ -7,6 +7,7 @@
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
+#include "model/job/job_counts.h"
 
 #include <pwd.h>
 #include <stdio.h>
@@ -76,8 +77,8 @@ static struct bacct_figures figures_of(const struct job *j)
 {
     struct bacct_figures f = {
         .cpu = seconds(j->cpu_user_us + j->cpu_system_us),
-        .wait = seconds((j->start_us ? j->start_us : j->end_us) - j->submit_us),
-        .turnaround = seconds(j->end_us - j->submit_us),
+        .wait = seconds((j->start_us ? j->start_us : j->end_us) - job_first_submit_us(j)),
+        .turnaround = seconds(j->end_us - job_first_submit_us(j)),
     };
     f.hog = f.turnaround > 0 ? f.cpu / f.turnaround : 0;
     return f;
@@ -136,7 +137,7 @@ static bool is_shown(const struct bacct *b, const struct job *j)
 {
     bool good = j->state == JOB_COMPLETED;
     return lsf_job_is_over(j) && (b->done == b->failed || b->done == good) &&
-           lsf_interval_has(&b->submitted, j->submit_us) &&
+           lsf_interval_has(&b->submitted, job_first_submit_us(j)) &&
            lsf_interval_has(&b->completed, j->end_us) &&
            (!b->dispatched.given || lsf_interval_has(&b->dispatched, j->start_us));
 }

@@ -9,6 +9,7 @@
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
+#include "model/job/job_counts.h"
 #include "model/job/waits.h"
 
 #include <pwd.h>
@@ -70,7 +71,7 @@ static bool is_shown(const struct bhist *b, const struct job *j)
     const char *state = lsf_job_state(j);
     bool over = lsf_job_is_over(j);
     bool named = b->ended || b->failed || b->pending || b->running || b->suspended;
-    if (!lsf_interval_has(&b->submitted, j->submit_us) ||
+    if (!lsf_interval_has(&b->submitted, job_first_submit_us(j)) ||
         (b->completed.given && (!over || !lsf_interval_has(&b->completed, j->end_us))) ||
         (b->dispatched.given &&
          (lsf_job_is_pending(j) || !lsf_interval_has(&b->dispatched, j->start_us))))
@@ -115,7 +116,7 @@ static struct times times_of(const struct lsf_job_list *l, size_t from, size_t t
 {
     const struct job *last = l->job.v[to - 1];
     int64_t end = lsf_job_is_over(last) && last->end_us ? last->end_us : now;
-    struct times t = {.total = seconds(end - l->job.v[from]->submit_us)};
+    struct times t = {.total = seconds(end - job_first_submit_us(l->job.v[from]))};
     for (size_t i = from; i < to; i++) {
         const struct job *j = l->job.v[i];
         int64_t stopped = j->suspended_us;

@@ -6,6 +6,7 @@
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
+#include "model/job/job_counts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +110,7 @@ static void line_add(struct bjobs *b, const struct job *j)
     str_addf(&b->out, "%-7llu %-7.7s %-5.5s %-10.10s %-11.11s %-11.11s %-10.10s %s\n",
              (unsigned long long)lsf_job_number(j), j->user_name, lsf_job_state(j),
              job_partition(j), from, first, lsf_cut(lsf_job_name(j, b->a), 10, b->a),
-             lsf_time(j->submit_us, b->a));
+             lsf_time(job_first_submit_us(j), b->a));
     for (size_t i = 1; i < n; i++)
         if (host[i].slots > 1)
             str_addf(&b->out, "%45s%d*%s\n", "", host[i].slots, host[i].name);
@@ -152,10 +153,10 @@ static void wide_add(struct bjobs *b, const struct job *j)
              job_partition(j), j->spec.alloc_host ? j->spec.alloc_host : "-",
              lsf_exec_host(j, b->a), lsf_job_name(j, b->a));
     if (!b->wider) {
-        str_addf(&b->out, "%s\n", lsf_time(j->submit_us, b->a));
+        str_addf(&b->out, "%s\n", lsf_time(job_first_submit_us(j), b->a));
         return;
     }
-    str_addf(&b->out, "%s %-10s %-12s %-6s %-6s %-5s %s %s\n", moment(j->submit_us, b->a),
+    str_addf(&b->out, "%s %-10s %-12s %-6s %-6s %-5s %s %s\n", moment(job_first_submit_us(j), b->a),
              j->spec.project ? j->spec.project : "default", cpu_time(j, b->a),
              pending ? "0" : memory(b, j), "0", "-", moment(pending ? 0 : j->start_us, b->a),
              moment(lsf_job_is_over(j) ? j->end_us : 0, b->a));

@@ -4,6 +4,7 @@
 #include "base/duration.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
+#include "model/job/job_counts.h"
 #include "script/lsf/depend.h"
 
 #include <string.h>
@@ -148,7 +149,7 @@ FIELD_FN(exclusive)
 
 FIELD_FN(submit_time)
 {
-    return lsf_time(j->submit_us, a);
+    return lsf_time(job_first_submit_us(j), a);
 }
 
 FIELD_FN(start_time)
@@ -230,7 +231,7 @@ FIELD_FN(run_time)
 FIELD_FN(pend_time)
 {
     int64_t until = lsf_job_is_pending(j) || !j->start_us ? time_now_us() : j->start_us;
-    return arena_printf(a, "%lld", (long long)((until - j->submit_us) / USEC_PER_SEC));
+    return arena_printf(a, "%lld", (long long)((until - job_first_submit_us(j)) / USEC_PER_SEC));
 }
 
 FIELD_FN(run_limit)

@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
+#include "model/job/job_counts.h"
 #include "script/lsf/depend.h"
 
 #include <pwd.h>
@@ -133,8 +134,9 @@ void lsf_long_submitted(const struct lsf_long *l, const struct job *j)
 {
     const char *resources = lsf_resources_text(j, l->a);
     struct str text = STR_INIT;
-    str_addf(&text, "%s: Submitted from host <%s>, CWD <%s>", lsf_date(j->submit_us, l->a),
-             j->spec.alloc_host ? j->spec.alloc_host : "-", j->spec.work_dir);
+    str_addf(&text, "%s: Submitted from host <%s>, CWD <%s>",
+             lsf_date(job_first_submit_us(j), l->a), j->spec.alloc_host ? j->spec.alloc_host : "-",
+             j->spec.work_dir);
     files_add(j, l->a, &text);
     if (j->spec.req.exclusive == EXCLUSIVE_NODE)
         str_add(&text, ", Exclusive Execution");

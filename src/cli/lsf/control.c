@@ -8,6 +8,7 @@
 #include "cli/program/program.h"
 #include "cli/record/columns_job.h"
 #include "model/grammar/signals.h"
+#include "model/job/job_counts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -258,8 +259,9 @@ static bool requeue_one(const struct lsf_control *k, const char *id)
 static int64_t lead(const struct job *a, const struct job *b)
 {
     int64_t priority = a->priority > b->priority ? (int64_t)(a->priority - b->priority) : 0;
-    int64_t waits = (b->submit_us - a->submit_us) / USEC_PER_SEC;
-    if (a->priority < b->priority || (a->priority == b->priority && b->submit_us < a->submit_us))
+    int64_t waits = (job_first_submit_us(b) - job_first_submit_us(a)) / USEC_PER_SEC;
+    if (a->priority < b->priority ||
+        (a->priority == b->priority && job_first_submit_us(b) < job_first_submit_us(a)))
         return 0;
     return (priority > waits ? priority : waits) + 1;
 }

@@ -9,6 +9,7 @@
 #include "cli/record/columns_job.h"
 #include "cli/reports/efficiency.h"
 #include "cli/table/listing.h"
+#include "model/job/job_counts.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -257,7 +258,7 @@ static int start_show(struct site_command *s)
             str_add(&s->out,
                     "JOBID      USER    QUEUE      SUBMIT_TIME  ESTIMATED_SIM_START_T JOB_NAME\n");
         str_addf(&s->out, "%-10s %-7.7s %-10.10s %-12s %-21s %s\n", lsf_job_id(j, s->a),
-                 j->user_name, job_partition(j), lsf_time(j->submit_us, s->a),
+                 j->user_name, job_partition(j), lsf_time(job_first_submit_us(j), s->a),
                  lsf_time(j->planned_us, s->a), lsf_job_name(j, s->a));
     }
     for (size_t i = 0; i < s->jobs.missing.n; i++)

@@ -7,6 +7,7 @@
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
+#include "model/job/job_counts.h"
 #include "script/pbs/pbs.h"
 
 #include <stdio.h>
@@ -44,7 +45,7 @@ static int64_t time_of(const struct job *j, char which)
     case 'e': return j->eligible_us;
     case 's': return lsf_job_is_pending(j) ? 0 : j->start_us;
     case 't': return lsf_job_is_pending(j) ? j->planned_us : j->start_us;
-    default: return j->submit_us; /* c, q */
+    default: return job_first_submit_us(j); /* c, q */
     }
 }
 
@@ -393,7 +394,7 @@ static void trace_add(struct tracejob *t, const struct lsf_job_list *l)
         const char *host = j->spec.alloc_host ? j->spec.alloc_host : pbs_server(&t->site);
         if (first) {
             str_addf(&t->out, "\nJob: %s\n\n", pbs_job_id(j, false, &t->site, t->a));
-            event_add(t, j->submit_us,
+            event_add(t, job_first_submit_us(j),
                       arena_printf(t->a,
                                    "Job Queued at request of %s@%s, owner = %s@%s, job name = %s, "
                                    "queue = %s",

@@ -4,6 +4,7 @@
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/submit/env.h"
+#include "model/job/job_counts.h"
 #include "script/pbs/pbs.h"
 
 #include <stdio.h>
@@ -278,10 +279,10 @@ static void files_add(struct pbs_attributes *t, const struct job *j, bool array)
 static void times_add(const struct qstat *q, struct pbs_attributes *t, const struct job *j)
 {
     bool begun = !lsf_job_is_pending(j) && j->start_us;
-    pbs_attribute_add(t, NULL, "ctime", pbs_date(j->submit_us, t->a));
+    pbs_attribute_add(t, NULL, "ctime", pbs_date(job_first_submit_us(j), t->a));
     pbs_attribute_add(t, NULL, "etime", pbs_date(j->eligible_us, t->a));
     pbs_attribute_add(t, NULL, "mtime", pbs_date(j->changed_us, t->a));
-    pbs_attribute_add(t, NULL, "qtime", pbs_date(j->submit_us, t->a));
+    pbs_attribute_add(t, NULL, "qtime", pbs_date(job_first_submit_us(j), t->a));
     pbs_attribute_add(t, NULL, "Execution_Time", pbs_date(j->spec.begin_us, t->a));
     if (begun)
         pbs_attribute_add(t, NULL, q->site.torque ? "start_time" : "stime",

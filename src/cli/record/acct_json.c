@@ -16,7 +16,6 @@
 
 /* What nothing here corresponds to. */
 static const struct json_absent job_absent[] = {{"block", ABSENT_TEXT},
-                                                {"failed_node", ABSENT_TEXT},
                                                 {"flags", ABSENT_LIST},
                                                 {"script", ABSENT_TEXT},
                                                 {"segment_size", ABSENT_ZERO}};
@@ -336,6 +335,7 @@ static void job_json(struct json_out *o, const struct cell_env *env, const struc
     json_key_exit(o, "derived_exit_code", j->derived_exit_status);
     json_key_exit(o, "exit_code", acct_job_exit(j));
     json_key_word(o, "extra", j->spec.extra);
+    json_key_word(o, "failed_node", j->failed_node);
     json_key_word(o, "group", j->group_name);
     json_key(o, "job_id");
     json_u64(o, j->id);

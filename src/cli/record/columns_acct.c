@@ -52,6 +52,7 @@ static void mib_add(const struct cell_env *env, int64_t mib, struct str *out)
 /* ---- cells ---------------------------------------------------------------------------------- */
 
 JOB_TEXT(account, j->spec.req.account)
+JOB_TEXT(failed_node, j->failed_node)
 CELL(admin_comment)
 {
     const struct acct_env *more = env->more;
@@ -377,7 +378,7 @@ static const struct column columns[] = {
     {"End", CUT_PLAIN, NULL, 19, "", cell_end},
     {"ExitCode", 0, NULL, 8, "", cell_exit_code},
     {"Extra", 0, NULL, 20, "", cell_extra},
-    {"FailedNode", 0, NULL, 15, "", cell_empty},
+    {"FailedNode", 0, NULL, 15, "", cell_failed_node},
     {"Flags", 0, NULL, 19, "", cell_flags},
     {"GID", CUT_NEVER, NULL, 6, "", cell_gid},
     {"Group", 0, NULL, 9, "", cell_group},

@@ -28,7 +28,6 @@ static const struct json_absent absent[] = {
     {"cpu_frequency_minimum", ABSENT_NUMBER},
     {"cpu_frequency_maximum", ABSENT_NUMBER},
     {"cpu_frequency_governor", ABSENT_NUMBER},
-    {"failed_node", ABSENT_TEXT},
     {"federation_origin", ABSENT_TEXT},
     {"federation_siblings_active", ABSENT_TEXT},
     {"federation_siblings_viable", ABSENT_TEXT},
@@ -308,6 +307,7 @@ static void rest(struct json_out *o, const struct job *j, const char *cluster)
     json_key_word(o, "allocating_node", j->spec.alloc_host);
     json_key_bool(o, "batch_flag", j->spec.batch);
     json_key_word(o, "batch_host", j->batch_host);
+    json_key_word(o, "failed_node", j->failed_node);
     json_key_words(o, "flags", j->cron ? "CRON_JOB" : NULL, NULL);
     json_key_word(o, "cron", j->cron);
     json_key_word(o, "command", j->spec.command);

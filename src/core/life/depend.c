@@ -211,14 +211,15 @@ void singletons_look(struct core *c, const struct jobrec *done)
     vec_done(&jobs);
 }
 
-/* Whose list is known by now look; nobody is left of a name where all went meanwhile. */
+/* Whose list is known by now look, who came first before others; nobody is left of a name where all
+ * went meanwhile. */
 void singletons_run(struct core *c)
 {
     while (c->marks.looking.n && work_left(c)) {
-        struct namesakes *same = c->marks.looking.v[c->marks.looking.n - 1];
+        struct namesakes *same = c->marks.looking.v[0];
         if (!namesakes_go_on(c, same))
             return;
-        c->marks.looking.n--;
+        vec_remove(&c->marks.looking, 0);
         id_list_pack(&same->list);
         struct jobrec *r = same->list.id.n ? job_find(c, same->list.id.v[0]) : NULL;
         if (r)

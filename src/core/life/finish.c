@@ -172,6 +172,7 @@ static void ending(struct core *c, struct jobrec *r, enum job_state how, enum jo
     r->j.reason = why;
     usage_learn(c, r, how);
     if (r->j.state == JOB_SUSPENDED) {
+        hold_suspended(c, r, why);
         suspension_count(c, r);
         cluster_suspend(c->cluster, r->j.id, false); /* its processes are woken to end */
     }
@@ -303,6 +304,7 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
         struct str why = STR_INIT;
         str_addf(&why, "node %s failed", c->node.v[node]->n.name);
         text_set(c, &r->j.reason_detail, str_text(&why));
+        text_set(c, &r->j.failed_node, c->node.v[node]->n.name);
         str_done(&why);
         r->j.requeue_pending = again;
         ending(c, r, JOB_NODE_FAIL, REASON_NODE_DOWN);
@@ -342,6 +344,8 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
         /* One of scrontab tries again at its next time, however often it has run. */
         r->j.hold_after_requeue = (again && !r->j.cron && (hold || often)) || r->j.admin_hold;
         enum job_state how = launch_end(r, report, again);
+        if (how == JOB_NODE_FAIL)
+            text_set(c, &r->j.failed_node, r->j.batch_host);
         job_end(c, r, how, how == JOB_NODE_FAIL ? REASON_NODE_DOWN : REASON_LAUNCH_FAILED, 0, NULL);
     }
 }

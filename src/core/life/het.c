@@ -49,4 +49,5 @@ void het_fate_share(struct core *c, struct jobrec *other, const struct jobrec *r
     other->j.hold_after_requeue = r->j.hold_after_requeue;
     other->j.admin_hold |= r->j.admin_hold;
     text_set(c, &other->j.reason_detail, r->j.reason_detail);
+    text_set(c, &other->j.failed_node, r->j.failed_node);
 }

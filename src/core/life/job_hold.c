@@ -2,7 +2,8 @@
  *
  * What decides is who held it: what an administrator holds, its owner can neither release nor make
  * his own hold by holding it again. A hold of a job that runs is kept for its return to the queue.
- * An operator's uhold makes any hold the owner's. */
+ * An operator's uhold makes any hold the owner's.
+ * A suspended job that goes back to the queue is held there by whoever suspended it. */
 #include "core/life/life.h"
 
 bool hold_of_admin(const struct core *c, const struct jobrec *r)
@@ -58,6 +59,17 @@ void hold_end(struct core *c, struct jobrec *r)
     r->j.restored = false;
     if (r->j.reason != REASON_DEPENDENCY_NEVER)
         r->j.reason = REASON_NONE;
+}
+
+/* Only operators suspend: what one of them stopped does not go on by itself. */
+void hold_suspended(const struct core *c, struct jobrec *r, enum job_reason why)
+{
+    ASSERT(r->j.state == JOB_SUSPENDED);
+    bool by_person = r->j.suspended_by == SUSPENDER_PERSON && !r->j.cron;
+    bool held_here = why == REASON_REQUEUED_HELD && c->turn.peer && peer_directs(c, r);
+    if (!by_person || !r->j.requeue_pending || held_here)
+        return;
+    r->j.hold_after_requeue = r->j.admin_hold = true;
 }
 
 void hold_comes_back(struct core *c, struct jobrec *r, enum job_reason why)

@@ -34,6 +34,9 @@ enum refusal hold_release_check(const struct core *c, const struct jobrec *r, co
 /* Lets it go, whoever held it, without asking who may (hold_release_check). Of a job that does not
  * wait: the hold it was to come back with. */
 void hold_end(struct core *c, struct jobrec *r);
+/* Of a job that was suspended by somebody and is about to end, for that reason: if it goes back to
+ * the queue it is held there as by an administrator, unless it was one who sends it back held. */
+void hold_suspended(const struct core *c, struct jobrec *r, enum job_reason why);
 /* Of a job that is back in the queue: the hold it was to have then; `why` unless an
  * administrator's. */
 void hold_comes_back(struct core *c, struct jobrec *r, enum job_reason why);

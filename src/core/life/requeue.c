@@ -1,6 +1,7 @@
 /* Going back to PENDING: by hand, after a node failure or preemption, after a launch that failed.
  * The former run keeps its row in job_run. */
 #include "core/life/life.h"
+#include "model/job/job_counts.h"
 
 static void run_clear(struct core *c, struct jobrec *r)
 {
@@ -20,6 +21,7 @@ static void run_clear(struct core *c, struct jobrec *r)
     preempt_clear(r);
     r->j.limit_us = r->j.extended_us = 0;
     text_set(c, &r->j.extensions, NULL);
+    text_set(c, &r->j.failed_node, NULL);
     text_set(c, &r->j.place, NULL);
     r->j.exit_status = 0;
     r->j.oom = false;
@@ -30,6 +32,13 @@ static void run_clear(struct core *c, struct jobrec *r)
     r->j.gpu_idle_told = 0;
     r->j.gpu_idle_told_us = 0;
     steps_drop(c, r);
+}
+
+/* As in Slurm: its row of the past keeps the time for which it was there. */
+static void submitted_again(const struct core *c, struct jobrec *r)
+{
+    r->j.first_submit_us = job_first_submit_us(&r->j);
+    r->j.submit_us = c->turn.now_us;
 }
 
 void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special)
@@ -53,6 +62,7 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
     dependencies_drop(c, r);
     text_set(c, &r->j.spec.dependency, NULL);
     r->j.restarts++;
+    submitted_again(c, r);
     waited_begins(c, r);
     r->j.requeue_pending = false;
     r->j.eligible_us = 0;

@@ -384,6 +384,7 @@ static void lost(struct core *c, struct jobrec *r, const struct noderec *n,
         n->n.name);
     text_set(c, &r->j.reason_detail, m->detail ? m->detail : str_text(&why));
     str_done(&why);
+    text_set(c, &r->j.failed_node, n->n.name);
     r->j.requeue_pending = job_may_requeue(c, r);
     job_end(c, r, JOB_NODE_FAIL, REASON_NODE_DOWN, c->settings.kill_wait_us, "DUE TO NODE FAILURE");
 }

@@ -8,6 +8,7 @@
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/use.h"
 #include "core/record/record.h"
+#include "model/job/job_counts.h"
 
 #include <string.h>
 
@@ -76,7 +77,7 @@ struct waiting planner_would(const struct core *c, const struct jobrec *r, uint3
         .het_size = het_size(c, r),
         .uid = r->j.user_id,
         .elements = elements,
-        .submit_us = r->j.submit_us,
+        .submit_us = job_first_submit_us(&r->j), /* who gave way keeps its place among equals */
         .eligible_us = accrue_always(c) ? r->j.submit_us : r->j.eligible_us,
         .ages_us = r->j.accrue_us == ACCRUES_NOT ? NOT_AGEING : r->j.accrue_us,
         .deadline_us = r->j.spec.deadline_us,

@@ -41,7 +41,8 @@ static int64_t total(const struct waited *w)
 /* When the wait at hand began: that of a requeued job, when it came back. */
 static int64_t wait_began(const struct jobrec *r)
 {
-    return r->back_us ? r->back_us : r->j.restarts ? r->j.eligible_us : r->j.submit_us;
+    bool older = r->j.restarts && !r->j.first_submit_us; /* of a release that kept submit_us */
+    return r->back_us ? r->back_us : older ? r->j.eligible_us : r->j.submit_us;
 }
 
 /* Seconds that are left over by cutting go to the cause that has most. */

@@ -2,6 +2,7 @@
 
 #include "base/duration.h"
 #include "model/job/job.h"
+#include "model/job/job_counts.h"
 #include "model/job/pattern.h"
 
 #include <stdlib.h>
@@ -49,7 +50,7 @@ void lsf_report_begin(const struct job_env *e, struct str *out)
     str_addf(out, "id %llu", (unsigned long long)id);
     if (j->array_job_id && j->array_task_id != NO_TASK)
         str_addf(out, "[%u]", j->array_task_id);
-    str_addf(out, "\nsubmitted %lld\n", (long long)j->submit_us);
+    str_addf(out, "\nsubmitted %lld\n", (long long)job_first_submit_us(j));
     str_add(out, "name ");
     str_add(out, j->spec.name ? j->spec.name : "");
     if (j->array_job_id && j->array_task_id != NO_TASK)

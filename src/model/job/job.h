@@ -180,7 +180,7 @@ enum mail_type {
     X(ENUM, reason, &job_reason_names, "why it waits, or why it ended so")                                               \
     X(TEXT, reason_detail, 0, "the reason in a sentence, with names and counts")                                         \
     X(TEXT, away_nodes, 0, "ReqNodeNotAvail: nodes of its partition that are down or drained, folded (computed)")        \
-    X(TIME, submit_us, 0, "submitted")                                                                                   \
+    X(TIME, submit_us, 0, "submitted; of a job that went back to the queue, when it did last")                           \
     X(TIME, eligible_us, 0, "may run from (begin time, dependencies, release)")                                          \
     X(TIME, resize_us, 0, "this run gave nodes back last; 0 = it did not")                                               \
     X(TIME, start_us, 0, "started (the last time)")                                                                      \
@@ -247,7 +247,9 @@ enum mail_type {
     X(U32, gpu_idle_requeues, 0, "GpuIdle sent it back so often since it was held for it last")                             \
     X(I64, energy_mj, 0, "energy of all its steps so far, millijoules; 0 = not told")                                      \
     X(SPAN, gpu_idle_us, 0, "all its GPUs have been idle for so long, as its nodes said last; 0 = they are not, or that is not known (computed)") \
-    X(TEXT, gpu_idle_next, 0, "and what GpuIdle does about it next, in words (computed)")
+    X(TEXT, gpu_idle_next, 0, "and what GpuIdle does about it next, in words (computed)") \
+    X(TIME, first_submit_us, 0, "submitted, of a job that went back to the queue since; 0 = it did not") \
+    X(TEXT, failed_node, 0, "node whose failure ended it")
 // clang-format on
 
 /* accrue_us of a job that does not gain priority by age. */

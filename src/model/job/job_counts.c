@@ -157,6 +157,11 @@ int64_t job_accrue_us(const struct job *j)
     return j->accrue_us ? j->accrue_us : j->eligible_us;
 }
 
+int64_t job_first_submit_us(const struct job *j)
+{
+    return j->first_submit_us ? j->first_submit_us : j->submit_us;
+}
+
 int64_t job_limit_asked(const struct job_request *req)
 {
     int64_t limit_us = req->time_limit_us;

@@ -32,6 +32,8 @@ int64_t job_before_suspension_us(const struct job *j);
 int64_t step_suspended_us(const struct step *s, const struct job *j, int64_t now_us);
 /* From when on it gains priority by age; 0 = it does not. */
 int64_t job_accrue_us(const struct job *j);
+/* When it was submitted, however often it went back to the queue since. */
+int64_t job_first_submit_us(const struct job *j);
 /* The limit that it asks for, in whole seconds' µs; 0 = it gives none, or is to have none. */
 int64_t job_limit_asked(const struct job_request *req);
 /* What such weights (TRESBillingWeights) make of what the job has, or asks for; in thousandths,

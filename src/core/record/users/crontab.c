@@ -143,8 +143,8 @@ void cron_wait(struct core *c, struct jobrec *r)
 {
     ASSERT(r->j.cron);
     r->j.cron_ran_us = r->j.spec.begin_us;
-    r->j.submit_us =
-        c->turn.now_us; /* as in Slurm: its age is that of this time, not of the table */
+    r->j.submit_us = c->turn.now_us; /* as in Slurm: its age is of this time, not of the table */
+    r->j.first_submit_us = 0;
     r->j.spec.begin_us = next_time(c, r);
 }
 
