@@ -51,6 +51,7 @@ static void wake(struct turn *t, const struct agent_event *ev)
     a->free_mem_mib = ev->free_mem_mib;
     steps_proven(t);
     answers_miss(t);
+    end_all_when_due(t);
     if (a->devices.due_us <= t->now_us)
         devices_look(t);
     if (t->now_us < a->heartbeat_due_us)
@@ -101,6 +102,7 @@ static void clock_look(struct agent *a, const struct agent_event *ev)
     a->clock_us = difference;
     moved(&a->heartbeat_due_us, by_us);
     moved(&a->devices.due_us, by_us);
+    moved(&a->end_all_us, by_us);
     while (held_next(&a->held, &w)) {
         moved(&w.step->prove_until_us, by_us);
         moved(&w.step->answer_by_us, by_us);
@@ -190,6 +192,8 @@ int64_t agent_wake_due(const struct agent *a)
 {
     int64_t due = a->devices.due_us < a->heartbeat_due_us ? a->devices.due_us : a->heartbeat_due_us;
     struct held_walk w = {0};
+    if (a->end_all_us && a->end_all_us < due)
+        due = a->end_all_us;
     while (held_next(&a->held, &w)) {
         const struct held_step *s = w.step;
         if ((s->state == HELD_PROVING || s->state == HELD_WAITING) && s->prove_until_us < due)
@@ -291,6 +295,7 @@ uint64_t agent_hash(const struct agent *a)
     }
     for (const struct report *p = a->reports.first; p; p = p->next)
         hash = record_hash(message_fields(MSG_REPORT), &p->msg, hash);
-    int64_t rest[] = {a->connected, a->welcomed, a->heartbeat_due_us, (int64_t)a->reports.next_seq};
+    int64_t rest[] = {a->connected, a->welcomed, a->heartbeat_due_us, a->end_all_us,
+                      (int64_t)a->reports.next_seq};
     return hash_bytes(hash, rest, sizeof rest);
 }
