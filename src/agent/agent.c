@@ -50,6 +50,8 @@ static void wake(struct turn *t, const struct agent_event *ev)
     a->load_centi = ev->load_centi;
     a->free_mem_mib = ev->free_mem_mib;
     steps_proven(t);
+    answers_miss(t);
+    end_all_when_due(t);
     if (a->devices.due_us <= t->now_us)
         devices_look(t);
     if (t->now_us < a->heartbeat_due_us)
@@ -100,8 +102,11 @@ static void clock_look(struct agent *a, const struct agent_event *ev)
     a->clock_us = difference;
     moved(&a->heartbeat_due_us, by_us);
     moved(&a->devices.due_us, by_us);
-    while (held_next(&a->held, &w))
+    moved(&a->end_all_us, by_us);
+    while (held_next(&a->held, &w)) {
         moved(&w.step->prove_until_us, by_us);
+        moved(&w.step->answer_by_us, by_us);
+    }
     gpus_clock_set(&a->gpus, by_us);
     for (struct report *p = a->reports.first; p; p = p->next)
         moved(&p->sent_us, by_us);
@@ -187,10 +192,15 @@ int64_t agent_wake_due(const struct agent *a)
 {
     int64_t due = a->devices.due_us < a->heartbeat_due_us ? a->devices.due_us : a->heartbeat_due_us;
     struct held_walk w = {0};
-    while (held_next(&a->held, &w))
-        if ((w.step->state == HELD_PROVING || w.step->state == HELD_WAITING) &&
-            w.step->prove_until_us < due)
-            due = w.step->prove_until_us;
+    if (a->end_all_us && a->end_all_us < due)
+        due = a->end_all_us;
+    while (held_next(&a->held, &w)) {
+        const struct held_step *s = w.step;
+        if ((s->state == HELD_PROVING || s->state == HELD_WAITING) && s->prove_until_us < due)
+            due = s->prove_until_us;
+        if (held_answers(s) && s->answer_by_us < due)
+            due = s->answer_by_us;
+    }
     return due;
 }
 
@@ -279,11 +289,13 @@ uint64_t agent_hash(const struct agent *a)
         int64_t state[] = {(int64_t)s->job_id, s->attempt,  s->step_id,
                            s->state,           s->doomed,   s->exit_reported,
                            s->release_wanted,  s->released, s->pid,
-                           s->end.status,      s->lost,     s->unacknowledged};
+                           s->end.status,      s->lost,     s->unacknowledged,
+                           s->answer_by_us,    s->roused};
         hash = hash_bytes(hash, state, sizeof state);
     }
     for (const struct report *p = a->reports.first; p; p = p->next)
         hash = record_hash(message_fields(MSG_REPORT), &p->msg, hash);
-    int64_t rest[] = {a->connected, a->welcomed, a->heartbeat_due_us, (int64_t)a->reports.next_seq};
+    int64_t rest[] = {a->connected, a->welcomed, a->heartbeat_due_us, a->end_all_us,
+                      (int64_t)a->reports.next_seq};
     return hash_bytes(hash, rest, sizeof rest);
 }

@@ -123,6 +123,10 @@ enum agent_effect_kind {
     /* The shepherd is gone: kill what is left of its step (note: ids, pid), before the next
      * effect. */
     AGENT_CLEAR,
+    /* The shepherd (note: ids, pid) of a step that is to end says nothing. If it is gone, that is
+     * told. If it stands still it is made to go on, and NOTE_STUCK names it as the process;
+     * gives_up: that was done before, and the step is ended without it. */
+    AGENT_ROUSE,
     /* Run the epilog (note: ids; job, or NULL if it was found), then AGENT_EPILOG_DONE. */
     AGENT_EPILOG,
     AGENT_FORGET, /* everything is acknowledged: remove the step's state (note: ids) */
@@ -149,6 +153,7 @@ struct agent_effect {
     uint32_t streams;
     bool batch;  /* to the batch shell alone */
     bool of_job; /* all of the job are told */
+    bool gives_up;
     bool is_error;
     /* AGENT_FIND: an operator wants the node as it is: what he was told to be missing, or gone
      * (`text`: its numbers, "2,3", or NULL), is not missed any more. */

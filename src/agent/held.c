@@ -135,6 +135,11 @@ bool held_next(const struct holdings *h, struct held_walk *w)
     return true;
 }
 
+bool held_answers(const struct held_step *s)
+{
+    return s->answer_by_us && (s->state == HELD_RUNNING || s->state == HELD_CLEANING);
+}
+
 bool held_has_others(const struct holdings *h, const struct held_step *s)
 {
     for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job)

@@ -61,6 +61,8 @@ struct held_step {
     } gpu;                 /* what its processes used of the GPUs, since this daemon knows it */
     char *stuck;           /* what of it outlives SIGKILL, in words; NULL = nothing known; owned */
     int64_t stuck_pid, stuck_since_us; /* a process that KILL did not end; 0 = none */
+    int64_t answer_by_us;   /* it is to end: its shepherd should have spoken by then; 0 = not so */
+    bool roused;            /* it did not, and was looked at */
     bool found;             /* at the daemon's start: `gpus` may be empty though it has some */
     bool prolog_first;      /* WAITING: the prolog comes next */
     int64_t prove_until_us; /* WAITING, PROVING: so long it is waited for */
@@ -118,6 +120,8 @@ struct held_walk {
 };
 /* The next step in any order that stays, as w->step; `w` is zeroed before the first call. */
 bool held_next(const struct holdings *h, struct held_walk *w);
+/* Is a word of its shepherd waited for, by answer_by_us? */
+bool held_answers(const struct held_step *s);
 /* Does another step of that start of the job still have processes here? */
 bool held_has_others(const struct holdings *h, const struct held_step *s);
 

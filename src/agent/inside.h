@@ -19,8 +19,10 @@ struct agent {
     struct arena *welcome_arena;     /* texts of `welcome` */
     struct msg_node_welcome welcome; /* the settings that the controller sent */
     int64_t heartbeat_due_us; /* INT64_MAX = not connected; not welcomed: of the next hello */
-    bool clock_known;         /* the controller has told its time */
-    int64_t clock_us;         /* the wall clock less the one that is never set */
+    /* Shut out: what runs here is ended then, or (INT64_MAX) was; 0 = it is in. */
+    int64_t end_all_us;
+    bool clock_known; /* the controller has told its time */
+    int64_t clock_us; /* the wall clock less the one that is never set */
     struct devices devices;
     bool hello_said;      /* on this connection */
     bool refusal_said;    /* that the controller does not know the node, to the log */
@@ -77,6 +79,12 @@ void step_start(struct turn *t, struct held_step *s, const struct msg_launch *la
  * for a look; or it never runs. `launch` may be the step's own copy. */
 void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launch *launch);
 void step_not_begun(struct turn *t, struct held_step *s, const char *why); /* it never ran */
+/* Its shepherd is to end it, or what is left of it, and to say so in time. */
+void step_answer_await(struct turn *t, struct held_step *s);
+/* What to do about those that did not. */
+void answers_miss(struct turn *t);
+/* The host was shut out: nothing of the cluster's is to run here when it may run elsewhere. */
+void end_all_when_due(struct turn *t);
 /* Asks its shepherd to end it: TERM, and KILL after its kill wait. */
 void step_shepherd_terminate(struct turn *t, struct held_step *s);
 /* It never ran. */

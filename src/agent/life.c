@@ -242,8 +242,31 @@ void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launc
     str_done(&why);
 }
 
+/* Processes that outlive SIGKILL are named by the shepherd after a time; who says nothing for twice
+ * that time is looked at. */
+void step_answer_await(struct turn *t, struct held_step *s)
+{
+    int64_t unkillable_us = t->a->has_welcome ? t->a->welcome.unkillable_us : 0;
+    s->answer_by_us = unkillable_us > 0 ? t->now_us + s->kill_wait_us + 2 * unkillable_us : 0;
+}
+
+void answers_miss(struct turn *t)
+{
+    struct held_walk w = {0};
+    while (held_next(&t->a->held, &w)) {
+        struct held_step *s = w.step;
+        if (!held_answers(s) || t->now_us < s->answer_by_us)
+            continue;
+        turn_effect_about(t, AGENT_ROUSE, s)->gives_up = s->roused;
+        s->roused = true;
+        step_answer_await(t, s);
+    }
+}
+
 void step_shepherd_terminate(struct turn *t, struct held_step *s)
 {
+    if (!s->answer_by_us)
+        step_answer_await(t, s);
     struct agent_effect *e = turn_effect_about(t, AGENT_TERMINATE, s);
     e->kill_wait_us = s->kill_wait_us;
     e->why = arena_strdup(t->fx->arena, s->why);

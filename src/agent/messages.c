@@ -24,6 +24,7 @@ static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
     if (a->welcomed) /* the configuration was read anew: its devices may be others, too */
         turn_effect(t, AGENT_FIND);
     a->has_welcome = a->welcomed = true;
+    a->end_all_us = 0;
     if (a->welcome.devices_failed)
         devices_learn_failed(t, a->welcome.devices_failed);
     a->heartbeat_due_us =
@@ -108,6 +109,45 @@ static void step_terminate(struct turn *t, struct held_step *s, const struct msg
             turn_report_released(t, s, NULL);
         break;
     case HELD_STATE_COUNT: break;
+    }
+}
+
+#define SHUT_OUT_UNKNOWN_US (60 * INT64_C(1000000)) /* the cluster's settings were never told */
+
+/* In half the time in which the controller waits for this node before it gives up what runs here;
+ * until then the host may be let in again. */
+static void shut_out_take(struct turn *t)
+{
+    const struct msg_node_welcome *w = t->a->has_welcome ? &t->a->welcome : NULL;
+    int64_t left_us = w ? w->timeout_us - w->kill_wait_us : 0;
+    int64_t after_us = !w || w->timeout_us <= 0 ? SHUT_OUT_UNKNOWN_US
+                       : left_us > 0            ? left_us / 2
+                                                : 0;
+    if (t->a->end_all_us)
+        return;
+    t->a->end_all_us = t->now_us + after_us;
+    if (t->a->held.count > 0)
+        turn_log(t, true,
+                 "this host was shut out of the cluster: what jobs run here is ended in %lld s, "
+                 "unless it joins again before",
+                 (long long)(after_us / 1000000));
+}
+
+void end_all_when_due(struct turn *t)
+{
+    struct held_walk w = {0};
+    if (!t->a->end_all_us || t->now_us < t->a->end_all_us)
+        return;
+    t->a->end_all_us = INT64_MAX;
+    while (held_next(&t->a->held, &w)) {
+        struct held_step *s = w.step;
+        struct msg_terminate m = {.job_id = s->job_id,
+                                  .attempt = s->attempt,
+                                  .why = "DUE TO NODE FAILURE",
+                                  .kill_wait_us = t->a->has_welcome ? t->a->welcome.kill_wait_us
+                                                                    : SHUT_OUT_UNKNOWN_US / 2};
+        if (s->state != HELD_OVER)
+            step_terminate(t, s, &m);
     }
 }
 
@@ -204,6 +244,8 @@ static void take_refusal(struct turn *t, const struct msg_done *m)
 {
     if (m->refusal == REFUSE_NONE)
         return;
+    if (m->shut_out)
+        shut_out_take(t);
     if (!t->a->welcomed && t->a->hello_said)
         t->a->heartbeat_due_us = t->now_us + HELLO_AGAIN_US;
     if (!t->a->welcomed && t->a->refusal_said)

@@ -46,6 +46,7 @@ static void note_exited(struct turn *t, struct held_step *s, const struct note *
     }
     step_end_report(t, s, false);
     held_move(s, HELD_CLEANING);
+    step_answer_await(t, s);
 }
 
 static void note_failed(struct turn *t, struct held_step *s, const struct note *n)
@@ -113,6 +114,10 @@ void take_note(struct turn *t, const struct note *n)
     }
     if (s->found && s->gpus.count == 0 && n->gpus && s->state < HELD_ENDED)
         devices_found(t, s, n->gpus);
+    if (s->answer_by_us && !(n->kind == NOTE_STUCK && n->status == n->pid)) { /* it speaks */
+        s->roused = false;
+        step_answer_await(t, s);
+    }
     switch (n->kind) {
     case NOTE_STARTED: note_started(t, s, n); break;
     case NOTE_USAGE:

@@ -380,6 +380,8 @@ static bool controller_run(struct controller *c, const struct options *o, int re
     if (switched)
         log_warning(c->log, "`remuda restore` or `remuda repair` was cut off: the store that it "
                             "made has its place now");
+    else if (ok)
+        store_switch_drop(c->state_dir, c->arena);
     ok = ok && controller_start(c, ret_err);
     if (ok && !file_write_atomic(running, "", 0, 0600, &(struct err){0}))
         log_warning(c->log,

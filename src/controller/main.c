@@ -54,6 +54,8 @@ int main(int argc, char **argv)
         return seal_main(argc - 1, argv + 1);
     if (text_is(role, "leave"))
         return leave_main(argc - 1, argv + 1);
+    if (text_is(role, "end-steps"))
+        return end_steps_main(argc - 1, argv + 1);
     if (text_is(role, "--version") || text_is(role, "-V")) {
         printf("remudad %s\n", build_name());
         return 0;

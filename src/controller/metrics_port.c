@@ -10,7 +10,9 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "base/plain.h"
 #include "base/vec.h"
+#include "controller/metrics_names.h"
 #include "controller/query.h"
 #include "controller/turn.h"
 #include "core/metrics.h"
@@ -60,6 +62,7 @@ struct metrics_port {
     int64_t accepted_ns; /* that went into taking connections in */
     int64_t settled_ns;  /* for which, with what they asked, the port has rested */
     struct timer *next, *again;
+    bool told; /* of a name that is none of this port's, to the log */
 };
 
 /* ---- who asks ------------------------------------------------------------------------------- */
@@ -245,6 +248,27 @@ static void answer_ready(struct metrics_port *p, uint64_t exchange)
         answer_text(p, exchange, 200, "ok\n");
 }
 
+/* Who may read what operators may has shown the secret, which no page of another's has. */
+static bool is_for_us(struct metrics_port *p, uint64_t exchange, const char *host)
+{
+    const struct settings *s = &p->c->config.settings;
+    struct str name = STR_INIT;
+    if (metrics_name_is_ours(host, p->c->host, s->metrics_address, s->slurmctld_host))
+        return true;
+    str_add_plain(&name, host);
+    if (!p->told)
+        log_warning(p->c->log,
+                    "/metrics was asked for by the name %.100s, which is none of this machine's: "
+                    "it is not answered. If it is one, MetricsAddress=%s,%.100s",
+                    str_text(&name), s->metrics_address, str_text(&name));
+    p->told = true;
+    str_done(&name);
+    answer_text(p, exchange, 421,
+                "by this name nothing is told here: MetricsAddress=HOST:PORT,NAME in remuda.conf "
+                "has further names\n");
+    return false;
+}
+
 static void page_asked(void *ctx, uint64_t exchange, const struct http_asked *asked)
 {
     struct metrics_port *p = ctx;
@@ -263,6 +287,8 @@ static void page_asked(void *ctx, uint64_t exchange, const struct http_asked *as
         answer_text(p, exchange, 401, "this token is not that of MetricsTokenFile\n");
         return;
     }
+    if (!operates && !is_for_us(p, exchange, asked->host))
+        return;
     while (len > 1 && asked->path[len - 1] == '/')
         len--;
     for (size_t i = 0; i < ARRAY_LEN(pages); i++)
@@ -329,7 +355,8 @@ static bool tcp_open(struct metrics_port *p, const char *address, struct err *re
     struct arena *a = arena_new();
     const char *host = NULL;
     int port = PORT;
-    bool ok = tcp_address_split(address, a, &host, &port, ret_err);
+    const char *first = metrics_address_of(address, a);
+    bool ok = tcp_address_split(first, a, &host, &port, ret_err);
     int fd = ok ? tcp_socket_listen(text_is(host, "*") ? NULL : host, port, ret_err) : -1;
     if (fd >= 0)
         p->tcp = listener_new_of(p->c->loop, fd, came_by_tcp, p, ret_err);
@@ -337,7 +364,8 @@ static bool tcp_open(struct metrics_port *p, const char *address, struct err *re
     if (!p->tcp)
         return false;
     p->address = xstrdup(address);
-    log_info(p->c->log, "metrics are served at http://%s/metrics", address);
+    log_info(p->c->log, "metrics are served at http://%.*s/metrics", (int)strcspn(address, ","),
+             address);
     return true;
 }
 

@@ -148,6 +148,22 @@ const char *file_read_text(const char *path, size_t max, struct arena *a, struct
     return result;
 }
 
+bool file_same(const char *path, const char *other)
+{
+    FILE *f[2] = {fopen(path, "re"), fopen(other, "re")};
+    bool same = f[0] && f[1];
+    for (size_t n = 1; same && n > 0;) {
+        char piece[2][16384];
+        n = fread(piece[0], 1, sizeof piece[0], f[0]);
+        same = fread(piece[1], 1, sizeof piece[1], f[1]) == n && !ferror(f[0]) && !ferror(f[1]) &&
+               memcmp(piece[0], piece[1], n) == 0;
+    }
+    for (int i = 0; i < 2; i++)
+        if (f[i])
+            fclose(f[i]);
+    return same;
+}
+
 /* The entry of a rename is durable only when its directory is. */
 static void parent_sync(const char *path)
 {

@@ -30,6 +30,8 @@ bool file_error(struct err *ret_err, const char *what, const char *path);
 FILE *file_open_named(const char *path, struct err *ret_err);
 /* Appends the whole file. */
 bool file_read(const char *path, size_t max, struct str *out, struct err *ret_err);
+/* Do both have the same bytes? False, too, where one cannot be read. */
+bool file_same(const char *path, const char *other);
 /* The whole file as a text in the arena; NULL with ret_err. */
 const char *file_read_text(const char *path, size_t max, struct arena *a, struct err *ret_err);
 /* Replaces the file: a reader sees the old or the new, whole; durable when it returns true. */

@@ -105,6 +105,12 @@ const char *state_down_path(const char *state_dir, struct arena *a)
     return arena_printf(a, "%s/down", state_dir);
 }
 
+bool state_dir_half_restored(const char *state_dir, struct arena *a)
+{
+    return access(arena_printf(a, "%s/%s", state_dir, STATE_STORE_CHOSEN), F_OK) == 0 ||
+           access(arena_printf(a, "%s/%s", state_dir, STATE_STORE_RESTORED), F_OK) == 0;
+}
+
 const char *state_socket_path(const char *state_dir, struct arena *a)
 {
     return arena_printf(a, "%s/controller.sock", state_dir);

@@ -18,6 +18,10 @@ int relay_main(int argc, char **argv);
  * network's part of the commands of these names. */
 int join_main(int argc, char **argv);
 int leave_main(int argc, char **argv); /* as join_main: the exit status */
+/* `remudad end-steps STATE_DIR NODE`: ends the steps of that node, whose daemon is not there any
+ * more: SIGTERM, SIGKILL half a minute later; waits until their shepherds have gone. The exit
+ * status: 1 = some did not, which it has said. */
+int end_steps_main(int argc, char **argv);
 
 /* `remudad seal LISTEN_FD @NAME`: TLS between a command's socket and shepherds of other hosts
  * (seal.c); commands start it. */

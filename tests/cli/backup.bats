@@ -94,6 +94,79 @@ over() { [ -e "$WORK/go" ]; }
     scancel -u "$(id -un)"
 }
 
+# Before each call that changes a name, of all that a restore makes. `remuda repair` finishes what has begun, as a start of the controller does, and finds nothing to do.
+@test "a restore that is killed at any of its calls leaves the cluster as it was or as it is to be, and is done again" {
+    cat >"$WORK/kill.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static void count(void)
+{
+    static int at;
+    const char *last = getenv("KILL_AT");
+    if (last && strcmp(program_invocation_short_name, "remudad") == 0 && ++at == atoi(last))
+        raise(SIGKILL);
+}
+#define REAL(type, name, args, values) \
+    type name args { count(); type (*real) args = (type (*) args)dlsym(RTLD_NEXT, #name); return real values; }
+REAL(int, rename, (const char *a, const char *b), (a, b))
+REAL(int, link, (const char *a, const char *b), (a, b))
+REAL(int, unlink, (const char *a), (a))
+REAL(int, mkdir, (const char *a, mode_t mode), (a, mode))
+END
+    cc -shared -fPIC -o "$WORK/kill.so" "$WORK/kill.c"
+    restore() { ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" LD_PRELOAD="$WORK/kill.so" KILL_AT="$1" remuda restore "$WORK/b"; }
+    files() { (cd "$REMUDA_STATE" && sha256sum remuda.db remuda.conf given tls/authority.key && ls ./*.conf); }
+    kept() { (cd "$REMUDA_STATE" && cat remuda.db.before remuda.conf.before gres.conf.before tls/authority.key.before topology.conf.before | sha256sum); }
+    mkdir -p "$REMUDA_STATE/tls"
+    echo of-backup >"$REMUDA_STATE/tls/authority.key"
+    sbatch -H -n1 -o /dev/null -J of-backup --wrap true
+    remuda backup "$WORK/b"
+    sbatch -H -n1 -o /dev/null -J later --wrap true
+    remuda down
+    echo '# since' | tee -a "$REMUDA_STATE/remuda.conf" >"$REMUDA_STATE/gres.conf"
+    echo since >"$REMUDA_STATE/tls/authority.key"
+    # of an earlier restore: what is there to be set aside now comes into its place, and nothing else does
+    for f in remuda.db remuda.conf tls/authority.key topology.conf; do echo earlier >"$REMUDA_STATE/$f.before"; done
+    cp -a "$REMUDA_STATE" "$WORK/start"
+    local old new was is at=0 ends=
+    old=$(files) was=$(kept || true)
+    restore 0
+    new=$(files) is=$(kept)
+    [ "$old" != "$new" ] && [ "$was" != "$is" ]
+    until [ "$ends" = all ]; do
+        at=$((at + 1))
+        rm -rf "$REMUDA_STATE"
+        cp -a "$WORK/start" "$REMUDA_STATE"
+        run restore "$at"
+        [ "$status" = 137 ] || { [ "$status" = 0 ] && ends=all; }
+        cp -a "$REMUDA_STATE" "$WORK/cut"
+        run -1 remuda repair
+        if [ "$(files)" = "$new" ]; then
+            [ "$is" = "$(kept)" ]
+            [ -z "$(find "$REMUDA_STATE" -name '*.restoring' -o -name '*.leaving' -o -name '*.chosen' -o -name '*.restored')" ]
+        else
+            echo "$at: $(ls -A "$REMUDA_STATE" "$REMUDA_STATE/tls")"
+            [ "$(files)" = "$old" ]
+            [ "$(kept 2>/dev/null || true)" = "$was" ]
+        fi
+        # and the same command, in the place of that
+        rm -rf "$REMUDA_STATE"
+        mv "$WORK/cut" "$REMUDA_STATE"
+        remuda restore "$WORK/b"
+        [ "$(files)" = "$new" ]
+        [ "$is" = "$(kept)" ]
+        [ -z "$(find "$REMUDA_STATE" -name '*.restoring*' -o -name '*.leaving*' -o -name '*.chosen' -o -name '*.restored' -o -name '*.new')" ]
+    done
+    [ "$at" -gt 20 ]
+    cp -a "$WORK/start/"{tls,remuda.conf} "$REMUDA_STATE"
+}
+
 @test "a cluster is restored on a machine that has nothing, configuration and certificates with it" {
     local id
     id=$(sbatch --parsable -n1 -o /dev/null --hold --wrap true)

@@ -209,21 +209,33 @@ cut_off() {
     third_is_gone
 }
 
-@test "who leaves while jobs run there is told, and what runs ends when the machine is back" {
+@test "nobody leaves while jobs run there, but --force ends them" {
     third remuda join 10.99.0.1 < <(head1 remuda token --host trusted)
     until_is 30 "idle" head1 sinfo -h -n third -o %t
     id=$(head1 sbatch --parsable --no-requeue -w third --mem=50 -o /dev/null --wrap 'sleep 605')
     until_is 20 "1" far_runs "sleep 605"
-    run -0 third remuda leave
-    echo "$output"
-    [[ "$output" =~ "warning: what runs here of jobs goes on".*": $id. When this machine joins again by the name of node third" ]]
+    run -1 third remuda leave
+    [[ "$output" =~ "jobs $id run here".*"nodename=third state=drain" ]]
+    [ "$(head1 squeue -h -j "$id" -o %T)" = RUNNING ]
+    run -0 third remuda leave --force
+    [[ "$output" =~ "ending what runs here of jobs $id" ]]
+    [ "$(far_runs "sleep 605")" = 0 ]
     until_is 40 "NODE_FAIL" head1 sacct -n -P -X -j "$id" -o State
-    [ "$(far_runs "sleep 605")" = 1 ]
+    third_is_gone
+}
+
+@test "what runs on a host that was shut out is ended there before it may run elsewhere" {
     third remuda join 10.99.0.1 < <(head1 remuda token --host trusted)
     until_is 30 "idle" head1 sinfo -h -n third -o %t
-    until_is 30 "0" far_runs "sleep 605"
-    run -0 third remuda leave
-    [[ ! "$output" =~ "warning" ]]
+    id=$(head1 sbatch --parsable --requeue -w third --mem=50 -o /dev/null --wrap 'sleep 606')
+    until_is 20 "1" far_runs "sleep 606"
+    head1 remuda hosts remove third
+    until_is 20 "0" far_runs "sleep 606"
+    [ "$(head1 squeue -h -j "$id" -o %T)" = RUNNING ] # as far as the controller knows, until SlurmdTimeout
+    grep -q "was shut out of the cluster: what jobs run here is ended in [0-9] s, unless it joins again before" "$SHARED/third/log/node-third.log"
+    until_is 40 PENDING head1 squeue -h -j "$id" -o %T
+    head1 scancel "$id"
+    third remuda leave
     third_is_gone
 }
 

@@ -210,6 +210,25 @@ P
     eventually shows_not "job_id=\"$id\""
 }
 
+# What a browser sends that was led to this address by a name of another's.
+@test "by a name that is none of this machine's nothing is told" {
+    asked() { curl -s -o told -w '%{http_code}' -H "Host: $1" "http://127.0.0.1:$PORT/$2"; }
+    [ "$(asked evil.example:6821 metrics)" = 421 ]
+    ! grep -q slurm_ told
+    [ "$(asked evil.example '')" = 421 ]
+    [ "$(asked evil.example livez)" = 200 ]
+    grep -q "asked for by the name evil.example:6821, which is none.*MetricsAddress=127.0.0.1:$PORT,evil.example" "$REMUDA_STATE/log/controller.log"
+    for name in localhost "$(hostname)" "127.0.0.1:$PORT" '[::1]:7'; do
+        [ "$(asked "$name" metrics)" = 200 ]
+    done
+    two() { exec 5<>"/dev/tcp/127.0.0.1/$PORT" && printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: x\r\n\r\n' >&5 && head -n 1 <&5; }
+    [[ "$(two)" == "HTTP/1.1 400 "* ]]
+    sed -i "s/^MetricsAddress=.*/&,metrics.example/" "$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    eventually bash -c "[ \"\$(curl -s -o told -w '%{http_code}' -H 'Host: metrics.example' http://127.0.0.1:$PORT/metrics)\" = 200 ]"
+    [ "$(asked evil.example metrics)" = 421 ]
+}
+
 @test "who sends half a request, or does not read, keeps neither Prometheus nor users waiting" {
     python3 - "$PORT" 3>&- <<'END' &
 import socket, sys, time
@@ -217,7 +236,7 @@ held = []
 for i in range(200):
     s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
     try:
-        s.send(b"GET /metrics HTTP/1.1\r\nHost: x\r\n" + (b"\r\n" if i % 2 else b"X-"))
+        s.send(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n" + (b"\r\n" if i % 2 else b"X-"))
     except OSError:
         pass
     held.append(s)
@@ -244,7 +263,7 @@ os.fork(), os.fork()
 while os.path.exists("go"):
     try:
         s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=5)
-        s.send(asks and b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n" % asks)
+        s.send(asks and b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % asks)
         held.append(s)
     except OSError:
         pass

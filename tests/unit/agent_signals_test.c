@@ -89,6 +89,122 @@ static void test_a_process_that_cannot_be_killed_is_told(void **state)
     EXPECT("report released 5.1 #101");
 }
 
+/* It stands still, or has been told in vain. */
+static void test_a_shepherd_that_says_nothing_is_looked_at(void **state)
+{
+    (void)state;
+    struct note stuck = {.kind = NOTE_STUCK,
+                         .job_id = 7,
+                         .attempt = 1,
+                         .step_id = STEP_BATCH,
+                         .pid = 1007,
+                         .status = 1007};
+    settings.unkillable_us = 60000000;
+    settings.heartbeat_us = 0;
+    begin();
+    launch(7, 1);
+    started(7, 1);
+    assert_true(agent_wake_due(agent) == INT64_MAX); /* one that runs says nothing for days */
+    str_clear(&said);
+    terminate(7, 1);
+    EXPECT("terminate 7.1 pid=1007 wait=30 why=DUE TO TIME LIMIT");
+    assert_true(agent_wake_due(agent) == now_us + 30 + 120000000);
+    wait_us(60000000);
+    terminate(7, 1); /* said again it has no more time */
+    str_clear(&said);
+    wait_us(59000000);
+    EXPECT("");
+    wait_us(2000000);
+    EXPECT("rouse 7.1 pid=1007");
+    strcpy(stuck.detail, "its shepherd, process 1007, stands still");
+    note(stuck);
+    str_clear(&said);
+    wait_us(121000000);
+    EXPECT("rouse 7.1 pid=1007 gives_up");
+    note(ids(NOTE_GONE, 7, 1));
+    EXPECT("clear 7.1 pid=1007; report lost 7.1 #100 clean; report released 7.1 #101");
+    assert_true(agent_wake_due(agent) == INT64_MAX);
+}
+
+/* Each of its words is one: it may take long. */
+static void test_a_shepherd_that_speaks_is_not_given_up(void **state)
+{
+    (void)state;
+    settings.unkillable_us = 60000000;
+    settings.heartbeat_us = 0;
+    begin();
+    launch(7, 1);
+    started(7, 1);
+    exited(7, 1, 0, false); /* of others that are left it is to say that they are gone */
+    str_clear(&said);
+    wait_us(121000000);
+    EXPECT("rouse 7.1 pid=1007");
+    note((struct note){.kind = NOTE_STUCK,
+                       .job_id = 7,
+                       .attempt = 1,
+                       .step_id = STEP_BATCH,
+                       .pid = 1007,
+                       .status = 12});
+    str_clear(&said);
+    wait_us(119000000);
+    EXPECT("");
+    wait_us(2000000);
+    EXPECT("rouse 7.1 pid=1007");
+    settings.unkillable_us = 0; /* nothing is told of what outlives SIGKILL */
+    welcome();
+    str_clear(&said);
+    wait_us(121000000);
+    str_clear(&said);
+    assert_true(agent_wake_due(agent) == INT64_MAX);
+}
+
+/* In half of the time after which its jobs may run elsewhere. */
+static void test_a_host_that_was_shut_out_ends_what_runs(void **state)
+{
+    (void)state;
+    const struct msg_done out = {
+        .refusal = REFUSE_ACCESS_DENIED, .detail = "shut out", .shut_out = true};
+    const struct msg_done other = {.refusal = REFUSE_ACCESS_DENIED, .detail = "another's"};
+    settings.timeout_us = 300000000;
+    settings.kill_wait_us = 30000000;
+    settings.heartbeat_us = 0;
+    begin();
+    launch(7, 1);
+    started(7, 1);
+    launch(8, 1);
+    down();
+    up();
+    str_clear(&said);
+    message(MSG_DONE, &other);
+    wait_us(200000000);
+    assert_null(strstr(str_text(&said), "terminate"));
+    str_clear(&said);
+    message(MSG_DONE, &out);
+    assert_non_null(strstr(str_text(&said), "is ended in 135 s, unless it joins again before"));
+    down();
+    wait_us(100000000);
+    up();
+    welcome(); /* it was let in again */
+    str_clear(&said);
+    wait_us(400000000);
+    assert_null(strstr(str_text(&said), "terminate"));
+    down();
+    up();
+    message(MSG_DONE, &out);
+    down();
+    str_clear(&said);
+    wait_us(134000000);
+    message(MSG_DONE, &out); /* said again: no more time */
+    EXPECT("");
+    assert_true(agent_wake_due(agent) <= now_us + 1000000);
+    wait_us(1000000);
+    EXPECT("terminate 7.1 pid=1007 wait=30000000 why=DUE TO NODE FAILURE");
+    started(8, 1); /* whose shepherd had not spoken yet */
+    EXPECT("terminate 8.1 pid=1008 wait=30000000 why=DUE TO NODE FAILURE");
+    wait_us(200000000);
+    EXPECT(""); /* once */
+}
+
 static void test_signals(void **state)
 {
     (void)state;
@@ -144,6 +260,9 @@ int main(void)
         TEST(terminate_of_what_is_over),
         TEST(processes_that_take_long_to_die),
         TEST(a_process_that_cannot_be_killed_is_told),
+        TEST(a_shepherd_that_says_nothing_is_looked_at),
+        TEST(a_shepherd_that_speaks_is_not_given_up),
+        TEST(a_host_that_was_shut_out_ends_what_runs),
         TEST(signals),
         TEST(signals_of_a_job_with_steps),
     };

@@ -110,9 +110,9 @@ static void heartbeat_say(const struct msg_heartbeat *m)
 
 static void effect_say(const struct agent_effect *e)
 {
-    static const char *const names[] = {"send",   "prolog", "start",  "terminate", "signal",
-                                        "follow", "clear",  "epilog", "forget",    "log",
-                                        "look",   "tell",   "find"};
+    static const char *const names[] = {"send",   "prolog", "start", "terminate", "signal",
+                                        "follow", "clear",  "rouse", "epilog",    "forget",
+                                        "log",    "look",   "tell",  "find"};
     if (said.len)
         str_add(&said, "; ");
     if (e->kind == AGENT_SEND) {
@@ -144,6 +144,8 @@ static void effect_say(const struct agent_effect *e)
     ids_say(&e->note);
     if (e->kind == AGENT_TELL)
         str_addf(&said, " \"%s\"", e->text);
+    if (e->kind == AGENT_ROUSE && e->gives_up)
+        str_add(&said, " gives_up");
     if (e->kind == AGENT_TERMINATE)
         str_addf(&said, " wait=%lld why=%s", (long long)e->kill_wait_us, e->why ? e->why : "");
     if (e->kind == AGENT_SIGNAL)

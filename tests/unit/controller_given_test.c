@@ -101,16 +101,16 @@ static void a_restore_gives_no_number_twice(void **unused)
 {
     (void)unused;
     struct given g = {0};
-    assert_true(given_raise(path, 50, 7, NULL));
+    assert_true(given_raise(path, path, 50, 7, NULL));
     assert_true(given_read(path, &g));
     assert_int_equal(g.next_job_id, 10007);
     assert_int_equal(g.seq, 51);
     written(100);
-    assert_true(given_raise(path, 50, 5, NULL));
+    assert_true(given_raise(path, path, 50, 5, NULL));
     assert_true(given_read(path, &g));
     assert_int_equal(g.next_job_id, 7);
     assert_int_equal(g.seq, 100);
-    assert_true(given_raise(path, 50, 9, NULL));
+    assert_true(given_raise(path, path, 50, 9, NULL));
     assert_true(given_read(path, &g));
     assert_int_equal(g.next_job_id, 9);
 }
@@ -132,7 +132,7 @@ static void numbers_that_no_cluster_comes_to_are_not_believed(void **unused)
         file_make(path, texts[i]);
         assert_false(given_read(path, &g));
         assert_true(g.seq == 3 && g.next_job_id == 0);
-        assert_true(given_raise(path, 50, 60, NULL));
+        assert_true(given_raise(path, path, 50, 60, NULL));
         assert_true(given_read(path, &g));
         assert_true(g.seq == 51 && g.next_job_id > 60 && g.next_job_id < 100000);
     }

@@ -2,6 +2,7 @@
  * being one. */
 #include "base/alloc.h"
 #include "base/str.h"
+#include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/host_dir.h"
 #include "cli/program/own_line.h"
@@ -13,9 +14,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define JOBS_SAID_BYTES 80
+#define ENDS_WAIT_MS    5000
 
 struct join_line {
     const char *state_dir, *name, *controller, *token_file;
@@ -49,11 +52,16 @@ OPTION_TABLE(join_options, join_rows, .usage = "remuda join [OPTIONS] HOST[:PORT
 
 struct leave_line {
     const char *state_dir;
+    bool force;
 };
 
-static const struct option_row leave_rows[] = {OWN_STATE(struct leave_line), OWN_HELP};
+static const struct option_row leave_rows[] = {
+    OPT_FLAG("force", 0, "end what jobs run here", offsetof(struct leave_line, force)),
+    OWN_STATE(struct leave_line), OWN_HELP};
 OPTION_TABLE(leave_options, leave_rows, .usage = "remuda leave [OPTIONS]",
-             .about = "  Takes this machine out of the cluster it joined and stops its daemons.\n",
+             .about = "  Takes this machine out of the cluster it joined and stops its daemons. "
+                      "Not while jobs run here:\n"
+                      "  drain the node first.\n",
              .words = WORDS_MIXED, .word = own_word_refuse);
 
 /* A token that is a word of the command line is kept, and is no longer to be read in the list of
@@ -225,32 +233,57 @@ static bool leave_later(const char *dir, const struct host_dir *h, struct arena 
     return true;
 }
 
-/* Steps are named JOB.ATTEMPT.STEP as long as the cluster has not heard of their end. Its daemons
- * would have ended them. */
-static void jobs_say(const char *dir, const struct host_dir *h, struct arena *a)
+/* The jobs of which the node has a directory, in the arena; "" = none: steps are named
+ * JOB.ATTEMPT.STEP as long as the cluster has not heard of their end, and other names are none.
+ * alive: of them those that somebody stands over. */
+static const char *jobs_here(const char *dir, const struct host_dir *h, bool alive, struct arena *a)
 {
-    const char **names;
+    const char **names, *last = "";
     size_t n = 0;
     struct str jobs = STR_INIT;
     const char *steps = arena_printf(a, "%s/nodes/%s/steps", dir, h->node ? h->node : "");
     if (!h->node || !dir_list(steps, a, &names, &n, NULL))
         n = 0;
     for (size_t i = 0; i < n && jobs.len < JOBS_SAID_BYTES; i++) {
-        size_t len = strcspn(names[i], ".") + 1;
-        if (i == 0 || strncmp(names[i], names[i - 1], len) != 0) /* another job's */
-            str_addf(&jobs, "%s%.*s", i ? ", " : "", (int)len - 1, names[i]);
+        size_t len = strspn(names[i], "0123456789");
+        if (len == 0 || names[i][len] != '.' || strncmp(names[i], last, len + 1) == 0 ||
+            (alive && !program_daemon_pid(arena_printf(a, "%s/%s/state", steps, names[i]))))
+            continue;
+        last = names[i];
+        str_addf(&jobs, "%s%.*s", jobs.len ? ", " : "", (int)len, names[i]);
     }
-    if (n)
-        fprintf(
-            stderr,
-            "remuda leave: warning: what runs here of jobs goes on, outside of the cluster, "
-            "which counts them as lost after SlurmdTimeout: %s. When this machine joins again "
-            "by the name of node %s, what is not wanted any more is ended; else end it by hand\n",
-            str_text(&jobs), h->node);
+    const char *text = arena_strdup(a, str_text(&jobs));
     str_done(&jobs);
+    return text;
 }
 
-static bool leave(const char *dir, struct arena *a, struct err *ret_err)
+/* The ends of jobs are told while the daemons are there and the cluster listens. */
+static void ends_wait(const char *dir, const struct host_dir *h, struct arena *a)
+{
+    for (int ms = 0; ms < ENDS_WAIT_MS && *jobs_here(dir, h, false, a); ms += 100)
+        nanosleep(&(struct timespec){.tv_nsec = 100 * 1000000L}, NULL);
+    const char *jobs = jobs_here(dir, h, false, a);
+    if (*jobs)
+        fprintf(stderr,
+                "remuda leave: warning: the cluster has not heard how jobs %s ended here: it "
+                "requeues them, or calls them lost, after SlurmdTimeout\n",
+                jobs);
+}
+
+/* Elsewhere the cluster begins them anew, after SlurmdTimeout: nothing of them may go on here. */
+static bool jobs_end(const char *dir, const struct host_dir *h, struct arena *a,
+                     struct err *ret_err)
+{
+    const char *jobs = jobs_here(dir, h, true, a);
+    char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a), "end-steps",
+                    (char *)(uintptr_t)dir, (char *)(uintptr_t)h->node, NULL};
+    if (!*jobs)
+        return true;
+    fprintf(stderr, "remuda leave: ending what runs here of jobs %s\n", jobs);
+    return program_run(argv, ret_err) == 0;
+}
+
+static bool leave(const char *dir, bool force, struct arena *a, struct err *ret_err)
 {
     /* The last says that there is something to do. */
     static const char *const files[] = {"tls/host.key",    "tls/host.crt", "tls/authority.crt",
@@ -266,12 +299,24 @@ static bool leave(const char *dir, struct arena *a, struct err *ret_err)
             ret_err, ERR_EXISTS,
             "this machine is leaving already; it is waited for the controller at %s to hear of it",
             h.controller);
+    const char *jobs = jobs_here(dir, &h, true, a);
+    if (*jobs && !force)
+        return err_set(
+            ret_err, ERR_EXISTS,
+            "jobs %s run here. Drain the node first "
+            "(`scontrol update nodename=%s state=drain reason=leaving`) and leave when they are "
+            "over; `remuda leave --force` ends them, and the cluster requeues them or calls them "
+            "lost after SlurmdTimeout",
+            jobs, h.node);
+    if (!*jobs && h.node && program_daemon_pid(node_pid_path(dir, h.node, a)))
+        ends_wait(dir, &h, a);
     char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a), "leave", "--state",
                     (char *)(uintptr_t)dir, NULL};
     bool told = program_run(argv, ret_err) == 0;
     if (!host_stop(dir, &h, a, &count))
         return err_set(ret_err, ERR_UNAVAILABLE, "some daemons do not end; see %s/log", dir);
-    jobs_say(dir, &h, a);
+    if (!jobs_end(dir, &h, a, ret_err))
+        return false;
     if (!told)
         return leave_later(dir, &h, a, ret_err);
     for (size_t i = 0; i < ARRAY_LEN(files); i++)
@@ -288,7 +333,7 @@ int cmd_leave(int argc, char **argv)
     struct option_line line = {.table = &leave_options, .to = &o, .a = a};
     int status;
     if (own_line_read("remuda leave", &line, argc, argv, &status) &&
-        !leave(state_dir_own(o.state_dir, a), a, &err))
+        !leave(state_dir_own(o.state_dir, a), o.force, a, &err))
         status = 1;
     if (err.code)
         program_error("remuda leave", "%s", err.text);

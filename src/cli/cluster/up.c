@@ -395,6 +395,10 @@ static bool up(struct up_line *o, struct arena *a, struct err *ret_err)
     if (full)
         o->state_dir = arena_strdup(a, full);
     free(full);
+    /* The configuration that holds may not have its place yet. */
+    if (state_dir_half_restored(o->state_dir, a) &&
+        !controller_start(o->state_dir, a, &started, ret_err))
+        return false;
     if (!up_conf_ensure(o, a, ret_err) || !cluster_conf_read(o->state_dir, &config, ret_err))
         return false;
     bool ok = controller_start(o->state_dir, a, &started, ret_err) &&

@@ -4,13 +4,13 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "controller/disk/given.h"
+#include "controller/disk/placing.h"
 #include "controller/disk/state_line.h"
 #include "controller/disk/switch.h"
 #include "io/files.h"
 #include "io/process/daemon.h"
 #include "model/limits.h"
 #include "store/file/backup.h"
-#include "store/file/place.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,9 +21,11 @@
 struct backup_work {
     struct arena *a;
     const char *dir, *file;
-    VEC(struct backup_file) files; /* a restore: that are to be put into their places */
+    VEC(struct backup_file) files; /* a backup: what goes into it */
+    ino_t store;                   /* a backup: the file that was copied */
     VEC(const char *) had;         /* a restore: names that the backup has */
     struct str lacked;             /* a restore: names that it has not, and were set aside */
+    bool changes;                  /* a restore: some file is to be placed or set aside */
     struct err err;
 };
 
@@ -59,12 +61,6 @@ static bool file_add(struct backup_work *w, const char *name)
     return ok;
 }
 
-static bool is_conf(const char *name)
-{
-    size_t len = strlen(name);
-    return len > strlen(".conf") && text_is(name + len - strlen(".conf"), ".conf");
-}
-
 /* What is configured there, and the cluster's certificates and keys. */
 static bool files_read(struct backup_work *w)
 {
@@ -72,7 +68,7 @@ static bool files_read(struct backup_work *w)
     size_t n;
     bool ok = dir_list(w->dir, w->a, &names, &n, &w->err);
     for (size_t i = 0; ok && i < n; i++)
-        if (is_conf(names[i]))
+        if (placing_is_conf(names[i]))
             ok = file_add(w, names[i]);
     if (!ok || access(in_dir(w, "tls"), F_OK) != 0)
         return ok;
@@ -82,11 +78,25 @@ static bool files_read(struct backup_work *w)
     return ok;
 }
 
+/* The files would be of another cluster than the store that was copied. */
+static bool is_restored_meanwhile(const struct backup_work *w)
+{
+    struct stat st;
+    return store_switch_is_open(w->dir, w->a) || stat(in_dir(w, "remuda.db"), &st) != 0 ||
+           st.st_ino != w->store;
+}
+
 static bool files_find(void *ctx, const struct backup_file **ret, size_t *ret_n,
                        struct err *ret_err)
 {
     struct backup_work *w = ctx;
-    if (!files_read(w)) {
+    bool ok = files_read(w);
+    if (ok && is_restored_meanwhile(w))
+        ok = err_set(&w->err, ERR_UNAVAILABLE,
+                     "%s is being restored, or that was cut off: `remuda restore` or `remuda up` "
+                     "finishes it; then do this again",
+                     w->dir);
+    if (!ok) {
         *ret_err = w->err;
         return false;
     }
@@ -99,9 +109,11 @@ int backup_main(int argc, char **argv)
 {
     struct backup_work w = {.a = arena_new(), .lacked = STR_INIT};
     bool ok = state_line_read(argc, argv, w.a, &w.dir, &w.file, &w.err);
-    if (ok && access(in_dir(&w, "remuda.db"), F_OK) != 0)
+    struct stat st = {0};
+    if (ok && stat(in_dir(&w, "remuda.db"), &st) != 0)
         ok =
             err_set(&w.err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w.dir, strerror(errno));
+    w.store = st.st_ino;
     ok = ok && backup_write(in_dir(&w, "remuda.db"), w.file, files_find, &w, &w.err);
     if (ok)
         printf("%s holds the cluster of %s: its store and %zu files.\n", w.file, w.dir, w.files.n);
@@ -109,50 +121,6 @@ int backup_main(int argc, char **argv)
 }
 
 /* ---- restore ---- */
-
-/* Everything is written beside its place first: a full disk, or a file by a name that no backup
- * has, is found while nothing has changed. Whoever is killed later leaves each file as it was or as
- * it is to be, and never none: without its authority's key a cluster would make another, that no
- * host knows. */
-static const char *beside(const struct backup_work *w, const char *name)
-{
-    return in_dir(w, arena_printf(w->a, "%s.restoring", name));
-}
-
-static const char *aside_of(const struct backup_work *w, const char *name)
-{
-    return in_dir(w, arena_printf(w->a, "%s.before", name));
-}
-
-static bool copy_aside(struct backup_work *w, const char *path, const char *aside)
-{
-    struct str data = STR_INIT;
-    struct stat st;
-    bool ok = stat(path, &st) == 0 || file_error(&w->err, "keep", path);
-    ok = ok && file_read(path, LIMIT_CONFIG_BYTES, &data, &w->err) &&
-         file_write_atomic(aside, str_text(&data), data.len, st.st_mode & 0777, &w->err);
-    str_done(&data);
-    return ok;
-}
-
-static bool set_aside(struct backup_work *w, const char *name)
-{
-    const char *path = in_dir(w, name), *aside = aside_of(w, name);
-    unlink(aside);
-    if (link(path, aside) == 0 || errno == ENOENT)
-        return true;
-    return place_has_no_links(errno) ? copy_aside(w, path, aside)
-                                     : file_error(&w->err, "keep", path);
-}
-
-/* Only names that a backup has by itself: nobody's file can be made to write elsewhere. */
-static bool name_is_good(const char *name)
-{
-    bool tls = text_starts(name, "tls/");
-    if (tls)
-        name += strlen("tls/");
-    return *name && *name != '.' && !strchr(name, '/') && (tls || is_conf(name));
-}
 
 /* What others may write to is theirs; whatever the backup says. */
 static mode_t mode_good(uint32_t mode)
@@ -173,30 +141,15 @@ static bool is_there(const struct backup_work *w, const struct backup_file *f)
 static bool file_write_beside(void *ctx, const struct backup_file *f)
 {
     struct backup_work *w = ctx;
-    const char *name;
-    if (!name_is_good(f->name))
+    if (!placing_name_is_good(f->name))
         return err_set(&w->err, ERR_INVALID, "%s holds a file \"%.100s\", which no backup has",
                        w->file, f->name);
-    name = arena_strdup(w->a, f->name);
-    vec_push(&w->had, name);
+    vec_push(&w->had, arena_strdup(w->a, f->name));
     if (is_there(w, f))
         return true;
-    vec_push(&w->files, (struct backup_file){.name = name});
-    return dir_make(in_dir(w, "tls"), 0700, &w->err) &&
-           file_write_atomic(beside(w, name), f->data.data, f->data.len, mode_good(f->mode),
-                             &w->err);
-}
-
-static bool files_place(struct backup_work *w)
-{
-    for (size_t i = 0; i < w->files.n; i++) {
-        const char *name = w->files.v[i].name, *path = in_dir(w, name);
-        if (!set_aside(w, name))
-            return false;
-        if (rename(beside(w, name), path) != 0)
-            return file_error(&w->err, "write", path);
-    }
-    return access(in_dir(w, "tls"), F_OK) != 0 || dir_sync(in_dir(w, "tls"), &w->err);
+    w->changes = true;
+    return placing_put(w->dir, f->name, f->data.data, f->data.len, mode_good(f->mode), w->a,
+                       &w->err);
 }
 
 static bool is_had(const struct backup_work *w, const char *name)
@@ -209,26 +162,31 @@ static bool is_had(const struct backup_work *w, const char *name)
 
 /* What is configured by a file that came since would be of another cluster than the one restored.
  * The authority may stay: who is in says the store. */
-static bool lacked_set_aside(struct backup_work *w)
+static bool lacked_mark(struct backup_work *w)
 {
     const char **names;
     size_t n;
     if (!dir_list(w->dir, w->a, &names, &n, &w->err))
         return false;
     for (size_t i = 0; i < n; i++) {
-        if (!is_conf(names[i]) || text_is(names[i], "remuda.conf") || is_had(w, names[i]))
+        if (!placing_name_is_good(names[i]) || text_is(names[i], "remuda.conf") ||
+            is_had(w, names[i]))
             continue;
-        if (rename(in_dir(w, names[i]), aside_of(w, names[i])) != 0)
-            return file_error(&w->err, "keep", in_dir(w, names[i]));
+        if (!placing_leave(w->dir, names[i], w->a, &w->err))
+            return false;
         str_addf(&w->lacked, "%s%s", w->lacked.len ? ", " : "", names[i]);
+        w->changes = true;
     }
     return true;
 }
 
-static void besides_remove(struct backup_work *w)
+/* Of the store that is there already no copy is kept in the place of what was there before it: the
+ * same restore, done again, is none. */
+static bool store_is_there(const struct backup_work *w, const char *fresh)
 {
-    for (size_t i = 0; i < w->files.n; i++)
-        unlink(beside(w, w->files.v[i].name));
+    struct stat st;
+    bool log = stat(in_dir(w, "remuda.db-wal"), &st) == 0 && st.st_size > 0;
+    return !log && file_same(fresh, in_dir(w, "remuda.db"));
 }
 
 /* With the controller's lock held. */
@@ -236,6 +194,7 @@ static bool restore(struct backup_work *w)
 {
     uint64_t seq, next;
     const char *aside, *fresh = in_dir(w, "remuda.db.restoring");
+    const char *given = in_dir(w, "given");
     if (access(in_dir(w, "host.conf"), F_OK) == 0)
         return err_set(&w->err, ERR_EXISTS,
                        "%s is of a host that joined a cluster: `remuda leave` first, or choose "
@@ -243,16 +202,22 @@ static bool restore(struct backup_work *w)
                        w->dir);
     if (!store_switch_finish(w->dir, w->a, NULL, &w->err))
         return false;
-    unlink(fresh); /* of one that was cut off */
-    unlink(in_dir(w, "remuda.db.restoring-journal"));
-    if (!backup_read(w->file, fresh, file_write_beside, w, &seq, &next, &w->err)) {
-        unlink(fresh);
-        besides_remove(w);
+    store_switch_drop(w->dir, w->a); /* of one that was cut off */
+    bool ok = backup_read(w->file, fresh, file_write_beside, w, &seq, &next, &w->err) &&
+              lacked_mark(w) &&
+              given_raise(given, placing_beside(w->dir, "given", w->a), seq, next, &w->err);
+    if (ok && !w->changes && store_is_there(w, fresh)) {
+        store_switch_drop(w->dir, w->a);
+        return given_raise(given, given, seq, next, &w->err);
+    }
+    if (!ok || !store_switch(w->dir, fresh, SWITCH_RESTORED, w->a, &aside, &w->err)) {
+        if (store_switch_is_open(w->dir, w->a))
+            err_prefix(&w->err, "the rest of it is done by the same command, or `remuda up`");
+        else
+            store_switch_drop(w->dir, w->a);
         return false;
     }
-    return files_place(w) && lacked_set_aside(w) &&
-           given_raise(in_dir(w, "given"), seq, next, &w->err) &&
-           store_switch(w->dir, fresh, SWITCH_RESTORED, w->a, &aside, &w->err);
+    return true;
 }
 
 /* They came with the file, and will run. */

@@ -60,19 +60,19 @@ bool given_write(int fd, const struct given *g)
     return pwrite(fd, text, (size_t)n, 0) == n;
 }
 
-bool given_raise(const char *path, uint64_t seq, uint64_t next, struct err *ret_err)
+bool given_raise(const char *path, const char *to, uint64_t seq, uint64_t next, struct err *ret_err)
 {
-    ASSERT(path[0]);
+    ASSERT(path[0] && to[0]);
     struct given g = {0};
     bool known = given_read(path, &g);
     g.seq = g.seq > seq ? g.seq : seq + 1;
     next = known ? next : next + IDS_SKIPPED;
     g.next_job_id = g.next_job_id > next ? g.next_job_id : next;
-    int fd = given_open(path, ret_err);
+    int fd = given_open(to, ret_err);
     if (fd < 0)
         return false;
     bool ok = (given_write(fd, &g) && fsync(fd) == 0) ||
-              err_set(ret_err, ERR_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
+              err_set(ret_err, ERR_UNAVAILABLE, "cannot write %s: %s", to, strerror(errno));
     close(fd);
     return ok;
 }

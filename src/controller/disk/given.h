@@ -27,9 +27,10 @@ uint64_t given_inode(const char *db);
 int given_open(const char *path, struct err *ret_err);
 /* One write of a fixed length, so that a file is never half. */
 bool given_write(int fd, const struct given *g);
-/* Before a store takes the place of another: the file says more than commit `seq`, so that the
- * controller finds the store older, and that ids go on at `next` or beyond what it said; where it
- * said nothing, some way beyond `next`. */
-bool given_raise(const char *path, uint64_t seq, uint64_t next, struct err *ret_err);
+/* For when a store takes the place of another: writes to `to`, which may be `path`, what the file
+ * says, and more than commit `seq`, so that the controller finds the store older, and that ids go
+ * on at `next` or beyond what it said; where it said nothing, some way beyond `next`. */
+bool given_raise(const char *path, const char *to, uint64_t seq, uint64_t next,
+                 struct err *ret_err);
 
 #endif

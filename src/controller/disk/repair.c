@@ -122,7 +122,8 @@ static bool repair(struct repair_work *w)
     if (given_read(in_dir(w, "given"), &given))
         w->found.next_job_id = given.next_job_id;
     return store_salvage(in_dir(w, "remuda.db"), fresh, &w->found, &w->err) &&
-           given_raise(in_dir(w, "given"), w->found.seq, w->found.next_job_id, &w->err) &&
+           given_raise(in_dir(w, "given"), in_dir(w, "given"), w->found.seq, w->found.next_job_id,
+                       &w->err) &&
            store_switch(w->dir, fresh, SWITCH_REPAIRED, w->a, &w->aside, &w->err);
 }
 

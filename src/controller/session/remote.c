@@ -98,6 +98,17 @@ void remote_end(struct session *s)
     free(s->remote);
 }
 
+/* A node of its own ends what it runs. */
+static void shut_out_say(struct session *s, uint64_t seq)
+{
+    struct msg_done done = {
+        .refusal = REFUSE_ACCESS_DENIED,
+        .detail = "this host was shut out of the cluster; it can join again with a new token",
+        .shut_out = true};
+    conn_send_message(s->conn, &(struct message){.kind = MSG_DONE, .seq = seq, .body = &done});
+    conn_close(s->conn);
+}
+
 static void deny(struct session *s, uint64_t seq, const char *why)
 {
     session_refuse(s, seq, REFUSE_ACCESS_DENIED, why);
@@ -341,8 +352,7 @@ bool remote_admits(struct session *s, const struct message *m)
     const char *name = conn_tls_peer(s->conn);
     const struct host *h = remote_host(s);
     if (name && !h)
-        deny(s, m->seq,
-             "this host was shut out of the cluster; it can join again with a new token");
+        shut_out_say(s, m->seq);
     else if (!h && m->kind == MSG_JOIN && s->remote->cert)
         deny(s, m->seq, "one connection is for one host that joins");
     else if (!h && m->kind == MSG_JOIN)

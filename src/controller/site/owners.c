@@ -1,6 +1,8 @@
 /* Rounds: the numbers of all who have jobs in memory, asked one after the other on one thread of
  * the pool, so that name services that are slow hold nothing up, and no more than that thread. What
- * is known after a second is told while the others are asked.
+ * is known after a second is told while the others are asked. Where users are in this machine's own
+ * file a change of it begins a round at once: who gets a number that has just come free would have
+ * what starts before the next round.
  *
  * Only what was answered is told. That a number is nobody's is what name services say, too, that
  * are there but have lost what is behind them: where most users are gone at once, the users are
@@ -18,6 +20,8 @@
 #include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #define GAP_US    (30 * USEC_PER_SEC) /* between two rounds */
 #define PART_US   USEC_PER_SEC        /* then what is known is told */
@@ -29,6 +33,8 @@ struct owner_watch {
     struct owner_round *round; /* under way; NULL = none */
     bool again;                /* a name changed meanwhile: ask once more */
     bool doubted;              /* that most users are gone; it is in the log */
+    int changes;               /* inotify of the file of users; -1 = none to be had */
+    struct fd_watch *watch;    /* of `changes` */
 };
 
 struct owner_round {
@@ -159,12 +165,42 @@ static void name_changed(void *ctx)
         timer_set(w->next, 0);
 }
 
+/* ---- the file of users ---- */
+
+/* It is written in place, or beside it and moved there: then it is another file from then on. */
+static void file_watch(struct owner_watch *w)
+{
+    inotify_add_watch(w->changes, "/etc", IN_MOVED_TO | IN_ONLYDIR);
+    inotify_add_watch(w->changes, "/etc/passwd", IN_CLOSE_WRITE);
+}
+
+static void file_changed(void *ctx)
+{
+    struct owner_watch *w = ctx;
+    char events[4096];
+    while (read(w->changes, events, sizeof events) > 0) {
+    }
+    file_watch(w);
+    name_changed(w);
+}
+
+static void file_watch_begin(struct owner_watch *w)
+{
+    struct err err = {0};
+    w->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (w->changes < 0)
+        return;
+    w->watch = fd_watch_new(w->c->loop, w->changes, file_changed, w, &err);
+    file_watch(w);
+}
+
 struct owner_watch *owner_watch_new(struct controller *c)
 {
     struct owner_watch *w = xcalloc(1, sizeof *w);
     w->c = c;
     w->next = timer_new(c->loop, round_begin, w);
     users_on_change(c->users, name_changed, w);
+    file_watch_begin(w); /* before the first round: nothing is missed in between */
     round_begin(w);
     return w;
 }
@@ -177,5 +213,8 @@ void owner_watch_free(struct owner_watch *w)
     if (w->round)
         w->round->watch = NULL;
     timer_free(w->next);
+    fd_watch_free(w->watch);
+    if (w->changes >= 0)
+        close(w->changes);
     free(w);
 }

@@ -1,5 +1,5 @@
-/* Who has the numbers of those whose jobs there are: asked of name services twice a minute, said to
- * the core (EV_OWNERS). */
+/* Who has the numbers of those whose jobs there are: asked of name services twice a minute, and
+ * when /etc/passwd changes, said to the core (EV_OWNERS). */
 #ifndef REMUDA_CONTROLLER_SITE_OWNERS_H
 #define REMUDA_CONTROLLER_SITE_OWNERS_H
 

@@ -81,6 +81,7 @@ static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
         .min_ram_mib = s->min_ram_mib,
         .swappiness_plus1 = s->memory_swappiness + 1,
         .pids_max = s->pids_max,
+        .timeout_us = s->node_timeout_us,
         .unkillable_us = s->unkillable_timeout_us,
         .cluster_name = s->cluster_name,
         .protocol = PROTOCOL_NOW,

@@ -35,6 +35,13 @@ bool state_dir_expected(const char *state_dir, struct arena *a);
 /* Path of the mark that `remuda down` leaves there, and a start takes away. */
 const char *state_down_path(const char *state_dir, struct arena *a);
 
+/* The names of a store that was restored, until it has its place (controller/disk/switch.h). */
+#define STATE_STORE_CHOSEN   "remuda.db.chosen"
+#define STATE_STORE_RESTORED "remuda.db.restored"
+/* Is one there: do the files of the directory belong to a restore that was cut off, and that the
+ * controller finishes as it starts? */
+bool state_dir_half_restored(const char *state_dir, struct arena *a);
+
 struct client; /* opaque */
 
 /* How long a command waits for a controller that is away, in ms; asked only when it is. 0 = not at

@@ -45,7 +45,7 @@ struct exchange {
     http_parser parser;
     int refused; /* status; 0 = not yet */
     bool has_host, whole, in_value;
-    struct str target, field, value, accept, authorization;
+    struct str target, field, value, accept, authorization, host;
 #endif
 };
 
@@ -78,6 +78,7 @@ static const char *status_words(int status)
     case 401: return "Unauthorized";
     case 404: return "Not Found";
     case 405: return "Method Not Allowed";
+    case 421: return "Misdirected Request";
     case 413: return "Content Too Large";
     case 431: return "Request Header Fields Too Large";
     case 503: return "Service Unavailable";
@@ -170,8 +171,12 @@ static void cut_add(struct str *to, const char *data, size_t len)
 static void header_take(struct exchange *x)
 {
     struct span name = {x->field.data, x->field.len};
-    if (span_is_nocase(name, "Host"))
+    if (span_is_nocase(name, "Host")) {
+        if (x->has_host) /* two would be two pages of different names */
+            x->refused = 400;
         x->has_host = true;
+        cut_add(&x->host, str_text(&x->value), x->value.len);
+    }
     if (span_is_nocase(name, "Accept")) {
         if (x->accept.len)
             str_addc(&x->accept, ',');
@@ -272,6 +277,7 @@ static void request_take(struct exchange *x)
         struct http_asked asked = {.path = str_text(&path),
                                    .accept = str_text(&x->accept),
                                    .bearer = bearer_of(x),
+                                   .host = x->has_host ? str_text(&x->host) : NULL,
                                    .trusted = x->place.trusted};
         s->fn(s->ctx, x->id, &asked);
     }
@@ -310,6 +316,7 @@ static void parser_end(struct exchange *x)
     str_done(&x->value);
     str_done(&x->accept);
     str_done(&x->authorization);
+    str_done(&x->host);
 }
 #else
 static void exchange_bytes(void *ctx, struct conn *c, const char *data, size_t len)

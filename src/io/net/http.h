@@ -26,6 +26,7 @@ struct http_asked {
     const char *path;   /* of the target, without a query; not decoded */
     const char *accept; /* the header; "" if there is none */
     const char *bearer; /* after Authorization: Bearer; NULL = none */
+    const char *host;   /* the header; NULL = none */
     bool trusted;       /* as http_serve was told */
 };
 /* Answer it with http_answer, now or later, once. */

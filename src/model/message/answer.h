@@ -23,7 +23,8 @@ extern const struct fields result_fields;
     X(TEXT, warning, 0, "done, but")                                                                       \
     X(U64, count, 0, "jobs, nodes or rows it concerned")                                                   \
     X(LIST, results, &result_fields, "for each reference that did not go as asked")                        \
-    X(SPAN, again_us, 0, "refused for now: it may be asked again after so long; 0 = not said")
+    X(SPAN, again_us, 0, "refused for now: it may be asked again after so long; 0 = not said")            \
+    X(BOOL, shut_out, 0, "the host that asks is none of the cluster's any more")
 // clang-format on
 
 #define MSG_ALLOCATED_FIELDS(X)                                                                    \

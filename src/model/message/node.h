@@ -60,7 +60,8 @@ extern const struct fields held_fields;
     X(TEXT, version, 0, "its Remuda version")                                                              \
     X(BOOL, series, 0, "samples are to be sent (SERIES)")                                                  \
     X(BOOL, no_gpu_use, 0, "what GPUs do is not measured (DisableGPUAcct)")                                \
-    X(TEXT, frequencies, 0, "of what is sampled at another gap: energy=10,network=0,filesystem=30, in seconds")
+    X(TEXT, frequencies, 0, "of what is sampled at another gap: energy=10,network=0,filesystem=30, in seconds") \
+    X(SPAN, timeout_us, 0, "a node that says nothing so long has lost its jobs, which may run elsewhere; 0 = never")
 // clang-format on
 #define MSG_HEARTBEAT_FIELDS(X)                                                                    \
     X(I32, load_centi, 0, "load average, hundredths")                                              \

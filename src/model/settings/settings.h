@@ -102,7 +102,7 @@
     X(TEXT, private_data, PrivateData, "none", "", WORDS, ACTS, "what users do not see of others: accounts, events, jobs, nodes, partitions, reservations, usage, users") \
     X(TEXT, scron_parameters, ScronParameters, "enable", "", WORDS, ACTS, "scrontab: enable, disable; explicit_scancel: its jobs are ended only by scancel --cron") \
     X(TEXT, metrics_type, MetricsType, "", "", ONE_WORD, ACTS, "metrics/openmetrics: figures for Prometheus are served at MetricsAddress") \
-    X(TEXT, metrics_address, MetricsAddress, "127.0.0.1:6821", "", ANY, ACTS, "HOST:PORT of them, by HTTP; who asks there is told what PrivateData leaves everybody; metrics.sock in the state directory, which only the controller's user may open, tells everything") \
+    X(TEXT, metrics_address, MetricsAddress, "127.0.0.1:6821", "", ANY, ACTS, "HOST:PORT of them, by HTTP, and behind it, with commas, further names by which it may be asked for, or *; who asks there is told what PrivateData leaves everybody; metrics.sock in the state directory, which only the controller's user may open, tells everything") \
     X(TEXT, metrics_token_file, MetricsTokenFile, "", "", ANY, ACTS, "file whose first line is a secret: who asks with it (Authorization: Bearer) is told everything") \
     X(BOOL, jobstats_comment, JobstatsComment, "YES", "", ANY, ACTS, "sacct shows what an ended job used, as jobstats writes it, as its AdminComment, if it has none") \
     X(TEXT, controller_parameters, SlurmctldParameters, "", "", WORDS, ACTS, "rl_enable and its words: how many requests a user may make") \

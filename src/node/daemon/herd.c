@@ -63,11 +63,6 @@ static void note_deliver(void *ctx, const struct note *n)
     h->ops.note(h->ctx, n);
 }
 
-static void name_of(const struct note *n, struct str *out)
-{
-    step_dir_name((uint64_t)n->job_id, (uint32_t)n->attempt, n->step_id, out);
-}
-
 /* A state file speaks for the step whose directory it is in. */
 struct kept_notes {
     struct herd_link *herd;
@@ -124,7 +119,7 @@ static void look_after(struct herd_link *h, const struct note *step, bool must_h
 {
     ASSERT(step->job_id);
     struct str name = STR_INIT;
-    name_of(step, &name);
+    herd_step_name(step, &name);
     bool begun = faccessat(h->steps_fd, str_text(&name), F_OK, 0) == 0;
     if (begun || (must_have_begun && !is_waiting(h, step)))
         end_deliver(h, step, str_text(&name), must_have_begun, always);
@@ -140,7 +135,7 @@ void herd_look_after(struct herd_link *h, const struct note *step, bool must_hav
 static void hint_take(struct herd_link *h, const struct note *step)
 {
     struct str name = STR_INIT;
-    name_of(step, &name);
+    herd_step_name(step, &name);
     kept_notes_deliver(h, step, str_text(&name));
     herd_look_after(h, step, false);
     str_done(&name);
@@ -388,11 +383,6 @@ void herd_gave_up(struct herd_link *h, const struct note *step)
             vec_remove(&h->expected, i);
 }
 
-static struct note ids_of(const struct step_plan *p)
-{
-    return (struct note){.job_id = p->job_id, .attempt = p->attempt, .step_id = p->step_id};
-}
-
 void herd_dir_keep(struct herd_link *h)
 {
     if (steps_dir_keep(h->steps_fd))
@@ -404,7 +394,7 @@ void herd_start(struct herd_link *h, const struct step_plan *asked)
 {
     ASSERT(asked->job_id);
     herd_dir_keep(h);
-    struct note ids = ids_of(asked);
+    struct note ids = herd_plan_ids(asked);
     herd_gave_up(h, &ids);
     struct str plan = STR_INIT;
     struct step_plan with = *asked, *p = &with;
@@ -415,6 +405,8 @@ void herd_start(struct herd_link *h, const struct step_plan *asked)
     step_plan_encode(p, &plan);
     if (h->plans) {
         conn_send(h->plans, plan.data, plan.len);
+        if (h->parent) /* one that was stopped hears it, too */
+            kill(spawn_pid(h->parent), SIGCONT);
         str_done(&plan);
         return;
     }
@@ -428,7 +420,7 @@ bool herd_command(struct herd_link *h, const struct note *step, const struct ste
     ASSERT(step->job_id);
     const struct retry r = {.step = *step, .is_command = true, .command = *c, .text = why_text};
     struct str name = STR_INIT;
-    name_of(step, &name);
+    herd_step_name(step, &name);
     bool waits = retries_have_command(h->retries, step), told = false;
     pid_t pid = step->pid > 0 ? step_dir_shepherd(h->steps_fd, str_text(&name)) : 0;
     if (!waits && pid > 0)
@@ -447,7 +439,7 @@ void herd_clear(struct herd_link *h, const struct note *step)
 {
     ASSERT(step->job_id);
     struct str name = STR_INIT, tag = STR_INIT;
-    name_of(step, &name);
+    herd_step_name(step, &name);
     str_addf(&tag, "REMUDA_STEP_DIR=%s/steps/%s", h->dir, str_text(&name));
     char groups[CGROUP_NAME_BYTES] = "";
     int64_t group, part;
@@ -462,11 +454,30 @@ void herd_clear(struct herd_link *h, const struct note *step)
     str_done(&tag);
 }
 
+void herd_rouse(struct herd_link *h, const struct note *step, bool ends)
+{
+    ASSERT(step->job_id);
+    struct note stuck = *step;
+    struct str name = STR_INIT;
+    herd_step_name(step, &name);
+    pid_t pid = step_dir_shepherd(h->steps_fd, str_text(&name));
+    if (pid == 0) {
+        herd_look_after(h, step, true);
+    } else if (pid > 0 && herd_shepherd_rouse(pid, ends, &stuck)) {
+        if (ends) {
+            log_error(h->log, "step %s: %s", str_text(&name), stuck.detail);
+            herd_clear(h, step);
+        }
+        note_deliver(h, &stuck);
+    }
+    str_done(&name);
+}
+
 void herd_forget(struct herd_link *h, const struct note *step)
 {
     ASSERT(step->job_id);
     struct str name = STR_INIT;
-    name_of(step, &name);
+    herd_step_name(step, &name);
     spare_dirs_put(&h->spares, h->steps_fd, str_text(&name), spare_kind_of(step->step_id));
     str_done(&name);
     group_pool_forget(h->groups, step);
@@ -476,7 +487,7 @@ void herd_forget(struct herd_link *h, const struct note *step)
 bool herd_kept(struct herd_link *h, const struct note *step, struct str *out)
 {
     struct str path = STR_INIT;
-    name_of(step, &path);
+    herd_step_name(step, &path);
     str_add(&path, "/job");
     bool ok = small_file_read(h->steps_fd, str_text(&path), 1 << 20, out);
     str_done(&path);

@@ -66,6 +66,9 @@ bool herd_command(struct herd_link *h, const struct note *step, const struct ste
 void herd_look_after(struct herd_link *h, const struct note *step, bool must_have_begun);
 /* Kills what is left of a step whose shepherd is gone. */
 void herd_clear(struct herd_link *h, const struct note *step);
+/* The shepherd of a step that is to end says nothing: if it is gone, delivers that; if it stands
+ * still, makes it go on, or (ends) ends the step without it, and delivers NOTE_STUCK. */
+void herd_rouse(struct herd_link *h, const struct note *step, bool ends);
 /* Removes the step's directory. */
 void herd_forget(struct herd_link *h, const struct note *step);
 /* What the step kept for its epilog; false if nothing. */

@@ -1,12 +1,17 @@
 #include "node/daemon/herd_files.h"
 
+#include "base/alloc.h"
+#include "base/duration.h"
 #include "base/str.h"
 #include "io/files.h"
 #include "node/step/dir.h"
+#include "node/step/proc_tree.h"
 #include "node/step/shortage.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
@@ -48,6 +53,16 @@ bool herd_lock_wait(const char *node_dir, struct err *ret_err)
                          node_dir);
 }
 
+void herd_step_name(const struct note *step, struct str *out)
+{
+    step_dir_name((uint64_t)step->job_id, (uint32_t)step->attempt, step->step_id, out);
+}
+
+struct note herd_plan_ids(const struct step_plan *p)
+{
+    return (struct note){.job_id = p->job_id, .attempt = p->attempt, .step_id = p->step_id};
+}
+
 /* The file that goes with a command, where one does. */
 static const char *file_of(const struct step_command *c)
 {
@@ -75,4 +90,23 @@ bool herd_command_give(int steps_fd, const char *name, const struct step_command
     str_done(&path);
     errno = why;
     return ok;
+}
+
+bool herd_shepherd_rouse(pid_t pid, bool ends, struct note *ret)
+{
+    ASSERT(pid > 0);
+    uint64_t start = proc_start(pid);
+    char state = proc_state(pid);
+    bool stopped = state == 'T' || state == 't';
+    if (!start || !(stopped || state == 'D'))
+        return false;
+    if (stopped)
+        proc_signal(pid, start, ends ? SIGKILL : SIGCONT, NULL);
+    ret->kind = NOTE_STUCK;
+    ret->pid = ret->status = pid;
+    ret->at_us = (int64_t)time(NULL) * USEC_PER_SEC;
+    snprintf(ret->detail, sizeof ret->detail,
+             "its shepherd, process %d, stands still, in state %c%s", (int)pid, state,
+             stopped && ends ? ", and was killed" : "");
+    return true;
 }

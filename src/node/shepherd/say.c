@@ -232,14 +232,6 @@ static void proc_line(pid_t pid, const char *name, char *ret, size_t size)
 }
 
 /* "D" of "4711 (python) D 1 …"; '?' if it is gone. */
-static char proc_state(pid_t pid)
-{
-    char stat[512];
-    proc_line(pid, "stat", stat, sizeof stat);
-    const char *close = strrchr(stat, ')');
-    return (char)(close && close[1] == ' ' ? close[2] : '?');
-}
-
 static void survivor_say(pid_t pid, struct str *out)
 {
     char name[64], where[64], state = proc_state(pid);

@@ -280,6 +280,8 @@ bool step_dir_signal(int steps_fd, const char *name, union sigval value)
         return sigqueue(pid, COMMAND_SIGNAL, value) == 0;
     pid_t after = fd >= 0 ? step_dir_shepherd(steps_fd, name) : 0;
     bool ok = after > 0 && after == pid && signal_by(fd, value, step_dir_tag(name));
+    if (ok) /* one that was stopped hears it, too */
+        syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
     bool is_other = pid == 0 || (fd >= 0 && after >= 0 && after != pid);
     int saved = is_other ? ESRCH : errno;
     if (fd >= 0)

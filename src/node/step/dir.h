@@ -54,8 +54,8 @@ bool step_dir_alive(int steps_fd, const char *name);
 /* Marks the commands of a step: never 0. */
 int32_t step_dir_tag(const char *name);
 /* Sends it COMMAND_SIGNAL with that value, and surely to no other process; with the step's mark as
- * si_errno, for the process may have another step by then. False with errno: it is not alive
- * (ESRCH), may not be signalled, or there is no room to look. */
+ * si_errno, for the process may have another step by then. Who is stopped goes on. False with
+ * errno: it is not alive (ESRCH), may not be signalled, or there is no room to look. */
 bool step_dir_signal(int steps_fd, const char *name, union sigval value);
 /* Calls fn for each note of the state file, in order. False with errno if there is none. Not for
  * the shepherd itself: closing the file would take its lock away. */

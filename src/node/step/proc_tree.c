@@ -122,13 +122,18 @@ static bool birth_read(pid_t pid, pid_t *ret_parent, uint64_t *ret_start)
     return true;
 }
 
-bool proc_goes_on(pid_t pid)
+char proc_state(pid_t pid)
 {
     char buffer[1024];
     const char *field[STAT_FIELDS];
     ASSERT(pid > 0);
-    return stat_read(pid, buffer, sizeof buffer) && stat_split(buffer, field) > 0 &&
-           !strchr("TtZX", field[0][0]);
+    bool known = stat_read(pid, buffer, sizeof buffer) && stat_split(buffer, field) > 0;
+    return known ? field[0][0] : '?';
+}
+
+bool proc_goes_on(pid_t pid)
+{
+    return !strchr("TtZX?", proc_state(pid));
 }
 
 uint64_t proc_start(pid_t pid)

@@ -23,6 +23,8 @@ struct proc_list {
 size_t proc_tree(pid_t root, const struct proc_list *ret);
 /* When it began, as in the list; 0 if it is gone, or has ended. */
 uint64_t proc_start(pid_t pid);
+/* Its state, as the kernel has it in one letter; '?' = it is gone. */
+char proc_state(pid_t pid);
 /* Does it run or wait, so that it is neither stopped nor gone? */
 bool proc_goes_on(pid_t pid);
 /* Sends a signal to the process that began then, with what it carries where `value` is given; to
