@@ -1,15 +1,19 @@
 /* Timers. Those of a duration are libuv's (monotonic, milliseconds). Those of a time of day are a
  * timerfd on the wall clock, which follows when the clock is set or the machine was asleep;
- * TFD_TIMER_CANCEL_ON_SET makes a jump wake us, and we set it again. */
+ * TFD_TIMER_CANCEL_ON_SET makes a jump wake us, and we set it again. Where no descriptor can be had
+ * for it the wall clock is looked at twice a second, until one can. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "io/clock.h"
 #include "io/loop_uv.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+
+#define LOOK_US INT64_C(500000)
 
 struct timer {
     uv_timer_t handle;
@@ -101,13 +105,44 @@ static void wall_fired(uv_poll_t *handle, int status, int events)
     t->fn(t->ctx);
 }
 
-static void wall_open(struct timer *t)
+static bool wall_open(struct timer *t)
 {
-    t->wall_fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
-    CHECK(t->wall_fd >= 0);
-    CHECK(uv_poll_init(loop_uv(t->loop), &t->wall, t->wall_fd) == 0);
+    int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (fd < 0)
+        return false;
+    if (uv_poll_init(loop_uv(t->loop), &t->wall, fd) != 0) {
+        close(fd);
+        return false;
+    }
+    t->wall_fd = fd;
     t->wall.data = t;
     uv_poll_start(&t->wall, UV_READABLE, wall_fired);
+    return true;
+}
+
+static void wall_wait(struct timer *t);
+
+static void looked(uv_timer_t *handle)
+{
+    struct timer *t = handle->data;
+    if (t->at_us > clock_now_us()) {
+        wall_wait(t);
+        return;
+    }
+    t->at_us = INT64_MAX;
+    t->fn(t->ctx);
+}
+
+static void wall_wait(struct timer *t)
+{
+    if (t->wall_fd >= 0 || wall_open(t)) {
+        wall_arm(t);
+        return;
+    }
+    int64_t left_us = t->at_us - clock_now_us();
+    if (left_us > LOOK_US)
+        left_us = LOOK_US;
+    uv_timer_start(&t->handle, looked, left_us > 1000 ? (uint64_t)left_us / 1000 : 1, 0);
 }
 
 void timer_set_at(struct timer *t, int64_t at_us)
@@ -117,10 +152,8 @@ void timer_set_at(struct timer *t, int64_t at_us)
     timer_stop(t);
     if (at_us == INT64_MAX)
         return;
-    if (t->wall_fd < 0)
-        wall_open(t);
     t->at_us = at_us;
-    wall_arm(t);
+    wall_wait(t);
 }
 
 void timer_stop(struct timer *t)
@@ -130,6 +163,7 @@ void timer_stop(struct timer *t)
     if (t->at_us == INT64_MAX)
         return;
     struct itimerspec never = {0};
-    timerfd_settime(t->wall_fd, 0, &never, NULL);
+    if (t->wall_fd >= 0)
+        timerfd_settime(t->wall_fd, 0, &never, NULL);
     t->at_us = INT64_MAX;
 }

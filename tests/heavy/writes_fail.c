@@ -58,7 +58,14 @@ static bool is_role(const char *word, const char *role)
     return !strcmp(word, role) || (slash && !strcmp(slash + 1, role));
 }
 
-static void begin(void)
+/* A copy: a shepherd wipes its environment. */
+static const char *setting(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? strdup(text) : NULL;
+}
+
+__attribute__((constructor)) static void begin(void)
 {
     static const char *const names[] = {"none", "eio", "enospc", "short", "kill", "torn", "power"};
     const char *role = getenv("WRITES_ROLE"), *word = getenv("WRITES_MODE");
@@ -69,9 +76,9 @@ static void begin(void)
         close(fd);
     ready = true;
     any = getenv("WRITES_ANY") != NULL;
-    under = getenv("WRITES_UNDER");
-    log_path = getenv("WRITES_LOG");
-    saved_dir = getenv("WRITES_SAVED");
+    under = setting("WRITES_UNDER");
+    log_path = setting("WRITES_LOG");
+    saved_dir = setting("WRITES_SAVED");
     at = number("WRITES_AT", 0);
     times = number("WRITES_FOR", 1);
     for (size_t i = 0; word && i < sizeof names / sizeof names[0]; i++)
@@ -209,9 +216,7 @@ static bool meant(const char *path)
 
 static bool watched(void)
 {
-    if (!ready)
-        begin();
-    return ours &&
+    return ready && ours &&
            (counts
                 ? counts == getpid()
                 : any ||

@@ -33,11 +33,11 @@ static _Noreturn void parent_wait(int ready, pid_t child)
     _exit(WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : 1);
 }
 
-static bool stdio_to_null(bool with_stderr)
+/* But for standard error, where it says what keeps it from being ready. */
+static bool stdio_to_null(void)
 {
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    bool ok = fd >= 0 && dup2(fd, STDIN_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0 &&
-              (!with_stderr || dup2(fd, STDERR_FILENO) >= 0);
+    bool ok = fd >= 0 && dup2(fd, STDIN_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0;
     if (fd > STDERR_FILENO)
         close(fd);
     return ok;
@@ -58,7 +58,7 @@ bool daemon_detach(int *ret_ready, struct err *ret_err)
     close(ready[0]);
     *ret_ready = ready[1];
     setsid();
-    if (chdir("/") != 0 || !stdio_to_null(false))
+    if (chdir("/") != 0 || !stdio_to_null())
         return err_set(ret_err, ERR_UNAVAILABLE, "cannot become a daemon: %s", strerror(errno));
     return true;
 }
@@ -67,7 +67,8 @@ void daemon_ready(int ready)
 {
     if (ready < 0)
         return;
-    stdio_to_null(true);
+    /* Nothing is opened, for that may fail: who reads what we wrote would wait for ever. */
+    dup2(STDOUT_FILENO, STDERR_FILENO);
     ssize_t n = write(ready, "+", 1);
     (void)n; /* the one who waited is gone: nothing to tell */
     close(ready);
