@@ -52,6 +52,14 @@
         memmove(&(vec)->v[(i)], &(vec)->v[(i) + 1], ((vec)->n - (size_t) (i) - 1) * sizeof((vec)->v[0]));      \
         (vec)->n--;                                                                                            \
     } while (0)
+/* The first `count` go, at once: one by one from the front each would move all the others. */
+#define vec_remove_first(vec, count)                                                                           \
+    do {                                                                                                       \
+        size_t gone_ = (count);                                                                                \
+        if (gone_)                                                                                             \
+            memmove((vec)->v, (vec)->v + gone_, ((vec)->n - gone_) * sizeof((vec)->v[0]));                     \
+        (vec)->n -= gone_;                                                                                     \
+    } while (0)
 // clang-format on
 
 /* No items; the memory stays. Here and below, what items point to is the caller's. */

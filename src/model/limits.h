@@ -22,6 +22,7 @@
 /* --priority=TOP, and the highest that may be asked for */
 #define PRIORITY_TOP      4294967293u
 #define LIMIT_ARRAY_INDEX 2147483647u /* largest array index (2^31-1) */
+#define LIMIT_NICE        2147483645  /* of --nice and SiteFactor, either way */
 #define LIMIT_NODES       65536u
 #define LIMIT_TASKS       (1u << 24)
 /* one flat pool of a simulated machine is a node, too */

@@ -65,7 +65,7 @@
     X(UNSUPPORTED, "Requested operation not supported on this system")                                              \
     X(JOB_FINISHED, "Job has already finished")                                                                     \
     X(CIRCULAR, "Circular job dependency") \
-    X(RESERVATION_TIME, "Invalid time specified") \
+    X(INVALID_TIME, "Invalid time specified") \
     X(RESERVATION_SKIP, "Reservation given is not skipable, try deleting instead") \
     X(NODE_CPUS, "Requested node configuration is not available") \
     X(NODE_MEMORY, "Requested node configuration is not available") \

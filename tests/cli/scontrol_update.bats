@@ -146,6 +146,63 @@ load scontrol
     scancel "$id"
 }
 
+@test "+= and -= of nodes of reservations and partitions, and of nothing that has no list" {
+    nodes() { scontrol show "$1" "$2" -o | field Nodes; }
+    scontrol create reservation=r1 starttime=now+1hour duration=60 users=root nodes='n[1-2]'
+    scontrol update reservationname=r1 nodes-=n1
+    [ "$(nodes reservation r1)" = n2 ]
+    scontrol update reservationname=r1 nodes+=n1
+    [ "$(nodes reservation r1)" = 'n[1-2]' ]
+    run -1 scontrol update reservationname=r1 nodes-='n[1-2]'
+    [[ "$output" == *"none would be left of n[1-2]; "* ]]
+    run -1 scontrol update reservationname=r1 nodes-=n7
+    [[ "$output" == *"n7 is not among n[1-2]"* ]]
+    run -1 scontrol update reservationname=r1 comment+=x
+    [[ "$output" == *"Comment=VALUE says what it becomes"* ]]
+    run -1 scontrol update reservationname=r1 users-=no-such-user
+    [ "${lines[0]}" = "Error updating the reservation: Invalid user id" ]
+    [ "$(nodes reservation r1)" = 'n[1-2]' ]
+    scontrol delete reservation=r1
+    scontrol create PartitionName=grows Nodes=n1
+    scontrol update PartitionName=grows Nodes+=n2 MaxTime=5
+    [ "$(nodes partition grows)$(scontrol show part grows -o | field MaxTime)" = 'n[1-2]00:05:00' ]
+    scontrol update PartitionName=grows nodes-=n1
+    [ "$(nodes partition grows)" = n2 ]
+    run -1 scontrol update PartitionName=grows Nodes-=n1
+    [ "${lines[0]}" = "slurm_update error: Invalid node name specified" ]
+    scontrol delete PartitionName=grows
+    run -1 scontrol update PartitionName=grows Nodes+=n1
+    [ "${lines[0]}" = "slurm_update error: Invalid partition name specified" ]
+    run -1 scontrol update NodeName=n1 Comment+=x
+    [ "${lines[0]}" = "Update of this parameter is not supported: Comment+=x" ]
+    id=$(held)
+    run -1 scontrol update JobId="$id" TimeLimit=5 Comment+=x
+    [ "${lines[0]}" = "scontrol: error: Option Comment+=x does not accept [+|-]= syntax" ]
+    [ -z "$(job "$id" Comment)" ]
+    scancel "$id"
+}
+
+@test "NumCPUs= counts CPUs, however many a task has; WorkDir= is meant from here, and is some directory" {
+    id=$(held -n2 -c2)
+    scontrol update JobId="$id" NumCPUs=8
+    [ "$(job "$id" NumTasks)/$(job "$id" NumCPUs)" = 4/8 ]
+    run -1 scontrol update JobId="$id" NumCPUs=5
+    [ "$output" = "scontrol: error: Invalid NumCPUs value: 5; each of its tasks has 2 CPUs: 4 is the nearest" ]
+    run -1 scontrol update JobId="$id" NumCPUs=4-2
+    [ "${lines[0]}" = "scontrol: error: Invalid NumCPUs value: 4-2" ]
+    run -0 scontrol update JobId="$id" NumCPUs=6-8
+    [ "$output" = "scontrol: NumCPUs=6-8: it asks for 6; the larger number has no effect" ]
+    scontrol update JobId="$id" CPUsPerTask=1 NumCPUs=3
+    [ "$(job "$id" NumTasks)/$(job "$id" NumCPUs)" = 3/3 ]
+    mkdir -p there
+    scontrol update JobId="$id" WorkDir=there
+    [ "$(job "$id" WorkDir)" = "$PWD/there" ]
+    run -1 scontrol update JobId="$id" WorkDir=
+    [ "${lines[0]}" = "Invalid working directory for job $id" ]
+    [ "$(job "$id" WorkDir)" = "$PWD/there" ]
+    scancel "$id"
+}
+
 # ---- the prompt ----
 
 @test "update of a step's limit; a line for a running job; processes and their job" {

@@ -382,6 +382,23 @@ static void a_deadline_ends_what_never_started(void **unused)
     assert_int_equal(state(id), JOB_DEADLINE);
 }
 
+/* Slurm's scontrol refuses it of a waiting job, too; of one that runs it would have ended it. */
+static void no_more_is_taken_off_a_limit_than_it_has(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    struct msg_update_job all = {.ids = ids_of(id), .time_limit_add_us = -10 * MIN};
+    struct msg_update_job most = {.ids = ids_of(id), .time_limit_add_us = -9 * MIN};
+    struct msg_update_job past = {.ids = ids_of(id), .end_us = w.now - SEC};
+    say(1, MSG_UPDATE_JOB, &all);
+    assert_int_equal(refusal(), REFUSE_TIME_LIMIT);
+    say(1, MSG_UPDATE_JOB, &past);
+    assert_int_equal(refusal(), REFUSE_INVALID_TIME);
+    assert_int_equal(job(id)->limit_us, 10 * MIN);
+    say(1, MSG_UPDATE_JOB, &most);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_int_equal(job(id)->limit_us, MIN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +421,7 @@ int main(void)
         STORY(a_signal_comes_before_the_limit_once),
         STORY(a_signal_leaves_a_program_time_to_begin),
         STORY(a_deadline_ends_what_never_started),
+        STORY(no_more_is_taken_off_a_limit_than_it_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,6 +144,18 @@ static void what_became_of_an_array_is_said_of_its_elements(void **unused)
     assert_non_null(strstr(because, "job 1_1 is FAILED"));
     assert_non_null(strstr(
         because, arena_printf(w.a, "JobId=%llu_1 ", (unsigned long long)pair->array_job_id)));
+    p.array = "0-3,7-9"; /* the last three have no partners and wait together, the others apart */
+    uint64_t left = submit(p);
+    const char *rest = arena_printf(w.a, "%llu_7", (unsigned long long)left);
+    const struct msg_explained *said = why(rest);
+    assert_non_null(strstr(
+        ((const struct why *)said->jobs.v)->because,
+        arena_printf(w.a, "JobId=%llu_[7-9] Dependency=` removes it", (unsigned long long)left)));
+    p.array = "0-3,7";
+    left = submit(p);
+    said = why(arena_printf(w.a, "%llu_7", (unsigned long long)left));
+    assert_non_null(strstr(((const struct why *)said->jobs.v)->because,
+                           arena_printf(w.a, "`scancel %llu_7`", (unsigned long long)left)));
     uint64_t minute = after("after", submit(wide("late", 4)), "+1");
     assert_non_null(strstr(why_one(minute)->because, "and 1 minute to pass then"));
 }

@@ -9,6 +9,7 @@
 #include "cli/record/columns_job.h"
 #include "model/grammar/signals.h"
 #include "model/job/job_counts.h"
+#include "model/limits.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -269,7 +270,7 @@ static int64_t lead(const struct job *a, const struct job *b)
 static bool nice_add(const struct lsf_control *k, const char *id, const struct job *j, int64_t more)
 {
     int64_t nice = j->spec.nice + more;
-    struct job_spec values = {.nice = (int32_t)(nice < 2147483645 ? nice : 2147483645)};
+    struct job_spec values = {.nice = (int32_t)(nice < LIMIT_NICE ? nice : LIMIT_NICE)};
     struct msg_update_job m = {
         .ids = arena_printf(k->a, "%llu", (unsigned long long)lsf_job_number(j)),
         .fields = "nice",

@@ -64,7 +64,7 @@ NUMBER_CELL(max_nodes, !j->alloc_nodes && j->spec.req.max_nodes > job_nodes(j)
                            ? j->spec.req.max_nodes
                            : job_nodes(j))
 NUMBER_CELL(min_cpus, job_min_cpus(j))
-TEXT_CELL(name, j->spec.name, "(null)")
+TEXT_CELL(name, j->spec.name, "")
 NUMBER_CELL(nice, j->spec.nice)
 TEXT_CELL(node_list, j->nodes, "")
 NUMBER_CELL(num_nodes, job_nodes(j))

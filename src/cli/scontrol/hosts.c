@@ -1,5 +1,5 @@
 /* scontrol show hostnames, hostlist and hostlistsorted, for which no controller is needed, and show
- * aliases. */
+ * aliases; Nodes+= and Nodes-= of reservations and partitions. */
 #include "base/hostlist.h"
 #include "base/vec.h"
 #include "cli/scontrol/scontrol.h"
@@ -103,4 +103,35 @@ void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list)
     }
     str_done(&folded);
     hostlist_done(&names);
+}
+
+bool scontrol_nodes_change(struct arena *a, const char *old, const char *more, char sign,
+                           const char **ret, struct err *ret_err)
+{
+    struct hostlist names = HOSTLIST_INIT, changed = HOSTLIST_INIT, to = HOSTLIST_INIT;
+    struct str folded = STR_INIT;
+    if (text_is_nocase(more, "ALL")) {
+        *ret = sign == '+' ? more : "";
+        return true;
+    }
+    bool ok =
+        hostlist_parse(&names, old ? old : "", ret_err) && hostlist_parse(&changed, more, ret_err);
+    for (size_t i = 0; ok && i < names.n; i++)
+        if (sign == '+' || !hostlist_has(&changed, names.name[i]))
+            hostlist_add(&to, names.name[i]);
+    for (size_t i = 0; ok && i < changed.n; i++)
+        if (sign == '+')
+            hostlist_add(&to, changed.name[i]);
+        else if (!hostlist_has(&names, changed.name[i]))
+            ok = err_set(ret_err, ERR_NOT_FOUND, "%s is not among %s", changed.name[i],
+                         text_empty(old) ? "its nodes: it has none" : old);
+    hostlist_uniq(&to);
+    hostlist_sort(&to);
+    hostlist_fold(&to, &folded);
+    *ret = arena_strdup(a, str_text(&folded));
+    str_done(&folded);
+    hostlist_done(&to);
+    hostlist_done(&changed);
+    hostlist_done(&names);
+    return ok;
 }

@@ -50,7 +50,7 @@ static void ids_lines(struct record_text *r, const struct job *j, struct arena *
         record_addf(r, "HetJobId", "%llu", (unsigned long long)j->het_job_id);
         record_addf(r, "HetJobOffset", "%u", j->het_offset);
     }
-    record_add(r, "JobName", j->spec.name);
+    record_add(r, "JobName", j->spec.name ? j->spec.name : "");
     if (j->het_job_id) {
         record_break(r);
         record_add(r, "HetJobIdSet", j->het_set);

@@ -18,9 +18,11 @@ struct resv_change {
     struct scontrol *s;
     const char *fields;
     struct reservation r, old; /* old: as it is, when += and -= need it */
+    const char *users;         /* as Users= names them */
     bool create, looked, skip;
     const char *word; /* at hand */
     bool unknown;     /* it has a key that there is not */
+    bool fixed;       /* nothing is added to what its key says */
 };
 
 static bool set(struct resv_change *c, const char *field)
@@ -73,6 +75,18 @@ static const char *all_but(struct arena *a, const char *words)
     return text;
 }
 
+static bool take_nodes(struct resv_change *c, const char *old, const char *value, char sign,
+                       struct err *ret_err)
+{
+    if (!scontrol_nodes_change(c->s->a, old, value, sign, &c->r.nodes, ret_err))
+        return false;
+    if (text_empty(c->r.nodes))
+        return err_set(ret_err, ERR_INVALID,
+                       "none would be left of %s; `scontrol delete ReservationName=%s` ends it",
+                       old, c->r.name);
+    return set(c, "nodes");
+}
+
 static bool take_list(struct resv_change *c, size_t offset, const char *field, const char *value,
                       char sign, struct err *ret_err)
 {
@@ -80,6 +94,10 @@ static bool take_list(struct resv_change *c, size_t offset, const char *field, c
     if (sign && !old_find(c, ret_err))
         return false;
     const char *old = *(const char *const *)((const char *)&c->old + offset);
+    if (text_is(field, "users"))
+        c->users = value;
+    if (sign && !c->create && text_is(field, "nodes"))
+        return take_nodes(c, old, value, sign, ret_err);
     if (sign == '-' && text_empty(old))
         *to = all_but(c->s->a, value);
     else if (sign)
@@ -210,7 +228,10 @@ static bool key_take(struct resv_change *c, const char *name, const char *value,
         if (key_is(name, lists[i].name))
             return take_list(c, lists[i].offset, lists[i].field, value, sign, ret_err);
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        if (key_is(name, texts[i].name)) {
+        if (key_is(name, texts[i].name) && sign) {
+            c->fixed = true;
+            return err_set(ret_err, ERR_INVALID, "%s=VALUE says what it becomes", texts[i].name);
+        } else if (key_is(name, texts[i].name)) {
             *(const char **)((char *)&c->r + texts[i].offset) = text_empty(value) ? NULL : value;
             return set(c, texts[i].field);
         }
@@ -320,12 +341,15 @@ static void word_blame(struct resv_change *c, const struct err *err)
         scontrol_fail(c->s, "Invalid duration %s.  %s", word, outcome(c));
     else if (text_starts_nocase(word, "Flags"))
         scontrol_fail(c->s, "Error parsing flags %s.  %s", strchr(word, '=') + 1, outcome(c));
+    else if (c->fixed)
+        scontrol_fail(c->s, "The +=/-= notation is not supported when updating %.*s.  %s",
+                      (int)strcspn(word, "+-="), word, outcome(c));
     else if (c->unknown)
         scontrol_fail(c->s, "Unknown parameter %s.  %s", word, outcome(c));
     scontrol_fail(c->s, "%s", err->text);
     if (!c->create)
         scontrol_refuse(c->s, "slurm_update error: %s",
-                        time ? refusal_text(REFUSE_RESERVATION_TIME) : "No error");
+                        time ? refusal_text(REFUSE_INVALID_TIME) : "No error");
 }
 
 /* What a new reservation needs; what is missing is said as Slurm says it. */
@@ -395,9 +419,11 @@ static bool change(struct scontrol *s, int n, char **word, bool create)
     }
     if (create && !is_complete(&c))
         return true;
-    if (!users_known(c.r.users)) {
+    if (!users_known(c.users)) {
         scontrol_refuse(s, "Error %s the reservation: Invalid user id",
                         create ? "creating" : "updating");
+        if (!create)
+            scontrol_refuse(s, "slurm_update error: Invalid user id");
         return true;
     }
     if (!create && !c.fields && !c.skip) {

@@ -88,6 +88,12 @@ void scontrol_show_aliases(struct scontrol *s, const char *host);
 /* `kind`: hostnames (one a line) or hostlist (folded, and of a file); NULL: of the job at hand. */
 void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list);
 
+/* Nodes+= and Nodes-=: the nodes `old` with those of `more` (sign '+'), or without them ('-'), in
+ * the arena; "ALL" and "" as the controller reads them. ERR_INVALID: not a list of names;
+ * ERR_NOT_FOUND: one that is to go is not among them. */
+bool scontrol_nodes_change(struct arena *a, const char *old, const char *more, char sign,
+                           const char **ret, struct err *ret_err);
+
 /* One record, fields in lines as Slurm breaks them; -o puts all of it into one line. */
 struct record_text {
     struct str text;      /* all of it, printed at the end */

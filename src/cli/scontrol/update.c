@@ -101,6 +101,8 @@ static const struct key_table node_keys = {node_rows, ARRAY_LEN(node_rows), &nod
 
 static bool key_unknown(const char *name, const struct key_table *t, struct err *ret_err)
 {
+    if (text_empty(name))
+        return err_set(ret_err, ERR_INVALID, "Key=Value is expected: the key is missing");
     const char *names[128];
     CHECK(t->n <= ARRAY_LEN(names));
     for (size_t i = 0; i < t->n; i++)
@@ -181,8 +183,26 @@ static bool bare_take(struct update_change *c, const struct key_table *t, const 
         c->job.reset_accrue = 1;
         return true;
     }
+    if (t == &update_job_keys && text_is_nocase(word, "Nice")) {
+        c->spec.nice = 100; /* as --nice without a number */
+        return update_field(c, "nice");
+    }
     update_word_refuse(c, "Invalid input", word);
     return err_set(ret_err, ERR_INVALID, "Key=Value is expected, not \"%s\"", word);
+}
+
+/* Key+=Value or Key-=Value of a key that only takes a new value. */
+static bool sign_refuse(struct update_change *c, const struct key_table *t,
+                        const struct update_key *k, const char *word, struct err *ret_err)
+{
+    if (t == &update_job_keys)
+        scontrol_fail(c->s, "Option %s does not accept [+|-]= syntax", word);
+    else
+        update_word_refuse(c, "Update of this parameter is not supported", word);
+    return err_set(ret_err, ERR_INVALID,
+                   "%s=VALUE says what it becomes; += and -= are of a job's TimeLimit, of a "
+                   "partition's Nodes and of what reservations list",
+                   k->name);
 }
 
 static bool words_take(struct update_change *c, const struct key_table *t, int n, char **word,
@@ -196,11 +216,9 @@ static bool words_take(struct update_change *c, const struct key_table *t, int n
             return false;
         size_t len = (size_t)(equals - word[i]);
         const char *value = equals + 1;
-        /* Key+=Value and Key-=Value */
-        if (len && (word[i][len - 1] == '+' || word[i][len - 1] == '-')) {
-            value = arena_printf(c->s->a, "%c%s", word[i][len - 1], value);
-            len--;
-        }
+        c->sign = '\0';
+        if (len && (word[i][len - 1] == '+' || word[i][len - 1] == '-'))
+            c->sign = word[i][--len];
         const char *name = arena_strndup(c->s->a, word[i], len);
         const struct update_key *k = key_find(t, name);
         if (!k)
@@ -211,6 +229,8 @@ static bool words_take(struct update_change *c, const struct key_table *t, int n
                    err_set(ret_err, ERR_UNSUPPORTED, "%s: not supported yet", k->name);
         if (!(k->set ? k->set(c, value, ret_err) : field_read(c, t, k, value, ret_err)))
             return value_refuse(c, k, word[i], value, ret_err);
+        if (c->sign)
+            return sign_refuse(c, t, k, word[i], ret_err);
     }
     return true;
 }
@@ -264,6 +284,8 @@ static bool job_update(struct update_change *c, int n, char **word, struct err *
             ret_err, ERR_UNSUPPORTED,
             "Job resizing not supported for job arrays\nscontrol: error: name one element, or one "
             "job that is not heterogeneous");
+    if (c->cpus && !update_job_cpus(c, ret_err))
+        return false;
     c->job.fields = c->fields;
     if (c->fields) {
         c->job.values.v = &c->spec;

@@ -14,7 +14,9 @@ struct update_change {
     bool by_name;          /* jobs are named by JobName=, not by JobId= */
     const char *uids;      /* of these users only */
     bool resizes;          /* NumNodes=, NodeList=: of a running job, how many or which stay */
+    int32_t cpus;          /* NumCPUs=; 0 = not given */
     const char *fields;    /* record fields to set, comma-separated */
+    char sign;             /* of the key at hand, Key+= or Key-=; who heeds it sets it to 0 */
     struct job_spec spec;  /* values of the fields that job.fields names */
     struct node node;      /* likewise, of node_msg.fields */
     struct partition part; /* likewise, of part_msg.fields */
@@ -61,6 +63,10 @@ bool update_nothing(struct update_change *c);
 /* update and create PartitionName=NAME Key=Value…; false: why is in ret_err, or was said. */
 bool update_partition(struct update_change *c, int n, char **word, bool create,
                       struct err *ret_err);
+
+/* NumCPUs= of the jobs that are named: the tasks that have so many, by the CPUs of each task.
+ * False: they cannot have just so many; why is in ret_err. */
+bool update_job_cpus(struct update_change *c, struct err *ret_err);
 
 extern const struct key_table update_job_keys;
 

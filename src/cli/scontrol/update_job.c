@@ -4,10 +4,12 @@
 #include "base/duration.h"
 #include "cli/program/localtime.h"
 #include "cli/scontrol/update.h"
+#include "cli/submit/host.h"
 #include "cli/table/listing.h"
 #include "model/grammar/gres.h"
 #include "model/job/job_attributes.h"
 #include "model/job/mail_type.h"
+#include "model/limits.h"
 #include "model/settings/settings_value.h"
 
 #include <stdio.h>
@@ -157,27 +159,91 @@ static bool job_node_list(struct update_change *c, const char *value, struct err
     return update_field(c, "nodelist");
 }
 
-/* NumCPUs=4 of a job of one-CPU tasks: so many tasks. */
+/* A directory as the shell that scontrol was typed in means it. */
+static bool job_work_dir(struct update_change *c, const char *value, struct err *ret_err)
+{
+    const char *cwd = value[0] == '/' ? "" : submit_cwd(c->s->a, ret_err);
+    if (!cwd)
+        return false;
+    c->spec.work_dir = text_empty(value) ? NULL
+                       : value[0] == '/' ? value
+                                         : arena_printf(c->s->a, "%s/%s", cwd, value);
+    return update_field(c, "work_dir");
+}
+
+/* NumCPUs=4, NumCPUs=4-8: the tasks that have so many. */
 static bool job_cpus(struct update_change *c, const char *value, struct err *ret_err)
 {
     const char *dash = strchr(value, '-');
     const char *low = dash ? arena_strndup(c->s->a, value, (size_t)(dash - value)) : value;
-    if (!update_number(low, &c->spec.req.ntasks, ret_err)) {
+    int32_t most = INT32_MAX;
+    if (!update_number(low, &c->cpus, ret_err) ||
+        (dash && !update_number(dash + 1, &most, ret_err))) {
         scontrol_fail(c->s, "Invalid numeric value \"%s\" for NumCPUs.", value);
         return false;
     }
-    return c->spec.req.ntasks
-               ? update_field(c, "ntasks")
-               : err_set(ret_err, ERR_INVALID, "Invalid number: a job has one CPU at least");
+    if (!c->cpus)
+        return err_set(ret_err, ERR_INVALID, "Invalid number: a job has one CPU at least");
+    if (most < c->cpus)
+        return err_set(ret_err, ERR_INVALID, "the lower number comes first: NumCPUs=%d-%d", most,
+                       c->cpus);
+    if (most > c->cpus && dash && !c->s->quiet)
+        fprintf(stderr, "scontrol: NumCPUs=%s: it asks for %d; the larger number has no effect\n",
+                value, c->cpus);
+    return update_field(c, "ntasks");
+}
+
+struct per_task {
+    int32_t cpus; /* 0 = no job yet */
+    bool differ;
+};
+
+static void per_task_note(void *ctx, const void *record)
+{
+    struct per_task *p = ctx;
+    const struct job *j = record;
+    int32_t cpus = j->spec.req.cpus_per_task > 0 ? j->spec.req.cpus_per_task : 1;
+    p->differ |= p->cpus && p->cpus != cpus;
+    p->cpus = cpus;
+}
+
+bool update_job_cpus(struct update_change *c, struct err *ret_err)
+{
+    struct msg_query q = {
+        .what = QUERY_JOBS, .ids = c->job.ids, .states = "all", .fields = "cpus_per_task"};
+    struct per_task each = {0};
+    struct msg_done done = {0};
+    bool given = listing_has(c->fields, "cpus_per_task");
+    struct client *client = given ? NULL : scontrol_connect(c->s, "slurm_update error");
+    if (given)
+        each.cpus = c->spec.req.cpus_per_task;
+    else if (!client)
+        return false;
+    else if (!client_query(client, &q, &job_fields, c->s->a, per_task_note, &each, &done, NULL))
+        each.cpus = 1; /* of none that is known, which the update says */
+    each.cpus = each.cpus > 0 ? each.cpus : 1;
+    if (each.differ)
+        return err_set(ret_err, ERR_INVALID,
+                       "the tasks of these jobs have different numbers of CPUs: NumTasks= says it");
+    int32_t less = c->cpus / each.cpus * each.cpus;
+    if (less < c->cpus)
+        return err_set(
+            ret_err, ERR_INVALID,
+            "Invalid NumCPUs value: %d; each of its tasks has %d CPUs: %d is the nearest", c->cpus,
+            each.cpus, less ? less : each.cpus);
+    c->spec.req.ntasks = c->cpus / each.cpus;
+    return true;
 }
 
 /* TimeLimit=1:00:00, TimeLimit=+30, TimeLimit+=30, TimeLimit-=10 */
 static bool job_limit(struct update_change *c, const char *value, struct err *ret_err)
 {
     int64_t us = 0;
-    char sign = value[0];
-    if (sign == '+' || sign == '-') {
-        if (!duration_parse(value + 1, &us, ret_err))
+    bool before = value[0] == '+' || value[0] == '-';
+    char sign = before ? value[0] : c->sign;
+    c->sign = '\0';
+    if (sign) {
+        if (!duration_parse(value + before, &us, ret_err))
             return false;
         c->job.time_limit_add_us = sign == '+' ? us : -us;
         return true;
@@ -193,24 +259,32 @@ static bool job_end_time(struct update_change *c, const char *value, struct err 
     return civil_parse(value, time_now_us(), &civil_local, true, &c->job.end_us, ret_err);
 }
 
+/* What is added to a priority or taken off it; "" is 0. */
+static bool factor_read(struct update_change *c, const char *key, const char *value, int32_t *ret,
+                        struct err *ret_err)
+{
+    int64_t n = 0;
+    bool number = text_empty(value) || text_to_i64(value, INT64_MIN, INT64_MAX, &n);
+    if (number && n >= -LIMIT_NICE && n <= LIMIT_NICE) {
+        *ret = (int32_t)n;
+        return true;
+    }
+    if (number)
+        scontrol_fail(c->s, "%s value out of range (+/- %d). Value ignored", key, LIMIT_NICE);
+    return err_set(ret_err, ERR_INVALID, "a number from -%d to %d is expected, not \"%.40s\"",
+                   LIMIT_NICE, LIMIT_NICE, value);
+}
+
 static bool job_site_factor(struct update_change *c, const char *value, struct err *ret_err)
 {
-    int64_t n;
-    if (!text_to_i64(value, -INT32_MAX, INT32_MAX, &n))
-        return err_set(ret_err, ERR_INVALID, "SiteFactor= takes a whole number, not \"%.40s\"",
-                       value);
-    c->spec.site_factor = (int32_t)n;
+    if (!factor_read(c, "SiteFactor", value, &c->spec.site_factor, ret_err))
+        return false;
     return update_field(c, "site_factor");
 }
 
 static bool job_nice(struct update_change *c, const char *value, struct err *ret_err)
 {
-    int64_t n = 100;
-    if (!text_empty(value) && !text_to_i64(value, -2147483645, 2147483645, &n))
-        return err_set(ret_err, ERR_INVALID,
-                       "a number from -2147483645 to 2147483645 is expected, not \"%s\"", value);
-    c->spec.nice = (int32_t)n;
-    return update_field(c, "nice");
+    return factor_read(c, "Nice", value, &c->spec.nice, ret_err) && update_field(c, "nice");
 }
 
 /* Priority=0 holds, as in Slurm. */
@@ -277,7 +351,7 @@ static const struct update_key keys[] = {
     {"UserID", job_user, SAID_NOTHING, NULL},
     {"Account", NULL, SAID_NOTHING, "account"},
     {"AdminComment", job_admin_comment, SAID_NOTHING, NULL},
-    {"ArrayTaskThrottle", job_throttle, SAID_NOTHING, NULL},
+    {"ArrayTaskThrottle", job_throttle, SAID_KEY, NULL},
     {"BurstBuffer", NULL, SAID_NOTHING, NULL},
     {"Clusters", NULL, SAID_NOTHING, NULL},
     {"ClusterFeatures", NULL, SAID_NOTHING, NULL},
@@ -285,7 +359,7 @@ static const struct update_key keys[] = {
     {"Contiguous", NULL, SAID_VALUE, "contiguous"},
     {"CoreSpec", job_core_spec, SAID_VALUE, NULL},
     {"CPUs/Task", NULL, SAID_NOTHING, "cpus_per_task"},
-    {"CpusPerTask", NULL, SAID_VALUE, "cpus_per_task"},
+    {"CPUsPerTask", NULL, SAID_VALUE, "cpus_per_task"},
     {"Deadline", NULL, SAID_TIME, "deadline_us"},
     {"DelayBoot", NULL, SAID_KEY, "delay_boot_us"},
     {"Dependency", NULL, SAID_NOTHING, "dependency"},
@@ -327,7 +401,7 @@ static const struct update_key keys[] = {
     {"ReqProcs", NULL, SAID_NOTHING, "ntasks"},
     {"ReqSockets", NULL, SAID_VALUE, "sockets_per_node"},
     {"ReqThreads", NULL, SAID_VALUE, "threads_per_core"},
-    {"Reboot", NULL, SAID_NOTHING, "reboot"},
+    {"reboot", NULL, SAID_VALUE, "reboot"},
     {"Requeue", job_requeue, SAID_VALUE, NULL},
     {"ReservationName", NULL, SAID_NOTHING, "reservation"},
     {"StartTime", NULL, SAID_TIME, "begin_us"},
@@ -340,7 +414,7 @@ static const struct update_key keys[] = {
     {"TimeLimit", job_limit, SAID_KEY, NULL},
     {"TimeMin", NULL, SAID_KEY, "time_min_us"},
     {"TresPerNode", job_gres, SAID_NOTHING, NULL},
-    {"WorkDir", NULL, SAID_NOTHING, "work_dir"},
+    {"WorkDir", job_work_dir, SAID_NOTHING, NULL},
 #define X(member, name, ...) {name, NULL, SAID_NOTHING, #member},
     JOB_ATTRIBUTES(X)
 #undef X

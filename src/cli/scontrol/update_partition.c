@@ -168,6 +168,45 @@ static bool words_read(struct update_change *c, const char *name, const char *wo
     return ok;
 }
 
+struct nodes_of {
+    struct arena *a;
+    const char *name, *nodes;
+};
+
+static void nodes_keep(void *ctx, const void *record)
+{
+    struct nodes_of *f = ctx;
+    const struct partition *p = record;
+    if (text_is(p->name, f->name))
+        f->nodes = arena_strdup(f->a, p->nodes ? p->nodes : "");
+}
+
+/* Nodes+=LIST, Nodes-=LIST: worked out here, from the partition as it is. One that is not there the
+ * controller refuses. */
+static bool nodes_change(struct update_change *c, const char *name, const char *word,
+                         const char **ret, struct err *ret_err)
+{
+    const char *equals = strchr(word, '=');
+    struct nodes_of f = {.a = c->s->a, .name = name};
+    struct msg_query q = {.what = QUERY_PARTITIONS, .names = name, .fields = "name,nodes"};
+    struct msg_done done = {0};
+    struct client *client = scontrol_connect(c->s, "slurm_update error");
+    if (!client ||
+        !client_query(client, &q, &partition_fields, c->s->a, nodes_keep, &f, &done, ret_err))
+        return false;
+    bool ok = scontrol_nodes_change(c->s->a, f.nodes, equals + 1, equals[-1], ret, ret_err);
+    if (!ok && f.nodes)
+        scontrol_refuse(c->s, "slurm_update error: %s", refusal_text(REFUSE_INVALID_NODE));
+    return ok || !f.nodes;
+}
+
+/* Is the word about nodes? Nodes=, Nodes+=, Nodes-= */
+static bool is_nodes(const char *word)
+{
+    return text_starts_nocase(word, "Nodes=") || text_starts_nocase(word, "Nodes+=") ||
+           text_starts_nocase(word, "Nodes-=");
+}
+
 static bool line_read(struct update_change *c, int n, char **word, struct err *ret_err)
 {
     const char *name = NULL, *nodes = NULL, *words = "";
@@ -178,8 +217,13 @@ static bool line_read(struct update_change *c, int n, char **word, struct err *r
         return err_set(ret_err, ERR_INVALID, "PartitionName= is missing");
     c->part_msg.name = name;
     for (int i = 0; i < n; i++) {
-        if (text_starts_nocase(word[i], "Nodes="))
+        bool nodes_word = is_nodes(word[i]);
+        if (nodes_word && strlen("Nodes") == strcspn(word[i], "="))
             nodes = strchr(word[i], '=') + 1;
+        else if (nodes_word && !nodes_change(c, name, word[i], &nodes, ret_err))
+            return false;
+        else if (nodes_word)
+            continue;
         else if (text_starts_nocase(word[i], "PartitionName="))
             continue;
         else if (!word_take(c, name, word[i], ret_err))

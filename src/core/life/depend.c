@@ -215,11 +215,12 @@ void singletons_look(struct core *c, const struct jobrec *done)
  * went meanwhile. */
 void singletons_run(struct core *c)
 {
-    while (c->marks.looking.n && work_left(c)) {
-        struct namesakes *same = c->marks.looking.v[0];
+    size_t looked = 0;
+    while (looked < c->marks.looking.n && work_left(c)) {
+        struct namesakes *same = c->marks.looking.v[looked];
         if (!namesakes_go_on(c, same))
-            return;
-        vec_remove(&c->marks.looking, 0);
+            break;
+        looked++;
         id_list_pack(&same->list);
         struct jobrec *r = same->list.id.n ? job_find(c, same->list.id.v[0]) : NULL;
         if (r)
@@ -227,6 +228,7 @@ void singletons_run(struct core *c)
         else
             singleton_forget(c, same);
     }
+    vec_remove_first(&c->marks.looking, looked);
 }
 
 /* True when all who wait for it have looked. */

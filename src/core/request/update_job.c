@@ -35,7 +35,8 @@ static enum refusal refuse(enum refusal refusal, const char *sentence, const cha
 /* ---- checks --------------------------------------------------------------------------------- */
 
 /* What the time limit becomes by TimeLimit=, TimeLimit+=, TimeLimit-= or EndTime=. */
-static enum refusal limit_find(const struct jobrec *r, struct update *u, const char **detail)
+static enum refusal limit_find(struct core *c, const struct jobrec *r, struct update *u,
+                               const char **detail)
 {
     const struct msg_update_job *m = u->m;
     int64_t limit = runs(r) ? r->j.limit_us : r->j.spec.req.time_limit_us;
@@ -47,8 +48,15 @@ static enum refusal limit_find(const struct jobrec *r, struct update *u, const c
                       "the job has its partition's default limit: give the new limit itself",
                       detail);
     if (m->time_limit_add_us && limit != TIME_UNLIMITED) {
-        int64_t sum = time_add(limit, m->time_limit_add_us);
-        limit = sum > USEC_PER_MIN ? sum : USEC_PER_MIN;
+        if (limit + m->time_limit_add_us <= 0)
+            return refuse(REFUSE_TIME_LIMIT,
+                          arena_printf(c->turn.fx->arena,
+                                       "TimeLimit decrement larger than current time limit (%lld > "
+                                       "%lld minutes): take off less, or `scancel` the job",
+                                       (long long)(-m->time_limit_add_us / USEC_PER_MIN),
+                                       (long long)(limit / USEC_PER_MIN)),
+                          detail);
+        limit = time_add(limit, m->time_limit_add_us);
     }
     if (limit > FIELD_SPAN_MAX && limit != TIME_UNLIMITED)
         return refuse(REFUSE_TIME_LIMIT,
@@ -59,6 +67,9 @@ static enum refusal limit_find(const struct jobrec *r, struct update *u, const c
                       "EndTime is of a running job; a waiting one has a TimeLimit", detail);
     if (m->end_us)
         limit = m->end_us - r->j.start_us - r->j.suspended_us;
+    if (m->end_us && m->end_us <= c->turn.now_us)
+        return refuse(REFUSE_INVALID_TIME, "that has passed already; `scancel` ends a job now",
+                      detail);
     if (u->limit && runs(r) && limit <= 0)
         return refuse(REFUSE_TIME_LIMIT, "a running job needs a limit above 0; `scancel` ends it",
                       detail);
@@ -121,8 +132,10 @@ static enum refusal values_check(const struct core *c, const struct jobrec *r,
     const struct job_spec *t = &u->trial;
     if (!spec_names_fit(t))
         return refuse(REFUSE_TOO_LARGE, SPEC_NAMES_LONG, detail);
+    if (given(u, "work_dir") && (text_empty(t->work_dir) || t->work_dir[0] != '/'))
+        return refuse(REFUSE_WORK_DIR, "WorkDir is a directory's whole path, from / on", detail);
     if (given(u, "deadline_us") && t->deadline_us && t->deadline_us <= c->turn.now_us)
-        return refuse(REFUSE_TIME_LIMIT, "the deadline has passed already", detail);
+        return refuse(REFUSE_INVALID_TIME, "the deadline has passed already", detail);
     if (t->deadline_us && t->begin_us >= t->deadline_us)
         return refuse(REFUSE_BEGIN_TIME, "the job may begin only after its deadline", detail);
     if (given(u, "time_min_us") && t->req.time_limit_us && t->req.time_limit_us != TIME_UNLIMITED &&
@@ -376,7 +389,7 @@ enum refusal update_check(struct core *c, struct jobrec *r, struct update *u, co
         waited_count(c, r); /* with another request it is of another class */
     u->extends = 0;
     trial_make(c, r, u);
-    refusal = limit_find(r, u, detail);
+    refusal = limit_find(c, r, u, detail);
     if (!refusal && !peer_operates(c, c->turn.peer))
         refusal =
             peer_directs(c, r) ? coordinator_check(u, detail) : operator_check(c, r, u, detail);

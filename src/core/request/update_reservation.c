@@ -62,7 +62,7 @@ static enum refusal times_settle(struct core *c, const struct msg_update_reserva
     if (m->create && r->start_us < c->turn.now_us && !(r->flags & RESV_RECURRING)) {
         if (r->start_us < c->turn.now_us - USEC_PER_MIN) {
             *detail = "it would begin in the past";
-            return REFUSE_RESERVATION_TIME;
+            return REFUSE_INVALID_TIME;
         }
         r->start_us = c->turn.now_us;
     }
@@ -80,7 +80,7 @@ static enum refusal times_settle(struct core *c, const struct msg_update_reserva
     if (r->duration_us <= 0 || next < r->end_us) {
         *detail = r->duration_us <= 0 ? "it would end before it begins"
                                       : "it is longer than the time until it comes again";
-        return REFUSE_RESERVATION_TIME;
+        return REFUSE_INVALID_TIME;
     }
     while (r->end_us <= c->turn.now_us && (r->flags & RESV_RECURRING)) {
         r->start_us = resv_next_start(r, r->start_us, cluster_zone(c->cluster));

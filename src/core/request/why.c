@@ -63,9 +63,18 @@ static void others_hide(const struct core *c, struct why *w)
 /* ---- the reason in sentences ---- */
 
 /* The job as `scontrol update` takes it: of a heterogeneous job this component alone, of an array
- * this element, as the number of the last one means all of them. */
-static const char *named(const struct jobrec *r, struct arena *a)
+ * this element, as the number of the last one means all of them; those that wait together in
+ * brackets where others of the array wait or run by themselves. */
+static const char *named(const struct core *c, const struct jobrec *r, struct arena *a)
 {
+    const struct arrayrec *array = job_is_array(r) ? array_of(c, r->j.array_job_id) : NULL;
+    bool apart = array && array->waiting + array->active > 0;
+    struct str ids = STR_INIT;
+    if (array && (apart || r->pending.count == 1)) {
+        idset_format(&r->pending, &ids);
+        return arena_printf(a, r->pending.count == 1 ? "%llu_%s" : "%llu_[%s]",
+                            (unsigned long long)r->j.array_job_id, text_of(a, &ids));
+    }
     if (r->j.het_job_id)
         return arena_printf(a, "%llu+%u", (unsigned long long)r->j.het_job_id, r->j.het_offset);
     if (r->j.array_job_id && !job_is_array(r))
@@ -83,12 +92,12 @@ static const char *dependency_text(const struct core *c, const struct jobrec *r,
         str_addf(&s,
                  "its dependency %s can never be satisfied (it waits for %s); `scontrol update "
                  "JobId=%s Dependency=` removes it, `scancel %s` gives the job up",
-                 r->j.spec.dependency, awaited, named(r, a), named(r, a));
+                 r->j.spec.dependency, awaited, named(c, r, a), named(c, r, a));
     else
         str_addf(&s,
                  "waits for its dependency %s, that is for %s; `scontrol update JobId=%s "
                  "Dependency=` lets it start without",
-                 r->j.spec.dependency, awaited, named(r, a));
+                 r->j.spec.dependency, awaited, named(c, r, a));
     for (size_t i = 0, shown = 0; i < r->deps.n && shown < AHEAD_SAID; i++) {
         const struct jobrec *other = job_find(c, r->deps.v[i].job_id);
         if (!other || !is_shown(c, other))
@@ -99,9 +108,10 @@ static const char *dependency_text(const struct core *c, const struct jobrec *r,
     return text_of(a, &s);
 }
 
-static const char *held_text(const struct jobrec *r, enum job_reason reason, struct arena *a)
+static const char *held_text(const struct core *c, const struct jobrec *r, enum job_reason reason,
+                             struct arena *a)
 {
-    const char *id = named(r, a);
+    const char *id = named(c, r, a);
     if (reason == REASON_HELD_ADMIN)
         return arena_printf(
             a, "an administrator holds it; an operator can let it go with `scontrol release %s`",
@@ -137,7 +147,7 @@ static const char *because(const struct core *c, const struct jobrec *r, enum jo
                            struct arena *a)
 {
     if (r->j.spec.hold)
-        return held_text(r, reason, a);
+        return held_text(c, r, reason, a);
     if (reason == REASON_DEPENDENCY || reason == REASON_DEPENDENCY_NEVER)
         return dependency_text(c, r, a);
     if (reason == REASON_BEGIN_TIME && r->j.cron)
@@ -149,7 +159,7 @@ static const char *because(const struct core *c, const struct jobrec *r, enum jo
         return arena_printf(a,
                             "its begin time has not come; `scontrol update JobId=%s "
                             "StartTime=now` lets it start earlier",
-                            named(r, a));
+                            named(c, r, a));
     if (reason == REASON_ARRAY_TASK_LIMIT)
         return limit_text(c, r, a);
     if (reason == REASON_NONE)
@@ -270,7 +280,8 @@ static void fill_advice(struct core *c, const struct jobrec *r, uint64_t cost_ma
                                    .now = one->start_us == c->turn.now_us,
                                    .stops = one->stops};
         if (one->update)
-            v[i].command = arena_printf(a, "scontrol update JobId=%s %s", named(r, a), one->update);
+            v[i].command =
+                arena_printf(a, "scontrol update JobId=%s %s", named(c, r, a), one->update);
     }
     w->advice = (struct record_list){v, found.v.n};
     w->advice_tried = true;

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define NICE_LIMIT INT64_C(2147483645)
-
 JOB_SETTER(set_array)
 {
     struct idset ids = IDSET_INIT;
@@ -36,9 +34,9 @@ JOB_SETTER(set_partitions)
 JOB_SETTER(set_nice)
 {
     int64_t nice = 100;
-    if (!text_empty(value) && !value_number(row, value, -NICE_LIMIT, NICE_LIMIT, &nice, ret_err))
+    if (!text_empty(value) && !value_number(row, value, -LIMIT_NICE, LIMIT_NICE, &nice, ret_err))
         return value_lead(row, value, ret_err, "a whole number is allowed",
-                          "Invalid --nice value, out of range (+/- %lld)", (long long)NICE_LIMIT);
+                          "Invalid --nice value, out of range (+/- %d)", LIMIT_NICE);
     o->spec.nice = (int32_t)nice;
     return true;
 }

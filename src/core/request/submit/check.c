@@ -6,8 +6,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define NICE_MAX 2147483645
-
 void submission_say(struct str *to, const char *sentence)
 {
     if (text_empty(sentence))
@@ -70,11 +68,11 @@ static enum refusal privileges_check(struct core *c, struct submission *s, struc
         return submission_refuse(s, REFUSE_NICE,
                                  "only operators may ask for a negative nice value; others may go "
                                  "from 0 to %d",
-                                 NICE_MAX);
+                                 LIMIT_NICE);
     if (!operates)
         spec->site_factor = 0;
-    if (spec->nice > NICE_MAX)
-        spec->nice = NICE_MAX;
+    if (spec->nice > LIMIT_NICE)
+        spec->nice = LIMIT_NICE;
     if (spec->priority_asked && !operates) {
         if (spec->priority_asked != PRIORITY_TOP)
             submission_say(&s->warning, "only operators may set a priority: it is computed");
