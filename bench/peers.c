@@ -70,6 +70,7 @@ static void effect_do(struct peer_node *p, const struct agent_effect *e)
     case AGENT_EPILOG:
     case AGENT_SIGNAL:
     case AGENT_FOLLOW:
+    case AGENT_ROUSE:
     case AGENT_CLEAR:
     case AGENT_FORGET:
     case AGENT_LOOK:
