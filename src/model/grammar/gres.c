@@ -278,13 +278,13 @@ static bool device_parse(struct span text, struct arena *a, struct device *ret, 
     while (n < 5 && span_next(&rest, ':', &piece))
         part[n++] = piece;
     if (n == 5 && rest.data && span_next(&rest, '|', &piece))
-        part[5] = piece;
+        part[5] = span_trim(piece);
     *ret = (struct device){.kind = part_or_null(part[0], a),
                            .type = part_or_null(part[1], a),
                            .cpus = part_or_null(part[4], a),
                            .uuid = part_or_null(part[5], a)};
     while (n == 5 && rest.data && span_next(&rest, '|', &piece))
-        device_more(piece, a, ret);
+        device_more(span_trim(piece), a, ret);
     const char *index = part_or_null(part[2], a), *mem = part_or_null(part[3], a);
     if (!ret->kind || !index || !text_to_i64(index, 0, INT32_MAX, &number))
         return err_set(ret_err, ERR_INVALID,
