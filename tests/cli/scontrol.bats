@@ -104,6 +104,22 @@ load scontrol
     [ "$(scontrol show nodes --json | jq -r '.nodes[0].state[0]')" = IDLE ]
 }
 
+@test "show job: several, and those that are not there" {
+    id=$(sbatch --parsable -H -o /dev/null --wrap true) array=$(sbatch --parsable -H -a 1-9 -o /dev/null --wrap true)
+    het=$(sbatch --parsable -H -o /dev/null --wrap true : -n1)
+    run -1 scontrol -o show job "99999,$id,${array}_3,${array}_12,$het+1,$het+5"
+    [[ "$output" == *"JobId=$id "*"ArrayJobId=$array "*"JobId=$((het + 1)) "* ]]
+    [ "$(grep -c 'not found' <<< "$output")" = 3 ]
+    for word in 99999 "${array}_12" "$het+5"; do
+        grep -Fqx "Job $word not found" <<< "$output"
+    done
+    run -0 scontrol -o show job "$id,${array}_[1,3,5],$het"
+    [[ "$output" != *"not found"* ]]
+    run -1 --separate-stderr scontrol show job 99999
+    [ "${stderr_lines[0]}" = "slurm_load_jobs error: Invalid job id specified" ]
+    scancel "$id" "$array" "$het"
+}
+
 @test "licences: what one job names twice, or its components together, is counted together" {
     for ask in "-L matlab:3,matlab:2 --wrap true" "-n1 -L matlab:3 --wrap true : -n1 -L matlab:2"; do
         eval "run -1 --separate-stderr sbatch $ask"

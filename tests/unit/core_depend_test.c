@@ -145,6 +145,66 @@ static void singletons_without_a_name_run_one_after_another_too(void **unused)
     assert_int_equal(state(b), JOB_RUNNING);
 }
 
+/* One that was held, or was to wait, while others of its name came: whoever runs is waited for. */
+static void a_singleton_runs_beside_nobody_of_its_name(void **unused)
+{
+    struct job_spec s = a_job("one");
+    s.dependency = "singleton";
+    s.hold = true;
+    uint64_t held = submit(s);
+    s.hold = false;
+    s.begin_us = w.now + 60 * SEC;
+    uint64_t later = submit(s), plain = submit(a_job("one"));
+    assert_int_equal(state(plain), JOB_RUNNING);
+    control(ids_of(held), ACTION_RELEASE);
+    pass(61 * SEC);
+    assert_int_equal(state(held), JOB_PENDING);
+    assert_int_equal(job(held)->reason, REASON_DEPENDENCY);
+    script_ends(plain, 0);
+    assert_int_equal(state(held), JOB_RUNNING);
+    assert_int_equal(state(later), JOB_PENDING);
+    script_ends(held, 0);
+    assert_int_equal(state(later), JOB_RUNNING);
+    s.begin_us = 0;
+    s.dependency = NULL;
+    uint64_t sent_back = submit(s);
+    script_ends(later, 0);
+    s.dependency = "singleton";
+    s.hold = true;
+    int host = job(sent_back)->batch_host[1] - '0';
+    uint64_t last = submit(s);
+    assert_int_equal(control(ids_of(sent_back), ACTION_REQUEUE_HOLD), REFUSE_NONE);
+    report(host, (struct msg_report){.kind = REPORT_RELEASED, .job_id = sent_back, .attempt = 1});
+    control(ids_of(last), ACTION_RELEASE);
+    assert_int_equal(state(last), JOB_PENDING); /* an earlier one waits */
+    cancel(ids_of(sent_back));
+    assert_int_equal(state(last), JOB_RUNNING);
+}
+
+/* The elder waits while the younger runs, and no longer once that is sent back. */
+static void a_singleton_goes_ahead_of_who_is_sent_back(void **unused)
+{
+    struct job_spec s = a_job("one");
+    s.dependency = "singleton";
+    s.hold = true;
+    uint64_t elder = submit(s), younger = submit(a_job("one"));
+    int host = job(younger)->batch_host[1] - '0';
+    control(ids_of(elder), ACTION_RELEASE);
+    assert_int_equal(state(elder), JOB_PENDING);
+    control(ids_of(younger), ACTION_REQUEUE_HOLD);
+    report(host, (struct msg_report){.kind = REPORT_RELEASED, .job_id = younger, .attempt = 1});
+    assert_int_equal(state(elder), JOB_RUNNING);
+}
+
+static void the_elements_of_a_singleton_run_together(void **unused)
+{
+    uint64_t array = submit_array("1-3", "singleton");
+    for (uint32_t i = 1; i <= 3; i++)
+        assert_int_equal(
+            job_named(arena_printf(w.a, "%llu_%u", (unsigned long long)array, i))->state,
+            JOB_RUNNING);
+}
+
 static void a_whole_array_is_waited_for(void **unused)
 {
     uint64_t array = submit_array("1-3", NULL);
@@ -297,6 +357,9 @@ int main(void)
         STORY(the_cluster_may_cancel_what_can_never_run),
         STORY(singletons_run_one_after_another),
         STORY(singletons_without_a_name_run_one_after_another_too),
+        STORY(a_singleton_runs_beside_nobody_of_its_name),
+        STORY(a_singleton_goes_ahead_of_who_is_sent_back),
+        STORY(the_elements_of_a_singleton_run_together),
         STORY(a_whole_array_is_waited_for),
         STORY(one_element_that_failed_fails_its_array),
         STORY(elements_correspond),

@@ -260,7 +260,7 @@ static void a_deadline_must_be_ahead(void **unused)
 {
     uint64_t id = submit_held("one");
     assert_int_equal(change(ids_of(id), "deadline_us", (struct job_spec){.deadline_us = w.now - 1}),
-                     REFUSE_TIME_LIMIT);
+                     REFUSE_INVALID_TIME);
     assert_int_equal(
         change(ids_of(id), "deadline_us", (struct job_spec){.deadline_us = w.now + 40 * MIN}),
         REFUSE_NONE);

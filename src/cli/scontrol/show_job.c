@@ -5,6 +5,7 @@
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/listing.h"
 #include "model/job/array.h"
+#include "model/limits.h"
 #include "model/refusal.h"
 
 #include <stdio.h>
@@ -71,6 +72,50 @@ static bool part_missing(struct scontrol *s, struct client *c, const struct job_
     return found;
 }
 
+static bool has_element(const struct job *j, uint32_t task)
+{
+    struct idset waiting = {0};
+    if (j->array_task_id == NO_TASK && j->array_pending)
+        idset_parse(&waiting, j->array_pending, LIMIT_ARRAY_INDEX, NULL);
+    bool has = j->array_task_id == task || idset_has(&waiting, task);
+    idset_done(&waiting);
+    return has;
+}
+
+static bool is_named(const struct job *j, const struct job_ref *ref)
+{
+    if (ref->het_offset >= 0)
+        return j->het_job_id == ref->job_id && j->het_offset == (uint32_t)ref->het_offset;
+    if (ref->task_id != NO_TASK)
+        return j->array_job_id == ref->job_id && has_element(j, ref->task_id);
+    return j->id == ref->job_id || j->array_job_id == ref->job_id || j->het_job_id == ref->job_id;
+}
+
+/* Those of a list that are not there, as of nodes and partitions; lists of elements are passed
+ * over. */
+static void missing_say(struct scontrol *s, const struct show_job_found *f, const char *ids)
+{
+    struct span rest = span_of(ids), piece;
+    bool inside = false;
+    while (span_next(&rest, ',', &piece)) {
+        const char *word = arena_strndup(s->a, piece.data, piece.len);
+        struct job_ref ref;
+        inside |= strchr(word, '[') != NULL;
+        if (inside) {
+            inside = !strchr(word, ']');
+            continue;
+        }
+        bool there = !job_ref_parse(word, &ref, NULL);
+        for (size_t i = 0; i < f->job.n && !there; i++)
+            there = is_named(f->job.v[i], &ref);
+        job_ref_done(&ref);
+        if (there)
+            continue;
+        printf("Job %s not found\n", word);
+        s->rc = 1;
+    }
+}
+
 void scontrol_show_jobs(struct scontrol *s, const char *ids)
 {
     struct client *c = scontrol_connect(s, "slurm_load_jobs error");
@@ -116,6 +161,8 @@ void scontrol_show_jobs(struct scontrol *s, const char *ids)
         job_json_print(NULL, 0, "scontrol", s->json);
     else if (!f.job.n)
         puts("No jobs in the system");
+    else if (ids && !one && !s->json)
+        missing_say(s, &f, ids);
     job_ref_done(&ref);
     vec_done(&f.job);
 }

@@ -88,6 +88,7 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
     if (!r->j.cron)
         mail_job(c, r, MAIL_REQUEUE);
     eligible_update(c, r);
+    singletons_look(c, r); /* it runs no more */
     plan_soon(c);
 }
 

@@ -148,14 +148,28 @@ bool dependee_known(const struct core *c, const struct dependency *d)
     return verdict_of(c, d->job_id, d->task_id, &v) && !(v.code_unknown && d->kind == DEP_EXIT);
 }
 
-/* Components of one heterogeneous job start together: none of them waits for another. No job of
- * that user and name that came earlier is live. */
+static bool of_one_job(const struct jobrec *r, const struct jobrec *other)
+{
+    return leader_of(r) == leader_of(other) ||
+           (r->j.array_job_id && r->j.array_job_id == other->j.array_job_id);
+}
+
+/* Components of one heterogeneous job start together: none of them waits for another, nor do
+ * elements of one array. No job of that user and name that came earlier is live, and none runs. One
+ * that is held is looked at when it is let go: until then others of the name may start. */
 static bool singleton_free(const struct core *c, const struct jobrec *r)
 {
     const struct namesakes *same = namesakes_of(c, r);
+    if (r->j.spec.hold)
+        return false;
     for (size_t i = 0; same && i < same->list.id.n; i++)
         if (same->list.id.v[i] && same->list.id.v[i] < leader_of(r))
             return false;
+    for (size_t i = 0; same && i < same->list.id.n; i++) {
+        const struct jobrec *other = same->list.id.v[i] ? job_find(c, same->list.id.v[i]) : NULL;
+        if (other && !job_waits(other) && !of_one_job(r, other))
+            return false;
+    }
     return !same || same->known;
 }
 

@@ -48,7 +48,8 @@ static enum refusal limit_find(struct core *c, const struct jobrec *r, struct up
                       "the job has its partition's default limit: give the new limit itself",
                       detail);
     if (m->time_limit_add_us && limit != TIME_UNLIMITED) {
-        if (limit + m->time_limit_add_us <= 0)
+        int64_t sum = time_add(limit, m->time_limit_add_us);
+        if (sum <= 0)
             return refuse(REFUSE_TIME_LIMIT,
                           arena_printf(c->turn.fx->arena,
                                        "TimeLimit decrement larger than current time limit (%lld > "
@@ -56,7 +57,7 @@ static enum refusal limit_find(struct core *c, const struct jobrec *r, struct up
                                        (long long)(-m->time_limit_add_us / USEC_PER_MIN),
                                        (long long)(limit / USEC_PER_MIN)),
                           detail);
-        limit = time_add(limit, m->time_limit_add_us);
+        limit = sum;
     }
     if (limit > FIELD_SPAN_MAX && limit != TIME_UNLIMITED)
         return refuse(REFUSE_TIME_LIMIT,
