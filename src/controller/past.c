@@ -17,7 +17,7 @@
 #include "controller/turn.h"
 #include "io/clock.h"
 #include "io/files.h"
-#include "io/process/spawn.h"
+#include "io/process/spawn_patient.h"
 #include "io/work.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ struct past {
     struct timer *look, *piece;
     struct worker *worker; /* NULL until needed */
     struct reader reader;  /* the worker's */
-    struct spawn *program;
+    struct spawn_patient *program;
     struct past_run *run; /* NULL = none */
     uint64_t runs;        /* past_runs */
     /* Steps of jobs, and of former runs, that ended before are gone, as far as is known. */
@@ -93,7 +93,7 @@ void past_free(struct past *p)
     if (p->worker)
         worker_free(p->worker);
     if (p->program)
-        spawn_free(p->program);
+        spawn_patient_free(p->program);
     run_free(p->run);
     reader_done(&p->reader);
     timer_free(p->look);
@@ -349,7 +349,9 @@ static void program_done(void *ctx, const struct spawn_result *result)
     struct str how = STR_INIT;
     spawn_status_text(result->status, &how);
     err_set(&r->page.err, ERR_UNAVAILABLE, "%s %s", r->script,
-            result->timed_out ? "took too long" : str_text(&how));
+            result->failed      ? result->failed
+            : result->timed_out ? "took too long"
+                                : str_text(&how));
     str_done(&how);
     run_end(p);
 }
@@ -378,7 +380,7 @@ static bool program_start(struct past *p)
     env[n] = NULL;
     const struct spawn_options o = {
         .argv = argv, .env = env, .dir = "/", .timeout_us = SCRIPT_MAX_US};
-    p->program = spawn_start(p->c->loop, &o, program_done, p, &r->page.err);
+    p->program = spawn_patiently(p->c->loop, &o, program_done, p, &r->page.err);
     return p->program != NULL;
 }
 

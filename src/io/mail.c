@@ -11,7 +11,7 @@
 #include "io/mail_inside.h"
 #include "io/mail_message.h"
 #include "io/process/site_env.h"
-#include "io/process/spawn.h"
+#include "io/process/spawn_patient.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +141,8 @@ static enum mail_outcome program_outcome(const struct spawn_result *r)
 {
     if (r->status == 0)
         return SENT;
-    bool later = r->timed_out || (WIFEXITED(r->status) && WEXITSTATUS(r->status) == EX_TEMPFAIL);
+    bool later = r->failed || r->timed_out ||
+                 (WIFEXITED(r->status) && WEXITSTATUS(r->status) == EX_TEMPFAIL);
     return later ? LATER : NEVER;
 }
 
@@ -150,7 +151,9 @@ static void program_ended(void *ctx, const struct spawn_result *r)
     struct mail_letter *l = ctx;
     struct str why = STR_INIT;
     enum mail_outcome outcome = program_outcome(r);
-    if (outcome != SENT) {
+    if (r->failed) {
+        str_add(&why, r->failed);
+    } else if (outcome != SENT) {
         str_addf(&why, "%s ", l->mailer->program);
         spawn_status_text(r->status, &why);
         if (r->output_len > 0)
@@ -166,7 +169,9 @@ static void smtp_ended(void *ctx, const struct spawn_result *r)
     struct mail_letter *l = ctx;
     struct str why = STR_INIT;
     bool said = r->output_len > 0 && !r->timed_out && WIFEXITED(r->status);
-    if (said)
+    if (r->failed)
+        str_add(&why, r->failed);
+    else if (said)
         str_addn(&why, r->output, strcspn(r->output, "\n"));
     else if (r->status != 0 || r->timed_out)
         spawn_status_text(r->status, &why);
@@ -187,7 +192,7 @@ static void program_run(struct mail_letter *l, const char *const *argv, const ch
         .output_max = 1000,
         .timeout_us = timeout_us,
     };
-    l->spawn = spawn_start(l->mailer->loop, &o, ended, l, &err);
+    l->spawn = spawn_patiently(l->mailer->loop, &o, ended, l, &err);
     if (!l->spawn)
         letter_ended(l, NEVER, err.text);
 }
@@ -359,7 +364,7 @@ static void letters_drop(struct mail_letter *l)
         mail_log(l, LOG_IS_WARNING, " was dropped: the daemon ends");
         l->user->going = 0; /* of nobody anything goes on */
         if (l->spawn)
-            spawn_free(l->spawn);
+            spawn_patient_free(l->spawn);
         letter_free(l);
     }
 }

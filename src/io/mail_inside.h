@@ -7,7 +7,7 @@
 #include "base/line_share.h"
 #include "io/mail.h"
 #include "io/process/site_env.h"
-#include "io/process/spawn.h"
+#include "io/process/spawn_patient.h"
 
 #define RECIPIENTS_MAX     100
 #define PROGRAM_TIMEOUT_US (60 * USEC_PER_SEC)
@@ -35,10 +35,10 @@ struct mail_letter {
     struct arena *a;
     const char *const *env;
     uint32_t gid;
-    int64_t made_us;     /* wall clock */
-    size_t tries;        /* of handing it over */
-    int64_t due_us;      /* monotonic */
-    struct spawn *spawn; /* the program that has it; NULL = none */
+    int64_t made_us;             /* wall clock */
+    size_t tries;                /* of handing it over */
+    int64_t due_us;              /* monotonic */
+    struct spawn_patient *spawn; /* the program that has it; NULL = none */
     struct mail_letter *next;
 };
 

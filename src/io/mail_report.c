@@ -35,7 +35,9 @@ static void report_ended(void *ctx, const struct spawn_result *r)
         report_take(l, r);
     else
         mail_log(l, LOG_IS_WARNING, " goes without what job %s did: %.200s", l->about,
-                 r->timed_out ? "it took too long" : r->output);
+                 r->failed      ? r->failed
+                 : r->timed_out ? "it took too long"
+                                : r->output);
     free(l->about);
     l->about = NULL;
     mail_letter_send(l);
@@ -65,7 +67,7 @@ bool mail_report_start(struct mail_letter *l)
         .output_max = REPORT_MAX_BYTES,
         .timeout_us = PROGRAM_TIMEOUT_US,
     };
-    l->spawn = spawn_start(m->loop, &o, report_ended, l, NULL);
+    l->spawn = spawn_patiently(m->loop, &o, report_ended, l, NULL);
     free(owner);
     while (n > 0)
         free(env[--n]);

@@ -1,6 +1,7 @@
 /* What accounts, their limits and their QOS must keep: one tree, no circles, no name twice, and what is refused. */
 #include "base/rng.h"
 #include "core_accounts_help.h"
+#include "model/limits.h"
 
 /* ---- the tree stays one --------------------------------------------------------------------- */
 
@@ -18,6 +19,42 @@ static void an_account_does_not_stand_below_itself(void **unused)
     assoc(VERB_MODIFY, "parent", (struct assoc){.account = "nova", .parent = "root"});
     sent_well();
     assert_string_equal(assoc_find(w.c, "nova", NULL, NULL)->up->a.account, "root");
+}
+
+static void chain_add(const char *prefix, unsigned n)
+{
+    for (unsigned i = 1; i <= n; i++) {
+        const char *name = arena_printf(w.a, "%s%u", prefix, i);
+        account(VERB_ADD, name);
+        assoc(VERB_ADD, NULL,
+              (struct assoc){.account = name,
+                             .parent = i == 1 ? "root" : arena_printf(w.a, "%s%u", prefix, i - 1)});
+        sent_well();
+    }
+}
+
+/* Each job counts in all above it, and a coordinator may add accounts below his own. */
+static void a_tree_is_not_deeper_than_is_allowed(void **unused)
+{
+    (void)unused;
+    am_root();
+    chain_add("a", LIMIT_ACCOUNT_DEPTH - 1); /* root is one, too */
+    const char *last = arena_printf(w.a, "a%u", LIMIT_ACCOUNT_DEPTH - 1);
+    account(VERB_ADD, "more");
+    assoc(VERB_ADD, NULL, (struct assoc){.account = "more", .parent = last});
+    assert_int_equal(send(), REFUSE_UPDATE);
+    assert_null(account_find(w.c, "more"));
+    chain_add("b", 10);
+    const char *high = arena_printf(w.a, "a%u", LIMIT_ACCOUNT_DEPTH - 11);
+    const char *low = arena_printf(w.a, "a%u", LIMIT_ACCOUNT_DEPTH - 10);
+    assoc(VERB_MODIFY, "parent", (struct assoc){.account = "b1", .parent = low});
+    assert_int_equal(send(), REFUSE_UPDATE); /* b10 would be too deep */
+    assoc(VERB_MODIFY, "parent", (struct assoc){.account = "b1", .parent = high});
+    sent_well();
+    assoc(VERB_MODIFY, "parent", (struct assoc){.account = "b1", .parent = high});
+    sent_well();
+    assoc(VERB_MODIFY, "parent", (struct assoc){.account = last, .parent = "b10"});
+    assert_int_equal(send(), REFUSE_UPDATE);
 }
 
 static void what_stands_below_goes_with_it(void **unused)
@@ -332,6 +369,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(an_account_does_not_stand_below_itself),
+        STORY(a_tree_is_not_deeper_than_is_allowed),
         STORY(what_stands_below_goes_with_it),
         STORY(a_default_account_stays_while_there_are_others),
         STORY(hostile_names_are_refused),

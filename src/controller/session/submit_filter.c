@@ -14,7 +14,7 @@
 #include "controller/turn.h"
 #include "io/clock.h"
 #include "io/process/site_env.h"
-#include "io/process/spawn.h"
+#include "io/process/spawn_patient.h"
 #include "io/work.h"
 #include "wire/submit_filter.h"
 
@@ -38,7 +38,7 @@ struct filtering {
     struct submit_filters *owner;
     struct kept_request *k;
     struct str question;
-    struct spawn *spawn; /* NULL: the question is being written */
+    struct spawn_patient *spawn; /* NULL: the question is being written */
     struct filtering *next;
 };
 
@@ -89,7 +89,7 @@ void submit_filters_free(struct submit_filters *f)
         struct filtering *x = f->running;
         filtering_leave(x); /* whose question is being written is freed when that is done */
         if (x->spawn) {
-            spawn_free(x->spawn);
+            spawn_patient_free(x->spawn);
             filtering_free(x);
         }
     }
@@ -176,7 +176,9 @@ static void status_refuse(struct kept_request *k, const struct spawn_result *r)
     struct str how = STR_INIT;
     const char *said = words(r->output, k->arena);
     spawn_status_text(r->status, &how);
-    if (r->timed_out)
+    if (r->failed)
+        broken(k, arena_strdup(k->arena, r->failed));
+    else if (r->timed_out)
         broken(k, "it did not answer within 10 seconds");
     else if (text_empty(said))
         broken(k, arena_strdup(k->arena, str_text(&how)));
@@ -237,7 +239,7 @@ static void question_write(void *ctx)
     submit_filter_write(&x->question, &k->m, &who);
 }
 
-static struct spawn *filter_start(struct filtering *x, struct err *ret_err)
+static struct spawn_patient *filter_start(struct filtering *x, struct err *ret_err)
 {
     struct kept_request *k = x->k;
     struct controller *c = k->c;
@@ -258,7 +260,7 @@ static struct spawn *filter_start(struct filtering *x, struct err *ret_err)
         .error_max = ERRORS_MOST,
         .timeout_us = RUN_MAX_US,
     };
-    return spawn_start(c->loop, &options, ended, x, ret_err);
+    return spawn_patiently(c->loop, &options, ended, x, ret_err);
 }
 
 static void question_written(void *ctx)

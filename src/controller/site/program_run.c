@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "controller/turn.h"
 #include "io/process/site_env.h"
-#include "io/process/spawn.h"
+#include "io/process/spawn_patient.h"
 #include "io/users.h"
 #include "model/job/owner.h"
 
@@ -28,7 +28,7 @@ struct program_running {
     struct arena *a;
     const char *line, *argument, *user;
     uint32_t uid, gid, trigger;
-    struct spawn *spawn;
+    struct spawn_patient *spawn;
     struct program_running *next;
 };
 
@@ -60,7 +60,7 @@ void program_runs_free(struct program_runs *p)
         struct program_running *o = p->first;
         users_cancel(p->c->users, o->uid, GID_OF_USER, o);
         if (o->spawn)
-            spawn_free(o->spawn);
+            spawn_patient_free(o->spawn);
         one_free(o);
     }
     free(p);
@@ -93,7 +93,9 @@ static void ended(void *ctx, const struct spawn_result *r)
     struct str how = STR_INIT;
     o->spawn = NULL;
     spawn_status_text(r->status, &how);
-    if (r->timed_out)
+    if (r->failed)
+        failed(o, "could not be started", r->failed);
+    else if (r->timed_out)
         failed(o, "was killed: it ran for more than five minutes", r->output);
     else if (r->status)
         failed(o, str_text(&how), r->output);
@@ -170,7 +172,7 @@ static void start(void *ctx)
         .uid = o->uid,
         .gid = o->gid,
     };
-    o->spawn = spawn_start(c->loop, &options, ended, o, &err);
+    o->spawn = spawn_patiently(c->loop, &options, ended, o, &err);
     if (o->spawn)
         return;
     failed(o, "could not be started", err.text);

@@ -43,6 +43,8 @@ struct spawn_result {
     size_t output_len;  /* bytes */
     const char *errors; /* its standard error alike; empty where error_max is 0 */
     size_t errors_len;  /* bytes */
+    /* It could not be started for want of room: why (spawn_patient.h); NULL = it was. */
+    const char *failed;
 };
 
 /* Starts it. done(ctx, result) comes once, when the process has ended and its output is read (a

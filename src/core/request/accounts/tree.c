@@ -3,6 +3,7 @@
 #include "core/record/record.h"
 #include "core/request/accounts/change.h"
 #include "core/request/accounts/may.h"
+#include "model/limits.h"
 
 /* ---- accounts ------------------------------------------------------------------------------- */
 
@@ -248,6 +249,34 @@ enum refusal change_user_remove(struct account_step *g, const struct account_use
 
 /* ---- associations --------------------------------------------------------------------------- */
 
+/* How many are above it, itself among them; of a store that had no bound it may be more than one
+ * would be let make. */
+static size_t depth_of(const struct assocrec *r)
+{
+    size_t n = 0;
+    for (; r; r = r->up)
+        n++;
+    return n;
+}
+
+/* How many levels the account and what is below it have. */
+static size_t height_of(const struct core *c, const struct assocrec *top)
+{
+    struct map_walk w = {0};
+    size_t most = 1;
+    while (map_u64_next(c->accounts.assoc, &w)) {
+        const struct assocrec *r = w.value;
+        size_t n = 1;
+        if (r->a.user || r->a.deleted)
+            continue;
+        for (; r && r != top; r = r->up)
+            n++;
+        if (r && n > most)
+            most = n;
+    }
+    return most;
+}
+
 static enum refusal parent_check(struct account_step *g, const struct assoc *a)
 {
     const struct assocrec *self = assoc_find(g->c, a->account, NULL, NULL),
@@ -260,6 +289,14 @@ static enum refusal parent_check(struct account_step *g, const struct assoc *a)
                              a->parent ? a->parent : "(none given)", a->account);
     if (self && assoc_is_under(above, self))
         return change_refuse(g, REFUSE_UPDATE, "%s stands below %s itself", a->parent, a->account);
+    if (self && self->up == above)
+        return REFUSE_NONE;
+    size_t depth = depth_of(above) + (self ? height_of(g->c, self) : 1);
+    if (depth > LIMIT_ACCOUNT_DEPTH)
+        return change_refuse(g, REFUSE_UPDATE,
+                             "%s would have accounts %zu deep below root; %u are allowed, as each "
+                             "job counts in all above it",
+                             a->account, depth, LIMIT_ACCOUNT_DEPTH);
     return REFUSE_NONE;
 }
 
