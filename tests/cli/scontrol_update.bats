@@ -182,6 +182,28 @@ load scontrol
     scancel "$id"
 }
 
+@test "spans of a partition: none, without end, and none below 0; written so that they are read again" {
+    scontrol create PartitionName=spans Nodes=n1
+    of() { scontrol show part spans -o | field "$1"; }
+    [ "$(of OverTimeLimit)$(of GraceTime)" = NONE0 ]
+    scontrol update PartitionName=spans OverTimeLimit=0
+    [ "$(of OverTimeLimit)" = 0 ]
+    scontrol write config "$WORK/spans"
+    grep -q '^PartitionName=spans .*OverTimeLimit=0' spans.2*
+    scontrol update PartitionName=spans OverTimeLimit=UNLIMITED GraceTime=UNLIMITED
+    [ "$(of OverTimeLimit)$(of GraceTime)" = UNLIMITEDUNLIMITED ]
+    rm spans.2*
+    scontrol write config "$WORK/spans"
+    grep -q '^PartitionName=spans .*OverTimeLimit=UNLIMITED' spans.2*
+    grep -q '^PartitionName=spans .*GraceTime=UNLIMITED' spans.2*
+    remuda config check spans.2*
+    for key in OverTimeLimit GraceTime; do
+        run -1 scontrol update PartitionName=spans $key=-1
+        [ "${lines[0]}" = "scontrol: error: Invalid $key value: -1" ]
+    done
+    scontrol delete PartitionName=spans
+}
+
 @test "NumCPUs= counts CPUs, however many a task has; WorkDir= is meant from here, and is some directory" {
     id=$(held -n2 -c2)
     scontrol update JobId="$id" NumCPUs=8
