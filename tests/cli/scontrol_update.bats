@@ -182,6 +182,20 @@ load scontrol
     scancel "$id"
 }
 
+@test "Gres= of a node: no new kind by a slip of the pen; none, and back again" {
+    of() { scontrol show node n2 -o | field Gres; }
+    run -1 scontrol update NodeName=n2 Gres=gpuu:0
+    [ "${lines[0]}" = "slurm_update error: Invalid generic resource (gres) specification" ]
+    [[ "$output" == *'there is no kind "gpuu": GresTypes=gpu, and no node has it'* ]]
+    [ "$(of)" = gpu:v100:2 ]
+    scontrol update NodeName=n2 Gres=gpu:0
+    [ "$(of)" = gpu:0 ]
+    run -1 scontrol update NodeName=n2 Gres=gpu:2
+    [[ "$output" == *"scontrol reconfigure"* ]]
+    scontrol reconfigure
+    [ "$(of)" = gpu:v100:2 ]
+}
+
 @test "spans of a partition: none, without end, and none below 0; written so that they are read again" {
     scontrol create PartitionName=spans Nodes=n1
     of() { scontrol show part spans -o | field "$1"; }
