@@ -37,7 +37,7 @@ load scontrol
     scontrol update JobId="$id" Priority=0
     [ "$(job "$id" Priority)" = 0 ]
     run -1 scontrol update JobId="$id" Partition=nope
-    [[ "$output" == "Invalid partition name specified for job $id"* ]]
+    [ "${lines[0]}" = "${id}_1-4: Invalid partition name specified" ]
     run -1 scontrol update JobId="$id" StartTime=whenever
     [[ "$output" == *StartTime* ]]
     run -1 scontrol update JobId="$id" MailType=frob
