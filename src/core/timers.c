@@ -1,6 +1,7 @@
 /* What is done when a time has come: a limit is reached, a step's command stays away, a deadline
  * passes, an ended job is forgotten. The time of very many may come at once: so many are done in
  * one wake. */
+#include "base/duration.h"
 #include "core/record/triggers/triggers.h"
 #include "core/turn.h"
 
@@ -27,13 +28,29 @@ static void running_fire(struct core *c, struct jobrec *r)
     }
 }
 
+/* What `remuda why` and scontrol say of its end. */
+static void deadline_say(struct core *c, struct jobrec *r)
+{
+    struct str why = STR_INIT;
+    int64_t left = r->j.spec.deadline_us - c->turn.now_us;
+    str_add(&why, "it can no longer end by its deadline: it asks for ");
+    duration_format(r->j.spec.deadline_us - due_latest_start(r), &why);
+    str_add(&why, ", and ");
+    duration_format(left > 0 ? left : 0, &why);
+    str_add(&why, " is left; -t or --time-min may ask for less");
+    text_set(c, &r->j.reason_detail, str_text(&why));
+    str_done(&why);
+}
+
 /* A waiting job that can no longer end by its deadline is cancelled. */
 static void pending_fire(struct core *c, struct jobrec *r)
 {
-    if (r->j.spec.deadline_us && due_latest_start(r) < c->turn.now_us)
+    if (r->j.spec.deadline_us && due_latest_start(r) < c->turn.now_us) {
+        deadline_say(c, r);
         job_over(c, r, JOB_DEADLINE, REASON_DEADLINE);
-    else
+    } else {
         eligible_update(c, r);
+    }
 }
 
 static void job_fire(struct core *c, struct jobrec *r)

@@ -115,6 +115,8 @@ sbatch: error: .: Is a directory" sbatch .
     [ "${stderr_lines[0]}" = "salloc: error: Job submit/allocate failed: Job dependency problem" ]
     run --separate-stderr srun -w 'n[1' true
     [ "${stderr_lines[0]}" = "srun: error: Unable to allocate resources: Invalid node name specified" ]
+    refused "--gpus=2 in --gpus-per-task=1 are 2 tasks, not 4" sbatch -n4 --gpus-per-task=1 --gpus=2 job.sh
+    refused "are 6 tasks, not 3: each node has one unless" sbatch -N3 --gpus-per-task=1 --gpus=6 job.sh
 }
 
 @test "directives behind the first command are told, here-documents are not" {

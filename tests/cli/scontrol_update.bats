@@ -37,7 +37,7 @@ load scontrol
     scontrol update JobId="$id" Priority=0
     [ "$(job "$id" Priority)" = 0 ]
     run -1 scontrol update JobId="$id" Partition=nope
-    [[ "$output" == "Invalid partition name specified for job $id"* ]]
+    [ "${lines[0]}" = "${id}_1-4: Invalid partition name specified" ]
     run -1 scontrol update JobId="$id" StartTime=whenever
     [[ "$output" == *StartTime* ]]
     run -1 scontrol update JobId="$id" MailType=frob
@@ -180,6 +180,42 @@ load scontrol
     [ "${lines[0]}" = "scontrol: error: Option Comment+=x does not accept [+|-]= syntax" ]
     [ -z "$(job "$id" Comment)" ]
     scancel "$id"
+}
+
+@test "Gres= of a node: no new kind by a slip of the pen; none, and back again" {
+    of() { scontrol show node n2 -o | field Gres; }
+    run -1 scontrol update NodeName=n2 Gres=gpuu:0
+    [ "${lines[0]}" = "slurm_update error: Invalid generic resource (gres) specification" ]
+    [[ "$output" == *'there is no kind "gpuu": GresTypes=gpu, and no node has it'* ]]
+    [ "$(of)" = gpu:v100:2 ]
+    scontrol update NodeName=n2 Gres=gpu:0
+    [ "$(of)" = gpu:0 ]
+    run -1 scontrol update NodeName=n2 Gres=gpu:2
+    [[ "$output" == *"scontrol reconfigure"* ]]
+    scontrol reconfigure
+    [ "$(of)" = gpu:v100:2 ]
+}
+
+@test "spans of a partition: none, without end, and none below 0; written so that they are read again" {
+    scontrol create PartitionName=spans Nodes=n1
+    of() { scontrol show part spans -o | field "$1"; }
+    [ "$(of OverTimeLimit)$(of GraceTime)" = NONE0 ]
+    scontrol update PartitionName=spans OverTimeLimit=0
+    [ "$(of OverTimeLimit)" = 0 ]
+    scontrol write config "$WORK/spans"
+    grep -q '^PartitionName=spans .*OverTimeLimit=0' spans.2*
+    scontrol update PartitionName=spans OverTimeLimit=UNLIMITED GraceTime=UNLIMITED
+    [ "$(of OverTimeLimit)$(of GraceTime)" = UNLIMITEDUNLIMITED ]
+    rm spans.2*
+    scontrol write config "$WORK/spans"
+    grep -q '^PartitionName=spans .*OverTimeLimit=UNLIMITED' spans.2*
+    grep -q '^PartitionName=spans .*GraceTime=UNLIMITED' spans.2*
+    remuda config check spans.2*
+    for key in OverTimeLimit GraceTime; do
+        run -1 scontrol update PartitionName=spans $key=-1
+        [ "${lines[0]}" = "scontrol: error: Invalid $key value: -1" ]
+    done
+    scontrol delete PartitionName=spans
 }
 
 @test "NumCPUs= counts CPUs, however many a task has; WorkDir= is meant from here, and is some directory" {

@@ -143,10 +143,16 @@ static void weights_choose_the_node(void **unused)
 
 static void features_and_gres_can_be_asked_for_at_once(void **unused)
 {
+    struct node slip = {.gres = "gpuu:0"};
+    restart(CONF "GresTypes=gpu,nic\n");
+    hello(3);
     struct job_spec s = a_job("one");
     s.req.constraint = "fast";
     assert_int_equal(submit(s), 0);
     struct node v = {.features = "fast", .gres = "nic:2", .comment = "rack 7"};
+    assert_int_equal(
+        send((struct msg_update_node){.names = "n3", .fields = "gres", .values = {&slip, 1}}),
+        REFUSE_GRES);
     assert_int_equal(send((struct msg_update_node){
                          .names = "n3", .fields = "features,gres,comment", .values = {&v, 1}}),
                      REFUSE_NONE);

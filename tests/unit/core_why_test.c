@@ -160,6 +160,19 @@ static void what_became_of_an_array_is_said_of_its_elements(void **unused)
     assert_non_null(strstr(why_one(minute)->because, "and 1 minute to pass then"));
 }
 
+static void a_job_that_missed_its_deadline_says_by_how_much(void **unused)
+{
+    struct job_spec s = a_job("late");
+    s.hold = true;
+    s.req.time_limit_us = 30 * MIN;
+    s.deadline_us = w.now + 40 * MIN;
+    uint64_t id = submit(s);
+    pass(10 * MIN + SEC);
+    const struct why *y = why_one(id);
+    assert_int_equal(y->state, JOB_DEADLINE);
+    assert_non_null(strstr(y->because, "it asks for 00:30:00, and 00:29:59 is left; -t or "));
+}
+
 static void all_waiting_jobs_in_short(void **unused)
 {
     submit(wide("one", 4));
@@ -278,6 +291,7 @@ int main(void)
         STORY(asking_changes_nothing),
         STORY(holds_and_dependencies_say_what_to_do),
         STORY(what_became_of_an_array_is_said_of_its_elements),
+        STORY(a_job_that_missed_its_deadline_says_by_how_much),
         STORY(all_waiting_jobs_in_short),
         STORY(an_unknown_job_is_refused),
         STORY(what_a_job_waited_for_is_kept),

@@ -131,6 +131,8 @@ static void what_was_asked_is_named(void **state)
             "asked for is a1 with no gpu:v100 (2 asked)");
     refuses((struct job_request){.partition = "mixed", .gres = "gpu:v100:4", .exclude = "w[1-4]"},
             REFUSE_NODE_CONFIG, "the nearest are a[1-4] with no gpu:v100 (4 asked)");
+    refuses((struct job_request){.partition = "mixed", .exclude = "w[1-4],a[1-4]"},
+            REFUSE_NODE_CONFIG, "the nearest are a[1-4],w[1-4], which --exclude leaves out");
     refuses((struct job_request){.partition = "mixed", .gres = "gpu:4"}, REFUSE_NODE_CONFIG,
             "it needs 1 node with 1 CPU and 4 gpu; partition mixed has no such node: the nearest "
             "are a[1-4] with 2 gpu:a100 (4 asked)");

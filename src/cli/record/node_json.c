@@ -257,8 +257,7 @@ static void part_limits(struct json_out *o, const struct partition *p)
     json_object_end(o);
     json_key_word(o, "shares", str_text(&share));
     json_key_limit(o, "time", p->max_time_us ? p->max_time_us : TIME_UNLIMITED, USEC_PER_MIN);
-    json_key_number(o, "over_time_limit", p->over_time_limit_us > 0,
-                    p->over_time_limit_us / USEC_PER_MIN);
+    json_key_limit(o, "over_time_limit", p->over_time_limit_us, USEC_PER_MIN);
     json_object_end(o);
     json_key(o, "minimums");
     json_object(o);

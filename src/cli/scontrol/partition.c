@@ -22,6 +22,12 @@ static void part_keep(void *ctx, const void *record)
     vec_push(&f->part, arena_dup(f->a, record, sizeof(struct partition)));
 }
 
+/* A span as a number of its unit. */
+static const char *number_or_unlimited(struct arena *a, int64_t us, int64_t unit)
+{
+    return us == TIME_UNLIMITED ? "UNLIMITED" : arena_printf(a, "%lld", (long long)(us / unit));
+}
+
 static const char *span_or(int64_t us, const char *if_zero, struct arena *a)
 {
     struct str s = STR_INIT;
@@ -66,7 +72,7 @@ static void partition_limits(struct record_text *r, const struct partition *p, s
     record_add(r, "ExclusiveTopo", "NO");
     if (p->gpu_idle)
         record_add(r, "GpuIdle", p->gpu_idle);
-    record_addf(r, "GraceTime", "%lld", (long long)(p->grace_time_us / USEC_PER_SEC));
+    record_add(r, "GraceTime", number_or_unlimited(a, p->grace_time_us, USEC_PER_SEC));
     record_add(r, "Hidden", p->hidden ? "YES" : "NO");
     record_break(r);
     record_add(r, "MaxNodes", number_or(p->max_nodes, "UNLIMITED", a));
@@ -104,7 +110,7 @@ static void partition_print(struct scontrol *s, const struct partition *p)
     record_break(&r);
     record_add(&r, "OverTimeLimit",
                p->over_time_limit_us
-                   ? arena_printf(s->a, "%lld", (long long)(p->over_time_limit_us / USEC_PER_MIN))
+                   ? number_or_unlimited(s->a, p->over_time_limit_us, USEC_PER_MIN)
                    : "NONE");
     record_add(&r, "PreemptMode", enum_name(&preempt_mode_names, p->preempt_mode));
     record_break(&r);

@@ -93,6 +93,15 @@ static void span_key(const struct scontrol_writing *w, const char *key, int64_t 
     str_done(&s);
 }
 
+/* A span that is written as a number of its unit. */
+static void units_key(const struct scontrol_writing *w, const char *key, int64_t us, int64_t unit)
+{
+    if (us == TIME_UNLIMITED)
+        text_key(w, key, "UNLIMITED");
+    else if (us)
+        fprintf(w->to, " %s=%lld", key, (long long)(us / unit));
+}
+
 static void yes_key(const struct scontrol_writing *w, const char *key, bool yes)
 {
     text_key(w, key, yes ? "YES" : NULL);
@@ -124,7 +133,7 @@ static void partition_order_write(const struct scontrol_writing *w, const struct
     number_key(w, "PriorityJobFactor", p->priority_job_factor, 1);
     if (p->preempt_mode != PREEMPT_UNSET)
         text_key(w, "PreemptMode", enum_name(&preempt_mode_names, p->preempt_mode));
-    number_key(w, "GraceTime", p->grace_time_us / USEC_PER_SEC, 0);
+    units_key(w, "GraceTime", p->grace_time_us, USEC_PER_SEC);
     if (p->share_count > 0)
         fprintf(w->to, " OverSubscribe=%s:%d", share, (int)p->share_count);
     else if (p->share != SHARE_NO)
@@ -146,7 +155,7 @@ static void partition_write(void *ctx, const void *record)
     partition_access_write(w, p);
     span_key(w, "MaxTime", p->max_time_us);
     span_key(w, "DefaultTime", p->default_time_us);
-    number_key(w, "OverTimeLimit", p->over_time_limit_us / USEC_PER_MIN, 0);
+    units_key(w, "OverTimeLimit", p->over_time_limit_us, USEC_PER_MIN);
     number_key(w, "MaxNodes", p->max_nodes, 0);
     number_key(w, "MinNodes", p->min_nodes, 0);
     number_key(w, "MaxCPUsPerNode", p->max_cpus_per_node, 0);

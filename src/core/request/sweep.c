@@ -212,7 +212,9 @@ static void job_do(struct core *c, struct sweep *s, struct jobrec *r)
     enum refusal refusal = may_manage(c, r)
                                ? s->kind->act(c, r, s->named ? NULL : &s->ref, s->ctx, &detail)
                                : REFUSE_ACCESS_DENIED;
-    if (s->many && !s->named)
+    /* Slurm tells what an update of a whole array meets of its elements, too. */
+    bool of_elements = s->many || (s->kind->kind == MSG_UPDATE_JOB && job_is_array(r));
+    if (of_elements && !s->named)
         told_join(&s->told, s->arena, s->text, r, refusal, detail);
     else
         outcome_add(s, s->text, refusal, detail);

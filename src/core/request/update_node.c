@@ -291,6 +291,50 @@ static bool item_has(const struct gres_list *list, const struct gres_item *item)
     return !item->count || item->count == count;
 }
 
+/* The kind of "gres/gpu:v100:2(S:0-1)"; empty of what a comma in parentheses parts off. A count of
+ * 0, which a parsed list leaves out, has one, too. */
+static struct span kind_of(struct span piece)
+{
+    piece = span_trim(piece);
+    if (piece.len > 5 && strncasecmp(piece.data, "gres", 4) == 0 && strchr(":/", piece.data[4]))
+        piece = (struct span){piece.data + 5, piece.len - 5};
+    for (size_t i = 0; i < piece.len; i++)
+        if (piece.data[i] == ':' || piece.data[i] == '(')
+            return (struct span){piece.data, i};
+    return piece.len && piece.data[piece.len - 1] == ')' ? (struct span){piece.data, 0} : piece;
+}
+
+static bool is_kind(const struct core *c, const char *kind)
+{
+    struct gres_list has;
+    if (text_empty(kind) || text_is_nocase(kind, "none") || list_has(c->settings.gres_types, kind))
+        return true;
+    for (size_t i = 0; i < c->node.n; i++)
+        if (c->node.v[i]->n.gres &&
+            gres_parse(c->node.v[i]->n.gres, c->turn.fx->arena, &has, NULL) &&
+            gres_count(&has, kind))
+            return true;
+    return false;
+}
+
+/* Kinds that GresTypes names or a node has, so that a slip of the pen makes no new one and takes
+ * away what the node had. */
+static enum refusal kinds_check(const struct core *c, const char *text, const char **detail)
+{
+    struct span rest = span_of(text ? text : ""), piece;
+    while (span_next(&rest, ',', &piece)) {
+        struct span one = kind_of(piece);
+        const char *kind = arena_strndup(c->turn.fx->arena, one.data, one.len);
+        if (is_kind(c, kind))
+            continue;
+        *detail = arena_printf(c->turn.fx->arena,
+                               "there is no kind \"%s\": GresTypes=%s, and no node has it", kind,
+                               c->settings.gres_types ? c->settings.gres_types : "");
+        return REFUSE_GRES;
+    }
+    return REFUSE_NONE;
+}
+
 static enum refusal node_gres_check(const struct core *c, const struct noderec *n, const char *text,
                                     const char **detail)
 {
@@ -307,8 +351,8 @@ static enum refusal node_gres_check(const struct core *c, const struct noderec *
         if (!is_device(&devices, item->kind) || item_has(&has, item) || devices_are(&devices, item))
             continue;
         *detail = arena_printf(a,
-                               "%s has %s: the number of its devices can be set to 0 alone; edit "
-                               "remuda.conf and run `scontrol reconfigure` for another one",
+                               "%s has %s: the number of its devices can be set to 0 alone; "
+                               "`scontrol reconfigure` brings back what remuda.conf says",
                                n->n.name, text_empty(n->n.gres) ? "no GPUs" : n->n.gres);
         return REFUSE_GRES;
     }
@@ -322,6 +366,7 @@ static enum refusal gres_check(const struct core *c, const struct hostlist *name
     const struct node *v = m->values.n ? m->values.v : NULL;
     if (!v || !list_has(m->fields, "gres"))
         return REFUSE_NONE;
+    refusal = kinds_check(c, v->gres, detail);
     for (size_t i = 0; !refusal && i < names->n; i++)
         refusal = node_gres_check(c, node_find(c, names->name[i]), v->gres, detail);
     return refusal;

@@ -294,7 +294,15 @@ PART_KEY(gpu_idle)
     return gpu_idle_parse(value, &read, ret_err);
 }
 
-PART_AS(grace, setting_parse_span(value, "sec", &p->grace_time_us, ret_err))
+/* A partition's own span; -1, which of other spans is UNLIMITED, is none here. */
+static bool span_parse(const char *value, const char *unit, int64_t *ret_us, struct err *ret_err)
+{
+    if (value[0] == '-')
+        return err_set(ret_err, ERR_INVALID, "it is not below 0; UNLIMITED has no end");
+    return setting_parse_span(value, unit, ret_us, ret_err);
+}
+
+PART_AS(grace, span_parse(value, "sec", &p->grace_time_us, ret_err))
 PART_KEY(billing)
 {
     struct partition *p = record;
@@ -315,10 +323,15 @@ PART_AS(disable_root, setting_parse_bool(value, &p->disable_root, ret_err))
 
 PART_AS(cpu_bind, cpu_bind_wanted_parse(value, &p->cpu_bind, ret_err))
 
+/* 0 says that there is none, whatever the cluster's OverTimeLimit allows, and what is not said is
+ * the cluster's: kept as a moment, of which there are no minutes. */
 PART_KEY(over_time)
 {
     struct partition *p = record;
-    return setting_parse_span(value, "min", &p->over_time_limit_us, ret_err);
+    if (!span_parse(value, "min", &p->over_time_limit_us, ret_err))
+        return false;
+    p->over_time_limit_us = p->over_time_limit_us ? p->over_time_limit_us : 1;
+    return true;
 }
 
 /* The key of old releases for both. */

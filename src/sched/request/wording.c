@@ -478,6 +478,9 @@ void word_nearest(const struct cluster *cl, const struct compiled *c, const stru
         str_add(out, names.n == 1 ? "the nearest is " : "the nearest are ");
     hostlist_fold(&names, out);
     str_add(out, str_text(&said));
+    if (of == OF_ALL && (c->req->exclude || c->req->reservation))
+        str_addf(out, ", which %s",
+                 c->req->exclude ? "--exclude leaves out" : "its reservation does not have");
     hostlist_done(&names);
     str_done(&said);
     str_done(&same);

@@ -40,11 +40,16 @@ static bool numbers_read(struct finishing *f, struct gpu_numbers *g, struct err 
 }
 
 /* A number that Slurm's commands check before they ask: two lines of its own, then ours. */
+static bool gpus_lead(struct err *e, const char *lead)
+{
+    err_lead(e, "error: %s", lead);
+    return err_lead(e, "error: Invalid generic resource (gres) specification");
+}
+
 static bool gpus_refuse(struct err *e, const char *sentence, const char *lead)
 {
     err_set(e, ERR_INVALID, "%s", sentence);
-    err_lead(e, "error: %s", lead);
-    return err_lead(e, "error: Invalid generic resource (gres) specification");
+    return gpus_lead(e, lead);
 }
 
 /* ---- --ntasks-per-gpu ---- */
@@ -233,12 +238,14 @@ static bool tasks_follow(struct finishing *f, const struct gpu_numbers *g, int64
         return gpus_refuse(e, "each task gets the same number of GPUs",
                            "Failed to validate job spec, --gpus not multiple of --gpus-per-task");
     int64_t tasks = g->job ? g->job / g->task : said;
-    if (said && tasks != said)
-        return gpus_refuse(e,
-                           "each node has one task unless --ntasks or --ntasks-per-node say more",
-                           "Failed to validate job spec. Based on --gpus and --gpus-per-task "
-                           "number of requested tasks "
-                           "differ from -n/--ntasks.");
+    if (said && tasks != said) {
+        err_set(e, ERR_INVALID, "--gpus=%lld in --gpus-per-task=%lld are %lld tasks, not %lld%s",
+                (long long)g->job, (long long)g->task, (long long)tasks, (long long)said,
+                f->q->ntasks ? ""
+                             : ": each node has one unless --ntasks or --ntasks-per-node say more");
+        return gpus_lead(e, "Failed to validate job spec. Based on --gpus and --gpus-per-task "
+                            "number of requested tasks differ from -n/--ntasks.");
+    }
     return tasks_set(f, tasks, e);
 }
 
