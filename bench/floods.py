@@ -44,12 +44,12 @@ class Connection:
         self.socket.sendall(struct.pack(">II", len(text), len(raw)) + text + raw)
 
     def submit(self, name="flood"):
-        self.send("submit", b"#!/bin/sh\n", specs=[{"name": name, "batch": True, "hold": name == "flood", "work_dir": "/"}], script={"bytes": 10})
+        self.send("submit", b"#!/bin/sh\n", specs=[{"name": name, "batch": True, "hold": name == "flood", "work_dir": "/", "std_out": "/dev/null"}], script={"bytes": 10})
 
     def occupy(self):
         """Both CPUs of the node are taken: all others wait."""
         script = b"#!/bin/sh\nsleep 3600\n"
-        self.send("submit", script, specs=[{"name": "occupies", "batch": True, "work_dir": "/", "ntasks": 2}], script={"bytes": len(script)})
+        self.send("submit", script, specs=[{"name": "occupies", "batch": True, "work_dir": "/", "std_out": "/dev/null", "ntasks": 2}], script={"bytes": len(script)})
         assert self.receive()["type"] == "submitted"
 
     def take(self, n):
@@ -124,7 +124,7 @@ def flood_cut(path):
 
 def elements(c):
     """Elements of an array, two thousand a request, become jobs of their own."""
-    c.send("submit", b"#!/bin/sh\n", specs=[{"name": "flood", "batch": True, "hold": True, "work_dir": "/", "array": "0-9999"}], script={"bytes": 10})
+    c.send("submit", b"#!/bin/sh\n", specs=[{"name": "flood", "batch": True, "hold": True, "work_dir": "/", "std_out": "/dev/null", "array": "0-9999"}], script={"bytes": 10})
     array = c.receive()["job_id"]
     c.ask("update_job", ids=f"{array}_[0-1999]", fields="comment", values=[{"comment": "x"}])
     c.ask("cancel", ids=str(array))
@@ -146,7 +146,7 @@ def cascade(c):
     c.submit()
     one = c.receive()["job_id"]
     for _ in range(300):
-        c.send("submit", b"#!/bin/sh\n", specs=[{"name": "flood", "batch": True, "work_dir": "/", "dependency": f"afterok:{one}", "kill_on_invalid_dep": "YES"}], script={"bytes": 10})
+        c.send("submit", b"#!/bin/sh\n", specs=[{"name": "flood", "batch": True, "work_dir": "/", "std_out": "/dev/null", "dependency": f"afterok:{one}", "kill_on_invalid_dep": "YES"}], script={"bytes": 10})
     for _ in range(300):
         c.receive()
     c.ask("cancel", ids=str(one))
@@ -332,7 +332,7 @@ def measure(cluster, row, at_most, ratio_at_most):
         Connection(path).occupy()
         for name, flood in FLOODS.items():
             first = Connection(path)
-            first.send("submit", b"#!/bin/sh\n", specs=[{"name": "array", "batch": True, "hold": True, "work_dir": "/", "array": "0-999999"}], script={"bytes": 10})
+            first.send("submit", b"#!/bin/sh\n", specs=[{"name": "array", "batch": True, "hold": True, "work_dir": "/", "std_out": "/dev/null", "array": "0-999999"}], script={"bytes": 10})
             array = first.receive()["job_id"]
             os.waitpid(as_user(FLOODER, lambda: waiting_jobs(path)), 0)
             longest_ms(path)
