@@ -303,9 +303,8 @@ static void resvs_check(const struct core *c)
     struct map_walk w = {0};
     for (size_t i = 0; i < c->resv.n; i++) {
         const struct resvrec *v = c->resv.v[i];
-        uint32_t recurs = v->r.flags & RESV_RECURRING;
         CHECK(v->r.name && resv_find(c, v->r.name) == v);
-        CHECK(v->r.start_us < v->r.end_us && (recurs & (recurs - 1)) == 0);
+        CHECK(v->r.start_us < v->r.end_us && resv_recurs_one_way(v->r.flags));
         CHECK(c->store.loaded ? cluster_knows_reservation(c->cluster, &v->r) : true);
         kept_check(c, v);
     }

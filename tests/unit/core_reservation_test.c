@@ -8,13 +8,18 @@ static const struct reservation *resv(void)
     return the(QUERY_RESERVATIONS, "r");
 }
 
-static void change(bool create, struct reservation r, const char *fields)
+static enum refusal asked(bool create, struct reservation r, const char *fields)
 {
     am_root();
     say(1, MSG_UPDATE_RESERVATION,
         &(struct msg_update_reservation){
             .name = "r", .create = create, .fields = fields, .values = {&r, 1}});
-    assert_int_equal(refusal(), REFUSE_NONE);
+    return refusal();
+}
+
+static void change(bool create, struct reservation r, const char *fields)
+{
+    assert_int_equal(asked(create, r, fields), REFUSE_NONE);
 }
 
 /* In the second night clocks skip the hour in which it begins. Whatever is changed of it on that
@@ -55,9 +60,29 @@ static void a_change_of_a_night_that_is_skipped_keeps_the_time(void **unused)
     }
 }
 
+/* Commands say so themselves; a frame that somebody wrote was taken, and the reservation lost when
+ * the controller started again. */
+static void it_recurs_in_one_way(void **unused)
+{
+    world_open(CONF, 4);
+    struct reservation r = {.users = "bob",
+                            .nodes = "n1",
+                            .start_us = w.now + USEC_PER_HOUR,
+                            .duration_us = 30 * MIN,
+                            .flags = RESV_HOURLY | RESV_DAILY};
+    assert_int_equal(asked(true, r, "users,nodes,start_us,duration_us,flags"), REFUSE_RESERVATION);
+    r.flags = RESV_DAILY;
+    change(true, r, "users,nodes,start_us,duration_us,flags");
+    r.flags = RESV_DAILY | RESV_WEEKLY;
+    assert_int_equal(asked(false, r, "flags"), REFUSE_RESERVATION);
+    assert_int_equal(resv()->flags & RESV_RECURRING, RESV_DAILY);
+    world_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_recurs_in_one_way),
         cmocka_unit_test(a_change_of_a_night_that_is_skipped_keeps_the_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,8 +98,7 @@ static bool job_sound(const struct job *j, struct err *ret_err)
 
 static bool resv_sound(const struct reservation *r, struct err *ret_err)
 {
-    uint32_t recurs = r->flags & RESV_RECURRING;
-    return r->start_us < r->end_us ? (recurs & (recurs - 1)) == 0 ||
+    return r->start_us < r->end_us ? resv_recurs_one_way(r->flags) ||
                                          wrong(ret_err, "it comes again in two ways at once")
                                    : wrong(ret_err, "it ends before it begins");
 }

@@ -104,6 +104,8 @@ static enum refusal sense_check(const struct reservation *r, const char **detail
         *detail = "Flags=PART_NODES goes with PartitionName= and Nodes=ALL";
     else if ((r->flags & (RESV_REPLACE | RESV_REPLACE_DOWN)) && (r->flags & RESV_SPEC_NODES))
         *detail = "Flags=REPLACE and REPLACE_DOWN go with NodeCnt=, not with named nodes";
+    else if (!resv_recurs_one_way(r->flags))
+        *detail = "only one of HOURLY, DAILY, WEEKDAY, WEEKEND and WEEKLY can be given";
     return *detail ? REFUSE_RESERVATION : REFUSE_NONE;
 }
 

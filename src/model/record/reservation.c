@@ -103,8 +103,7 @@ bool resv_flags_parse(const char *text, uint32_t *ret_flags, int64_t *ret_purge_
         ok = !*word || flag_take(word, &flags, ret_purge_us, ret_err);
         free(word);
     }
-    uint32_t recurs = flags & RESV_RECURRING;
-    if (ok && (recurs & (recurs - 1)))
+    if (ok && !resv_recurs_one_way(flags))
         return err_set(ret_err, ERR_INVALID,
                        "only one of HOURLY, DAILY, WEEKDAY, WEEKEND and WEEKLY can be given");
     if (ok)

@@ -44,6 +44,12 @@ enum resv_flag {
 #undef X
 };
 #define RESV_RECURRING (RESV_HOURLY | RESV_DAILY | RESV_WEEKDAY | RESV_WEEKEND | RESV_WEEKLY)
+/* Do they say at most one way to recur? */
+static inline bool resv_recurs_one_way(uint32_t flags)
+{
+    uint32_t recurs = flags & RESV_RECURRING;
+    return (recurs & (recurs - 1)) == 0;
+}
 
 struct resv_flag_row {
     const char *name;
