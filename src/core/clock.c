@@ -87,6 +87,7 @@ static void nodes_move(struct core *c, int64_t by_us)
         struct noderec *n = c->node.v[i];
         moved(&n->lost_us, by_us);
         moved(&n->alarm_us, by_us);
+        moved(&n->looked_late_us, by_us);
         moved(&n->n.last_seen_us, by_us);
     }
 }

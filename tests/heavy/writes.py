@@ -177,6 +177,8 @@ class Life:
 
     def faults(self):
         c = self.c
+        if self.fails:  # a node on which no launch succeeds is drained
+            c.run("scontrol", "update", "NodeName=n[1-2]", "State=RESUME")
         for line in c.out("squeue", "-h", "-o", "%A %T %r %j").splitlines():
             number, state, reason, name = line.split(None, 3)
             if name in ("plain.sh", "held", "long.sh", "gone") and "Held" in reason:

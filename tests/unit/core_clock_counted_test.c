@@ -37,7 +37,7 @@ static void test_a_node_that_is_away_has_its_time(void **unused)
         silence(49 * SEC);
         assert_int_equal(node("n1")->state, NODE_UP);
         assert_int_equal(state(id), JOB_RUNNING);
-        silence(2 * SEC);
+        silence(SEC);
         assert_int_equal(node("n1")->state, NODE_DOWN);
         assert_int_not_equal(state(id), JOB_RUNNING);
     }
@@ -54,7 +54,7 @@ static void test_silence_after_the_store_was_away(void **unused)
     clock_is_set(-3 * HOUR);
     silence(59 * SEC);
     assert_int_equal(node("n1")->state, NODE_UP);
-    silence(2 * SEC);
+    silence(SEC);
     assert_int_equal(node("n1")->state, NODE_DOWN);
     opened(NODES);
     timed((struct event){.kind = EV_STORE_AWAY, .text = "disk full"});

@@ -273,7 +273,7 @@ static void given_back(void **unused)
         pass(500 * SEC);
         for (int n = 1; n <= 4; n++)
             gone(n);
-        pass(10 * MIN);
+        pass_awake(2 * MIN);
         assert_int_equal(state(id), JOB_NODE_FAIL);
         assert_int_equal(raw("physics", "alice") > 0, !refund);
         assert_int_equal(raw("root", "") > 0, !refund);
@@ -315,7 +315,7 @@ static void given_back_since_it_gave_nodes_back(void **unused)
         pass(10 * SEC);
         gone(1);
         gone(2);
-        pass(10 * MIN);
+        pass_awake(2 * MIN);
         assert_int_equal(state(id), JOB_NODE_FAIL);
         assert_int_equal(job_part_suspended_us(job(id), 0), stop & 2 ? 20 * SEC : 0);
         assert_int_equal(raw("physics", "alice"), 16 * 120);

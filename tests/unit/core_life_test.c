@@ -205,7 +205,7 @@ static void a_component_that_is_lost_takes_the_others_along(void **unused)
     uint64_t id = submit_pair();
     int n = job(id + 1)->nodes[1] - '0';
     gone(n);
-    pass(10 * MIN);
+    pass_awake(10 * MIN);
     assert_int_equal(state(id), JOB_REQUEUED);
     script_ends(id, 15);
     assert_int_equal(state(id), JOB_RUNNING);

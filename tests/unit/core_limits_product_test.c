@@ -404,7 +404,7 @@ static void done(struct product *p, uint64_t first, uint64_t second)
         break;
     case LOST:
         gone(job(first)->batch_host[1] - '0');
-        pass(6 * MIN);
+        pass_awake(6 * MIN);
         EXPECT(p, state(first) != JOB_RUNNING || job(first)->restarts, "it runs on a lost node");
         break;
     case DEEDS: break;

@@ -196,7 +196,7 @@ static void who_waits_comes_when_the_place_is_free(void **unused)
     assert_null(node("n1")->complaint);
     daemon_says_hello(OTHER + 4, 20); /* one that is heard of no more */
     assert_int_equal(refusal(), REFUSE_BUSY);
-    pass(61 * USEC_PER_SEC);
+    pass_awake(61 * USEC_PER_SEC);
     assert_false(node("n1")->responding);
     daemon_says_hello(OTHER + 4, 20);
     assert_int_equal(refusal(), REFUSE_NONE);

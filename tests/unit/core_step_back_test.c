@@ -19,7 +19,7 @@ static void a_lost_node_ends_a_step_of_a_job_that_goes_on(void **unused)
     m.no_kill = true;
     srun(SRUN + 1, &m);
     gone(2);
-    pass(61 * SEC);
+    pass_awake(61 * SEC);
     assert_int_equal(state(id), JOB_RUNNING);
     assert_string_equal(job(id)->nodes, "n[1,3]");
     ends(1, id, 0, 15);

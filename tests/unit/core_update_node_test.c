@@ -74,11 +74,11 @@ static void a_node_set_down_loses_its_jobs(void **unused)
 static void a_resumed_node_that_does_not_come_is_down_again(void **unused)
 {
     gone(2);
-    pass(2 * MIN);
+    pass_awake(2 * MIN);
     assert_int_equal(node("n2")->state, NODE_DOWN);
     assert_int_equal(set("n2", "RESUME", NULL), REFUSE_NONE);
     assert_int_equal(node("n2")->state, NODE_UNKNOWN);
-    pass(2 * MIN);
+    pass_awake(2 * MIN);
     assert_int_equal(node("n2")->state, NODE_DOWN);
     assert_int_equal(set("n2", "RESUME", NULL), REFUSE_NONE);
     hello(2);

@@ -73,18 +73,34 @@ static void silent(struct core *c, struct noderec *n)
     node_plan_update(c, n);
 }
 
+/* Who comes so late to look was not there himself: a controller that was stopped, or whose machine
+ * stood still. What nodes said meanwhile is read next, and those that stood still with it say soon
+ * that they are there. */
+#define LATE_US (USEC_PER_SEC / 10)
+#define AGAIN   3 /* part of the timeout: nodes speak as often at least */
+
+static bool look_again(struct core *c, struct noderec *n, int64_t due_us)
+{
+    if (last_heard(c, n) <= n->looked_late_us || c->turn.now_us - due_us < LATE_US)
+        return false;
+    n->looked_late_us = c->turn.now_us;
+    node_timer_arm(c, n, time_add(c->turn.now_us, c->settings.node_timeout_us / AGAIN + 1));
+    return true;
+}
+
 /* The alarm is set once and looks when it comes: a node that is heard of meanwhile costs nothing
  * more. */
 void node_alarm(struct core *c, struct noderec *n)
 {
     ASSERT(c->node.v[n->index] == n);
-    int64_t heard = last_heard(c, n);
+    int64_t heard = last_heard(c, n), due_us = n->alarm_us;
+    bool is_silent = heard && time_add(heard, c->settings.node_timeout_us) <= c->turn.now_us &&
+                     n->n.state != NODE_FUTURE;
     n->alarm_us = 0;
     if (c->store.away)
         node_timer_arm(c, n, time_add(c->turn.now_us, c->settings.node_timeout_us));
-    else if (heard && time_add(heard, c->settings.node_timeout_us) <= c->turn.now_us &&
-             n->n.state != NODE_FUTURE)
-        silent(c, n);
-    else
+    else if (!is_silent)
         node_watch(c, n);
+    else if (!look_again(c, n, due_us))
+        silent(c, n);
 }

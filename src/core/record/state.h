@@ -158,7 +158,9 @@ struct noderec {
     uint64_t devices_seq;
     /* When the connection went; 0 = it is there, or is known to be silent. */
     int64_t lost_us;
-    int64_t alarm_us;  /* when it is looked at whether it is silent; 0 = never */
+    int64_t alarm_us; /* when it is looked at whether it is silent; 0 = never */
+    /* When it was looked at late last, and so once more (silence.c); 0 = never. */
+    int64_t looked_late_us;
     VEC(uint64_t) job; /* jobs that hold something here */
     /* What its GPUs do, as it said last (record/accounts/gpu_idle.c); said_us 0 = not known. */
     struct {
