@@ -254,8 +254,8 @@ static bool store_start(struct controller *c, struct err *ret_err)
     struct store *still = NULL;
     const char *path = controller_path(c, "remuda.db");
     struct given given = {0};
-    given_read(controller_path(c, "given"), &given); /* else all zero: nothing is known */
-    if (!store_file_check(path, given.seq, ret_err))
+    if (!given_read(controller_path(c, "given"), &given, ret_err) ||
+        !store_file_check(path, given.seq, ret_err))
         return false;
     struct writer *writer = writer_new(path);
     if (!writer_open(writer, &seq, &away) &&

@@ -61,7 +61,9 @@ static bool given_compare(struct controller *c, uint64_t seq, struct err *ret_er
     struct given g = {0};
     struct err err = {0};
     const char *path = controller_path(c, "given"), *db = controller_path(c, "remuda.db");
-    if (given_read(path, &g)) {
+    if (!given_read(path, &g, ret_err))
+        return false;
+    if (given_is_known(&g)) {
         core_ids_from(c->core, g.next_job_id);
         if (g.seq > seq)
             core_store_is_older(c->core);

@@ -50,7 +50,7 @@ static struct given written(uint64_t seq)
     int fd = given_open(path, NULL);
     assert_true(fd >= 0 && given_write(fd, &g));
     close(fd);
-    assert_true(given_read(path, &read));
+    assert_true(given_read(path, &read, NULL));
     assert_true(read.seq == seq && read.next_job_id == 7 && read.inode == g.inode && g.inode);
     return read;
 }
@@ -87,12 +87,29 @@ static void what_an_older_release_wrote_is_understood(void **unused)
     (void)unused;
     struct given g = {0};
     file_make(path, "00000000000000000100 00000000000000000007\n");
-    assert_true(given_read(path, &g));
+    assert_true(given_read(path, &g, NULL));
+    assert_true(given_is_known(&g));
     assert_true(g.seq == 100 && g.next_job_id == 7 && g.inode == 0);
     assert_true(given_is_of(&g, db, 101));
     assert_false(given_is_of(&g, db, 102));
     file_make(path, "00000000000000000100\n");
-    assert_false(given_read(path, &g));
+    assert_true(given_read(path, &g, NULL));
+    assert_false(given_is_known(&g));
+}
+
+/* Taken for one that is not there, it would be written anew, and an older store be the last one. */
+static void what_cannot_be_read_is_not_taken_for_none(void **unused)
+{
+    (void)unused;
+    struct given g = {.seq = 1};
+    struct err err = {0};
+    assert_true(given_read(path, &g, &err));
+    assert_false(given_is_known(&g));
+    assert_int_equal(symlink(path, path), 0); /* any error will do: ELOOP */
+    assert_false(given_read(path, &g, &err));
+    assert_int_equal(err.code, ERR_UNAVAILABLE);
+    assert_false(given_raise(path, path, 50, 7, &err));
+    unlink(path);
 }
 
 /* Of a machine that has nothing nobody knows how far numbers went: they are far beyond. A record that
@@ -102,16 +119,19 @@ static void a_restore_gives_no_number_twice(void **unused)
     (void)unused;
     struct given g = {0};
     assert_true(given_raise(path, path, 50, 7, NULL));
-    assert_true(given_read(path, &g));
+    assert_true(given_read(path, &g, NULL));
+    assert_true(given_is_known(&g));
     assert_int_equal(g.next_job_id, 10007);
     assert_int_equal(g.seq, 51);
     written(100);
     assert_true(given_raise(path, path, 50, 5, NULL));
-    assert_true(given_read(path, &g));
+    assert_true(given_read(path, &g, NULL));
+    assert_true(given_is_known(&g));
     assert_int_equal(g.next_job_id, 7);
     assert_int_equal(g.seq, 100);
     assert_true(given_raise(path, path, 50, 9, NULL));
-    assert_true(given_read(path, &g));
+    assert_true(given_read(path, &g, NULL));
+    assert_true(given_is_known(&g));
     assert_int_equal(g.next_job_id, 9);
 }
 
@@ -130,10 +150,11 @@ static void numbers_that_no_cluster_comes_to_are_not_believed(void **unused)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         struct given g = {.seq = 3};
         file_make(path, texts[i]);
-        assert_false(given_read(path, &g));
-        assert_true(g.seq == 3 && g.next_job_id == 0);
+        assert_true(given_read(path, &g, NULL));
+        assert_false(given_is_known(&g));
         assert_true(given_raise(path, path, 50, 60, NULL));
-        assert_true(given_read(path, &g));
+        assert_true(given_read(path, &g, NULL));
+        assert_true(given_is_known(&g));
         assert_true(g.seq == 51 && g.next_job_id > 60 && g.next_job_id < 100000);
     }
 }
@@ -145,6 +166,7 @@ int main(void)
         GIVEN(the_same_file_may_be_any_number_of_commits_later),
         GIVEN(another_file_is_the_same_store_only_by_its_number),
         GIVEN(what_an_older_release_wrote_is_understood),
+        GIVEN(what_cannot_be_read_is_not_taken_for_none),
         GIVEN(a_restore_gives_no_number_twice),
         GIVEN(numbers_that_no_cluster_comes_to_are_not_believed),
     };

@@ -14,19 +14,32 @@
 #define RECORD      "%020llu %020llu %020llu\n" /* of one length, so that it is written over */
 #define RECORD_MAX  96
 
-bool given_read(const char *path, struct given *ret)
+bool given_read(const char *path, struct given *ret, struct err *ret_err)
 {
     char text[RECORD_MAX] = {0};
     unsigned long long seq, next, inode = 0;
+    *ret = (struct given){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return true;
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0 && n < 0 && errno == EISDIR) /* not what was written */
+        n = 0;
+    if (n < 0)
+        err_set(ret_err, ERR_UNAVAILABLE,
+                "cannot read %s, which tells the store from an older one: %s", path,
+                strerror(errno));
     if (fd >= 0)
         close(fd);
-    if (n <= 0 || sscanf(text, "%20llu %20llu %20llu", &seq, &next, &inode) < 2 ||
-        seq > LIMIT_COUNTED || next > LIMIT_COUNTED) /* not what was written */
-        return false;
-    *ret = (struct given){seq, next, inode};
-    return true;
+    if (n > 0 && sscanf(text, "%20llu %20llu %20llu", &seq, &next, &inode) >= 2 &&
+        seq <= LIMIT_COUNTED && next <= LIMIT_COUNTED) /* else not what was written */
+        *ret = (struct given){seq, next, inode};
+    return n >= 0;
+}
+
+bool given_is_known(const struct given *g)
+{
+    return g->seq || g->next_job_id;
 }
 
 uint64_t given_inode(const char *db)
@@ -64,7 +77,9 @@ bool given_raise(const char *path, const char *to, uint64_t seq, uint64_t next, 
 {
     ASSERT(path[0] && to[0]);
     struct given g = {0};
-    bool known = given_read(path, &g);
+    if (!given_read(path, &g, ret_err))
+        return false;
+    bool known = given_is_known(&g);
     g.seq = g.seq > seq ? g.seq : seq + 1;
     next = known ? next : next + IDS_SKIPPED;
     g.next_job_id = g.next_job_id > next ? g.next_job_id : next;

@@ -15,8 +15,11 @@ struct given {
     uint64_t inode; /* of remuda.db; 0 = not known (an older release wrote it) */
 };
 
-/* False: there is none, or it cannot be understood. */
-bool given_read(const char *path, struct given *ret);
+/* All zero: there is none, or it cannot be understood. False with ret_err where it may be there and
+ * cannot be read now: whoever went on would take an older store for the last one. */
+bool given_read(const char *path, struct given *ret, struct err *ret_err);
+/* Was there one that could be understood? */
+bool given_is_known(const struct given *g);
 /* Is the store `db`, whose last commit is `seq`, the one that the file told of, or the same file
  * some commits later, as after a power loss? What was put in its place may have been put together
  * from what does not belong together. */

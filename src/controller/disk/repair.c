@@ -97,7 +97,8 @@ static bool is_damaged(struct repair_work *w)
 {
     struct err err = {0};
     struct given given = {0};
-    given_read(in_dir(w, "given"), &given); /* else all zero: nothing is known */
+    if (!given_read(in_dir(w, "given"), &given, &w->err))
+        return false;
     if (!store_file_check(in_dir(w, "remuda.db"), given.seq, &err))
         return store_log_is_astray(in_dir(w, "remuda.db"))
                    ? err_set(&w->err, ERR_EXISTS, "%s", err.text) /* nothing is damaged */
@@ -119,7 +120,9 @@ static bool repair(struct repair_work *w)
     w->found = (struct salvage){.sound = core_row_sound};
     for (size_t i = 0; i < 3; i++)
         unlink(arena_printf(w->a, "%s%s", fresh, (const char *[]){"", "-wal", "-shm"}[i]));
-    if (given_read(in_dir(w, "given"), &given))
+    if (!given_read(in_dir(w, "given"), &given, &w->err))
+        return false;
+    if (given_is_known(&given))
         w->found.next_job_id = given.next_job_id;
     return store_salvage(in_dir(w, "remuda.db"), fresh, &w->found, &w->err) &&
            given_raise(in_dir(w, "given"), in_dir(w, "given"), w->found.seq, w->found.next_job_id,
