@@ -252,11 +252,8 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
 {
     static const struct herd_ops herd_events = {
         .note = shepherd_note, .parent_lost = parent_lost, .series = step_sampled};
-    const struct gpu_watch_ops gpu_events = {.looked = devices_looked,
-                                             .sign = device_signed,
-                                             .used = gpus_used,
-                                             .sampled = gpu_sampled,
-                                             .steps = arena_printf(d->arena, "%s/steps", node_dir)};
+    static const struct gpu_watch_ops gpu_events = {
+        .looked = devices_looked, .sign = device_signed, .used = gpus_used, .sampled = gpu_sampled};
     struct node self = node_self(d);
     d->loop = loop_new(ret_err);
     if (!d->loop)

@@ -217,8 +217,7 @@ static void openers_find(struct helper *p)
                 file[n++] = g->file[f];
         }
     }
-    gpu_holders_each(&(struct gpu_holders_ask){file, n, user, p->look.n, p->h.usage.steps},
-                     opener_take, p);
+    gpu_holders_each(&(struct gpu_holders_ask){file, n, user, p->look.n}, opener_take, p);
     free(user);
 }
 
@@ -329,9 +328,6 @@ static void line_take(struct helper *p, const char *line)
                  ((struct helper_asked){look, xstrdup(text_is(line + at, "-") ? "" : line + at)}));
     } else if (text_starts(line, "sample ")) {
         samples_answer(p, line + strlen("sample "));
-    } else if (text_starts(line, "steps ")) {
-        free(p->h.usage.steps);
-        p->h.usage.steps = xstrdup(line + strlen("steps "));
     } else if (text_is(line, "begin")) {
         begin(p);
     } else if (text_is(line, "go")) {

@@ -85,33 +85,16 @@ static bool owner_read(struct gpu_holder *h)
     return line != NULL;
 }
 
-struct said {
-    struct gpu_holder *h;
-    const char *steps; /* of this node; NULL = not told */
-    bool elsewhere;    /* it says that it is of a step of another cluster's */
-};
-
-static bool is_elsewhere(const struct said *s, const char *dir, const char *name)
-{
-    size_t len = s->steps ? strlen(s->steps) : 0;
-    return s->steps && ((size_t)(name - dir) != len || strncmp(dir, s->steps, len) != 0);
-}
-
 /* Its owner may write there what he likes: what names no step is not repeated. */
 static bool assignment_take(void *ctx, const char *assignment)
 {
-    struct said *said = ctx;
-    struct gpu_holder *h = said->h;
+    struct gpu_holder *h = ctx;
     struct str step = STR_INIT;
     uint64_t job_id;
     uint32_t attempt;
     int64_t step_id;
     if (text_starts(assignment, "REMUDA_STEP_DIR=")) {
-        const char *dir = assignment + strlen("REMUDA_STEP_DIR="), *name = strrchr(dir, '/');
-        if (name && is_elsewhere(said, dir, name)) {
-            said->elsewhere = true;
-            return false;
-        }
+        const char *name = strrchr(assignment, '/');
         h->of_job = true;
         if (name && step_dir_name_parse(name + 1, &job_id, &attempt, &step_id))
             step_dir_name(job_id, attempt, step_id, &step);
@@ -125,11 +108,11 @@ static bool assignment_take(void *ctx, const char *assignment)
 
 /* The kernel knows whose child it is. What it says of itself counts where it is no shepherd's: a
  * session that was put into a job's groups, or what was left when a shepherd was killed. */
-static void job_read(struct gpu_holder *h, const char *steps)
+static void job_read(struct gpu_holder *h)
 {
     struct proc_step found;
     struct str text = STR_INIT;
-    if (proc_step_find(h->pid, geteuid(), steps, &found)) {
+    if (proc_step_find(h->pid, geteuid(), &found)) {
         step_dir_name(found.job_id, found.attempt, found.step_id, &text);
         snprintf(h->step, sizeof h->step, "%s", str_text(&text));
         h->job_id = (int64_t)found.job_id;
@@ -137,10 +120,7 @@ static void job_read(struct gpu_holder *h, const char *steps)
         str_done(&text);
         return;
     }
-    struct said said = {.h = h, .steps = steps};
-    proc_environ_each(h->pid, ENVIRON_BYTES, assignment_take, &said);
-    if (said.elsewhere)
-        h->job_id = 0;
+    proc_environ_each(h->pid, ENVIRON_BYTES, assignment_take, h);
     bool in_group =
         file_read(h->pid, "cgroup", &text) && text.len > 0 && groups_are_of_job(str_text(&text));
     h->only_says = h->of_job && !in_group;
@@ -148,12 +128,12 @@ static void job_read(struct gpu_holder *h, const char *steps)
     str_done(&text);
 }
 
-bool gpu_holder_find(pid_t pid, const char *steps, struct gpu_holder *ret)
+bool gpu_holder_find(pid_t pid, struct gpu_holder *ret)
 {
     *ret = (struct gpu_holder){.pid = pid};
     if (!stat_read(ret) || !owner_read(ret))
         return false;
-    job_read(ret, steps);
+    job_read(ret);
     return true;
 }
 
@@ -243,7 +223,7 @@ void gpu_holders_each(const struct gpu_holders_ask *ask,
             .pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0};
         if (h.pid <= 0 || h.pid == getpid() || !owner_read(&h) ||
             !is_one_of(h.uid, ask->users, ask->nusers) ||
-            !open_files(h.pid, ask->files, n, is_open) || !gpu_holder_find(h.pid, ask->steps, &h))
+            !open_files(h.pid, ask->files, n, is_open) || !gpu_holder_find(h.pid, &h))
             continue;
         for (size_t i = 0; i < n; i++)
             if (is_open[i])

@@ -23,9 +23,8 @@ struct gpu_holder {
     char name[32];  /* as the kernel calls it; letters of ASCII */
 };
 
-/* `steps`: the directory of this node's steps; NULL = any cluster's are ours. False if there is no
- * such process (any more). */
-bool gpu_holder_find(pid_t pid, const char *steps, struct gpu_holder *ret);
+/* False if there is no such process (any more). */
+bool gpu_holder_find(pid_t pid, struct gpu_holder *ret);
 
 /* What the device was used for last. */
 struct gpu_held_use {
@@ -56,8 +55,7 @@ struct gpu_holders_ask {
     const struct device_number *files;
     size_t n; /* of `files`; GPU_FILES_MAX at most */
     const uid_t *users;
-    size_t nusers;     /* of `users` */
-    const char *steps; /* as gpu_holder_find has it */
+    size_t nusers; /* of `users` */
 };
 
 /* Calls fn for each process but this one, of these users or of root, that has some of these device

@@ -42,7 +42,6 @@ struct gpu_usage {
     VEC(struct step_use) step; /* in the order they were asked for */
     VEC(struct gpu_usage_row) gpu;
     bool percent_known;
-    char *steps; /* of gpu_holder_find; NULL = not told; owned by the process that watches */
 };
 
 /* A device that is asked. */

@@ -319,8 +319,6 @@ static void hello_say(const struct gpu_watch *w, struct str *out)
         str_addf(out, "device %d %s %s %d %s\n", g->index, g->uuid, g->pci, g->hangs >= HANGS_MAX,
                  g->files);
     }
-    if (w->ops.steps)
-        str_addf(out, "steps %s\n", w->ops.steps);
     str_add(out, "begin\n");
 }
 

@@ -25,7 +25,6 @@ struct gpu_watch_ops {
                  size_t ngpus, bool util_known);
     /* What gpu_watch_sample asked for, of one device: "NUMBER:VALUE …" (model/record/series.h). */
     void (*sampled)(void *ctx, int32_t index, struct span values);
-    const char *steps;  /* directory of this node's steps, which outlives this; NULL = any's */
     int64_t answer_us;  /* so long a look may take; 0 = 15 s */
     int64_t start_us;   /* so long nothing may be heard of a process that is starting; 0 = 120 s */
     int64_t restart_us; /* so long after its end the process is started again; 0 = 5 s */

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define ANCESTORS_MAX 1000 /* however deep somebody nests his processes */
@@ -50,24 +49,7 @@ static bool state_path_take(char *path, struct proc_step *ret)
            step_dir_name_parse(name + 1, &ret->job_id, &ret->attempt, &ret->step_id);
 }
 
-/* Is what is open there the state file of that step in `steps`? Numbers of jobs are given by each
- * cluster for itself. */
-static bool is_of(const char *steps, const struct proc_step *step, int fds, const char *fd)
-{
-    struct stat open, ours;
-    struct str path = STR_INIT;
-    if (!steps)
-        return true;
-    str_addf(&path, "%s/", steps);
-    step_dir_name(step->job_id, step->attempt, step->step_id, &path);
-    str_add(&path, "/state");
-    bool is = fstatat(fds, fd, &open, 0) == 0 && stat(str_text(&path), &ours) == 0 &&
-              open.st_dev == ours.st_dev && open.st_ino == ours.st_ino;
-    str_done(&path);
-    return is;
-}
-
-static bool shepherd_step(pid_t pid, const char *steps, struct proc_step *ret)
+static bool shepherd_step(pid_t pid, struct proc_step *ret)
 {
     char path[PATH_MAX];
     const struct dirent *e;
@@ -79,14 +61,14 @@ static bool shepherd_step(pid_t pid, const char *steps, struct proc_step *ret)
                         ? readlinkat(dirfd(fds), e->d_name, path, sizeof path - 1)
                         : -1;
         path[n > 0 ? n : 0] = '\0';
-        found = state_path_take(path, ret) && is_of(steps, ret, dirfd(fds), e->d_name);
+        found = state_path_take(path, ret);
     }
     if (fds)
         closedir(fds);
     return found;
 }
 
-bool proc_step_find(pid_t pid, uid_t keeper, const char *steps, struct proc_step *ret)
+bool proc_step_find(pid_t pid, uid_t keeper, struct proc_step *ret)
 {
     ASSERT(pid > 0);
     uid_t uid;
@@ -95,7 +77,7 @@ bool proc_step_find(pid_t pid, uid_t keeper, const char *steps, struct proc_step
     for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++, pid = parent) {
         if (!status_read(pid, &parent, &uid, &named))
             return false;
-        if (named && uid == keeper && shepherd_step(pid, steps, ret))
+        if (named && uid == keeper && shepherd_step(pid, ret))
             return true;
     }
     return false;

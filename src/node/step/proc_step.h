@@ -14,10 +14,8 @@ struct proc_step {
     int64_t step_id;
 };
 
-/* The step whose shepherd, a process of user `keeper` that has its state file in the directory
- * `steps` (NULL: in any), the process descends from. A shepherd of another cluster's on this
- * machine is none, and may be below one of ours. False: it is below none, or is gone, or the
- * shepherd cannot be looked into. */
-bool proc_step_find(pid_t pid, uid_t keeper, const char *steps, struct proc_step *ret);
+/* The step whose shepherd, a process of user `keeper`, the process descends from. False: it is
+ * below none, or is gone, or the shepherd cannot be looked into. */
+bool proc_step_find(pid_t pid, uid_t keeper, struct proc_step *ret);
 
 #endif
