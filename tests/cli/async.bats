@@ -173,6 +173,7 @@ END
     state_is "$B" PENDING
     scontrol requeue "$J"
     until_true sh -c "[ \"\$(scontrol show job $J | grep -o 'Restarts=[0-9]*')\" = Restarts=1 ]"
+    scontrol release "$J" # who was suspended comes back held
     running "$J"
     [ -z "$(squeue -h -s -j "$J" -o %i | grep -v batch)" ]
     B=$(async "$J" -n4 sleep 300)

@@ -37,3 +37,11 @@ wait_state() {
 
 # long_rounds: how many rounds of the controller's loop took more than 100 ms of its processor, in which nobody else was heard.
 long_rounds() { sdiag | awk '$1 ~ /^(200ms|500ms|1s|longer)$/ { n += $2 } END { print n + 0 }'; }
+
+# Process $1 stands still, whoever sends it SIGCONT, until process $STILL is killed.
+stands_still() {
+    rm -f "$BATS_TEST_TMPDIR/still"
+    python3 "$BATS_TEST_DIRNAME/stand_still.py" "$1" "$BATS_TEST_TMPDIR/still" 3>&- &
+    STILL=$!
+    eventually test -s "$BATS_TEST_TMPDIR/still" || skip "processes cannot be traced here"
+}

@@ -232,13 +232,14 @@ runs_step() { squeue -h -s -n "$1" -o %i | grep -q '\.0$'; }
 
 @test "tasks whose launch was lost with controller, node daemon and the shepherds' parent are launched again, once" {
     parent=$(parent_of node1)
-    kill -STOP "$parent"
+    stands_still "$parent"
     srun -w node1 -n2 -J unbegun sh -c 'echo "$SLURM_PROCID" >> "$WORK/unbegun"' 2> "$WORK/unbegun.err" 3>&- &
     local srun=$!
     eventually runs_step unbegun
     kill9 controller
     kill9 "node[node1]"
     kill -9 "$parent"
+    kill "$STILL"
     remuda up -q 3>&-
     for _ in $(seq 600); do kill -0 "$srun" 2>/dev/null || break; sleep 0.1; done
     wait "$srun" || { cat "$WORK/unbegun.err"; return 1; }

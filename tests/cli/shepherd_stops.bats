@@ -40,31 +40,18 @@ dead() { ! kill -0 "$1" 2>/dev/null; }
     [ "$(sacct -n -X -P -j "$id" -o state%20)" = "CANCELLED by $(id -u)" ]
 }
 
-# Who is traced and stopped does not go on by any signal but SIGKILL.
 @test "a shepherd that stands still is named, and its step is ended without it" {
     local id pid
-    cat >trace.py <<'END'
-import ctypes, os, sys, time
-pid = int(sys.argv[1])
-trace = ctypes.CDLL(None, use_errno=True).ptrace
-if trace(0x4206, pid, 0, 0) != 0 or trace(0x4207, pid, 0, 0) != 0:  # PTRACE_SEIZE, PTRACE_INTERRUPT
-    sys.exit(77)
-os.waitpid(pid, 0x40000000)
-open("traced", "w").write("t")
-time.sleep(100)
-END
     id=$(runs pid)
     eventually test -s pid
     pid=$(shepherd "$id")
-    python3 trace.py "$pid" 3>&- &
-    local tracer=$!
-    eventually test -s traced || skip "processes cannot be traced here"
+    stands_still "$pid"
     scancel "$id"
     eventually bash -c "scontrol show node n1 | grep -q 'Unkillable=process:$pid since .*: job $id step batch: its shepherd, process $pid, stands still, in state t'"
     eventually over "$id"
     eventually dead "$(cat pid)"
     grep -q "its shepherd, process $pid, stands still, in state t, and was killed" "$REMUDA_STATE/log/node-n1.log"
-    kill "$tracer" || true
+    kill "$STILL" || true
     sacct -n -X -P -j "$id" -o state%20 | grep -q CANCELLED
     ! scontrol show node n1 | grep Unkillable
 }

@@ -274,10 +274,10 @@ start() {
 
 @test "a step whose shepherd stands still: srun ends when its time is over, and says which node it was" {
     start srun -n1 -w n2 sh -c 'echo $PPID >shepherd; touch started; sleep 300'
-    kill -STOP "$(cat shepherd)"
+    stands_still "$(cat shepherd)"
     kill -TERM "$pid"
     eventually grep -q "Timed out" err || kill -9 "$pid"
-    kill -CONT "$(cat shepherd)"
+    kill "$STILL"
     code=0; wait "$pid" || code=$?
     [ "$code" = 1 ]
     [ "$(tail -n 2 err)" = "srun: error: Timed out waiting for job step to complete
