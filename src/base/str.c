@@ -297,20 +297,20 @@ static unsigned edit_distance(const char *a, size_t an, const char *b, size_t bn
 }
 
 /* How often each letter occurs, whatever its case; some are counted together. */
-struct letters {
+struct letter_counts {
     unsigned char n[32];
 };
 
-static struct letters letters_of(const char *text)
+static struct letter_counts letters_of(const char *text)
 {
-    struct letters letters = {{0}};
+    struct letter_counts letters = {{0}};
     for (; *text; text++)
         letters.n[(unsigned char)*text & 31]++;
     return letters;
 }
 
 /* The edit distance is at least that: an edit takes one letter away, or brings one, or both. */
-static size_t letters_apart(const struct letters *a, const struct letters *b)
+static size_t letters_apart(const struct letter_counts *a, const struct letter_counts *b)
 {
     size_t lost = 0, come = 0;
     for (size_t i = 0; i < ARRAY_LEN(a->n); i++) {
@@ -327,7 +327,7 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
     size_t best_distance = 0;
     if (len == 0 || len > NEAREST_MAX)
         return NULL;
-    struct letters letters = letters_of(word);
+    struct letter_counts letters = letters_of(word);
     for (size_t i = 0; i < count; i++) {
         size_t other = candidates[i] ? strlen(candidates[i]) : 0;
         if (other == 0 || other > NEAREST_MAX)
@@ -335,7 +335,7 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
         size_t longer = len > other ? len : other, at_least = 2 * longer - len - other;
         if (at_least * 3 > longer || (best && at_least >= best_distance))
             continue; /* most are by their length alone, */
-        struct letters others = letters_of(candidates[i]);
+        struct letter_counts others = letters_of(candidates[i]);
         at_least = letters_apart(&letters, &others);
         if (at_least * 3 > longer || (best && at_least >= best_distance))
             continue; /* or by their letters */
