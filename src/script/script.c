@@ -332,11 +332,10 @@ static bool pbs_apply(struct script_reader *r, const char *text, size_t len,
 /* A script of another system: its lines are read as that system would. */
 static bool foreign_read(struct script_reader *r, const char *text, size_t len, struct err *e)
 {
-    struct dialect_site standard = dialect_site_standard();
-    const struct dialect_site *site = r->env->site ? r->env->site : &standard;
+    struct dialect_site site = r->env->site ? *r->env->site : dialect_site_standard();
     struct dialect_out out = {r->comp, FROM_DIRECTIVE, r->env, r->a, r->warnings};
     bool lsf = text_is(r->foreign, "#BSUB");
-    if (!(lsf ? lsf_apply : pbs_apply)(r, text, len, site, &out, e))
+    if (!(lsf ? lsf_apply : pbs_apply)(r, text, len, &site, &out, e))
         return false;
     str_addf(r->warnings, "read as %s's, for it has %s lines and no #SBATCH:", lsf ? "LSF" : "PBS",
              r->foreign);
