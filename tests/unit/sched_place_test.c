@@ -239,6 +239,22 @@ static void features_and_weights(void **state)
     assert_string_equal(
         where(&w, (struct job_request){.constraint = "[rack1*2&rack2*1]", .min_nodes = 3}),
         "n1 cpus=0 mem=1000 tasks=1; n2 cpus=0 mem=1000 tasks=1; n3 cpus=0 mem=1000 tasks=1");
+    /* Where nothing else says how many nodes, the counts do. */
+    assert_string_equal(where(&w, (struct job_request){.constraint = "rack1*2&(intel|amd)"}),
+                        "n1 cpus=0 mem=1000 tasks=1; n2 cpus=0 mem=1000 tasks=1");
+    assert_string_equal(where(&w, (struct job_request){.constraint = "rack1*2&(intel|amd)*2"}),
+                        "n1 cpus=0 mem=1000 tasks=1; n2 cpus=0 mem=1000 tasks=1");
+    assert_string_equal(
+        where(&w, (struct job_request){.constraint = "[rack1*2&rack2*1]"}),
+        "n1 cpus=0 mem=1000 tasks=1; n2 cpus=0 mem=1000 tasks=1; n3 cpus=0 mem=1000 tasks=1");
+    assert_string_equal(where(&w, (struct job_request){.constraint = "rack1*2|rack2*1"}),
+                        "n3 cpus=0 mem=1000 tasks=1");
+    assert_string_equal(where(&w, (struct job_request){.constraint = "rack1*5"}), "");
+    assert_string_equal(where(&w, (struct job_request){.constraint = "rack1*2147483647"}), "");
+    assert_string_equal(
+        where(&w, (struct job_request){.constraint = "[rack1*2147483647&rack2*9]"}), "");
+    assert_string_equal(where(&w, (struct job_request){.constraint = "rack1*2", .max_nodes = 1}),
+                        "");
     world_end(&w);
 }
 

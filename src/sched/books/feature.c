@@ -160,8 +160,15 @@ static bool arms_add(struct feature_parser *p, struct feature_arms *to,
     return true;
 }
 
+static int32_t nodes_join(int32_t a, int32_t b, bool bracket)
+{
+    if (!bracket)
+        return a > b ? a : b;
+    return a < INT32_MAX - b ? a + b : INT32_MAX;
+}
+
 static bool arm_merge(struct feature_parser *p, struct feature_arm *to,
-                      const struct feature_arm *from)
+                      const struct feature_arm *from, bool bracket)
 {
     if (to->nall + from->nall > FEATURE_COUNTS_MAX ||
         to->ncount + from->ncount > FEATURE_COUNTS_MAX)
@@ -170,6 +177,7 @@ static bool arm_merge(struct feature_parser *p, struct feature_arm *to,
         to->all[to->nall++] = from->all[i];
     for (size_t i = 0; i < from->ncount; i++)
         to->count[to->ncount++] = from->count[i];
+    to->nodes = nodes_join(to->nodes, from->nodes, bracket);
     return true;
 }
 
@@ -186,7 +194,7 @@ static bool expand_and(struct feature_parser *p, const struct feature_expr *e, b
     for (size_t i = 0; i < left.n; i++)
         for (size_t k = 0; k < right.n; k++) {
             struct feature_arm arm = left.arm[i];
-            if (!arm_merge(p, &arm, &right.arm[k]) || !arms_add(p, ret, &arm))
+            if (!arm_merge(p, &arm, &right.arm[k], bracket) || !arms_add(p, ret, &arm))
                 return false;
         }
     return true;
@@ -196,7 +204,9 @@ static bool expand(struct feature_parser *p, const struct feature_expr *e, bool 
                    struct feature_arms *ret)
 {
     if (e->kind == EXPR_COUNT)
-        return arms_add(p, ret, &(struct feature_arm){.count = {{e->left, e->count}}, .ncount = 1});
+        return arms_add(
+            p, ret,
+            &(struct feature_arm){.count = {{e->left, e->count}}, .ncount = 1, .nodes = e->count});
     if (e->kind == EXPR_BRACKET)
         return expand(p, e->left, true, ret);
     if (e->kind == EXPR_OR && (bracket || whole_job(e)))
@@ -234,6 +244,14 @@ bool feature_holds(const struct feature_expr *e, const char *features)
     case EXPR_COUNT: return feature_holds(e->left, features);
     }
     return false;
+}
+
+int32_t feature_nodes(const struct feature_arms *arms)
+{
+    int32_t nodes = arms->n ? arms->arm[0].nodes : 0;
+    for (size_t i = 1; i < arms->n; i++)
+        nodes = arms->arm[i].nodes < nodes ? arms->arm[i].nodes : nodes;
+    return nodes;
 }
 
 bool feature_arm_holds(const struct feature_arm *arm, const char *features)

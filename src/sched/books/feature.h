@@ -31,6 +31,9 @@ struct feature_arm {
     size_t nall;                                        /* of `all` */
     struct feature_count count[FEATURE_COUNTS_MAX];
     size_t ncount; /* of `count` */
+    /* What the counts are about, 0 = there are none: so many nodes has a job that does not say how
+     * many. In brackets their sum, as each is of nodes of its own; else the largest. */
+    int32_t nodes;
 };
 
 struct feature_arms {
@@ -44,6 +47,8 @@ bool feature_parse(const char *text, struct arena *a, struct feature_arms *ret,
 /* features: a node's, with commas; NULL = none. Counts are not looked at here: whether enough nodes
  * do is the placing's to say. */
 bool feature_holds(const struct feature_expr *e, const char *features);
+/* The fewest nodes that an arm's counts are about; 0 = there is one without. */
+int32_t feature_nodes(const struct feature_arms *arms);
 /* The part that each node must satisfy. */
 bool feature_arm_holds(const struct feature_arm *arm, const char *features);
 /* The feature names a constraint mentions, at most `max`; returns how many. */

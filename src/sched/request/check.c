@@ -347,6 +347,7 @@ static enum refusal never_fits(struct demand_checking *k, const struct compiled 
                  (long long)nodes, nodes == 1 ? "" : "s");
         if (types)
             word_one_type(k->cl, c, &o->variant[0], k->detail);
+        word_counts(k->cl, o, k->detail);
         if (c->nmust > 0)
             str_addf(k->detail, " and the node list %.100s must be among them", k->req->nodelist);
         if (word_nearest_is_named(k->cl, c, o)) {

@@ -370,6 +370,18 @@ static void layouts_hold_list(struct demand_work *w)
     }
 }
 
+/* Counts of features say how many nodes a job has that says nothing of it, as in Slurm. */
+static void layouts_hold_counts(struct demand_work *w)
+{
+    const struct job_request *r = w->req;
+    int32_t nodes = feature_nodes(&w->arms);
+    if (r->min_nodes > 0 || r->max_nodes > 0 || r->ntasks > 0 || w->sizes.n)
+        return;
+    for (size_t l = 0; l < w->nlayouts; l++)
+        if (w->layout[l].units == 0 && w->layout[l].nmax < nodes)
+            w->layout[l].nmin = w->layout[l].nmax = nodes;
+}
+
 /* The layouts of one range of numbers: what its tasks or GPUs make fewer nodes of is none of
  * them. */
 static void layouts_of_size(struct demand_work *w, int32_t low, int32_t high)
@@ -427,6 +439,7 @@ static bool work_all(struct demand_work *w)
     if (!licences_take(w))
         return false;
     layouts_hold_list(w);
+    layouts_hold_counts(w);
     options_make(w);
     return true;
 }

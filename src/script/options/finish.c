@@ -302,6 +302,8 @@ static bool tasks_derive(struct finishing *f, struct err *e)
         q->min_nodes = q->max_nodes = q->ntasks;
         q->node_sizes = NULL;
     }
+    if (!q->ntasks && !q->min_nodes && !is_step(f) && q->constraint && strchr(q->constraint, '*'))
+        return true; /* counts of features say how many nodes, when these are chosen */
     if (!q->ntasks && !q->min_nodes && q->ntasks_per_node && !is_step(f))
         q->min_nodes = q->max_nodes = 1;
     if (asked && f->command == CMD_SRUN && q->ntasks_per_node && q->max_nodes &&
@@ -373,9 +375,13 @@ static bool nodelist_judge(struct finishing *f, struct err *e)
 
 /* ---- the rest ---- */
 
-static bool times_check(const struct finishing *f, struct err *e)
+static bool rest_check(const struct finishing *f, struct err *e)
 {
     const struct job_spec *s = &f->o->spec;
+    if (s->signal_batch && f->command != CMD_SBATCH) {
+        err_set(e, ERR_VALUE, "--signal=B: is of a script's shell, and sbatch's alone");
+        return err_lead(e, "error: Invalid --signal specification");
+    }
     if (source_of(f, "time-min") != FROM_DEFAULT &&
         (s->req.time_min_us <= 0 || s->req.time_min_us == TIME_UNLIMITED)) {
         err_set(e, ERR_INVALID, "--time-min is a time with which the job is content: more than 0");
@@ -474,11 +480,13 @@ bool options_finish(struct submit_options *o, unsigned command, struct arena *a,
         return err_set(ret_err, ERR_INVALID, "don't specify both --verbose (-v) and --quiet (-Q)");
     hint_judge(&f);
     gpus_judge(&f);
+    if (o->launch.het_group && !is_step(&f))
+        note_no_effect(o, a, "--het-group", "it chooses components of a job that is there");
     o->spec.no_effect = o->no_effect;
     return memory_judge(&f, ret_err) && cpus_judge(&f, ret_err) && specialised_judge(&f, ret_err) &&
            gpus_per_node_merge(&f, ret_err) &&
            (!is_step(&f) || step_gpu_types_agree(&f, ret_err)) && nodelist_judge(&f, ret_err) &&
            options_plane_reaches(&f, ret_err) && share_judge(&f, ret_err) &&
            (is_step(&f) ? step_gpus_derive(&f, ret_err) : gpus_finish(&f, ret_err)) &&
-           tasks_derive(&f, ret_err) && times_check(&f, ret_err);
+           tasks_derive(&f, ret_err) && rest_check(&f, ret_err);
 }

@@ -2,6 +2,7 @@
 #include "script/options/values.h"
 
 #include "base/alloc.h"
+#include "base/idset.h"
 #include "model/grammar/signals.h"
 #include "model/limits.h"
 
@@ -28,6 +29,19 @@ JOB_SETTER(set_kill_command)
         return value_refuse(row, value, ret_err, "a signal's name or number is allowed");
     o->launch.kill_command = signal;
     return true;
+}
+
+JOB_SETTER(set_het_group)
+{
+    struct idset set = IDSET_INIT;
+    struct err why = {0};
+    bool ok = idset_parse(&set, value, COMPONENTS_MAX - 1, &why);
+    idset_done(&set);
+    o->launch.het_group = arena_strdup(a, value);
+    if (ok)
+        return true;
+    err_set(ret_err, ERR_INVALID, "--het-group: components are numbers and ranges, as 0 or 0-1,3");
+    return err_lead(ret_err, "error: Invalid --het-group value: %.100s", value);
 }
 
 JOB_SETTER(set_relative)
@@ -188,7 +202,7 @@ const struct option_row options_steps[] = {
     STEP_NOTHING("external-launcher", 0, ARG_OPTIONAL, NULL, "args", "step for the daemons of another launcher",
                  "a launcher's daemons are a step like any other"),
     {.name = "het-group", .arg = ARG_REQUIRED, .commands = CMD_SRUN, .metavar = "list", .doc = "components of a heterogeneous job to run on",
-     .set = set_text, .at = AT(launch.het_group), .component = true},
+     .set = set_het_group, .component = true},
     STEP_FLAG("interactive", 0, NULL, "the shell of salloc on a node", interactive),
     STEP_VALUE("jobid", 0, ARG_REQUIRED, "SLURM_JOB_ID", "id", "run in this job's allocation", set_job_id, job_id),
     STEP_VALUE("kill-on-bad-exit", 'K', ARG_OPTIONAL, "SLURM_KILL_BAD_EXIT", "0|1", "end the step when a task fails",
