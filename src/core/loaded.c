@@ -284,7 +284,9 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
         tokens_forget(c);
     tokens_expire(c);
     hosts_described(c);
+    book_twins_leave(c);
     accounts_restore(c);
+    book_mend(c);
     limits_priorities(c);
     minutes_know(c);
     accrue_know(c);

@@ -10,6 +10,12 @@ void rows_left_out(struct core *c); /* at the end of loading */
 /* For `remuda status`; NULL = none. */
 const char *left_out_said(const struct core *c, struct arena *a);
 
+/* ---- book.c: the book of accounts, when all of it is loaded ---- */
+/* Rows of one association or QOS but one are left out. */
+void book_twins_leave(struct core *c);
+/* Nothing of it leads in a circle or nowhere any more; what did is said. */
+void book_mend(struct core *c);
+
 /* ---- config.c ---- */
 bool node_shown(const struct noderec *n); /* config.c: it is configured, or has jobs yet */
 /* At the start, and at reconfigure; `config` was checked, and is copied. */

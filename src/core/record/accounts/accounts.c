@@ -357,6 +357,11 @@ void accounts_free(struct core *c)
     accounts_blocks_free(c);
 }
 
+void accounts_forget(struct core *c, enum store_table table, const void *record)
+{
+    record_remove(c, table, record);
+}
+
 void accounts_load(struct core *c, enum store_table table, const void *record)
 {
     c->accounts.rehang |= table == TABLE_ASSOC;
@@ -412,40 +417,63 @@ void accounts_tres_note(struct core *c)
         tres_of_node(c, c->node.v[i]);
 }
 
-void accounts_restore(struct core *c)
+/* all: nobody has made accounts yet. Else its row alone was lost. */
+static void implied_put(struct core *c, enum store_table table, const void *record, bool all)
 {
-    if (!map_str_get(c->accounts.account, ROOT_ACCOUNT)) {
-        struct account account = {.name = ROOT_ACCOUNT,
-                                  .description = "default root account",
-                                  .organization = "root",
-                                  .made_us = c->turn.now_us,
-                                  .changed_us = c->turn.now_us};
-        struct account_user user = {.name = "root",
-                                    .default_account = ROOT_ACCOUNT,
-                                    .admin_level = ADMIN_ADMINISTRATOR,
+    record_put(c, table, record);
+    c->accounts.implied |= all;
+    if (all)
+        return;
+    c->accounts.rehang = true;
+    fx_store(c, table, record_at(c, table, record));
+    fx_log(c, LEVEL_ERROR, "table %s of the store had no row of root's: it is made anew",
+           store_table_rows[table].name);
+}
+
+static void implied_people(struct core *c, bool all)
+{
+    const struct account account = {.name = ROOT_ACCOUNT,
+                                    .description = "default root account",
+                                    .organization = "root",
                                     .made_us = c->turn.now_us,
                                     .changed_us = c->turn.now_us};
-        struct qos qos = {.id = 1,
-                          .name = NORMAL_QOS,
-                          .description = "Normal QOS default",
-                          .made_us = c->turn.now_us,
-                          .changed_us = c->turn.now_us};
-        struct assoc assoc = {.id = 1,
-                              .account = ROOT_ACCOUNT,
-                              .qos = NORMAL_QOS,
-                              .made_us = c->turn.now_us,
-                              .changed_us = c->turn.now_us};
-        c->accounts.implied = true;
-        record_put(c, TABLE_ACCOUNT, &account);
-        record_put(c, TABLE_ACCOUNT_USER, &user);
-        record_put(c, TABLE_QOS, &qos);
-        record_put(c, TABLE_ASSOC, &assoc);
-        assoc.id = 2;
-        assoc.user = "root";
-        assoc.qos = NULL;
-        record_put(c, TABLE_ASSOC, &assoc);
-    }
+    const struct account_user user = {.name = "root",
+                                      .default_account = ROOT_ACCOUNT,
+                                      .admin_level = ADMIN_ADMINISTRATOR,
+                                      .made_us = c->turn.now_us,
+                                      .changed_us = c->turn.now_us};
+    if (!map_str_get(c->accounts.account, ROOT_ACCOUNT))
+        implied_put(c, TABLE_ACCOUNT, &account, all);
+    if (!map_str_get(c->accounts.user, "root"))
+        implied_put(c, TABLE_ACCOUNT_USER, &user, all);
+}
+
+static void implied_assoc(struct core *c, const char *user, const char *qos, bool all)
+{
+    const struct assoc a = {.id = accounts_next_id(c, TABLE_ASSOC),
+                            .account = ROOT_ACCOUNT,
+                            .user = user,
+                            .qos = qos,
+                            .made_us = c->turn.now_us,
+                            .changed_us = c->turn.now_us};
+    if (!assoc_at(c, ROOT_ACCOUNT, user, NULL))
+        implied_put(c, TABLE_ASSOC, &a, all);
+}
+
+void accounts_restore(struct core *c)
+{
+    bool all = !map_str_get(c->accounts.account, ROOT_ACCOUNT) && !map_u64_count(c->accounts.assoc);
+    const struct qos normal = {.id = accounts_next_id(c, TABLE_QOS),
+                               .name = NORMAL_QOS,
+                               .description = "Normal QOS default",
+                               .made_us = c->turn.now_us,
+                               .changed_us = c->turn.now_us};
     struct map_walk w = {0};
+    implied_people(c, all);
+    if (all && !map_str_get(c->accounts.qos_of, NORMAL_QOS))
+        implied_put(c, TABLE_QOS, &normal, all);
+    implied_assoc(c, NULL, NORMAL_QOS, all);
+    implied_assoc(c, "root", NULL, all);
     while (c->accounts.rehang && map_u64_next(c->accounts.assoc, &w))
         assoc_hang(c, w.value);
     accounts_tres_note(c);

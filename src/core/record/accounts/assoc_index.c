@@ -135,7 +135,11 @@ void assoc_unindex(struct core *c, const struct assocrec *r)
 void assoc_hang(const struct core *c, struct assocrec *r)
 {
     ASSERT(r->a.id);
-    r->up = r->a.user     ? assoc_in(c, r->a.account, NULL, NULL)
+    bool is_root = !r->a.user && text_is(r->a.account, ROOT_ACCOUNT);
+    r->up = is_root       ? NULL
+            : r->a.user   ? assoc_in(c, r->a.account, NULL, NULL)
             : r->a.parent ? assoc_in(c, r->a.parent, NULL, NULL)
                           : NULL;
+    if (!r->up && !is_root)
+        r->up = assoc_at(c, ROOT_ACCOUNT, NULL, NULL);
 }

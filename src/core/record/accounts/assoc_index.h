@@ -14,7 +14,7 @@ void assoc_index(struct core *c, const struct assocrec *r);
 void assoc_index_reserve(struct core *c, size_t more);
 /* Before its texts change or it leaves the book; nothing where it is not indexed. */
 void assoc_unindex(struct core *c, const struct assocrec *r);
-/* Finds the one above it. */
+/* Finds the one above it; root is above what hangs on an account that there is not. */
 void assoc_hang(const struct core *c, struct assocrec *r);
 
 #endif
