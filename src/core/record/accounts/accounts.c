@@ -130,6 +130,7 @@ static void index_new(struct core *c, enum store_table table, void *p)
             ((struct qosrec *)p)->q.id > b->last_qos ? ((struct qosrec *)p)->q.id : b->last_qos;
     } else if (table == TABLE_WCKEY) {
         map_u64_put(b->wckey, ((struct wckey *)p)->id, p);
+        wckey_index(c, p);
         b->last_wckey =
             ((struct wckey *)p)->id > b->last_wckey ? ((struct wckey *)p)->id : b->last_wckey;
     } else if (table == TABLE_TRES) {
@@ -169,10 +170,14 @@ static void record_put(struct core *c, enum store_table table, const void *recor
         void *former = xcalloc(1, table_of(table)->size);
         if (table == TABLE_ASSOC)
             assoc_unindex(c, p);
+        if (table == TABLE_WCKEY)
+            wckey_unindex(c, p);
         memcpy(former, p, table_of(table)->size);
         record_intern(c, table_of(table), p, record);
         record_drop(c, table_of(table), former);
         free(former);
+        if (table == TABLE_WCKEY)
+            wckey_index(c, p);
     }
     c->accounts.accounts += counts_as_account(table, p);
     c->accounts.prioritized += has_priority(table, p);
@@ -210,6 +215,7 @@ static void record_remove(struct core *c, enum store_table table, const void *re
         map_str_del(b->qos_of, r->q.name);
         limit_list_free(c, &r->limit);
     } else if (table == TABLE_WCKEY) {
+        wckey_unindex(c, p);
         map_u64_del(b->wckey, ((struct wckey *)p)->id);
     } else if (table == TABLE_TRES) {
         map_u64_del(b->tres, ((struct tres *)p)->id);
@@ -315,6 +321,7 @@ void accounts_init(struct core *c)
     b->qos = map_u64_new();
     b->qos_of = map_str_new();
     b->wckey = map_u64_new();
+    b->wckey_of = map_str_new();
     b->tres = map_u64_new();
     b->cap_of = map_str_new();
     b->live = map_str_new();
@@ -350,6 +357,7 @@ void accounts_free(struct core *c)
     values_free_str(c, b->user);
     free(b->assoc_of.slot);
     map_str_free(b->qos_of);
+    map_str_free(b->wckey_of);
     values_free_u64(c, b->assoc);
     values_free_u64(c, b->qos);
     values_free_u64(c, b->wckey);

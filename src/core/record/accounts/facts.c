@@ -32,17 +32,6 @@ struct assocrec *assoc_for(const struct core *c, const char *account, const char
     return r ? r : assoc_find(c, account, user, NULL);
 }
 
-struct wckey *wckey_ever(const struct core *c, const char *name, const char *user)
-{
-    struct map_walk w = {0};
-    while (map_u64_next(c->accounts.wckey, &w)) {
-        struct wckey *k = w.value;
-        if (text_is(k->name, name) && text_is(k->user, user))
-            return k;
-    }
-    return NULL;
-}
-
 struct qosrec *qos_find(const struct core *c, const char *name)
 {
     struct qosrec *r = text_empty(name) ? NULL : map_str_get(c->accounts.qos_of, name);
