@@ -197,8 +197,10 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     if (r->j.released)
         hostlist_parse(&released, r->j.released, NULL);
     for (size_t i = 0; i < al.n; i++) {
-        struct noderec *n = node_find(c, al.node[i].node);
         bool given_back = hostlist_has(&released, al.node[i].node);
+        if (!given_back)
+            node_of_job(c, &al.node[i]);
+        struct noderec *n = node_find(c, al.node[i].node);
         /* Kept, so that it is not forgotten when the next one is given back. */
         if (given_back && n) {
             struct node_hold hold = {.node = node_index(c, n), .released = true};
@@ -206,11 +208,6 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
         }
         if (given_back)
             continue;
-        if (!n) {
-            fx_log(c, LEVEL_WARNING, "job %llu runs on %s, which is not configured any more",
-                   (unsigned long long)r->j.id, al.node[i].node);
-            continue;
-        }
         struct node_hold hold = {.node = node_index(c, n),
                                  .told = job_has_script(r) &&
                                          text_is(al.node[i].node, r->j.batch_host)};
@@ -284,7 +281,9 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
         tokens_forget(c);
     tokens_expire(c);
     hosts_described(c);
+    book_twins_leave(c);
     accounts_restore(c);
+    book_mend(c);
     limits_priorities(c);
     minutes_know(c);
     accrue_know(c);

@@ -59,6 +59,7 @@
  * that says so is damaged. */
 #define LIMIT_COUNTED    (UINT64_MAX / 4)
 #define LIMIT_TRIGGER_ID 2147483647u
+#define LIMIT_BOOK_ID    2147483647u /* of associations, QOS, workload keys, resources */
 /* accounts above each other, root among them: each job counts in all of them */
 #define LIMIT_ACCOUNT_DEPTH 64u
 

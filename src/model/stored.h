@@ -145,4 +145,7 @@ struct store_table_row {
 };
 extern const struct store_table_row store_table_rows[STORE_TABLE_COUNT];
 
+/* Does the row say what no such row is without: its name, a number from 1 on? ERR_INVALID: no. */
+bool store_row_whole(enum store_table table, const void *record, struct err *ret_err);
+
 #endif

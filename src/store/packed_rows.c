@@ -22,7 +22,8 @@ static void row_pack(void *ctx, const void *record)
 {
     struct rows_packing *p = ctx;
     struct limit limit;
-    p->sound = p->sound && record_check(store_table_rows[p->table].fields, record, NULL);
+    p->sound = p->sound && record_check(store_table_rows[p->table].fields, record, NULL) &&
+               store_row_whole(p->table, record, NULL);
     if (!p->sound)
         return;
     if (p->table == TABLE_LIMIT) {

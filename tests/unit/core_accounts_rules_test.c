@@ -1,7 +1,9 @@
 /* What accounts, their limits and their QOS must keep: one tree, no circles, no name twice, and what is refused. */
 #include "base/rng.h"
 #include "core_accounts_help.h"
+
 #include "model/limits.h"
+#include <time.h>
 
 /* ---- the tree stays one --------------------------------------------------------------------- */
 
@@ -365,6 +367,44 @@ static void many_at_once_are_as_one_by_one(void **unused)
     }
 }
 
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Each was looked for among all: a thousand million names were compared. */
+static void keys_of_many_users_are_found_at_once(void **unused)
+{
+    enum { USERS = 40000, AT_ONCE = 20000 };
+    (void)unused;
+    am_root();
+    double began = cpu_seconds();
+    for (int i = 0; i < USERS; i++) {
+        wckey(VERB_ADD, "k", arena_printf(w.a, "user%d", i));
+        if (i % AT_ONCE != AT_ONCE - 1)
+            continue;
+        struct msg_change_accounts m = {.changes = {list.v, list.n}};
+        struct message asks = {.kind = MSG_CHANGE_ACCOUNTS, .seq = ++w.seq, .body = &m};
+        effects_reset(&w.fx);
+        w.fills = true; /* nothing is checked or kept while it is measured */
+        step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &asks});
+        w.fills = false;
+        assert_int_equal(refusal(), REFUSE_NONE);
+        vec_clear(&list);
+    }
+    assert_true(cpu_seconds() - began < 5);
+    assert_non_null(wckey_ever(w.c, "k", "user39999"));
+    assert_null(wckey_ever(w.c, "k", "user40000"));
+    wckey(VERB_REMOVE, "k", "user7");
+    wckey(VERB_ADD, "k2", "user7");
+    wckey(VERB_ADD, " ", "user8"); /* refused: all is as it was */
+    assert_int_not_equal(send(), REFUSE_NONE);
+    assert_null(wckey_ever(w.c, "k2", "user7"));
+    assert_false(wckey_ever(w.c, "k", "user7")->deleted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +420,7 @@ int main(void)
         STORY(a_default_in_partitions_goes_with_the_last),
         STORY(who_stops_whom_is_no_circle),
         STORY(many_at_once_are_as_one_by_one),
+        STORY(keys_of_many_users_are_found_at_once),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     vec_done(&list);

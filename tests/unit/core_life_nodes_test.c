@@ -334,9 +334,69 @@ static void a_listing_in_parts_shows_each_once(void **unused)
     str_done(&detail);
 }
 
+/* ---- a line that goes while the controller is not there ---- */
+
+#define WITHOUT_N1                                                                                 \
+    "ClusterName=test\nOperators=olga\nMinJobAge=300\nKillWait=30\nNodeName=n[2-4] CPUs=8 "        \
+    "RealMemory=8000\nPartitionName=main Nodes=n[2-4] Default=YES MaxTime=UNLIMITED State=UP\n"
+
+static uint64_t runs_on(const char *nodes, int32_t count)
+{
+    struct job_spec s = a_job("on");
+    s.req.nodelist = nodes;
+    s.req.min_nodes = s.req.max_nodes = s.req.ntasks = count;
+    s.req.time_limit_us = TIME_UNLIMITED;
+    uint64_t id = submit(s);
+    report(1, (struct msg_report){
+                  .kind = REPORT_STARTED, .job_id = id, .attempt = 1, .step_id = STEP_BATCH});
+    assert_int_equal(state(id), JOB_RUNNING);
+    return id;
+}
+
+/* Its host left with --force, say, and the machine of the controller was started anew: of the jobs
+ * there nobody says any more how they end. */
+static void who_runs_on_a_node_that_no_line_describes_is_not_forgotten(void **unused)
+{
+    configure(CONF "PartitionName=long Nodes=n[1-4] Default=YES MaxTime=UNLIMITED\n");
+    uint64_t one = runs_on("n1", 1), other = runs_on("n1", 1), wide = runs_on("n[1-2]", 2);
+    restart(WITHOUT_N1);
+    for (int n = 2; n <= 4; n++)
+        hello(n);
+    assert_int_equal(state(one), JOB_RUNNING);
+    assert_string_equal(node("n1")->reason, "no longer configured");
+    assert_true(node("n1")->drain && node("n1")->cpus > 0);
+    pass(61 * SEC);
+    pass(31 * SEC);
+    assert_int_equal(job(one)->restarts, 1);
+    assert_int_equal(job(other)->restarts, 1);
+    assert_int_not_equal(state(wide), JOB_RUNNING);
+    assert_int_equal(count((struct msg_query){.what = QUERY_NODES}), 3);
+}
+
+static void such_a_node_speaks_for_its_jobs(void **unused)
+{
+    configure(CONF "PartitionName=long Nodes=n[1-4] Default=YES MaxTime=UNLIMITED\n");
+    uint64_t one = runs_on("n1", 1), other = runs_on("n1", 1);
+    restart(WITHOUT_N1);
+    struct held held[] = {{.job_id = one, .attempt = 1, .step_id = STEP_BATCH},
+                          {.job_id = other, .attempt = 1, .step_id = STEP_BATCH}};
+    hello_holding(1, held, 2);
+    pass(10 * MIN);
+    assert_int_equal(state(other), JOB_RUNNING);
+    script_ends(one, 0);
+    assert_int_equal(state(one), JOB_COMPLETED);
+    configure(CONF); /* the line is back */
+    assert_false(node("n1")->drain);
+    assert_int_equal(node("n1")->cpus, 8);
+    script_ends(other, 0);
+    assert_int_equal(state(other), JOB_COMPLETED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORY(who_runs_on_a_node_that_no_line_describes_is_not_forgotten),
+        STORY(such_a_node_speaks_for_its_jobs),
         STORY(a_listing_in_parts_shows_each_once),
         STORY(a_node_that_is_gone_for_a_moment_loses_nothing),
         STORY(a_launch_lost_on_its_way_is_sent_again),

@@ -133,6 +133,36 @@ static void node_withdraw(struct core *c, struct noderec *n)
     node_plan_update(c, n);
 }
 
+/* Room for what a job has there, as no line says what there is. */
+static void node_room(struct core *c, struct noderec *n, const struct alloc_node *has)
+{
+    struct idset cpus = IDSET_INIT;
+    idset_parse(&cpus, has->cpus, INT32_MAX - 1, NULL);
+    int32_t count = cpus.count ? (int32_t)idset_last(&cpus) + 1 : 1;
+    idset_done(&cpus);
+    if (count > n->conf.cpus)
+        n->conf.cpus = n->conf.cores_per_socket = n->n.cores_per_socket = count;
+    if (has->mem_mib > 0)
+        n->conf.memory_mib = time_add(n->conf.memory_mib, has->mem_mib);
+    node_capacity(c, n);
+    node_plan_update(c, n);
+}
+
+void node_of_job(struct core *c, const struct alloc_node *has)
+{
+    struct noderec *n = node_find(c, has->node);
+    if (n && !n->withdrawn)
+        return;
+    if (!n) {
+        const struct node conf = {
+            .name = has->node, .cpus = 1, .boards = 1, .sockets = 1, .threads_per_core = 1};
+        n = node_add(c, &conf);
+        node_withdraw(c, n);
+        node_watch(c, n);
+    }
+    node_room(c, n, has);
+}
+
 /* That nothing was heard of it meanwhile is no news of the machine that has its name now. */
 static void node_is_back(struct core *c, struct noderec *n)
 {

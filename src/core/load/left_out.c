@@ -3,6 +3,7 @@
  * come to an end, and as the row is stored, so would each start after it. Such a row is left out
  * instead. It stays where it is, for whoever wants to mend it; table left_out says what is wrong
  * and what it holds, the log and `remuda status` say that there are some. */
+#include "base/hostlist.h"
 #include "core/load/load.h"
 #include "model/grammar/cron.h"
 #include "model/past.h"
@@ -98,22 +99,36 @@ static bool job_sound(const struct job *j, struct err *ret_err)
 
 static bool resv_sound(const struct reservation *r, struct err *ret_err)
 {
+    struct hostlist names = HOSTLIST_INIT;
+    bool ok = text_empty(r->nodes) || hostlist_parse(&names, r->nodes, ret_err);
+    hostlist_done(&names);
+    if (!ok)
+        return err_prefix(ret_err, "nodes");
     return r->start_us < r->end_us ? resv_recurs_one_way(r->flags) ||
                                          wrong(ret_err, "it comes again in two ways at once")
                                    : wrong(ret_err, "it ends before it begins");
 }
 
+static bool trigger_sound(const struct trigger *t, struct err *ret_err)
+{
+    if (!t->job_id && (t->events & TRIGGER_JOB_BITS))
+        return wrong(ret_err, "it is of a job, but of none");
+    return t->due_us || text_empty(t->what) ||
+           wrong(ret_err, "it has something to tell, and no time to tell it");
+}
+
 bool core_row_sound(enum store_table table, const void *record, struct err *ret_err)
 {
     ASSERT(table < STORE_TABLE_COUNT && record);
-    if (!record_check(store_table_rows[table].fields, record, ret_err))
+    if (!record_check(store_table_rows[table].fields, record, ret_err) ||
+        !store_row_whole(table, record, ret_err))
         return false;
     if (table == TABLE_JOB)
         return job_sound(record, ret_err);
     if (table == TABLE_META)
         return meta_sound(record, ret_err);
-    if (table == TABLE_TRIGGER && ((const struct trigger *)record)->id > LIMIT_TRIGGER_ID)
-        return wrong(ret_err, "no trigger's number comes so far");
+    if (table == TABLE_TRIGGER)
+        return trigger_sound(record, ret_err);
     return table != TABLE_RESERVATION || resv_sound(record, ret_err);
 }
 

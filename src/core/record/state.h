@@ -346,6 +346,7 @@ struct account_book {
     struct map_u64 *qos;         /* id → struct qosrec */
     struct map_str *qos_of;      /* name → struct qosrec */
     struct map_u64 *wckey;       /* id → struct wckey */
+    struct map_str *wckey_of;    /* "key user" → struct wckey */
     struct map_u64 *tres;        /* id → struct tres */
     /* numbers given last, never given again */
     uint32_t last_assoc, last_qos, last_wckey, last_tres;

@@ -130,6 +130,7 @@ static void index_new(struct core *c, enum store_table table, void *p)
             ((struct qosrec *)p)->q.id > b->last_qos ? ((struct qosrec *)p)->q.id : b->last_qos;
     } else if (table == TABLE_WCKEY) {
         map_u64_put(b->wckey, ((struct wckey *)p)->id, p);
+        wckey_index(c, p);
         b->last_wckey =
             ((struct wckey *)p)->id > b->last_wckey ? ((struct wckey *)p)->id : b->last_wckey;
     } else if (table == TABLE_TRES) {
@@ -169,10 +170,14 @@ static void record_put(struct core *c, enum store_table table, const void *recor
         void *former = xcalloc(1, table_of(table)->size);
         if (table == TABLE_ASSOC)
             assoc_unindex(c, p);
+        if (table == TABLE_WCKEY)
+            wckey_unindex(c, p);
         memcpy(former, p, table_of(table)->size);
         record_intern(c, table_of(table), p, record);
         record_drop(c, table_of(table), former);
         free(former);
+        if (table == TABLE_WCKEY)
+            wckey_index(c, p);
     }
     c->accounts.accounts += counts_as_account(table, p);
     c->accounts.prioritized += has_priority(table, p);
@@ -210,6 +215,7 @@ static void record_remove(struct core *c, enum store_table table, const void *re
         map_str_del(b->qos_of, r->q.name);
         limit_list_free(c, &r->limit);
     } else if (table == TABLE_WCKEY) {
+        wckey_unindex(c, p);
         map_u64_del(b->wckey, ((struct wckey *)p)->id);
     } else if (table == TABLE_TRES) {
         map_u64_del(b->tres, ((struct tres *)p)->id);
@@ -315,6 +321,7 @@ void accounts_init(struct core *c)
     b->qos = map_u64_new();
     b->qos_of = map_str_new();
     b->wckey = map_u64_new();
+    b->wckey_of = map_str_new();
     b->tres = map_u64_new();
     b->cap_of = map_str_new();
     b->live = map_str_new();
@@ -350,11 +357,17 @@ void accounts_free(struct core *c)
     values_free_str(c, b->user);
     free(b->assoc_of.slot);
     map_str_free(b->qos_of);
+    map_str_free(b->wckey_of);
     values_free_u64(c, b->assoc);
     values_free_u64(c, b->qos);
     values_free_u64(c, b->wckey);
     values_free_u64(c, b->tres);
     accounts_blocks_free(c);
+}
+
+void accounts_forget(struct core *c, enum store_table table, const void *record)
+{
+    record_remove(c, table, record);
 }
 
 void accounts_load(struct core *c, enum store_table table, const void *record)
@@ -412,40 +425,63 @@ void accounts_tres_note(struct core *c)
         tres_of_node(c, c->node.v[i]);
 }
 
-void accounts_restore(struct core *c)
+/* all: nobody has made accounts yet. Else its row alone was lost. */
+static void implied_put(struct core *c, enum store_table table, const void *record, bool all)
 {
-    if (!map_str_get(c->accounts.account, ROOT_ACCOUNT)) {
-        struct account account = {.name = ROOT_ACCOUNT,
-                                  .description = "default root account",
-                                  .organization = "root",
-                                  .made_us = c->turn.now_us,
-                                  .changed_us = c->turn.now_us};
-        struct account_user user = {.name = "root",
-                                    .default_account = ROOT_ACCOUNT,
-                                    .admin_level = ADMIN_ADMINISTRATOR,
+    record_put(c, table, record);
+    c->accounts.implied |= all;
+    if (all)
+        return;
+    c->accounts.rehang = true;
+    fx_store(c, table, record_at(c, table, record));
+    fx_log(c, LEVEL_ERROR, "table %s of the store had no row of root's: it is made anew",
+           store_table_rows[table].name);
+}
+
+static void implied_people(struct core *c, bool all)
+{
+    const struct account account = {.name = ROOT_ACCOUNT,
+                                    .description = "default root account",
+                                    .organization = "root",
                                     .made_us = c->turn.now_us,
                                     .changed_us = c->turn.now_us};
-        struct qos qos = {.id = 1,
-                          .name = NORMAL_QOS,
-                          .description = "Normal QOS default",
-                          .made_us = c->turn.now_us,
-                          .changed_us = c->turn.now_us};
-        struct assoc assoc = {.id = 1,
-                              .account = ROOT_ACCOUNT,
-                              .qos = NORMAL_QOS,
-                              .made_us = c->turn.now_us,
-                              .changed_us = c->turn.now_us};
-        c->accounts.implied = true;
-        record_put(c, TABLE_ACCOUNT, &account);
-        record_put(c, TABLE_ACCOUNT_USER, &user);
-        record_put(c, TABLE_QOS, &qos);
-        record_put(c, TABLE_ASSOC, &assoc);
-        assoc.id = 2;
-        assoc.user = "root";
-        assoc.qos = NULL;
-        record_put(c, TABLE_ASSOC, &assoc);
-    }
+    const struct account_user user = {.name = "root",
+                                      .default_account = ROOT_ACCOUNT,
+                                      .admin_level = ADMIN_ADMINISTRATOR,
+                                      .made_us = c->turn.now_us,
+                                      .changed_us = c->turn.now_us};
+    if (!map_str_get(c->accounts.account, ROOT_ACCOUNT))
+        implied_put(c, TABLE_ACCOUNT, &account, all);
+    if (!map_str_get(c->accounts.user, "root"))
+        implied_put(c, TABLE_ACCOUNT_USER, &user, all);
+}
+
+static void implied_assoc(struct core *c, const char *user, const char *qos, bool all)
+{
+    const struct assoc a = {.id = accounts_next_id(c, TABLE_ASSOC),
+                            .account = ROOT_ACCOUNT,
+                            .user = user,
+                            .qos = qos,
+                            .made_us = c->turn.now_us,
+                            .changed_us = c->turn.now_us};
+    if (!assoc_at(c, ROOT_ACCOUNT, user, NULL))
+        implied_put(c, TABLE_ASSOC, &a, all);
+}
+
+void accounts_restore(struct core *c)
+{
+    bool all = !map_str_get(c->accounts.account, ROOT_ACCOUNT) && !map_u64_count(c->accounts.assoc);
+    const struct qos normal = {.id = accounts_next_id(c, TABLE_QOS),
+                               .name = NORMAL_QOS,
+                               .description = "Normal QOS default",
+                               .made_us = c->turn.now_us,
+                               .changed_us = c->turn.now_us};
     struct map_walk w = {0};
+    implied_people(c, all);
+    if (all && !map_str_get(c->accounts.qos_of, NORMAL_QOS))
+        implied_put(c, TABLE_QOS, &normal, all);
+    implied_assoc(c, NULL, NORMAL_QOS, all);
+    implied_assoc(c, "root", NULL, all);
     while (c->accounts.rehang && map_u64_next(c->accounts.assoc, &w))
         assoc_hang(c, w.value);
     accounts_tres_note(c);

@@ -32,6 +32,8 @@ void accounts_init(struct core *c);
 void accounts_free(struct core *c);
 /* A stored row; of what carries limits before the limits. */
 void accounts_load(struct core *c, enum store_table table, const void *record);
+/* One that was loaded goes out of memory again, and stays in the store. */
+void accounts_forget(struct core *c, enum store_table table, const void *record);
 /* When all rows are loaded: the account root with the user root and the QOS normal are always
  * there; before anybody changed anything in memory alone. */
 void accounts_restore(struct core *c);
@@ -56,6 +58,9 @@ struct assocrec *assoc_for(const struct core *c, const char *account, const char
 struct wckey *wckey_ever(const struct core *c, const char *name, const char *user);
 /* One QOS, not a list of them. */
 struct qosrec *qos_find(const struct core *c, const char *name);
+/* May jobs of the QOS `from` stop those of `to`, or of others that may, and so on? `from` itself
+ * counts where it comes again. *ret_last, if not NULL: which may stop `to` itself. */
+bool qos_may_stop(const struct core *c, const char *from, const char *to, const char **ret_last);
 /* Has anybody made accounts of his own? Until then everybody may everything, as before. */
 bool accounts_in_use(const struct core *c);
 /* The account of a user's job that names none; NULL = none is known. */

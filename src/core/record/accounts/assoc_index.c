@@ -135,7 +135,46 @@ void assoc_unindex(struct core *c, const struct assocrec *r)
 void assoc_hang(const struct core *c, struct assocrec *r)
 {
     ASSERT(r->a.id);
-    r->up = r->a.user     ? assoc_in(c, r->a.account, NULL, NULL)
+    bool is_root = !r->a.user && text_is(r->a.account, ROOT_ACCOUNT);
+    r->up = is_root       ? NULL
+            : r->a.user   ? assoc_in(c, r->a.account, NULL, NULL)
             : r->a.parent ? assoc_in(c, r->a.parent, NULL, NULL)
                           : NULL;
+    if (!r->up && !is_root)
+        r->up = assoc_at(c, ROOT_ACCOUNT, NULL, NULL);
+}
+
+/* ---- workload keys --------------------------------------------------------------------------- */
+
+/* In names are no blanks. */
+static const char *wckey_name(const char *name, const char *user, struct str *room)
+{
+    str_addf(room, "%s %s", name ? name : "", user ? user : "");
+    return str_text(room);
+}
+
+struct wckey *wckey_ever(const struct core *c, const char *name, const char *user)
+{
+    struct str room = STR_INIT;
+    struct wckey *k = map_str_count(c->accounts.wckey_of)
+                          ? map_str_get(c->accounts.wckey_of, wckey_name(name, user, &room))
+                          : NULL;
+    str_done(&room);
+    return k;
+}
+
+void wckey_index(struct core *c, struct wckey *k)
+{
+    struct str room = STR_INIT;
+    map_str_put(c->accounts.wckey_of, wckey_name(k->name, k->user, &room), k);
+    str_done(&room);
+}
+
+void wckey_unindex(struct core *c, const struct wckey *k)
+{
+    struct str room = STR_INIT;
+    const char *key = wckey_name(k->name, k->user, &room);
+    if (map_str_get(c->accounts.wckey_of, key) == k)
+        map_str_del(c->accounts.wckey_of, key);
+    str_done(&room);
 }

@@ -75,8 +75,10 @@ static void wckeys_take(struct bulk *b)
     size_t n;
     struct wckey *r = records_of(b, TABLE_WCKEY, BLOCK_WCKEY, sizeof(struct wckey), &n);
     map_u64_reserve(b->c->accounts.wckey, n);
+    map_str_reserve(b->c->accounts.wckey_of, n);
     for (size_t i = 0; i < n; i++) {
         map_u64_put(b->c->accounts.wckey, r[i].id, &r[i]);
+        wckey_index(b->c, &r[i]);
         if (r[i].id > b->c->accounts.last_wckey)
             b->c->accounts.last_wckey = r[i].id;
     }

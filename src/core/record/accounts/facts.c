@@ -4,6 +4,8 @@
 #include "core/record/accounts/limit_book.h"
 #include "core/record/record.h"
 
+#include <stdlib.h>
+
 struct account *account_find(const struct core *c, const char *name)
 {
     struct account *a = text_empty(name) ? NULL : map_str_get(c->accounts.account, name);
@@ -30,21 +32,39 @@ struct assocrec *assoc_for(const struct core *c, const char *account, const char
     return r ? r : assoc_find(c, account, user, NULL);
 }
 
-struct wckey *wckey_ever(const struct core *c, const char *name, const char *user)
-{
-    struct map_walk w = {0};
-    while (map_u64_next(c->accounts.wckey, &w)) {
-        struct wckey *k = w.value;
-        if (text_is(k->name, name) && text_is(k->user, user))
-            return k;
-    }
-    return NULL;
-}
-
 struct qosrec *qos_find(const struct core *c, const char *name)
 {
     struct qosrec *r = text_empty(name) ? NULL : map_str_get(c->accounts.qos_of, name);
     return r && !r->q.deleted ? r : NULL;
+}
+
+/* Each is looked at once, and is then a key of `seen`. */
+bool qos_may_stop(const struct core *c, const char *from, const char *to, const char **ret_last)
+{
+    VEC(const struct qosrec *) way = {0};
+    struct map_str *seen = map_str_new();
+    const struct qosrec *q = qos_find(c, from);
+    bool may = false;
+    if (q)
+        vec_push(&way, q);
+    for (size_t i = 0; i < way.n && !may; i++) {
+        struct span rest = span_of(way.v[i]->q.preempt ? way.v[i]->q.preempt : ""), piece;
+        may = way.v[i]->q.preempt && list_has(way.v[i]->q.preempt, to);
+        if (may && ret_last)
+            *ret_last = way.v[i]->q.name;
+        while (!may && span_next(&rest, ',', &piece)) {
+            char *name = xstrndup(piece.data, piece.len);
+            q = map_str_get(seen, name) ? NULL : qos_find(c, name);
+            if (q) {
+                map_str_put(seen, name, seen);
+                vec_push(&way, q);
+            }
+            free(name);
+        }
+    }
+    map_str_free(seen);
+    vec_done(&way);
+    return may;
 }
 
 bool accounts_in_use(const struct core *c)

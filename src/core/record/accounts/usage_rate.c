@@ -30,7 +30,7 @@ void usage_billing_note(const struct core *c, struct job *j)
     if (j->alloc_cpus && !j->billing_plus1)
         j->billing_plus1 = weights_of(p, &w)
                                ? job_billing_milli(j, &w, c->settings.word.max_tres) / 1000 + 1
-                               : j->alloc_cpus + 1;
+                               : (int64_t)j->alloc_cpus + 1;
     asked.alloc_nodes = asked.alloc_cpus = asked.alloc_tasks = 0;
     asked.alloc_mem_mib = 0;
     asked.alloc_gres = NULL;

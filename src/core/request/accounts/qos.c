@@ -15,30 +15,15 @@ static enum refusal gpu_idle_check(struct account_step *g, const char *text)
                                              : change_refuse(g, REFUSE_UPDATE, "%s", err.text);
 }
 
-/* Which QOS may stop others is no circle, or jobs would stop each other without end: those that it
- * may stop, those that these may stop, and so on, each looked at once. */
+/* Which QOS may stop others is no circle, or jobs would stop each other without end. */
 static enum refusal preempt_loop_check(struct account_step *g, const char *name)
 {
-    VEC(const char *) below = {0};
-    enum refusal refusal = REFUSE_NONE;
-    vec_push(&below, name);
-    for (size_t i = 0; i < below.n && !refusal; i++) {
-        const struct qosrec *q = qos_find(g->c, below.v[i]);
-        struct span rest = span_of(q && q->q.preempt ? q->q.preempt : ""), piece;
-        while (!refusal && span_next(&rest, ',', &piece)) {
-            bool seen = false;
-            if (span_is(piece, name))
-                refusal = change_refuse(g, REFUSE_QOS_LOOP,
-                                        "QOS preemption loop: %s may stop %s%s, which may stop %s",
-                                        name, i ? "others and in the end " : "", below.v[i], name);
-            for (size_t k = 0; k < below.n && !seen; k++)
-                seen = span_is(piece, below.v[k]);
-            if (!seen)
-                vec_push(&below, arena_strndup(g->a, piece.data, piece.len));
-        }
-    }
-    vec_done(&below);
-    return refusal;
+    const char *last;
+    if (!qos_may_stop(g->c, name, name, &last))
+        return REFUSE_NONE;
+    return change_refuse(g, REFUSE_QOS_LOOP,
+                         "QOS preemption loop: %s may stop %s%s, which may stop %s", name,
+                         text_is(last, name) ? "" : "others and in the end ", last, name);
 }
 
 enum refusal change_qos_add(struct account_step *g, const struct qos *asked)
