@@ -6,6 +6,7 @@
 #include "io/build.h"
 #include "io/fd.h"
 #include "io/process/keyring.h"
+#include "io/process/last_words.h"
 #include "node/node.h"
 
 #include <stdio.h>
@@ -70,7 +71,9 @@ int main(int argc, char **argv)
     const char *role = argc > 1 ? argv[1] : NULL;
     int why;
     if (!standard_descriptors_open())
-        return 1; /* and nowhere to say so */
+        return 1;                          /* and nowhere to say so */
+    file_limits_fail();
+    last_words_prepare_command("remudad"); /* a daemon says it otherwise as soon as it has a log */
     if (!handed_a_socket(argc, argv))
         descriptors_close(STDERR_FILENO + 1);
     if (is_daemon(role))

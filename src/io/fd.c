@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -29,6 +30,18 @@ bool standard_descriptors_open(void)
             return false;
     }
     return true;
+}
+
+static void nothing_done(int signo)
+{
+    (void)signo;
+}
+
+/* A handler ends with execve, which SIG_IGN does not. */
+void file_limits_fail(void)
+{
+    sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = nothing_done, .sa_flags = SA_RESTART},
+              NULL);
 }
 
 bool standard_output_written(int *ret_why)

@@ -13,6 +13,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 
 OWN = """
 up -q | status | why {fresh} | extend {run} +1 | plot {done} | top --once | report {done} | may | accounts | config check | import --help | gpus | token list | hosts
@@ -36,9 +37,16 @@ class Streams:
         self.dir, self.n = pathlib.Path(dir), 0
         self.run = self.out("sbatch --parsable -o run.out --wrap 'echo runs; sleep 1000'")
         self.done = self.out("sbatch --parsable --wait -o done.out --wrap 'echo done; sleep 2'")
+        self.sampled()
         (self.dir / "script").write_text("#!/bin/sh\n#SBATCH -n1\ntrue\n")
         (self.dir / "pbs").write_text("#!/bin/sh\n#PBS -N x\ntrue\n")
         (self.dir / "table").write_text("@monthly true\n")
+
+    def sampled(self):
+        """What was measured of a job comes a little after its end."""
+        until = time.time() + 60
+        while subprocess.run(["remuda", "plot", self.done], capture_output=True, cwd=self.dir).returncode != 0 and time.time() < until:
+            time.sleep(0.3)
 
     def out(self, line):
         done = subprocess.run(shlex.split(line), cwd=self.dir, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)

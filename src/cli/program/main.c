@@ -7,6 +7,7 @@
 #include "cli/program/give_out.h"
 #include "cli/program/program.h"
 #include "io/fd.h"
+#include "io/process/last_words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -121,6 +122,8 @@ int main(int argc, char **argv)
         return 1; /* and nowhere to say so */
     const char *slash = strrchr(argv[0], '/');
     const char *name = slash ? slash + 1 : argv[0];
+    file_limits_fail();
+    last_words_prepare_command(name);
     const struct main_command *called = command_find(name);
     if (called && called->family != OWN)
         return output_finish(name, NULL, called->run(argc, argv));
