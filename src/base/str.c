@@ -296,6 +296,30 @@ static unsigned edit_distance(const char *a, size_t an, const char *b, size_t bn
     return last[bn];
 }
 
+/* How often each letter occurs, whatever its case; some are counted together. */
+struct letter_counts {
+    unsigned char n[32];
+};
+
+static struct letter_counts letters_of(const char *text)
+{
+    struct letter_counts letters = {{0}};
+    for (; *text; text++)
+        letters.n[(unsigned char)*text & 31]++;
+    return letters;
+}
+
+/* The edit distance is at least that: an edit takes one letter away, or brings one, or both. */
+static size_t letters_apart(const struct letter_counts *a, const struct letter_counts *b)
+{
+    size_t lost = 0, come = 0;
+    for (size_t i = 0; i < ARRAY_LEN(a->n); i++) {
+        lost += (size_t)(a->n[i] > b->n[i] ? a->n[i] - b->n[i] : 0);
+        come += (size_t)(b->n[i] > a->n[i] ? b->n[i] - a->n[i] : 0);
+    }
+    return lost > come ? lost : come;
+}
+
 const char *text_nearest(const char *word, const char *const *candidates, size_t count)
 {
     const char *best = NULL;
@@ -303,13 +327,18 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
     size_t best_distance = 0;
     if (len == 0 || len > NEAREST_MAX)
         return NULL;
+    struct letter_counts letters = letters_of(word);
     for (size_t i = 0; i < count; i++) {
         size_t other = candidates[i] ? strlen(candidates[i]) : 0;
         if (other == 0 || other > NEAREST_MAX)
             continue;
         size_t longer = len > other ? len : other, at_least = 2 * longer - len - other;
         if (at_least * 3 > longer || (best && at_least >= best_distance))
-            continue; /* most are by their length alone */
+            continue; /* most are by their length alone, */
+        struct letter_counts others = letters_of(candidates[i]);
+        at_least = letters_apart(&letters, &others);
+        if (at_least * 3 > longer || (best && at_least >= best_distance))
+            continue; /* or by their letters */
         size_t distance = edit_distance(word, len, candidates[i], other);
         if (distance * 3 <= longer && (!best || distance < best_distance)) {
             best = candidates[i];

@@ -332,11 +332,10 @@ static bool pbs_apply(struct script_reader *r, const char *text, size_t len,
 /* A script of another system: its lines are read as that system would. */
 static bool foreign_read(struct script_reader *r, const char *text, size_t len, struct err *e)
 {
-    struct dialect_site standard = dialect_site_standard();
-    const struct dialect_site *site = r->env->site ? r->env->site : &standard;
+    struct dialect_site site = r->env->site ? *r->env->site : dialect_site_standard();
     struct dialect_out out = {r->comp, FROM_DIRECTIVE, r->env, r->a, r->warnings};
     bool lsf = text_is(r->foreign, "#BSUB");
-    if (!(lsf ? lsf_apply : pbs_apply)(r, text, len, site, &out, e))
+    if (!(lsf ? lsf_apply : pbs_apply)(r, text, len, &site, &out, e))
         return false;
     str_addf(r->warnings, "read as %s's, for it has %s lines and no #SBATCH:", lsf ? "LSF" : "PBS",
              r->foreign);
@@ -402,6 +401,12 @@ static bool shebang_refuse(const char *text, const char *name, struct err *e)
     return err_lead(e, "error: For instance: #!/bin/sh");
 }
 
+bool script_is_text(const char *text, size_t len, const char *name, struct err *ret_err)
+{
+    return !memchr(text, 0, len) ||
+           err_set(ret_err, ERR_INVALID, "%s has a NULL character in it, as programs have", name);
+}
+
 bool script_check(const char *text, size_t len, const char *name, struct err *ret_err)
 {
     if (len == 0) {
@@ -417,18 +422,19 @@ bool script_check(const char *text, size_t len, const char *name, struct err *re
     size_t white = strspn(text, " \t\r\n\v\f");
     if (!text[white]) { /* as Slurm, which reads to the first NUL */
         err_set(ret_err, ERR_INVALID, "%s has %s", name,
-                white < len ? "a NULL character first: is it a program?" : "nothing else in it");
+                white < len ? "a NULL character first: is it a program?"
+                            : "nothing but blanks in it");
         return err_lead(ret_err, "error: Batch script contains only whitespace!");
     }
     if (len < 2 || memcmp(text, "#!", 2) != 0)
         return shebang_refuse(text, name, ret_err);
-    if (memchr(text, 0, len)) {
-        err_set(ret_err, ERR_INVALID, "%s: is it a program? (sbatch --wrap=COMMAND)", name);
+    if (!script_is_text(text, len, name, ret_err)) {
         err_lead(ret_err, "error: The Slurm controller does not allow scripts that");
         return err_lead(ret_err, "error: contain a NULL character '\\0'.");
     }
     if (memmem(text, len, "\r\n", 2)) {
-        err_set(ret_err, ERR_INVALID, "mend it with: sed -i 's/\\r$//' %s", name);
+        err_set(ret_err, ERR_INVALID, "%s has lines of DOS; mend it with: sed -i 's/\\r$//' %s",
+                name, name);
         err_lead(ret_err, "error: Batch script contains DOS line breaks (\\r\\n)");
         return err_lead(ret_err, "error: instead of expected UNIX line breaks (\\n).");
     }

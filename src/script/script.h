@@ -24,5 +24,7 @@ bool script_directive(struct span words, unsigned line, struct submit_options *o
  * most LIMIT_SCRIPT_BYTES. The sentence tells how to mend it; `name` is what people call the
  * script. text[len] must be NUL. */
 bool script_check(const char *text, size_t len, const char *name, struct err *ret_err);
+/* Has it no NUL byte? Of one with such a byte what stands behind it would be lost. */
+bool script_is_text(const char *text, size_t len, const char *name, struct err *ret_err);
 
 #endif

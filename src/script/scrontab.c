@@ -169,7 +169,11 @@ static const char *command_read(struct scrontab_reader *r, const char *text, str
         err_set(e, ERR_INVALID, "the command is missing: it stands behind the time");
         return NULL;
     }
-    return expand(r, text, e);
+    const char *command = expand(r, text, e);
+    if (!command || command[strspn(command, " \t")])
+        return command;
+    err_set(e, ERR_INVALID, "with its variables the command, %s, is empty", text);
+    return NULL;
 }
 
 static bool entry_make(struct scrontab_reader *r, const char *text, struct err *e)

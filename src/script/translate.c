@@ -15,6 +15,7 @@
 #include "script/lines.h"
 #include "script/lint/lint.h"
 #include "script/options/values.h"
+#include "script/script.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -451,6 +452,8 @@ bool script_translate(const char *text, size_t len, enum dialect from, enum dial
     ASSERT(from <= DIALECT_PBS && to <= DIALECT_PBS);
     struct translating t = {.from = from, .l = {.dialect = from, .env = env, .a = a}};
     *ret = (struct translation){0};
+    if (!script_is_text(text, len, "it", ret_err))
+        return false;
     lint_read_alone(&t.l, text, len, 0, NULL);
     bool ok = t.l.readable && (t.l.ncomp == 1 || to == DIALECT_SLURM);
     if (!t.l.readable)

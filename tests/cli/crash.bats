@@ -301,14 +301,21 @@ runs_step() { squeue -h -s -n "$1" -o %i | grep -q '\.0$'; }
     srun -Q -n1 true
 }
 
-# Of three that begin at the same moment one starts the controller; the others find it there.
+# Of four that begin at the same moment one starts each daemon; the others find it there, and have nothing to say of it.
 @test "who brings a cluster up while another does finds it up" {
     local one pid
-    for one in 1 2 3; do
-        remuda down
-        for pid in 1 2 3; do remuda up -q 3>&- & done
-        for pid in $(jobs -p); do wait "$pid"; done
+    for one in down down nodes nodes nodes all; do
+        case $one in
+        down) remuda down ;;
+        nodes) pkill -9 -f "remudad node --state $REMUDA_STATE" ;;
+        all) pkill -9 -f "remudad [a-z]* --state $REMUDA_STATE" ;;
+        esac
+        for pid in 1 2 3 4; do remuda up -q 2>> "$WORK/up.err" 3>&- & done
+        for pid in $(jobs -p); do wait "$pid" || echo "one failed" >> "$WORK/up.err"; done
+        cat "$WORK/up.err"
+        [ ! -s "$WORK/up.err" ]
         [ "$(pgrep -fc "remudad controller --state $REMUDA_STATE")" = 1 ]
+        [ "$(pgrep -fc "remudad node --state $REMUDA_STATE")" = 2 ]
         [ "$(sinfo -h -N -t idle,mix -o %N | sort -u | wc -l)" = 2 ]
     done
 }

@@ -64,6 +64,27 @@ sbatch: error: .: Is a directory" sbatch .
     refused "Batch script is empty!" sbatch < /dev/null
 }
 
+# What stands behind a NUL byte would be lost, whoever reads the script.
+@test "a NULL character in a script: none of the three commands submits half of it" {
+    local first of says
+    for first in '#!/bin/sh\n' ''; do
+        for of in SBATCH BSUB PBS; do
+            printf "$first#$of -J a\\0b\\ntrue\\n" > nul.sh
+            says="a NULL character in it, as programs have"
+            fails 255 "$says" bsub < nul.sh
+            refused "$says" qsub nul.sh
+            [ -z "$first" ] || refused "$says" sbatch nul.sh
+            run remuda lint nul.sh
+            [ "$status" -eq 2 ]
+            [ "$of" = SBATCH ] && [ -z "$first" ] || [[ "$output" == *"$says"* ]]
+        done
+        printf "$first#BSUB -J a\\0b\\ntrue\\n" > nul.sh
+        fails 2 "it has $says" remuda translate --from lsf --to slurm nul.sh
+        printf "$first#PBS -N a\\0b\\ntrue\\n" > nul.sh
+        fails 2 "it has $says" remuda translate --from pbs --to slurm nul.sh
+    done
+}
+
 @test "mistakes in directives name script and line" {
     printf '#!/bin/sh\n#SBATCH --ndoes=2\n' > typo.sh
     run --separate-stderr sbatch typo.sh

@@ -7,7 +7,8 @@ BODY = {
     "srun_twice": 'srun $G0 -N1 -n1 --exact --mem=5 "$C" taskA & A=$!\nsrun $G1 -N1 -n1 --exact --mem=5 "$C" taskB & B=$!\nstay $A; RC=$?; stay $B && [ $RC = 0 ]',
     "srun_tee": 'srun $O $G "$C" task | tee "$D/tee.$N"; [ ${PIPESTATUS[0]} = 0 ]',
     "signal": 'srun $O $G "$C" task',
-    "mpirun": 'mpirun.openmpi --oversubscribe -np 2 "$C" task',
+    # All of a user's on one machine share a folder in /tmp, which one may remove while another makes its own in it.
+    "mpirun": 'mpirun.openmpi --oversubscribe --mca orte_tmpdir_base "$D" -np 2 "$C" task',
     "sbcast": 'sbcast -f "$C" "$D/cast.$N" && srun $O $G "$D/cast.$N" task',
     "sattach": 'srun $O $G "$C" task',
     # Two steps have the two CPUs, two more wait for them.

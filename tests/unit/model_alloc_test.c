@@ -171,6 +171,8 @@ static void test_nonsense_is_refused(void **state)
     assert_refused("gpu1 gpu=#x");
     assert_refused("gpu1 =3");
     assert_refused("cpus=0-3 mem=1");
+    assert_refused("n[1-2] ids=9223372036854775807+5");
+    assert_refused("n[1-2] ids=0-2147483648+1");
 }
 
 int main(void)

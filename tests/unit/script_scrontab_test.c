@@ -76,6 +76,7 @@ static void mistakes(void **state)
     wrong(w, "\n61 * * * * x\n", "line 2: minute \"61\"");
     wrong(w, "* * * * * \n", "line 1: the command is missing");
     wrong(w, "@daily\n", "line 1: the command is missing");
+    wrong(w, "A=\n@daily $A $A\n", "line 2: with its variables the command, $A $A, is empty");
     wrong(w, "* * * *\n", "line 1: the day of the week is missing");
     wrong(w, "@reboot x\n", "line 1: @reboot");
     wrong(w, "hello\n", "line 1: minute \"hello\"");

@@ -1,6 +1,7 @@
 /* remuda backup, restore and repair: remudad does it, which knows the store. */
 #include "base/str.h"
 #include "cli/program/commands.h"
+#include "cli/program/daemons.h"
 #include "cli/program/host_dir.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"

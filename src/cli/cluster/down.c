@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
+#include "cli/program/daemons.h"
 #include "cli/program/host_dir.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
+#include "cli/program/daemons.h"
 #include "cli/program/localtime.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"

@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
+#include "cli/program/daemons.h"
 #include "cli/program/host_dir.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
@@ -22,20 +23,16 @@
 #include "model/limits.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 #define START_TIMEOUT_MS 15000
 #define LOOK_AGAIN_MS    1000
+#define LOCK_AGAIN_MS    100
 #define READY_LOOKS      4 /* 20 ms apart: what was killed holds its lock until it is gone */
 
 static SETTER(set_up_gres)
@@ -96,22 +93,6 @@ static bool dir_make(const char *path, mode_t mode, struct err *ret_err)
     return ok;
 }
 
-/* Daemons put themselves into the background; their first process ends when they are ready or have
- * failed. */
-static bool daemon_start(char *const argv[], struct err *ret_err)
-{
-    pid_t pid;
-    int status = 0;
-    int rc = posix_spawn(&pid, argv[0], NULL, NULL, argv, environ);
-    if (rc != 0)
-        return err_set(ret_err, ERR_INTERNAL, "cannot start %s: %s", argv[0], strerror(rc));
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (status != 0)
-        return err_set(ret_err, ERR_UNAVAILABLE, "%s %s did not start", argv[0], argv[1]);
-    return true;
-}
-
 static void sleep_ms(long ms)
 {
     struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
@@ -136,29 +117,24 @@ static bool controller_start(const char *state_dir, struct arena *a, bool *ret_s
 {
     if (controller_answers(state_dir))
         return true;
+    const char *log = controller_log_path(state_dir, a);
     char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a), "controller", "--state",
                     (char *)(uintptr_t)state_dir, NULL};
-    struct err err = {0};
-    /* One that is there now was started at the same time by somebody else. */
-    if (!daemon_start(argv, &err) && !program_daemon_pid(controller_pid_path(state_dir, a))) {
-        err_prefix(&err, "see %s", controller_log_path(state_dir, a));
-        return err_set(ret_err, err.code, "%s", err.text);
-    }
-    for (int waited = 0; !controller_answers(state_dir); waited += 20) {
-        if (waited > START_TIMEOUT_MS)
-            return err_set(ret_err, ERR_UNAVAILABLE, "the controller does not answer; see %s",
-                           controller_log_path(state_dir, a));
+    /* What was just killed holds its lock until the kernel has cleaned up after it. */
+    for (int waited = 0; waited <= START_TIMEOUT_MS; waited += 20) {
+        if (waited % LOCK_AGAIN_MS == 0 &&
+            !daemon_ensure(argv, controller_pid_path(state_dir, a), log, ret_started, ret_err))
+            return false;
+        if (controller_answers(state_dir))
+            return true;
         sleep_ms(20);
     }
-    *ret_started = true;
-    return true;
+    return err_set(ret_err, ERR_UNAVAILABLE, "the controller does not answer; see %s", log);
 }
 
 static bool node_start(const char *state_dir, const struct node *n, struct arena *a,
                        bool *ret_started, struct err *ret_err)
 {
-    if (program_daemon_pid(node_pid_path(state_dir, n->name, a)))
-        return true;
     char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a),
                     "node",
                     "--state",
@@ -167,10 +143,8 @@ static bool node_start(const char *state_dir, const struct node *n, struct arena
                     (char *)(uintptr_t)n->name,
                     n->is_virtual ? "--virtual" : NULL,
                     NULL};
-    if (!daemon_start(argv, ret_err))
-        return err_prefix(ret_err, "see %s", node_log_path(state_dir, n->name, a));
-    *ret_started = true;
-    return true;
+    return daemon_ensure(argv, node_pid_path(state_dir, n->name, a),
+                         node_log_path(state_dir, n->name, a), ret_started, ret_err);
 }
 
 struct node_count {

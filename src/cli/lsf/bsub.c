@@ -138,7 +138,7 @@ static bool terminal_read(struct submit_script *ret, struct arena *a)
         str_addn(&text, line, (size_t)n);
     free(line);
     putchar('\n');
-    *ret = (struct submit_script){.text = arena_strndup(a, str_text(&text), text.len),
+    *ret = (struct submit_script){.text = arena_dup(a, str_text(&text), text.len + 1),
                                   .len = text.len};
     str_done(&text);
     return ret->len > 0;
@@ -155,6 +155,8 @@ static bool stdin_load(struct bsub *s, struct err *e)
         return false;
     }
     script->name = "the script";
+    if (!script_is_text(script->text, script->len, script->name, e))
+        return false;
     script->job_name = first_command(script, a);
     if (!script->job_name)
         return err_set(e, ERR_INVALID, "No command is specified");

@@ -101,6 +101,8 @@ static bool script_load(struct qsub *s, struct err *e)
             return false;
         script->job_name = "STDIN";
     }
+    if (!script_is_text(script->text, script->len, script->name, e))
+        return false;
     if (memmem(script->text, script->len, "\r\n", 2))
         return err_set(e, ERR_INVALID, "%s",
                        s->site.torque ? " script is written in DOS/Windows text format"

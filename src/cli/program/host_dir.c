@@ -2,19 +2,16 @@
 
 #include "base/str.h"
 #include "cli/program/cluster_dir.h"
+#include "cli/program/daemons.h"
 #include "cli/program/program.h"
 #include "cli/program/room.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-extern char **environ;
 
 #define START_TIMEOUT_MS 15000
 #define STOP_TIMEOUT_MS  15000
@@ -53,20 +50,6 @@ const char *relay_pid_path(const char *state_dir, struct arena *a)
     return arena_printf(a, "%s/relay.pid", state_dir);
 }
 
-int program_run(char *const argv[], struct err *ret_err)
-{
-    pid_t pid;
-    int status = 0;
-    int rc = posix_spawn(&pid, argv[0], NULL, NULL, argv, environ);
-    if (rc != 0) {
-        err_set(ret_err, ERR_INTERNAL, "cannot start %s: %s", argv[0], strerror(rc));
-        return 127;
-    }
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 static bool answers(const char *state_dir, struct arena *a, struct err *ret_err)
 {
     struct client *c = client_open(state_dir, ret_err);
@@ -81,8 +64,8 @@ static bool answers(const char *state_dir, struct arena *a, struct err *ret_err)
     return ok;
 }
 
-static bool daemon_ensure(const char *pid_path, const char *role, const char *state_dir,
-                          const char *node, struct arena *a, struct err *ret_err)
+static bool part_ensure(const char *pid_file, const char *role, const char *state_dir,
+                        const char *node, struct arena *a, struct err *ret_err)
 {
     char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a),
                     (char *)(uintptr_t)role,
@@ -91,19 +74,16 @@ static bool daemon_ensure(const char *pid_path, const char *role, const char *st
                     node ? "--name" : NULL,
                     (char *)(uintptr_t)node,
                     NULL};
-    if (program_daemon_pid(pid_path) || program_run(argv, ret_err) == 0)
-        return true;
-    return ret_err->code ? false
-                         : err_set(ret_err, ERR_UNAVAILABLE, "remudad %s did not start; see %s/log",
-                                   role, state_dir);
+    bool started = false;
+    return daemon_ensure(argv, pid_file, arena_printf(a, "%s/log", state_dir), &started, ret_err);
 }
 
 bool host_start(const char *state_dir, const struct host_dir *h, struct arena *a,
                 struct err *ret_err)
 {
-    if (!daemon_ensure(relay_pid_path(state_dir, a), "relay", state_dir, NULL, a, ret_err) ||
-        (h->node && !daemon_ensure(node_pid_path(state_dir, h->node, a), "node", state_dir, h->node,
-                                   a, ret_err)))
+    if (!part_ensure(relay_pid_path(state_dir, a), "relay", state_dir, NULL, a, ret_err) ||
+        (h->node && !part_ensure(node_pid_path(state_dir, h->node, a), "node", state_dir, h->node,
+                                 a, ret_err)))
         return false;
     for (int waited = 0; waited < START_TIMEOUT_MS; waited += STEP_MS) {
         struct err why = {0};

@@ -23,7 +23,5 @@ bool host_start(const char *state_dir, const struct host_dir *h, struct arena *a
                 struct err *ret_err);
 /* Stops both; false if they do not end. *ret_count daemons ran. */
 bool host_stop(const char *state_dir, const struct host_dir *h, struct arena *a, int *ret_count);
-/* Runs another program of the release and waits for it: its exit status. */
-int program_run(char *const argv[], struct err *ret_err);
 
 #endif

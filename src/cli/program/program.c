@@ -6,11 +6,9 @@
 #include "cli/program/cluster_dir.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -149,22 +147,6 @@ bool program_state_option(int argc, char **argv, int *i, const char **state_dir,
     }
     ++*i;
     return true;
-}
-
-long program_daemon_pid(const char *pid_file)
-{
-    int fd = open(pid_file, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    char text[32] = {0};
-    ssize_t n = read(fd, text, sizeof text - 1);
-    /* Who stands against reading writes, and that only the daemon may: others may lock it, too. */
-    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-    bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    close(fd);
-    if (held && lock.l_pid > 0) /* a full disk may have had no room for the number */
-        return lock.l_pid;
-    return n > 0 && held ? strtol(text, NULL, 10) : 0;
 }
 
 /* ---- SIGTERM and SIGINT ---- */

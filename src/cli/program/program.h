@@ -52,8 +52,4 @@ bool program_state_option(int argc, char **argv, int *i, const char **state_dir,
  * blanks (Reason="bad disk"), and go. Returns how many; what is beyond `max` is left out. */
 int words_split(struct arena *a, const char *line, char **word, int max);
 
-/* Lock on "DIR/controller.pid" and "DIR/nodes/NAME/node.pid": the pid written there if that process
- * lives and holds the lock, else 0. */
-long program_daemon_pid(const char *pid_file);
-
 #endif

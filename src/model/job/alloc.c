@@ -229,19 +229,22 @@ static bool node_parse(struct span text, struct arena *a, struct alloc_node *ret
     return ok && ret->node && !strchr(ret->node, '=');
 }
 
-/* The list with `add` added to each number. */
+/* The list with `add` added to each number; NULL where one is larger than numbers of tasks are. */
 static const char *ids_shifted(const char *ids, int64_t add, struct arena *a)
 {
     struct str out = STR_INIT;
-    while (*ids) {
+    bool ok = true;
+    while (ok && *ids) {
         char *after = NULL;
-        if (*ids >= '0' && *ids <= '9')
-            str_add_i64(&out, strtoll(ids, &after, 10) + add);
-        else
+        int64_t id = *ids >= '0' && *ids <= '9' ? strtoll(ids, &after, 10) : 0;
+        ok = id <= INT32_MAX;
+        if (!after)
             str_addc(&out, *ids);
+        else if (ok)
+            str_add_i64(&out, id + add);
         ids = after ? after : ids + 1;
     }
-    const char *kept = arena_strdup(a, str_text(&out));
+    const char *kept = ok ? arena_strdup(a, str_text(&out)) : NULL;
     str_done(&out);
     return kept;
 }
@@ -262,6 +265,7 @@ static bool nodes_unfold(const struct alloc_node *like, struct arena *a, node_ve
         struct alloc_node n = *like;
         n.node = arena_strdup(a, names.name[i]);
         n.task_ids = i && step ? ids_shifted(ids, (int64_t)i * step, a) : ids;
+        ok = !ids || n.task_ids;
         vec_push(nodes, n);
     }
     hostlist_done(&names);

@@ -39,7 +39,9 @@ static void script_look(struct lint *l, const char *name)
                   name);
     bool own_shebang = l->dialect != DIALECT_SLURM && !l->by_sbatch;
     bool none = l->len < 2 || memcmp(l->text, "#!", 2) != 0;
-    if (!dos && !(own_shebang && none && l->len) && !script_check(l->text, l->len, name, &e))
+    bool any_first_line = own_shebang && none && l->len;
+    if (!dos && !(any_first_line ? script_is_text(l->text, l->len, name, &e)
+                                 : script_check(l->text, l->len, name, &e)))
         lint_find(l, RULE_NO_SCRIPT, 1, 0, "%s", e.text);
 }
 

@@ -313,7 +313,7 @@ void lint_read_alone(struct lint *l, const char *text, size_t len, int argc, cha
 {
     ASSERT(l->env && l->a);
     struct option_env env = *l->env;
-    struct dialect_site standard = dialect_site_standard();
+    struct dialect_site site = env.site ? *env.site : dialect_site_standard();
     l->text = text;
     l->len = len;
     l->readable = true;
@@ -321,8 +321,7 @@ void lint_read_alone(struct lint *l, const char *text, size_t len, int argc, cha
     l->watch = (struct option_watch){
         .ctx = l, .option = option_seen, .failed = line_failed, .became = option_became};
     env.watch = &l->watch;
-    if (!env.site)
-        env.site = arena_dup(l->a, &standard, sizeof standard);
+    env.site = arena_dup(l->a, &site, sizeof site);
     l->env = arena_dup(l->a, &env, sizeof env);
     script_dialect(text, len, &l->others);
     l->others &= ~(1u << l->dialect);

@@ -94,7 +94,7 @@ static bool directive_read(struct lsf_script *s, struct span line, struct span *
     }
     unsigned last = s->line;
     s->line = first;
-    struct span words = {arena_strndup(s->a, str_text(&whole), whole.len), whole.len};
+    struct span words = span_of(arena_strndup(s->a, str_text(&whole), whole.len));
     str_done(&whole);
     s->lines++;
     option_watch_line(s->env, first);

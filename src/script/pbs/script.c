@@ -132,7 +132,7 @@ static bool line_read(struct pbs_script *s, struct span line, struct span *rest,
         str_cut(&whole, whole.len - 1);
         str_addn(&whole, next.data, next.len);
     }
-    struct span words = {arena_strndup(s->a, str_text(&whole), whole.len), whole.len};
+    struct span words = span_of(arena_strndup(s->a, str_text(&whole), whole.len));
     str_done(&whole);
     s->lines++;
     unsigned last = s->line;

@@ -1,0 +1,83 @@
+#include "cli/program/daemons.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Its standard error is ours, or that file. */
+static int run(char *const argv[], int standard_error, struct err *ret_err)
+{
+    pid_t pid;
+    int status = 0;
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    if (standard_error >= 0)
+        posix_spawn_file_actions_adddup2(&files, standard_error, STDERR_FILENO);
+    int rc = posix_spawn(&pid, argv[0], &files, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (rc != 0) {
+        err_set(ret_err, ERR_INTERNAL, "cannot start %s: %s", argv[0], strerror(rc));
+        return 127;
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int program_run(char *const argv[], struct err *ret_err)
+{
+    return run(argv, -1, ret_err);
+}
+
+long program_daemon_pid(const char *pid_file)
+{
+    int fd = open(pid_file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    char text[32] = {0};
+    ssize_t n = read(fd, text, sizeof text - 1);
+    /* Who stands against reading writes, and that only the daemon may: others may lock it, too. */
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    if (held && lock.l_pid > 0) /* a full disk may have had no room for the number */
+        return lock.l_pid;
+    return n > 0 && held ? strtol(text, NULL, 10) : 0;
+}
+
+static void pass_on(int said)
+{
+    char text[4096];
+    ssize_t n;
+    off_t at = 0;
+    for (; (n = pread(said, text, sizeof text, at)) > 0; at += n)
+        fwrite(text, 1, (size_t)n, stderr);
+}
+
+bool daemon_ensure(char *const argv[], const char *pid_file, const char *log, bool *ret_started,
+                   struct err *ret_err)
+{
+    struct err err = {0};
+    if (program_daemon_pid(pid_file))
+        return true;
+    int said = memfd_create("said", MFD_CLOEXEC);
+    bool ours = run(argv, said, &err) == 0;
+    bool runs = ours || program_daemon_pid(pid_file);
+    if (said >= 0 && (ours || !runs))
+        pass_on(said);
+    if (said >= 0)
+        close(said);
+    *ret_started |= ours;
+    if (!runs && err.code)
+        return err_set(ret_err, err.code, "%s", err.text);
+    return runs ||
+           err_set(ret_err, ERR_UNAVAILABLE, "remudad %s did not start; see %s", argv[1], log);
+}
