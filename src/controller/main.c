@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     const char *role = argc > 1 ? argv[1] : NULL;
     int why;
     if (!standard_descriptors_open())
-        return 1;                          /* and nowhere to say so */
+        return 1; /* and nowhere to say so */
     file_limits_fail();
     last_words_prepare_command("remudad"); /* a daemon says it otherwise as soon as it has a log */
     if (!handed_a_socket(argc, argv))

@@ -11,11 +11,10 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* As getpwuid, getpwnam, getgrgid and getgrnam: NULL = there is nobody of that number or name. */
-const struct passwd *user_by_uid(uid_t uid);
-const struct passwd *user_by_name(const char *name);
-const struct group *group_by_gid(gid_t gid);
-const struct group *group_by_name(const char *name);
+const struct passwd *user_by_uid(uid_t uid);         /* as getpwuid: NULL = there is none */
+const struct passwd *user_by_name(const char *name); /* as getpwnam */
+const struct group *group_by_gid(gid_t gid);         /* as getgrgid */
+const struct group *group_by_name(const char *name); /* as getgrnam */
 
 /* As getgrouplist, with the number of the user's groups as its answer. */
 int groups_of(const char *name, gid_t primary, gid_t *list, int most);

@@ -1,5 +1,5 @@
-/* What a program says that ends by a fault of its own, or as it gets no memory: one line on standard
- * error; of a daemon, of its log, and of standard error as long as that is somebody's. */
+/* What a program says that ends by a fault of its own, or as it gets no memory: one line on
+ * standard error; of a daemon, of its log, and of standard error as long as that is somebody's. */
 #ifndef REMUDA_IO_PROCESS_LAST_WORDS_H
 #define REMUDA_IO_PROCESS_LAST_WORDS_H
 
