@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+const char memory_ran_out[] = "out of memory";
+
 _Noreturn void die(const char *invariant)
 {
     /* Kept in a volatile so that a debugger shows it in the core file; the signal takes it to who
@@ -22,7 +24,7 @@ _Noreturn void die(const char *invariant)
 static void *there(void *ptr)
 {
     if (!ptr)
-        die("out of memory");
+        die(memory_ran_out);
     return ptr;
 }
 

@@ -23,6 +23,8 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Stops the program with SIGABRT. `invariant` is for a debugger, a core file and a handler of the
  * signal, as its value; nothing is printed here (base does no I/O). */
 _Noreturn void die(const char *invariant);
+/* What it is told where memory cannot be had: no invariant, and no fault of the program. */
+extern const char memory_ran_out[];
 
 /* An invariant that stays on in production: to go on would do harm. */
 #define CHECK(condition) ((condition) ? (void)0 : die(#condition))

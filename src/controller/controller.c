@@ -371,7 +371,6 @@ static bool controller_run(struct controller *c, const struct options *o, int re
     last_words_prepare("remudad controller",
                        o->foreground ? NULL : controller_path(c, "log/controller.log"));
     daemon_descriptors_raise();
-    signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a failed write, as a full disk is */
     unlink(state_down_path(c->state_dir, c->arena)); /* who connects may wait again */
     const char *running = controller_path(c, "running");
     c->killed = access(running, F_OK) == 0;

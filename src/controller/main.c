@@ -4,10 +4,13 @@
 #include "controller/disk/backup.h"
 #include "controller/disk/repair.h"
 #include "io/build.h"
+#include "io/fd.h"
 #include "io/process/keyring.h"
+#include "io/process/last_words.h"
 #include "node/node.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char usage[] =
@@ -29,13 +32,8 @@ static bool is_daemon(const char *role)
     return text_is(role, "controller") || text_is(role, "node") || text_is(role, "relay");
 }
 
-int main(int argc, char **argv)
+static int role_run(const char *role, int argc, char **argv)
 {
-    const char *role = argc > 1 ? argv[1] : NULL;
-    if (!handed_a_socket(argc, argv))
-        descriptors_close(STDERR_FILENO + 1);
-    if (is_daemon(role))
-        keyring_leave();
     if (text_is(role, "controller"))
         return controller_main(argc - 1, argv + 1);
     if (text_is(role, "node"))
@@ -66,4 +64,24 @@ int main(int argc, char **argv)
     }
     fputs(usage, stderr);
     return 2;
+}
+
+int main(int argc, char **argv)
+{
+    const char *role = argc > 1 ? argv[1] : NULL;
+    int why;
+    if (!standard_descriptors_open())
+        return 1; /* and nowhere to say so */
+    file_limits_fail();
+    last_words_prepare_command("remudad"); /* a daemon says it otherwise as soon as it has a log */
+    if (!handed_a_socket(argc, argv))
+        descriptors_close(STDERR_FILENO + 1);
+    if (is_daemon(role))
+        keyring_leave();
+    int status = role_run(role, argc, argv);
+    if (standard_output_written(&why))
+        return status;
+    fprintf(stderr, "remudad: error: %s: cannot write all of the output: %s\n", role,
+            strerror(why));
+    return status ? status : 1;
 }

@@ -185,18 +185,3 @@ sbatch: end of defined options" ]
     done <<< "$(printf '%s\n' $LISTINGS $OTHERS)
 $own"
 }
-
-# A job's number that got lost would be a job that nobody knows of; a listing that is cut would be believed.
-@test "whatever a command could not write is said, and it ends with an error" {
-    for c in $(remuda commands); do
-        run --separate-stderr bash -c '"$@" --help > /dev/full' - "$c"
-        [ "$status" -ne 0 ] || { echo "$c --help"; false; }
-        [[ "$stderr" == "$c: error: cannot write all of the output"* ]] || { echo "$stderr"; false; }
-    done
-    for c in $OWN; do
-        run --separate-stderr bash -c 'remuda "$@" --help > /dev/full' - "$c"
-        [ "$status" -ne 0 ] || { echo "remuda $c --help"; false; }
-        [[ "$stderr" == "remuda: error: $c: cannot write all of the output"* ]] || { echo "$stderr"; false; }
-    done
-    "$(readlink -f "$(command -v squeue)")" --version >&-
-}

@@ -119,6 +119,7 @@ $id 3 arr[3]" ]
     submitted -x -q gpuv100 -m n2 -o /dev/null sleep 600
     wait_state "$id" RUNNING
     wait_state "$first" RUNNING
+    printf '#SCRON -p gpuv100\n@yearly true\n' | scrontab - # its job waits in the same queue, and is none that can be moved
     local second=$id
     for name in one two three; do
         submitted -x -q gpuv100 -m n1 -J "$name" -o /dev/null sleep 600
@@ -134,6 +135,9 @@ $id 3 arr[3]" ]
     bkill "${ids[2]}"
     wait_state "${ids[1]}" RUNNING
     [ "$(state "${ids[0]}")" = PENDING ]
+    submitted -H -q gpuv100 -m n1 -o /dev/null true # behind all, as it has no priority
+    run -0 btop "$id"
+    scrontab -r
     run -255 --separate-stderr btop "$second"
     [ "$stderr" = "Job <$second>: Job has already started" ]
     bkill -q gpuv100 0

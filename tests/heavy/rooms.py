@@ -42,7 +42,7 @@ def faults_of(cluster, mine, klass):
         if said.endswith("no answer in time"):
             yield f"no answer: {said}"
     for line in cluster.out("sinfo", "-hN", "-o", "%N %T %E").splitlines():
-        if not re.match(r"\S+ (idle|mixed|allocated|completing|reserved) ", line):
+        if not re.match(r"\S+ (idle|mixed|allocated|completing|reserved|planned) ", line):
             yield f"a node: {line}"
     for line in ended_by(cluster):
         if klass != "memory":

@@ -148,7 +148,7 @@ class Life:
             self.ask("scontrol", "release", long)
             self.ask("strigger", "--set", f"--jobid={long}", "--fini", f"--program={self.c.work}/fired")
         if across:
-            self.must("a resize", ["scontrol", "update", f"JobId={across}", "NumNodes=1"], ["sacct", "-XnP", "-j", across, "-o", "nnodes"], "^1\\Z")
+            self.must("a resize", ["scontrol", "update", f"JobId={across}", "NumNodes=1"], ["sacct", "-DXnP", "-j", across, "-o", "nnodes"], "^1$")  # of that run: one that goes back asks for what it did
             self.touched[across].add("resize")
         self.ask("scontrol", "create", "reservation", "ReservationName=soon", "StartTime=now+1seconds", "Duration=1", "Nodes=n2", "Users=root", "Flags=IGNORE_JOBS")
         self.must("a reservation's end", ["scontrol", "delete", "ReservationName=r1"], ["sh", "-c", "scontrol show reservation r1 2>&1"], "not found|Invalid")
@@ -181,7 +181,7 @@ class Life:
             c.run("scontrol", "update", "NodeName=n[1-2]", "State=RESUME")
         for line in c.out("squeue", "-h", "-o", "%A %T %r %j").splitlines():
             number, state, reason, name = line.split(None, 3)
-            if name in ("plain.sh", "held", "long.sh", "gone") and "Held" in reason:
+            if (name in ("plain.sh", "held", "long.sh", "gone") and "Held" in reason) or reason == "JobHoldMaxRequeue":  # whose shepherd never came to life
                 c.run("scontrol", "release", number)
         deadline = time.time() + SETTLE_S
         while time.time() < deadline and (left := [x for x in c.out("squeue", "-h", "-o", "%A %T %r %j").splitlines() if not x.endswith(" true")]):

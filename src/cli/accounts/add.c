@@ -1,8 +1,8 @@
 /* sacctmgr add: accounts, users with their associations, coordinators, QOS, workload keys. */
 #include "cli/accounts/accounts.h"
+#include "cli/program/room.h"
 
 #include <ctype.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,7 +141,7 @@ static bool accounts_are_known(struct adding *g, const char *accounts)
 /* A user whom this host does not know: people mistype. */
 static bool user_is_meant(struct adding *g, const char *name)
 {
-    if (g->s->immediate || getpwnam(name))
+    if (g->s->immediate || user_by_name(name))
         return true;
     return sacctmgr_ask(g->s,
                         arena_printf(g->s->a,

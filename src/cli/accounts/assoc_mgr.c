@@ -2,11 +2,11 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "cli/accounts/accounts.h"
+#include "cli/program/room.h"
 #include "model/message.h"
 #include "model/record/partition.h"
 #include "model/record/priority.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,7 +211,7 @@ static void none(struct assoc_mgr_show *w, bool any, const char *what)
 
 static uint32_t uid_of(const char *name)
 {
-    const struct passwd *pw = getpwnam(name);
+    const struct passwd *pw = user_by_name(name);
     return pw ? pw->pw_uid : UINT32_MAX;
 }
 
@@ -387,7 +387,7 @@ static void part_show(struct assoc_mgr_show *w, const struct qos_view *v, size_t
     for (size_t i = 0; i < w->use.n; i++) {
         const struct in_use *u = w->use.v[i];
         const char *who = of_users ? u->user : u->account;
-        const struct passwd *pw = who && of_users ? getpwnam(who) : NULL;
+        const struct passwd *pw = who && of_users ? user_by_name(who) : NULL;
         if (u->owner != OWNER_QOS || u->id != v->q->id || !who)
             continue;
         str_add(&w->out, w->ask->oneliner ? any ? " " : "=" : "\n      ");

@@ -3,9 +3,9 @@
 #include "base/duration.h"
 #include "cli/accounts/accounts.h"
 #include "cli/program/localtime.h"
+#include "cli/program/room.h"
 #include "cli/table/listing.h"
 
-#include <pwd.h>
 #include <stdio.h>
 
 #define CELL(name)                                                                                 \
@@ -48,7 +48,7 @@ CELL(reason)
 /* "root(0)"; the controller itself is no user. */
 CELL(user)
 {
-    const struct passwd *pw = SPELL->reason_user ? getpwnam(SPELL->reason_user) : NULL;
+    const struct passwd *pw = SPELL->reason_user ? user_by_name(SPELL->reason_user) : NULL;
     str_add(out, SPELL->reason_user ? SPELL->reason_user : "");
     if (pw)
         str_addf(out, "(%u)", (unsigned)pw->pw_uid);

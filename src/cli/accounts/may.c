@@ -9,11 +9,11 @@
 #include "cli/program/commands.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/table/json_form.h"
 #include "cli/table/listing.h"
 #include "wire/json.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,7 +322,7 @@ static void part_show(struct may_line *k, const struct msg_allowed *m, bool firs
 static int may(struct may_line *k)
 {
     struct msg_may m = {.user = k->user};
-    const struct passwd *pw = k->user ? getpwnam(k->user) : NULL;
+    const struct passwd *pw = k->user ? user_by_name(k->user) : NULL;
     struct message answer;
     bool first = true, ok;
     if (pw) {

@@ -2,8 +2,8 @@
 #include "cli/accounts/changing.h"
 
 #include "base/list.h"
+#include "cli/program/room.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +87,7 @@ bool changing_is_here(struct changing *g)
 
 bool changing_is_guarded(const struct changing *g, bool removes)
 {
-    const struct passwd *own = getpwuid(geteuid());
+    const struct passwd *own = user_by_uid(geteuid());
     enum entity e = g->sp->entity;
     bool coordinates = false;
     for (size_t i = 0; own && i < g->b.account.n && !coordinates; i++)

@@ -5,8 +5,8 @@
 #include "cli/accounts/accounts.h"
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -81,7 +81,7 @@ static bool users_read(struct job_change *g, const char **ret)
     bool ok = true;
     while (users && ok && span_next(&rest, ',', &piece)) {
         const char *name = arena_strndup(g->s->a, piece.data, piece.len);
-        const struct passwd *pw = getpwnam(name);
+        const struct passwd *pw = user_by_name(name);
         uint64_t uid = pw ? pw->pw_uid : 0;
         ok = pw || text_to_u64(name, UINT32_MAX, &uid);
         if (!ok)

@@ -1,8 +1,7 @@
 /* sacctmgr show problem: what in the tree does nothing for anybody. */
 #include "cli/accounts/accounts.h"
+#include "cli/program/room.h"
 #include "cli/table/listing.h"
-
-#include <pwd.h>
 
 struct problem {
     const char *cluster, *account, *user; /* NULL = not told */
@@ -61,7 +60,7 @@ void problems_show(struct sacctmgr *s, const struct specs *sp)
                                             .what = "Account has no users"});
     for (size_t i = 0; ok && i < b.user.n; i++) {
         const struct account_user *u = b.user.v[i];
-        if (!u->deleted && specs_match(users, u->name) && !getpwnam(u->name))
+        if (!u->deleted && specs_match(users, u->name) && !user_by_name(u->name))
             table_row(&t, &(struct problem){.user = u->name, .what = "User does not have a uid"});
     }
     if (ok)

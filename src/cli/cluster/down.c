@@ -8,6 +8,7 @@
 #include "cli/program/host_dir.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -109,7 +110,7 @@ static void nodes_find(const char *state_dir, const struct config *config, struc
                        struct arena *a)
 {
     char hostname[256] = "";
-    DIR *nodes = opendir(arena_printf(a, "%s/nodes", state_dir));
+    DIR *nodes = dir_if_there(arena_printf(a, "%s/nodes", state_dir));
     gethostname(hostname, sizeof hostname - 1);
     for (struct dirent *e; nodes && (e = readdir(nodes));)
         if (e->d_name[0] != '.' && !is_elsewhere(config, e->d_name, hostname))

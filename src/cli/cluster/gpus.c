@@ -12,11 +12,11 @@
 #include "cli/program/localtime.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "model/env/device_out.h"
 #include "model/grammar/gres.h"
 #include "model/job/alloc.h"
 
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -277,7 +277,7 @@ static bool file_says(const char *path, const char *line)
 {
     char text[256];
     bool says = false;
-    FILE *f = fopen(path, "re");
+    FILE *f = file_if_there(path);
     while (f && !says && fgets(text, sizeof text, f))
         says = strncmp(text, line, strlen(line)) == 0;
     if (f)
@@ -287,7 +287,7 @@ static bool file_says(const char *path, const char *line)
 
 static bool file_make(const char *path)
 {
-    const struct passwd *user = getpwuid(getuid());
+    const struct passwd *user = user_by_uid(getuid());
     struct str now = STR_INIT;
     FILE *f = fopen(path, "we");
     civil_format_iso(time_now_us(), &civil_local, &now);
@@ -321,7 +321,7 @@ static bool knows_release(const char *state_dir, const char *node, long pid, str
 {
     long its_pid = 0;
     int protocol = 0;
-    FILE *f = fopen(arena_printf(a, "%s/nodes/%s/protocol", state_dir, node), "re");
+    FILE *f = file_if_there(arena_printf(a, "%s/nodes/%s/protocol", state_dir, node));
     bool knows =
         f && fscanf(f, "%ld %d", &its_pid, &protocol) == 2 && its_pid == pid && protocol >= 1;
     if (f)

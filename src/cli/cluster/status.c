@@ -11,6 +11,7 @@
 #include "cli/program/localtime.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "io/build.h"
 
 #include <stdio.h>
@@ -63,7 +64,7 @@ static int64_t rss_of(int64_t pid)
     char path[64];
     long long pages = 0;
     snprintf(path, sizeof path, "/proc/%lld/statm", (long long)pid);
-    FILE *from = fopen(path, "re");
+    FILE *from = file_if_there(path);
     if (!from)
         return 0;
     if (fscanf(from, "%*s %lld", &pages) != 1)

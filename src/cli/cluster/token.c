@@ -9,8 +9,8 @@
 #include "cli/program/localtime.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,7 +53,7 @@ static SETTER(set_kind)
 static SETTER(set_user)
 {
     int64_t n;
-    const struct passwd *entry = getpwnam(value);
+    const struct passwd *entry = user_by_name(value);
     if (!entry && !text_to_i64(value, 1, UINT32_MAX - 2, &n))
         return err_set(ret_err, ERR_INVALID, "--user: there is no user \"%s\" here", value);
     ((struct token_line *)to)->token.uid = entry ? (uint32_t)entry->pw_uid : (uint32_t)n;

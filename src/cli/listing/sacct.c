@@ -8,6 +8,7 @@
 #include "cli/program/give_out.h"
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/record/acct_json.h"
 #include "cli/record/columns_acct.h"
 #include "cli/record/jobstats.h"
@@ -15,7 +16,6 @@
 #include "cli/table/listing_command.h"
 #include "model/job/array.h"
 
-#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,7 +131,7 @@ static SETTER(set_groups)
     uint64_t gid;
     while (span_next(&rest, ',', &piece)) {
         const char *name = arena_strndup(a, piece.data, piece.len);
-        if (piece.len && !getgrnam(name) && !text_to_u64(name, UINT32_MAX, &gid))
+        if (piece.len && !group_by_name(name) && !text_to_u64(name, UINT32_MAX, &gid))
             return err_set(ret_err, ERR_INVALID, "Invalid group id: %s", name);
     }
     ((struct sacct_command *)to)->groups = value;
@@ -332,11 +332,10 @@ static bool window_set(struct sacct_command *s, struct err *ret_err)
 static const char *moment(int64_t us, struct arena *a)
 {
     char text[64];
-    time_t seconds = (time_t)(us / USEC_PER_SEC);
     struct tm tm;
     if (us == 0)
         return "Epoch 0";
-    localtime_r(&seconds, &tm);
+    local_time((time_t)(us / USEC_PER_SEC), &tm);
     strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y", &tm);
     return arena_strdup(a, text);
 }

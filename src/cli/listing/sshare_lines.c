@@ -3,9 +3,9 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "cli/listing/sshare.h"
+#include "cli/program/room.h"
 #include "io/client/client.h"
 
-#include <pwd.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -97,9 +97,10 @@ static bool user_wanted(const struct sshare *s, const char *name, bool known, ui
         memcpy(text, piece.data, piece.len < sizeof text ? piece.len : sizeof text - 1);
         if (text_is(text, name))
             return true;
-        const struct passwd *of = text_to_u64(text, UINT32_MAX, &number) ? getpwuid((uid_t)number)
-                                  : known                                ? getpwnam(text)
-                                                                         : NULL;
+        const struct passwd *of = text_to_u64(text, UINT32_MAX, &number)
+                                      ? user_by_uid((uid_t)number)
+                                  : known ? user_by_name(text)
+                                          : NULL;
         if (of && (known ? of->pw_uid == uid : text_is(of->pw_name, name)))
             return true;
     }
@@ -167,7 +168,7 @@ struct share_tree {
 /* Once, not for each of a hundred thousand associations. */
 static void own_find(struct sshare *s)
 {
-    const struct passwd *own = getpwuid(getuid());
+    const struct passwd *own = user_by_uid(getuid());
     s->own = own ? arena_strdup(s->l.a, own->pw_name) : "";
 }
 

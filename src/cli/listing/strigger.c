@@ -6,12 +6,12 @@
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/table/listing.h"
 #include "model/job/array.h"
 #include "model/record/trigger.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static SETTER(id_set)
 static SETTER(user_set)
 {
     uint64_t n;
-    const struct passwd *known = getpwnam(value);
+    const struct passwd *known = user_by_name(value);
     if (!known && !text_to_u64(value, UINT32_MAX - 1, &n))
         return err_set(ret_err, ERR_INVALID, "Invalid user %s", value);
     ((struct strigger *)to)->user_plus1 = (known ? known->pw_uid : (uint32_t)n) + 1;

@@ -5,11 +5,11 @@
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
+#include "cli/program/room.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
 #include "model/job/job_counts.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -107,7 +107,7 @@ static double mean(const struct bacct_sum *s)
 static void head_add(struct bacct *b)
 {
     const struct lsf_filter *f = &b->filter;
-    const struct passwd *me = getpwuid(getuid());
+    const struct passwd *me = user_by_uid(getuid());
     const char *users = f->users ? f->users : me ? me->pw_name : "you";
     bool everybody = text_is(f->users, "all") || (f->ids.n && !f->users);
     str_add(&b->out, "\nAccounting information about jobs that are: \n");

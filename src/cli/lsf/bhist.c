@@ -7,12 +7,12 @@
 #include "cli/lsf/interval.h"
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
+#include "cli/program/room.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
 #include "model/job/job_counts.h"
 #include "model/job/waits.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -156,7 +156,7 @@ static void dispatched_add(struct bhist *b, const struct lsf_long *l, const stru
 {
     struct lsf_host *host;
     size_t n = former ? lsf_run_hosts(j, b->a, &host) : lsf_job_hosts(j, b->a, &host);
-    const struct passwd *p = getpwuid(j->user_id);
+    const struct passwd *p = user_by_uid(j->user_id);
     struct str text = STR_INIT;
     if (!n || !j->start_us)
         return;

@@ -4,11 +4,11 @@
 
 #include "base/duration.h"
 #include "cli/program/localtime.h"
+#include "cli/program/room.h"
 #include "cli/record/columns_job.h"
 #include "model/job/job_counts.h"
 #include "script/lsf/depend.h"
 
-#include <pwd.h>
 #include <string.h>
 
 #define WIDTH  80
@@ -167,7 +167,7 @@ static void started_add(const struct lsf_long *l, const struct job *j)
 {
     struct lsf_host *host;
     size_t n = lsf_job_hosts(j, l->a, &host);
-    const struct passwd *p = getpwuid(j->user_id);
+    const struct passwd *p = user_by_uid(j->user_id);
     struct str text = STR_INIT;
     if (!n || !j->start_us)
         return;

@@ -13,6 +13,7 @@
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/submit/batch.h"
 #include "cli/submit/host.h"
 #include "cli/submit/lint.h"
@@ -21,7 +22,6 @@
 #include "script/script.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,7 +204,7 @@ static const char *named_file(const struct bsub *s, const char *file)
 static bool work_dir_expand(struct bsub *s, struct err *e)
 {
     struct lsf_request *r = &s->request;
-    const struct passwd *p = getpwuid(getuid());
+    const struct passwd *p = user_by_uid(getuid());
     struct str out = STR_INIT;
     if (!r->work_dir || !strchr(r->work_dir, '%'))
         return true;

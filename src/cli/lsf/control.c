@@ -298,8 +298,8 @@ static bool move_one(const struct lsf_control *k, const char *id, bool top)
     for (size_t i = 0; ok && i < l.job.n; i++) {
         const struct job *o = l.job.v[i];
         bool same = lsf_job_number(o) == lsf_job_number(j) || lsf_job_number(o) == last;
-        if (same || !text_is(lsf_job_state(o), "PEND"))
-            continue;
+        if (same || o->cron || !text_is(lsf_job_state(o), "PEND"))
+            continue; /* a line of scrontab's table is changed there alone */
         last = lsf_job_number(o);
         if (top)
             ok = nice_add(k, id, o, lead(o, j));

@@ -7,13 +7,13 @@
 #include "base/list.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
+#include "cli/program/room.h"
 #include "cli/record/columns_job.h"
 #include "cli/submit/host.h"
 #include "cli/submit/site.h"
 #include "cli/table/listing.h"
 #include "model/record/may.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -320,7 +320,7 @@ static void queues_print(struct lsf_overview *o, const void *const *row, size_t 
 /* -u: *ret, names with commas; "" = none. */
 static bool usable_read(struct lsf_overview *o, const char **ret, struct err *e)
 {
-    const struct passwd *p = getpwnam(o->user);
+    const struct passwd *p = user_by_name(o->user);
     struct msg_may m = {.user = o->user};
     struct message answer;
     struct str names = STR_INIT;

@@ -6,6 +6,7 @@
 #include "cli/program/commands.h"
 #include "cli/program/give_out.h"
 #include "cli/program/localtime.h"
+#include "cli/program/room.h"
 #include "cli/record/columns_job.h"
 #include "cli/reports/efficiency.h"
 #include "cli/table/listing.h"
@@ -111,6 +112,8 @@ static void file_show(const struct job *j, const char *pattern)
     job_cell_path(j, pattern, &path);
     bool own = j->user_id == getuid();
     int fd = open(str_text(&path), O_RDONLY | O_CLOEXEC | (own ? 0 : O_NONBLOCK | O_NOCTTY));
+    if (fd < 0)
+        room_check(str_text(&path));
     while (fd >= 0 && (n = read(fd, piece, sizeof piece)) > 0)
         if (own)
             fwrite(piece, 1, (size_t)n, stdout);

@@ -9,11 +9,11 @@
 #include "cli/lsf/interactive.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/submit/host.h"
 #include "cli/submit/lint.h"
 #include "script/script.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -366,7 +366,7 @@ static int qsub_run(struct qsub *s)
     struct submit_command *line = &s->b.line;
     struct pbs_request *r = &s->request;
     struct err e = {0};
-    const struct passwd *p = getpwuid(getuid());
+    const struct passwd *p = user_by_uid(getuid());
     unsigned lines;
     s->home = p && p->pw_dir ? p->pw_dir : "/";
     s->login_shell = p && p->pw_shell && *p->pw_shell ? p->pw_shell : "/bin/sh";

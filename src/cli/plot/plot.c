@@ -12,13 +12,13 @@
 #include "cli/program/localtime.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/program/window.h"
 #include "cli/table/json_form.h"
 #include "model/job/array.h"
 #include "model/job/job.h"
 #include "reading/chart_groups.h"
 
-#include <locale.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -375,7 +375,7 @@ int cmd_plot(int argc, char **argv)
     struct option_line line = {.table = &plot_options, .to = &l, .a = p.a};
     struct err e = {0};
     int status = 0;
-    setlocale(LC_CTYPE, "");
+    local_letters_read();
     if (own_line_read("remuda plot", &line, argc, argv, &status)) {
         bool ok = line_check(&l, &e);
         p.client = ok ? cluster_reach(state_dir_find(l.state_dir, p.a), &e) : NULL;

@@ -8,13 +8,13 @@
 #include "cli/program/localtime.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/program/window.h"
 #include "model/job/array.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -408,7 +408,7 @@ int cmd_top(int argc, char **argv)
     struct topping p = {.l = &l, .a = arena_new()};
     struct option_line line = {.table = &top_options, .to = &l, .a = p.a};
     int status = 0;
-    setlocale(LC_CTYPE, "");
+    local_letters_read();
     if (own_line_read("remuda top", &line, argc, argv, &status)) {
         const char *term = getenv("TERM");
         bool screen = !l.once && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&

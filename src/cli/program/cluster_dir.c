@@ -2,7 +2,9 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "cli/program/room.h"
 #include "io/build.h"
+#include "io/files.h"
 #include "model/stored.h"
 
 #include <errno.h>
@@ -37,12 +39,13 @@ const char *node_log_path(const char *state_dir, const char *node, struct arena 
     return arena_printf(a, "%s/log/node-%s.log", state_dir, node);
 }
 
-static const char *file_read(void *ctx, const char *path, struct arena *a, struct err *ret_err)
+static const char *conf_part_read(void *ctx, const char *path, struct arena *a, struct err *ret_err)
 {
     const char *dir = ctx;
     const char *full = path[0] == '/' ? path : arena_printf(a, "%s/%s", dir, path);
     int fd = open(full, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
+        room_check(full); /* else what it says would count as not said */
         err_set(ret_err, errno == ENOENT ? ERR_NOT_FOUND : ERR_UNAVAILABLE, "%s: %s", full,
                 strerror(errno));
         return NULL;
@@ -52,8 +55,10 @@ static const char *file_read(void *ctx, const char *path, struct arena *a, struc
     ssize_t n;
     while ((n = read(fd, piece, sizeof piece)) > 0)
         str_addn(&text, piece, (size_t)n);
+    const char *result = n == 0 ? arena_strdup(a, str_text(&text)) : NULL;
+    if (!result)
+        file_error(ret_err, "read", full);
     close(fd);
-    const char *result = arena_strdup(a, str_text(&text));
     str_done(&text);
     return result;
 }
@@ -61,10 +66,10 @@ static const char *file_read(void *ctx, const char *path, struct arena *a, struc
 static bool conf_read(const char *dir, const char *path, struct arena *a, struct config *ret,
                       struct err *ret_err)
 {
-    const char *text = file_read((void *)(uintptr_t)dir, path, a, ret_err);
-    if (text && file_read((void *)(uintptr_t)dir, "joined.conf", a, NULL))
+    const char *text = conf_part_read((void *)(uintptr_t)dir, path, a, ret_err);
+    if (text && conf_part_read((void *)(uintptr_t)dir, "joined.conf", a, NULL))
         text = arena_printf(a, "%s\nInclude joined.conf\n", text);
-    return text && config_parse(text, path, file_read, (void *)(uintptr_t)dir, ret, ret_err);
+    return text && config_parse(text, path, conf_part_read, (void *)(uintptr_t)dir, ret, ret_err);
 }
 
 bool cluster_conf_read(const char *state_dir, struct config *ret, struct err *ret_err)
@@ -80,7 +85,7 @@ bool cluster_conf_read_file(const char *path, struct config *ret, struct err *re
     struct arena *a = arena_new();
     const char *slash = strrchr(path, '/');
     const char *dir = slash ? arena_strndup(a, path, (size_t)(slash - path) + 1) : ".";
-    /* As file_read takes it: what is not absolute is looked for in the directory. */
+    /* As conf_part_read takes it: what is not absolute is looked for in the directory. */
     const char *at = path[0] == '/' ? path : slash ? slash + 1 : path;
     bool ok = conf_read(dir, at, a, ret, ret_err);
     arena_free(a);

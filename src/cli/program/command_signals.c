@@ -1,8 +1,12 @@
 #include "cli/program/command_signals.h"
 
 #include "base/alloc.h"
+#include "cli/program/program.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -22,7 +26,12 @@ int command_signals_open(void)
     set_make(&set);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0) { /* who is never told of its child's end, nor of Ctrl-C, would not end */
+        program_error(program_invocation_short_name, "cannot hear signals: %s", strerror(errno));
+        exit(EXIT_FAILURE);
+    }
+    return fd;
 }
 
 struct command_signal command_signal_next(int fd)

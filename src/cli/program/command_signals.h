@@ -6,7 +6,7 @@
 #include "model/grammar/signals.h"
 
 /* Blocks the signals such a command deals with (and SIGCHLD) and returns a descriptor that tells of
- * them (signalfd); once a process. */
+ * them (signalfd); once a process. Where it cannot be had the command ends with a sentence. */
 int command_signals_open(void);
 struct command_signal {
     int signo; /* 0 = none */

@@ -1,5 +1,7 @@
 #include "cli/program/daemons.h"
 
+#include "cli/program/room.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -40,8 +42,10 @@ int program_run(char *const argv[], struct err *ret_err)
 long program_daemon_pid(const char *pid_file)
 {
     int fd = open(pid_file, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
+        room_check(pid_file);
         return 0;
+    }
     char text[32] = {0};
     ssize_t n = read(fd, text, sizeof text - 1);
     /* Who stands against reading writes, and that only the daemon may: others may lock it, too. */

@@ -4,6 +4,7 @@
 #include "base/plain.h"
 #include "base/str.h"
 #include "cli/program/program.h"
+#include "io/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,17 +41,14 @@ bool foreign_out(const char *bytes, size_t len)
     return ok;
 }
 
-/* What a failed write left in the buffer is tried once more: so the reason is of now. */
 int output_finish(const char *program, const char *word, int status)
 {
     ASSERT(program);
-    bool failed = ferror(stdout) != 0;
-    errno = 0;
-    failed = fflush(stdout) != 0 || failed;
-    if (!failed)
+    int why;
+    if (standard_output_written(&why))
         return status;
     program_error(program, "%s%scannot write all of the output%s%s", word ? word : "",
-                  word ? ": " : "", errno ? ": " : "", errno ? strerror(errno) : "");
+                  word ? ": " : "", why ? ": " : "", why ? strerror(why) : "");
     return status ? status : 1;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/program/cluster_dir.h"
 #include "cli/program/daemons.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -25,7 +26,7 @@ static void step_sleep(void)
 bool host_dir_read(const char *state_dir, struct arena *a, struct host_dir *ret)
 {
     char line[4096];
-    FILE *from = fopen(arena_printf(a, "%s/host.conf", state_dir), "re");
+    FILE *from = file_if_there(arena_printf(a, "%s/host.conf", state_dir));
     if (!from)
         return false;
     *ret = (struct host_dir){0};

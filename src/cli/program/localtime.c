@@ -1,14 +1,13 @@
 #include "cli/program/localtime.h"
 
-#include <time.h>
+#include "cli/program/room.h"
 
 #define DAY 86400
 
 static int64_t ahead_at(int64_t sec)
 {
-    time_t t = (time_t)sec;
-    struct tm tm = {0};
-    localtime_r(&t, &tm);
+    struct tm tm;
+    local_time((time_t)sec, &tm);
     return tm.tm_gmtoff;
 }
 
@@ -28,9 +27,8 @@ static int64_t local_to_sec(const struct civil *c)
 
 static void sec_to_local(int64_t sec, struct civil *ret)
 {
-    time_t t = (time_t)sec;
-    struct tm tm = {0};
-    localtime_r(&t, &tm);
+    struct tm tm;
+    local_time((time_t)sec, &tm);
     *ret = (struct civil){tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
                           tm.tm_min,         tm.tm_sec,     tm.tm_wday};
 }

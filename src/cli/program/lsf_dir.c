@@ -1,9 +1,9 @@
 #include "cli/program/lsf_dir.h"
 
 #include "cli/program/cluster_dir.h"
+#include "cli/program/room.h"
 #include "io/files.h"
 
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 static const char *cache_dir(struct arena *a)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    const struct passwd *own = home && home[0] == '/' ? NULL : getpwuid(geteuid());
+    const struct passwd *own = home && home[0] == '/' ? NULL : user_by_uid(geteuid());
     if (cache && cache[0] == '/')
         return arena_printf(a, "%s/remuda", cache);
     home = home && home[0] == '/' ? home : own ? own->pw_dir : NULL;

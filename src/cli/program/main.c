@@ -6,11 +6,11 @@
 #include "cli/program/commands.h"
 #include "cli/program/give_out.h"
 #include "cli/program/program.h"
+#include "io/fd.h"
+#include "io/process/last_words.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct main_command {
     const char *name;
@@ -95,18 +95,6 @@ static int unknown(const char *name)
     return 2;
 }
 
-/* A descriptor 0, 1 or 2 that the caller closed would be taken by the first connection, and output
- * written into that. */
-static void standard_descriptors_open(void)
-{
-    int fd;
-    do
-        fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
-
 /* `remuda WORD …` */
 static int own_run(int argc, char **argv)
 {
@@ -130,9 +118,12 @@ static int own_run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    standard_descriptors_open();
+    if (!standard_descriptors_open())
+        return 1; /* and nowhere to say so */
     const char *slash = strrchr(argv[0], '/');
     const char *name = slash ? slash + 1 : argv[0];
+    file_limits_fail();
+    last_words_prepare_command(name);
     const struct main_command *called = command_find(name);
     if (called && called->family != OWN)
         return output_finish(name, NULL, called->run(argc, argv));

@@ -4,12 +4,12 @@
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/hostlist.h"
+#include "cli/program/room.h"
 #include "cli/record/columns_acct.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/json_slurm.h"
 #include "model/job/job_counts.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +142,7 @@ static void usage_none(struct json_out *o, const char *key)
 /* Who cancelled it, by name; the number of who has none. */
 static void killer_json(struct json_out *o, uint32_t uid_plus1)
 {
-    const struct passwd *pw = uid_plus1 ? getpwuid(uid_plus1 - 1) : NULL;
+    const struct passwd *pw = uid_plus1 ? user_by_uid(uid_plus1 - 1) : NULL;
     char number[16] = "";
     if (uid_plus1)
         snprintf(number, sizeof number, "%u", uid_plus1 - 1);

@@ -3,9 +3,9 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/reports/sreport.h"
 
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ struct report_people {
 
 const char *person_name(const char *user, struct arena *a)
 {
-    const struct passwd *pw = user ? getpwnam(user) : NULL;
+    const struct passwd *pw = user ? user_by_name(user) : NULL;
     struct str name = STR_INIT, plain = STR_INIT;
     if (!pw || !pw->pw_gecos)
         return "";

@@ -9,6 +9,7 @@
 #include "cli/program/localtime.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/reports/efficiency.h"
 #include "cli/reports/idle.h"
 #include "cli/reports/report_job.h"
@@ -17,8 +18,6 @@
 #include "wire/json.h"
 
 #include <langinfo.h>
-#include <locale.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +115,7 @@ static bool uids_of(const char *users, struct arena *a, const char **ret, struct
     bool ok = true;
     while (ok && span_next(&rest, ',', &piece)) {
         const char *name = arena_strndup(a, piece.data, piece.len);
-        const struct passwd *pw = getpwnam(name);
+        const struct passwd *pw = user_by_name(name);
         uint64_t uid = pw ? pw->pw_uid : 0;
         ok = pw || text_to_u64(name, UINT32_MAX, &uid) ||
              err_set(ret_err, ERR_INVALID, "there is no user %s", name);
@@ -433,7 +432,7 @@ static void json_print(struct report_showing *s, const struct report_pair *pair,
 /* Block elements where the terminal's letters are UTF-8; elsewhere, and into files, # and dots. */
 static bool shows_blocks(void)
 {
-    setlocale(LC_CTYPE, "");
+    local_letters_read();
     return isatty(STDOUT_FILENO) && text_is(nl_langinfo(CODESET), "UTF-8");
 }
 

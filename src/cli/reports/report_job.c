@@ -3,6 +3,7 @@
 #include "base/duration.h"
 #include "base/plain.h"
 #include "cli/program/localtime.h"
+#include "cli/program/room.h"
 #include "cli/program/window.h"
 #include "cli/reports/efficiency.h"
 #include "cli/reports/seen.h"
@@ -11,7 +12,6 @@
 #include "wire/json.h"
 
 #include <inttypes.h>
-#include <locale.h>
 #include <stdio.h>
 
 #define JOBS_MOST   20u
@@ -221,7 +221,7 @@ bool report_jobs(struct client *c, const char *job, uint32_t attempt, enum json_
 {
     struct past_jobs p = {0};
     struct arena *a = arena_new();
-    setlocale(LC_CTYPE, "");
+    local_letters_read();
     bool ok = past_runs_read(c, job, attempt, a, &p, ret_err);
     if (ok && form && p.known)
         jobs_json(c, &p, form);

@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/columns.h"
 #include "cli/table/listing.h"
@@ -13,7 +14,6 @@
 #include "model/stored.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,13 +143,14 @@ static const char *owner_of(const char *dir, struct arena *a)
     struct stat st;
     if (!dir || stat(dir, &st) != 0)
         return NULL;
-    const struct passwd *who = getpwuid(st.st_uid);
+    const struct passwd *who = user_by_uid(st.st_uid);
     return arena_printf(a, "%s(%u)", who ? who->pw_name : "nobody", (unsigned)st.st_uid);
 }
 
 static const char *user_with_id(const char *name, const char *otherwise, struct arena *a)
 {
-    const struct passwd *who = text_empty(name) || text_is(name, "(null)") ? NULL : getpwnam(name);
+    const struct passwd *who =
+        text_empty(name) || text_is(name, "(null)") ? NULL : user_by_name(name);
     return who ? arena_printf(a, "%s(%u)", who->pw_name, (unsigned)who->pw_uid) : otherwise;
 }
 

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/localtime.h"
+#include "cli/program/room.h"
 #include "cli/record/columns_job.h"
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/columns.h"
@@ -37,7 +38,7 @@ static const char *file_text(struct scontrol *s, int32_t pid, const char *name, 
     char block[4096];
     size_t n;
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    FILE *from = fopen(path, "re");
+    FILE *from = file_if_there(path);
     while (from && text.len < ENVIRON_MAX && (n = fread(block, 1, sizeof block, from)) > 0)
         str_addn(&text, block, n);
     if (from)
@@ -88,7 +89,7 @@ static void process_read(struct scontrol *s, int32_t pid, struct process *p)
 
 static void processes_find(struct pids_processes *all)
 {
-    DIR *dir = opendir("/proc");
+    DIR *dir = dir_if_there("/proc");
     struct dirent *entry;
     int64_t pid;
     while (dir && (entry = readdir(dir)))

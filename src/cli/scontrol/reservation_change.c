@@ -6,11 +6,11 @@
 #include "base/list.h"
 #include "base/vec.h"
 #include "cli/program/localtime.h"
+#include "cli/program/room.h"
 #include "cli/record/reservation_words.h"
 #include "cli/scontrol/reservation.h"
 #include "cli/table/listing.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -389,7 +389,7 @@ static bool users_known(const char *users)
             continue;
         memcpy(name, one.data, one.len);
         name[one.len] = '\0';
-        if (!getpwnam(name) && !text_to_i64(name, 0, UINT32_MAX, &uid))
+        if (!user_by_name(name) && !text_to_i64(name, 0, UINT32_MAX, &uid))
             return false;
     }
     return true;

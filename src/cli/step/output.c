@@ -32,11 +32,20 @@ struct step_output {
     struct sink sink[2];
 };
 
+/* What the caller closed (io/fd.h) is what tasks say that nobody wants: no reason to end them. */
+static bool is_closed(int fd)
+{
+    int how = fcntl(fd, F_GETFL);
+    return how < 0 || (how & O_ACCMODE) == O_RDONLY;
+}
+
 static void sink_open(struct sink *s, struct output_way way, bool lines, int32_t ntasks)
 {
     struct stat st;
     s->way = way;
-    s->is_pipe = way.fd >= 0 && fstat(way.fd, &st) == 0 && S_ISFIFO(st.st_mode);
+    if (is_closed(way.fd))
+        s->way.fd = -1;
+    s->is_pipe = s->way.fd >= 0 && fstat(s->way.fd, &st) == 0 && S_ISFIFO(st.st_mode);
     if (lines)
         s->line = xcalloc((size_t)ntasks, sizeof *s->line);
 }

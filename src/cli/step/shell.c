@@ -2,10 +2,10 @@
  * its first node or the one named. */
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/step/job_step.h"
 #include "cli/step/terminal.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static bool made(void *ctx, size_t i, const struct step *step)
 
 static const char *shell_of_user(void)
 {
-    const struct passwd *p = getpwuid(getuid());
+    const struct passwd *p = user_by_uid(getuid());
     return p && p->pw_shell && *p->pw_shell ? p->pw_shell : "/bin/sh";
 }
 

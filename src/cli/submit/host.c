@@ -3,11 +3,10 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "base/str.h"
+#include "cli/program/room.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -97,9 +96,9 @@ uint32_t submit_umask(void)
 static bool find_user(const char *user, uid_t *ret_uid, gid_t *ret_gid, struct err *e)
 {
     uint64_t number;
-    const struct passwd *pw = getpwnam(user);
+    const struct passwd *pw = user_by_name(user);
     if (!pw && text_to_u64(user, UINT32_MAX - 1, &number))
-        pw = getpwuid((uid_t)number);
+        pw = user_by_uid((uid_t)number);
     if (!pw) {
         err_set(e, ERR_VALUE, "--uid=%s: no such user", user);
         return err_lead(e, "error: Invalid --uid specification");
@@ -112,7 +111,7 @@ static bool find_user(const char *user, uid_t *ret_uid, gid_t *ret_gid, struct e
 static bool find_group(const char *group, gid_t *ret_gid, struct err *e)
 {
     uint64_t number;
-    const struct group *gr = getgrnam(group);
+    const struct group *gr = group_by_name(group);
     if (gr)
         *ret_gid = gr->gr_gid;
     else if (text_to_u64(group, UINT32_MAX - 1, &number))

@@ -7,6 +7,7 @@
 #include "cli/program/command_signals.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/submit/allocation.h"
 #include "cli/submit/check.h"
 #include "cli/submit/command.h"
@@ -18,7 +19,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static void env_set(const struct salloc_session *s, const struct settings *site)
 
 static const char *shell_of_user(void)
 {
-    const struct passwd *p = getpwuid(getuid());
+    const struct passwd *p = user_by_uid(getuid());
     const char *shell = getenv("SHELL");
     return shell && *shell ? shell : p && p->pw_shell && *p->pw_shell ? p->pw_shell : "/bin/sh";
 }

@@ -7,6 +7,7 @@
 #include "base/plain.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/submit/check.h"
 #include "cli/submit/command.h"
 #include "cli/submit/env.h"
@@ -15,7 +16,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -323,9 +323,9 @@ static int install(struct scrontab_line *s, const char *text)
 static bool user_find(struct scrontab_line *s, struct err *e)
 {
     uint64_t number;
-    const struct passwd *pw = s->user ? getpwnam(s->user) : getpwuid(getuid());
+    const struct passwd *pw = s->user ? user_by_name(s->user) : user_by_uid(getuid());
     if (!pw && s->user && text_to_u64(s->user, UINT32_MAX - 2, &number))
-        pw = getpwuid((uid_t)number);
+        pw = user_by_uid((uid_t)number);
     if (!pw && s->user)
         return err_set(e, ERR_NOT_FOUND, "there is no user %s here", s->user);
     s->uid = pw ? pw->pw_uid : getuid();

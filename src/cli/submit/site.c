@@ -1,13 +1,13 @@
 #include "cli/submit/site.h"
 
 #include "cli/program/cluster_dir.h"
+#include "cli/program/room.h"
 
-#include <pwd.h>
 #include <unistd.h>
 
 static const char *user_name(struct arena *a)
 {
-    const struct passwd *p = getpwuid(geteuid());
+    const struct passwd *p = user_by_uid(geteuid());
     return p ? arena_strdup(a, p->pw_name) : NULL;
 }
 

@@ -4,12 +4,11 @@
 #include "base/duration.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "model/grammar/signals.h"
 #include "model/job/job.h"
 #include "model/refusal.h"
 
-#include <grp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +51,8 @@ bool json_form_listed(enum json_form form)
 /* Who asks, and from which terminal. */
 static void client(struct json_out *j)
 {
-    const struct passwd *pw = getpwuid(getuid());
-    const struct group *gr = getgrgid(getgid());
+    const struct passwd *pw = user_by_uid(getuid());
+    const struct group *gr = group_by_gid(getgid());
     const char *tty = isatty(STDIN_FILENO) ? ttyname(STDIN_FILENO) : NULL;
     json_key(j, "client");
     json_object(j);

@@ -4,11 +4,11 @@
 #include "base/list.h"
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "model/job/stopped.h"
 #include "model/state.h"
 
 #include <grp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 
 static bool uid_of(const char *user, uint64_t *ret)
 {
-    struct passwd *entry = getpwnam(user);
+    const struct passwd *entry = user_by_name(user);
     if (entry)
         *ret = entry->pw_uid;
     return entry || text_to_u64(user, UINT32_MAX, ret);
@@ -30,12 +30,12 @@ static bool uid_of(const char *user, uint64_t *ret)
 const char *listing_groups(const char *user, gid_t primary, struct arena *a)
 {
     gid_t list[GROUPS_MAX];
-    int n = GROUPS_MAX;
     struct str names = STR_INIT;
-    if (getgrouplist(user, primary, list, &n) < 0)
+    int n = groups_of(user, primary, list, GROUPS_MAX);
+    if (n < 0)
         return NULL;
     for (int i = 0; i < n; i++) {
-        const struct group *g = getgrgid(list[i]);
+        const struct group *g = group_by_gid(list[i]);
         if (g)
             list_addf(&names, "%s", g->gr_name);
     }

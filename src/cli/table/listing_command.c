@@ -3,6 +3,7 @@
 #include "base/duration.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/table/json_slurm.h"
 #include "cli/table/listing.h"
 
@@ -209,10 +210,9 @@ void listing_date(struct listing *l)
 {
     if (l->noheader || !(l->iterate_s || l->longer))
         return;
-    time_t now = (time_t)(listing_env().now_us / USEC_PER_SEC);
     struct tm local;
     char date[64];
-    localtime_r(&now, &local);
+    local_time((time_t)(listing_env().now_us / USEC_PER_SEC), &local);
     strftime(date, sizeof date, "%a %b %d %H:%M:%S %Y", &local);
     str_addf(&l->out, "%s\n", date);
 }

@@ -1,6 +1,7 @@
 #include "cli/table/rpcs.h"
 
 #include "base/duration.h"
+#include "cli/program/room.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -50,7 +51,9 @@ void diag_time_print(const char *label, int64_t us)
     time_t at = (time_t)(us / USEC_PER_SEC);
     struct tm local;
     char text[64] = "N/A";
-    if (us && localtime_r(&at, &local))
+    if (us) {
+        local_time(at, &local);
         strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y", &local);
+    }
     printf("%s%s (%lld)\n", label, text, (long long)at);
 }

@@ -32,8 +32,12 @@ static int socket_open(const char *state_dir, struct err *ret_err)
     struct arena *a = arena_new();
     int fd = unix_socket_connect(state_socket_path(state_dir, a), false);
     int why = errno;
-    const char *owner = fd < 0 ? state_dir_owner(state_dir, a) : NULL;
-    if (fd < 0 && why == EACCES)
+    bool no_room = why == EMFILE || why == ENFILE || why == ENOMEM || why == ENOBUFS;
+    const char *owner = fd < 0 && !no_room ? state_dir_owner(state_dir, a) : NULL;
+    if (fd < 0 && no_room)
+        err_set(ret_err, ERR_UNAVAILABLE, "cannot connect to the controller in %s: %s", state_dir,
+                strerror(why));
+    else if (fd < 0 && why == EACCES)
         err_set(ret_err, ERR_DENIED, "may not connect to the controller in %s: %s", state_dir,
                 strerror(why));
     else if (owner)

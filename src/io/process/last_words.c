@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 /* A handler has nothing else to look at. Written once, before there are threads. */
 static struct {
     const char *who;
+    bool is_command;
     char log_path[PATH_MAX];
 } last;
 
@@ -41,30 +44,47 @@ static void words_write(int fd, const char *text, size_t len)
     (void)n; /* there is nobody left to tell */
 }
 
+/* What did not hold, if it is die() who ends the process. */
+static const char *told(int signo, const siginfo_t *info)
+{
+    bool ours = signo == SIGABRT && info->si_code == SI_QUEUE && info->si_pid == getpid();
+    return ours ? info->si_value.sival_ptr : NULL;
+}
+
+static void sentence(char text[WORDS_MAX], size_t *len, int signo, const char *why)
+{
+    add(text, len, last.is_command ? "" : "error: ");
+    add(text, len, last.who);
+    add(text, len, last.is_command ? ": error: " : " ");
+    if (!last.is_command || why != memory_ran_out) {
+        add(text, len, "is ended by ");
+        add(text, len, name_of(signo));
+        add(text, len, why ? ": " : "");
+    }
+    add(text, len, why && why != memory_ran_out ? "it is not so that " : "");
+    add(text, len, why ? why : "");
+    add(text, len, "\n");
+}
+
 /* The signal's handler is gone by now (SA_RESETHAND): sent again, it ends the process. The time is
- * that of the line before: to look up a time zone is not safe here. */
+ * that of the line before: to look up a time zone is not safe here. Of die() it is as if it called
+ * us, and no call of libc was interrupted: exit() may follow. */
 static void say(int signo, siginfo_t *info, void *context)
 {
     char text[WORDS_MAX];
     size_t len = 0;
+    const char *why = told(signo, info);
     (void)context;
-    add(text, &len, "error: ");
-    add(text, &len, last.who);
-    add(text, &len, " is ended by ");
-    add(text, &len, name_of(signo));
-    if (signo == SIGABRT && info->si_code == SI_QUEUE && info->si_pid == getpid() &&
-        info->si_value.sival_ptr) {
-        add(text, &len, ": it is not so that ");
-        add(text, &len, info->si_value.sival_ptr);
-    }
-    add(text, &len, "\n");
+    sentence(text, &len, signo, why);
     words_write(STDERR_FILENO, text, len);
     if (last.log_path[0])
         words_write(open(last.log_path, O_WRONLY | O_APPEND | O_CLOEXEC), text, len);
+    if (last.is_command && why == memory_ran_out)
+        exit(EXIT_FAILURE);
     raise(signo);
 }
 
-void last_words_prepare(const char *who, const char *log_path)
+static void prepare(const char *who, bool is_command, const char *log_path)
 {
     static const int signals[] = {
         SIGABRT,
@@ -75,7 +95,18 @@ void last_words_prepare(const char *who, const char *log_path)
     struct sigaction act = {.sa_sigaction = say, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
     sigemptyset(&act.sa_mask);
     last.who = who;
+    last.is_command = is_command;
     snprintf(last.log_path, sizeof last.log_path, "%s", log_path ? log_path : "");
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
         sigaction(signals[i], &act, NULL);
+}
+
+void last_words_prepare(const char *who, const char *log_path)
+{
+    prepare(who, false, log_path);
+}
+
+void last_words_prepare_command(const char *name)
+{
+    prepare(name, true, NULL);
 }

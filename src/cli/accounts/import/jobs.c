@@ -10,11 +10,11 @@
 
 #include "base/map.h"
 #include "base/plain.h"
+#include "cli/program/room.h"
 #include "io/files.h"
 #include "io/lines.h"
 #include "model/stored.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static bool uid_find(void *ctx, const char *user, uint32_t *ret)
     struct jobs_import *g = ctx;
     uint64_t known = (uint64_t)(uintptr_t)map_str_get(g->uid, user);
     if (!known) {
-        const struct passwd *pw = getpwnam(user);
+        const struct passwd *pw = user_by_name(user);
         known = pw ? (uint64_t)pw->pw_uid + 1 : UID_MISSING;
         map_str_put(g->uid, user, (void *)(uintptr_t)known);
     }
