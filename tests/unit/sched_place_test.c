@@ -251,8 +251,8 @@ static void features_and_weights(void **state)
                         "n3 cpus=0 mem=1000 tasks=1");
     assert_string_equal(where(&w, (struct job_request){.constraint = "rack1*5"}), "");
     assert_string_equal(where(&w, (struct job_request){.constraint = "rack1*2147483647"}), "");
-    assert_string_equal(
-        where(&w, (struct job_request){.constraint = "[rack1*2147483647&rack2*9]"}), "");
+    assert_string_equal(where(&w, (struct job_request){.constraint = "[rack1*2147483647&rack2*9]"}),
+                        "");
     assert_string_equal(where(&w, (struct job_request){.constraint = "rack1*2", .max_nodes = 1}),
                         "");
     world_end(&w);
