@@ -173,6 +173,7 @@ static void test_nonsense_is_refused(void **state)
     assert_refused("cpus=0-3 mem=1");
     assert_refused("n[1-2] ids=9223372036854775807+5");
     assert_refused("n[1-2] ids=0-2147483648+1");
+    assert_refused("n[1-2] ids=+5");
 }
 
 int main(void)

@@ -259,7 +259,7 @@ static bool nodes_unfold(const struct alloc_node *like, struct arena *a, node_ve
     const char *plus = like->task_ids ? strchr(like->task_ids, '+') : NULL;
     const char *ids =
         plus ? arena_strndup(a, like->task_ids, (size_t)(plus - like->task_ids)) : like->task_ids;
-    bool ok = (!plus || text_to_i64(plus + 1, 0, INT32_MAX, &step)) &&
+    bool ok = (!plus || (*ids && text_to_i64(plus + 1, 0, INT32_MAX, &step))) &&
               hostlist_parse(&names, like->node, NULL);
     for (size_t i = 0; ok && i < names.n; i++) {
         struct alloc_node n = *like;
