@@ -3,6 +3,8 @@
 
 #include "model/job/job_counts.h"
 
+#include <time.h>
+
 #define CLUSTER                                                                                    \
     "ClusterName=test\nGresTypes=gpu\n"                                                            \
     "NodeName=n[1-4] CPUs=8 RealMemory=8000 Gres=gpu:a100:4\n"                                     \
@@ -48,9 +50,55 @@ static void as_few_nodes_as_can_be(void **unused)
     }
 }
 
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void row_count(void *ctx, const void *record)
+{
+    (void)record;
+    ++*(size_t *)ctx;
+}
+
+/* With others about a part of a reading is short: each went through all nodes of the partition. */
+static void nodes_are_gone_through_once_a_reading(void **unused)
+{
+    enum { JOBS = 1000 };
+    (void)unused;
+    configure("ClusterName=test\nGresTypes=gpu\nNodeName=n[1-5000] CPUs=8 RealMemory=8000 "
+              "Gres=gpu:a100:4\nPartitionName=main Nodes=n[1-5000] Default=YES State=UP\n");
+    w.fills = true;
+    for (int i = 0; i < JOBS; i++) {
+        struct job_spec spec = a_job("waits");
+        spec.req.gpus = "4";
+        spec.hold = true;
+        if (!submit(spec))
+            fail_msg("%s", answer()->detail);
+    }
+    w.fills = false;
+    struct msg_query q = {.what = QUERY_JOBS};
+    struct query_at at = {0};
+    struct str detail = STR_INIT;
+    size_t shown = 0;
+    struct view v = {row_count, &shown};
+    double began = cpu_seconds();
+    do
+        assert_int_equal(core_query_part(w.c, &q, &w.peer, w.now, &v, &detail, &at, 1),
+                         REFUSE_NONE);
+    while (at.more);
+    assert_true(cpu_seconds() - began < 1);
+    core_query_end(&at);
+    assert_int_equal(shown, JOBS);
+    str_done(&detail);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORY(nodes_are_gone_through_once_a_reading),
         STORY(as_few_nodes_as_can_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

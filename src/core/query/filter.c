@@ -18,6 +18,7 @@ struct filter {
     bool stopped;    /* running ones that SIGSTOP stopped, too */
     job_ref_vec ref;
     struct refs_at at;
+    struct part_nodes part_nodes;
 };
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -92,6 +93,7 @@ static void filter_drop(void *kept)
     asked_words_done(&f->account);
     asked_words_done(&f->qos);
     asked_words_done(&f->partition);
+    part_nodes_done(&f->part_nodes);
     arena_free(f->a);
     free(f);
 }
@@ -125,6 +127,11 @@ enum refusal filter_open(const struct core *c, const struct msg_query *q, struct
 const job_ref_vec *filter_refs(const struct filter *f)
 {
     return &f->ref;
+}
+
+struct part_nodes *filter_part_nodes(struct filter *f)
+{
+    return &f->part_nodes;
 }
 
 const struct asked_words *filter_partitions(const struct filter *f)

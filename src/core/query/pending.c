@@ -2,10 +2,12 @@
  * the nodes it will need, when it will have ended. */
 #include "core/query/query.h"
 
+#include "base/alloc.h"
 #include "base/amount.h"
 #include "model/grammar/gres.h"
 #include "model/job/job_counts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int32_t node_cpus(const struct node *n)
@@ -41,16 +43,23 @@ static int32_t most_of(const struct core *c, const struct partition *p,
     return most;
 }
 
-/* The partition's largest node; looked up once a query. */
+struct part_node { /* the most that one node of a partition has */
+    int32_t cpus;
+    int32_t gpus; /* -1: not looked up */
+};
+
 static struct part_node *largest(const struct core *c, struct part_nodes *known,
                                  const struct partrec *p)
 {
-    for (size_t i = 0; i < known->seen.n; i++)
-        if (known->seen.v[i].part == p)
-            return &known->seen.v[i];
-    struct part_node one = {p, most_of(c, &p->p, node_cpus), -1};
-    vec_push(&known->seen, one);
-    return &known->seen.v[known->seen.n - 1];
+    const char *name;
+    if (!known->of)
+        known->of = map_str_new();
+    void **slot = map_str_slot(known->of, p->p.name, true, &name);
+    if (!*slot) {
+        struct part_node *one = *slot = xcalloc(1, sizeof *one);
+        *one = (struct part_node){most_of(c, &p->p, node_cpus), -1};
+    }
+    return *slot;
 }
 
 /* Nodes for so many if it had the largest of the partition, which has `most`, to itself. */
@@ -103,5 +112,8 @@ void pending_complete(const struct core *c, struct part_nodes *known, struct job
 
 void part_nodes_done(struct part_nodes *known)
 {
-    vec_done(&known->seen);
+    struct map_walk w = {0};
+    while (known->of && map_str_next(known->of, &w))
+        free(w.value);
+    map_str_free(known->of);
 }

@@ -232,7 +232,6 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
     enum refusal refusal = REFUSE_NONE;
     if (!at->kept)
         refusal = filter_open(c, q, at, detail);
-    struct part_nodes known = {0};
     struct query_show x = {.c = c,
                            .peer = peer,
                            .q = q,
@@ -241,7 +240,7 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
                            .v = v,
                            .now_us = now_us,
                            .what = (enum query_what)q->what,
-                           .known = &known,
+                           .known = filter_part_nodes(at->kept),
                            .detail = detail,
                            .taken = at->taken,
                            .before = at->taken ? *at->taken : 0};
@@ -251,7 +250,6 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
         for (at->more = !refusal; at->more && !part_is_full(&x, most); most--)
             if ((at->more = map_u64_next(c->jobs.by_id, &at->walk)))
                 record_show(&x, at->walk.value, NULL);
-    part_nodes_done(&known);
     return refusal;
 }
 

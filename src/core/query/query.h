@@ -9,18 +9,14 @@
 typedef VEC(struct job_ref) job_ref_vec;
 
 /* ---- pending.c: waiting jobs as they are shown ---- */
-struct part_node { /* the most that one node of a partition has */
-    const struct partrec *part;
-    int32_t cpus;
-    int32_t gpus; /* -1: not looked up */
-};
+/* The largest nodes of partitions, by name, as they were when the reading asked first: a part of it
+ * is short, and would otherwise go through all nodes each time. */
 struct part_nodes {
-    VEC(struct part_node) seen; /* partitions looked up in this query */
+    struct map_str *of; /* → struct part_node, owned; NULL = none was looked up */
 };
 /* j: the copy shown. */
 void pending_complete(const struct core *c, struct part_nodes *known, struct job *j);
-/* A zeroed one is empty; valid within one query, as partitions may go. */
-void part_nodes_done(struct part_nodes *known);
+void part_nodes_done(struct part_nodes *known); /* a zeroed one is empty */
 
 /* ---- filter.c: which jobs are meant ---- */
 struct filter; /* opaque */
@@ -29,6 +25,8 @@ enum refusal filter_open(const struct core *c, const struct msg_query *q, struct
                          struct str *detail);
 /* The jobs it names, in the order given; empty = it names none, and means all. The filter's. */
 const job_ref_vec *filter_refs(const struct filter *f);
+/* What the parts of a reading know of partitions; the filter's. */
+struct part_nodes *filter_part_nodes(struct filter *f);
 /* Partitions that are asked for; the filter's. */
 const struct asked_words *filter_partitions(const struct filter *f);
 /* Where a reading of named jobs stands between its parts; zeroed at first, the filter's. */
