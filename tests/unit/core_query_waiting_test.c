@@ -73,9 +73,10 @@ static void nodes_are_gone_through_once_a_reading(void **unused)
     w.fills = true;
     for (int i = 0; i < JOBS; i++) {
         struct job_spec spec = a_job("waits");
-        spec.req.gpus = "8";
+        spec.req.gpus = "4";
         spec.hold = true;
-        submit(spec);
+        if (!submit(spec))
+            fail_msg("%s", answer()->detail);
     }
     w.fills = false;
     struct msg_query q = {.what = QUERY_JOBS};

@@ -146,11 +146,12 @@ static void names_look(struct mending *m)
     struct core *c = m->c;
     struct map_walk w = {0};
     while (map_u64_next(c->accounts.assoc, &w)) {
-        const struct assoc *a = &((const struct assocrec *)w.value)->a;
+        const struct assocrec *r = w.value, *own = r->a.user ? r->up : r;
+        const struct assoc *a = &r->a;
+        bool hangs = own && !own->a.deleted && own->a.account == a->account; /* interned */
         if (a->deleted)
             continue;
-        bool hangs = assoc_find(c, a->account, NULL, NULL) && account_find(c, a->account);
-        if (!hangs)
+        if (!hangs || (!a->user && !account_find(c, a->account)))
             say(m, "association %u is of account %s, which is not there: `sacctmgr add account %s`",
                 a->id, a->account, a->account);
         else if (a->user && !account_user_find(c, a->user))
@@ -207,10 +208,11 @@ void book_twins_leave(struct core *c)
 void book_mend(struct core *c)
 {
     struct mending m = {.c = c, .a = arena_new()};
-    if (!c->accounts.implied) {
+    if (!c->accounts.implied)
         tree_mend(&m);
+    /* Whoever changes a row by hand has them come one by one: the others were looked at then. */
+    if (!c->accounts.implied && c->accounts.rehang)
         names_look(&m);
-    }
     preempt_mend(&m);
     arena_free(m.a);
 }
