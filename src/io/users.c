@@ -18,6 +18,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PATIENCE_US  (2 * USEC_PER_SEC)  /* then the old entry serves */
@@ -27,32 +28,67 @@
 /* ---- blocking
  * ----------------------------------------------------------------------------- */
 
+#define NAP_FIRST_US INT64_C(10000)
+#define NAP_MOST_US  500000
+#define NAPS         25 /* ten seconds */
+
+bool lookup_again(int why, int *naps)
+{
+    if ((why != ENOMEM && why != EMFILE && why != ENFILE) || *naps >= NAPS)
+        return false;
+    int64_t us = *naps < 6 ? NAP_FIRST_US << *naps : NAP_MOST_US;
+    nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
+    ++*naps;
+    return true;
+}
+
 /* getpwuid_r and friends want a buffer whose size nobody knows: double it until it fits. */
 static char *group_name(gid_t gid)
 {
     char *name = NULL;
-    for (size_t size = 4096; size <= (64u << 20); size *= 4) {
+    int naps = 0;
+    for (size_t size = 4096; size <= (64u << 20);) {
         char *room = xmalloc(size);
         struct group entry, *found = NULL;
         int rc = getgrgid_r(gid, &entry, room, size, &found);
         if (found)
             name = xstrdup(entry.gr_name);
         free(room);
-        if (rc != ERANGE)
+        if (rc == ERANGE)
+            size *= 4;
+        else if (found || !lookup_again(rc, &naps))
             break;
     }
     return name;
 }
 
+/* libc takes a file that it had no room to read for one without groups: only errno tells. */
+gid_t *groups_list(const char *name, gid_t primary, int *ret_n)
+{
+    int room = 64, naps = 0;
+    for (;;) {
+        int n = room;
+        gid_t *gids = xcalloc((size_t)room, sizeof *gids);
+        errno = 0;
+        bool fits = getgrouplist(name, primary, gids, &n) >= 0;
+        bool again = lookup_again(errno, &naps);
+        if (!again && !fits && n <= room) { /* it cannot be told which */
+            gids[0] = primary;
+            n = 1;
+            fits = true;
+        }
+        *ret_n = n;
+        if (!again && fits)
+            return gids;
+        free(gids);
+        room = n > room ? n : room;
+    }
+}
+
 static void groups_lookup(struct user *u)
 {
-    int n = 64;
-    gid_t *gids = xcalloc((size_t)n, sizeof *gids);
-    while (getgrouplist(u->name, u->primary_gid, gids, &n) < 0) {
-        free(gids);
-        n = n > 64 ? n : 128;
-        gids = xcalloc((size_t)n, sizeof *gids);
-    }
+    int n = 0;
+    gid_t *gids = groups_list(u->name, u->primary_gid, &n);
     struct str names = STR_INIT;
     u->member = xcalloc((size_t)n, sizeof *u->member);
     u->nmembers = (size_t)n;
@@ -78,7 +114,8 @@ const struct user_group *user_group(const struct user *user, gid_t gid)
 static bool passwd_lookup(uid_t uid, struct user *ret)
 {
     bool known = false;
-    for (size_t size = 4096; size <= (1u << 20); size *= 4) {
+    int naps = 0;
+    for (size_t size = 4096; size <= (1u << 20);) {
         char *room = xmalloc(size);
         struct passwd entry, *found = NULL;
         int rc = getpwuid_r(uid, &entry, room, size, &found);
@@ -90,7 +127,9 @@ static bool passwd_lookup(uid_t uid, struct user *ret)
             ret->shell = xstrdup(entry.pw_shell);
         }
         free(room);
-        if (rc != ERANGE)
+        if (rc == ERANGE)
+            size *= 4;
+        else if (known || !lookup_again(rc, &naps))
             break;
     }
     return known;

@@ -58,6 +58,12 @@ void users_on_change(struct users *u, loop_fn changed, void *ctx);
 /* Asks for everything again (reconfigure); until the answers are there the old entries serve. */
 void users_flush(struct users *u);
 
+/* On a thread beside the loop, after a lookup that ended with errno `why`: had it no room (memory,
+ * descriptors), so that it says nothing of whom was looked for? Then true, after a nap, for ten
+ * seconds together; *naps counts them, from 0. */
+bool lookup_again(int why, int *naps);
+/* There, too: the groups of a user, the primary one among them; malloc'ed, at least one. */
+gid_t *groups_list(const char *name, gid_t primary, int *ret_n);
 /* Blocking, without a cache: for small programs. Texts are malloc'ed, user_done frees them. False
  * if the uid has no entry (the rest is filled as far as known). */
 bool user_lookup(uid_t uid, gid_t gid, struct user *ret);

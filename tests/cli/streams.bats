@@ -34,8 +34,8 @@ setup() { cd "$WORK" || exit 1; }
     [ "$(remuda status --pid 'node[n1]')" = "$pid" ]
     prlimit --pid "$pid" --fsize=unlimited:
     wait_state "$(sbatch --parsable -w n1 -o /dev/null --wrap true)" COMPLETED
-    said="squeue: error: cannot write all of the output: File too large 1"
-    [ "$(bash -c '(ulimit -f 0; squeue > list; echo " $?" >&2) 2>&1 | cat' | tr -d '\n')" = "$said" ] # standard error is a file here
-    [ "$(bash -c '(ulimit -S -f 0; salloc -Q sh -c "squeue > list"; echo " $?" >&2) 2>&1 | cat' | tr -d '\n')" = "$said" ]
+    said="sinfo: error: cannot write all of the output: File too large 1"
+    [ "$(bash -c '(ulimit -f 0; sinfo > list; echo " $?" >&2) 2>&1 | cat' | tr -d '\n')" = "$said" ] # standard error is a file here
+    [ "$(bash -c '(ulimit -S -f 0; salloc -Q sh -c "sinfo > list"; echo " $?" >&2) 2>&1 | cat' | tr -d '\n')" = "$said" ]
     [ "$(srun -Q bash -c 'ulimit -f 0; head -c 10 /dev/zero > ten; echo $?')" = 153 ] # who is a program of the user's has the signal as ever
 }

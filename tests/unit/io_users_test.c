@@ -17,6 +17,7 @@
 static struct {
     const char *_Atomic name; /* of NUMBER */
     atomic_bool hangs;
+    atomic_int refusals; /* so often there is no descriptor for it */
 } service;
 
 /* In place of libc's. */
@@ -25,6 +26,10 @@ int getpwuid_r(uid_t uid, struct passwd *entry, char *room, size_t size, struct 
     while (service.hangs)
         usleep(10000);
     *found = NULL;
+    if (atomic_load(&service.refusals) > 0) {
+        atomic_fetch_sub(&service.refusals, 1);
+        return EMFILE;
+    }
     if (uid != NUMBER)
         return ENOENT;
     *entry = (struct passwd){.pw_uid = uid, .pw_gid = 70000, .pw_dir = room, .pw_shell = room};
@@ -55,6 +60,28 @@ static void a_number_that_became_anothers_comes_with_nothing_of_the_former(void 
     users_ask(u, NUMBER, 70000, world_stop, w);
     loop_run(w->loop);
     assert_ptr_equal(users_recent(u, NUMBER, 70000), users_cached(u, NUMBER, 70000));
+    users_free(u);
+}
+
+/* A lookup that had no descriptor is no answer: a job was refused as a stranger's, or began without
+ * the groups of its user. */
+static void who_cannot_be_looked_up_for_want_of_room_is_no_stranger(void **state)
+{
+    struct world *w = *state;
+    struct users *u = users_new(w->loop, 1);
+    struct owners *o = owners_new(w->loop, 1);
+    service.name = "alice";
+    atomic_store(&service.refusals, 3);
+    users_ask(u, NUMBER, 70000, world_stop, w);
+    loop_run(w->loop);
+    assert_non_null(users_cached(u, NUMBER, 70000)->name);
+    assert_string_equal(users_cached(u, NUMBER, 70000)->name, "alice");
+    atomic_store(&service.refusals, 3);
+    owners_ask(o, NUMBER, 70000, world_stop, w);
+    loop_run(w->loop);
+    assert_true(owners_cached(o, NUMBER, 70000)->known);
+    assert_int_equal(owners_cached(o, NUMBER, 70000)->ngroups, 1);
+    owners_free(o);
     users_free(u);
 }
 
@@ -141,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_number_that_became_anothers_comes_with_nothing_of_the_former),
+        TEST(who_cannot_be_looked_up_for_want_of_room_is_no_stranger),
         TEST(owners_of_jobs_are_asked_again),
         TEST(name_services_that_hang_do_not_keep_who_is_known),
         TEST(name_services_that_hang_do_not_keep_a_loop_from_its_end),

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "io/clock.h"
+#include "io/users.h"
 #include "io/work.h"
 
 #include <grp.h>
@@ -83,7 +84,11 @@ static void user_find(struct owner *o, struct arena *a)
 {
     struct passwd entry, *found = NULL;
     char *buffer = xmalloc(1 << 16);
-    if (getpwuid_r(o->uid, &entry, buffer, 1 << 16, &found) == 0 && found) {
+    int rc, naps = 0;
+    do
+        rc = getpwuid_r(o->uid, &entry, buffer, 1 << 16, &found);
+    while (!found && lookup_again(rc, &naps));
+    if (found) {
         o->known = true;
         o->name = arena_strdup(a, found->pw_name);
         o->home = arena_strdup(a, found->pw_dir);
@@ -91,27 +96,21 @@ static void user_find(struct owner *o, struct arena *a)
             arena_strdup(a, found->pw_shell && *found->pw_shell ? found->pw_shell : "/bin/sh");
     }
     struct group group_entry, *group = NULL;
-    if (getgrgid_r(o->gid, &group_entry, buffer, 1 << 16, &group) == 0 && group)
+    do
+        rc = getgrgid_r(o->gid, &group_entry, buffer, 1 << 16, &group);
+    while (!group && lookup_again(rc, &naps));
+    if (group)
         o->group = arena_strdup(a, group->gr_name);
     free(buffer);
 }
 
 static void groups_find(struct owner *o, struct arena *a)
 {
-    int n = 64;
-    gid_t *list = NULL;
-    if (o->known) {
-        list = arena_alloc(a, (size_t)n * sizeof *list);
-        if (getgrouplist(o->name, o->gid, list, &n) < 0) {
-            list = arena_alloc(a, (size_t)n * sizeof *list);
-            getgrouplist(o->name, o->gid, list, &n);
-        }
-    } else {
-        n = 1;
-        list = arena_dup(a, &o->gid, sizeof o->gid);
-    }
-    o->groups = list;
+    int n = 1;
+    gid_t *list = o->known ? groups_list(o->name, o->gid, &n) : NULL;
+    o->groups = arena_dup(a, list ? list : &o->gid, (size_t)n * sizeof *list);
     o->ngroups = (size_t)n;
+    free(list);
 }
 
 static void lookup(void *ctx)
