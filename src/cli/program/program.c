@@ -1,29 +1,14 @@
 #include "cli/program/program.h"
 
 #include "base/alloc.h"
-#include "base/plain.h"
 #include "base/str.h"
 #include "cli/program/cluster_dir.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-void program_error(const char *name, const char *format, ...)
-{
-    struct str text = STR_INIT, plain = STR_INIT;
-    va_list args;
-    va_start(args, format);
-    str_addv(&text, format, args);
-    va_end(args);
-    str_add_plain_lines(&plain, str_text(&text)); /* what it quotes may be somebody else's */
-    fprintf(stderr, "%s: error: %s\n", name, str_text(&plain));
-    str_done(&plain);
-    str_done(&text);
-}
 
 void program_usage_error(const char *name, const struct err *e)
 {
