@@ -224,6 +224,20 @@ cut_off() {
     third_is_gone
 }
 
+@test "a controller that was started anew knows of jobs on a host that left" {
+    third remuda join 10.99.0.1 < <(head1 remuda token --host trusted)
+    until_is 30 "idle" head1 sinfo -h -n third -o %t
+    id=$(head1 sbatch --parsable --requeue -w third --mem=50 -o /dev/null --wrap 'sleep 607')
+    until_is 20 "1" far_runs "sleep 607"
+    third remuda leave --force
+    head1 remuda down
+    run -0 head1 remuda up
+    run ! grep 'NodeName=third' "$SHARED/head/joined.conf"
+    until_is 60 PENDING head1 squeue -h -j "$id" -o %T
+    head1 scancel "$id"
+    third_is_gone
+}
+
 @test "what runs on a host that was shut out is ended there before it may run elsewhere" {
     third remuda join 10.99.0.1 < <(head1 remuda token --host trusted)
     until_is 30 "idle" head1 sinfo -h -n third -o %t

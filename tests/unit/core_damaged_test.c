@@ -302,19 +302,20 @@ static void what_is_wrong_is_said_and_the_rest_goes_on(void **unused)
     alarm(0);
 }
 
-/* A person mends it with the commands. */
-static void sacctmgr_mends_it(void **unused)
+/* It is said once, and does not come again. */
+static void what_was_mended_stays_so(void **unused)
 {
     (void)unused;
     begin();
     circle();
+    stops_itself();
     start_again();
-    am_root();
-    assoc(VERB_MODIFY, "parent", (struct assoc){.account = "physics", .parent = "root"});
-    sent_well();
+    assert_true(is_said("stands below") && is_said("may stop"));
     start_again();
-    assert_false(is_said("stands below"));
+    assert_false(is_said("stands below") || is_said("may stop"));
+    assert_string_equal(stored_assoc("nova", NULL)->parent, "physics");
     assert_string_equal(stored_assoc("physics", NULL)->parent, "root");
+    assert_string_equal(stored_qos("high")->preempt, "opp");
     world_close();
 }
 
@@ -322,7 +323,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_wrong_is_said_and_the_rest_goes_on),
-        cmocka_unit_test(sacctmgr_mends_it),
+        cmocka_unit_test(what_was_mended_stays_so),
         cmocka_unit_test(every_reference_of_every_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,8 +2,7 @@
  * Each row may be sound and what they say together not: accounts that stand below each other in a
  * circle, or below one that there is not, two rows of one association, QOS that may stop themselves
  * in the end. Whoever walks up the tree would walk for ever. So what is there twice is left out,
- * and what leads nowhere leads to root: in memory, as the rows stay for whoever wants to mend them,
- * and sacctmgr can. Each is said. */
+ * and what leads nowhere leads to root from then on, until somebody moves it. Each is said. */
 #include "base/list.h"
 #include "core/load/load.h"
 #include "core/record/accounts/accounts.h"
@@ -102,11 +101,13 @@ static void qos_once(struct mending *m)
 static void below_root(struct mending *m, struct assocrec *r, const char *why)
 {
     say(m,
-        "account %s stands below %s, %s: it is taken to stand below root, until `sacctmgr modify "
-        "account %s set parent=NAME` says below which",
+        "account %s stands below %s, %s: it stands below root from now on; `sacctmgr modify "
+        "account "
+        "%s set parent=NAME` moves it",
         r->a.account, r->a.parent ? r->a.parent : "nothing", why, r->a.account);
     text_set(m->c, &r->a.parent, ROOT_ACCOUNT);
     assoc_hang(m->c, r);
+    fx_store(m->c, TABLE_ASSOC, &r->a);
 }
 
 /* Is it the oldest of a circle? Whoever leads into one of others comes by `mark` again. */
@@ -188,10 +189,12 @@ static void preempt_mend(struct mending *m)
             if (!text_is(other, q->q.name) && !qos_may_stop(m->c, other, q->q.name, NULL))
                 continue;
             say(m,
-                "QOS %s may stop %s, which may stop it in the end: it may not, until `sacctmgr "
-                "modify qos %s set preempt=LIST` says which",
+                "QOS %s may stop %s, which may stop it in the end: it may not from now on; "
+                "`sacctmgr "
+                "modify qos %s set preempt=LIST` says which it may",
                 q->q.name, other, q->q.name);
             text_set(m->c, &q->q.preempt, list_without(m->a, q->q.preempt, piece));
+            fx_store(m->c, TABLE_QOS, &q->q);
         }
     }
     rest_say(m, "QOS");
