@@ -38,7 +38,7 @@ same_as_json() {
 }
 
 forms_agree() {
-    local json=$WORK/form.json yaml=$WORK/form.yaml
+    local json=$BATS_FILE_TMPDIR/form.json yaml=$BATS_FILE_TMPDIR/form.yaml
     "$@" --json > "$json" && "$@" --json > "$json" && "$@" --yaml > "$yaml" || return 1
     python3 - "$json" "$yaml" "$*" <<'END'
 import json, sys
