@@ -49,7 +49,7 @@ static bool mount_find(const struct cgroup_system *sys, const char *controller,
 {
     char line[PATH_MAX + 512], type[64], options[512];
     bool found = false;
-    FILE *f = fopen(sys->mounts, "re");
+    FILE *f = shortage_fopen(sys->mounts);
     while (f && !found && fgets(line, sizeof line, f))
         found = sscanf(line, "%*s %4095s %63s %511s", ret->point, type, options) == 3 &&
                 (*controller ? strcmp(type, "cgroup") == 0 && list_has(options, controller)
@@ -66,7 +66,7 @@ static bool own_find(const struct cgroup_system *sys, const char *controller,
 {
     char line[PATH_MAX + 512];
     bool found = false;
-    FILE *f = fopen(sys->own, "re");
+    FILE *f = shortage_fopen(sys->own);
     while (f && !found && fgets(line, sizeof line, f)) {
         char *list = strchr(line, ':');
         char *path = list ? strchr(list + 1, ':') : NULL;

@@ -9,6 +9,7 @@
 #include "node/cgroup/base.h"
 #include "node/daemon/daemon.h"
 #include "node/step/login_shell.h"
+#include "node/step/shortage.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -62,7 +63,7 @@ static const char *commands_dir(struct arena *a)
 static int64_t kernel_number(const char *path)
 {
     long long n = 0;
-    FILE *f = fopen(path, "re");
+    FILE *f = shortage_fopen(path);
     if (f && fscanf(f, "%lld", &n) != 1)
         n = 0;
     if (f)

@@ -5,6 +5,7 @@
 #include "model/grammar/gres.h"
 #include "node/hardware/discover_gpus.h"
 #include "node/hardware/gpu_sentences.h"
+#include "node/step/shortage.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -30,7 +31,7 @@ static int64_t file_number(const char *path, const char *key)
     char line[256];
     int64_t value = 0;
     size_t len = strlen(key);
-    FILE *f = fopen(path, "re");
+    FILE *f = shortage_fopen(path);
     while (f && fgets(line, sizeof line, f)) {
         if (strncmp(line, key, len) == 0) {
             value = strtoll(line + len, NULL, 10);
@@ -114,7 +115,7 @@ static bool conf_read(const struct machine_ask *ask, struct arena *a, struct gre
                       struct err *ret_err)
 {
     struct str text = STR_INIT;
-    FILE *f = ask->gres_conf ? fopen(ask->gres_conf, "re") : NULL;
+    FILE *f = ask->gres_conf ? shortage_fopen(ask->gres_conf) : NULL;
     char piece[4096];
     size_t n;
     *ret = (struct gres_conf){0};

@@ -56,6 +56,32 @@ bool shortage_pipe(struct shortage *s, int ret_ends[2])
     return true;
 }
 
+static FILE *begun(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return NULL;
+    errno = 0;
+    int c = getc(f);
+    if (errno == ENOMEM) {
+        fclose(f);
+        errno = ENOMEM;
+        return NULL;
+    }
+    if (c != EOF)
+        ungetc(c, f);
+    return f;
+}
+
+FILE *shortage_fopen(const char *path)
+{
+    struct shortage s = {0};
+    FILE *f;
+    while (!(f = begun(path)) && shortage_passes(&s))
+        ;
+    return f;
+}
+
 pid_t shortage_fork(struct shortage *s)
 {
     pid_t pid;

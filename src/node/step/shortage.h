@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* All that is tried from the first refusal on has this long together. */
@@ -27,6 +28,10 @@ bool shortage_passes(struct shortage *s);
 int64_t shortage_nap_us(struct shortage *s);
 /* A pipe whose ends programs do not inherit, tried for so long; false with errno. */
 bool shortage_pipe(struct shortage *s, int ret_ends[2]);
+/* fopen(path, "re") of a file of /proc or /sys, tried for so long: NULL with errno. The first bytes
+ * are read: libc that has no memory for them reads one byte at a time, of which the kernel gives
+ * some files no second. */
+FILE *shortage_fopen(const char *path);
 /* fork(), tried for so long. */
 pid_t shortage_fork(struct shortage *s);
 
