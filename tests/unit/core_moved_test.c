@@ -207,6 +207,8 @@ static void nodes_are_kept_by_one_number(void **unused)
     const char *fields = "min_nodes,max_nodes,node_sizes";
     assert_int_equal(change(id, fields, (struct job_request){.min_nodes = 1, .max_nodes = 2}),
                      REFUSE_NOT_PENDING);
+    assert_int_equal(change(id, fields, (struct job_request){.min_nodes = 3, .max_nodes = 2}),
+                     REFUSE_NOT_PENDING);
     assert_int_equal(job(id)->alloc_nodes, 3);
     assert_int_equal(change(id, fields, (struct job_request){.min_nodes = 2, .max_nodes = 2}),
                      REFUSE_NONE);

@@ -190,7 +190,8 @@ static enum refusal run_check(struct core *c, const struct jobrec *r, struct upd
     enum refusal refusal = REFUSE_NONE;
     if (!update_of_a_run(r) || !u->values)
         return REFUSE_NONE;
-    if (given(u, "min_nodes") && u->values->req.max_nodes > u->values->req.min_nodes)
+    if (given(u, "min_nodes") && u->values->req.max_nodes &&
+        u->values->req.max_nodes != u->values->req.min_nodes)
         return refuse(REFUSE_NOT_PENDING,
                       "a running job keeps as many nodes as NumNodes= says: give one number, no "
                       "range",
