@@ -214,6 +214,11 @@ enum refusal sched_check(struct cluster *cl, struct job_request *req, uint32_t u
 enum refusal sched_check_together(const struct cluster *cl, const char *const *licences, size_t n,
                                   struct str *detail);
 
+/* Has the cluster, in all, what the list asks for? `detail` gets a sentence if not. */
+enum refusal sched_check_licences(const struct cluster *cl, const char *list, struct str *detail);
+/* Does the list ask for no more of any licence than `most` does? */
+bool cluster_licences_within(const struct cluster *cl, const char *list, const char *most);
+
 /* May work with this account and QOS be queued in the partition? `req` NULL: may any of this
  * user's? The same that sched_check asks of each partition. `detail` gets a sentence if not. */
 enum refusal sched_may_use(const struct cluster *cl, const char *partition,
@@ -278,6 +283,9 @@ void cluster_run_qos(struct cluster *cl, uint64_t job_id, const char *qos);
  * resumed) here too, so that this is known. */
 void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request *req, uint32_t uid,
                    const char *partition, const struct alloc *al, int64_t start_us, int64_t end_us);
+/* The running job has these licences from now on, and no others; "matlab:2,ansys", NULL = none. It
+ * may be more than is free: then nobody else gets one until enough came back. */
+void cluster_run_licences(struct cluster *cl, uint64_t job_id, const char *licences);
 /* A running job is to end then instead, by its limit. */
 void cluster_set_end(struct cluster *cl, uint64_t job_id, int64_t end_us);
 /* Suspended work holds memory and devices, not CPUs. */

@@ -219,6 +219,24 @@ data_parser/v0.0.43" ]
     [[ "$stderr" == *"Invalid job format specification: nosuch"*"Invalid job format specification: Nam"*"did you mean Name?"* ]]
 }
 
+@test "a width below 0 is one to the left, one beyond all is said; so is a SLURM_TIME_FORMAT that is none" {
+    [ "$(squeue -h -j "$J" -O JobID:-9,JobID:+9,JobID:.-9x)" = "$(printf '%-9s%-9s%-9sx' "$J" "$J" "$J")" ]
+    run -0 --separate-stderr squeue -h -j "$J" -O JobID:99999999999
+    [ "$output" = "$J" ]
+    [ "$stderr" = "squeue: error: JobID:99999999999: no column is wider than 100000" ]
+    run -0 --separate-stderr sinfo -h -o '%99999999999R'
+    [ -n "$output" ] && [ "${#output}" -lt 1000 ]
+    [[ "$stderr" == *"99999999999R: no column is wider than 100000" ]]
+    for command in "squeue -h -j $J -o %V" "scontrol show job $J"; do
+        SLURM_TIME_FORMAT=frob run -0 --separate-stderr $command
+        [ "$stderr" = "${command%% *}: error: invalid SLURM_TIME_FORMAT = 'frob'" ]
+        [[ "$output" =~ 20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]T ]]
+        SLURM_TIME_FORMAT=%A run -0 --separate-stderr $command
+        [ -z "$stderr" ]
+    done
+    [[ "$(SLURM_TIME_FORMAT='%A %I %p' squeue -h -j "$J" -o %V)" =~ day\ [01][0-9]\ [AP]M$ ]]
+}
+
 @test "sstat: the batch step has to be named, unknown jobs and words are said" {
     [ -z "$(sstat -n -P -o jobid -j "$J" 2>/dev/null)" ]
     [ "$(sstat -n -P -o jobid -j "$J.batch")" = "$J.batch" ]

@@ -164,6 +164,29 @@ teardown_file() { remuda down; }
     [[ "$output" == *"not supported"* ]]
 }
 
+@test "lists that name nobody, and features that no node has, are refused in Slurm's words" {
+    new() { run -1 scontrol create reservation=nobody StartTime=now+1hour Duration=5 NodeCnt=1 "$@"; }
+    for list in , ,, - ' ,'; do
+        new Users="$list"
+        [ "${lines[0]}" = "Error creating the reservation: Invalid user id" ]
+        new Groups="$list"
+        [ "${lines[0]}" = "Error creating the reservation: Invalid group id" ]
+        new Accounts="$list"
+        [[ "${lines[0]}" == "Error creating the reservation: Invalid account or account/partition"* ]]
+    done
+    new Groups=nosuchgroup
+    [ "${lines[0]}" = "Error creating the reservation: Invalid group id" ]
+    new Users=root Features=nosuch
+    [ "${lines[0]}" = "Error creating the reservation: Invalid feature specification" ]
+    [[ "$output" == *"no node has the feature nosuch"* ]]
+    [ "$(scontrol show reservation)" = "No reservations in the system" ]
+    scontrol create reservation=some StartTime=now+1hour Duration=5 NodeCnt=1 Users=root Features=fast
+    run -1 scontrol update reservation=some Users=,
+    [ "${lines[0]}" = "Error updating the reservation: Invalid user id" ]
+    [[ "$(scontrol show reservation some)" == *Users=root* ]]
+    scontrol delete reservation=some
+}
+
 @test "one of several, and both parts of a heterogeneous job" {
     me=$(id -un)
     scontrol create reservation early StartTime=now Duration=60 Users="$me" Nodes=n1

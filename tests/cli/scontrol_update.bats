@@ -281,9 +281,9 @@ ${id}_2 RUNNING" ]
     id=$(sbatch --parsable -o /dev/null --wrap 'sleep 60')
     wait_state "$id" RUNNING
     scontrol hold "$id"
-    [ "$(job "$id" JobState)" = RUNNING ]
+    [ "$(job "$id" JobState)$(job "$id" Reason)$(job "$id" Priority)" = RUNNINGJobHeldUser0 ]
     scontrol requeue "$id"
-    for _ in $(seq 300); do [ "$(job "$id" Reason)" = JobHeldUser ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ "$(job "$id" JobState)" = PENDING ] && break; sleep 0.1; done
     [ "$(job "$id" JobState)$(job "$id" Reason)" = PENDINGJobHeldUser ]
     scontrol release "$id"
     wait_state "$id" RUNNING

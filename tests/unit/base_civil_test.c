@@ -6,7 +6,9 @@
 #include "base/rng.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Saturday, 2026-11-21T05:06:01 UTC and half a second */
 #define NOW_US (INT64_C(1795237561) * USEC_PER_SEC + 500000)
@@ -364,6 +366,27 @@ static void test_conversions_of_strftime(void **state)
     assert_string_equal(formatted("now", "100%% %Q %"), "100% %Q %");
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+/* Every conversion says what the C library says, on each day of some years. */
+static void test_conversions_are_those_of_the_library(void **state)
+{
+    for (time_t at = 1577836800 - 40 * 86400; at < 1577836800 + 3000 * 86400; at += 86400 + 3607)
+        for (const char *c = "aAbBcCdDeFgGhHIjklmMnpPrRsStTuUVwWxXyYz%"; *c; c++) {
+            struct tm tm;
+            struct str out = STR_INIT;
+            char format[] = {'%', *c, '\0'}, said[64];
+            setenv("TZ", "UTC0", 1);
+            assert_true(strftime(said, sizeof said, format, localtime_r(&at, &tm)) > 0);
+            civil_format((int64_t)at * USEC_PER_SEC, NOW_US, format, &civil_utc, &out);
+            if (strcmp(str_text(&out), said) != 0)
+                fail_msg("%s of %lld: %s, not %s", format, (long long)at, str_text(&out), said);
+            str_done(&out);
+        }
+    assert_string_equal(formatted("now", "%Z"), "+0000");
+}
+#pragma GCC diagnostic pop
+
 static void test_relative_times_are_shorter_the_nearer(void **state)
 {
     assert_string_equal(formatted("now", "relative"), "05:06:01");
@@ -399,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_the_zone_decides_which_day_it_is),
         cmocka_unit_test(test_the_standard_format_is_iso),
         cmocka_unit_test(test_conversions_of_strftime),
+        cmocka_unit_test(test_conversions_are_those_of_the_library),
         cmocka_unit_test(test_relative_times_are_shorter_the_nearer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -172,6 +172,7 @@ static void the_refusal_says_what_is_lacking(void **state)
     refuses((struct job_request){.cpus_per_task = 9}, REFUSE_NODE_CPUS, "9 CPUs");
     refuses((struct job_request){.tmp_disk_mib = 1000000}, REFUSE_NODE_DISK, "no such node");
     refuses((struct job_request){.sockets_per_node = 9}, REFUSE_NODE_SOCKETS, "no such node");
+    refuses((struct job_request){.core_spec = 100}, REFUSE_NODE_CONFIG, "--core-spec leaves one");
     refuses(
         (struct job_request){.min_nodes = 1, .max_nodes = 1, .ntasks = 4, .ntasks_per_socket = 1},
         REFUSE_NODE_CONFIG, "with 4 sockets; partition");

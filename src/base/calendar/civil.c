@@ -144,6 +144,12 @@ static void relative_add(const struct civil *c, const struct civil *now, struct 
     }
 }
 
+static const char *const weekdays_whole[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                             "Thursday", "Friday", "Saturday"};
+static const char *const months_whole[] = {"January",   "February", "March",    "April",
+                                           "May",       "June",     "July",     "August",
+                                           "September", "October",  "November", "December"};
+
 static int day_of_year(const struct civil *c)
 {
     ASSERT(c->month >= 1 && c->month <= 12);
@@ -160,9 +166,83 @@ static void us_date_add(struct str *out, const struct civil *c)
     padded_add(out, c->year % 100, 2, '0');
 }
 
-/* One conversion of strftime(3). False if it is not one of ours. */
+/* Of ISO 8601: the week belongs to the year that has its Thursday. */
+static int iso_week(const struct civil *c, int *ret_year)
+{
+    int from_monday = (c->weekday + 6) % 7;
+    struct civil thursday;
+    civil_from_sec((day_number(c) - from_monday + 3) * DAY_SEC, &thursday);
+    *ret_year = thursday.year;
+    return (day_of_year(&thursday) - 1) / 7 + 1;
+}
+
+static void offset_add(const struct civil *c, int64_t sec, struct str *out)
+{
+    int minutes = (int)((civil_to_sec(c) - sec) / 60);
+    str_addc(out, minutes < 0 ? '-' : '+');
+    minutes = minutes < 0 ? -minutes : minutes;
+    padded_add(out, minutes / 60 * 100 + minutes % 60, 4, '0');
+}
+
+/* Weeks: which of them, from what day on. */
+static bool week_add(char conversion, const struct civil *c, struct str *out)
+{
+    int year, week = iso_week(c, &year), day = day_of_year(c) - 1;
+    switch (conversion) {
+    case 'V': padded_add(out, week, 2, '0'); return true;
+    case 'G': str_add_i64(out, year); return true;
+    case 'g': padded_add(out, year % 100, 2, '0'); return true;
+    case 'U': padded_add(out, (day + 7 - c->weekday) / 7, 2, '0'); return true;
+    case 'W': padded_add(out, (day + 7 - (c->weekday + 6) % 7) / 7, 2, '0'); return true;
+    case 'u': str_add_i64(out, c->weekday ? c->weekday : 7); return true;
+    case 'w': str_add_i64(out, c->weekday); return true;
+    default: return false;
+    }
+}
+
+/* As in the C locale, in which all of this program's output is. */
+static bool long_form_add(char conversion, const struct civil *c, int64_t sec, struct str *out)
+{
+    int hour = c->hour % 12 ? c->hour % 12 : 12;
+    switch (conversion) {
+    case 'A': str_add(out, weekdays_whole[c->weekday]); return true;
+    case 'B': str_add(out, months_whole[c->month - 1]); return true;
+    case 'h': str_add(out, months[c->month - 1]); return true;
+    case 'C': padded_add(out, c->year / 100, 2, '0'); return true;
+    case 'I': padded_add(out, hour, 2, '0'); return true;
+    case 'l': padded_add(out, hour, 2, ' '); return true;
+    case 'k': padded_add(out, c->hour, 2, ' '); return true;
+    case 'p': str_add(out, c->hour < 12 ? "AM" : "PM"); return true;
+    case 'P': str_add(out, c->hour < 12 ? "am" : "pm"); return true;
+    case 'n': str_addc(out, '\n'); return true;
+    case 't': str_addc(out, '\t'); return true;
+    case 'z':
+    case 'Z': offset_add(c, sec, out); return true; /* names of zones are not known here */
+    default: return week_add(conversion, c, out);
+    }
+}
+
+static const char *conversion_means(char conversion)
+{
+    switch (conversion) {
+    case 'c': return "%a %b %e %H:%M:%S %Y";
+    case 'r': return "%I:%M:%S %p";
+    case 'x': return "%m/%d/%y";
+    case 'X': return "%H:%M:%S";
+    default: return NULL;
+    }
+}
+
+static void format_add(const char *format, const struct civil *c, int64_t sec, struct str *out);
+
+/* One conversion of strftime(3). False if it is none. */
 static bool conversion_add(char conversion, const struct civil *c, int64_t sec, struct str *out)
 {
+    const char *means = conversion_means(conversion);
+    if (means)
+        format_add(means, c, sec, out);
+    if (means)
+        return true;
     switch (conversion) {
     case 'Y': str_add_i64(out, c->year); return true;
     case 'm': padded_add(out, c->month, 2, '0'); return true;
@@ -181,7 +261,7 @@ static bool conversion_add(char conversion, const struct civil *c, int64_t sec, 
     case 'F': date_add(out, c); return true;
     case 'D': us_date_add(out, c); return true;
     case '%': str_addc(out, '%'); return true;
-    default: return false;
+    default: return long_form_add(conversion, c, sec, out);
     }
 }
 

@@ -48,8 +48,8 @@ bool civil_parse(const char *text, int64_t now_us, const struct civil_zone *zone
 /* "2026-11-21T05:06:01" */
 void civil_format_iso(int64_t us, const struct civil_zone *zone, struct str *out);
 /* SLURM_TIME_FORMAT: "standard" or NULL → ISO; "relative" → "Today"-like short forms as squeue(1)
- * describes; otherwise a strftime(3) format. Supports the conversions %Y %m %d %H %M %S %s %y %b %a
- * %e %j %T %F %D %R %% and copies others literally. */
+ * describes; otherwise a strftime(3) format, in the C locale; %Z is the offset, and what is no
+ * conversion is copied. One without a % says nothing: ISO. */
 void civil_format(int64_t us, int64_t now_us, const char *format, const struct civil_zone *zone,
                   struct str *out);
 

@@ -25,6 +25,7 @@ bool table_begin(struct table_out *t, struct sacctmgr *s, const struct column_ta
                  const char *format, const void *more)
 {
     *t = (struct table_out){.s = s, .env = listing_env()};
+    listing_time_format_check("sacctmgr");
     t->env.cluster = s->cluster;
     t->env.more = more;
     if (!fields_read(s, columns, format, &t->format)) {

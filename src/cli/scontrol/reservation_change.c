@@ -17,8 +17,8 @@
 struct resv_change {
     struct scontrol *s;
     const char *fields;
-    struct reservation r, old; /* old: as it is, when += and -= need it */
-    const char *users;         /* as Users= names them */
+    struct reservation r, old;                     /* old: as it is, when += and -= need it */
+    const char *users, *groups, *accounts, *other; /* as the words name them */
     bool create, looked, skip;
     const char *word; /* at hand */
     bool unknown;     /* it has a key that there is not */
@@ -94,8 +94,10 @@ static bool take_list(struct resv_change *c, size_t offset, const char *field, c
     if (sign && !old_find(c, ret_err))
         return false;
     const char *old = *(const char *const *)((const char *)&c->old + offset);
-    if (text_is(field, "users"))
-        c->users = value;
+    *(text_is(field, "users")      ? &c->users
+      : text_is(field, "groups")   ? &c->groups
+      : text_is(field, "accounts") ? &c->accounts
+                                   : &c->other) = value;
     if (sign && !c->create && text_is(field, "nodes"))
         return take_nodes(c, old, value, sign, ret_err);
     if (sign == '-' && text_empty(old))
@@ -375,13 +377,23 @@ static bool is_complete(struct resv_change *c)
     return !missing;
 }
 
-/* Users= names people of this host; +name and -name, too. */
-static bool users_known(const char *users)
+static bool is_user(const char *name)
 {
-    struct span rest = span_of(users ? users : ""), one;
+    return user_by_name(name) != NULL;
+}
+
+static bool is_group(const char *name)
+{
+    return group_by_name(name) != NULL;
+}
+
+/* Users= and Groups= name those of this host; +name and -name, too. */
+static bool names_known(const char *list, bool (*known)(const char *name))
+{
+    struct span rest = span_of(list ? list : ""), one;
     char name[256];
-    int64_t uid;
-    while (users && span_next(&rest, ',', &one)) {
+    int64_t number;
+    while (list && span_next(&rest, ',', &one)) {
         one = span_trim(one);
         if (one.len && (one.data[0] == '-' || one.data[0] == '+'))
             one = (struct span){one.data + 1, one.len - 1};
@@ -389,10 +401,28 @@ static bool users_known(const char *users)
             continue;
         memcpy(name, one.data, one.len);
         name[one.len] = '\0';
-        if (!user_by_name(name) && !text_to_i64(name, 0, UINT32_MAX, &uid))
+        if (!known(name) && !text_to_i64(name, 0, UINT32_MAX, &number))
             return false;
     }
     return true;
+}
+
+/* "," names nobody; NULL and "" are not given, or take away who was there. */
+static bool names_somebody(const char *list)
+{
+    return text_empty(list) || list[strspn(list, ", +-")];
+}
+
+/* In Slurm's words: a list that names nobody, or who is not known; NULL = all are fine. */
+static const char *people_wrong(const struct resv_change *c)
+{
+    if (!names_somebody(c->users) || !names_known(c->users, is_user))
+        return "Invalid user id";
+    if (!names_somebody(c->groups) || !names_known(c->groups, is_group))
+        return "Invalid group id";
+    if (!names_somebody(c->accounts))
+        return "Invalid account or account/partition combination specified";
+    return NULL;
 }
 
 static bool change(struct scontrol *s, int n, char **word, bool create)
@@ -419,11 +449,11 @@ static bool change(struct scontrol *s, int n, char **word, bool create)
     }
     if (create && !is_complete(&c))
         return true;
-    if (!users_known(c.users)) {
-        scontrol_refuse(s, "Error %s the reservation: Invalid user id",
-                        create ? "creating" : "updating");
+    const char *wrong = people_wrong(&c);
+    if (wrong) {
+        scontrol_refuse(s, "Error %s the reservation: %s", create ? "creating" : "updating", wrong);
         if (!create)
-            scontrol_refuse(s, "slurm_update error: Invalid user id");
+            scontrol_refuse(s, "slurm_update error: %s", wrong);
         return true;
     }
     if (!create && !c.fields && !c.skip) {

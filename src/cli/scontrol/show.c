@@ -139,6 +139,8 @@ static void entity_show(struct scontrol *s, const struct entity_word *e, const c
                       e->word);
         return;
     }
+    if (has_json(e->entity) || e->entity == SHOW_CONFIG) /* they have times */
+        listing_time_format_check("scontrol");
     switch (e->entity) {
     case SHOW_JOBS: scontrol_show_jobs(s, list); return;
     case SHOW_STEPS: scontrol_show_steps(s, list); return;

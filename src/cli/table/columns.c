@@ -103,6 +103,21 @@ static void all_add(const struct column_table *t, struct format *f)
     f->item.v[f->item.n - 1].suffix = "";
 }
 
+#define WIDEST 100000
+
+/* The digits at *at, which moves on; 0 = none, or too many, which is said. */
+static int width_take(const char **at, const char *piece, struct format *f, struct arena *a)
+{
+    int width = 0;
+    for (; isdigit((unsigned char)**at); (*at)++)
+        if (width <= WIDEST)
+            width = width * 10 + (**at - '0');
+    if (width <= WIDEST)
+        return width;
+    unknown_add(f, arena_printf(a, "%s: no column is wider than %d", piece, WIDEST), a);
+    return 0;
+}
+
 /* One piece after a '%': [[.]size]letter[suffix] */
 static void short_piece(const struct column_table *t, const char *piece, struct arena *a,
                         struct format *f)
@@ -113,9 +128,7 @@ static void short_piece(const struct column_table *t, const char *piece, struct 
         item.right = true;
         at++;
     }
-    for (; isdigit((unsigned char)*at); at++)
-        if (item.width < 100000)
-            item.width = item.width * 10 + (*at - '0');
+    item.width = width_take(&at, piece, f, a);
     if (text_starts(at, "all")) {
         all_add(t, f);
         return;
@@ -148,7 +161,7 @@ void format_parse_short(const struct column_table *t, const char *text, struct a
     }
 }
 
-/* name[:[.][size][suffix]] */
+/* name[:[.][size][suffix]]; as in other formats a size below 0 is to the left. */
 static void long_piece(const struct column_table *t, const char *piece, struct arena *a,
                        struct format *f)
 {
@@ -172,10 +185,10 @@ static void long_piece(const struct column_table *t, const char *piece, struct a
         }
         at += at[strspn(at, " ")] && isdigit((unsigned char)at[strspn(at, " ")]) ? strspn(at, " ")
                                                                                  : 0;
-        item.width = 0;
-        for (; isdigit((unsigned char)*at); at++)
-            if (item.width < 100000)
-                item.width = item.width * 10 + (*at - '0');
+        bool sign = (*at == '-' || *at == '+') && isdigit((unsigned char)at[1]);
+        item.right &= !sign || *at != '-';
+        at += sign;
+        item.width = width_take(&at, piece, f, a);
         item.suffix = at;
     }
     vec_push(&f->item, item);
@@ -207,7 +220,7 @@ bool format_parse_fields(const struct column_table *t, const char *text, struct 
         if (!column)
             return column_unknown(t, name, ret_err);
         width = column->width ? column->width : LONG_WIDTH;
-        if (percent && percent[1] && !text_to_i64(percent + 1, -100000, 100000, &width))
+        if (percent && percent[1] && !text_to_i64(percent + 1, -WIDEST, WIDEST, &width))
             return err_set(ret_err, ERR_INVALID,
                            "\"%s\": after %% comes a width, as in %s%%20 or %s%%-20", word, name,
                            name);

@@ -176,6 +176,14 @@ struct cell_env listing_env(void)
                              .bits_shown = bits_shown()};
 }
 
+void listing_time_format_check(const char *command)
+{
+    const char *format = getenv("SLURM_TIME_FORMAT");
+    if (!text_empty(format) && !strchr(format, '%') && !text_is_nocase(format, "standard") &&
+        !text_is_nocase(format, "relative"))
+        program_error(command, "invalid SLURM_TIME_FORMAT = '%s'", format);
+}
+
 bool listing_has(const char *list, const char *word)
 {
     return !list || list_has(list, word);

@@ -32,6 +32,8 @@ bool listing_cluster_check(const char *command, const char *clusters, const char
                            const char *own, struct err *ret_err);
 /* The environment's SLURM_TIME_FORMAT and SLURM_BITSTR_LEN, and the clock. */
 struct cell_env listing_env(void);
+/* Says so where SLURM_TIME_FORMAT is no form of times; they are printed in the standard one. */
+void listing_time_format_check(const char *command);
 /* Does a filter let the word through: is it in the list (list_has), or is there none (NULL)? */
 bool listing_has(const char *list, const char *word);
 /* Adds ",value" to a list option given several times. */

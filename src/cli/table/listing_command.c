@@ -149,6 +149,7 @@ static bool run(struct listing *l, struct err *ret_err)
     l->env.now_us = env.now_us;
     l->env.time_format = env.time_format;
     l->env.bits_shown = env.bits_shown;
+    listing_time_format_check(k->name);
     if (!clusters_check(l, ret_err) || !option_line_read_variables(&l->line, getenv, ret_err))
         return false;
     if (k->prepare && !k->prepare(l->ctx, ret_err))

@@ -81,6 +81,20 @@ void restored_requeue(struct core *c, struct jobrec *r);
  * in its first hello since the controller began, and never after. */
 void held_beyond(struct core *c, struct noderec *n, const struct msg_node_hello *m);
 
+/* ---- moved.c: licences and reservation of a running job become others ---- */
+/* May the peer give the running job these licences instead of its own? */
+enum refusal job_licences_check(struct core *c, const struct jobrec *r, const char *to,
+                                const char **detail);
+/* The record has them, and what was used before is charged (usage_tick). */
+void job_licences_tell(struct core *c, const struct jobrec *r);
+/* Could it be in the reservation that the request names, "" = in none? */
+enum refusal job_resv_check(struct core *c, const struct jobrec *r, const struct job_request *to,
+                            const char *groups, const char **detail);
+/* It is in the one that its record asks for now. */
+void job_resv_take(struct core *c, struct jobrec *r);
+/* Its limit, or the end of its reservation, is another: the planner and its timer know. */
+void resv_end_tell(struct core *c, struct jobrec *r);
+
 /* ---- resize.c ---- */
 /* A running job goes on with these of its nodes, or with its first `count`. */
 enum refusal job_resize(struct core *c, struct jobrec *r, const char *keep, int32_t count,

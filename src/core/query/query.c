@@ -49,6 +49,16 @@ static struct dear_fields dear_fields_of(const struct msg_query *q)
                                 .gpu_idle_us = !q->fields || list_has(q->fields, "gpu_idle_us")};
 }
 
+/* As in Slurm: who is held while he runs is shown so; let go, he has his priority. */
+static void run_show_held(struct job *j)
+{
+    if (!j->hold_after_requeue)
+        return;
+    j->priority = 0;
+    if (j->reason == REASON_NONE)
+        j->reason = j->admin_hold ? REASON_HELD_ADMIN : REASON_HELD_USER;
+}
+
 static void job_show(const struct core *c, const struct peer *peer, const struct jobrec *r,
                      const struct dear_fields *dear, int64_t now_us, struct part_nodes *known,
                      const struct view *v)
@@ -80,6 +90,7 @@ static void job_show(const struct core *c, const struct peer *peer, const struct
     } else if (j.state == JOB_SPECIAL_EXIT) {
         j.priority = 0; /* it is held */
     } else if (j.state == JOB_RUNNING || j.state == JOB_SUSPENDED) {
+        run_show_held(&j);
         j.end_us = expected_end(&j, now_us);
         if (j.preempt_end_us && (!j.end_us || j.preempt_end_us < j.end_us))
             j.end_us = j.preempt_end_us;

@@ -14,12 +14,19 @@ static const char *const any_time[] = {
     "extra",         "name",        "nice",       "site_factor",      "deadline_us",
     "switches",      "time_min_us", "hold",       "switches_wait_us", "delay_boot_us",
     "priority_asked"};
+/* What a run has beside its nodes (life/moved.c). */
+static const char *const of_a_run[] = {"licenses", "reservation"};
 /* And these: they mean nothing to placement. */
 static const char *const attributes[] = {
 #define X(member, ...) #member,
     JOB_ATTRIBUTES(X)
 #undef X
 };
+
+bool update_of_a_run(const struct jobrec *r)
+{
+    return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
+}
 
 bool update_is_taken_apart(const struct jobrec *r, const char *name)
 {
@@ -37,13 +44,15 @@ static bool among(const char *const *names, size_t n, struct span name)
     return false;
 }
 
-bool update_any_time(const char *fields)
+bool update_any_time(const struct jobrec *r, const char *fields)
 {
+    bool runs = update_of_a_run(r);
     struct span rest = span_of(fields), piece;
     while (fields && span_next(&rest, ',', &piece))
         if (!among(any_time, ARRAY_LEN(any_time), piece) &&
             !among(attributes, ARRAY_LEN(attributes), piece) &&
-            !among(size_fields, ARRAY_LEN(size_fields), piece))
+            !among(size_fields, ARRAY_LEN(size_fields), piece) &&
+            !(runs && among(of_a_run, ARRAY_LEN(of_a_run), piece)))
             return false;
     return true;
 }

@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "core/record/accounts/limits.h"
 #include "core/record/accounts/minutes.h"
+#include "core/record/accounts/usage.h"
 #include "core/request/request.h"
 #include "model/env/later_env.h"
 
@@ -21,11 +22,6 @@ static bool touches_request(const struct update *u)
     return u->limit;
 }
 
-static bool runs(const struct jobrec *r)
-{
-    return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
-}
-
 static enum refusal refuse(enum refusal refusal, const char *sentence, const char **detail)
 {
     *detail = sentence;
@@ -39,7 +35,7 @@ static enum refusal limit_find(struct core *c, const struct jobrec *r, struct up
                                const char **detail)
 {
     const struct msg_update_job *m = u->m;
-    int64_t limit = runs(r) ? r->j.limit_us : r->j.spec.req.time_limit_us;
+    int64_t limit = update_of_a_run(r) ? r->j.limit_us : r->j.spec.req.time_limit_us;
     u->limit = given(u, "time_limit_us") || m->time_limit_add_us || m->end_us;
     if (given(u, "time_limit_us"))
         limit = u->values->req.time_limit_us;
@@ -63,7 +59,7 @@ static enum refusal limit_find(struct core *c, const struct jobrec *r, struct up
         return refuse(REFUSE_TIME_LIMIT,
                       "no time limit is longer than 2982616 days; TimeLimit=UNLIMITED has no end",
                       detail);
-    if (m->end_us && !runs(r))
+    if (m->end_us && !update_of_a_run(r))
         return refuse(REFUSE_NOT_RUNNING,
                       "EndTime is of a running job; a waiting one has a TimeLimit", detail);
     if (m->end_us)
@@ -71,7 +67,7 @@ static enum refusal limit_find(struct core *c, const struct jobrec *r, struct up
     if (m->end_us && m->end_us <= c->turn.now_us)
         return refuse(REFUSE_INVALID_TIME, "that has passed already; `scancel` ends a job now",
                       detail);
-    if (u->limit && runs(r) && limit <= 0)
+    if (u->limit && update_of_a_run(r) && limit <= 0)
         return refuse(REFUSE_TIME_LIMIT, "a running job needs a limit above 0; `scancel` ends it",
                       detail);
     if (u->limit)
@@ -93,7 +89,7 @@ static enum refusal coordinator_check(const struct update *u, const char **detai
 static enum refusal raise_check(struct core *c, struct jobrec *r, struct update *u,
                                 const char **detail)
 {
-    if (!u->limit || !runs(r) || u->trial.req.time_limit_us <= r->j.limit_us)
+    if (!u->limit || !update_of_a_run(r) || u->trial.req.time_limit_us <= r->j.limit_us)
         return REFUSE_NONE;
     if (!c->settings.word.extend_update || u->trial.req.time_limit_us == TIME_UNLIMITED)
         return refuse(REFUSE_ACCESS_DENIED,
@@ -127,6 +123,14 @@ static enum refusal operator_check(struct core *c, struct jobrec *r, struct upda
     return given(u, "hold") && !u->values->hold ? hold_release_check(c, r, detail) : REFUSE_NONE;
 }
 
+/* It is held, and a priority alone does not let it go. */
+static bool stays_held(const struct jobrec *r, const struct update *u)
+{
+    bool let_go = given(u, "hold") && !u->values->hold && r->j.reason == REASON_NONE;
+    return update_of_a_run(r) ? r->j.hold_after_requeue
+                              : r->j.state == JOB_PENDING && r->j.spec.hold && !let_go;
+}
+
 static enum refusal values_check(const struct core *c, const struct jobrec *r,
                                  const struct update *u, const char **detail)
 {
@@ -142,8 +146,7 @@ static enum refusal values_check(const struct core *c, const struct jobrec *r,
     if (given(u, "time_min_us") && t->req.time_limit_us && t->req.time_limit_us != TIME_UNLIMITED &&
         t->req.time_min_us > t->req.time_limit_us)
         return refuse(REFUSE_TIME_MIN, "TimeMin is longer than the time limit", detail);
-    if (given(u, "priority_asked") && t->priority_asked && r->j.state == JOB_PENDING &&
-        r->j.spec.hold && !(given(u, "hold") && !u->values->hold && r->j.reason == REASON_NONE))
+    if (given(u, "priority_asked") && t->priority_asked && stays_held(r, u))
         return refuse(REFUSE_HELD, "it is held: `scontrol release` lets it start", detail);
     if (u->m->array_limit_plus1 && !r->j.array_job_id)
         return refuse(REFUSE_INVALID_ARRAY, "ArrayTaskThrottle is of arrays; this job is none",
@@ -176,6 +179,28 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
     const char *text = arena_strdup(c->turn.fx->arena, str_text(&why));
     str_done(&why);
     return refusal ? refuse(refusal, text, detail) : REFUSE_NONE;
+}
+
+/* What of a run may change: how many nodes it keeps, its licences, its reservation. */
+static enum refusal run_check(struct core *c, const struct jobrec *r, struct update *u,
+                              const char **detail)
+{
+    const char *groups = c->turn.peer->uid == r->j.user_id ? c->turn.peer->groups : NULL;
+    const struct job_request *to = &u->trial.req;
+    enum refusal refusal = REFUSE_NONE;
+    if (!update_of_a_run(r) || !u->values)
+        return REFUSE_NONE;
+    if (given(u, "min_nodes") && u->values->req.max_nodes &&
+        u->values->req.max_nodes != u->values->req.min_nodes)
+        return refuse(REFUSE_NOT_PENDING,
+                      "a running job keeps as many nodes as NumNodes= says: give one number, no "
+                      "range",
+                      detail);
+    if (given(u, "licenses"))
+        refusal = job_licences_check(c, r, to->licenses, detail);
+    if (!refusal && given(u, "reservation"))
+        refusal = job_resv_check(c, r, to, groups, detail);
+    return refusal;
 }
 
 static enum refusal key_check(struct core *c, const struct jobrec *r, struct update *u,
@@ -288,13 +313,23 @@ static void waiting_take(struct core *c, struct jobrec *r, const struct update *
 /* It counts when the job comes back to the queue. */
 static void running_priority_take(struct core *c, struct jobrec *r, const struct update *u)
 {
-    if (given(u, "priority_asked"))
+    if (given(u, "priority_asked") && u->values->priority_asked) /* 0 holds it */
         r->j.priority = u->values->priority_asked;
     hold_take(c, r, u);
 }
 
+static void run_take(struct core *c, struct jobrec *r, const struct update *u)
+{
+    if (given(u, "licenses"))
+        job_licences_tell(c, r);
+    if (given(u, "reservation"))
+        job_resv_take(c, r);
+}
+
 static void record_take_update(struct core *c, struct jobrec *r, const struct update *u)
 {
+    if (update_of_a_run(r) && given(u, "licenses"))
+        usage_tick(c); /* what it had until now is charged by itself */
     limits_count(c, r, -1);
     if (given(u, "name"))
         name_set(c, r, u);
@@ -306,9 +341,11 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
         text_set(c, &r->j.admin_comment, u->m->admin_comment);
     if (u->m->array_limit_plus1)
         r->j.array_limit = u->m->array_limit_plus1 - 1;
-    if (u->limit && runs(r))
+    if (u->limit && update_of_a_run(r))
         limit_take(c, r, u);
     minutes_changed(c);
+    if (update_of_a_run(r))
+        run_take(c, r, u);
     if (r->j.state != JOB_PENDING)
         running_priority_take(c, r, u);
     if (r->j.state == JOB_PENDING)
@@ -364,15 +401,15 @@ static enum refusal started_check(struct core *c, const struct jobrec *r, struct
         return refuse(REFUSE_NOT_PENDING,
                       "its run is ending, and it goes back to the queue: ask again when it waits",
                       detail);
-    if (r->j.state == JOB_PENDING || (!u->m->reset_accrue && update_any_time(u->fields)))
+    if (r->j.state == JOB_PENDING || (!u->m->reset_accrue && update_any_time(r, u->fields)))
         return REFUSE_NONE;
     trial_make(c, r, u);
     if (given(u, "qos") && !given(u, "account") && !peer_operates(c, c->turn.peer))
         refusal = account_choose(c, &u->trial.req, r->j.user_name, &why);
     const char *text = refusal ? arena_strdup(c->turn.fx->arena, str_text(&why))
                                : "the job has started: only its time limit, priority, name, "
-                                 "comments, mail and requeue flag may still change, and it may "
-                                 "give nodes back";
+                                 "comments, mail, licences, reservation and requeue flag may "
+                                 "still change, and it may give nodes back";
     str_done(&why);
     return refuse(refusal ? refusal : REFUSE_NOT_PENDING, text, detail);
 }
@@ -401,6 +438,8 @@ enum refusal update_check(struct core *c, struct jobrec *r, struct update *u, co
     if (!refusal)
         refusal = request_check(c, r, u, detail);
     if (!refusal)
+        refusal = run_check(c, r, u, detail);
+    if (!refusal)
         refusal = key_check(c, r, u, detail);
     return refusal;
 }
@@ -410,7 +449,7 @@ enum refusal update_take(struct core *c, struct jobrec *r, const struct update *
 {
     struct err err = {0};
     enum refusal refusal = REFUSE_NONE;
-    if (runs(r) && resizes(u))
+    if (update_of_a_run(r) && resizes(u))
         refusal = resize(c, r, u, detail);
     if (refusal)
         return refusal;

@@ -17,8 +17,10 @@ struct update {
 /* ---- update_fields.c: fields of job_spec, by name; lists of them are parted by commas ---- */
 /* The first that is not there or never changes, in the arena; NULL = all are fine. */
 const char *update_field_wrong(const char *fields, struct arena *a);
-/* May all of them change while the job runs, or mean its nodes? */
-bool update_any_time(const char *fields);
+/* Does it run, maybe suspended? */
+bool update_of_a_run(const struct jobrec *r);
+/* May all of them change of such a job, which has started, or mean its nodes? */
+bool update_any_time(const struct jobrec *r, const char *fields);
 /* Not simply taken: the nodes of a running job, and a hold, which is somebody's. */
 bool update_is_taken_apart(const struct jobrec *r, const char *name);
 

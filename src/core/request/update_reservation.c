@@ -89,11 +89,17 @@ static enum refusal times_settle(struct core *c, const struct msg_update_reserva
     return REFUSE_NONE;
 }
 
+/* "," names nobody. */
+static bool names_somebody(const char *list)
+{
+    return !text_empty(list) && list[strspn(list, ", +-")];
+}
+
 static enum refusal sense_check(const struct reservation *r, const char **detail)
 {
     bool nodes = r->nodes || r->node_count > 0 || r->core_counts || r->gres || r->partition;
     *detail = NULL;
-    if (text_empty(r->users) && text_empty(r->accounts) && text_empty(r->groups))
+    if (!names_somebody(r->users) && !names_somebody(r->accounts) && !names_somebody(r->groups))
         *detail = "a reservation is for somebody: give Users=, Groups= or Accounts=";
     else if (!text_empty(r->users) && !text_empty(r->groups))
         *detail = "Users= and Groups= cannot both be given";
@@ -127,12 +133,8 @@ static void users_wake(struct core *c, const char *name)
         if (r->j.state == JOB_PENDING && r->j.spec.req.reservation &&
             list_has(r->j.spec.req.reservation, name))
             eligible_update(c, r);
-        if (r->j.state == JOB_RUNNING && text_is(r->j.run_reservation, name)) {
-            int64_t end = job_limit_end(c, r), with = resv_job_end(c, r);
-            end = with < end ? with : end;
-            cluster_set_end(c->cluster, r->j.id, end == INT64_MAX ? TIME_UNLIMITED : end);
-            timer_arm(c, r);
-        }
+        if (r->j.state == JOB_RUNNING && text_is(r->j.run_reservation, name))
+            resv_end_tell(c, r);
     }
 }
 

@@ -67,14 +67,14 @@ void run_free(struct cluster *cl, struct run *r)
     free(r);
 }
 
-static void run_licences(struct cluster *cl, struct run *r, const struct job_request *req)
+static void run_licences(struct cluster *cl, struct run *r, const char *text)
 {
-    if (text_empty(req->licenses))
+    if (text_empty(text))
         return;
     struct arena *a = arena_new();
     struct licence_list list;
     const char *wrong; /* one that the cluster has no more, or not so many of: not counted */
-    (void)licences_find(cl, req->licenses, a, &list, &wrong);
+    (void)licences_find(cl, text, a, &list, &wrong);
     r->nlic = list.n;
     r->lic = xmemdup(list.v, (list.n + 1) * sizeof list.v[0]);
     for (size_t i = 0; i < r->nlic; i++)
@@ -122,7 +122,7 @@ void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request
         node_recount(cl, h->node);
     }
     person_run(cl, r);
-    run_licences(cl, r, req);
+    run_licences(cl, r, req->licenses);
     cluster_run_qos(cl, job_id, req->qos);
 }
 
@@ -143,6 +143,27 @@ void cluster_set_end(struct cluster *cl, uint64_t job_id, int64_t end_us)
     struct run *r = run_get(cl, job_id);
     if (r)
         r->end_us = end_us;
+}
+
+static void run_licences_back(struct cluster *cl, const struct run *r)
+{
+    for (size_t i = 0; i < r->nlic; i++)
+        cl->lic.v[r->lic[i].lic].used -= r->lic[i].count;
+}
+
+void cluster_run_licences(struct cluster *cl, uint64_t job_id, const char *licences)
+{
+    struct run *r = run_get(cl, job_id);
+    if (!r)
+        return;
+    cluster_settle(cl);
+    run_licences_back(cl, r);
+    free(r->lic);
+    r->lic = NULL;
+    r->nlic = 0;
+    run_licences(cl, r, licences);
+    caps_recount(cl, r);
+    run_pack_drop(r);
 }
 
 void cluster_suspend(struct cluster *cl, uint64_t job_id, bool suspended)
@@ -205,8 +226,7 @@ static void hold_release(struct cluster *cl, struct hold *h)
 
 static void run_over(struct cluster *cl, struct run *r)
 {
-    for (size_t i = 0; i < r->nlic; i++)
-        cl->lic.v[r->lic[i].lic].used -= r->lic[i].count;
+    run_licences_back(cl, r);
     for (size_t i = 0; i < r->ncap; i++)
         cl->lic.v[r->cap[i].lic].used -= r->cap[i].count;
     person_run_over(r);

@@ -10,6 +10,7 @@
 
 #define VARIANTS_MAX 64
 
+/* core_spec is one more than is set aside: one core at least is left to the job. */
 static bool group_meets(const struct demand_work *w, const struct group *g)
 {
     const struct job_request *r = w->req;
@@ -17,7 +18,8 @@ static bool group_meets(const struct demand_work *w, const struct group *g)
            (r->cores_per_socket <= 0 || g->cores_per_socket >= r->cores_per_socket) &&
            (r->threads_per_core <= 1 || g->threads_per_core >= r->threads_per_core) &&
            (r->tmp_disk_mib <= 0 || g->tmp_disk_mib >= r->tmp_disk_mib) &&
-           (r->min_cpus_per_node <= 0 || g->cpus >= r->min_cpus_per_node);
+           (r->min_cpus_per_node <= 0 || g->cpus >= r->min_cpus_per_node) &&
+           (r->core_spec <= 1 || g->slots >= r->core_spec);
 }
 
 /* With --gpu-mem: have the node's devices of the types chosen so much memory? */

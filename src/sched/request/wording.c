@@ -190,7 +190,7 @@ static void word_units(const struct cluster *cl, const struct compiled *c, const
 }
 
 /* What a node must be, beside what is taken of it. */
-#define SHAPES 5
+#define SHAPES 6
 struct wording_shape {
     const char *one, *many; /* words behind a number */
     int64_t asked, has;
@@ -215,6 +215,9 @@ static size_t shapes_of(const struct compiled *c, const struct variant *v, const
     const struct wording_shape all[SHAPES] = {
         {"MiB of temporary disk", "MiB of temporary disk", r->tmp_disk_mib, g->tmp_disk_mib},
         {"CPU in each node", "CPUs in each node", r->min_cpus_per_node, g->cpus},
+        {"core in each node, as --core-spec leaves one",
+         "cores in each node, as --core-spec leaves one", r->core_spec > 1 ? r->core_spec : 0,
+         g->slots},
         {"socket", "sockets", sockets_asked(r, &v->lay), g->sockets},
         {"core of each socket", "cores of each socket", r->cores_per_socket, g->cores_per_socket},
         {"thread of each core", "threads of each core",

@@ -6,6 +6,7 @@
  * jobs inside could not start. */
 #include "base/alloc.h"
 #include "base/hostlist.h"
+#include "base/list.h"
 #include "sched/books/settle.h"
 #include "sched/books/tables.h"
 #include "sched/world/resv_choosing.h"
@@ -28,11 +29,30 @@ static bool cores_parse(struct choosing *k)
     return true;
 }
 
+/* A feature that no node of the cluster has; NULL = all are known. */
+static const char *feature_unknown(const struct choosing *k)
+{
+    const char *name[FEATURE_NAMES_MAX];
+    size_t n = feature_names(k->r->features, k->a, name, FEATURE_NAMES_MAX);
+    for (size_t i = 0; i < n; i++) {
+        bool there = false;
+        for (size_t g = 0; g < k->cl->group.n && !there; g++)
+            there = list_has(k->cl->group.v[g]->features, name[i]);
+        if (!there)
+            return name[i];
+    }
+    return NULL;
+}
+
 static enum refusal asked_read(struct choosing *k)
 {
     struct err e = {0};
     if (!feature_parse(k->r->features, k->a, &k->arms, &e))
         return choosing_refuse(k, REFUSE_FEATURE, e.text);
+    const char *unknown = feature_unknown(k);
+    if (unknown)
+        return choosing_refuse(k, REFUSE_FEATURE,
+                               arena_printf(k->a, "no node has the feature %.100s", unknown));
     if (!text_empty(k->r->core_counts) && !cores_parse(k))
         return choosing_refuse(
             k, REFUSE_INVALID_CPU_COUNT,

@@ -59,3 +59,32 @@ bool licences_find(const struct cluster *cl, const char *text, struct arena *a,
     }
     return true;
 }
+
+enum refusal sched_check_licences(const struct cluster *cl, const char *list, struct str *detail)
+{
+    struct arena *a = arena_new();
+    struct licence_list found;
+    const char *wrong;
+    bool ok = licences_find(cl, list, a, &found, &wrong);
+    if (!ok)
+        str_add(detail, wrong);
+    arena_free(a);
+    return ok ? REFUSE_NONE : REFUSE_LICENSES;
+}
+
+bool cluster_licences_within(const struct cluster *cl, const char *list, const char *most)
+{
+    struct arena *a = arena_new();
+    struct licence_list asked, had;
+    const char *wrong;
+    bool within = licences_find(cl, list, a, &asked, &wrong);
+    (void)licences_find(cl, most, a, &had, &wrong);
+    for (size_t i = 0; within && i < asked.n; i++) {
+        int64_t of_it = 0;
+        for (size_t k = 0; k < had.n; k++)
+            of_it = had.v[k].lic == asked.v[i].lic ? had.v[k].count : of_it;
+        within = asked.v[i].count <= of_it;
+    }
+    arena_free(a);
+    return within;
+}
