@@ -1,7 +1,5 @@
 #include "cli/program/room.h"
 
-#include "cli/program/program.h"
-
 #include <errno.h>
 #include <locale.h>
 #include <stdbool.h>
@@ -10,7 +8,8 @@
 
 static void refused(const char *what)
 {
-    program_error(program_invocation_short_name, "cannot read %s: %s", what, strerror(errno));
+    fprintf(stderr, "%s: error: cannot read %s: %s\n", program_invocation_short_name, what,
+            strerror(errno));
     exit(EXIT_FAILURE);
 }
 
