@@ -322,6 +322,19 @@ static enum refusal lacking(const struct cluster *cl, const struct compiled *c,
                       : REFUSE_NODE_CONFIG;
 }
 
+/* Counted features of which there are too few, or more than the job has nodes. */
+static void counts_say(const struct demand_checking *k, const struct option *o)
+{
+    const struct variant *v = &o->variant[0];
+    for (size_t i = 0; o->nvariants && i < v->ncount; i++) {
+        uint32_t have = 0;
+        for (size_t g = 0; g < k->cl->group.n; g++)
+            have += bit_get(v->count[i].groups, g) ? k->cl->group.v[g]->nodes : 0;
+        if ((int64_t)have < v->count[i].nodes || v->count[i].nodes > v->lay.nmax)
+            str_addf(k->detail, ", %u of the kind asked %d times", have, v->count[i].nodes);
+    }
+}
+
 static enum refusal never_fits(struct demand_checking *k, const struct compiled *c,
                                const struct option *o)
 {
@@ -347,7 +360,7 @@ static enum refusal never_fits(struct demand_checking *k, const struct compiled 
                  (long long)nodes, nodes == 1 ? "" : "s");
         if (types)
             word_one_type(k->cl, c, &o->variant[0], k->detail);
-        word_counts(k->cl, o, k->detail);
+        counts_say(k, o);
         if (c->nmust > 0)
             str_addf(k->detail, " and the node list %.100s must be among them", k->req->nodelist);
         if (word_nearest_is_named(k->cl, c, o)) {

@@ -350,19 +350,6 @@ void word_room(const struct cluster *cl, const struct compiled *c, const struct 
         word_one_type(cl, c, v, out);
 }
 
-void word_counts(const struct cluster *cl, const struct option *o, struct str *out)
-{
-    const struct variant *v = &o->variant[0];
-    for (size_t k = 0; o->nvariants && k < v->ncount; k++) {
-        const struct count_need *need = &v->count[k];
-        uint32_t have = 0;
-        for (size_t g = 0; g < cl->group.n; g++)
-            have += bit_get(need->groups, g) ? cl->group.v[g]->nodes : 0;
-        if ((int64_t)have < need->nodes || need->nodes > v->lay.nmax)
-            str_addf(out, ", %u of the kind asked %d times", have, need->nodes);
-    }
-}
-
 void word_one_type(const struct cluster *cl, const struct compiled *c, const struct variant *v,
                    struct str *out)
 {

@@ -17,9 +17,6 @@ void word_demand(const struct cluster *cl, const struct compiled *c, const struc
  * 64 CPUs and 8 gpu:a100 in all" appended. `v` as demand_roomiest gives it. */
 void word_room(const struct cluster *cl, const struct compiled *c, const struct option *o,
                const struct variant *v, const struct demand_room *room, struct str *out);
-/* Counted features of which there are too few, or more than the job has nodes: ", 2 of the kind
- * asked 3 times" appended. */
-void word_counts(const struct cluster *cl, const struct option *o, struct str *out);
 /* Where nodes with another type of its first resource do not add to the room: " (all gpu of a job
  * are of one type)" appended. */
 void word_one_type(const struct cluster *cl, const struct compiled *c, const struct variant *v,
