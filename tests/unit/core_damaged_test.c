@@ -142,7 +142,7 @@ static void every_reference_of_every_record(void **unused)
         lives(i, TWIN, 0);
         for (size_t f = 0; f < t->n; f++)
             for (size_t way = 0; way < WAYS; way++)
-                if (in_share(nth++, 31))
+                if (in_share(nth++, 67))
                     lives(i, f, way);
     }
     world_close();

@@ -327,7 +327,7 @@ static void each_limit_on_how_many(void **unused)
                     continue;
                 t = (struct tried){row->word, "", on, shape};
                 for (size_t i = 0; i < ARRAY_LEN(deeds); i++)
-                    if (in_share(made++, 11))
+                    if (in_share(made++, 23))
                         submit_limit_tried(deeds[i]);
             }
 }

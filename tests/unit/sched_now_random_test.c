@@ -63,7 +63,7 @@ static void turn(struct sim *s)
 
 static void worlds_of_order(const char *parameters, uint64_t factor)
 {
-    for (uint64_t seed = 1; seed <= worlds_of(50); seed++) {
+    for (uint64_t seed = 1; seed <= worlds_of(25); seed++) {
         struct sim s = {.rng = {seed * factor},
                         .seed = seed * factor,
                         .mixed = seed % 3 == 0,

@@ -76,7 +76,7 @@ static void turn(struct sim *s)
 static void worlds(const char *parameters, uint64_t factor)
 {
     now = later = 0;
-    for (uint64_t seed = 1; seed <= worlds_of(30); seed++) {
+    for (uint64_t seed = 1; seed <= worlds_of(15); seed++) {
         struct sim s = {.rng = {seed * factor},
                         .seed = seed * factor,
                         .paired = seed % 12 == 0,
