@@ -279,6 +279,23 @@ static void who_was_held_while_it_ran_waits_held(void **unused)
     }
 }
 
+/* Who ends jobs whose shepherds cannot begin, such as at a file system that hangs, drains nothing. */
+static void a_shepherd_that_was_told_to_end_says_nothing_of_its_node(void **unused)
+{
+    (void)unused;
+    world_begins();
+    for (int i = 0; i < 5; i++) {
+        uint64_t id = submit_kind(PLAIN, UNSET);
+        int n = host_of(id);
+        assert_int_equal(cancel(ids_of(id)), REFUSE_NONE);
+        says(id, (struct msg_report){.kind = REPORT_FAILED, .retry = true, .gone = true});
+        all_released(id, PLAIN);
+        assert_int_equal(state(id), JOB_CANCELLED);
+        assert_false(node(arena_printf(w.a, "n%d", n))->drain);
+    }
+    world_close();
+}
+
 /* One whose shepherds die before they begin fails every job, and none is to blame. */
 static void a_node_whose_shepherds_die_is_drained(void **unused)
 {
@@ -307,6 +324,7 @@ int main(void)
         cmocka_unit_test(failures_that_do_not_follow_each_other),
         cmocka_unit_test(who_went_back_for_other_reasons_has_not_failed),
         cmocka_unit_test(who_was_held_while_it_ran_waits_held),
+        cmocka_unit_test(a_shepherd_that_was_told_to_end_says_nothing_of_its_node),
         cmocka_unit_test(a_node_whose_shepherds_die_is_drained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -461,7 +461,9 @@ void req_report(struct core *c, const struct msg_report *said)
                    r->j.state != JOB_SPECIAL_EXIT && !job_state_over((enum job_state)r->j.state);
     if (m->kind == REPORT_FAILED && m->prolog)
         node_program_failed(c, n, SITE_PROLOG, m->detail);
-    if (m->kind == REPORT_FAILED && (m->unfit || (m->gone && current)))
+    bool runs = current && (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
+    /* A shepherd of a job that was told to end may have been ended with it. */
+    if (m->kind == REPORT_FAILED && (m->unfit || (m->gone && runs)))
         node_launch_failed(c, n, m->detail);
     if (m->kind == REPORT_STARTED)
         n->unfit = 0;
