@@ -17,6 +17,7 @@
 #include "cli/program/commands.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/submit/host.h"
 #include "io/process/groups.h"
 #include "model/job/job.h"
@@ -462,10 +463,15 @@ static int ask(struct adopt_line *o, const struct adopt_asker *who, struct arena
     }
     if (!text_is(who->type, "account") || session <= 1)
         return 0;
+    defaults_set(o);
+    errno = 0;
     s.user = getpwnam(who->user);
+    if (!s.user && has_no_room(errno)) {
+        printf("%s: cannot read who the users are: %s\n", s.hostname, strerror(errno));
+        return decide(o->failure == ACTION_ALLOW);
+    }
     if (!s.user || s.user->pw_uid == 0) /* who may be root, and who nobody knows, PAM decides */
         return s.user ? 0 : 1;
-    defaults_set(o);
     const char *dir = state_dir_find(o->state_dir, a);
     s.c = cluster_reach(dir, &err);
     if (!s.c) {
