@@ -121,14 +121,20 @@ static bool controller_start(const char *state_dir, struct arena *a, bool *ret_s
     char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a), "controller", "--state",
                     (char *)(uintptr_t)state_dir, NULL};
     /* What was just killed holds its lock until the kernel has cleaned up after it. */
+    struct err deed = {0};
+    bool busy = false;
     for (int waited = 0; waited <= START_TIMEOUT_MS; waited += 20) {
-        if (waited % LOCK_AGAIN_MS == 0 &&
+        if (waited % LOCK_AGAIN_MS == 0)
+            busy = program_deed(controller_pid_path(state_dir, a), &deed);
+        if (waited % LOCK_AGAIN_MS == 0 && !busy &&
             !daemon_ensure(argv, controller_pid_path(state_dir, a), log, ret_started, ret_err))
             return false;
         if (controller_answers(state_dir))
             return true;
         sleep_ms(20);
     }
+    if (busy)
+        return err_set(ret_err, deed.code, "%s; nothing starts before", deed.text);
     return err_set(ret_err, ERR_UNAVAILABLE, "the controller does not answer; see %s", log);
 }
 
