@@ -105,6 +105,12 @@ static bool is_elsewhere(const struct config *config, const char *node, const ch
     return false;
 }
 
+/* The machine may have had another name when it was started. */
+static bool runs_here(const char *state_dir, const char *node, struct arena *a)
+{
+    return program_is_node(program_daemon_pid(node_pid_path(state_dir, node, a)), node);
+}
+
 /* The nodes whose daemons were started here: each has a directory with its pid file. The
  * configuration may no longer know them, or may no longer be one (NULL). */
 static void nodes_find(const char *state_dir, const struct config *config, struct hostlist *ret,
@@ -114,7 +120,8 @@ static void nodes_find(const char *state_dir, const struct config *config, struc
     DIR *nodes = dir_if_there(arena_printf(a, "%s/nodes", state_dir));
     gethostname(hostname, sizeof hostname - 1);
     for (struct dirent *e; nodes && (e = readdir(nodes));)
-        if (e->d_name[0] != '.' && !is_elsewhere(config, e->d_name, hostname))
+        if (e->d_name[0] != '.' &&
+            (!is_elsewhere(config, e->d_name, hostname) || runs_here(state_dir, e->d_name, a)))
             hostlist_add(ret, e->d_name);
     if (nodes)
         closedir(nodes);

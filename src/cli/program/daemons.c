@@ -1,9 +1,11 @@
 #include "cli/program/daemons.h"
 
+#include "base/str.h"
 #include "cli/program/room.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +88,23 @@ long program_daemon_pid(const char *pid_file)
 {
     struct holder h = holder_of(pid_file);
     return h.deed[0] ? 0 : h.pid;
+}
+
+bool program_is_node(long pid, const char *node)
+{
+    char path[48], line[PATH_MAX + 1024] = "";
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
+    int fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t n = fd < 0 ? 0 : read(fd, line, sizeof line - 1);
+    if (fd >= 0)
+        close(fd);
+    const char *slash = strrchr(line, '/'), *end = line + (n > 0 ? n : 0);
+    bool ours = text_is(slash ? slash + 1 : line, "remudad"), named = false;
+    for (const char *word = line; ours && !named && word < end; word += strlen(word) + 1) {
+        const char *next = word + strlen(word) + 1;
+        named = text_is(word, "--name") && next < end && text_is(next, node);
+    }
+    return named;
 }
 
 bool program_deed(const char *pid_file, struct err *ret_err)

@@ -16,6 +16,9 @@ long program_daemon_pid(const char *pid_file);
 /* True: no daemon can run, as a program has the directory that ends by itself; ret_err says which
  * one. */
 bool program_deed(const char *pid_file, struct err *ret_err);
+/* Is the process the daemon of that node on this machine, as its command line has it? A lock may be
+ * held on another machine, where the number is another process's. */
+bool program_is_node(long pid, const char *node);
 /* Runs the daemon argv, whose pid file that is, if none runs. One that somebody else started at the
  * same moment is as good, and what ours said of it is left out. *ret_started is set if it was
  * ours; ret_err: none runs, with where its log is. */
