@@ -270,7 +270,8 @@ char *loop_scratch(struct loop *l)
 /* ---- life
  * --------------------------------------------------------------------------------- */
 
-/* libuv ends a process that has none for its own. The error of libuv's that says so; 0: there are. */
+/* libuv ends a process that has none for its own. The error of libuv's that says so; 0: there
+ * are. */
 static int descriptors_look(void)
 {
     int fd[OWN_DESCRIPTORS], n = 0, rc = 0;

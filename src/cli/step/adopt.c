@@ -466,14 +466,12 @@ static int ask(struct adopt_line *o, const struct adopt_asker *who, struct arena
     defaults_set(o);
     errno = 0;
     s.user = getpwnam(who->user);
-    if (!s.user && has_no_room(errno)) {
-        printf("%s: cannot read who the users are: %s\n", s.hostname, strerror(errno));
-        return decide(o->failure == ACTION_ALLOW);
-    }
-    if (!s.user || s.user->pw_uid == 0) /* who may be root, and who nobody knows, PAM decides */
+    if (!s.user && has_no_room(errno))
+        err_set(&err, ERR_UNAVAILABLE, "cannot read who the users are: %s", strerror(errno));
+    else if (!s.user || s.user->pw_uid == 0) /* of who may be root, or is nobody, PAM decides */
         return s.user ? 0 : 1;
     const char *dir = state_dir_find(o->state_dir, a);
-    s.c = cluster_reach(dir, &err);
+    s.c = s.user ? cluster_reach(dir, &err) : NULL;
     if (!s.c) {
         printf("%s: %s\n", s.hostname, err.text);
         return decide(o->failure == ACTION_ALLOW);

@@ -13,8 +13,8 @@
 bool state_line_read(int argc, char **argv, struct arena *a, const char **ret_dir,
                      const char **ret_file, struct err *ret_err);
 
-/* Nobody else has the cluster in the directory until the lock is dropped; `deed`, what is done to it
- * meanwhile ("restore"). The error says what to do first. */
+/* Nobody else has the cluster in the directory until the lock is dropped; `deed`, what is done to
+ * it meanwhile ("restore"). The error says what to do first. */
 bool state_dir_take(struct pid_file *lock, const char *dir, const char *deed, struct err *ret_err);
 
 #endif

@@ -156,8 +156,9 @@ static bool of_one_job(const struct jobrec *r, const struct jobrec *other)
 }
 
 /* Components of one heterogeneous job start together: none of them waits for another, nor do
- * elements of one array. No job of that user and name that came earlier is live, and none runs; what
- * a former owner of the user's number left is not his. One that is held is looked at when it is let go: until then others of the name may start. */
+ * elements of one array. No job of that user and name that came earlier is live, and none runs;
+ * what a former owner of the user's number left is not his. One that is held is looked at when it
+ * is let go: until then others of the name may start. */
 static bool singleton_free(const struct core *c, const struct jobrec *r)
 {
     const struct namesakes *same = namesakes_of(c, r);
