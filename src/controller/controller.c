@@ -388,6 +388,10 @@ static bool controller_run(struct controller *c, const struct options *o, int re
                     "known to triggers",
                     running);
     if (ok) {
+        if (c->killed)
+            log_info(c->log,
+                     "the controller that was here before did not end by itself: it was "
+                     "killed, as by the kernel for want of memory, or the machine went down");
         log_info(c->log, "controller of cluster %s, Remuda %s, process %d, state in %s",
                  core_settings(c->core)->cluster_name, build_name(), (int)getpid(), c->state_dir);
         work_prepare(c->loop);

@@ -247,6 +247,13 @@ static bool rests(const struct turns *t)
     return t->rest_until_us > clock_monotonic_us();
 }
 
+void turns_start_later(struct turns *t, int64_t by_us)
+{
+    ASSERT(by_us >= 0);
+    t->rest_until_us = clock_monotonic_us() + by_us;
+    timer_set(t->rested, by_us);
+}
+
 /* Long plans in a row would leave those who ask a fifth of the time: it is the other way round.
  * What ends a job or a limit needs no plan and does not wait. */
 static void plan_rest(struct turns *t, int64_t took_us)

@@ -51,6 +51,9 @@ bool turns_store_away(const struct turns *t, const char **why);
 /* May a request that changes something be stepped? Not while the store has been away for some
  * seconds, or too much waits for it. */
 bool turns_admit(struct turns *t, bool from_node);
+/* Nothing starts for so long, or until it is called with 0: what is not known yet may forbid it.
+ * All else goes on. */
+void turns_start_later(struct turns *t, int64_t by_us);
 /* Nothing waits to be committed or let out. */
 bool turns_idle(const struct turns *t);
 /* Memory that is free goes back to the system in a second: much was taken that is not needed. */

@@ -11,13 +11,16 @@
 #include "io/clock.h"
 #include "io/loop_uv.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
-#define LAST_WORK_MS 3000 /* of threads, at the end of a loop */
+#define LAST_WORK_MS    3000 /* of threads, at the end of a loop */
+#define OWN_DESCRIPTORS 16   /* more than libuv takes for itself */
 
 struct post {
     loop_fn fn;
@@ -267,10 +270,27 @@ char *loop_scratch(struct loop *l)
 /* ---- life
  * --------------------------------------------------------------------------------- */
 
+/* libuv ends a process that has none for its own. The error of libuv's that says so; 0: there
+ * are. */
+static int descriptors_look(void)
+{
+    int fd[OWN_DESCRIPTORS], n = 0, rc = 0;
+    while (n < OWN_DESCRIPTORS && rc == 0) {
+        fd[n] = eventfd(0, EFD_CLOEXEC);
+        rc = fd[n] < 0 ? uv_translate_sys_error(errno) : 0;
+        n += rc == 0;
+    }
+    while (n > 0)
+        close(fd[--n]);
+    return rc;
+}
+
 struct loop *loop_new(struct err *ret_err)
 {
     struct loop *l = xcalloc(1, sizeof *l);
-    int rc = uv_loop_init(&l->uv);
+    int rc = descriptors_look();
+    if (rc == 0)
+        rc = uv_loop_init(&l->uv);
     if (rc == 0)
         rc = uv_async_init(&l->uv, &l->async, posts_run);
     if (rc == 0)

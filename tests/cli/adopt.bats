@@ -165,6 +165,19 @@ gone() { ! pgrep -u $STRANGER -f "$1" >/dev/null; }
     [[ "$output" == */remuda.node* ]]
 }
 
+@test "who cannot be looked up for want of room is refused with the reason, or let in where the site says so" {
+    cat >"$TOP/room.c" <<'END'
+#include <errno.h>
+#include <pwd.h>
+struct passwd *getpwnam(const char *name) { (void)name; return errno = EMFILE, (struct passwd *)0; }
+END
+    cc -shared -fPIC -o "$TOP/room.so" "$TOP/room.c"
+    ask() { env PAM_TYPE=account PAM_USER=$STRANGER ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" LD_PRELOAD="$TOP/room.so" remuda adopt --state "$TOP/state" "$@"; }
+    run -1 ask
+    [[ "$output" == *": cannot read who the users are: Too many open files" ]]
+    run -0 ask --action-adopt-failure=allow
+}
+
 # Connects in the keeper's place, as soon as the address of a question is seen.
 impostor() {
     cat >"$TOP/impostor" <<'P'

@@ -430,3 +430,31 @@ damage() {
     eventually over_is "$runs"
     is "$runs" COMPLETED
 }
+
+@test "who stops, starts or asks a cluster that is being restored is told so, and the restore ends well" {
+    cat >"$WORK/slow.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+int rename(const char *a, const char *b) { sleep(1); return ((int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename"))(a, b); }
+END
+    cc -shared -fPIC -o "$WORK/slow.so" "$WORK/slow.c"
+    remuda backup "$WORK/b"
+    remuda down
+    ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" LD_PRELOAD="$WORK/slow.so" remuda restore "$WORK/b" >"$WORK/said" 2>&1 3>&- &
+    local restore=$!
+    eventually grep -q restore "$REMUDA_STATE/controller.pid"
+    run -1 remuda down
+    [[ "$output" == *"remuda restore"*"is at work in that directory, as process "*"nothing was stopped" ]]
+    run -1 remuda status
+    [[ "$output" == *"remuda restore"*"is at work in that directory"* ]]
+    run -1 remuda status --pid controller
+    run -1 remuda restore "$WORK/b"
+    [[ "$output" == *"remuda restore"*"is at work there"* && "$output" != *"remuda down"* ]]
+    run -1 remuda repair
+    [[ "$output" == *"is at work there"* ]]
+    remuda up -q 3>&- # when that is over
+    wait "$restore"
+    grep -q "has the cluster of" "$WORK/said"
+    sbatch -Q --wait -o /dev/null --wrap true
+}

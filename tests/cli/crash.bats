@@ -319,3 +319,22 @@ runs_step() { squeue -h -s -n "$1" -o %i | grep -q '\.0$'; }
         [ "$(sinfo -h -N -t idle,mix -o %N | sort -u | wc -l)" = 2 ]
     done
 }
+
+@test "who has no descriptors says so: daemons as they start, and who asks whether one answers" {
+    local own="$BATS_TEST_TMPDIR/own" n log
+    mkdir -p "$own"
+    printf 'NodeName=n1 CPUs=1 RealMemory=100\nPartitionName=main Nodes=ALL Default=YES\n' >"$own/remuda.conf"
+    for n in 8 12 16 20 24; do
+        run bash -c "ulimit -n $n; exec remuda up -q --state '$own' 3>&-"
+        [ "$status" = 0 ] || [[ "${output,,}" == *"too many open files"* ]]
+        remuda down -q --state "$own" || true
+    done
+    for log in "$own"/log/*.log; do ! grep -q SIGABRT "$log"; done
+    cat >"$BATS_TEST_TMPDIR/none.c" <<'END'
+#include <errno.h>
+int socket(int a, int b, int c) { (void)a, (void)b, (void)c; return errno = EMFILE, -1; }
+END
+    cc -shared -fPIC -o "$BATS_TEST_TMPDIR/none.so" "$BATS_TEST_TMPDIR/none.c"
+    run -1 env ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" LD_PRELOAD="$BATS_TEST_TMPDIR/none.so" scontrol ping
+    [ "$output" = "scontrol: error: cannot read whether the controller answers: Too many open files" ]
+}

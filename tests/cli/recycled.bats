@@ -111,6 +111,34 @@ reason_is() { squeue -h -j "$1" -o %r | grep -qx "$2"; }
     is_held "$id"
 }
 
+# Name services are slow, and the number was given away while no controller was there.
+@test "nothing starts after a restart before it is known whose numbers they are" {
+    cat >"$TOP/slow.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pwd.h>
+#include <unistd.h>
+int getpwuid_r(uid_t uid, struct passwd *e, char *room, size_t n, struct passwd **found)
+{
+    if (uid == 7101)
+        sleep(3);
+    return ((__typeof__(getpwuid_r) *)dlsym(RTLD_NEXT, "getpwuid_r"))(uid, e, room, n, found);
+}
+END
+    cc -shared -fPIC -o "$TOP/slow.so" "$TOP/slow.c"
+    id=$(as 7101 sbatch --parsable --begin=now+2 -o none --wrap 'id -un > as; sleep 600')
+    other=$(as 7102 sbatch --parsable --begin=now+2 -o none --wrap true)
+    kill -9 "$(remuda status --pid controller)"
+    names eve:7101 bea:7102 cid:7103
+    sleep 2
+    ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" LD_PRELOAD="$TOP/slow.so" unshare -m sh -c 'mount --bind "$TOP/etc" /etc && exec remudad controller --state "$REMUDA_STATE"' 3>&-
+    wait_state "$other" COMPLETED
+    is_held "$id"
+    [ ! -e as ]
+    kill -9 "$(remuda status --pid controller)"
+    unshare -m sh -c 'mount --bind "$TOP/etc" /etc && exec remuda up -q' 3>&-
+}
+
 @test "whose name is gone waits until it is back; where most names are, name services are not believed" {
     id=$(as 7101 sbatch --parsable --begin=now+2hours -o none --wrap true)
     more=$(as 7102 sbatch --parsable --begin=now+2hours -o none --wrap true)

@@ -24,6 +24,8 @@ static struct {
     struct world *w;
     size_t users, events, until; /* so many events end the loop */
     char name[USERS][16];        /* "" = not told, "-" = nobody */
+    size_t waits;                /* so often was it said that starts wait */
+    int64_t wait_us;             /* and for how long, last */
 } core;
 
 /* In place of libc's. */
@@ -64,6 +66,13 @@ void turns_step(struct turns *t, const struct event *ev)
                  ev->owners[i].name ? ev->owners[i].name : "-");
     if (++core.events == core.until)
         loop_stop(core.w->loop);
+}
+
+void turns_start_later(struct turns *t, int64_t by_us)
+{
+    (void)t;
+    core.waits++;
+    core.wait_us = by_us;
 }
 
 static struct controller site_of(struct world *w, size_t users, size_t until)
@@ -175,6 +184,27 @@ static void name_services_that_hang_have_one_thread(void **state)
     service.hangs = false;
 }
 
+/* A number may have been given away while no controller was there. */
+static void starts_wait_for_the_first_round_alone(void **state)
+{
+    struct controller c = site_of(*state, 2, 2);
+    service.name[0] = "ada";
+    service.rc[1] = ENOENT;
+    c.owners = owner_watch_new(&c);
+    assert_int_equal(core.waits, 1);
+    assert_true(core.wait_us > 0);
+    loop_run(c.loop);
+    assert_string_equal(core.name[1], "-");
+    stop_soon(&c, *state, USEC_PER_SEC / 10);
+    assert_int_equal(core.waits, 2);
+    assert_int_equal(core.wait_us, 0);
+    site_end(&c);
+    c = site_of(*state, 0, 1); /* nobody is asked about */
+    c.owners = owner_watch_new(&c);
+    assert_int_equal(core.wait_us, 0);
+    site_end(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +213,7 @@ int main(void)
         TEST(one_user_may_be_gone),
         TEST(who_has_another_name_is_looked_at_at_once),
         TEST(name_services_that_hang_have_one_thread),
+        TEST(starts_wait_for_the_first_round_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

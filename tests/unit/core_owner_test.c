@@ -136,6 +136,48 @@ static void who_is_renamed_while_he_runs_is_let_go(void **unused)
     assert_int_equal(state(id), JOB_RUNNING);
 }
 
+/* What a former owner left, held or still running, is not an earlier job of the next one's. */
+static void a_singleton_waits_for_its_owners_jobs_alone(void **unused)
+{
+    (void)unused;
+    for (int restarts = 0; restarts < 2; restarts++) {
+        struct job_spec first = later("same"), alone = a_job("same");
+        alone.dependency = "singleton";
+        uint64_t waits = submit(first), runs = submit(a_job("same"));
+        assert_int_equal(state(runs), JOB_RUNNING);
+        uint64_t former = submit(alone);
+        assert_int_equal(state(former), JOB_PENDING);
+        told(ALICE, "eve");
+        am_eve();
+        uint64_t hers = submit(alone), second = submit(alone);
+        assert_int_equal(state(hers), JOB_RUNNING);
+        assert_int_equal(job(second)->reason, REASON_DEPENDENCY);
+        if (restarts) {
+            restart(CONF);
+            for (int n = 1; n <= 4; n++)
+                hello(n);
+            told(ALICE, "eve");
+            pass(MIN);
+            assert_int_equal(job(second)->reason, REASON_DEPENDENCY);
+        }
+        script_ends(hers, 0);
+        assert_int_equal(state(second), JOB_RUNNING);
+        script_ends(second, 0);
+        am_root(); /* she was alice all the while: they are hers */
+        control(ids_of(waits), ACTION_RELEASE);
+        am_eve();
+        second = submit(alone);
+        assert_int_equal(job(second)->reason, REASON_DEPENDENCY);
+        am_root();
+        const uint64_t all[] = {waits, runs, former, second};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            cancel(ids_of(all[i]));
+        script_ends(runs, 0);
+        told(ALICE, "alice");
+        am_alice();
+    }
+}
+
 /* Names come again after a restart, and jobs of the next owner are his. */
 static void a_hold_outlives_the_controller(void **unused)
 {
@@ -293,6 +335,7 @@ int main(void)
         T(who_was_renamed_is_nobody_else),
         T(what_runs_goes_on_and_does_not_come_back),
         T(who_is_renamed_while_he_runs_is_let_go),
+        T(a_singleton_waits_for_its_owners_jobs_alone),
         T(a_hold_outlives_the_controller),
         T(who_is_new_is_not_held_for_what_was_told_before),
         T(who_has_no_name_waits_until_he_has_one),

@@ -54,10 +54,11 @@ static uint64_t jobs_running(const char *state_dir, struct arena *a)
     return count;
 }
 
-static bool stopped_wait(const char *pid_file, int *budget_ms)
+/* Until the process `pid` (0 = none) has let go of it. */
+static bool stopped_wait(const char *pid_file, long pid, int *budget_ms)
 {
     struct timespec nap = {.tv_nsec = 10 * 1000000};
-    while (program_daemon_pid(pid_file)) {
+    while (pid && program_daemon_pid(pid_file) == pid) {
         if (*budget_ms <= 0)
             return false;
         nanosleep(&nap, NULL);
@@ -66,11 +67,11 @@ static bool stopped_wait(const char *pid_file, int *budget_ms)
     return true;
 }
 
-/* Asks the process of a pid file to end. True if there was one. */
-static bool daemon_stop(const char *pid_file)
+/* Asks the process of a pid file to end: its number, 0 if there was none. */
+static long daemon_stop(const char *pid_file)
 {
     long pid = program_daemon_pid(pid_file);
-    return pid > 0 && kill((pid_t)pid, SIGTERM) == 0;
+    return pid > 0 && kill((pid_t)pid, SIGTERM) == 0 ? pid : 0;
 }
 
 /* Commands do not wait for what was stopped on purpose. */
@@ -104,6 +105,12 @@ static bool is_elsewhere(const struct config *config, const char *node, const ch
     return false;
 }
 
+/* The machine may have had another name when it was started. */
+static bool runs_here(const char *state_dir, const char *node, struct arena *a)
+{
+    return program_is_node(program_daemon_pid(node_pid_path(state_dir, node, a)), node);
+}
+
 /* The nodes whose daemons were started here: each has a directory with its pid file. The
  * configuration may no longer know them, or may no longer be one (NULL). */
 static void nodes_find(const char *state_dir, const struct config *config, struct hostlist *ret,
@@ -113,7 +120,8 @@ static void nodes_find(const char *state_dir, const struct config *config, struc
     DIR *nodes = dir_if_there(arena_printf(a, "%s/nodes", state_dir));
     gethostname(hostname, sizeof hostname - 1);
     for (struct dirent *e; nodes && (e = readdir(nodes));)
-        if (e->d_name[0] != '.' && !is_elsewhere(config, e->d_name, hostname))
+        if (e->d_name[0] != '.' &&
+            (!is_elsewhere(config, e->d_name, hostname) || runs_here(state_dir, e->d_name, a)))
             hostlist_add(ret, e->d_name);
     if (nodes)
         closedir(nodes);
@@ -150,6 +158,10 @@ int cluster_down(const char *state_dir, bool quiet, struct arena *a)
         program_error("remuda down", "no cluster in %s: there is no remuda.conf", state_dir);
         return 1;
     }
+    if (program_deed(controller_pid_path(state_dir, a), &err)) {
+        program_error("remuda down", "%s; nothing was stopped", err.text);
+        return 1;
+    }
     /* What is wrong with the configuration stops nothing. */
     bool known = cluster_conf_read(state_dir, &config, &err);
     if (!known)
@@ -161,20 +173,26 @@ int cluster_down(const char *state_dir, bool quiet, struct arena *a)
     uint64_t running = jobs_running(state_dir, a);
     const char *controller = controller_pid_path(state_dir, a);
     down_mark(state_dir, a);
-    size_t stopped = daemon_stop(controller);
+    long *pid = arena_alloc(a, (nodes.n + 1) * sizeof *pid);
+    size_t stopped = (pid[nodes.n] = daemon_stop(controller)) != 0;
     for (size_t i = 0; i < nodes.n; i++)
-        stopped += daemon_stop(node_pid_path(state_dir, nodes.name[i], a));
-    bool late = !stopped_wait(controller, &budget);
+        stopped += (pid[i] = daemon_stop(node_pid_path(state_dir, nodes.name[i], a))) != 0;
+    bool late = !stopped_wait(controller, pid[nodes.n], &budget);
     for (size_t i = 0; i < nodes.n; i++)
-        late |= !stopped_wait(node_pid_path(state_dir, nodes.name[i], a), &budget);
+        late |= !stopped_wait(node_pid_path(state_dir, nodes.name[i], a), pid[i], &budget);
     hostlist_done(&nodes);
-    if (late)
+    long again = late ? 0 : program_daemon_pid(controller);
+    if (again)
+        program_error("remuda down",
+                      "it was stopped, and somebody started it again meanwhile (process %ld)",
+                      again);
+    else if (late)
         program_error("remuda down",
                       "some daemons did not stop within %d s; `remuda status` shows which",
                       STOP_TIMEOUT_MS / 1000);
     else if (!quiet)
         summary_print(name, stopped, running);
-    return late ? 1 : 0;
+    return late || again ? 1 : 0;
 }
 
 int cmd_down(int argc, char **argv)

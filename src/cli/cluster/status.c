@@ -224,6 +224,8 @@ static int status(const char *state_dir, struct arena *a)
     struct status_rows rows = {0};
     struct err err = {0};
     bool ok = rows_read(state_dir, &rows, a, &err);
+    if (!ok)
+        program_deed(controller_pid_path(state_dir, a), &err);
     if (ok)
         status_print(state_dir, &rows);
     vec_done(&rows.daemon);

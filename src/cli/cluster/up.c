@@ -121,14 +121,20 @@ static bool controller_start(const char *state_dir, struct arena *a, bool *ret_s
     char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a), "controller", "--state",
                     (char *)(uintptr_t)state_dir, NULL};
     /* What was just killed holds its lock until the kernel has cleaned up after it. */
+    struct err deed = {0};
+    bool busy = false;
     for (int waited = 0; waited <= START_TIMEOUT_MS; waited += 20) {
-        if (waited % LOCK_AGAIN_MS == 0 &&
+        if (waited % LOCK_AGAIN_MS == 0)
+            busy = program_deed(controller_pid_path(state_dir, a), &deed);
+        if (waited % LOCK_AGAIN_MS == 0 && !busy &&
             !daemon_ensure(argv, controller_pid_path(state_dir, a), log, ret_started, ret_err))
             return false;
         if (controller_answers(state_dir))
             return true;
         sleep_ms(20);
     }
+    if (busy)
+        return err_set(ret_err, deed.code, "%s; nothing starts before", deed.text);
     return err_set(ret_err, ERR_UNAVAILABLE, "the controller does not answer; see %s", log);
 }
 
@@ -228,6 +234,25 @@ static void program_warn(void *ctx, const char *sentence)
     fprintf(stderr, "remuda: warning: %s\n", sentence);
 }
 
+/* A node that ran in this directory, and is none of this machine by the name that it has now. */
+static void renamed_say(const struct up_line *o, const struct config *config,
+                        const struct node_count *count, const char *hostname, struct arena *a)
+{
+    for (size_t i = 0; i < config->nnodes; i++) {
+        const struct node *n = &config->node[i];
+        const char *life = arena_printf(a, "%s/nodes/%s/life", o->state_dir, n->name);
+        if (node_is_here(n, hostname) || !hostlist_has(&count->silent, n->name) ||
+            access(life, F_OK) != 0)
+            continue;
+        fprintf(stderr,
+                "remuda: warning: node %s ran here while this machine was called %s, which is %s "
+                "now: NodeHostname=%s on its line of %s lets it run again, as does its former "
+                "name\n",
+                n->name, n->hostname ? n->hostname : n->name, hostname, hostname,
+                cluster_conf_path(o->state_dir, a));
+    }
+}
+
 #define NAMES_SAID 200 /* bytes */
 
 /* Nodes of other machines come when these have joined. */
@@ -262,6 +287,9 @@ static void summary_print(const struct up_line *o, const struct config *config,
         fprintf(stderr, "remuda: warning: %s\n", count->complaint);
     if (count->trouble)
         fprintf(stderr, "remuda: warning: %s\n", count->trouble);
+    char hostname[256] = "";
+    gethostname(hostname, sizeof hostname - 1);
+    renamed_say(o, config, count, hostname, a);
     if (o->quiet)
         return;
     printf("Cluster \"%s\" %s: %zu of %zu node%s ready. State in %s\n",

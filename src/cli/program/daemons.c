@@ -1,16 +1,21 @@
 #include "cli/program/daemons.h"
 
+#include "base/str.h"
 #include "cli/program/room.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define WRITTEN_LOOKS 10
 
 extern char **environ;
 
@@ -39,22 +44,78 @@ int program_run(char *const argv[], struct err *ret_err)
     return run(argv, -1, ret_err);
 }
 
-long program_daemon_pid(const char *pid_file)
+struct holder {
+    long pid; /* 0 = nobody */
+    char deed[16];
+};
+
+/* False: who holds it has not written there yet. */
+static bool holder_look(int fd, struct holder *ret)
 {
-    int fd = open(pid_file, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        room_check(pid_file);
-        return 0;
-    }
-    char text[32] = {0};
-    ssize_t n = read(fd, text, sizeof text - 1);
+    char text[64] = {0};
+    long written = 0;
+    *ret = (struct holder){0};
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    if (n > 0)
+        sscanf(text, "%ld %15s", &written, ret->deed);
     /* Who stands against reading writes, and that only the daemon may: others may lock it, too. */
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    bool seen = held && lock.l_pid > 0;
+    ret->pid = seen ? lock.l_pid : held ? written : 0;
+    if (!seen || lock.l_pid == written)
+        return true;
+    ret->deed[0] = '\0';
+    return false;
+}
+
+static struct holder holder_of(const char *pid_file)
+{
+    struct holder h = {0};
+    int fd = open(pid_file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        room_check(pid_file);
+        return h;
+    }
+    /* A full disk may have no room for the number. */
+    for (int i = 0; !holder_look(fd, &h) && i < WRITTEN_LOOKS; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 5 * 1000000}, NULL);
     close(fd);
-    if (held && lock.l_pid > 0) /* a full disk may have had no room for the number */
-        return lock.l_pid;
-    return n > 0 && held ? strtol(text, NULL, 10) : 0;
+    return h;
+}
+
+long program_daemon_pid(const char *pid_file)
+{
+    struct holder h = holder_of(pid_file);
+    return h.deed[0] ? 0 : h.pid;
+}
+
+bool program_is_node(long pid, const char *node)
+{
+    char path[48], line[PATH_MAX + 1024] = "";
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
+    int fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t n = fd < 0 ? 0 : read(fd, line, sizeof line - 1);
+    if (fd >= 0)
+        close(fd);
+    const char *slash = strrchr(line, '/'), *end = line + (n > 0 ? n : 0);
+    bool ours = text_is(slash ? slash + 1 : line, "remudad"), named = false;
+    for (const char *word = line; ours && !named && word < end; word += strlen(word) + 1) {
+        const char *next = word + strlen(word) + 1;
+        named = text_is(word, "--name") && next < end && text_is(next, node);
+    }
+    return named;
+}
+
+bool program_deed(const char *pid_file, struct err *ret_err)
+{
+    struct holder h = holder_of(pid_file);
+    if (!h.pid || !h.deed[0])
+        return false;
+    err_set(ret_err, ERR_UNAVAILABLE,
+            "`remuda %s` is at work in that directory, as process %ld, and ends by itself", h.deed,
+            h.pid);
+    return true;
 }
 
 static void pass_on(int said)

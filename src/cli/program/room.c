@@ -14,9 +14,14 @@ static void refused(const char *what)
     exit(EXIT_FAILURE);
 }
 
+bool has_no_room(int error)
+{
+    return error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
 void room_check(const char *what)
 {
-    if (errno == ENOMEM || errno == EMFILE || errno == ENFILE)
+    if (has_no_room(errno))
         refused(what);
 }
 

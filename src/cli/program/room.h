@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 #include <time.h>
@@ -22,6 +23,8 @@ int groups_of(const char *name, gid_t primary, gid_t *list, int most);
 void local_time(time_t at, struct tm *ret);
 /* As setlocale(LC_CTYPE, ""): how letters are written here. */
 void local_letters_read(void);
+/* A call failed with this errno for want of memory or of descriptors. */
+bool has_no_room(int error);
 /* After a call that failed with errno: ends the command, which was to read `what`, if there was no
  * room for it. */
 void room_check(const char *what);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/localtime.h"
+#include "cli/program/room.h"
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/json_slurm.h"
 #include "io/process/program_list.h"
@@ -39,6 +40,8 @@ void scontrol_ping(struct scontrol *s, int n, char **word)
     struct msg_daemon m = {.action = DAEMON_PING};
     struct message answer;
     char host[256] = "";
+    if (!c)
+        room_check("whether the controller answers");
     int64_t began = time_now_us();
     bool up = c && client_call(c, MSG_DAEMON, &m, 5000, s->a, &answer, NULL);
     (void)n;

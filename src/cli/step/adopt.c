@@ -17,6 +17,7 @@
 #include "cli/program/commands.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/program/room.h"
 #include "cli/submit/host.h"
 #include "io/process/groups.h"
 #include "model/job/job.h"
@@ -462,12 +463,15 @@ static int ask(struct adopt_line *o, const struct adopt_asker *who, struct arena
     }
     if (!text_is(who->type, "account") || session <= 1)
         return 0;
-    s.user = getpwnam(who->user);
-    if (!s.user || s.user->pw_uid == 0) /* who may be root, and who nobody knows, PAM decides */
-        return s.user ? 0 : 1;
     defaults_set(o);
+    errno = 0;
+    s.user = getpwnam(who->user);
+    if (!s.user && has_no_room(errno))
+        err_set(&err, ERR_UNAVAILABLE, "cannot read who the users are: %s", strerror(errno));
+    else if (!s.user || s.user->pw_uid == 0) /* of who may be root, or is nobody, PAM decides */
+        return s.user ? 0 : 1;
     const char *dir = state_dir_find(o->state_dir, a);
-    s.c = cluster_reach(dir, &err);
+    s.c = s.user ? cluster_reach(dir, &err) : NULL;
     if (!s.c) {
         printf("%s: %s\n", s.hostname, err.text);
         return decide(o->failure == ACTION_ALLOW);

@@ -251,8 +251,7 @@ int restore_main(int argc, char **argv)
     bool ok = state_line_read(argc, argv, w.a, &w.dir, &w.file, &w.err);
     umask(022);
     ok = ok && dir_make(w.dir, geteuid() == 0 ? 0755 : 0700, &w.err) &&
-         (pid_file_lock_dir(&lock, in_dir(&w, "controller.pid"), &w.err) ||
-          err_prefix(&w.err, "`remuda down` first"));
+         state_dir_take(&lock, w.dir, "restore", &w.err);
     ok = ok && restore(&w);
     pid_file_drop(&lock);
     if (ok) {

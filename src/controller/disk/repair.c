@@ -138,8 +138,7 @@ int repair_main(int argc, char **argv)
         state_line_read(argc, argv, w.a, &w.dir, NULL, &w.err) &&
         (access(w.dir, F_OK) == 0 ||
          err_set(&w.err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w.dir, strerror(errno))) &&
-        (pid_file_lock_dir(&lock, in_dir(&w, "controller.pid"), &w.err) ||
-         err_prefix(&w.err, "`remuda down` first")) &&
+        state_dir_take(&lock, w.dir, "repair", &w.err) &&
         store_switch_finish(w.dir, w.a, NULL, &w.err) && is_damaged(&w) && repair(&w);
     pid_file_drop(&lock);
     if (ok)

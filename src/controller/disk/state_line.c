@@ -25,3 +25,16 @@ bool state_line_read(int argc, char **argv, struct arena *a, const char **ret_di
         *ret_file = file;
     return !ret_file || file || err_set(ret_err, ERR_INVALID, "name the FILE");
 }
+
+bool state_dir_take(struct pid_file *lock, const char *dir, const char *deed, struct err *ret_err)
+{
+    struct err err = {0};
+    struct arena *a = arena_new();
+    bool ok = pid_file_lock_for(lock, arena_printf(a, "%s/controller.pid", dir), deed, &err);
+    arena_free(a);
+    if (!ok && err.code == ERR_EXISTS) /* a daemon */
+        err_prefix(&err, "`remuda down` first");
+    if (!ok && ret_err)
+        *ret_err = err;
+    return ok;
+}

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "io/process/daemon.h"
 
 #include <stdbool.h>
 
@@ -11,5 +12,9 @@
  * is taken. */
 bool state_line_read(int argc, char **argv, struct arena *a, const char **ret_dir,
                      const char **ret_file, struct err *ret_err);
+
+/* Nobody else has the cluster in the directory until the lock is dropped; `deed`, what is done to
+ * it meanwhile ("restore"). The error says what to do first. */
+bool state_dir_take(struct pid_file *lock, const char *dir, const char *deed, struct err *ret_err);
 
 #endif

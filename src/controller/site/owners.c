@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define GAP_US    (30 * USEC_PER_SEC) /* between two rounds */
+#define FIRST_US  (5 * USEC_PER_SEC)  /* starts wait for the first round so long at most */
 #define PART_US   USEC_PER_SEC        /* then what is known is told */
 #define ENTRY_MAX (1u << 20)
 
@@ -32,6 +33,7 @@ struct owner_watch {
     struct timer *next;
     struct owner_round *round; /* under way; NULL = none */
     bool again;                /* a name changed meanwhile: ask once more */
+    bool knows;                /* a round is over */
     bool doubted;              /* that most users are gone; it is in the log */
     int changes;               /* inotify of the file of users; -1 = none to be had */
     struct fd_watch *watch;    /* of `changes` */
@@ -121,6 +123,9 @@ static void round_end(struct owner_watch *w, struct owner_round *r)
     names_renew(w, r);
     round_free(r);
     w->round = NULL;
+    if (!w->knows)
+        turns_start_later(w->c->turns, 0);
+    w->knows = true;
     timer_set(w->next, w->again ? 0 : GAP_US);
     w->again = false;
 }
@@ -150,6 +155,8 @@ static void round_begin(void *ctx)
     r->arena = arena_new();
     r->uid = core_owners(w->c->core, r->arena, &r->n);
     w->round = r;
+    if (r->n && !w->knows) /* a number may have been given away while no controller was there */
+        turns_start_later(w->c->turns, FIRST_US);
     if (r->n)
         work_start(w->c->loop, part_ask, part_told, r);
     else

@@ -8,6 +8,7 @@
  * array as a whole. Where very many ended before, or MaxJobCount has no room for more records, that
  * is left to pairs_run; dependees.c calls nothing of the array final that is left to elements. */
 #include "core/life/life.h"
+#include "model/job/owner.h"
 
 /* ---- aftercorr ------------------------------------------------------------------------------ */
 
@@ -192,15 +193,26 @@ static bool list_wake(struct core *c, uint64_t key, const struct jobrec *done)
     return true;
 }
 
+/* The earliest of them that is of the owner of `done`; NULL: none. */
+static struct jobrec *first_of_owner(const struct core *c, const struct id_list *same,
+                                     const struct jobrec *done)
+{
+    struct jobrec *first = NULL;
+    for (size_t i = same->from; i < same->id.n; i++) {
+        bool earlier = same->id.v[i] && (!first || same->id.v[i] < first->j.id);
+        struct jobrec *r = earlier ? job_find(c, same->id.v[i]) : NULL;
+        if (r && jobs_are_of_one(&r->j, &done->j))
+            first = r;
+    }
+    return first;
+}
+
 /* Only the earliest that lives can be free now, with the components beside it. */
 void singletons_look(struct core *c, const struct jobrec *done)
 {
     const struct namesakes *names = namesakes_of(c, done);
     const struct id_list *same = names && names->known ? &names->list : NULL;
-    uint64_t first = UINT64_MAX;
-    for (size_t i = same ? same->from : 0; same && i < same->id.n; i++)
-        first = same->id.v[i] && same->id.v[i] < first ? same->id.v[i] : first;
-    struct jobrec *r = same ? job_find(c, first) : NULL;
+    struct jobrec *r = same ? first_of_owner(c, same, done) : NULL;
     jobrec_vec jobs = {0};
     work_add(c, same ? same->id.n : 0);
     if (r)
@@ -209,6 +221,23 @@ void singletons_look(struct core *c, const struct jobrec *done)
         if (jobs.v[i]->deps.n && jobs.v[i]->j.state == JOB_PENDING)
             eligible_update(c, jobs.v[i]);
     vec_done(&jobs);
+}
+
+/* For each owner that there is: a number may have had several. */
+static void owners_look(struct core *c, const struct id_list *same)
+{
+    jobrec_vec owners = {0};
+    for (size_t i = 0; i < same->id.n; i++) {
+        struct jobrec *r = same->id.v[i] ? job_find(c, same->id.v[i]) : NULL;
+        bool known = !r;
+        for (size_t k = 0; k < owners.n && !known; k++)
+            known = jobs_are_of_one(&owners.v[k]->j, &r->j);
+        if (!known)
+            vec_push(&owners, r);
+    }
+    for (size_t i = 0; i < owners.n; i++)
+        singletons_look(c, owners.v[i]);
+    vec_done(&owners);
 }
 
 /* Whose list is known by now look, who came first before others; nobody is left of a name where all
@@ -222,9 +251,8 @@ void singletons_run(struct core *c)
             break;
         looked++;
         id_list_pack(&same->list);
-        struct jobrec *r = same->list.id.n ? job_find(c, same->list.id.v[0]) : NULL;
-        if (r)
-            singletons_look(c, r);
+        if (same->list.id.n)
+            owners_look(c, &same->list);
         else
             singleton_forget(c, same);
     }

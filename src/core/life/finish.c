@@ -306,7 +306,8 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
         text_set(c, &r->j.reason_detail, str_text(&why));
         text_set(c, &r->j.failed_node, c->node.v[node]->n.name);
         str_done(&why);
-        r->j.requeue_pending = again;
+        if (again)
+            requeue_failed(c, r);
         ending(c, r, JOB_NODE_FAIL, REASON_NODE_DOWN);
         others_end(c, r, JOB_NODE_FAIL, REASON_NODE_DOWN);
         job_save(c, r);
@@ -338,11 +339,11 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
         text_set(c, &r->j.reason_detail, report->detail);
         if (!report->retry)
             r->j.exit_status = STATUS_LAUNCH_FAILED;
-        r->j.requeue_pending = again;
-        bool hold = report->prolog && !c->settings.word.no_hold_on_prolog;
-        bool often = r->j.restarts >= (uint32_t)c->settings.max_batch_requeue;
-        /* One of scrontab tries again at its next time, however often it has run. */
-        r->j.hold_after_requeue = (again && !r->j.cron && (hold || often)) || r->j.admin_hold;
+        if (again)
+            requeue_failed(c, r);
+        /* One of scrontab tries again at its next time. */
+        bool hold = report->prolog && !c->settings.word.no_hold_on_prolog && !r->j.cron;
+        r->j.hold_after_requeue |= again && hold;
         enum job_state how = launch_end(r, report, again);
         if (how == JOB_NODE_FAIL)
             text_set(c, &r->j.failed_node, r->j.batch_host);

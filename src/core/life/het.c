@@ -47,6 +47,7 @@ void het_fate_share(struct core *c, struct jobrec *other, const struct jobrec *r
     other->j.killed_by_uid_plus1 = r->j.killed_by_uid_plus1;
     other->j.requeue_pending = r->j.requeue_pending;
     other->j.hold_after_requeue = r->j.hold_after_requeue;
+    other->j.failed_requeues = r->j.failed_requeues;
     other->j.admin_hold |= r->j.admin_hold;
     text_set(c, &other->j.reason_detail, r->j.reason_detail);
     text_set(c, &other->j.failed_node, r->j.failed_node);

@@ -55,7 +55,7 @@ void hold_end(struct core *c, struct jobrec *r)
         return;
     }
     hold_write(c, r, false);
-    r->j.gpu_idle_requeues = 0; /* whoever lets it go has looked */
+    r->j.gpu_idle_requeues = r->j.failed_requeues = 0; /* whoever lets it go has looked */
     r->j.restored = false;
     if (r->j.reason != REASON_DEPENDENCY_NEVER)
         r->j.reason = REASON_NONE;

@@ -1,7 +1,13 @@
 /* Going back to PENDING: by hand, after a node failure or preemption, after a launch that failed.
- * The former run keeps its row in job_run. */
+ * The former run keeps its row in job_run.
+ *
+ * What goes back because something failed starts again at once, maybe into the same failure, as
+ * fast as nodes can say so. Such runs are counted while they follow each other; one that went well
+ * for a while, or somebody who sends or lets the job go, begins the count anew. */
 #include "core/life/life.h"
 #include "model/job/job_counts.h"
+
+#define GOOD_RUN_US (INT64_C(3600) * USEC_PER_SEC)
 
 static void run_clear(struct core *c, struct jobrec *r)
 {
@@ -41,6 +47,34 @@ static void submitted_again(const struct core *c, struct jobrec *r)
     r->j.submit_us = c->turn.now_us;
 }
 
+/* One of scrontab tries again at its next time, however often it has failed. */
+static bool failures_hold(const struct core *c, const struct jobrec *r)
+{
+    return !r->j.cron && r->j.failed_requeues > (uint32_t)c->settings.max_batch_requeue;
+}
+
+void requeue_failed(struct core *c, struct jobrec *r)
+{
+    ASSERT(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
+    if (c->turn.now_us - r->j.start_us >= GOOD_RUN_US)
+        r->j.failed_requeues = 0;
+    r->j.failed_requeues++;
+    r->j.requeue_pending = true;
+    r->j.hold_after_requeue |= failures_hold(c, r);
+}
+
+static enum job_reason held_as(const struct core *c, const struct jobrec *r, bool special)
+{
+    enum job_reason ended = (enum job_reason)r->j.reason;
+    bool failed = ended == REASON_LAUNCH_FAILED || ended == REASON_NODE_DOWN;
+    bool idle_again = ended == REASON_GPU_IDLE && gpu_idle_holds(c, r, r->j.gpu_idle_requeues);
+    if (special || ended == REASON_REQUEUED_HELD)
+        return REASON_REQUEUED_HELD;
+    if (idle_again || (failed && failures_hold(c, r)))
+        return REASON_MAX_REQUEUE;
+    return ended == REASON_LAUNCH_FAILED ? REASON_LAUNCH_FAILED_HELD : REASON_HELD_USER;
+}
+
 void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special)
 {
     ASSERT(r->hold.n == 0 && !r->waiting);
@@ -68,18 +102,9 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
     r->j.eligible_us = 0;
     if (r->j.cron)
         cron_wait(c, r);
-    bool never_launched = r->j.reason == REASON_LAUNCH_FAILED;
-    bool by_requeue = r->j.reason == REASON_REQUEUED_HELD;
-    bool idle_again =
-        r->j.reason == REASON_GPU_IDLE && gpu_idle_holds(c, r, r->j.gpu_idle_requeues);
+    enum job_reason held = held_as(c, r, special);
     r->j.reason = REASON_NONE;
-    bool often = r->j.restarts > (uint32_t)c->settings.max_batch_requeue;
-    hold_comes_back(c, r,
-                    special || by_requeue     ? REASON_REQUEUED_HELD
-                    : idle_again              ? REASON_MAX_REQUEUE
-                    : never_launched && often ? REASON_MAX_REQUEUE
-                    : never_launched          ? REASON_LAUNCH_FAILED_HELD
-                                              : REASON_HELD_USER);
+    hold_comes_back(c, r, held);
     if (special && r->j.state != JOB_SPECIAL_EXIT)
         job_move(c, r, JOB_SPECIAL_EXIT);
     else if (!special)

@@ -386,7 +386,8 @@ static void lost(struct core *c, struct jobrec *r, const struct noderec *n,
     text_set(c, &r->j.reason_detail, m->detail ? m->detail : str_text(&why));
     str_done(&why);
     text_set(c, &r->j.failed_node, n->n.name);
-    r->j.requeue_pending = job_may_requeue(c, r);
+    if (job_may_requeue(c, r))
+        requeue_failed(c, r);
     job_end(c, r, JOB_NODE_FAIL, REASON_NODE_DOWN, c->settings.kill_wait_us, "DUE TO NODE FAILURE");
 }
 
@@ -460,7 +461,9 @@ void req_report(struct core *c, const struct msg_report *said)
                    r->j.state != JOB_SPECIAL_EXIT && !job_state_over((enum job_state)r->j.state);
     if (m->kind == REPORT_FAILED && m->prolog)
         node_program_failed(c, n, SITE_PROLOG, m->detail);
-    if (m->kind == REPORT_FAILED && m->unfit)
+    bool runs = current && (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
+    /* A shepherd of a job that was told to end may have been ended with it. */
+    if (m->kind == REPORT_FAILED && (m->unfit || (m->gone && runs)))
         node_launch_failed(c, n, m->detail);
     if (m->kind == REPORT_STARTED)
         n->unfit = 0;

@@ -3,6 +3,7 @@
  * that are counted already and those that still may be. Nothing here walks an array but the look
  * at its exit codes, once, when it is over. */
 #include "core/record/record.h"
+#include "model/job/owner.h"
 
 struct dependees_verdict {
     bool over, begun; /* all of them */
@@ -155,19 +156,19 @@ static bool of_one_job(const struct jobrec *r, const struct jobrec *other)
 }
 
 /* Components of one heterogeneous job start together: none of them waits for another, nor do
- * elements of one array. No job of that user and name that came earlier is live, and none runs. One
- * that is held is looked at when it is let go: until then others of the name may start. */
+ * elements of one array. No job of that user and name that came earlier is live, and none runs;
+ * what a former owner of the user's number left is not his. One that is held is looked at when it
+ * is let go: until then others of the name may start. */
 static bool singleton_free(const struct core *c, const struct jobrec *r)
 {
     const struct namesakes *same = namesakes_of(c, r);
     if (r->j.spec.hold)
         return false;
-    for (size_t i = 0; same && i < same->list.id.n; i++)
-        if (same->list.id.v[i] && same->list.id.v[i] < leader_of(r))
-            return false;
     for (size_t i = 0; same && i < same->list.id.n; i++) {
         const struct jobrec *other = same->list.id.v[i] ? job_find(c, same->list.id.v[i]) : NULL;
-        if (other && !job_waits(other) && !of_one_job(r, other))
+        bool first = other && other->j.id < leader_of(r);
+        bool runs = other && !job_waits(other) && !of_one_job(r, other);
+        if ((first || runs) && jobs_are_of_one(&r->j, &other->j))
             return false;
     }
     return !same || same->known;

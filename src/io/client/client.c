@@ -48,6 +48,7 @@ static int socket_open(const char *state_dir, struct err *ret_err)
                 "controller not running in %s; start it with: remuda up --state %s", state_dir,
                 state_dir);
     arena_free(a);
+    errno = why;
     return fd;
 }
 

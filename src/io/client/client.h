@@ -49,7 +49,7 @@ struct client; /* opaque */
 typedef int (*client_patience)(const char *state_dir);
 
 /* ERR_UNAVAILABLE: "controller not running in DIR; start it with: remuda up --state DIR", or whose
- * it is, who starts it. */
+ * it is, who starts it; errno has the reason. */
 struct client *client_open(const char *state_dir, struct err *ret_err);
 /* The same with patience: it is tried again, at growing, uneven intervals, before that is said.
  * Calls and queries on this connection outlive the controller: they are asked again, and what was

@@ -122,6 +122,19 @@ static bool lock_try(int fd)
     return false;
 }
 
+/* `fd`: of the file that is locked. */
+static bool taken_say(int fd, const char *path, struct err *ret_err)
+{
+    int holder = (int)lock_holder(fd);
+    char text[64] = "", deed[16] = "";
+    int pid = 0;
+    if (pread(fd, text, sizeof text - 1, 0) > 0 && sscanf(text, "%d %15s", &pid, deed) == 2 &&
+        pid == holder)
+        return err_set(ret_err, ERR_UNAVAILABLE, "`remuda %s` is at work there, as process %d",
+                       deed, holder);
+    return err_set(ret_err, ERR_EXISTS, "%s: runs already as process %d", path, holder);
+}
+
 static int lock_take(const char *path, struct err *ret_err)
 {
     for (;;) {
@@ -137,8 +150,7 @@ static int lock_take(const char *path, struct err *ret_err)
             continue;
         }
         if (!locked) {
-            err_set(ret_err, ERR_EXISTS, "%s: runs already as process %d", path,
-                    (int)lock_holder(fd));
+            taken_say(fd, path, ret_err);
             close(fd);
             return -1;
         }
@@ -150,20 +162,22 @@ static int lock_take(const char *path, struct err *ret_err)
 
 /* For people; who holds the lock is what counts. What is there is written over, which needs no
  * room. */
-static bool number_write(int fd)
+static bool number_write(int fd, const char *deed)
 {
-    char text[32];
-    int n = snprintf(text, sizeof text, "%d\n", (int)getpid());
+    char text[64];
+    int n =
+        snprintf(text, sizeof text, "%d%s%s\n", (int)getpid(), deed ? " " : "", deed ? deed : "");
+    CHECK(n > 0 && (size_t)n < sizeof text);
     return fchmod(fd, 0644) == 0 && pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n) == 0;
 }
 
-static bool file_lock(struct pid_file *f, const char *path, struct err *ret_err)
+static bool file_lock(struct pid_file *f, const char *path, const char *deed, struct err *ret_err)
 {
     f->path = NULL;
     f->fd = lock_take(path, ret_err);
     if (f->fd < 0)
         return false;
-    if (!number_write(f->fd) && !room_is_missing(errno)) {
+    if (!number_write(f->fd, deed) && !room_is_missing(errno)) {
         file_error(ret_err, "write", path);
         close(f->fd);
         f->fd = -1;
@@ -176,7 +190,7 @@ static bool file_lock(struct pid_file *f, const char *path, struct err *ret_err)
 bool pid_file_lock(struct pid_file *f, const char *path, struct err *ret_err)
 {
     f->dir_fd = -1;
-    return file_lock(f, path, ret_err);
+    return file_lock(f, path, NULL, ret_err);
 }
 
 /* Is it locked (flock) by a process of ours? One that ended may have left its lock to others: it is
@@ -216,20 +230,16 @@ static bool dir_lock(int fd)
 }
 
 /* Who has the directory, as far as its file says. */
-static pid_t holder_of(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    pid_t pid = fd < 0 ? 0 : lock_holder(fd);
-    if (fd >= 0)
-        close(fd);
-    return pid;
-}
-
 static bool dir_is_taken(const char *path, struct err *ret_err)
 {
-    pid_t holder = holder_of(path);
-    if (holder > 0)
-        return err_set(ret_err, ERR_EXISTS, "%s: runs already as process %d", path, (int)holder);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool told = fd >= 0 && lock_holder(fd) > 0;
+    if (told)
+        taken_say(fd, path, ret_err);
+    if (fd >= 0)
+        close(fd);
+    if (told)
+        return false;
     return err_set(ret_err, ERR_EXISTS,
                    "%s was removed while its process runs, which puts it back within seconds: try "
                    "again then",
@@ -237,6 +247,11 @@ static bool dir_is_taken(const char *path, struct err *ret_err)
 }
 
 bool pid_file_lock_dir(struct pid_file *f, const char *path, struct err *ret_err)
+{
+    return pid_file_lock_for(f, path, NULL, ret_err);
+}
+
+bool pid_file_lock_for(struct pid_file *f, const char *path, const char *deed, struct err *ret_err)
 {
     char *dir = xstrdup(path);
     char *slash = strrchr(dir, '/');
@@ -247,7 +262,7 @@ bool pid_file_lock_dir(struct pid_file *f, const char *path, struct err *ret_err
     *f = (struct pid_file){.fd = -1, .dir_fd = -1};
     if (fd < 0)
         return file_error(ret_err, "write", path);
-    bool ok = dir_lock(fd) ? file_lock(f, path, ret_err) : dir_is_taken(path, ret_err);
+    bool ok = dir_lock(fd) ? file_lock(f, path, deed, ret_err) : dir_is_taken(path, ret_err);
     if (ok)
         f->dir_fd = fd;
     else
@@ -258,7 +273,7 @@ bool pid_file_lock_dir(struct pid_file *f, const char *path, struct err *ret_err
 bool pid_file_keep(struct pid_file *f, struct err *ret_err)
 {
     struct pid_file again = {.fd = -1};
-    if (is_still_there(f->fd, f->path) || !file_lock(&again, f->path, ret_err))
+    if (is_still_there(f->fd, f->path) || !file_lock(&again, f->path, NULL, ret_err))
         return false;
     close(f->fd);
     free(f->path);

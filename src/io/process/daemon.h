@@ -35,6 +35,9 @@ bool pid_file_lock(struct pid_file *f, const char *path, struct err *ret_err);
  * file was removed under its holder: ERR_EXISTS, as above. Processes that are forked and execute
  * nothing must close f->dir_fd, or they keep the directory after us. */
 bool pid_file_lock_dir(struct pid_file *f, const char *path, struct err *ret_err);
+/* The same of what is no daemon and ends by itself: `deed`, a word, stands behind the number. Who
+ * stops daemons leaves it alone. NULL = a daemon. */
+bool pid_file_lock_for(struct pid_file *f, const char *path, const char *deed, struct err *ret_err);
 /* Of one that has its directory: puts the file back, locked, where it was removed. True where it
  * was put back; else false, without an error where it was there. */
 bool pid_file_keep(struct pid_file *f, struct err *ret_err);

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -51,8 +52,23 @@ static const char *told(int signo, const siginfo_t *info)
     return ours ? info->si_value.sival_ptr : NULL;
 }
 
-static void sentence(char text[WORDS_MAX], size_t *len, int signo, const char *why)
+/* Of a library that calls abort(): why is what the system answered it last, where that was a
+ * shortage. NULL: something else. */
+static const char *shortage_of(int signo, int error)
 {
+    if (signo != SIGABRT)
+        return NULL;
+    switch (error) {
+    case EMFILE: return "it had no descriptor left (EMFILE)";
+    case ENFILE: return "the machine had no descriptor left (ENFILE)";
+    case ENOMEM: return "it got no memory (ENOMEM)";
+    default: return NULL;
+    }
+}
+
+static void sentence(char text[WORDS_MAX], size_t *len, int signo, const char *why, int error)
+{
+    const char *shortage = why ? NULL : shortage_of(signo, error);
     add(text, len, last.is_command ? "" : "error: ");
     add(text, len, last.who);
     add(text, len, last.is_command ? ": error: " : " ");
@@ -63,6 +79,8 @@ static void sentence(char text[WORDS_MAX], size_t *len, int signo, const char *w
     }
     add(text, len, why && why != memory_ran_out ? "it is not so that " : "");
     add(text, len, why ? why : "");
+    add(text, len, shortage ? ": a library ended it; as the system said last, " : "");
+    add(text, len, shortage ? shortage : "");
     add(text, len, "\n");
 }
 
@@ -73,9 +91,10 @@ static void say(int signo, siginfo_t *info, void *context)
 {
     char text[WORDS_MAX];
     size_t len = 0;
+    int error = info->si_code == SI_TKILL ? errno : 0; /* of this thread's own abort() */
     const char *why = told(signo, info);
     (void)context;
-    sentence(text, &len, signo, why);
+    sentence(text, &len, signo, why, error);
     words_write(STDERR_FILENO, text, len);
     if (last.log_path[0])
         words_write(open(last.log_path, O_WRONLY | O_APPEND | O_CLOEXEC), text, len);

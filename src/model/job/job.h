@@ -249,7 +249,8 @@ enum mail_type {
     X(SPAN, gpu_idle_us, 0, "all its GPUs have been idle for so long, as its nodes said last; 0 = they are not, or that is not known (computed)") \
     X(TEXT, gpu_idle_next, 0, "and what GpuIdle does about it next, in words (computed)") \
     X(TIME, first_submit_us, 0, "submitted, of a job that went back to the queue since; 0 = it did not") \
-    X(TEXT, failed_node, 0, "node whose failure ended it")
+    X(TEXT, failed_node, 0, "node whose failure ended it")                                                               \
+    X(U32, failed_requeues, 0, "in a row so many of its runs failed by what they ran on, and it went back by itself")
 // clang-format on
 
 /* accrue_us of a job that does not gain priority by age. */

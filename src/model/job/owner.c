@@ -28,6 +28,13 @@ bool job_owner_named(const struct job *j, const char *now)
     return owner_same(j->user_name, now) || (j->renamed && owner_same(j->renamed, now));
 }
 
+bool jobs_are_of_one(const struct job *a, const struct job *b)
+{
+    return a->user_id == b->user_id &&
+           (job_owner_named(a, b->user_name) || job_owner_named(b, a->user_name) ||
+            (a->renamed && b->renamed && owner_same(a->renamed, b->renamed)));
+}
+
 bool job_is_of(const struct job *j, uint32_t uid, const char *user)
 {
     return j->user_id == uid && job_owner_named(j, user);

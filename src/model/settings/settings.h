@@ -43,7 +43,7 @@
     X(SPAN, accounting_freq_us, JobAcctGatherFrequency, "2", "sec", FREQUENCIES, ACTS, "how often what running jobs use is sampled, in seconds; 0 = at the end alone. A list: task=2,energy=10,network=5,filesystem=5 (power of GPUs; interfaces of the node; bytes read and written); what is not named goes with task") \
     X(BOOL, job_requeue, JobRequeue, "YES", "", ANY, ACTS, "jobs may be requeued unless --no-requeue") \
     X(TEXT, owner_extends, OwnerExtends, "command", "", ONE_WORD, ACTS, "who may have the time limit of a running job raised where that delays nobody: no (operators), command (its owner, too, with remuda extend), update (and with scontrol update)") \
-    X(I32, max_batch_requeue, MaxBatchRequeue, "5", "", ANY, ACTS, "requeues after failed launches, or of GpuIdle, before a job is held") \
+    X(I32, max_batch_requeue, MaxBatchRequeue, "5", "", ANY, ACTS, "requeues in a row by what failed and is not the job, or of GpuIdle, before a job is held") \
     X(BOOL, return_to_service, ReturnToService, "YES", "", SLURM_WRITES("2", "YES"), ACTS, "a DOWN node that reports again is used again") \
     X(POLICY, enforce_part_limits, EnforcePartLimits, "REFUSE", "", ANY, ACTS, "jobs outside a partition's limits: REFUSE (ANY, YES: of several partitions one must take it), ALL (each must), PEND (NO) or CLAMP with a warning") \
     X(TEXT, priority_type, PriorityType, "priority/ageing", "", ONE_WORD, ACTS, "how jobs are ordered: priority/ageing, priority/multifactor, priority/basic") \
