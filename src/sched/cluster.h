@@ -205,7 +205,7 @@ void cluster_standing(const struct cluster *cl, uint64_t job_id, uint64_t *ret_h
  * REFUSE_NONE if so (or if policy lets it pend: then *ret_pend is the reason to show); otherwise
  * the refusal, and `detail` gets a sentence: what was asked, what is allowed or there, the nearest
  * thing that works. CLAMP policy changes the request and says so in detail with REFUSE_NONE. Fills
- * defaults the partition gives. */
+ * defaults the partition gives, and how many nodes counts of features mean. */
 enum refusal sched_check(struct cluster *cl, struct job_request *req, uint32_t uid,
                          const char *user_groups, enum job_reason *ret_pend, struct str *detail);
 

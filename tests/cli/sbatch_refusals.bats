@@ -111,7 +111,7 @@ sbatch: error: .: Is a directory" sbatch .
     refused "mutually exclusive" sbatch --mem=1G --mem-per-cpu=1G job.sh
     refused "not supported yet: --bb" sbatch --bb=x job.sh
     unreadable "environment variable SBATCH_TIMELIMIT" env SBATCH_TIMELIMIT=soon sbatch job.sh
-    refused "NONE and NIL stand alone" sbatch --export=NONE,A=1 job.sh
+    refused "ALL and NONE or NIL are not in one list" sbatch --export=ALL,NONE,A=1 job.sh
 }
 
 @test "SLURM_EXIT_ERROR chooses the status of what is no mistake in the command line" {

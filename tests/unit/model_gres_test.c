@@ -197,6 +197,27 @@ static void test_a_device_needs_kind_and_index(void **state)
     }
 }
 
+static const char *asked(const char *text)
+{
+    struct err e = {0};
+    const char *v = text;
+    return gres_asked(&v, arena, &e) ? v ? v : "nothing" : "refused";
+}
+
+static void test_what_a_job_asks_has_no_prefix_and_may_be_nothing(void **state)
+{
+    assert_string_equal(asked("gpu:2"), "gpu:2");
+    assert_string_equal(asked("gres:gpu:2"), "gpu:2");
+    assert_string_equal(asked("gres/gpu:2,gres/nic:1"), "gpu:2,gres/nic:1");
+    assert_string_equal(asked("gpu:1,gpu:3"), "gpu:3");
+    assert_string_equal(asked("gpu:1,none"), "gpu:1,none");
+    static const char *const none[] = {"", "NONE", "none", "gpu:0", "gres/none", "gpu:v100:0,none"};
+    for (size_t i = 0; i < ARRAY_LEN(none); i++)
+        assert_string_equal(asked(none[i]), "nothing");
+    assert_string_equal(asked("gpu:v100:1,gpu:1"), "refused");
+    assert_string_equal(asked("gpu:x:y"), "refused");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +234,7 @@ int main(void)
         cmocka_unit_test(test_devices_are_written_as_they_are_read),
         cmocka_unit_test(test_what_more_is_known_of_a_device),
         cmocka_unit_test(test_a_device_needs_kind_and_index),
+        cmocka_unit_test(test_what_a_job_asks_has_no_prefix_and_may_be_nothing),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

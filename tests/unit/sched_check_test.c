@@ -81,6 +81,8 @@ static void names_are_suggested(void **state)
     refuses((struct job_request){.nodelist = "v9"}, REFUSE_INVALID_NODE, "there is no node v9");
     refuses((struct job_request){.constraint = "intel&"}, REFUSE_FEATURE,
             "a feature name is missing at position 7");
+    refuses((struct job_request){.constraint = "[[intel]|ib]"}, REFUSE_FEATURE,
+            "brackets are in brackets at position 2");
 }
 
 static void the_default_partition_is_filled_in(void **state)
@@ -103,6 +105,25 @@ static void the_nearest_is_named(void **state)
             "partition cpu has 2 such nodes");
     refuses((struct job_request){.constraint = "amd"}, REFUSE_NODE_CONFIG,
             "the nearest are v[1-3] with the features intel,ib");
+}
+
+/* Of who says nothing of nodes; each has a task. */
+static void counts_of_features_are_numbers_of_nodes(void **state)
+{
+    struct job_request req = {.constraint = "intel*2", .ntasks = 1};
+    takes(req);
+    assert_int_equal(sched_check(cl, &req, 1000, "users", NULL, NULL), REFUSE_NONE);
+    assert_int_equal(req.ntasks, 2);
+    assert_int_equal(req.min_nodes, 2);
+    assert_int_equal(req.max_nodes, 0);
+    req = (struct job_request){.constraint = "[intel*1&ib*1]"};
+    assert_int_equal(sched_check(cl, &req, 1000, "users", NULL, NULL), REFUSE_NONE);
+    assert_true(req.ntasks == 0 && req.min_nodes == 2 && req.max_nodes == 2);
+    req = (struct job_request){.constraint = "intel*2", .min_nodes = 1, .max_nodes = 1};
+    assert_int_not_equal(sched_check(cl, &req, 1000, "users", NULL, NULL), REFUSE_NONE);
+    req = (struct job_request){.constraint = "intel*2147483647", .ntasks = 1};
+    assert_int_not_equal(sched_check(cl, &req, 1000, "users", NULL, NULL), REFUSE_NONE);
+    assert_int_equal(req.ntasks, 1);
 }
 
 /* What is said is what was asked for, and what there is of it. */
@@ -351,6 +372,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(names_are_suggested),
+        T(counts_of_features_are_numbers_of_nodes),
         T(the_default_partition_is_filled_in),
         T(the_nearest_is_named),
         T(what_was_asked_is_named),

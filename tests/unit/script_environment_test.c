@@ -58,6 +58,7 @@ static void values(void **state)
         {"B=it's", "B=it's|"},         {"B=say \"hi\" now", "B=say \"hi\" now|"},
         {"B=a=b,C=", "B=a=b|C=|"},     {"B='unclosed", "B='unclosed|"},
         {"B='',C=1", "B=|C=1|"},       {"B=1,B=2", "B=2|"},
+        {"NONE,B=1", "B=1|"},          {"nil,B=1", "B=1|"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *got = capture(plain, cases[i].list, &out, NULL);
@@ -66,8 +67,8 @@ static void values(void **state)
             fail_msg("%s gave %s", cases[i].list, got);
     }
     struct err e = {0};
-    assert_string_equal(capture(plain, "NONE,A", &out, &e), "refused");
-    assert_non_null(strstr(e.text, "NONE and NIL stand alone"));
+    assert_string_equal(capture(plain, "NONE,A,ALL", &out, &e), "refused");
+    assert_non_null(strstr(e.text, "ALL and NONE or NIL are not in one list"));
     assert_string_equal(capture(plain, "=x", &out, &e), "refused");
     str_done(&out);
 }

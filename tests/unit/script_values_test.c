@@ -162,6 +162,7 @@ static void signals(void **state)
     assert_true(taken(w, "--signal=RB:SIGTERM@5")->signal_batch);
     assert_non_null(strstr(w->comp[0].no_effect, "--signal=R:"));
     refused(w, "--signal=X:USR1", "before the signal");
+    refused(w, "--signal=BB:USR1", "before the signal");
     refused(w, "--signal=NOPE", "Invalid --signal specification");
     refused(w, "--signal=USR1@99999", "error: Invalid --signal specification");
 }
@@ -242,6 +243,9 @@ static void paths_and_modes(void **state)
     assert_int_equal(taken(w, "--open-mode=t")->open_mode, OPEN_TRUNCATE);
     refused(w, "--open-mode=sideways", "append and truncate");
     assert_string_equal((taken(w, "-w /tmp/hosts"), w->comp[0].nodefile), "/tmp/hosts");
+    assert_string_equal((taken(w, "-x ./hosts"), w->comp[0].exclude_file), "./hosts");
+    assert_string_equal(taken(w, "-x ./hosts -x n1")->req.exclude, "n1");
+    assert_null(w->comp[0].exclude_file);
     refused(w, "-w gpu[1-", "refused: Invalid node name specified");
 }
 

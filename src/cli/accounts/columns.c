@@ -3,7 +3,10 @@
 #include "cli/accounts/accounts.h"
 
 #include "base/duration.h"
+#include "base/list.h"
+#include "base/vec.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define CELL(name)                                                                                 \
@@ -85,11 +88,40 @@ CELL(qos)
         str_addf(out, "%s-%s", out->len ? "," : "", a->qos_less);
 }
 
+static int id_compare(const void *pa, const void *pb)
+{
+    uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+    return (a > b) - (a < b);
+}
+
+/* The numbers of the QOS that the column of names shows, the lowest first; those that are added or
+ * taken off have their sign and stand before. */
 CELL(qos_raw)
 {
-    struct account_row own = *(const struct account_row *)record;
-    own.own_qos = true;
-    cell_qos(env, &own, out);
+    ROW;
+    struct arena *a = arena_new();
+    struct str names = STR_INIT, ids = STR_INIT;
+    VEC(uint64_t) id = {0};
+    cell_qos(env, record, &names);
+    struct span rest = span_of(str_text(&names)), name;
+    while (names.len && span_next(&rest, ',', &name)) {
+        const char *text = arena_strndup(a, name.data, name.len);
+        bool sign = *text == '+' || *text == '-';
+        const struct qos_view *q = book_qos(r->book, text + sign);
+        if (q && sign)
+            list_addf(&ids, "%c%llu", *text, (unsigned long long)q->q->id);
+        else if (q)
+            vec_push(&id, q->q->id);
+    }
+    if (id.n)
+        qsort(id.v, id.n, sizeof *id.v, id_compare);
+    for (size_t i = 0; i < id.n; i++)
+        list_addf(&ids, "%llu", (unsigned long long)id.v[i]);
+    str_add(out, str_text(&ids));
+    vec_done(&id);
+    str_done(&names);
+    str_done(&ids);
+    arena_free(a);
 }
 
 CELL(default_qos)

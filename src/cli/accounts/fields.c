@@ -4,8 +4,11 @@
 #include "cli/accounts/accounts.h"
 #include "cli/table/listing.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#define WIDEST 100000
 
 struct field_row {
     const char *word;
@@ -132,21 +135,30 @@ static bool unknown(struct sacctmgr *s, const struct column_table *t, const char
     return false;
 }
 
+/* The number that the text begins with, as Slurm reads widths: of "5x" 5; 0 where there is none. */
+static int width_read(const char *text)
+{
+    long width = strtol(text, NULL, 10);
+    return width >= -WIDEST && width <= WIDEST ? (int)width : 0;
+}
+
 /* "name%20", "name%-20". A width that is none, and 0, are the column's own, as in Slurm. */
 static bool item_add(struct sacctmgr *s, const struct column_table *t, struct span piece,
                      struct format *f)
 {
     char *word = arena_strndup(s->a, piece.data, piece.len), *percent = strchr(word, '%');
-    int64_t width = 0;
+    int width = 0;
     if (percent)
         *percent = 0;
     const struct column *c = column_meant(t, word, s->a);
     if (!c)
         return unknown(s, t, word);
-    if (!percent || !text_to_i64(percent + 1, -100000, 100000, &width) || !width)
+    if (percent)
+        width = width_read(percent + 1);
+    if (!width)
         width = c->width;
     struct format_item item = {.column = c,
-                               .width = (int)(width < 0 ? -width : width),
+                               .width = width < 0 ? -width : width,
                                .right = width > 0,
                                .mark_cut = true,
                                .suffix = " "};

@@ -49,6 +49,9 @@ static bool id_add(struct squeue *s, const char *id, struct err *ret_err)
     struct job_ref ref = {0};
     bool ok = job_ref_parse(id, &ref, NULL) && ref.job_id > 0;
     job_ref_done(&ref);
+    if (!ok && s->steps)
+        return err_set(ret_err, ERR_INVALID, "Invalid job_step id: %s%s", id,
+                       strchr(id, '.') ? "" : ".??");
     if (!ok)
         return err_set(ret_err, ERR_INVALID, "Invalid job id: %s", id);
     s->id_words++;

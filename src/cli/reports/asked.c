@@ -38,7 +38,8 @@ static bool names(const char *word, size_t len, int c)
     if (len < conditions[c].least || len >= sizeof key)
         return false;
     snprintf(key, sizeof key, "%.*s", (int)len, word);
-    return text_starts_nocase(conditions[c].word, key);
+    return text_starts_nocase(conditions[c].word, key) ||
+           (c == COND_ACCOUNTS && text_is_nocase(key, "acct"));
 }
 
 static void word_read(struct sreport *s, unsigned may, const char *word, struct sreport_asked *ret)
@@ -88,7 +89,7 @@ static int64_t time_or(const char *text, int64_t now_us, int64_t otherwise)
 {
     struct err e = {0};
     int64_t us;
-    if (!text)
+    if (text_empty(text))
         return otherwise;
     if (civil_parse(text, now_us, &civil_local, false, &us, &e))
         return hour_up(us);

@@ -43,19 +43,19 @@ bool sreport_query(struct sreport *s, const struct msg_query *q, const struct fi
     X(START, "start", 1, true)                                                                     \
     X(ACCOUNTS, "accounts", 2, true)                                                               \
     X(USERS, "users", 1, true)                                                                     \
-    X(WCKEYS, "wckeys", 1, true)                                                                   \
-    X(TREE, "tree", 1, false)                                                                      \
+    X(WCKEYS, "wckeys", 2, true)                                                                   \
+    X(TREE, "tree", 4, false)                                                                      \
     X(ACCT_AS_PARENT, "acctasparent", 4, false)                                                    \
     X(FLAT_VIEW, "flatview", 2, false)                                                             \
     X(GID, "gid", 2, true)                                                                         \
     X(GROUPING, "grouping", 2, true)                                                               \
     X(JOBS, "jobs", 1, true)                                                                       \
     X(NODES, "nodes", 1, true)                                                                     \
-    X(PARTITIONS, "partitions", 1, true)                                                           \
+    X(PARTITIONS, "partitions", 2, true)                                                           \
     X(PRINT_JOB_COUNT, "printjobcount", 2, false)                                                  \
     X(NAMES, "names", 1, true)                                                                     \
     X(GROUP, "group", 1, false)                                                                    \
-    X(TOP_COUNT, "topcount", 2, true)
+    X(TOP_COUNT, "topcount", 1, true)
 enum condition {
 #define X(key, ...) COND_##key,
     CONDITIONS(X)

@@ -71,6 +71,8 @@ void report_init(struct sreport_report *r, struct sreport *s, const struct repor
     while (span_next(&rest, ',', &piece))
         if (piece.len && !named_again(rest, piece))
             column_take(r, piece);
+    if (!r->nshown && !s->rc) /* "format=": Slurm's words of it */
+        column_take(r, span_of(""));
 }
 
 void report_add(struct sreport_report *r, const struct report_row *row)

@@ -118,6 +118,7 @@ static void missing_say(struct scontrol *s, const struct show_job_found *f, cons
 
 void scontrol_show_jobs(struct scontrol *s, const char *ids)
 {
+    ids = text_empty(ids) ? NULL : ids; /* `scontrol show job "$NONE"`: all of them, as in Slurm */
     struct client *c = scontrol_connect(s, "slurm_load_jobs error");
     struct show_job_found f = {.a = s->a};
     struct msg_query q = {.what = QUERY_JOBS, .ids = ids, .states = "all"};

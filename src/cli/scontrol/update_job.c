@@ -6,7 +6,6 @@
 #include "cli/scontrol/update.h"
 #include "cli/submit/host.h"
 #include "cli/table/listing.h"
-#include "model/grammar/gres.h"
 #include "model/job/job_attributes.h"
 #include "model/job/mail_type.h"
 #include "model/limits.h"
@@ -70,13 +69,6 @@ static bool job_switch_wait(struct update_change *c, const char *value, struct e
         return false;
     c->spec.req.switches_wait_us = seconds * USEC_PER_SEC;
     return update_field(c, "switches_wait_us");
-}
-
-static bool job_gres(struct update_change *c, const char *value, struct err *ret_err)
-{
-    bool ok = gres_last_counts(&value, NULL, c->s->a, ret_err);
-    c->spec.req.gres = text_empty(value) ? NULL : value;
-    return ok && update_field(c, "gres");
 }
 
 /* 4, 4k (times 1024), 2m */
@@ -368,7 +360,7 @@ static const struct update_key keys[] = {
     {"ExcNodeList", NULL, SAID_NOTHING, "exclude"},
     {"Extra", NULL, SAID_NOTHING, "extra"},
     {"Features", NULL, SAID_NOTHING, "constraint"},
-    {"Gres", job_gres, SAID_NOTHING, NULL},
+    {"Gres", update_job_gres, SAID_NOTHING, NULL},
     {"JobName", job_name, SAID_NOTHING, NULL},
     {"Name", job_name, SAID_NOTHING, NULL},
     {"Licenses", NULL, SAID_NOTHING, "licenses"},
@@ -413,7 +405,12 @@ static const struct update_key keys[] = {
     {"ThreadSpec", NULL, SAID_NOTHING, NULL},
     {"TimeLimit", job_limit, SAID_KEY, NULL},
     {"TimeMin", NULL, SAID_KEY, "time_min_us"},
-    {"TresPerNode", job_gres, SAID_NOTHING, NULL},
+    {"CpusPerTres", update_job_cpus_per_gpu, SAID_NOTHING, NULL},
+    {"MemPerTres", update_job_mem_per_gpu, SAID_NOTHING, NULL},
+    {"TresPerJob", update_job_gpus, SAID_NOTHING, NULL},
+    {"TresPerNode", update_job_gres, SAID_NOTHING, NULL},
+    {"TresPerSocket", update_job_gpus_per_socket, SAID_NOTHING, NULL},
+    {"TresPerTask", update_job_gpus_per_task, SAID_NOTHING, NULL},
     {"WorkDir", job_work_dir, SAID_NOTHING, NULL},
 #define X(member, name, ...) {name, NULL, SAID_NOTHING, #member},
     JOB_ATTRIBUTES(X)

@@ -214,26 +214,28 @@ static char *env_get(const char *name)
     return plane;
 }
 
-static bool nodefile_refuse(const char *name, int why, struct err *e)
+/* Of -F a mistake in the line; of a list that names a file a list that cannot be read. */
+static bool list_file_refuse(const char *name, int why, bool of_list, struct err *e)
 {
-    err_set(e, ERR_VALUE, "Unable to read the list of nodes %s: %s", name, strerror(why));
+    err_set(e, of_list ? ERR_INVALID : ERR_VALUE, "Unable to read the list of nodes %s: %s", name,
+            strerror(why));
     return err_lead(e, "error: slurm_allocate_resources error opening file %s, %s", name,
                     strerror(why));
 }
 
-/* -F, or -w with a file: names separated by blanks, commas or newlines; the command line's
- * --nodelist beats it. */
-static bool nodefile_read(struct submit_command *c, struct submit_options *o, struct err *e)
+/* Names separated by blanks, commas or newlines become the value of --nodelist or --exclude, with
+ * the rank of `from`, whose value is the file's name. */
+static bool list_file_read(struct submit_command *c, struct submit_options *o, const char *name,
+                           const char *option, const char *from, struct err *e)
 {
     size_t len;
-    if (!o->nodefile)
-        return true;
-    int fd = open(o->nodefile, O_RDONLY | O_CLOEXEC);
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
     const char *text = fd >= 0 ? submit_read_fd(fd, LIMIT_TEXT_BYTES, c->a, &len, e) : NULL;
+    int why = errno;
     if (fd >= 0)
         close(fd);
     if (!text)
-        return nodefile_refuse(o->nodefile, errno, e);
+        return list_file_refuse(name, why, !text_is(from, "nodefile"), e);
     struct str list = STR_INIT;
     for (const char *at = text; *at;) {
         at += strspn(at, " \t\r\n,");
@@ -243,13 +245,20 @@ static bool nodefile_read(struct submit_command *c, struct submit_options *o, st
         str_addn(&list, at, word);
         at += word;
     }
-    const struct option_row *row = option_named("nodelist", c->command);
-    bool through_list = text_is(o->given[option_index(row)], o->nodefile);
-    enum option_source source =
-        option_source_of(o, through_list ? "nodelist" : "nodefile", c->command);
-    bool ok = option_set(o, row, str_text(&list), source, &c->env, c->a, e);
+    bool ok = option_set(o, option_named(option, c->command), str_text(&list),
+                         option_source_of(o, from, c->command), &c->env, c->a, e);
     str_done(&list);
-    return ok || err_prefix(e, "%s", o->nodefile);
+    return ok || err_prefix(e, "%s", name);
+}
+
+/* -F, or -w and -x with a file; the command line's --nodelist beats -F. */
+static bool list_files_read(struct submit_command *c, struct submit_options *o, struct err *e)
+{
+    const struct option_row *row = option_named("nodelist", c->command);
+    bool through_list = o->nodefile && text_is(o->given[option_index(row)], o->nodefile);
+    return (!o->nodefile || list_file_read(c, o, o->nodefile, "nodelist",
+                                           through_list ? "nodelist" : "nodefile", e)) &&
+           (!o->exclude_file || list_file_read(c, o, o->exclude_file, "exclude", "exclude", e));
 }
 
 bool submit_component(struct submit_command *c, size_t i, struct str *warnings, struct err *e)
@@ -263,7 +272,7 @@ bool submit_component(struct submit_command *c, size_t i, struct str *warnings, 
         return false;
     if (i > 0 && !options_carry_over(o, &c->comp[i - 1], &c->env, c->a, e))
         return false;
-    return nodefile_read(c, o, e) && options_finish(o, c->command, c->a, warnings, e);
+    return list_files_read(c, o, e) && options_finish(o, c->command, c->a, warnings, e);
 }
 
 bool submit_components(struct submit_command *c, struct err *e)

@@ -221,22 +221,27 @@ static bool item_next(struct span *rest, struct span *ret_name, struct span *ret
     return true;
 }
 
+/* NONE and NIL before names take nothing more; beside ALL they say the contrary. */
 static bool take_list(struct capture *c, const struct env_ask *ask, struct str *made, struct err *e)
 {
     struct span rest = span_of(ask->export_env), name, value;
+    bool all = false, none = false;
     str_reserve(made, 2 * rest.len + 2); /* entries point into it: it must not move */
     while (item_next(&rest, &name, &value)) {
         name = span_trim(name);
         if (!value.data) {
-            if (span_is_nocase(name, "ALL"))
+            bool of_all = span_is_nocase(name, "ALL");
+            bool of_none = span_is_nocase(name, "NONE") || span_is_nocase(name, "NIL");
+            all |= of_all;
+            none |= of_none;
+            if (all && none)
+                return err_set(e, ERR_INVALID,
+                               "Invalid --export specification \"%s\": ALL and NONE or NIL are not "
+                               "in one list",
+                               ask->export_env);
+            if (of_all)
                 take_environ(c, ask->environ, false);
-            else if (span_is_nocase(name, "NONE") || span_is_nocase(name, "NIL"))
-                return err_set(
-                    e, ERR_INVALID,
-                    "Invalid --export specification \"%s\": NONE and NIL stand alone; name the "
-                    "variables without it",
-                    ask->export_env);
-            else
+            else if (!of_none)
                 take_name(c, ask->environ, name);
             continue;
         }

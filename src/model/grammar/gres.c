@@ -213,6 +213,17 @@ bool gres_last_counts(const char **text, const char *kind, struct arena *a, stru
     return true;
 }
 
+bool gres_asked(const char **text, struct arena *a, struct err *ret_err)
+{
+    struct gres_list list;
+    if (!gres_last_counts(text, NULL, a, ret_err) || !gres_parse(*text, a, &list, ret_err))
+        return false;
+    if (prefix_drop(span_of(*text)).data != *text)
+        *text += strlen("gres:");
+    *text = list.n ? *text : NULL;
+    return true;
+}
+
 void gres_format(const struct gres_list *list, struct str *out)
 {
     for (size_t i = 0; i < list->n; i++) {

@@ -35,6 +35,10 @@ bool gres_parse_gpus(const char *text, struct arena *a, struct gres_list *ret, s
 /* A list that a job asks with: of equal kind and type the last counts, as in Slurm, and *text
  * becomes a list without the others. Kind NULL or, for --gpus and its relatives, "gpu". */
 bool gres_last_counts(const char **text, const char *kind, struct arena *a, struct err *ret_err);
+/* --gres and Gres= of a job, as its record has them: of equal kinds the last counts, the prefix
+ * "gres:" or "gres/" of the first is left out, and *text is NULL where nothing is asked ("none",
+ * "gpu:0", ""). In the arena or a part of *text. ERR_INVALID, ERR_LIMIT: what is wrong. */
+bool gres_asked(const char **text, struct arena *a, struct err *ret_err);
 void gres_format(const struct gres_list *list, struct str *out);    /* "gpu:v100:2,nic:1" */
 int64_t gres_count(const struct gres_list *list, const char *kind); /* of all types */
 /* ",gres/gpu=4,gres/gpu:v100=4" appended: the sum of each kind, then each type. */

@@ -26,6 +26,7 @@ struct feature_parser {
     struct arena *a;
     struct err *err;
     int depth;
+    bool bracket; /* inside of […], which says something of the whole job: none is in another */
 };
 
 static const struct feature_expr *parse_or(struct feature_parser *p);
@@ -75,10 +76,15 @@ static const struct feature_expr *parse_name(struct feature_parser *p)
 
 static const struct feature_expr *parse_enclosed(struct feature_parser *p, char close)
 {
+    bool outer = p->bracket;
     if (++p->depth > DEPTH_MAX)
         return fail(p, "parentheses nest too deep");
+    if (outer && close == ']')
+        return fail(p, "brackets are in brackets");
+    p->bracket = outer || close == ']';
     p->at++;
     const struct feature_expr *e = parse_or(p);
+    p->bracket = outer;
     blanks(p);
     if (e && *p->at != close)
         return fail(p, close == ')' ? "a ) is missing" : "a ] is missing");

@@ -468,6 +468,7 @@ enum refusal sched_check(struct cluster *cl, struct job_request *req, uint32_t u
         r = check_gres(&k);
     if (r == REFUSE_NONE) {
         struct verdict v = {.text = k.detail};
+        demand_hold_counts(req);
         struct compiled *c = demand_compile(cl, req, &v);
         r = v.refusal != REFUSE_NONE ? v.refusal : check_options(&k, c, &pend);
         demand_free(c);

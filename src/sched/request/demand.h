@@ -204,5 +204,9 @@ struct variant *demand_roomiest(const struct cluster *cl, const struct compiled 
  * says why. gpus: of the whole job. */
 size_t demand_layouts(const struct job_request *req, int64_t gpus, int64_t gpus_per_node,
                       int64_t gpus_per_task, struct layout *ret, struct verdict *v);
+/* Writes into a request that says nothing of nodes and GPUs how many nodes the counts of its
+ * constraint mean (-C 'a*2'), so that listings tell; each of them has a task. What cannot be read
+ * is left alone. */
+void demand_hold_counts(struct job_request *req);
 
 #endif

@@ -9,6 +9,10 @@
  * uneven one after it. */
 #include "sched/request/demand.h"
 
+#include "model/limits.h"
+
+#include <string.h>
+
 static int32_t most(int32_t a, int32_t b)
 {
     return a > b ? a : b;
@@ -187,4 +191,29 @@ size_t demand_layouts(const struct job_request *req, int64_t gpus, int64_t gpus_
         k.max_nodes = k.nodes;
     ret[0] = node_shares(&k, most(k.per_node, 1), 0);
     return 1;
+}
+
+static bool says_nodes_or_gpus(const struct job_request *r)
+{
+    return r->min_nodes > 0 || r->max_nodes > 0 || !text_empty(r->node_sizes) ||
+           !text_empty(r->gpus) || !text_empty(r->gpus_per_node) || !text_empty(r->gpus_per_task) ||
+           !text_empty(r->gpus_per_socket);
+}
+
+void demand_hold_counts(struct job_request *req)
+{
+    if (text_empty(req->constraint) || !strchr(req->constraint, '*') || says_nodes_or_gpus(req))
+        return;
+    struct arena *a = arena_new();
+    struct feature_arms arms;
+    struct err unused = {0};
+    int32_t nodes = feature_parse(req->constraint, a, &arms, &unused) ? feature_nodes(&arms) : 0;
+    arena_free(a);
+    if (nodes < 1 || nodes > (int32_t)LIMIT_TASKS)
+        return;
+    req->min_nodes = nodes;
+    if (req->ntasks <= 0)
+        req->max_nodes = nodes;
+    else if (req->ntasks < nodes)
+        req->ntasks = nodes;
 }

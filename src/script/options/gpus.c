@@ -12,15 +12,13 @@
 
 JOB_SETTER(set_gres)
 {
-    struct gres_list list;
-    if (!gres_last_counts(&value, NULL, a, ret_err) || !gres_parse(value, a, &list, ret_err)) {
+    const char *asked = value;
+    if (!gres_asked(&asked, a, ret_err)) {
         if (ret_err && !ret_err->lead[0])
             err_lead(ret_err, "error: Invalid generic resource (gres) specification");
         return err_prefix(ret_err, "--%s=%s", row->name, value);
     }
-    if (text_starts(value, "gres:") || text_starts(value, "gres/"))
-        value += strlen("gres:");
-    return set_text(o, row, list.n ? value : NULL, env, a, ret_err);
+    return set_text(o, row, asked, env, a, ret_err);
 }
 
 JOB_SETTER(set_gpu_mem)

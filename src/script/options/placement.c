@@ -50,6 +50,13 @@ JOB_SETTER(set_nodelist)
     return true;
 }
 
+JOB_SETTER(set_exclude)
+{
+    bool of_file = strchr(value, '/') != NULL;
+    o->exclude_file = of_file ? arena_strdup(a, value) : NULL;
+    return of_file || set_hosts(o, row, value, env, a, ret_err);
+}
+
 JOB_SETTER(set_max_switch_wait)
 {
     return duration_parse(value, &o->spec.req.switches_wait_us, ret_err) ||
@@ -200,7 +207,7 @@ const struct option_row options_placement[] = {
      .commands = CMD_ALL,
      .metavar = "nodes",
      .doc = "never on these nodes",
-     .set = set_hosts,
+     .set = set_exclude,
      .at = AT(spec.req.exclude),
      .component = true},
     {.name = "exclusive",

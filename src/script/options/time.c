@@ -32,14 +32,14 @@ JOB_SETTER(set_dependency)
     return set_text(o, row, text, env, a, ret_err);
 }
 
-/* The letters before the colon. Returns the rest, or NULL. */
+/* The letters before the colon, B once. Returns the rest, or NULL. */
 static const char *signal_flags(const char *value, bool *ret_batch, bool *ret_reservation)
 {
     const char *colon = strchr(value, ':');
     if (!colon)
         return value;
     for (const char *c = value; c < colon; c++) {
-        if (*c == 'B' || *c == 'b')
+        if ((*c == 'B' || *c == 'b') && !*ret_batch)
             *ret_batch = true;
         else if (*c == 'R' || *c == 'r')
             *ret_reservation = true;

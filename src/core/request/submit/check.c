@@ -1,5 +1,6 @@
 /* submit, the checks: what is asked against what there is and what the submitter may. Nothing is
  * kept yet. */
+#include "core/record/accounts/accounts.h"
 #include "core/record/asked.h"
 #include "core/request/submit/submission.h"
 
@@ -151,6 +152,17 @@ static enum refusal names_check(struct submission *s, const struct job_spec *spe
                                 : submission_refuse(s, REFUSE_TOO_LARGE, SPEC_NAMES_LONG);
 }
 
+/* Where no QOS is insisted on, any name is taken, as in Slurm; who mistyped one hears of it. */
+static void qos_warn(struct core *c, const struct job_request *req, struct str *warning)
+{
+    if (text_empty(req->qos) || text_is(req->qos, NORMAL_QOS) || qos_find(c, req->qos))
+        return;
+    submission_say(warning, arena_printf(c->turn.fx->arena,
+                                         "there is no QOS %s here: it is kept as a name, and "
+                                         "changes nothing",
+                                         req->qos));
+}
+
 /* Components of one submission count together. */
 static enum refusal of_accounts_check(struct core *c, struct submission *s, struct draft *d)
 {
@@ -173,6 +185,8 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
     struct str why = STR_INIT;
     if (!refusal)
         refusal = account_choose(c, &d->spec.req, c->turn.peer->user, &why);
+    if (!refusal)
+        qos_warn(c, &d->spec.req, &s->warning);
     if (!refusal)
         refusal = wckey_choose(c, &d->spec, c->turn.peer->user, &why);
     if (!refusal)
