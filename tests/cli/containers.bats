@@ -17,7 +17,7 @@ setup_file() {
     TOP=$(mktemp -d /tmp/containers-bats-XXXXXX)
     PATHS=$PATH
     REMUDA_STATE="$TOP/state" LOG="$TOP/log" STANDINS="$TOP/standins" PLACES="$TOP/places"
-    mkdir -p "$STANDINS"/{enroot,apptainer,podman,none} "$TOP/home" "$TOP/data"
+    mkdir -p "$STANDINS"/{enroot,apptainer,podman,none} "$TOP/home" "$TOP/data" "$PLACES"
     export HOME="$TOP/home" REMUDA_CONTAINER_DIR="$PLACES"
     [ "$(id -u)" != 0 ] || chown -R $OWNER "$TOP"
     chmod 755 "$TOP"
@@ -89,17 +89,17 @@ run)
     done
     shift
     [ -n "$detach" ] || exec "$@"
-    cat >"$LOG.monitor" <<'M'
+    cat >"$LOG.monitor.$$" <<'M'
 monitor=$1 pid=$2; shift 2
 "$@" <&0 &
 echo $! >"$pid"; echo $$ >"$monitor"; wait $!; echo $? >"$LOG.exit"
 M
-    (setsid bash "$LOG.monitor" "$monitor" "$pid" "$@" <&0 &)
+    (setsid bash "$LOG.monitor.$$" "$monitor" "$pid" "$@" <&0 &)
     until [ -s "$monitor" ]; do sleep 0.05; done ;;
 esac
 P
     chmod 755 "$STANDINS"/*/*
-    as_user remuda up -q --nodes 1 --cpus 8 --mem 4000 --name boxes 3>&-
+    as_user remuda up -q --nodes 2 --cpus 8 --mem 4000 --name boxes 3>&-
 }
 
 teardown_file() {
@@ -120,7 +120,7 @@ runtime() { export PATH="$STANDINS/$1:$PATHS" REMUDA_CONTAINER_RUNTIME="$1"; }
 step() { as_user srun -Q "$@"; }
 said() { grep -qF -e "$1" "$LOG" || { echo "not said: $1"; cat "$LOG"; return 1; }; }
 unsaid() { ! grep -qF -e "$1" "$LOG" || { cat "$LOG"; return 1; }; }
-nothing_left() { [ -z "$(as_user sh -c "ls $PLACES/*/ 2>/dev/null")" ] && [ -z "$(ls "$LOG.containers" 2>/dev/null)" ]; }
+nothing_left() { [ -z "$(as_user sh -c "ls $PLACES/*/*/ 2>/dev/null")" ] && [ -z "$(ls "$LOG.containers" 2>/dev/null)" ]; }
 # a_job: an allocation to run steps in, $id.
 a_job() {
     id=$(as_user sbatch --parsable -n4 -o none "$@" --wrap 'sleep 600')
@@ -325,12 +325,17 @@ a_job() {
 }
 
 @test "a directory of others is not used for containers" {
-    as_user mkdir -m 755 "$TOP/home/open"
-    REMUDA_CONTAINER_DIR="$TOP/home/open" run -127 step --container-image=alpine true
+    local own
+    own=remuda-containers-$(as_user id -u)
+    as_user mkdir -p "$TOP/home/a" "$TOP/home/b"
+    as_user mkdir -m 755 "$TOP/home/a/$own"
+    REMUDA_CONTAINER_DIR="$TOP/home/a" run -127 step --container-image=alpine true
     [[ "$output" == *"is not used: it belongs to somebody else, or others may look into it"* ]]
-    as_user ln -s "$PLACES" "$TOP/home/link"
-    REMUDA_CONTAINER_DIR="$TOP/home/link" run -127 step --container-image=alpine true
-    [[ "$output" == *"cannot use $TOP/home/link"* ]]
+    as_user ln -s "$PLACES" "$TOP/home/b/$own"
+    REMUDA_CONTAINER_DIR="$TOP/home/b" run -127 step --container-image=alpine true
+    [[ "$output" == *"cannot use $TOP/home/b/$own"* ]]
+    REMUDA_CONTAINER_DIR="$TOP/none" run -127 step --container-image=alpine true
+    [[ "$output" == *"cannot make $TOP/none/$own: No such file or directory; REMUDA_CONTAINER_DIR names another"* ]]
 }
 
 @test "what makes no sense is said before anything is asked of the cluster" {
@@ -374,6 +379,60 @@ T
     [[ "$output" == *"--multi-prog does not go with containers"* ]]
 }
 
+# typed WORDS…: srun in a terminal, and what is seen there.
+typed() { as_user script -qec "srun -Q --pty $(printf '%q ' "$@")" /dev/null </dev/null | tr -d '\r'; }
+
+@test "a terminal" {
+    for name in enroot apptainer podman; do
+        runtime $name
+        run typed --container-image=alpine sh -c '[ -t 0 ] && [ -t 1 ] && echo a terminal'
+        [[ "$output" == *"a terminal"* ]] || { echo "$name: $output"; false; }
+    done
+    said ' --tty '
+    unsaid '--detach'
+}
+
+@test "what steps meet: nodes, arrays, directories, environments, users of one allocation" {
+    for name in enroot apptainer podman; do
+        runtime $name
+        [ "$(step -N2 -n4 --container-image=alpine sh -c 'echo $SLURM_PROCID' | sort | tr -d '\n')" = 0123 ]
+        as_user sbatch -Q --wait --array=1-2 -o "$TOP/home/%a.out" --wrap 'srun --container-image=alpine sh -c "echo element \$SLURM_ARRAY_TASK_ID"'
+        [ "$(cat "$TOP/home/1.out" "$TOP/home/2.out")" = $'element 1\nelement 2' ]
+        [ "$(step --chdir="$TOP/data" --container-image=alpine --container-mounts=./:/d pwd)" = "$TOP/data" ]
+        said "$TOP/data/./"
+        [ "$(SEEN=1 step --export=PATH,LOG,REMUDA_CONTAINER_RUNTIME,REMUDA_CONTAINER_DIR --container-image=alpine sh -c 'echo "[$SEEN]"')" = '[]' ]
+        a_job -N1
+        for i in 1 2 3; do as_user srun -Q --jobid="$id" --exact -n1 --container-image=alpine sh -c "touch $TOP/home/on.$i; sleep 600" & done
+        for i in 1 2 3; do eventually test -e "$TOP/home/on.$i"; done
+        step --jobid="$id" --overlap -n1 --container-image=alpine true
+        as_user scontrol suspend "$id"
+        wait_state "$id" SUSPENDED
+        as_user scontrol resume "$id"
+        wait_state "$id" RUNNING
+        as_user scancel "$id"
+        wait || true
+        wait_state "$id" CANCELLED
+        step --container-image=alpine true
+        nothing_left || { ls -R "$PLACES"; false; }
+        rm -f "$TOP/home"/on.* "$TOP/home"/*.out "$LOG"
+    done
+}
+
+@test "a job that goes back does not find the container of its former run" {
+    id=$(as_user sbatch --parsable --requeue -o none --wrap "srun --container-name=box true && touch $TOP/home/found; srun --container-name=box --container-image=alpine true; touch $TOP/home/made; sleep 600")
+    eventually test -e "$TOP/home/made"
+    rm "$TOP/home/made"
+    as_user scontrol requeue "$id"
+    eventually test -e "$TOP/home/made"
+    [ ! -e "$TOP/home/found" ]
+    [ "$(grep -c '^enroot create' "$LOG")" = 2 ]
+    as_user scancel "$id"
+    rm "$TOP/home/made"
+    wait_state "$id" CANCELLED
+    step --container-image=alpine true
+    nothing_left
+}
+
 # The real one, rootless, with an image of a shell and what that needs.
 podman_ready() {
     [ "$(type -P podman)" ] || skip "podman is not installed"
@@ -413,6 +472,9 @@ podman_ready() {
     [ "$(step -n3 --container-image=localhost/shell:1 sh -c 'echo $SLURM_PROCID' | sort | tr -d '\n')" = 012 ]
     [ -z "$(as_user podman ps -aq)" ]
     nothing_left
+    run typed --container-image=localhost/shell:1 sh -c '[ -t 0 ] && [ -t 1 ] && echo a terminal'
+    [[ "$output" == *"a terminal"* ]]
+    [ "$(step -n2 --mpi=pmi2 --container-image=localhost/shell:1 bash -c 'printf "cmd=init pmi_version=1 pmi_subversion=1\n" >&$PMI_FD; read -r -u $PMI_FD line; echo ${line%% *}')" = $'cmd=response_to_init\ncmd=response_to_init' ]
 }
 
 @test "podman itself: a signal comes once, and a killed container is taken away" {

@@ -61,8 +61,8 @@ bool container_line_read(struct container *c, int argc, char *const argv[], int 
 
 /* ---- place.c ---- */
 
-/* Finds the directory of the user's containers, $REMUDA_CONTAINER_DIR or one in /var/tmp, which
- * nobody else may look into. */
+/* Finds the directory of the user's containers, in $REMUDA_CONTAINER_DIR or /var/tmp, which nobody
+ * else may look into. */
 bool container_top_open(struct container *c, struct err *ret_err);
 /* Comes into the place of the step, or of the name: makes what is not there, or waits until another
  * task has made it. From then on it is in use. */

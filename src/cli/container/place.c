@@ -57,9 +57,8 @@ static bool own_directory(const char *path, struct err *e)
 bool container_top_open(struct container *c, struct err *ret_err)
 {
     const char *asked = getenv("REMUDA_CONTAINER_DIR");
-    const char *base = !text_empty(asked) ? asked
-                                          : arena_printf(c->a, "/var/tmp/remuda-containers-%u",
-                                                         (unsigned)geteuid());
+    const char *base = arena_printf(c->a, "%s/remuda-containers-%u",
+                                    text_empty(asked) ? "/var/tmp" : asked, (unsigned)geteuid());
     if (base[0] != '/' || strpbrk(base, " \t\r\n\"'\\`$,:"))
         return err_set(
             ret_err, ERR_INVALID,
@@ -94,8 +93,8 @@ static int one_open(const char *path, const struct stat *st, int what, struct FT
 
 static void tree_remove(const char *path)
 {
-    nftw(path, one_open, OPEN_FILES, FTW_PHYS);
-    nftw(path, one_remove, OPEN_FILES, FTW_DEPTH | FTW_PHYS);
+    nftw(path, one_open, OPEN_FILES, FTW_PHYS | FTW_MOUNT);
+    nftw(path, one_remove, OPEN_FILES, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 /* ---- files ---- */

@@ -318,8 +318,12 @@ static bool program_wait(struct container *c, const char *name, int *ret_status,
     }
     if (!unseen || parent_of(program) != getpid())
         return exit_ask(c, name, ret_status, e);
-    wait_for(program, ret_status, 0);
-    return true;
+    /* Its own orphans are ours, too. */
+    pid_t ended;
+    do
+        ended = waitpid(-1, ret_status, 0);
+    while (ended != program && (ended > 0 || errno == EINTR));
+    return ended == program || err_set(e, ERR_UNAVAILABLE, "%s is lost", name);
 }
 
 static bool run(struct container *c, int *ret_status, struct err *e)
