@@ -78,6 +78,7 @@ ROOMS = {
         "record": {"program", "table"},
         "listing": {"program", "table", "record"},
         "complete": {"program", "table", "record"},
+        "container": {"program"},
         "submit": {"program", "table"},
         "step": {"program", "submit"},
         "lsf": {"program", "table", "record", "submit", "reports"},

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/hostlist.h"
+#include "model/grammar/container.h"
 #include "model/grammar/gpu_idle.h"
 #include "model/grammar/gres.h"
 #include "model/job/alloc.h"
@@ -18,11 +19,16 @@
 #include <string.h>
 
 const char *const fuzz_words[] = {
-    "afterok",   "after",    "singleton", ":",        "10",     "+5",  "_",
-    "*",         ",",        "?",         "[1-9:2]",  "%4",     "0-7", ".batch",
-    "gpu",       "v100",     "(IDX:0,1)", "gres/",    "none",   "2K",  "gpu1 ",
-    "cpus=0-3 ", "mem=100 ", "tasks=2 ",  "gpu=0,2 ", "nic=#2", ";",   "gpu:v100:0:16384:0-7:u",
-    "1g",        "a|b",      "(failed)",  NULL,
+    "afterok",   "after",     "singleton", ":",
+    "10",        "+5",        "_",         "*",
+    ",",         "?",         "[1-9:2]",   "%4",
+    "0-7",       ".batch",    "gpu",       "v100",
+    "(IDX:0,1)", "gres/",     "none",      "2K",
+    "gpu1 ",     "cpus=0-3 ", "mem=100 ",  "tasks=2 ",
+    "gpu=0,2 ",  "nic=#2",    ";",         "gpu:v100:0:16384:0-7:u",
+    "1g",        "a|b",       "(failed)",  "docker://",
+    "@sha256:",  "nvcr.io#",  ":ro+",      "x-create=auto",
+    "/a:/b",     ":create",   NULL,
 };
 
 static void refusal_check(const struct err *e)
@@ -192,6 +198,54 @@ static void ref_check(const char *text)
     job_ref_done(&ref);
 }
 
+/* Nothing that is taken can end a line, a word or a quoted text where it is handed on. */
+static void container_word_check(const char *word)
+{
+    CHECK(!word || (word[0] && !strpbrk(word, " \t\r\n\"'\\`")));
+}
+
+/* An image's name in full is the same image. */
+static void image_check(const struct container_image *i, struct arena *a)
+{
+    struct container_wish *again = arena_alloc(a, sizeof *again);
+    const char *words[] = {i->path, i->user, i->registry, i->name, i->tag, i->digest};
+    for (size_t k = 0; k < ARRAY_LEN(words); k++)
+        container_word_check(words[k]);
+    if (!i->name)
+        return;
+    const char *full = container_image_enroot(i, a);
+    CHECK(container_ask_read(&(struct container_ask){.image = full}, a, again, NULL));
+    CHECK(strcmp(full, container_image_enroot(&again->image, a)) == 0);
+    full = container_image_reference(i, a);
+    CHECK(container_ask_read(&(struct container_ask){.image = full}, a, again, NULL));
+    CHECK(strcmp(full, container_image_reference(&again->image, a)) == 0);
+}
+
+/* The same text as each of the options. */
+static void container_check(const char *text, struct arena *a)
+{
+    const struct container_ask asks[] = {{.image = text},
+                                         {.image = "a", .mounts = text},
+                                         {.image = "a", .env = text},
+                                         {.image = "a", .name = text},
+                                         {.image = "a", .workdir = text}};
+    struct container_wish *w = arena_alloc(a, sizeof *w);
+    for (size_t i = 0; i < ARRAY_LEN(asks); i++) {
+        struct err e = {0};
+        if (!container_ask_read(&asks[i], a, w, &e)) {
+            refusal_check(&e);
+            continue;
+        }
+        image_check(&w->image, a);
+        container_word_check(w->name);
+        for (size_t k = 0; k < w->mounts; k++) {
+            container_word_check(w->mount[k].from);
+            container_word_check(w->mount[k].to);
+            container_word_check(w->mount[k].flags);
+        }
+    }
+}
+
 #define FEW_HOSTS 500
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -212,6 +266,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     dependency_words_check(data, size, a);
     rewrite_check(array_rewrite, text, a);
     ref_check(text);
+    container_check(text, a);
     arena_free(a);
     return 0;
 }

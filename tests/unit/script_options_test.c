@@ -244,7 +244,7 @@ static void refused_ones_give_the_reason(void **state)
     struct world *w = *state;
     refused(w, "--bb=x", "not supported yet: --bb (there are no burst buffers");
     assert_int_equal(w->err.code, ERR_UNSUPPORTED);
-    refused(w, "--container-image=x", "pyxis");
+    refused(w, "--container-image=x", "give it to srun in the script");
     refused(w, "--container=x", "OCI");
     refused(w, "--x11", "X11");
     assert_false(options_of(w, CMD_SRUN, "-Z"));

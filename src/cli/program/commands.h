@@ -126,6 +126,11 @@ COMMANDS(X)
  * behind a tab; a line that is a tab alone: the name of a file. Always 0. */
 int cmd_complete(int argc, char **argv);
 
+/* `remuda container OPTIONS -- PROGRAM ARGUMENTS`: what the tasks of srun --container-image run on
+ * their node: makes the container, runs the program in it and ends as that did. 127: there is no
+ * container, and why was said. */
+int cmd_container(int argc, char **argv);
+
 /* The commands with an option table of their own (sbatch, salloc and srun share that of
  * script/options/options.h). */
 // clang-format off

@@ -107,6 +107,8 @@ static int own_run(int argc, char **argv)
         return links_print(argc > 2 ? argv[2] : NULL);
     if (text_is(word, "complete"))
         return cmd_complete(argc - 1, argv + 1);
+    if (text_is(word, "container"))
+        return cmd_container(argc - 1, argv + 1);
     if (text_is(word, "--version") || text_is(word, "-V"))
         word = "version";
     const struct main_command *called = command_find(word);

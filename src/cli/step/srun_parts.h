@@ -1,6 +1,7 @@
 /* One srun, shared by the files that are its parts: srun.c (the command), srun_tasks.c (what the
  * steps ask for and their tasks run), srun_multi.c (--multi-prog), srun_groups.c (which component
- * of the job each step is of), srun_bcast.c (--bcast). Failures leave their sentence in the err. */
+ * of the job each step is of), srun_bcast.c (--bcast), srun_container.c (--container-image).
+ * Failures leave their sentence in the err. */
 #ifndef REMUDA_CLI_STEP_SRUN_PARTS_H
 #define REMUDA_CLI_STEP_SRUN_PARTS_H
 
@@ -28,6 +29,10 @@ struct launch {
 bool srun_steps_fill(struct launch *l, struct err *e);
 /* Where in argv the words of component i's program are; false if it has none. */
 bool srun_program_words(const struct launch *l, size_t i, int *ret_from, int *ret_to);
+
+/* With --container-image or --container-name of component i: its tasks run their program in that
+ * container. ERR_VALUE, ERR_UNSUPPORTED and others: what was asked for makes no sense. */
+bool srun_container_take(struct launch *l, size_t i, struct step_ask *s, struct err *e);
 
 /* Reads the file of --multi-prog for component i, lines that end in a backslash joined. */
 bool srun_multi_prog_read(struct launch *l, size_t i, const char *path, struct err *e);

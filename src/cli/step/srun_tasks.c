@@ -62,7 +62,7 @@ static bool program_take(struct launch *l, size_t i, struct step_ask *s, struct 
         return false;
     /* In addition to what the file says. */
     s->tasks.args = words_blob(l, from + o->launch.multi_prog, to);
-    return true;
+    return srun_container_take(l, i, s, e);
 }
 
 /* "NAME=value"; inside a job the value that the job has already. */

@@ -11,11 +11,11 @@
 #include "model/fields.h"
 #include "model/record/partition.h"
 #include "model/state.h"
+#include "model/tristate.h"
 
 #define MEM_ALL INT64_C(-1) /* --mem=0: all memory of the node */
 #define NO_TASK UINT32_MAX  /* job.array_task_id of a job that is no array element */
 
-enum tristate { UNSET, YES, NO };
 enum exclusive { EXCLUSIVE_UNSET, EXCLUSIVE_NODE, EXCLUSIVE_USER, EXCLUSIVE_MCS, EXCLUSIVE_TOPO };
 /* The last two: one of two files is begun anew, the other continued. */
 enum open_mode {

@@ -1,18 +1,14 @@
 /* Options for services that a cluster of Remuda does not have: burst buffers, federations,
- * container plug-ins, power management. */
+ * OCI bundles, power management. */
 #include "script/options/values.h"
 
 #include "base/alloc.h"
 
 #define BUFFERS "there are no burst buffers; copy files in the script"
 #define OCI                                                                                        \
-    "no OCI runtime is started for a job; start the container in the script: apptainer exec --nv " \
-    "image.sif "                                                                                   \
-    "program"
-#define PYXIS                                                                                      \
-    "it belongs to the SPANK plug-in pyxis, and there are no SPANK plug-ins; start the container " \
-    "in the "                                                                                      \
-    "script: apptainer exec --nv image.sif program"
+    "bundles of OCI are not started; srun --container-image=IMAGE runs a program in an image, by " \
+    "enroot, "                                                                                     \
+    "apptainer or podman"
 #define NEWER      "it is newer than Slurm 25.05, whose options are taken here"
 #define FEDERATION "there is one cluster and no federation"
 #define X11        "X11 is not forwarded; ssh -X to the node works where the site allows it"
@@ -72,26 +68,6 @@ const struct option_row options_absent[] = {
      .metavar = "id",
      .doc = "name of the OCI container",
      .why = OCI},
-    FOREIGN("container-entrypoint", ARG_NONE, CMD_ALL, NULL, "run the image's entry point", PYXIS),
-    FOREIGN("container-entrypoint-log", ARG_NONE, CMD_ALL, NULL,
-            "show the output of the entry point", PYXIS),
-    FOREIGN("container-env", ARG_REQUIRED, CMD_ALL, "names",
-            "variables kept from the job's environment", PYXIS),
-    FOREIGN("container-image", ARG_REQUIRED, CMD_ALL, "image", "container image to run in", PYXIS),
-    FOREIGN("container-mount-home", ARG_NONE, CMD_ALL, NULL, "home directory inside", PYXIS),
-    FOREIGN("container-mounts", ARG_REQUIRED, CMD_ALL, "list", "directories inside", PYXIS),
-    FOREIGN("container-name", ARG_REQUIRED, CMD_ALL, "name", "name to keep the container by",
-            PYXIS),
-    FOREIGN("container-readonly", ARG_NONE, CMD_ALL, NULL, "image cannot be written", PYXIS),
-    FOREIGN("container-remap-root", ARG_NONE, CMD_ALL, NULL, "root inside", PYXIS),
-    FOREIGN("container-save", ARG_REQUIRED, CMD_ALL, "path", "save the container afterwards",
-            PYXIS),
-    FOREIGN("container-workdir", ARG_REQUIRED, CMD_ALL, "path", "work directory inside", PYXIS),
-    FOREIGN("container-writable", ARG_NONE, CMD_ALL, NULL, "image can be written", PYXIS),
-    FOREIGN("no-container-entrypoint", ARG_NONE, CMD_ALL, NULL, "not the image's entry point",
-            PYXIS),
-    FOREIGN("no-container-mount-home", ARG_NONE, CMD_ALL, NULL, "no home directory inside", PYXIS),
-    FOREIGN("no-container-remap-root", ARG_NONE, CMD_ALL, NULL, "same user inside", PYXIS),
     ABSENT("mcs-label", ARG_REQUIRED, CMD_ALL, "label", "security label",
            "there are no MCS labels; --exclusive=user keeps other users away"),
     FOREIGN("mem-update", ARG_REQUIRED, CMD_ALL, "size", "memory the job goes on with", NEWER),

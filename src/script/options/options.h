@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "model/grammar/container.h"
 #include "model/message.h"
 #include "script/options/option.h"
 
@@ -32,8 +33,9 @@ struct launch_options {
     const char *mpi;
     const char *bcast; /* "" = given without a path */
     const char *prolog, *epilog, *task_prolog, *task_epilog;
-    bool bell, no_bell, no_shell; /* salloc */
-    int kill_command;             /* salloc: signal; 0 = none */
+    bool bell, no_bell, no_shell;   /* salloc */
+    int kill_command;               /* salloc: signal; 0 = none */
+    struct container_ask container; /* --container-image and its kin */
 };
 
 /* What the commands themselves need, beside the job: filled by the same table. */

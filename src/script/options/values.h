@@ -65,6 +65,7 @@ struct help_option option_help_of(const struct option_row *row);
     X(command, "The command itself", "Parallel run options")                                                 \
     X(steps, "Job steps and allocations (salloc, srun)", "Parallel run options")                             \
     X(binding, "Binding, frequencies and networks", "Affinity/Multi-core options")                           \
+    X(containers, "Containers (srun)", "Containers")                                                         \
     X(absent, "Services outside a cluster of Remuda", "Parallel run options")                                \
     X(help, "Help", "Help options")                                                                          \
     X(version, "Version", "Other options")
