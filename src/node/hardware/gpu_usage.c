@@ -239,8 +239,14 @@ void gpu_usage_nvidia(struct gpu_usage *u, const struct nvml *n, nvml_device dev
     unsigned long long mj = 0;
     unsigned mw = 0;
     work_read(&w, n, device, asked->is_part, &m->since_us);
+    bool has_memory = n->memory(device, &mem) == NVML_OK && mem.used <= mem.total;
+    if (asked->is_part && !nvml_is_called(n, device, asked->uuid)) {
+        free(w.percent);
+        vec_done(&w.list.v);
+        return;
+    }
     row_percent(&row, n, device, asked, &w);
-    if (n->memory(device, &mem) == NVML_OK && mem.used <= mem.total)
+    if (has_memory)
         row_memory(&row, m, asked, mem.used);
     bool counter = !asked->is_part && n->energy && n->energy(device, &mj) == NVML_OK;
     bool power = !asked->is_part && !counter && n->power && n->power(device, &mw) == NVML_OK &&

@@ -47,8 +47,9 @@ struct gpu_usage {
 /* A device that is asked. */
 struct gpu_asked {
     int32_t index;
-    bool is_part; /* an instance: nothing is told of how busy it is … */
-    int activity; /* … but this: tenths of a percent; -1 = nor is this */
+    bool is_part;     /* an instance: nothing is told of how busy it is … */
+    int activity;     /* … but this: tenths of a percent; -1 = nor is this */
+    const char *uuid; /* what it is called: another may come into its place while it is asked */
     bool has_base;
     uint64_t base_bytes; /* in use when nobody has it */
     int64_t now_ms;      /* a clock that is never set */

@@ -77,6 +77,7 @@ struct gpu_asked gpu_asked_of(const struct gpu *g)
     return (struct gpu_asked){.index = g->index,
                               .is_part = g->nvidia.is_mig,
                               .activity = -1,
+                              .uuid = g->uuid,
                               .has_base = g->has_base,
                               .base_bytes = g->base_bytes,
                               .now_ms = gpu_now_ms()};

@@ -61,6 +61,14 @@ struct gpu_word gpu_nvidia_word(struct gpu_helper *h, const struct gpu *g, int c
     return gpu_word_of_code(g, c, code, asked);
 }
 
+nvml_device gpu_nvidia_in_hand(const struct gpu_helper *h, struct gpu *g)
+{
+    struct nvidia_gpu *own = &g->nvidia;
+    if (own->handle && own->is_mig && !nvml_is_called(&h->nvml, own->handle, g->uuid))
+        own->handle = NULL;
+    return own->handle;
+}
+
 /* ---- is it well? ---- */
 
 static int action_read(const struct nvml *n, nvml_device whole, unsigned *ret)
@@ -135,9 +143,7 @@ static struct gpu_word health(struct gpu_helper *h, struct gpu *g)
     struct gpu_word word;
     if (!h->has_nvml)
         return gpu_word_of(DEVICE_BLIND, "%s", h->nvml_why);
-    if (!g->nvidia.handle ||
-        (g->nvidia.is_mig && !nvml_is_called(&h->nvml, g->nvidia.handle, g->uuid))) {
-        g->nvidia.handle = NULL;
+    if (!gpu_nvidia_in_hand(h, g)) {
         word = gpu_nvidia_find(h, g);
         if (word.sign != DEVICE_WELL)
             return word;
@@ -156,7 +162,10 @@ static void list_search(struct gpu_helper *h, struct gpu *g, struct gpu_search *
                         bool computes)
 {
     struct nvml_processes list = {0};
-    int code = g->nvidia.handle ? nvml_processes_read(fn, g->nvidia.handle, &list) : NVML_OK;
+    nvml_device device = gpu_nvidia_in_hand(h, g);
+    int code = device ? nvml_processes_read(fn, device, &list) : NVML_OK;
+    if (device && !gpu_nvidia_in_hand(h, g))
+        vec_clear(&list.v); /* maybe those of another; its memory is not told either */
     struct gpu_word word = gpu_nvidia_word(h, g, code, "its processes");
     if (word.sign != DEVICE_WELL)
         s->unsure = word;
@@ -184,12 +193,12 @@ static struct gpu_word memory(struct gpu_helper *h, struct gpu *g, struct gpu_me
     unsigned numa;
     nvml_device whole = g->nvidia.whole;
     *ret = (struct gpu_memory){0};
-    if (!g->nvidia.handle)
+    if (!gpu_nvidia_in_hand(h, g))
         return gpu_word_of(DEVICE_BLIND, "%s", h->nvml_why);
     if (whole && h->nvml.numa_node && h->nvml.numa_node(whole, &numa) == NVML_OK)
         return gpu_word_of(DEVICE_WELL, "%s", "");
     int code = h->nvml.memory(g->nvidia.handle, &m);
-    *ret = (struct gpu_memory){code == NVML_OK, m.total, m.used};
+    *ret = (struct gpu_memory){code == NVML_OK && gpu_nvidia_in_hand(h, g), m.total, m.used};
     return gpu_nvidia_word(h, g, code, "its memory");
 }
 
@@ -199,7 +208,8 @@ static void usage(struct gpu_helper *h)
 {
     for (size_t i = 0; i < h->gpu.n; i++) {
         struct gpu *g = &h->gpu.v[i];
-        if (g->maker != &gpu_nvidia || !g->nvidia.handle || g->hangs || g->told != DEVICE_WELL)
+        if (g->maker != &gpu_nvidia || g->hangs || g->told != DEVICE_WELL ||
+            !gpu_nvidia_in_hand(h, g))
             continue;
         struct gpu_asked asked = gpu_asked_of(g);
         if (asked.is_part)

@@ -207,8 +207,8 @@ int gpu_nvidia_activity(struct gpu_helper *h, struct nvidia_gpu *g)
 
 void gpu_nvidia_sample(struct gpu_helper *h, struct gpu *g, struct str *out)
 {
-    if (!h->has_nvml || !g->nvidia.handle ||
-        (g->nvidia.is_mig && !nvml_is_called(&h->nvml, g->nvidia.handle, g->uuid)))
+    size_t before = out->len;
+    if (!h->has_nvml || !gpu_nvidia_in_hand(h, g))
         return;
     memory_say(&h->nvml, g->nvidia.handle, out);
     if (!g->nvidia.is_mig) {
@@ -220,6 +220,8 @@ void gpu_nvidia_sample(struct gpu_helper *h, struct gpu *g, struct str *out)
     bool pcie_told = activity(&h->nvml, &g->nvidia, !g->nvidia.is_mig, out);
     if (!g->nvidia.is_mig)
         fields_say(&h->nvml, g, !pcie_told, out);
+    if (!gpu_nvidia_in_hand(h, g))
+        str_cut(out, before);
 }
 
 void gpu_nvidia_sample_end(struct gpu_helper *h)
