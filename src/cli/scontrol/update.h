@@ -72,10 +72,15 @@ bool update_job_cpus(struct update_change *c, struct err *ret_err);
  * TresPerSocket=, TresPerTask=, CpusPerTres= and MemPerTres= (of GPUs). Slurm's sentence of a value
  * that is none was said; why is in ret_err. */
 bool update_job_gres(struct update_change *c, const char *value, struct err *ret_err);
+/* TresPerJob=, as --gpus. */
 bool update_job_gpus(struct update_change *c, const char *value, struct err *ret_err);
+/* TresPerSocket=, as --gpus-per-socket. */
 bool update_job_gpus_per_socket(struct update_change *c, const char *value, struct err *ret_err);
+/* TresPerTask=, as --gpus-per-task. */
 bool update_job_gpus_per_task(struct update_change *c, const char *value, struct err *ret_err);
+/* CpusPerTres=, as --cpus-per-gpu. */
 bool update_job_cpus_per_gpu(struct update_change *c, const char *value, struct err *ret_err);
+/* MemPerTres=, as --mem-per-gpu. */
 bool update_job_mem_per_gpu(struct update_change *c, const char *value, struct err *ret_err);
 
 extern const struct key_table update_job_keys;

@@ -188,9 +188,10 @@ struct gpu_word gpu_nvidia_find(struct gpu_helper *h, struct gpu *g);
 /* What a call of NVML answered about it; the library is closed if the answer is about that. */
 struct gpu_word gpu_nvidia_word(struct gpu_helper *h, const struct gpu *g, int code,
                                 const char *asked);
-/* Its handle, where that is its own still; NULL, and it is looked for anew with the next look at its
- * health, where it is not: the handle of an instance is that of a place on its GPU, in which another
- * may be made at any time. Ask before each use, and again before what was read is believed. */
+/* Its handle, where that is its own still; NULL, and it is looked for anew with the next look at
+ * its health, where it is not: the handle of an instance is that of a place on its GPU, in which
+ * another may be made at any time. Ask before each use, and again before what was read is
+ * believed. */
 nvml_device gpu_nvidia_in_hand(const struct gpu_helper *h, struct gpu *g);
 /* gpu_nvidia_series.c */
 void gpu_nvidia_sample(struct gpu_helper *h, struct gpu *g, struct str *out);
