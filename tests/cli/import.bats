@@ -84,6 +84,19 @@ has() { [[ "$output" == *"$1"* ]] || { echo "not said: $1"; echo "$output"; retu
     grep -q '^KillWait=30' "$REMUDA_STATE/remuda.conf"
 }
 
+@test "a key that is not known takes nothing else of its line away, whatever its letters" {
+    mkdir keys
+    for key in Newer new_er v2.key Net-Speed X9; do
+        printf 'NodeName=n[1-2] %s=1\n%s=1\nPartitionName=p Nodes=ALL Default=YES %s=1\n' "$key" "$key" "$key" >keys/slurm.conf
+        rm -rf "$REMUDA_STATE"
+        run -0 remuda import slurm --conf keys
+        has "2 nodes, 1 partitions"
+        grep -qx "NodeName=n\[1-2\] $key=1" "$REMUDA_STATE/remuda.conf"
+        grep -qx "#$key=1" "$REMUDA_STATE/remuda.conf"
+        run -0 remuda config check "$REMUDA_STATE/remuda.conf"
+    done
+}
+
 @test "a named pipe for a file is refused, not waited for" {
     mkdir site
     mkfifo site/slurm.conf

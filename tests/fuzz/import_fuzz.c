@@ -37,6 +37,7 @@ const char *const fuzz_words[] = {
     "ArchiveDir = \"a b\" ",
     "SlurmctldParameters=rl_enable\n",
     "Nonsense=1\n",
+    " new_key=1",
     "ProctrackType=proctrack/cgroup\n",
     "\\\n",
     "#",

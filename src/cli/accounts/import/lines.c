@@ -67,8 +67,7 @@ bool line_has_one_pair(const struct taken *t, size_t line)
     size_t pairs = 0;
     bool quoted = false, start = true;
     for (; *at && *at != '\n' && (quoted || *at != '#'); at++) {
-        size_t word =
-            start ? strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
+        size_t word = start ? strcspn(at, "= \t\n#\"") : 0; /* whatever letters a key may have */
         pairs += word && at[word] == '=';
         quoted ^= *at == '"';
         start = *at == ' ' || *at == '\t';
