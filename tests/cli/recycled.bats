@@ -126,15 +126,15 @@ int getpwuid_r(uid_t uid, struct passwd *e, char *room, size_t n, struct passwd 
 }
 END
     cc -shared -fPIC -o "$TOP/slow.so" "$TOP/slow.c"
-    id=$(as 7101 sbatch --parsable --begin=now+2 -o none --wrap 'id -un > as; sleep 600')
-    other=$(as 7102 sbatch --parsable --begin=now+2 -o none --wrap true)
+    id=$(as 7101 sbatch --parsable --begin=now+8 -o none --wrap 'id -un > began; sleep 600')
+    other=$(as 7102 sbatch --parsable --begin=now+8 -o none --wrap true)
     kill -9 "$(remuda status --pid controller)"
     names eve:7101 bea:7102 cid:7103
-    sleep 2
+    sleep 8
     ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" LD_PRELOAD="$TOP/slow.so" unshare -m sh -c 'mount --bind "$TOP/etc" /etc && exec remudad controller --state "$REMUDA_STATE"' 3>&-
     wait_state "$other" COMPLETED
     is_held "$id"
-    [ ! -e as ]
+    [ ! -e began ]
     kill -9 "$(remuda status --pid controller)"
     unshare -m sh -c 'mount --bind "$TOP/etc" /etc && exec remuda up -q' 3>&-
 }

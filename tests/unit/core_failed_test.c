@@ -120,13 +120,18 @@ static const struct cause {
 
 /* ---- jobs ---- */
 
-static void world_begins(void)
+static void world_begins_as(const char *conf)
 {
     boots = 1;
-    world_open(CONF "SchedulerParameters=nohold_on_prolog_fail\n", 0);
+    world_open(conf, 0);
     for (int n = 1; n <= 4; n++)
         comes(n, false);
     am_alice();
+}
+
+static void world_begins(void)
+{
+    world_begins_as(CONF "SchedulerParameters=nohold_on_prolog_fail\n");
 }
 
 static uint64_t submit_kind(enum kind kind, int32_t requeue)
@@ -219,6 +224,21 @@ static void nothing_fails_without_end(void **unused)
                               with_step ? ", with a step" : "");
                 product(&causes[c], (enum kind)kind, with_step);
             }
+}
+
+/* As in Slurm: what a site's setting says of jobs that say nothing holds for launches, too. */
+static void nothing_runs_again_where_the_site_says_so(void **unused)
+{
+    (void)unused;
+    for (size_t c = 0; c < sizeof causes / sizeof *causes; c++)
+        for (int asks = 0; asks < 2; asks++) {
+            world_begins_as(CONF "JobRequeue=0\nSchedulerParameters=nohold_on_prolog_fail\n");
+            uint64_t id = submit_kind(PLAIN, asks ? YES : UNSET);
+            strike(&causes[c], id, PLAIN, false);
+            assert_int_equal(state(id), asks ? JOB_RUNNING : causes[c].once);
+            assert_int_equal(job(id)->attempt, asks ? 2 : 1);
+            world_close();
+        }
 }
 
 /* ---- what begins the count anew ---- */
@@ -321,6 +341,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_fails_without_end),
+        cmocka_unit_test(nothing_runs_again_where_the_site_says_so),
         cmocka_unit_test(failures_that_do_not_follow_each_other),
         cmocka_unit_test(who_went_back_for_other_reasons_has_not_failed),
         cmocka_unit_test(who_was_held_while_it_ran_waits_held),

@@ -329,7 +329,7 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
 {
     /* A node that says that another may do better; but an allocation's command waits for this run,
      * and no other. */
-    bool again = report->retry && r->j.spec.batch && r->j.spec.requeue != NO;
+    bool again = report->retry && job_may_requeue(c, r);
     struct noderec *n = r->j.batch_host ? node_find(c, r->j.batch_host) : NULL;
     if (n)
         node_log(c, n, LEVEL_WARNING, "job %llu could not be launched on %s: %s",
