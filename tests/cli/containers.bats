@@ -1,131 +1,9 @@
 #!/usr/bin/env bats
-# Containers of srun (docs/containers.md): stand-ins for enroot, apptainer and podman note what they are told, and run the program; podman itself where it is
-# installed and can run. All of it by a user's own cluster, as a user: of root's jobs podman starts none.
+# Containers of srun (docs/containers.md): stand-ins for enroot, apptainer and podman note what they are told, and run the program.
 bats_require_minimum_version 1.5.0
 load common
 
-# Where the tests are root's: somebody with a range of ids, whom podman wants, or one of Debian's users.
-OWNER=$(cut -d: -f1 /etc/subuid 2>/dev/null | head -n 1)
-id "${OWNER:=games}" >/dev/null 2>&1 || OWNER=games
-as_user() {
-    [ "$(id -u)" = 0 ] || { "$@"; return; }
-    setpriv --reuid=$OWNER --regid=$OWNER --clear-groups "$@"
-}
-
-setup_file() {
-    export TOP REMUDA_STATE LOG STANDINS PLACES PATHS
-    TOP=$(mktemp -d /tmp/containers-bats-XXXXXX)
-    PATHS=$PATH
-    REMUDA_STATE="$TOP/state" LOG="$TOP/log" STANDINS="$TOP/standins" PLACES="$TOP/places"
-    mkdir -p "$STANDINS"/{enroot,apptainer,podman,none} "$TOP/home" "$TOP/data" "$PLACES"
-    export HOME="$TOP/home" REMUDA_CONTAINER_DIR="$PLACES"
-    [ "$(id -u)" != 0 ] || chown -R $OWNER "$TOP"
-    chmod 755 "$TOP"
-    cat >"$STANDINS/enroot/enroot" <<'P'
-#!/bin/bash
-echo "enroot $*" >>"$LOG"
-case $1 in
-import) [[ "$4" != *missing* ]] || { printf 'no such \033[1mimage\n' >&2; exit 1; }
-    [[ "$4" != *slow* ]] || sleep 2
-    echo image >"$3" ;;
-create) [ -f "$5" ] || exit 1
-    mkdir -p "$LOG.containers/$4" ;;
-remove) rm -r "$LOG.containers/$3" ;;
-start)
-    shift
-    while [[ "$1" == --* ]]; do
-        case $1 in --conf) conf=$2; shift ;; --rc) rc=$2; shift ;; esac
-        shift
-    done
-    [ -d "$LOG.containers/$1" ] || { echo "no container $1" >&2; exit 1; }
-    export ENROOT_ROOTFS="$LOG.containers/$1"
-    . "$conf"
-    mounts >>"$LOG"
-    environ >"$LOG.environ"
-    [ -z "$rc" ] || sed 's/^/rc /' "$rc" >>"$LOG"
-    echo "home=$ENROOT_MOUNT_HOME root=$ENROOT_REMAP_ROOT rw=$ENROOT_ROOTFS_WRITABLE" >>"$LOG"
-    shift
-    exec "$@" ;;
-esac
-P
-    cat >"$STANDINS/enroot/unsquashfs" <<'P'
-#!/bin/sh
-printf 'mkdir -p "/workspace" 2> /dev/null\ncd "/workspace" && unset OLDPWD || exit 1\nexec /entry "$@"\n'
-P
-    cat >"$STANDINS/apptainer/apptainer" <<'P'
-#!/bin/bash
-echo "apptainer $*" >>"$LOG"
-case $1 in
-pull) echo image >"$2" ;;
-build) mkdir "$3" && echo kept >"$3/file" && mkdir -p "$3/shut/in" && chmod 555 "$3/shut" ;;
-exec | run)
-    env | grep ENV_ >>"$LOG"
-    shift
-    while [[ "$1" == --* ]]; do case $1 in --bind | --pwd | --home) shift ;; esac; shift; done
-    [ -e "$1" ] || { echo "no image $1" >&2; exit 255; }
-    export IMAGE=$1
-    shift
-    exec "$@" ;;
-esac
-P
-    cat >"$STANDINS/podman/podman" <<'P'
-#!/bin/bash
-echo "podman $*" >>"$LOG"
-[[ "$1" != --cgroup-manager=* ]] || shift
-case $1 in
-info) echo crun ;;
-image) [ "$2" != inspect ] || printf 'PATH=/bin\nSHADE=image\n\n'; [ "$2" != exists ] ;;
-wait) cat "$LOG.exit" ;;
-run)
-    shift
-    while [[ "$1" == -* ]]; do
-        case $1 in
-        --pidfile) pid=$2; shift ;;
-        --conmon-pidfile) monitor=$2; shift ;;
-        --name | --volume | --env | --workdir) shift ;;
-        --detach) detach=1 ;;
-        esac
-        shift
-    done
-    shift
-    [ -n "$detach" ] || exec "$@"
-    cat >"$LOG.monitor.$$" <<'M'
-monitor=$1 pid=$2; shift 2
-"$@" <&0 &
-echo $! >"$pid"; echo $$ >"$monitor"; wait $!; echo $? >"$LOG.exit"
-M
-    (setsid bash "$LOG.monitor.$$" "$monitor" "$pid" "$@" <&0 &)
-    until [ -s "$monitor" ]; do sleep 0.05; done ;;
-esac
-P
-    chmod 755 "$STANDINS"/*/*
-    as_user remuda up -q --nodes 2 --cpus 8 --mem 4000 --name boxes 3>&-
-}
-
-teardown_file() {
-    as_user scancel -u "$(as_user id -un)" || true
-    as_user remuda down
-    rm -rf "$TOP"
-}
-
-setup() {
-    as_user remuda version >/dev/null 2>&1 || skip "the programs are not readable for other users here"
-    cd "$TOP/home" || exit 1
-    runtime enroot
-    rm -rf "$LOG"*
-}
-
-# runtime NAME: that one's stand-in is found, and no other.
-runtime() { export PATH="$STANDINS/$1:$PATHS" REMUDA_CONTAINER_RUNTIME="$1"; }
-step() { as_user srun -Q "$@"; }
-said() { grep -qF -e "$1" "$LOG" || { echo "not said: $1"; cat "$LOG"; return 1; }; }
-unsaid() { ! grep -qF -e "$1" "$LOG" || { cat "$LOG"; return 1; }; }
-nothing_left() { [ -z "$(as_user sh -c "ls $PLACES/*/*/ 2>/dev/null")" ] && [ -z "$(ls "$LOG.containers" 2>/dev/null)" ]; }
-# a_job: an allocation to run steps in, $id.
-a_job() {
-    id=$(as_user sbatch --parsable -n4 -o none "$@" --wrap 'sleep 600')
-    wait_state "$id" RUNNING
-}
+load containers
 
 @test "enroot: the image is made once a step, run by each task, and taken away" {
     run --separate-stderr step -n3 --container-image=nvcr.io/nvidia/pytorch:24.01 sh -c 'echo task $SLURM_PROCID of $SLURM_NTASKS'
@@ -379,9 +257,6 @@ T
     [[ "$output" == *"--multi-prog does not go with containers"* ]]
 }
 
-# typed WORDS…: srun in a terminal, and what is seen there.
-typed() { as_user script -qec "srun -Q --pty $(printf '%q ' "$@")" /dev/null </dev/null | tr -d '\r'; }
-
 @test "a terminal" {
     for name in enroot apptainer podman; do
         runtime $name
@@ -431,77 +306,6 @@ typed() { as_user script -qec "srun -Q --pty $(printf '%q ' "$@")" /dev/null </d
     wait_state "$id" CANCELLED
     step --container-image=alpine true
     nothing_left
-}
-
-# The real one, rootless, with an image of a shell and what that needs.
-podman_ready() {
-    [ "$(type -P podman)" ] || skip "podman is not installed"
-    runtime none
-    export REMUDA_CONTAINER_RUNTIME=podman XDG_RUNTIME_DIR="$TOP/home/run" TMPDIR="$TOP/home"
-    as_user mkdir -p "$XDG_RUNTIME_DIR" "$TOP/home/.config/containers"
-    # what stands in for a system with a user's ids and control groups of version 2 alone
-    as_user tee "$TOP/home/.config/containers/storage.conf" >/dev/null <<<$'[storage]\ndriver = "vfs"\n[storage.options.vfs]\nignore_chown_errors = "true"'
-    [ -z "$(type -P runc)" ] || as_user tee "$TOP/home/.config/containers/containers.conf" >/dev/null <<<$'[engine]\nruntime = "runc"'
-    if ! as_user podman image exists localhost/shell:1 2>/dev/null; then
-        mkdir -p "$TOP/root"/{bin,tmp,proc,sys,dev,etc,work}
-        local program library
-        for program in sh bash sleep cat id touch; do
-            cp -L "$(type -P $program)" "$TOP/root/bin/"
-            for library in $(ldd "$(type -P $program)" | grep -o '/[^ ]*'); do
-                mkdir -p "$TOP/root$(dirname "$library")"
-                cp -nL "$library" "$TOP/root$library"
-            done
-        done
-        as_user tar -C "$TOP/root" -cf "$TOP/data/shell.tar" .
-        as_user podman import --change WORKDIR=/work --change ENV=SHADE=image --change 'ENTRYPOINT=["/bin/false"]' "$TOP/data/shell.tar" localhost/shell:1 >/dev/null 2>"$TOP/home/why" ||
-            skip "podman import fails here: $(tail -n 1 "$TOP/home/why")"
-    fi
-    as_user podman --cgroup-manager=cgroupfs run --rm --network=host --pid=host --userns=keep-id --entrypoint= localhost/shell:1 /bin/sh -c true 2>"$TOP/home/why" || skip "podman run fails here: $(tail -n 1 "$TOP/home/why")"
-}
-
-@test "podman itself: streams, status, environment, mounts, work directory" {
-    podman_ready
-    export SHADE=job OTHER=job
-    run --separate-stderr step --container-image=localhost/shell:1 --container-mounts="$TOP/data:/d:ro" sh -c 'echo "$PWD $SHADE $OTHER $(id -u) $SLURM_PROCID"; [ -e /d/shell.tar ] && ! touch /d/x 2>/dev/null && touch /tmp/x; echo err >&2; exit 3'
-    [ "$status" = 3 ] || { echo "$stderr"; false; }
-    [ "$output" = "/work image job $(as_user id -u) 0" ] || { echo "$output"; false; }
-    [[ "$stderr" == *err* ]]
-    [ "$(echo through | step --container-image=localhost/shell:1 --container-env=SHADE --container-workdir=/tmp --container-remap-root sh -c 'cat; echo $SHADE $PWD $(id -u)')" = $'through\njob /tmp 0' ]
-    run step --container-image=localhost/shell:1 sh -c 'kill -USR1 $$'
-    [ "$status" = 138 ]
-    [ "$(step -n3 --container-image=localhost/shell:1 sh -c 'echo $SLURM_PROCID' | sort | tr -d '\n')" = 012 ]
-    [ -z "$(as_user podman ps -aq)" ]
-    nothing_left
-    run typed --container-image=localhost/shell:1 sh -c '[ -t 0 ] && [ -t 1 ] && echo a terminal'
-    [[ "$output" == *"a terminal"* ]]
-    [ "$(step -n2 --mpi=pmi2 --container-image=localhost/shell:1 bash -c 'printf "cmd=init pmi_version=1 pmi_subversion=1\n" >&$PMI_FD; read -r -u $PMI_FD line; echo ${line%% *}')" = $'cmd=response_to_init\ncmd=response_to_init' ]
-}
-
-@test "podman itself: a signal comes once, and a killed container is taken away" {
-    podman_ready
-    a_job
-    as_user srun -Q --jobid="$id" --container-image=localhost/shell:1 --container-mounts="$TOP/home:/h" bash -c 'trap "echo usr >>/h/told" USR1; trap "echo term >>/h/told" TERM; touch /h/on
-        for ((i = 0; i < 300; i++)); do sleep 0.1; [ ! -e /h/go ] || exit 9; done' &
-    eventually test -e "$TOP/home/on"
-    sleep 0.5
-    as_user scancel -s USR1 "$id.0"
-    sleep 1
-    as_user scancel -s TERM "$id.0"
-    sleep 1
-    touch "$TOP/home/go"
-    status=0
-    wait $! || status=$?
-    [ "$status" = 9 ]
-    [ "$(cat "$TOP/home/told")" = $'usr\nterm' ]
-    rm "$TOP/home/on"
-    as_user srun -Q --jobid="$id" --container-image=localhost/shell:1 --container-mounts="$TOP/home:/h" sh -c 'touch /h/on; sleep 600' &
-    eventually test -e "$TOP/home/on"
-    as_user scancel -s KILL "$id.1"
-    wait $! || true
-    as_user scancel "$id"
-    [ -n "$(as_user podman ps -aq)" ]
-    step --container-image=localhost/shell:1 sh -c 'exit 0'
-    [ -z "$(as_user podman ps -aq)" ]
 }
 
 @test "components of a heterogeneous job have containers of their own" {
