@@ -71,7 +71,7 @@ static bool runtime_named(struct container *c, const char *asked, struct err *e)
     return runtime_refuse(c, name, e);
 }
 
-bool container_runtime_find(struct container *c, const char *name, struct err *ret_err)
+static bool runtime_find(struct container *c, const char *name, struct err *ret_err)
 {
     const char *other = NULL;
     if (!text_empty(name))
@@ -90,35 +90,6 @@ bool container_runtime_find(struct container *c, const char *name, struct err *r
     return err_set(ret_err, ERR_NOT_FOUND,
                    "node %s has nothing that runs containers: install enroot, apptainer or podman",
                    c->host);
-}
-
-/* ---- what the runtimes share ---- */
-
-const char *mount_source(const struct container *c, const struct container_mount *m)
-{
-    char here[CONTAINER_TEXT_MAX];
-    if (m->from[0] == '/' || !getcwd(here, sizeof here))
-        return m->from;
-    return arena_printf(c->a, "%s/%s", here, m->from);
-}
-
-long container_number(const struct container *c, const char *name)
-{
-    int64_t n;
-    return text_to_i64(container_line(c, c->place, name), 0, INT32_MAX, &n) ? (long)n : -1;
-}
-
-bool has_device(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISCHR(st.st_mode);
-}
-
-const char *pmix_directory(void)
-{
-    const char *dir = getenv("PMIX_SERVER_TMPDIR");
-    struct stat st;
-    return dir && dir[0] == '/' && stat(dir, &st) == 0 && S_ISDIR(st.st_mode) ? dir : NULL;
 }
 
 /* ---- the order of things ---- */
@@ -152,7 +123,7 @@ static bool sources_check(const struct container *c, struct err *e)
 static bool task_run(struct container *c, int *ret_status, struct err *e)
 {
     if (!sources_check(c, e) || !container_top_open(c, e) ||
-        !container_runtime_find(c, getenv("REMUDA_CONTAINER_RUNTIME"), e))
+        !runtime_find(c, getenv("REMUDA_CONTAINER_RUNTIME"), e))
         return false;
     container_leftovers_remove(c);
     if (!container_place_enter(c, e))
@@ -170,6 +141,7 @@ int cmd_container(int argc, char **argv)
     int status;
     c->a = a;
     c->use_fd = -1;
+    c->runtime_find = runtime_find;
     if (container_line_read(c, argc, argv, &status)) {
         if (task_run(c, &status, &e))
             task_end_as(status);

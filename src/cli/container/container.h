@@ -41,9 +41,13 @@ struct container {
     struct container_ask ask;   /* as typed */
     struct container_wish wish; /* as read */
     char *const *program;       /* the user's program and its arguments; NULL behind the last */
+    /* Finds the runtime of that name, "" = the first that will do, for the two fields below. Given
+     * along, as the table of runtimes is known to container.c alone. */
+    bool (*runtime_find)(struct container *c, const char *name, struct err *ret_err);
     const struct container_runtime *runtime;
     const char *path;  /* of the runtime's program */
-    const char *job;   /* "12-1764444000": the job, and when this run of it began */
+    const char *job;   /* "12-1764444000.1": the job, when this run of it began, and how many were
+                        * before: two may begin in one second */
     const char *step;  /* its number as SLURM_STEP_ID has it */
     const char *task;  /* SLURM_PROCID */
     const char *host;  /* of this machine */
@@ -71,6 +75,8 @@ bool container_place_enter(struct container *c, struct err *ret_err);
 void container_place_leave(struct container *c);
 /* The first line of a file in a place; "" if there is none. In the arena. */
 const char *container_line(const struct container *c, const char *place, const char *name);
+/* A whole number in the file of the place; -1 = there is none. */
+long container_number(const struct container *c, const char *name);
 /* What stands in a file of the place, so far as 64 KiB; "" if there is none. In the arena. */
 const char *container_text(const struct container *c, const char *name);
 /* Takes away what is kept of a place and the place, whose locks the caller has. */
@@ -87,11 +93,6 @@ bool container_file_write(const struct container *c, const char *name, const cha
 
 /* Takes away what steps that were killed, and jobs that are over, have left on this machine. */
 void container_leftovers_remove(struct container *c);
-
-/* ---- container.c ---- */
-
-/* Finds the runtime of that name, "" = the first that will do; its path and table go into *c. */
-bool container_runtime_find(struct container *c, const char *name, struct err *ret_err);
 
 /* ---- run.c ---- */
 
@@ -115,12 +116,10 @@ bool task_program_run(words_of_program *w, int fd, int *ret_status, struct err *
 /* Ends this process as that one ended. */
 _Noreturn void task_end_as(int status);
 
-/* ---- what the runtimes share (container.c) ---- */
+/* ---- inside.c ---- */
 
 /* Where a mount's source is on the node: a "./" is taken from the work directory. */
 const char *mount_source(const struct container *c, const struct container_mount *m);
-/* A whole number in the file of the place; -1 = there is none. */
-long container_number(const struct container *c, const char *name);
 /* Is there a device of that path? */
 bool has_device(const char *path);
 /* The directory in which PMIx's server waits for the task; NULL = none. */

@@ -16,7 +16,7 @@
 
 struct living {
     struct container *c;
-    VEC(const char *) job; /* "12-1764444000" */
+    VEC(const char *) job; /* "12-1764444000.0" */
     bool asked, known;
 };
 
@@ -24,8 +24,8 @@ static void job_see(void *ctx, const void *record)
 {
     struct living *l = ctx;
     const struct job *j = record;
-    vec_push(&l->job, arena_printf(l->c->a, "%llu-%lld", (unsigned long long)j->id,
-                                   (long long)(j->start_us / USEC_PER_SEC)));
+    vec_push(&l->job, arena_printf(l->c->a, "%llu-%lld.%u", (unsigned long long)j->id,
+                                   (long long)(j->start_us / USEC_PER_SEC), (unsigned)j->restarts));
 }
 
 static void living_ask(struct living *l)
@@ -34,7 +34,7 @@ static void living_ask(struct living *l)
     struct msg_done done = {0};
     struct msg_query q = {.what = QUERY_JOBS,
                           .uids = arena_printf(l->c->a, "%u", (unsigned)geteuid()),
-                          .fields = "id,start_us,state"};
+                          .fields = "id,start_us,restarts,state"};
     struct client *client = cluster_reach(state_dir_find(NULL, l->c->a), &e);
     l->asked = true;
     l->known = client && client_query(client, &q, &job_fields, l->c->a, job_see, l, &done, &e);

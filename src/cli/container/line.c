@@ -64,7 +64,8 @@ static const char *number_of(const char *variable)
 /* The step that this process is a task of. */
 static bool task_take(struct container *c, struct err *e)
 {
-    const char *job = number_of("SLURM_JOB_ID"), *start = number_of("SLURM_JOB_START_TIME");
+    const char *job = number_of("SLURM_JOB_ID"), *start = number_of("SLURM_JOB_START_TIME"),
+               *restarts = number_of("SLURM_RESTART_COUNT");
     char host[HOST_NAME_MAX + 1] = "";
     c->step = number_of("SLURM_STEP_ID");
     c->task = number_of("SLURM_PROCID");
@@ -72,7 +73,7 @@ static bool task_take(struct container *c, struct err *e)
         return err_set(e, ERR_INVALID,
                        "this runs as a task of srun --container-image, and this is none: "
                        "SLURM_JOB_ID, SLURM_STEP_ID and SLURM_PROCID say nothing");
-    c->job = arena_printf(c->a, "%s-%s", job, start ? start : "0");
+    c->job = arena_printf(c->a, "%s-%s.%s", job, start ? start : "0", restarts ? restarts : "0");
     if (gethostname(host, sizeof host - 1) != 0 || !host[0] || strchr(host, '/'))
         snprintf(host, sizeof host, "localhost");
     c->host = arena_strdup(c->a, host);

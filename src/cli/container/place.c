@@ -141,6 +141,12 @@ const char *container_line(const struct container *c, const char *place, const c
     return arena_strndup(c->a, line.data, line.len);
 }
 
+long container_number(const struct container *c, const char *name)
+{
+    int64_t n;
+    return text_to_i64(container_line(c, c->place, name), 0, INT32_MAX, &n) ? (long)n : -1;
+}
+
 /* ---- locks ---- */
 
 static int lock_open(const struct container *c, const char *place, const char *file)
@@ -193,7 +199,7 @@ void container_place_remove(struct container *c, const char *place)
 {
     const char *name = container_line(c, place, "runtime");
     struct container of = *c;
-    if (name[0] && container_runtime_find(&of, name, NULL) && of.runtime->forget)
+    if (name[0] && c->runtime_find(&of, name, NULL) && of.runtime->forget)
         of.runtime->forget(&of, place);
     tree_remove(arena_printf(c->a, "%s/%s", c->top, place));
 }
@@ -269,7 +275,7 @@ static bool replaceable(const struct container *c, struct err *e)
 static bool runtime_same(struct container *c, struct err *e)
 {
     const char *made = container_line(c, c->place, "runtime");
-    return text_is(made, c->runtime->name) || container_runtime_find(c, made, e);
+    return text_is(made, c->runtime->name) || c->runtime_find(c, made, e);
 }
 
 bool container_place_enter(struct container *c, struct err *ret_err)

@@ -192,7 +192,13 @@ struct gpu_word gpu_nvidia_word(struct gpu_helper *h, const struct gpu *g, int c
  * its health, where it is not: the handle of an instance is that of a place on its GPU, in which
  * another may be made at any time. Ask before each use, and again before what was read is
  * believed. */
-nvml_device gpu_nvidia_in_hand(const struct gpu_helper *h, struct gpu *g);
+static inline nvml_device gpu_nvidia_in_hand(const struct gpu_helper *h, struct gpu *g)
+{
+    struct nvidia_gpu *own = &g->nvidia;
+    if (own->handle && own->is_mig && !nvml_is_called(&h->nvml, own->handle, g->uuid))
+        own->handle = NULL;
+    return own->handle;
+}
 /* gpu_nvidia_series.c */
 void gpu_nvidia_sample(struct gpu_helper *h, struct gpu *g, struct str *out);
 /* Tenths of a percent of its time in which an instance worked, since the last time; -1 = it does

@@ -61,14 +61,6 @@ struct gpu_word gpu_nvidia_word(struct gpu_helper *h, const struct gpu *g, int c
     return gpu_word_of_code(g, c, code, asked);
 }
 
-nvml_device gpu_nvidia_in_hand(const struct gpu_helper *h, struct gpu *g)
-{
-    struct nvidia_gpu *own = &g->nvidia;
-    if (own->handle && own->is_mig && !nvml_is_called(&h->nvml, own->handle, g->uuid))
-        own->handle = NULL;
-    return own->handle;
-}
-
 /* ---- is it well? ---- */
 
 static int action_read(const struct nvml *n, nvml_device whole, unsigned *ret)
