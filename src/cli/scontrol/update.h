@@ -68,14 +68,19 @@ bool update_partition(struct update_change *c, int n, char **word, bool create,
  * False: they cannot have just so many; why is in ret_err. */
 bool update_job_cpus(struct update_change *c, struct err *ret_err);
 
-/* What a waiting job asks of generic resources: Gres= and TresPerNode=, TresPerJob=,
- * TresPerSocket=, TresPerTask=, CpusPerTres= and MemPerTres= (of GPUs). Slurm's sentence of a value
- * that is none was said; why is in ret_err. */
+/* What a waiting job asks of generic resources. False: Slurm's sentence of a value that is none was
+ * said; why is in ret_err. */
+/* Gres= and TresPerNode=: on each node */
 bool update_job_gres(struct update_change *c, const char *value, struct err *ret_err);
+/* TresPerJob=: GPUs of the whole job */
 bool update_job_gpus(struct update_change *c, const char *value, struct err *ret_err);
+/* TresPerSocket=: GPUs */
 bool update_job_gpus_per_socket(struct update_change *c, const char *value, struct err *ret_err);
+/* TresPerTask=: GPUs */
 bool update_job_gpus_per_task(struct update_change *c, const char *value, struct err *ret_err);
+/* CpusPerTres=: CPUs for each GPU */
 bool update_job_cpus_per_gpu(struct update_change *c, const char *value, struct err *ret_err);
+/* MemPerTres=: MiB for each GPU */
 bool update_job_mem_per_gpu(struct update_change *c, const char *value, struct err *ret_err);
 
 extern const struct key_table update_job_keys;
