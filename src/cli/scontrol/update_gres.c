@@ -1,7 +1,7 @@
 /* scontrol update JobId=… Gres=, TresPerNode= and its kin: what a waiting job asks of GPUs and
- * other generic resources, as `scontrol show job` shows it. A key has the kind's name before the number
- * (gres/gpu:2, gpu:2), where the option of sbatch has the number alone; NONE, "" and 0 ask for
- * nothing. */
+ * other generic resources, as `scontrol show job` shows it. A key has the kind's name before the
+ * number (gres/gpu:2, gpu:2), where the option of sbatch has the number alone; NONE, "" and 0 ask
+ * for nothing. */
 #include "base/alloc.h"
 #include "base/list.h"
 #include "cli/scontrol/update.h"

@@ -2,8 +2,8 @@
  *   expression = term { "|" term }        term = factor { "&" factor }        "," means "&"
  *   factor     = name [ "*" count ] | "(" expression ")" [ "*" count ] | "[" expression "]"
  * No bracket is in another. Outside brackets each node must satisfy the expression by itself.
- *   "[a|b]": all nodes of the job satisfy the same arm. "a*2": at least two nodes of the job satisfy
- *   a. */
+ *   "[a|b]": all nodes of the job satisfy the same arm. "a*2": at least two nodes of the job
+ *   satisfy a. */
 #ifndef REMUDA_SCHED_BOOKS_FEATURE_H
 #define REMUDA_SCHED_BOOKS_FEATURE_H
 
