@@ -206,6 +206,12 @@ static bool passes(const char *filter, const char *word)
     return !filter || (word && list_has(filter, word));
 }
 
+/* A name has commas, as "lr=0.1,bs=32"; a query asks for lists of names. */
+static const char *name_of_query(const struct msg_cancel *m)
+{
+    return m->names && strchr(m->names, ',') ? NULL : m->names;
+}
+
 static void job_ask(void *ctx, const void *record)
 {
     struct chosen *chosen = ctx;
@@ -213,7 +219,9 @@ static void job_ask(void *ctx, const void *record)
     struct str label = STR_INIT;
     /* A query knows no such conditions. */
     if (!passes(chosen->asks->wckeys, j->spec.wckey) ||
-        !passes(chosen->asks->reservations, j->spec.req.reservation))
+        !passes(chosen->asks->reservations, j->spec.req.reservation) ||
+        (!name_of_query(chosen->asks) && chosen->asks->names &&
+         !text_is(j->spec.name, chosen->asks->names)))
         return;
     char answer[16] = "";
     job_label(j, &label);
@@ -237,7 +245,7 @@ static bool jobs_ask(struct scancel *s, struct client *c, const char *ids, struc
                           .uids = m->uids,
                           .states = m->states,
                           .partitions = m->partitions,
-                          .names = m->names,
+                          .names = name_of_query(m),
                           .accounts = m->accounts,
                           .qos = m->qos,
                           .nodes = m->nodes,

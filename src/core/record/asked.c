@@ -27,6 +27,14 @@ struct asked_words asked_words_read(const char *list)
     return w;
 }
 
+struct asked_words asked_words_one(const char *word)
+{
+    struct asked_words w = {word ? map_str_new() : NULL};
+    if (word)
+        map_str_put(w.of, word, in);
+    return w;
+}
+
 bool asked_words_have(const struct asked_words *w, const char *word)
 {
     return !w->of || map_str_get(w->of, word ? word : "");

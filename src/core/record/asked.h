@@ -9,6 +9,8 @@ struct asked_words {
     struct map_str *of; /* NULL = everything is asked for */
 };
 struct asked_words asked_words_read(const char *list); /* NULL: no list */
+/* The one word, commas and all, as a job's name is; NULL: no list. */
+struct asked_words asked_words_one(const char *word);
 /* nothing was asked for: everything is meant */
 bool asked_words_have(const struct asked_words *w, const char *word);
 void asked_words_done(struct asked_words *w); /* empty again */

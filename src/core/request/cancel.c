@@ -19,7 +19,7 @@ static bool cancel_fill(const struct core *c, void *ctx, const void *body, struc
                          .uid = asked_uids_read(m->uids),
                          .state = asked_words_read(m->states),
                          .partition = asked_words_read(m->partitions),
-                         .name = asked_words_read(m->names),
+                         .name = asked_words_one(m->names),
                          .account = asked_words_read(m->accounts),
                          .qos = asked_words_read(m->qos),
                          .reservation = asked_words_read(m->reservations),
