@@ -116,7 +116,7 @@ runtime() { export PATH="$STANDINS/$1:$PATHS" REMUDA_CONTAINER_RUNTIME="$1"; }
 step() { as_user srun -Q "$@"; }
 said() { grep -qF -e "$1" "$LOG" || { echo "not said: $1"; cat "$LOG"; return 1; }; }
 unsaid() { ! grep -qF -e "$1" "$LOG" || { cat "$LOG"; return 1; }; }
-nothing_left() { [ -z "$(as_user sh -c "ls $PLACES/*/*/ 2>/dev/null")" ] && [ -z "$(ls "$LOG.containers" 2>/dev/null)" ]; }
+nothing_left() { [ -z "$(as_user sh -c "ls -d $PLACES/*/*/* 2>/dev/null")" ] && [ -z "$(ls "$LOG.containers" 2>/dev/null)" ]; }
 # a_job: an allocation to run steps in, $id.
 a_job() {
     id=$(as_user sbatch --parsable -n4 -o none "$@" --wrap 'sleep 600')

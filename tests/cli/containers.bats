@@ -293,6 +293,16 @@ T
     done
 }
 
+@test "a container with a name is not taken away by the user's jobs in another cluster" {
+    a_job
+    step --jobid="$id" --container-name=box --container-image=alpine true
+    REMUDA_STATE="$TOP/other" as_user remuda up -q --nodes 1 --cpus 1 --mem 500 3>&-
+    REMUDA_STATE="$TOP/other" step --container-image=alpine true
+    REMUDA_STATE="$TOP/other" as_user remuda down
+    step --jobid="$id" --container-name=box true
+    as_user scancel "$id"
+}
+
 @test "a job that goes back does not find the container of its former run" {
     id=$(as_user sbatch --parsable --requeue -o none --wrap "srun --container-name=box true && touch $TOP/home/found; srun --container-name=box --container-image=alpine true; touch $TOP/home/made; sleep 600")
     eventually test -e "$TOP/home/made"

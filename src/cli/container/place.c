@@ -10,7 +10,7 @@
  *   failed   why it could not
  *
  * and what the runtime keeps there. All places of a user lie in a directory that is the user's
- * alone, one below it for each machine, as it may be on a file system that several have. */
+ * alone, one below it for each machine, as several may have the file system, and each cluster. */
 #include "cli/container/container.h"
 
 #include "base/rng.h"
@@ -67,7 +67,9 @@ bool container_top_open(struct container *c, struct err *ret_err)
             base);
     /* Components of one job have the same job and step, and may have different images. */
     uint64_t image = hash_text(HASH_INIT, c->ask.image);
-    c->top = arena_printf(c->a, "%s/%s", base, c->host);
+    /* Of another cluster's jobs nobody could say whether they are over. */
+    uint64_t cluster = hash_text(HASH_INIT, state_dir_find(NULL, c->a));
+    c->top = arena_printf(c->a, "%s/%s-%08x", base, c->host, (unsigned)(cluster >> 32));
     c->place = c->wish.name ? arena_printf(c->a, "%s.name.%s", c->job, c->wish.name)
                             : arena_printf(c->a, "%s.%s.%016llx", c->job, c->step,
                                            (unsigned long long)image);
