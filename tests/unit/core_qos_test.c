@@ -402,6 +402,35 @@ static void licences(void **unused)
     assert_int_equal(state(second), JOB_RUNNING);
 }
 
+/* ---- one that is not there ------------------------------------------------------------------ */
+
+static const char *warned_of(const char *qos)
+{
+    submit(job_of(1, NULL, qos));
+    for (size_t i = 0; i < w.fx.n; i++)
+        if (w.fx.v[i].kind == FX_REPLY && w.fx.v[i].msg.kind == MSG_SUBMITTED)
+            return ((const struct msg_submitted *)w.fx.v[i].msg.body)->warning;
+    fail_msg("-q %s was not taken", qos);
+    return NULL;
+}
+
+/* Where none is insisted on: scripts of other sites work as they are where there are none; who has
+ * some and mistypes one hears of it. */
+static void not_there(void **unused)
+{
+    world_open(CONF, 4);
+    am_alice();
+    assert_null(warned_of("regular"));
+    assert_null(warned_of("normal"));
+    the_tree();
+    am_alice();
+    const char *said = warned_of("tset");
+    assert_non_null(said);
+    assert_non_null(strstr(said, "there is no QOS tset here"));
+    assert_null(warned_of("test"));
+    assert_null(warned_of("normal"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +449,7 @@ int main(void)
         cmocka_unit_test(hours_that_are_none),
         cmocka_unit_test_teardown(limit_factor, teardown),
         cmocka_unit_test_teardown(licences, teardown),
+        cmocka_unit_test_teardown(not_there, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,10 +152,12 @@ static enum refusal names_check(struct submission *s, const struct job_spec *spe
                                 : submission_refuse(s, REFUSE_TOO_LARGE, SPEC_NAMES_LONG);
 }
 
-/* Where no QOS is insisted on, any name is taken, as in Slurm; who mistyped one hears of it. */
+/* Where no QOS is insisted on, any name is taken, as in Slurm. Who mistyped one hears of it, where
+ * the site has some; where it has none, scripts of other sites are taken word for word. */
 static void qos_warn(struct core *c, const struct job_request *req, struct str *warning)
 {
-    if (text_empty(req->qos) || text_is(req->qos, NORMAL_QOS) || qos_find(c, req->qos))
+    bool has_some = map_str_count(c->accounts.qos_of) > 1; /* beside the normal one */
+    if (!has_some || text_empty(req->qos) || qos_find(c, req->qos))
         return;
     submission_say(warning, arena_printf(c->turn.fx->arena,
                                          "there is no QOS %s here: it is kept as a name, and "
