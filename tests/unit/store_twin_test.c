@@ -10,7 +10,7 @@
 #define WORLDS     10
 #define BATCHES    8
 #define QUESTIONS  60
-#define PASTS_READ 30
+#define PASTS_READ 40
 
 static const char *const names[] = {"a", "b'c", "d\xff", ""};
 static const char *const partitions[] = {"gpu", "cpu", "gpu,cpu"};
