@@ -101,7 +101,7 @@ static bool run_give(const struct past_reading *r, const struct past_query *q,
 {
     char steps[64], parts[64];
     snprintf(steps, sizeof steps, "job_id=?1 AND attempt=%u", f->attempt);
-    snprintf(parts, sizeof parts, "id=?1 AND attempt=%u", f->attempt);
+    snprintf(parts, sizeof parts, "id=?1 AND ifnull(attempt, 0)=%u", f->attempt); /* no key there */
     return rows_give(r, TABLE_STEP, steps, f->id) &&
            (q->kind == PAST_STEPS || (rows_give(r, TABLE_JOB_PART, parts, f->id) &&
                                       rows_give(r, TABLE_JOB_RUN, parts, f->id)));
