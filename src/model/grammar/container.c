@@ -91,7 +91,7 @@ static bool registry_take(struct span *rest, struct arena *a, struct container_i
     struct span host = {rest->data, end ? (size_t)(end - rest->data) : 0};
     if (!end || (!hash && !is_host(host)))
         return true;
-    if (!host.len || !is_of(host, WORD ".:-_[]"))
+    if (!host.len || !is_of(host, WORD ".:-_[]") || host.data[0] == '.') /* that is a path */
         return false;
     ret->registry = text_of(host, a);
     *rest = behind(*rest, host.len + 1);
