@@ -144,7 +144,9 @@ static void a_job_is_moved_and_ends_with_it(void **unused)
     assert_int_not_equal(state(id), JOB_RUNNING);
 }
 
-static void a_job_leaves_and_goes_on(void **unused)
+/* Its limit was cut by the reservation, behind which others may have been promised the node: who
+ * leaves goes on to that limit, and an operator who takes him out gives him all he asked for. */
+static void a_job_leaves(void (*who)(void), bool goes_on)
 {
     am_alice();
     struct job_spec s = a_job("one");
@@ -158,11 +160,28 @@ static void a_job_leaves_and_goes_on(void **unused)
     s.req.time_limit_us = 50 * MIN;
     uint64_t id = submit(s);
     assert_string_equal(job(id)->run_reservation, "mine");
+    who();
     assert_int_equal(moved(id, ""), REFUSE_NONE);
+    am_alice();
     assert_null(job(id)->run_reservation);
-    pass(12 * MIN);
+    assert_int_equal(job(id)->limit_us, (goes_on ? 50 : 10) * MIN);
+    pass(9 * MIN);
     assert_int_equal(state(id), JOB_RUNNING);
+    pass(3 * MIN);
+    assert_int_equal(state(id) == JOB_RUNNING, goes_on);
     assert_int_equal(count((struct msg_query){.what = QUERY_RESERVATIONS}), 0);
+}
+
+static void its_owner_takes_it_out(void **unused)
+{
+    (void)unused;
+    a_job_leaves(am_alice, false);
+}
+
+static void an_operator_takes_it_out(void **unused)
+{
+    (void)unused;
+    a_job_leaves(am_olga, true);
 }
 
 static void where_it_does_not_belong_it_does_not_come(void **unused)
@@ -192,6 +211,17 @@ static void where_it_does_not_belong_it_does_not_come(void **unused)
             fail_msg("%s: %d", rows[i].name, (int)refusal());
     }
     assert_int_equal(moved(id, "flex,here"), REFUSE_RESERVATION);
+    assert_string_equal(job(id)->run_reservation, "here");
+    /* As a list of a waiting job may have them, and no name of a reservation has. */
+    static const char *const blanks[] = {" flex", "here ", "\tflex\t", "  here"};
+    for (size_t i = 0; i < ARRAY_LEN(blanks); i++) {
+        assert_int_equal(moved(id, blanks[i]), REFUSE_NONE);
+        assert_string_equal(job(id)->run_reservation, i % 2 ? "here" : "flex");
+        assert_string_equal(job(id)->spec.req.reservation, i % 2 ? "here" : "flex");
+    }
+    assert_int_equal(moved(id, " nosuch "), REFUSE_RESERVATION);
+    assert_int_equal(moved(id, " "), REFUSE_RESERVATION);
+    assert_int_equal(moved(id, ","), REFUSE_RESERVATION);
     assert_string_equal(job(id)->run_reservation, "here");
 }
 
@@ -254,7 +284,8 @@ int main(void)
         STORY(an_operator_gives_more_than_is_free),
         STORY(a_suspended_job_keeps_its_licences),
         STORY(a_job_is_moved_and_ends_with_it),
-        STORY(a_job_leaves_and_goes_on),
+        STORY(its_owner_takes_it_out),
+        STORY(an_operator_takes_it_out),
         STORY(where_it_does_not_belong_it_does_not_come),
         STORY(nodes_are_kept_by_one_number),
         STORY(a_hold_is_seen_while_it_runs),

@@ -54,7 +54,7 @@ static const char *node_outside(const struct core *c, const struct jobrec *r, co
 {
     struct hostlist have = HOSTLIST_INIT;
     const char *outside = NULL;
-    CHECK(hostlist_parse(&have, nodes, NULL));
+    (void)hostlist_parse(&have, nodes, NULL); /* a list that cannot be read has none */
     for (size_t i = 0; i < r->hold.n && !outside; i++) {
         const struct node_hold *h = &r->hold.v[i];
         const char *name = c->node.v[h->node]->n.name;
@@ -98,7 +98,11 @@ enum refusal job_resv_check(struct core *c, const struct jobrec *r, const struct
     if (refusal)
         *detail = arena_strdup(c->turn.fx->arena, str_text(&why));
     str_done(&why);
-    return refusal ? refusal : resv_holds_job(c, r, &resv_find(c, to->reservation)->r, detail);
+    const struct resvrec *v = refusal ? NULL : resv_find(c, to->reservation);
+    if (!refusal && !v)
+        return refuse(REFUSE_RESERVATION, "no reservation has a name with blanks around it",
+                      detail);
+    return refusal ? refusal : resv_holds_job(c, r, &v->r, detail);
 }
 
 void resv_end_tell(struct core *c, struct jobrec *r)
@@ -109,11 +113,13 @@ void resv_end_tell(struct core *c, struct jobrec *r)
     timer_arm(c, r);
 }
 
-/* The former reservation may have cut the limit that was asked for (and nothing else did). */
+/* The former reservation may have cut the limit that was asked for (and nothing else did). Whole it
+ * may reach into what is promised to others, so that an operator alone gives it back. */
 static void limit_whole(struct core *c, struct jobrec *r)
 {
     const struct job_spec *s = &r->j.spec;
-    if (s->req.time_min_us || s->deadline_us || r->j.limit_us >= s->req.time_limit_us)
+    if (!peer_operates(c, c->turn.peer) || s->req.time_min_us || s->deadline_us ||
+        r->j.limit_us >= s->req.time_limit_us)
         return;
     r->j.limit_us = s->req.time_limit_us;
     job_limit_changed(c, r);

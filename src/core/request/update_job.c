@@ -237,6 +237,15 @@ static void tasks_raise(struct update *u)
         t->ntasks = t->min_nodes;
 }
 
+/* A run is in one reservation, which its record names as it is called; in the list of a waiting
+ * job there may be blanks. */
+static void reservation_trim(const struct core *c, const struct jobrec *r, struct update *u)
+{
+    struct span name = span_trim(span_of(u->trial.req.reservation));
+    if (given(u, "reservation") && update_of_a_run(r) && name.len)
+        u->trial.req.reservation = arena_strndup(c->turn.fx->arena, name.data, name.len);
+}
+
 static void trial_make(const struct core *c, const struct jobrec *r, struct update *u)
 {
     u->trial = r->j.spec;
@@ -249,6 +258,7 @@ static void trial_make(const struct core *c, const struct jobrec *r, struct upda
         u->trial.later_env =
             later_env_add(r->j.spec.later_env, u->values->later_env, c->turn.fx->arena);
     u->trial.req.partition = partitions_once(c, u->trial.req.partition);
+    reservation_trim(c, r, u);
     memory_choose(u);
     tasks_raise(u);
     deadline_shortest(&u->trial);
@@ -328,8 +338,9 @@ static void run_take(struct core *c, struct jobrec *r, const struct update *u)
 
 static void record_take_update(struct core *c, struct jobrec *r, const struct update *u)
 {
-    if (update_of_a_run(r) && given(u, "licenses"))
-        usage_tick(c); /* what it had until now is charged by itself */
+    bool licences = given(u, "licenses") && !text_is(u->trial.req.licenses, r->j.spec.req.licenses);
+    if (update_of_a_run(r) && licences && c->usage.at_us != c->turn.now_us)
+        usage_tick(c); /* what it had until now is charged by itself; once for all in a turn */
     limits_count(c, r, -1);
     if (given(u, "name"))
         name_set(c, r, u);
