@@ -121,7 +121,7 @@ struct report *report_make(enum report_kind kind, const struct held_step *s, con
     case REPORT_FAILED:
         p->msg.retry = n->retry;
         p->msg.prolog = n->prolog;
-        p->msg.gone = s->lost;
+        p->msg.gone = s->lost && !s->found; /* of what was found it is not known how far it was */
         p->msg.unfit = n->unfit;
         p->msg.detail = xstrdup(n->detail);
         break;

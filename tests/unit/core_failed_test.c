@@ -337,6 +337,55 @@ static void a_node_whose_shepherds_die_is_drained(void **unused)
     world_close();
 }
 
+/* A node whose connection breaks says again what was not heard to be taken. */
+static void a_failure_that_is_told_again_is_one(void **unused)
+{
+    (void)unused;
+    world_begins();
+    uint64_t id = submit_kind(PLAIN, UNSET);
+    int n = host_of(id);
+    struct msg_report m = {.kind = REPORT_FAILED,
+                           .job_id = id,
+                           .attempt = 1,
+                           .step_id = STEP_BATCH,
+                           .retry = true,
+                           .unfit = true,
+                           .detail = "no room"};
+    const uint64_t seq = w.seq;
+    for (int i = 0; i < 5; i++) {
+        w.seq = seq;
+        report(n, m);
+    }
+    assert_false(node(arena_printf(w.a, "n%d", n))->drain);
+    for (int i = 0; i < 2; i++)
+        report(n, m);
+    assert_true(node(arena_printf(w.a, "n%d", n))->drain);
+    world_close();
+}
+
+/* While the nodes of its last run are cleared, too. */
+static void who_lets_it_go_before_it_waits_has_looked(void **unused)
+{
+    (void)unused;
+    static const enum job_action deeds[] = {ACTION_RELEASE, ACTION_REQUEUE};
+    for (size_t d = 0; d < sizeof deeds / sizeof *deeds; d++) {
+        world_begins();
+        uint64_t id = submit_kind(PLAIN, UNSET);
+        for (int i = 0; i < MOST; i++)
+            strike(&causes[0], id, PLAIN, false);
+        causes[0].strikes(id);
+        assert_int_equal(state(id), JOB_REQUEUED);
+        assert_int_equal(control(ids_of(id), deeds[d]), REFUSE_NONE);
+        assert_int_equal(job(id)->failed_requeues, 0);
+        assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+        all_released(id, PLAIN);
+        assert_int_equal(state(id), JOB_RUNNING);
+        strike(&causes[0], id, PLAIN, false);
+        assert_int_equal(state(id), JOB_RUNNING);
+        world_close();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +396,8 @@ int main(void)
         cmocka_unit_test(who_was_held_while_it_ran_waits_held),
         cmocka_unit_test(a_shepherd_that_was_told_to_end_says_nothing_of_its_node),
         cmocka_unit_test(a_node_whose_shepherds_die_is_drained),
+        cmocka_unit_test(a_failure_that_is_told_again_is_one),
+        cmocka_unit_test(who_lets_it_go_before_it_waits_has_looked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

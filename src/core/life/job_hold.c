@@ -50,12 +50,12 @@ void hold_end(struct core *c, struct jobrec *r)
     r->j.admin_hold = false;
     if (peer_directs(c, r))
         owner_accept(c, r);
+    r->j.gpu_idle_requeues = r->j.failed_requeues = 0; /* whoever lets it go has looked */
     if (!waits(r)) {
         r->j.hold_after_requeue = false;
         return;
     }
     hold_write(c, r, false);
-    r->j.gpu_idle_requeues = r->j.failed_requeues = 0; /* whoever lets it go has looked */
     r->j.restored = false;
     if (r->j.reason != REASON_DEPENDENCY_NEVER)
         r->j.reason = REASON_NONE;

@@ -463,8 +463,11 @@ void req_report(struct core *c, const struct msg_report *said)
         node_program_failed(c, n, SITE_PROLOG, m->detail);
     bool runs = current && (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     /* A shepherd of a job that was told to end may have been ended with it. */
-    if (m->kind == REPORT_FAILED && (m->unfit || (m->gone && runs)))
+    bool told_again = m->seq && m->seq == n->unfit_seq;
+    if (m->kind == REPORT_FAILED && (m->unfit || (m->gone && runs)) && !told_again) {
+        n->unfit_seq = m->seq;
         node_launch_failed(c, n, m->detail);
+    }
     if (m->kind == REPORT_STARTED)
         n->unfit = 0;
     if (m->kind == REPORT_RELEASED && m->detail) /* of its epilog; nothing else is said then */

@@ -172,6 +172,7 @@ struct noderec {
     VEC(struct former_run) former;
     int64_t idle_us;             /* since when it has been idle, for triggers */
     uint32_t unfit;              /* launches that it failed, as it would any, since one worked */
+    uint64_t unfit_seq;          /* report of the last of them, which may come again */
     uint8_t is;                  /* how triggers saw it last */
     uint64_t stored;             /* row_of its row, as it was stored last; 0 = not yet */
     bool heard;                  /* it said what it holds, or is newer than this life is */

@@ -58,7 +58,7 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
     }
     if (!run_fits(c, r, detail))
         return REFUSE_TOO_LARGE;
-    if (r->j.state != JOB_PENDING && r->j.state != JOB_REQUEUED)
+    if (r->j.state != JOB_PENDING)
         r->j.failed_requeues = 0; /* whoever sends it back has looked */
     switch ((enum job_state)r->j.state) {
     case JOB_PENDING: return requeue_waiting(c, r, hold, detail);
