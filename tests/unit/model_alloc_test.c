@@ -166,6 +166,11 @@ static void test_nonsense_is_refused(void **state)
     assert_refused("gpu1 cpus");
     assert_refused("gpu1 cpus=3-1");
     assert_refused("gpu1 cpus=a");
+    assert_refused("gpu1 cpus=0-2147483646"); /* no node has so many */
+    assert_refused("gpu1 cpus=2147483646");
+    assert_refused("gpu1 cpus=0-700000,0-700000");
+    assert_refused("gpu1 gpu=0-2000000");
+    assert_refused("gpu1 gpu=2000000000");
     assert_refused("gpu1 mem=much");
     assert_refused("gpu1 mem=-1");
     assert_refused("gpu1 gpu=#x");

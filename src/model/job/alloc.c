@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "base/vec.h"
+#include "model/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +149,8 @@ static int64_t folded_count(const char *text)
         char *dash = strchr(copy, '-');
         if (dash)
             *dash++ = '\0';
-        if (!text_to_u64(copy, INT32_MAX, &low) || (dash && !text_to_u64(dash, INT32_MAX, &high)))
+        if (!text_to_u64(copy, LIMIT_CPUS_PER_NODE, &low) ||
+            (dash && !text_to_u64(dash, LIMIT_CPUS_PER_NODE, &high)))
             return -1;
         if (!dash)
             high = low;
@@ -177,7 +179,7 @@ static bool gres_word(char *key, const char *value, gres_vec *gres)
         g.count = folded_count(value);
     }
     vec_push(gres, g);
-    return *key && g.count >= 0;
+    return *key && g.count >= 0 && (!g.devices || g.count <= LIMIT_CPUS_PER_NODE);
 }
 
 static bool word_parse(char *word, struct alloc_node *n, gres_vec *gres)
@@ -192,7 +194,7 @@ static bool word_parse(char *word, struct alloc_node *n, gres_vec *gres)
         int64_t count = folded_count(value);
         n->cpus = value;
         n->cpu_count = (int32_t)count;
-        return count >= 0 && count <= INT32_MAX;
+        return count >= 0 && count <= LIMIT_CPUS_PER_NODE;
     }
     if (text_is(word, "mem"))
         return text_to_i64(value, 0, INT64_MAX, &n->mem_mib);
