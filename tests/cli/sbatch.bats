@@ -160,6 +160,15 @@ done" ]
 300" ]
 }
 
+@test "a file of nodes names nodes, and no other file" {
+    echo /etc/passwd >"$BATS_TEST_TMPDIR/names"
+    for option in --exclude --nodelist --nodefile; do
+        run sbatch $option="$BATS_TEST_TMPDIR/names" --wrap true
+        [ "$status" != 0 ]
+        [[ "$output" == *"names: names of nodes have no '/': one file names no other"* ]] || { echo "$option: $output"; false; }
+    done
+}
+
 @test "a node that is not there cannot be excluded: a misspelt name would exclude nothing" {
     run sbatch --exclude='nosuch[1-2]' --wrap true
     [ "$status" = 1 ]

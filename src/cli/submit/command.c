@@ -245,6 +245,11 @@ static bool list_file_read(struct submit_command *c, struct submit_options *o, c
         str_addn(&list, at, word);
         at += word;
     }
+    if (strchr(str_text(&list), '/')) { /* it would be taken for a file, which nobody reads then */
+        str_done(&list);
+        return err_set(e, ERR_INVALID, "%s: names of nodes have no '/': one file names no other",
+                       name);
+    }
     bool ok = option_set(o, option_named(option, c->command), str_text(&list),
                          option_source_of(o, from, c->command), &c->env, c->a, e);
     str_done(&list);
