@@ -23,6 +23,7 @@ echo "enroot $*" >>"$LOG"
 case $1 in
 import) [[ "$4" != *missing* ]] || { printf 'no such \033[1mimage\n' >&2; exit 1; }
     [[ "$4" != *slow* ]] || sleep 2
+    [[ "$4" != *broken* ]] || { echo half >"$3"; exit 1; }
     echo image >"$3" ;;
 create) [ -f "$5" ] || exit 1
     mkdir -p "$LOG.containers/$4" ;;
@@ -34,6 +35,7 @@ start)
         shift
     done
     [ -d "$LOG.containers/$1" ] || { echo "no container $1" >&2; exit 1; }
+    [ -z "$SLOW" ] || sleep 1
     export ENROOT_ROOTFS="$LOG.containers/$1"
     . "$conf"
     mounts >>"$LOG"

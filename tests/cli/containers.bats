@@ -23,7 +23,7 @@ load containers
     step --container-image=alpine --container-mounts="$TOP/data:/data:ro,$TOP/home:/h:rw+private" --container-workdir=/data --container-env=OURS --container-mount-home \
         --container-remap-root --container-readonly true
     said "$TOP/data /data none x-create=auto,ro,rbind"
-    said "$TOP/home /h none x-create=auto,rw,private"
+    said "$TOP/home /h none x-create=auto,rw,rbind,private"
     said "rc cd '/data'"
     unsaid "rc cd \"/workspace\""
     said "home=y root=y rw=n"
@@ -118,15 +118,75 @@ load containers
     as_user scancel "$id"
 }
 
+@test "of what could not be made nothing stays but why" {
+    run -127 step -n2 --container-image=broken true
+    [ "$(grep -c '^enroot import' "$LOG")" = 1 ]
+    [ -z "$(as_user find "$PLACES" -name 'image*')" ]
+    step --container-image=alpine true
+    nothing_left
+}
+
+@test "what one runtime left is taken away whatever the next container runs in" {
+    for name in enroot podman; do
+        runtime $name
+        a_job
+        as_user srun -Q --jobid="$id" --container-image=alpine sh -c "touch $TOP/home/on; sleep 600" &
+        eventually test -e "$TOP/home/on"
+        as_user scancel -s KILL "$id.0"
+        wait $! || true
+        as_user scancel "$id"
+        rm "$TOP/home/on"
+        # its program is neither on PATH nor could it run what is asked for now
+        runtime apptainer
+        step --container-image="$TOP/data" true
+        nothing_left
+    done
+    said "podman --cgroup-manager=cgroupfs rm --force remuda-$id-"
+    # nor does what is not there any more lose what it alone could take away
+    runtime enroot
+    a_job
+    as_user srun -Q --jobid="$id" --container-image=alpine sh -c "touch $TOP/home/on; sleep 600" &
+    eventually test -e "$TOP/home/on"
+    as_user scancel "$id"
+    wait $! || true
+    rm "$TOP/home/on"
+    mv "$STANDINS/enroot/enroot" "$STANDINS/enroot/away"
+    runtime apptainer
+    step --container-image=alpine true
+    ! nothing_left
+    mv "$STANDINS/enroot/away" "$STANDINS/enroot/enroot"
+    step --container-image=alpine true
+    nothing_left
+}
+
+@test "steps that are in one container at once have their own mounts and variables" {
+    a_job
+    step --jobid="$id" --container-name=box --container-image=alpine true
+    SLOW=1 as_user srun -Q --overlap --jobid="$id" -n1 --container-name=box --container-mounts="$TOP/data:/one" true &
+    eventually grep -q "^enroot start .*conf.1.0" "$LOG"
+    as_user srun -Q --overlap --jobid="$id" -n1 --container-name=box --container-mounts="$TOP/data:/two" true
+    wait $!
+    said "$TOP/data /one none"
+    said "$TOP/data /two none"
+    [ -z "$(as_user find "$PLACES" -name 'conf*')" ]
+    as_user scancel "$id"
+    wait_state "$id" CANCELLED
+    step --container-image=alpine true
+    nothing_left
+}
+
 @test "a name keeps the container as long as the job" {
     for name in enroot apptainer; do
         runtime $name
         a_job
         run -127 step --jobid="$id" --container-name=box true
         [[ "$output" == *"--container-name=box: this job has no container of that name on node"* ]]
+        run -127 step --jobid="$id" --container-name=box:exec --container-image=alpine true
+        [[ "$output" == *"this job has no container of that name on node"*"makes one where :exec is left out"* ]]
         step --jobid="$id" --container-name=box --container-image=alpine true
         step --jobid="$id" --container-name=box true
         step --jobid="$id" --container-name=box:exec true
+        step --jobid="$id" --container-name=box:no_exec --container-image=alpine true
         [ "$(grep -c -e '^enroot create' -e '^apptainer build' "$LOG")" = 1 ]
         step -n2 --jobid="$id" --container-name=box:create --container-image=alpine true
         [ "$(grep -c -e '^enroot create' -e '^apptainer build' "$LOG")" = 2 ]
@@ -164,7 +224,7 @@ load containers
 @test "podman: its words, and no container with a name" {
     runtime podman
     OURS=2 THEIRS=1 SHADE=job step --container-image=localhost/mine:1 --container-mounts="$TOP/data:/d:ro+rprivate+x-create=dir" --container-workdir=/d --container-env=OURS --container-mount-home true
-    said 'podman pull --quiet localhost/mine:1'
+    said 'podman --cgroup-manager=cgroupfs pull --quiet localhost/mine:1'
     said " --volume $TOP/data:/d:ro,rprivate --volume=$TOP/home:$TOP/home "
     said ' --env=OURS --pull=never localhost/mine:1 true'
     said ' --env=THEIRS '
@@ -194,7 +254,7 @@ load containers
     step --container-image=alpine true
     said 'apptainer exec'
     REMUDA_CONTAINER_RUNTIME="$STANDINS/podman/podman" step --container-image=alpine true
-    said 'podman pull'
+    said ' pull --quiet '
     REMUDA_CONTAINER_RUNTIME=docker run -127 step --container-image=alpine true
     [[ "$output" == *"REMUDA_CONTAINER_RUNTIME=docker: enroot, apptainer, singularity and podman are known, or the path of one"* ]]
     runtime enroot
@@ -212,6 +272,11 @@ load containers
     as_user ln -s "$PLACES" "$TOP/home/b/$own"
     REMUDA_CONTAINER_DIR="$TOP/home/b" run -127 step --container-image=alpine true
     [[ "$output" == *"cannot use $TOP/home/b/$own"* ]]
+    as_user mkdir -m 777 "$TOP/home/c"
+    REMUDA_CONTAINER_DIR="$TOP/home/c" run -127 step --container-image=alpine true
+    [[ "$output" == *"$TOP/home/c is not used for containers: others may rename what is in it"* ]]
+    as_user chmod 1777 "$TOP/home/c"
+    REMUDA_CONTAINER_DIR="$TOP/home/c" step --container-image=alpine true
     REMUDA_CONTAINER_DIR="$TOP/none" run -127 step --container-image=alpine true
     [[ "$output" == *"cannot make $TOP/none/$own: No such file or directory; REMUDA_CONTAINER_DIR names another"* ]]
 }

@@ -79,8 +79,9 @@ const char *container_line(const struct container *c, const char *place, const c
 long container_number(const struct container *c, const char *name);
 /* What stands in a file of the place, so far as 64 KiB; "" if there is none. In the arena. */
 const char *container_text(const struct container *c, const char *name);
-/* Takes away what is kept of a place and the place, whose locks the caller has. */
-void container_place_remove(struct container *c, const char *place);
+/* Takes away what is kept of a place and the place, whose locks the caller has. It stays where the
+ * program that made it is not there, and keeps something elsewhere: the next container tries. */
+void container_place_remove(const struct container *c, const char *place);
 /* Locks the file in a place, if nobody has it, for ourselves alone; -1 = somebody has it. */
 int container_lock_try(const struct container *c, const char *place, const char *file);
 /* The path of a file in the place, in the arena. */

@@ -24,6 +24,12 @@ static const char *name_of(const struct container *c, const char *place)
     return arena_printf(c->a, "remuda_%s_%s", c->host, place);
 }
 
+/* A file for this task. The place of a name is shared by steps, each of which has a task 0. */
+static const char *of_task(const struct container *c, const char *what)
+{
+    return arena_printf(c->a, "%s.%s.%s", what, c->step, c->task);
+}
+
 /* ---- making ---- */
 
 static bool image_import(struct container *c, const char *file, struct err *e)
@@ -79,7 +85,7 @@ static void forget(struct container *c, const char *place)
 static const char *rc_write(struct container *c, const char *image, struct err *e)
 {
     struct str out = STR_INIT;
-    const char *name = arena_printf(c->a, "rc.%s", c->task);
+    const char *name = of_task(c, "rc");
     struct span rest = span_of(image), line;
     bool entry = c->ask.entrypoint == YES;
     str_add(&out, "#!/bin/sh\n");
@@ -125,13 +131,24 @@ static void mount_add(struct str *out, const char *from, const char *to, const c
     str_addf(out, "%s %s none x-create=auto,%s\n", from, to, flags);
 }
 
+/* Without either, the kernel would look for a file system of type "none". */
+static bool binds(const char *flags)
+{
+    struct span rest = span_of(flags), flag;
+    while (span_next(&rest, '+', &flag))
+        if (span_is(flag, "bind") || span_is(flag, "rbind"))
+            return true;
+    return false;
+}
+
 static void mounts_write(struct container *c, struct str *out)
 {
     const char *pmix = pmix_directory();
     for (size_t i = 0; i < c->wish.mounts; i++) {
         const struct container_mount *m = &c->wish.mount[i];
         struct str flags = STR_INIT;
-        str_addf(&flags, "%s%s", m->read_only ? "ro" : "rw", m->flags ? "," : ",rbind");
+        str_addf(&flags, "%s%s%s", m->read_only ? "ro" : "rw", binds(m->flags) ? "" : ",rbind",
+                 m->flags ? "," : "");
         for (const char *f = m->flags; f && *f; f++)
             str_addc(&flags, *f == '+' ? ',' : *f);
         mount_add(out, mount_source(c, m), m->to, str_text(&flags));
@@ -155,12 +172,12 @@ static bool conf_write(struct container *c, const char **ret, struct err *e)
     str_add(&out, "mounts() {\ncat <<'REMUDA_MOUNTS'\n");
     mounts_write(c, &out);
     str_addf(&out, "REMUDA_MOUNTS\n}\nenviron() {\ncat '%s'\n",
-             container_file(c, arena_printf(c->a, "job.%s", c->task)));
+             container_file(c, of_task(c, "job")));
     str_addf(&out,
              "if [ -r \"${ENROOT_ROOTFS}/etc/environment\" ]; then\n"
              "cat \"${ENROOT_ROOTFS}/etc/environment\"\nfi\ncat '%s'\n}\n",
-             container_file(c, arena_printf(c->a, "own.%s", c->task)));
-    const char *name = arena_printf(c->a, "conf.%s", c->task);
+             container_file(c, of_task(c, "own")));
+    const char *name = of_task(c, "conf");
     bool ok = container_file_write(c, name, str_text(&out), e);
     *ret = container_file(c, name);
     str_done(&out);
@@ -179,8 +196,8 @@ static bool variables_write(struct container *c, struct err *e)
         if (getenv(c->wish.variable[i]))
             variable_add(&own, arena_printf(c->a, "%s=%s", c->wish.variable[i],
                                             getenv(c->wish.variable[i])));
-    bool ok = container_file_write(c, arena_printf(c->a, "job.%s", c->task), str_text(&job), e) &&
-              container_file_write(c, arena_printf(c->a, "own.%s", c->task), str_text(&own), e);
+    bool ok = container_file_write(c, of_task(c, "job"), str_text(&job), e) &&
+              container_file_write(c, of_task(c, "own"), str_text(&own), e);
     str_done(&job);
     str_done(&own);
     return ok;
@@ -191,6 +208,8 @@ static void choice_set(const char *variable, enum tristate choice)
     if (choice != UNSET)
         setenv(variable, choice == YES ? "y" : "n", 1);
 }
+
+static const char *const task_files[] = {"rc", "job", "own", "conf"};
 
 static bool run(struct container *c, int *ret_status, struct err *e)
 {
@@ -211,6 +230,8 @@ static bool run(struct container *c, int *ret_status, struct err *e)
     words_add(&w, name_of(c, c->place), NULL);
     words_program(&w, c);
     bool ok = task_program_run(&w, -1, ret_status, e);
+    for (size_t i = 0; i < sizeof task_files / sizeof task_files[0]; i++)
+        unlink(container_file(c, of_task(c, task_files[i])));
     vec_done(&w);
     return ok;
 }

@@ -72,14 +72,23 @@ static void place_look(struct living *l, const char *place)
         close(make);
 }
 
+/* One task of a machine looks; whoever begins meanwhile need not. What is there is read before it
+ * is asked which jobs live, as a place that is made later may be one of a job that began later. */
 void container_leftovers_remove(struct container *c)
 {
     struct living l = {.c = c};
-    DIR *d = opendir(c->top);
+    VEC(const char *) place = {0};
+    int lock = container_lock_try(c, ".", ".look");
+    DIR *d = lock >= 0 ? opendir(c->top) : NULL;
     const struct dirent *entry;
     while (d && (entry = readdir(d)))
-        place_look(&l, entry->d_name);
+        vec_push(&place, arena_strdup(c->a, entry->d_name));
+    for (size_t i = 0; i < place.n; i++)
+        place_look(&l, place.v[i]);
     if (d)
         closedir(d);
+    if (lock >= 0)
+        close(lock);
+    vec_done(&place);
     vec_done(&l.job);
 }

@@ -5,7 +5,7 @@
  *   use      locked, shared, by each task that runs in it: while it lives, nobody takes it away
  *   ready    is there once everything is made; a maker that was killed leaves none, and the next
  *            begins anew
- *   runtime  the name of the program that made it
+ *   runtime  the path of the program that made it
  *   step     the step that made it
  *   failed   why it could not
  *
@@ -54,11 +54,25 @@ static bool own_directory(const char *path, struct err *e)
     return true;
 }
 
+/* Whoever may rename in it could put another directory in place of the user's. */
+static bool parent_check(const char *path, struct err *e)
+{
+    struct stat st;
+    if (stat(path, &st) != 0 || ((st.st_uid == 0 || st.st_uid == geteuid()) &&
+                                 (!(st.st_mode & 022) || (st.st_mode & S_ISVTX))))
+        return true;
+    return err_set(
+        e, ERR_DENIED,
+        "%s is not used for containers: others may rename what is in it; "
+        "REMUDA_CONTAINER_DIR names a directory of yours, or of root's with a sticky bit",
+        path);
+}
+
 bool container_top_open(struct container *c, struct err *ret_err)
 {
     const char *asked = getenv("REMUDA_CONTAINER_DIR");
-    const char *base = arena_printf(c->a, "%s/remuda-containers-%u",
-                                    text_empty(asked) ? "/var/tmp" : asked, (unsigned)geteuid());
+    const char *parent = text_empty(asked) ? "/var/tmp" : asked;
+    const char *base = arena_printf(c->a, "%s/remuda-containers-%u", parent, (unsigned)geteuid());
     if (base[0] != '/' || strpbrk(base, " \t\r\n\"'\\`$,:"))
         return err_set(
             ret_err, ERR_INVALID,
@@ -74,14 +88,19 @@ bool container_top_open(struct container *c, struct err *ret_err)
                             : arena_printf(c->a, "%s.%s.%016llx", c->job, c->step,
                                            (unsigned long long)image);
     c->dir = arena_printf(c->a, "%s/%s", c->top, c->place);
-    return own_directory(base, ret_err) && own_directory(c->top, ret_err);
+    return parent_check(parent, ret_err) && own_directory(base, ret_err) &&
+           own_directory(c->top, ret_err);
 }
 
+/* What cannot be removed keeps nothing else; the locks stay until the end. */
 static int one_remove(const char *path, const struct stat *st, int what, struct FTW *at)
 {
+    const char *name = path + at->base;
     (void)st;
-    (void)at;
-    return remove(path) != 0 && errno != ENOENT && what != FTW_DNR;
+    (void)what;
+    if (at->level > 1 || (at->level == 1 && !text_is(name, "make") && !text_is(name, "use")))
+        (void)remove(path);
+    return 0;
 }
 
 /* Images have directories that their owner may not write in. */
@@ -93,8 +112,10 @@ static int one_open(const char *path, const struct stat *st, int what, struct FT
     return 0;
 }
 
-static void tree_remove(const char *path)
+/* Empties a place but for its locks; it is not ready from the first moment. */
+static void tree_empty(struct arena *a, const char *path)
 {
+    unlink(arena_printf(a, "%s/ready", path));
     nftw(path, one_open, OPEN_FILES, FTW_PHYS | FTW_MOUNT);
     nftw(path, one_remove, OPEN_FILES, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
@@ -112,8 +133,9 @@ bool container_file_write(const struct container *c, const char *name, const cha
     const char *path = container_file(c, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     size_t len = strlen(text);
-    bool ok = fd >= 0 && write(fd, text, len) == (ssize_t)len;
-    int why = errno;
+    ssize_t n = fd >= 0 ? write(fd, text, len) : -1;
+    bool ok = n == (ssize_t)len;
+    int why = n < 0 ? errno : ENOSPC;
     if (fd >= 0)
         ok = close(fd) == 0 && ok;
     return ok || err_set(ret_err, ERR_UNAVAILABLE, "cannot write %s: %s", path, strerror(why));
@@ -197,13 +219,43 @@ static int make_lock(const struct container *c)
 
 /* ---- making ---- */
 
-void container_place_remove(struct container *c, const char *place)
+/* The runtime that made the place, whatever is asked for now. False: its program is not there,
+ * neither where it was nor elsewhere; c->runtime is told all the same, NULL = none. */
+static bool runtime_of(struct container *c, const char *place, struct err *e)
 {
-    const char *name = container_line(c, place, "runtime");
     struct container of = *c;
-    if (name[0] && c->runtime_find(&of, name, NULL) && of.runtime->forget)
+    const char *made = container_line(c, place, "runtime"), *slash = strrchr(made, '/');
+    of.runtime = NULL;
+    of.wish = (struct container_wish){0};
+    bool found =
+        made[0] ? c->runtime_find(&of, made, e) || (slash && c->runtime_find(&of, slash + 1, e))
+                : err_set(e, ERR_UNAVAILABLE, "%s/%s does not say what made it", c->top, place);
+    c->runtime = of.runtime;
+    c->path = of.path;
+    return found;
+}
+
+/* False: the runtime keeps something that its program alone could take away; nothing is done. */
+static bool place_empty(const struct container *c, const char *place)
+{
+    struct container of = *c;
+    bool found = runtime_of(&of, place, NULL);
+    if (of.runtime && of.runtime->forget && !found)
+        return false;
+    if (of.runtime && of.runtime->forget)
         of.runtime->forget(&of, place);
-    tree_remove(arena_printf(c->a, "%s/%s", c->top, place));
+    tree_empty(c->a, arena_printf(c->a, "%s/%s", c->top, place));
+    return true;
+}
+
+/* The lock of makers goes last: whoever waits for it sees that it is not the one that is there. */
+void container_place_remove(const struct container *c, const char *place)
+{
+    if (!place_empty(c, place))
+        return;
+    unlink(arena_printf(c->a, "%s/%s/use", c->top, place));
+    unlink(arena_printf(c->a, "%s/%s/make", c->top, place));
+    (void)rmdir(arena_printf(c->a, "%s/%s", c->top, place));
 }
 
 static bool is_ready(const struct container *c)
@@ -212,20 +264,17 @@ static bool is_ready(const struct container *c)
 }
 
 /* Whoever has the lock makes the place anew: what is there is half made, or is to be replaced. */
-static bool place_make(struct container *c, int *lock, struct err *e)
+static bool place_make(struct container *c, struct err *e)
 {
     const struct container_image *i = &c->wish.image;
-    if (!i->name && !i->path)
+    if (c->wish.use == CONTAINER_EXEC || (!i->name && !i->path))
         return err_set(e, ERR_NOT_FOUND,
                        "--container-name=%s: this job has no container of that name on node %s; "
-                       "--container-image makes one",
-                       c->wish.name, c->host);
-    if (access(container_file(c, "runtime"), F_OK) == 0) {
-        container_place_remove(c, c->place);
-        close(*lock);
-        *lock = make_lock(c);
-    }
-    return *lock >= 0 && container_file_write(c, "runtime", c->runtime->name, e) &&
+                       "--container-image makes one%s",
+                       c->wish.name, c->host,
+                       c->wish.use == CONTAINER_EXEC ? " where :exec is left out" : "");
+    place_empty(c, c->place);
+    return container_file_write(c, "runtime", c->path, e) &&
            container_file_write(c, "step", c->step, e) &&
            (!c->runtime->make || c->runtime->make(c, e)) && container_file_write(c, "ready", "", e);
 }
@@ -240,15 +289,16 @@ static bool has_failed(const struct container *c, struct err *e)
     return true;
 }
 
-static bool made_or_failed(struct container *c, int *lock, struct err *e)
+static bool made_or_failed(struct container *c, struct err *e)
 {
     struct err why = {0};
     if (has_failed(c, e))
         return false;
-    if (place_make(c, lock, &why))
+    if (place_make(c, &why))
         return true;
-    if (*lock >= 0)
-        container_file_write(c, "failed", why.text, NULL);
+    place_empty(c, c->place); /* half an image may be what fills the disk */
+    container_file_write(c, "step", c->step, NULL);
+    container_file_write(c, "failed", why.text, NULL);
     if (e)
         *e = why;
     return false;
@@ -273,22 +323,15 @@ static bool replaceable(const struct container *c, struct err *e)
     return true;
 }
 
-/* The runtime that made it is the one that runs it. */
-static bool runtime_same(struct container *c, struct err *e)
-{
-    const char *made = container_line(c, c->place, "runtime");
-    return text_is(made, c->runtime->name) || c->runtime_find(c, made, e);
-}
-
 bool container_place_enter(struct container *c, struct err *ret_err)
 {
     int lock = make_lock(c);
     bool ok = lock >= 0 ||
               err_set(ret_err, ERR_UNAVAILABLE, "cannot use %s: %s", c->dir, strerror(errno));
     if (ok && is_ready(c) && !is_to_be_replaced(c))
-        ok = runtime_same(c, ret_err);
+        ok = runtime_of(c, c->place, ret_err); /* what made it runs it */
     else if (ok)
-        ok = (!is_ready(c) || replaceable(c, ret_err)) && made_or_failed(c, &lock, ret_err);
+        ok = (!is_ready(c) || replaceable(c, ret_err)) && made_or_failed(c, ret_err);
     if (ok) {
         c->use_fd = lock_open(c, c->place, "use");
         ok = (c->use_fd >= 0 && flock(c->use_fd, LOCK_SH) == 0) ||

@@ -25,8 +25,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PID_FILE  "pid." /* and the task's number */
-#define OCI       "oci"  /* which runtime podman has */
+#define TASK_FILE "task." /* and the task's number: it has begun a container */
+#define PID_FILE  "pid."
+#define OCI       "oci" /* which runtime podman has */
 #define VARIABLES "image.env"
 #define MESSAGES  "/dev/mqueue"
 
@@ -65,7 +66,8 @@ static bool image_pull(struct container *c, struct err *e)
     const char *reference = container_image_reference(&c->wish.image, c->a);
     if (is_here(c, reference))
         return true;
-    words_add(&w, c->path, "pull", "--quiet", reference, NULL);
+    begin(&w, c);
+    words_add(&w, "pull", "--quiet", reference, NULL);
     bool ok = tool_run(c, &w, NULL, e);
     vec_done(&w);
     return ok;
@@ -75,7 +77,8 @@ static bool image_pull(struct container *c, struct err *e)
 static bool variables_ask(struct container *c, struct err *e)
 {
     words_of_program w = {0};
-    words_add(&w, c->path, "image", "inspect", "--format={{range .Config.Env}}{{println .}}{{end}}",
+    begin(&w, c);
+    words_add(&w, "image", "inspect", "--format={{range .Config.Env}}{{println .}}{{end}}",
               container_image_reference(&c->wish.image, c->a), NULL);
     bool ok = tool_run(c, &w, VARIABLES, e);
     vec_done(&w);
@@ -90,7 +93,8 @@ static bool make(struct container *c, struct err *e)
                        "podman would start root's containers outside of the job's control groups: "
                        "submit the job as a user, or have apptainer on node %s",
                        c->host);
-    words_add(&w, c->path, "info", "--format={{.Host.OCIRuntime.Name}}", NULL);
+    begin(&w, c);
+    words_add(&w, "info", "--format={{.Host.OCIRuntime.Name}}", NULL);
     bool ok = tool_run(c, &w, OCI, e);
     vec_done(&w);
     return ok && (c->wish.image.path || (image_pull(c, e) && variables_ask(c, e)));
@@ -112,8 +116,8 @@ static void forget(struct container *c, const char *place)
     DIR *d = opendir(of.dir);
     const struct dirent *entry;
     while (d && (entry = readdir(d)))
-        if (text_starts(entry->d_name, PID_FILE))
-            container_remove(&of, name_of(c, place, entry->d_name + strlen(PID_FILE)));
+        if (text_starts(entry->d_name, TASK_FILE))
+            container_remove(&of, name_of(c, place, entry->d_name + strlen(TASK_FILE)));
     if (d)
         closedir(d);
 }
@@ -331,6 +335,9 @@ static bool run(struct container *c, int *ret_status, struct err *e)
     words_of_program w = {0};
     const char *name = name_of(c, c->place, c->task);
     bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    /* Before there is one: whoever finds it, if we are killed, takes the container away. */
+    if (!container_file_write(c, of_task(c, TASK_FILE), "", e))
+        return false;
     begin(&w, c);
     words_add(&w, "run", "--interactive", "--name", name, "--pidfile",
               container_file(c, of_task(c, PID_FILE)), "--conmon-pidfile",
@@ -352,6 +359,7 @@ static bool run(struct container *c, int *ret_status, struct err *e)
         ok = program_wait(c, name, ret_status, e);
     container_remove(c, name);
     unlink(container_file(c, of_task(c, PID_FILE)));
+    unlink(container_file(c, of_task(c, TASK_FILE)));
     vec_done(&w);
     return ok;
 }

@@ -103,7 +103,7 @@ bool tool_run(const struct container *c, words_of_program *w, const char *output
 {
     const char *log = container_file(c, "log"), *path = output ? container_file(c, output) : log;
     const char *name = strrchr(w->v[0], '/') ? strrchr(w->v[0], '/') + 1 : w->v[0];
-    const char *what = w->n > 1 ? w->v[1] : "";
+    const char *what = w->n > 1 && *w->v[1] != '-' ? w->v[1] : w->n > 2 ? w->v[2] : "";
     int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
     int err = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     int out =

@@ -300,11 +300,11 @@ static bool name_read(const char *typed, struct arena *a, struct container_wish 
                        "digit first",
                        (int)QUOTED_MAX, typed, CONTAINER_NAME_MAX);
     ret->name = text_of(name, a);
-    if (span_is(use, "create") || span_is(use, "no_exec"))
+    if (span_is(use, "create"))
         ret->use = CONTAINER_CREATE;
     else if (span_is(use, "exec"))
         ret->use = CONTAINER_EXEC;
-    else if (said && !span_is(use, "auto"))
+    else if (said && !span_is(use, "auto") && !span_is(use, "no_exec")) /* it never joins one */
         return err_set(e, ERR_VALUE,
                        "--container-name=%.*s: behind the name stands auto, create or exec",
                        (int)QUOTED_MAX, typed);
