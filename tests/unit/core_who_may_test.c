@@ -116,6 +116,89 @@ static void what_updates_bring_to_the_disk_counts(void **unused)
     assert_in_range(n, 30, 36);
 }
 
+static enum refusal changed(struct msg_update_job m)
+{
+    say(1, MSG_UPDATE_JOB, &m);
+    return refusal();
+}
+
+static enum refusal change(uint64_t id, const char *fields, struct job_spec values)
+{
+    return changed(
+        (struct msg_update_job){.ids = ids_of(id), .fields = fields, .values = {&values, 1}});
+}
+
+/* Of components together as of each by itself; nor does it show how many there are. */
+static void nobody_else_changes_components(void **unused)
+{
+    struct job_spec both[] = {a_job("one"), a_job("two")}, to[2] = {{.shell = "/tmp/mine"}};
+    both[0].hold = both[1].hold = true;
+    uint64_t id = submit_all(both, 2), before;
+    struct msg_update_job m = {.ids = ids_of(id), .fields = "shell;", .values = {to, 2}};
+    static const char *const fields[] = {
+        "shell;", ";shell", "comment;comment", "later_env;work_dir", "time_limit_us;", ";"};
+    am_bob();
+    before = core_hash(w.c);
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        for (size_t n = 2; n < 4; n++) {
+            struct job_spec more[3] = {to[0]};
+            m.fields = fields[i];
+            m.values = (typeof(m.values)){more, n};
+            assert_int_equal(changed(m), REFUSE_ACCESS_DENIED);
+            assert_null(answer()->detail);
+        }
+    assert_true(core_hash(w.c) == before);
+    am_alice();
+    m.fields = "shell;";
+    m.values = (typeof(m.values)){to, 2};
+    assert_int_equal(changed(m), REFUSE_NONE);
+    assert_string_equal(job(id)->spec.shell, "/tmp/mine");
+}
+
+/* An operator, or a coordinator, is not everybody. */
+static void what_runs_in_its_owners_name_is_its_owners_to_say(void **unused)
+{
+    static const char *const fields[] = {"shell",  "later_env", "script_args", "work_dir",
+                                         "std_in", "std_out",   "std_err",     "comment,work_dir"};
+    struct job_spec held = a_job("one");
+    held.hold = true;
+    uint64_t id = submit(held);
+    struct job_spec v = {.shell = "/bin/x",
+                         .later_env = "A=1\n",
+                         .script_args = "a\n",
+                         .work_dir = "/tmp/x",
+                         .std_in = "/tmp/in",
+                         .std_out = "/tmp/out",
+                         .std_err = "/tmp/err"};
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        am_olga();
+        assert_int_equal(change(id, fields[i], v), REFUSE_ACCESS_DENIED);
+        assert_non_null(answer()->detail);
+        am_alice();
+        assert_int_equal(change(id, fields[i], v), REFUSE_NONE);
+        am_root();
+        assert_int_equal(change(id, fields[i], v), REFUSE_NONE);
+    }
+}
+
+/* Limits of a partition are looked for by its name, so that a blank is no way around them. */
+static void blanks_around_a_partition_are_not_its_name(void **unused)
+{
+    static const char *const names[] = {" main", "main ", "\tmain", " main , main "};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct job_spec s = a_job("j"), to = {.req.partition = names[i]};
+        s.hold = true;
+        s.req.partition = names[i];
+        uint64_t id = submit(s);
+        assert_string_equal(job(id)->spec.req.partition, "main");
+        assert_int_equal(change(id, "partition", to), REFUSE_NONE);
+        assert_string_equal(job(id)->spec.req.partition, "main");
+        to.req.partition = " ";
+        assert_int_not_equal(change(id, "partition", to), REFUSE_NONE);
+        assert_string_equal(job(id)->spec.req.partition, "main");
+    }
+}
+
 /* ---- what a copy of the controller answers ---- */
 
 static void what_plans_for_one_is_much_where_there_is_much(void **unused)
@@ -153,6 +236,9 @@ int main(void)
         STORY(a_token_without_a_kind_lets_nobody_in),
         STORY(where_a_job_comes_from_is_asked_of_owners_who_move_it),
         STORY(what_updates_bring_to_the_disk_counts),
+        STORY(nobody_else_changes_components),
+        STORY(blanks_around_a_partition_are_not_its_name),
+        STORY(what_runs_in_its_owners_name_is_its_owners_to_say),
         STORY(what_plans_for_one_is_much_where_there_is_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

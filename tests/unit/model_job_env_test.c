@@ -353,6 +353,26 @@ static void test_variables_that_come_later(void **state)
     arena_free(a);
 }
 
+/* As many as a message holds, on both sides: what they cost grows with their number, not its
+ * square, which would be hours. */
+static void test_very_many_variables(void **state)
+{
+    (void)state;
+    struct arena *a = arena_new();
+    const size_t n = 4u << 20, later_n = 32768;
+    char *many = arena_alloc(a, 2 * n), *later = arena_alloc(a, 3 * later_n + 1);
+    for (size_t i = 0; i < n; i++)
+        many[2 * i] = 'b', many[2 * i + 1] = '\0';
+    for (size_t i = 0; i < later_n; i++)
+        memcpy(later + 3 * i, (char[]){(char)('c' + i % 20), '=', '\n'}, 3);
+    later[3 * later_n] = '\0';
+    struct blob all = later_env_over((struct blob){many, 2 * n}, later, a);
+    assert_int_equal(all.len, 2 * n + 20 * 3);
+    const char *once = later_env_add(later, later, a);
+    assert_int_equal(strlen(once), 20 * 3);
+    arena_free(a);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -369,6 +389,7 @@ int main(void)
         TEST(resources_of_a_plan),
         TEST(arguments_of_a_plan),
         TEST(variables_that_come_later),
+        TEST(very_many_variables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,16 @@
-/* Which fields of a job may change, and when. */
+/* Which fields of a job may change, when, and by whom. */
 #include "base/list.h"
+#include "core/request/request.h"
 #include "core/request/update_job.h"
 #include "model/job/job_attributes.h"
+#include "model/job/owner.h"
 
 /* Facts about the submission. */
 static const char *const fixed[] = {"array",     "batch",       "submit_line", "alloc_host",
                                     "no_effect", "umask_plus1", "rlimits",     "get_user_env"};
+/* What runs in its owner's name, and the files that are opened in it. */
+static const char *const of_its_owner[] = {"later_env", "shell",   "script_args", "work_dir",
+                                           "std_in",    "std_out", "std_err"};
 /* Fields that of a running job mean its nodes: NodeList= and NumNodes=. */
 static const char *const size_fields[] = {"nodelist", "min_nodes", "max_nodes", "node_sizes"};
 /* Fields that may change while the job runs. */
@@ -55,6 +60,33 @@ bool update_any_time(const struct jobrec *r, const char *fields)
             !(runs && among(of_a_run, ARRAY_LEN(of_a_run), piece)))
             return false;
     return true;
+}
+
+static const char *field_of_owner(const char *fields)
+{
+    for (size_t i = 0; i < ARRAY_LEN(of_its_owner); i++)
+        if (list_has(fields, of_its_owner[i]))
+            return of_its_owner[i];
+    return NULL;
+}
+
+/* Whoever else may change a job does not decide what runs in its owner's name, or which files are
+ * written in it; root could be anybody anyway. */
+enum refusal update_who_check(const struct core *c, const struct jobrec *r, const struct update *u,
+                              const char **detail)
+{
+    const struct peer *peer = c->turn.peer;
+    bool root = peer->is_admin && !peer->is_plain;
+    const char *own = u->values ? field_of_owner(u->fields) : NULL;
+    if (!may_manage(c, r))
+        return REFUSE_ACCESS_DENIED;
+    if (!own || root || job_is_of(&r->j, peer->uid, peer->user))
+        return REFUSE_NONE;
+    *detail = arena_printf(c->turn.fx->arena,
+                           "\"%s\" decides what runs, or is written, in its owner's name: only its "
+                           "owner and root may change it",
+                           own);
+    return REFUSE_ACCESS_DENIED;
 }
 
 const char *update_field_wrong(const char *fields, struct arena *a)

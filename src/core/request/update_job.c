@@ -139,6 +139,11 @@ static enum refusal values_check(const struct core *c, const struct jobrec *r,
         return refuse(REFUSE_TOO_LARGE, SPEC_NAMES_LONG, detail);
     if (given(u, "work_dir") && (text_empty(t->work_dir) || t->work_dir[0] != '/'))
         return refuse(REFUSE_WORK_DIR, "WorkDir is a directory's whole path, from / on", detail);
+    if (given(u, "later_env") && t->later_env && strlen(t->later_env) > LIMIT_TEXT_BYTES)
+        return refuse(REFUSE_TOO_LARGE,
+                      "variables that are given to a waiting job have 64 KiB together: the "
+                      "environment of its submission may be larger",
+                      detail);
     if (given(u, "deadline_us") && t->deadline_us && t->deadline_us <= c->turn.now_us)
         return refuse(REFUSE_INVALID_TIME, "the deadline has passed already", detail);
     if (t->deadline_us && t->begin_us >= t->deadline_us)
@@ -427,6 +432,9 @@ static enum refusal started_check(struct core *c, const struct jobrec *r, struct
 
 enum refusal update_check(struct core *c, struct jobrec *r, struct update *u, const char **detail)
 {
+    enum refusal denied = update_who_check(c, r, u, detail);
+    if (denied)
+        return denied;
     if (!job_live(r) || r->j.state == JOB_COMPLETING)
         return REFUSE_JOB_FINISHED;
     if (r->j.cron)

@@ -15,6 +15,10 @@ struct update {
 };
 
 /* ---- update_fields.c: fields of job_spec, by name; lists of them are parted by commas ---- */
+/* May who asks (c->turn.peer) change the job, and in it what is named? Every way to a change asks
+ * this. */
+enum refusal update_who_check(const struct core *c, const struct jobrec *r, const struct update *u,
+                              const char **detail);
 /* The first that is not there or never changes, in the arena; NULL = all are fine. */
 const char *update_field_wrong(const char *fields, struct arena *a);
 /* Does it run, maybe suspended? */

@@ -39,6 +39,8 @@ static enum refusal components_named(struct core *c, const struct msg_update_job
     enum refusal refusal = refs_collect(c, m->ids ? m->ids : "", of, detail);
     if (refusal)
         return refusal;
+    if (of->n && !may_manage(c, of->v[0]))
+        return REFUSE_ACCESS_DENIED;
     uint64_t leader = of->n ? of->v[0]->j.het_job_id : 0;
     vec_clear(of);
     if (leader)

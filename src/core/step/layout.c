@@ -81,13 +81,13 @@ static int64_t gres_cap(struct dealing *d, const struct step_room *r, int64_t ca
             cap = capped(d, cap, 0, REFUSE_GRES, there, lump);
         else if (need->per_task)
             cap = capped(d, cap, (there - need->per_node) / need->per_task, REFUSE_GRES, there,
-                         need->per_task * w->ntasks);
+                         amount_times(need->per_task, w->ntasks));
         if (is_gpu(need->kind))
             gpus += need->per_node ? need->per_node : there;
     }
     if (w->per_gpu && gpus)
-        cap = capped(d, cap, gpus * w->per_gpu, REFUSE_INVALID_TASK_COUNT, gpus * w->per_gpu,
-                     w->ntasks);
+        cap = capped(d, cap, amount_times(gpus, w->per_gpu), REFUSE_INVALID_TASK_COUNT,
+                     amount_times(gpus, w->per_gpu), w->ntasks);
     return cap;
 }
 
@@ -199,7 +199,7 @@ static bool nodes_choose(struct dealing *d)
         if (!d->chosen[i] && d->cap[i] > 0 && (!as_needed || room < w->ntasks))
             room += choose(d, i, &count);
     if (room >= w->ntasks)
-        return count >= w->min_nodes;
+        return count > 0 && count >= w->min_nodes;
     return roomier_chosen(d, room);
 }
 

@@ -2,6 +2,7 @@
  * nodes become marks, gres of all forms one list. What is left open the job decides, as the SLURM_*
  * variables of its environment would for srun. */
 #include "base/alloc.h"
+#include "base/amount.h"
 #include "base/hostlist.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -101,8 +102,12 @@ static bool arbitrary_read(struct want_reading *x)
     struct err err = {0};
     if (!hostlist_parse(&names, x->m->task_nodes, &err))
         return refuse(x, REFUSE_INVALID_NODE, "%s", err.text);
-    bool ok = true;
     size_t n = names.n;
+    bool ok = (n > 0 && n <= LIMIT_TASKS) ||
+              refuse(x, REFUSE_INVALID_TASK_COUNT,
+                     "--distribution=arbitrary: the list has the nodes of %zu tasks; a step has "
+                     "from 1 to %u",
+                     n, LIMIT_TASKS);
     x->w->task_node = arena_alloc(x->a, (n + 1) * sizeof(int32_t));
     for (size_t i = 0; ok && i < n; i++) {
         ptrdiff_t at = node_at(x, names.name[i]);
@@ -145,7 +150,7 @@ static bool needs_add(struct want_reading *x, const char *text, bool gpus, enum 
     for (size_t i = 0; i < list.n; i++) {
         struct gres_need *need = need_of(x, list.item[i].kind, list.item[i].type);
         need->per_node += what == OF_NODE     ? list.item[i].count
-                          : what == OF_SOCKET ? list.item[i].count * sockets
+                          : what == OF_SOCKET ? amount_times(list.item[i].count, sockets)
                                               : 0;
         need->per_task += what == OF_TASK ? list.item[i].count : 0;
         need->total += what == OF_STEP ? list.item[i].count : 0;
@@ -229,7 +234,7 @@ static int32_t tasks_by_cpus(const struct step_want *w, const struct alloc *held
 
 /* -n, or what follows from GPUs or nodes. A job's own number comes with SLURM_NTASKS, and only
  * within it; the environment knows that of one component alone. */
-static int32_t tasks_follow(const struct want_reading *x)
+static int64_t tasks_follow(const struct want_reading *x)
 {
     const struct step_want *w = x->w;
     const struct job_request *j = &x->job->spec.req;
@@ -238,16 +243,32 @@ static int32_t tasks_follow(const struct want_reading *x)
     if (x->m->interactive)
         return 1;
     if (gpus && x->req->ntasks_per_gpu)
-        return (int32_t)(gpus * x->req->ntasks_per_gpu);
+        return amount_times(gpus, x->req->ntasks_per_gpu);
     if (gpus && per_task)
-        return (int32_t)(gpus / per_task > 0 ? gpus / per_task : 1);
+        return gpus / per_task > 0 ? gpus / per_task : 1;
     if (w->per_node)
-        return (int32_t)(nodes * w->per_node);
+        return amount_times(nodes, w->per_node);
     if (x->job->het_job_id && j->ntasks)
         return j->ntasks;
     if (x->req->cpus_per_task && !j->ntasks_per_node)
         return tasks_by_cpus(w, x->held, (size_t)nodes, x->req->cpus_per_task);
-    return (int32_t)nodes;
+    return nodes;
+}
+
+/* How many tasks follow is as little to be believed as a number that is said. */
+static bool tasks_read(struct want_reading *x)
+{
+    int64_t tasks = x->w->ntasks ? x->w->ntasks : tasks_follow(x);
+    x->w->ntasks = tasks > 0 && tasks <= (int64_t)LIMIT_TASKS ? (int32_t)tasks : 0;
+    if (x->w->ntasks)
+        return true;
+    if (tasks <= 0)
+        return refuse(x, REFUSE_NODE_CONFIG,
+                      "every node of job %llu is left out, and no task is left",
+                      (unsigned long long)x->job->id);
+    return refuse(x, REFUSE_INVALID_TASK_COUNT,
+                  "%lld tasks follow from what is asked for; a step has from 1 to %u",
+                  (long long)tasks, LIMIT_TASKS);
 }
 
 /* Of a list of numbers the largest that the job has nodes for. */
@@ -377,7 +398,7 @@ static bool totals_check(struct want_reading *x)
 {
     for (size_t i = 0; i < x->w->nneed; i++) {
         struct gres_need *need = &x->w->need[i];
-        int64_t by_task = need->per_task * x->w->ntasks;
+        int64_t by_task = amount_times(need->per_task, x->w->ntasks);
         if (task_has_share(x->w, need->kind))
             need->per_node = 0;
         if (!need->total || !need->per_task)
@@ -402,9 +423,7 @@ bool step_want_read(const struct msg_create_step *m, const struct job *job,
     counts_read(&x);
     bool ok = sizes_read(&x) && counts_check(&x) && nodes_read(&x) && spread_read(&x) &&
               gres_read(&x) && (ret->spread != SPREAD_ARBITRARY || arbitrary_read(&x));
-    if (ok && !ret->ntasks)
-        ret->ntasks = tasks_follow(&x);
-    ok = ok && totals_check(&x);
+    ok = ok && tasks_read(&x) && totals_check(&x);
     if (ok && ret->spread != SPREAD_ARBITRARY)
         nodes_follow(&x);
     vec_done(&x.need);

@@ -1,5 +1,6 @@
 #include "model/env/later_env.h"
 
+#include "base/map.h"
 #include "model/grammar/script_args.h"
 
 #include <string.h>
@@ -23,24 +24,30 @@ static size_t name_len(struct span entry)
     return equals ? (size_t)(equals - entry.data) : entry.len;
 }
 
-static bool names(struct blob list, struct span entry)
+static const char *name_of(struct span entry, struct str *name)
 {
-    struct span one;
-    size_t len = name_len(entry);
-    while (entry_next(&list, &one))
-        if (name_len(one) == len && memcmp(one.data, entry.data, len) == 0)
-            return true;
-    return false;
+    str_clear(name);
+    str_addn(name, entry.data, name_len(entry));
+    return str_text(name);
 }
 
-/* Of `list` what `over` does not name, then `over`. */
+/* Of `list` what `over` does not name, then `over`, each name once, with its last value. Either may
+ * have a million entries. */
 static void lists_join(struct blob list, struct blob over, struct str *out)
 {
+    struct map_str *last = map_str_new();
+    struct str name = STR_INIT;
     struct span one;
+    for (struct blob rest = over; entry_next(&rest, &one);)
+        map_str_put(last, name_of(one, &name), (void *)(uintptr_t)one.data);
     while (entry_next(&list, &one))
-        if (!names(over, one))
+        if (!map_str_get(last, name_of(one, &name)))
             str_addn(out, one.data, one.len), str_addc(out, '\0');
-    str_addn(out, over.data, over.len);
+    while (entry_next(&over, &one))
+        if (map_str_get(last, name_of(one, &name)) == one.data)
+            str_addn(out, one.data, one.len), str_addc(out, '\0');
+    str_done(&name);
+    map_str_free(last);
 }
 
 const char *later_env_pack(struct blob list, struct arena *a)

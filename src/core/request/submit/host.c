@@ -20,7 +20,10 @@ static bool host_listed(const char *list, const char *host)
 
 const char *partitions_once(const struct core *c, const char *partitions)
 {
-    return list_once(partitions, c->part.n, c->turn.fx->arena);
+    /* Not all that reads it trims names: a limit of " gpu" would be nobody's. */
+    bool blanks = partitions && strpbrk(partitions, " \t");
+    const char *once = list_once(partitions, blanks ? 0 : c->part.n, c->turn.fx->arena);
+    return text_empty(once) ? partitions : once;
 }
 
 enum refusal submit_host_check(const struct core *c, const char *partitions, struct str *why)
