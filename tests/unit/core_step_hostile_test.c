@@ -81,12 +81,60 @@ static void a_list_of_tasks_that_names_no_node(void **unused)
     asked(id, STEP(.task_nodes = job(id)->nodes), SPEC(.ntasks_per_node = 65533), 2);
 }
 
+static void uses(int n, uint64_t id, int64_t step_id, enum report_kind kind, int64_t much)
+{
+    struct step use = {.cpu_user_us = much,
+                       .cpu_system_us = much,
+                       .energy_mj = much,
+                       .read_bytes = much,
+                       .write_bytes = much,
+                       .ave_rss_bytes = much,
+                       .gpu_samples = much,
+                       .gpu_util_samples = much,
+                       .gpu_util_ave = INT32_MAX,
+                       .gpu_util_tot = INT32_MAX,
+                       .gpu_mem_ave_bytes = much,
+                       .gpu_mem_tot_bytes = much,
+                       .cpu_khz = much};
+    report(n, (struct msg_report){.kind = (int32_t)kind,
+                                  .job_id = id,
+                                  .attempt = 1,
+                                  .step_id = step_id,
+                                  .usage = {&use, 1}});
+}
+
+/* A counter that broke, or a host that lies: the sums are no reason to leave the job out when the
+ * controller starts again. */
+static void what_nodes_say_was_used_stays_a_number(void **unused)
+{
+    static const int64_t much[] = {1, INT64_MAX, INT64_MAX / 2 + 1, FIELD_SPAN_MAX};
+    uint64_t id = salloc(2);
+    for (size_t i = 0; i < ARRAY_LEN(much); i++) {
+        struct job_spec spec;
+        struct msg_create_step m = a_step(id, &spec, 2);
+        m.overlap = true;
+        spec.req.min_nodes = 2;
+        const struct step *st = srun(SRUN + i, &m);
+        assert_non_null(st);
+        int64_t step_id = st->step_id;
+        static const enum report_kind said[] = {REPORT_STARTED, REPORT_USAGE, REPORT_EXITED};
+        for (size_t k = 0; k < ARRAY_LEN(said); k++)
+            for (int n = 1; n <= 4; n++)
+                uses(n, id, step_id, said[k], k ? much[i] : 0);
+        core_check(w.c);
+    }
+    restart(CONF);
+    assert_int_equal(job(id)->energy_mj, FIELD_SPAN_MAX);
+    assert_int_equal(job(id)->cpu_user_us, FIELD_SPAN_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(where_no_node_is_left_there_is_no_step),
         STORY(so_many_tasks_no_step_has),
         STORY(a_list_of_tasks_that_names_no_node),
+        STORY(what_nodes_say_was_used_stays_a_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

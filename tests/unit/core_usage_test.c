@@ -378,6 +378,20 @@ static void test_parts_of_the_default_order(void **unused)
     assert_true(p->priority == 7 && p->asked && p->age == 0);
 }
 
+/* Names of accounts are free where nobody made any: thousands of them cost no more than as many
+ * jobs of one. */
+static void test_accounts_that_somebody_thinks_of(void **unused)
+{
+    struct job_spec s = a_job("one");
+    s.hold = true;
+    for (int i = 0; i < 3000; i++) {
+        s.req.account = arena_printf(w.a, "a%d", i);
+        assert_true(submit(s));
+    }
+    pass(6 * MIN);
+    core_check(w.c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +408,7 @@ int main(void)
         SHARES(test_site_factor_and_nice),
         SHARES(test_factors),
         SHARES(test_parts_of_the_default_order),
+        SHARES(test_accounts_that_somebody_thinks_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,9 +58,9 @@ void step_queue_gone(struct jobrec *r, const struct step *s)
     struct step_queue *q = queue_of(r);
     if (s->step_id >= 0)
         idset_add(s->state == JOB_COMPLETED ? &q->gone_well : &q->gone_badly, (uint32_t)s->step_id);
-    q->gone.user_us += s->cpu_user_us;
-    q->gone.system_us += s->cpu_system_us;
-    q->gone.energy_mj += s->energy_mj;
+    q->gone.user_us = used_plus(q->gone.user_us, s->cpu_user_us);
+    q->gone.system_us = used_plus(q->gone.system_us, s->cpu_system_us);
+    q->gone.energy_mj = used_plus(q->gone.energy_mj, s->energy_mj);
 }
 
 const struct gone_use *step_queue_gone_use(const struct jobrec *r)

@@ -6,6 +6,8 @@
 
 #define ENDED_KEPT 128
 
+__extension__ typedef __int128 wide;
+
 struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id)
 {
     ASSERT(!job_waits(r) && r->j.attempt > 0 && step_id >= STEP_INTERACTIVE);
@@ -155,10 +157,28 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+int64_t used_plus(int64_t a, int64_t b)
+{
+    return a < USED_MOST - b ? a + b : USED_MOST;
+}
+
+/* Counters that broke, and hosts that lie, say any number: sums of them are to be numbers that a
+ * row may have. */
+static void usage_bound(struct step *of)
+{
+    for (size_t i = 0; i < step_fields.n; i++) {
+        const struct field *f = &step_fields.field[i];
+        int64_t *used = f->type == FIELD_I64 || f->type == FIELD_SPAN ? field_ptr(f, of) : NULL;
+        if (used && (*used < 0 || *used > USED_MOST))
+            *used = USED_MOST;
+    }
+}
+
 void step_usage_said(struct step *to, const struct step *from)
 {
     const struct step was = *to;
     step_usage_copy(to, from);
+    usage_bound(to);
     to->energy_mj = larger(was.energy_mj, from->energy_mj);
     to->gpu_util_max = (int32_t)larger(was.gpu_util_max, from->gpu_util_max);
     to->gpu_mem_max_bytes = larger(was.gpu_mem_max_bytes, from->gpu_mem_max_bytes);
@@ -194,27 +214,26 @@ static int64_t mean(int64_t a, int32_t an, int64_t b, int32_t bn)
 
 static int64_t weighed(int64_t a, int64_t an, int64_t b, int64_t bn)
 {
-    return an + bn > 0 ? (a * an + b * bn) / (an + bn) : 0;
+    return an + bn > 0 ? (int64_t)(((wide)a * an + (wide)b * bn) / ((wide)an + bn)) : 0;
 }
 
-/* A byte more or less does not matter, but that the product fits does. */
 static void gpu_usage_add(struct step *a, const struct step *b)
 {
+    int64_t util = used_plus(a->gpu_util_tot, b->gpu_util_tot);
     a->gpu_util_ave = (int32_t)weighed(a->gpu_util_ave, a->gpu_util_samples, b->gpu_util_ave,
                                        b->gpu_util_samples);
-    a->gpu_mem_ave_bytes = weighed(a->gpu_mem_ave_bytes >> 10, a->gpu_samples,
-                                   b->gpu_mem_ave_bytes >> 10, b->gpu_samples)
-                           << 10;
+    a->gpu_mem_ave_bytes =
+        weighed(a->gpu_mem_ave_bytes, a->gpu_samples, b->gpu_mem_ave_bytes, b->gpu_samples);
     if (b->gpu_samples && (!a->gpu_samples || b->gpu_mem_min_bytes < a->gpu_mem_min_bytes))
         a->gpu_mem_min_bytes = b->gpu_mem_min_bytes;
     if (b->gpu_util_samples && (!a->gpu_util_samples || b->gpu_util_min < a->gpu_util_min))
         a->gpu_util_min = b->gpu_util_min;
-    a->gpu_samples += b->gpu_samples;
-    a->gpu_util_samples += b->gpu_util_samples;
+    a->gpu_samples = used_plus(a->gpu_samples, b->gpu_samples);
+    a->gpu_util_samples = used_plus(a->gpu_util_samples, b->gpu_util_samples);
     a->gpu_util_max = b->gpu_util_max > a->gpu_util_max ? b->gpu_util_max : a->gpu_util_max;
-    a->gpu_util_tot += b->gpu_util_tot;
+    a->gpu_util_tot = util < INT32_MAX ? (int32_t)util : INT32_MAX;
     a->gpu_mem_max_bytes = larger(a->gpu_mem_max_bytes, b->gpu_mem_max_bytes);
-    a->gpu_mem_tot_bytes += b->gpu_mem_tot_bytes;
+    a->gpu_mem_tot_bytes = used_plus(a->gpu_mem_tot_bytes, b->gpu_mem_tot_bytes);
 }
 
 /* Clocks count as long as the CPUs worked with them. */
@@ -222,7 +241,7 @@ static void energy_add(struct step *a, const struct step *b)
 {
     int64_t a_ms = (a->cpu_user_us + a->cpu_system_us) / 1000,
             b_ms = (b->cpu_user_us + b->cpu_system_us) / 1000;
-    a->energy_mj += b->energy_mj;
+    a->energy_mj = used_plus(a->energy_mj, b->energy_mj);
     if (b->cpu_khz)
         a->cpu_khz = a->cpu_khz ? weighed(a->cpu_khz, a_ms + 1, b->cpu_khz, b_ms + 1) : b->cpu_khz;
 }
@@ -232,8 +251,8 @@ static void usage_add(struct step *a, int32_t an, const struct step *b, int32_t 
                       const char *node)
 {
     energy_add(a, b);
-    a->cpu_user_us += b->cpu_user_us;
-    a->cpu_system_us += b->cpu_system_us;
+    a->cpu_user_us = used_plus(a->cpu_user_us, b->cpu_user_us);
+    a->cpu_system_us = used_plus(a->cpu_system_us, b->cpu_system_us);
     if (b->max_rss_bytes > a->max_rss_bytes || !a->max_rss_node) {
         a->max_rss_bytes = b->max_rss_bytes;
         a->max_rss_task = b->max_rss_task;
@@ -244,8 +263,8 @@ static void usage_add(struct step *a, int32_t an, const struct step *b, int32_t 
     a->ave_vm_bytes = mean(a->ave_vm_bytes, an, b->ave_vm_bytes, bn);
     larger_take(&a->max_pages, &a->max_pages_task, b->max_pages, b->max_pages_task, an == 0);
     a->ave_pages = mean(a->ave_pages, an, b->ave_pages, bn);
-    a->read_bytes += b->read_bytes;
-    a->write_bytes += b->write_bytes;
+    a->read_bytes = used_plus(a->read_bytes, b->read_bytes);
+    a->write_bytes = used_plus(a->write_bytes, b->write_bytes);
     larger_take(&a->read_max_bytes, &a->read_max_task, b->read_max_bytes, b->read_max_task,
                 an == 0);
     larger_take(&a->write_max_bytes, &a->write_max_task, b->write_max_bytes, b->write_max_task,
@@ -273,9 +292,10 @@ static void job_usage_sum(struct jobrec *r)
     r->j.cpu_system_us = gone ? gone->system_us : 0;
     r->j.energy_mj = gone ? gone->energy_mj : 0;
     for (size_t i = 0; i < r->step.n; i++) {
-        r->j.cpu_user_us += r->step.v[i]->s.cpu_user_us;
-        r->j.cpu_system_us += r->step.v[i]->s.cpu_system_us;
-        r->j.energy_mj += r->step.v[i]->s.energy_mj;
+        const struct step *s = &r->step.v[i]->s;
+        r->j.cpu_user_us = used_plus(r->j.cpu_user_us, s->cpu_user_us);
+        r->j.cpu_system_us = used_plus(r->j.cpu_system_us, s->cpu_system_us);
+        r->j.energy_mj = used_plus(r->j.energy_mj, s->energy_mj);
     }
 }
 

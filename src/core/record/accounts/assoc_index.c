@@ -166,7 +166,10 @@ struct wckey *wckey_ever(const struct core *c, const char *name, const char *use
 void wckey_index(struct core *c, struct wckey *k)
 {
     struct str room = STR_INIT;
-    map_str_put(c->accounts.wckey_of, wckey_name(k->name, k->user, &room), k);
+    const char *name = wckey_name(k->name, k->user, &room);
+    const struct wckey *had = map_str_get(c->accounts.wckey_of, name);
+    if (!had || had->deleted || !k->deleted) /* of a deleted one a name may be another's by now */
+        map_str_put(c->accounts.wckey_of, name, k);
     str_done(&room);
 }
 

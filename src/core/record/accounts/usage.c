@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FEW_ROWS 1000 /* of users in accounts: all are worked out anew for one that comes */
+
 struct usagerec {
     struct usage u; /* texts interned */
     bool unsaved;
@@ -80,10 +82,16 @@ void usage_know(struct core *c, uint32_t uid, const char *account, const char *u
 {
     size_t before = map_str_count(c->usage.row);
     struct usagerec *u = usage_of(c, uid, account, user);
-    if (map_str_count(c->usage.row) > before) {
-        unsave(c, u);
+    if (map_str_count(c->usage.row) == before)
+        return;
+    unsave(c, u);
+    if (before < FEW_ROWS) {
         usage_factors(c);
+        return;
     }
+    /* Until the period ends it counts as one that used nothing, and others as they did. */
+    u->u.fairshare = FACTOR_ONE;
+    cluster_set_fairshare(c->cluster, u->u.user_id, u->u.account, u->u.fairshare);
 }
 
 void usage_save(struct core *c)
@@ -246,27 +254,33 @@ static int64_t ratio20(int64_t part, int64_t whole)
     return whole > 0 ? part * FACTOR_ONE / whole : 0;
 }
 
-static int64_t account_usage(const struct core *c, const char *account)
+/* What was used in each account; there are as many as users can think of. */
+static struct map_str *account_sums(const struct core *c)
 {
+    struct map_str *sum = map_str_new();
     struct map_walk w = {0};
-    int64_t sum = 0;
+    const char *name;
     while (map_str_next(c->usage.row, &w)) {
         const struct usagerec *u = w.value;
-        if (text_is(u->u.account, account))
-            sum += u->u.usage;
+        void **slot = u->u.account ? map_str_slot(sum, u->u.account, true, &name) : NULL;
+        if (slot)
+            *slot = (void *)((intptr_t)*slot + (intptr_t)u->u.usage);
     }
     return sum;
 }
 
 static size_t leaves(const struct core *c, struct leaf **ret)
 {
+    struct map_str *sum = account_sums(c);
     struct map_walk w = {0};
     size_t n = 0;
     *ret = xcalloc(map_str_count(c->usage.row) + 1, sizeof **ret);
     while (map_str_next(c->usage.row, &w)) {
         struct usagerec *u = w.value;
-        (*ret)[n++] = (struct leaf){u, u->u.account ? account_usage(c, u->u.account) : u->u.usage};
+        int64_t group = u->u.account ? (intptr_t)map_str_get(sum, u->u.account) : u->u.usage;
+        (*ret)[n++] = (struct leaf){u, group};
     }
+    map_str_free(sum);
     if (n > 1)
         qsort(*ret, n, sizeof **ret, leaf_order);
     return n;
