@@ -238,6 +238,9 @@ static void long_read_begin(struct controller *c, uint64_t session, struct answe
     record_copy(message_fields(MSG_QUERY), &r->query, q, r->arena);
     r->peer = *peer; /* what it may not, too */
     r->peer.user = arena_strdup(r->arena, peer->user);
+    r->peer.group = arena_strdup(r->arena, peer->group);
+    r->peer.groups = arena_strdup(r->arena, peer->groups);
+    r->peer.host = arena_strdup(r->arena, peer->host);
     r->at.taken = answer_taken(a);
     r->next = timer_new(c->loop, long_read_part, r);
     session_reading(c->sessions, session, r);

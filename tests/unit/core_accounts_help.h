@@ -138,6 +138,8 @@ enum asker { ROOT, OLGA, BOB_COORDINATES, ALICE_HERSELF, CAROL, WHO_COUNT };
 #define CO  (OP | 1u << BOB_COORDINATES)
 #define OWN (1u << ALICE_HERSELF)
 
+static struct assoc assoc_bob_more = {.account = "nova", .user = "bob", .qos_more = "opp"},
+                    assoc_bob_opp = {.account = "nova", .user = "bob", .qos = "opp"};
 static struct account acct_new = {.name = "new"}, acct_nova = {.name = "nova", .description = "d"},
                       acct_phys = {.name = "physics", .description = "d"};
 static struct account_user user_new = {.name = "new", .default_account = "nova"},
@@ -215,6 +217,23 @@ static const struct {
      OP},
     {"a QOS that he has not",
      {{.noun = NOUN_ASSOC, .verb = VERB_MODIFY, .fields = "qos", .assoc = ONE(assoc_alice_opp)}},
+     OP},
+    {"a QOS that he has not, more for one who is new",
+     {{.noun = NOUN_ASSOC, .verb = VERB_ADD, .assoc = ONE(assoc_bob_more)}},
+     OP},
+    {"a QOS that he has not, taken from one who is new",
+     {{.noun = NOUN_ASSOC, .verb = VERB_ADD, .list = LIST_LESS, .assoc = ONE(assoc_bob_opp)}},
+     OP},
+    {"use is forgotten",
+     {{.noun = NOUN_ASSOC, .verb = VERB_MODIFY, .no_usage = true, .assoc = ONE(assoc_alice)}},
+     OP},
+    {"use is forgotten beside a default of one's own",
+     {{.noun = NOUN_USER,
+       .verb = VERB_MODIFY,
+       .fields = "default_account",
+       .user = ONE(user_alice),
+       .assoc = ONE(assoc_phys),
+       .no_usage = true}},
      OP},
     {"an association goes",
      {{.noun = NOUN_ASSOC, .verb = VERB_REMOVE, .assoc = ONE(assoc_alice)}},

@@ -159,15 +159,15 @@ static const struct request_case cases[] = {
     {MSG_CREATE_STEP, "in another's job",
      &(const struct msg_create_step){
          .job_id = 2, .spec = {&new_step, 1}, .address = "@x", .key = "kk"},
-     OWNERS | OPERATES},
+     OWNERS | ADMINS},
     {MSG_CREATE_STEP, "by itself",
      &(const struct msg_create_step){
          .job_id = 2, .spec = {&new_step, 1}, .async = true, .tasks = {"{}", 2}, .key = "kk"},
-     OWNERS | OPERATES},
+     OWNERS | ADMINS},
     {MSG_ATTACH_STEP, "streams",
      &(const struct msg_attach_step){
          .job_id = 3, .step_id = 0, .address = "@x", .key = "kk", .hold = true},
-     OWNERS | OPERATES},
+     OWNERS | ADMINS},
     {MSG_GET_OUTPUT, "the end of the output",
      &(const struct msg_get_output){.job_id = 2, .attempt = 1, .out = "/tmp/out"}, OWNERS},
     {MSG_GET_SCRIPT, "script", &(const struct msg_get_script){.job_id = 1}, OWNERS | OPERATES},

@@ -158,8 +158,9 @@ static void nobody_else_changes_components(void **unused)
 /* An operator, or a coordinator, is not everybody. */
 static void what_runs_in_its_owners_name_is_its_owners_to_say(void **unused)
 {
-    static const char *const fields[] = {"shell",  "later_env", "script_args", "work_dir",
-                                         "std_in", "std_out",   "std_err",     "comment,work_dir"};
+    static const char *const fields[] = {
+        "shell",   "later_env", "script_args", "work_dir",  "std_in",     "std_out",
+        "std_err", "open_mode", "export_env",  "mail_user", "mail_types", "comment,work_dir"};
     struct job_spec held = a_job("one");
     held.hold = true;
     uint64_t id = submit(held);
@@ -169,7 +170,9 @@ static void what_runs_in_its_owners_name_is_its_owners_to_say(void **unused)
                          .work_dir = "/tmp/x",
                          .std_in = "/tmp/in",
                          .std_out = "/tmp/out",
-                         .std_err = "/tmp/err"};
+                         .std_err = "/tmp/err",
+                         .export_env = "ALL",
+                         .mail_user = "a@example.org"};
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
         am_olga();
         assert_int_equal(change(id, fields[i], v), REFUSE_ACCESS_DENIED);
@@ -178,6 +181,26 @@ static void what_runs_in_its_owners_name_is_its_owners_to_say(void **unused)
         assert_int_equal(change(id, fields[i], v), REFUSE_NONE);
         am_root();
         assert_int_equal(change(id, fields[i], v), REFUSE_NONE);
+    }
+}
+
+/* What was given later may be a secret, as all of the environment. */
+static void later_variables_are_shown_to_their_owner(void **unused)
+{
+    static const struct {
+        void (*who)(void);
+        bool sees;
+    } rows[] = {{am_alice, true}, {am_olga, true}, {am_root, true}, {am_bob, false}};
+    struct job_spec s = a_job("one");
+    s.hold = true;
+    s.later_env = "KEY=secret\n";
+    uint64_t id = submit(s);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        rows[i].who();
+        struct rows r = ask((struct msg_query){.what = QUERY_JOBS, .ids = ids_of(id)});
+        assert_int_equal(r.row.n, 1);
+        assert_int_equal(((const struct job *)r.row.v[0])->spec.later_env != NULL, rows[i].sees);
+        vec_done(&r.row);
     }
 }
 
@@ -238,6 +261,7 @@ int main(void)
         STORY(what_updates_bring_to_the_disk_counts),
         STORY(nobody_else_changes_components),
         STORY(blanks_around_a_partition_are_not_its_name),
+        STORY(later_variables_are_shown_to_their_owner),
         STORY(what_runs_in_its_owners_name_is_its_owners_to_say),
         STORY(what_plans_for_one_is_much_where_there_is_much),
     };

@@ -48,7 +48,7 @@ enum refusal hold_release_check(const struct core *c, const struct jobrec *r, co
 void hold_end(struct core *c, struct jobrec *r)
 {
     r->j.admin_hold = false;
-    if (peer_directs(c, r))
+    if (peer_operates(c, c->turn.peer))
         owner_accept(c, r);
     r->j.gpu_idle_requeues = r->j.failed_requeues = 0; /* whoever lets it go has looked */
     if (!waits(r)) {

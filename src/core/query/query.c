@@ -9,6 +9,7 @@
 #include "model/grammar/gpu_idle.h"
 #include "model/grammar/gres.h"
 #include "model/job/job_counts.h"
+#include "model/job/owner.h"
 
 #include <string.h>
 
@@ -97,6 +98,8 @@ static void job_show(const struct core *c, const struct peer *peer, const struct
         if (dear->gpu_idle_us)
             gpu_idle_fill(c, r, &j, &next);
     }
+    if (!peer || (!job_is_of(&j, peer->uid, peer->user) && !peer_operates(c, peer)))
+        j.spec.later_env = NULL; /* as its environment, and its script */
     v->row(v->ctx, &j);
     str_done(&next);
 }

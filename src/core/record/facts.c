@@ -31,6 +31,12 @@ bool may_control(const struct core *c, const struct jobrec *r)
     return peer && (job_is_of(&r->j, peer->uid, peer->user) || peer_operates(c, peer));
 }
 
+bool may_act_as(const struct core *c, const struct jobrec *r)
+{
+    const struct peer *peer = c->turn.peer;
+    return peer && (job_is_of(&r->j, peer->uid, peer->user) || (peer->is_admin && !peer->is_plain));
+}
+
 bool peer_coordinates(const struct core *c, const struct peer *peer, const char *account)
 {
     return peer && !peer->is_plain && peer->user && !text_empty(account) &&

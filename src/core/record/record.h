@@ -78,7 +78,10 @@ bool job_live(const struct jobrec *r); /* not over */
 /* PENDING, or held as SPECIAL_EXIT. */
 bool job_waits(const struct jobrec *r);
 bool array_over(const struct core *c, uint64_t array_id); /* all its elements are */
-/* May the peer at hand act as its owner, as in making steps? Its owner and operators. */
+/* May the peer at hand do what its owner could do himself: run programs in it, have the streams of
+ * those that run? Its owner and root. */
+bool may_act_as(const struct core *c, const struct jobrec *r);
+/* May the peer at hand keep and end what its owner began? Its owner and operators. */
 bool may_control(const struct core *c, const struct jobrec *r);
 /* May the peer at hand cancel, hold and change it? Coordinators of its account, too. */
 bool may_manage(const struct core *c, const struct jobrec *r);

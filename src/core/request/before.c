@@ -3,6 +3,7 @@
  * to the same user, for a job of another's must not be made to wait. */
 #include "core/record/record.h"
 #include "core/request/request.h"
+#include "model/job/owner.h"
 
 #include <string.h>
 
@@ -41,7 +42,7 @@ static bool one_check(const struct core *c, const struct jobrec *r,
                       struct err *ret_err)
 {
     unsigned long long id = other->j.array_job_id ? other->j.array_job_id : other->j.id;
-    if (other->j.user_id != r->j.user_id && !peer_operates(c, c->turn.peer))
+    if (!jobs_are_of_one(&other->j, &r->j) && !peer_operates(c, c->turn.peer))
         return err_set(ret_err, ERR_DENIED,
                        "job %llu is another user's: it cannot be made to wait for this one", id);
     if (!on_of(other))

@@ -182,6 +182,12 @@ static const char *name_fault(const struct token *t)
 void req_make_token(struct core *c, const struct msg_make_token *m)
 {
     const struct token *asked = m->token.n == 1 ? m->token.v : NULL;
+    /* Of others the shell has not narrowed it, and who joins by it may be root to this cluster. */
+    if (!c->turn.peer->is_admin || c->turn.peer->is_plain) {
+        reply_done(c, REFUSE_ACCESS_DENIED,
+                   "only root and SlurmUser make tokens, on the controller's host");
+        return;
+    }
     tokens_expire(c);
     struct token *had = asked && asked->id ? map_str_get(c->joined.token, asked->id) : NULL;
     if (!asked || text_empty(asked->id) || text_empty(asked->secret_hash) ||

@@ -71,7 +71,7 @@ static enum refusal job_takes_steps(const struct core *c, const struct jobrec *r
 {
     if (!r)
         return REFUSE_INVALID_JOB_ID;
-    if (!may_control(c, r))
+    if (!may_act_as(c, r))
         return REFUSE_ACCESS_DENIED;
     if (m->spec.n != 1)
         return REFUSE_BAD_MESSAGE;
@@ -109,8 +109,7 @@ void req_create_step(struct core *c, const struct msg_create_step *m)
 {
     struct jobrec *r = job_find(c, m->job_id);
     const char *detail = NULL;
-    struct steprec *again =
-        r && may_control(c, r) && m->spec.n == 1 ? step_of_key(r, m->key) : NULL;
+    struct steprec *again = r && may_act_as(c, r) && m->spec.n == 1 ? step_of_key(r, m->key) : NULL;
     if (again) {
         repeated(c, r, again, m);
         return;
@@ -165,7 +164,7 @@ void req_attach_step(struct core *c, const struct msg_attach_step *m)
 {
     struct jobrec *r = job_find(c, m->job_id);
     struct steprec *st = r ? step_find(r, m->step_id) : NULL;
-    if (!r || !may_control(c, r)) {
+    if (!r || !may_act_as(c, r)) {
         reply_done(c, r ? REFUSE_ACCESS_DENIED : REFUSE_INVALID_JOB_ID, NULL);
         return;
     }

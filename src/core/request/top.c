@@ -16,6 +16,7 @@
 #include "core/life/life.h"
 #include "core/request/request.h"
 #include "model/job/job_counts.h"
+#include "model/job/owner.h"
 
 #include <stdlib.h>
 
@@ -53,7 +54,7 @@ static int by_promise(const void *va, const void *vb)
 static bool same_queue(const struct jobrec *a, const struct jobrec *b)
 {
     const struct job_request *x = &a->j.spec.req, *y = &b->j.spec.req;
-    return a->j.user_id == b->j.user_id && text_is_nocase(x->partition, y->partition) &&
+    return jobs_are_of_one(&a->j, &b->j) && text_is_nocase(x->partition, y->partition) &&
            text_is(x->account ? x->account : "", y->account ? y->account : "") &&
            text_is(x->qos ? x->qos : "", y->qos ? y->qos : "");
 }

@@ -8,9 +8,10 @@
 /* Facts about the submission. */
 static const char *const fixed[] = {"array",     "batch",       "submit_line", "alloc_host",
                                     "no_effect", "umask_plus1", "rlimits",     "get_user_env"};
-/* What runs in its owner's name, and the files that are opened in it. */
-static const char *const of_its_owner[] = {"later_env", "shell",   "script_args", "work_dir",
-                                           "std_in",    "std_out", "std_err"};
+/* What runs in its owner's name, the files that are opened in it, and who is sent what they say. */
+static const char *const of_its_owner[] = {"later_env", "export_env", "shell",     "script_args",
+                                           "work_dir",  "std_in",     "std_out",   "std_err",
+                                           "open_mode", "mail_user",  "mail_types"};
 /* Fields that of a running job mean its nodes: NodeList= and NumNodes=. */
 static const char *const size_fields[] = {"nodelist", "min_nodes", "max_nodes", "node_sizes"};
 /* Fields that may change while the job runs. */
@@ -75,12 +76,10 @@ static const char *field_of_owner(const char *fields)
 enum refusal update_who_check(const struct core *c, const struct jobrec *r, const struct update *u,
                               const char **detail)
 {
-    const struct peer *peer = c->turn.peer;
-    bool root = peer->is_admin && !peer->is_plain;
     const char *own = u->values ? field_of_owner(u->fields) : NULL;
     if (!may_manage(c, r))
         return REFUSE_ACCESS_DENIED;
-    if (!own || root || job_is_of(&r->j, peer->uid, peer->user))
+    if (!own || may_act_as(c, r))
         return REFUSE_NONE;
     *detail = arena_printf(c->turn.fx->arena,
                            "\"%s\" decides what runs, or is written, in its owner's name: only its "

@@ -164,6 +164,9 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
                                   const char **detail)
 {
     const char *groups = c->turn.peer->uid == r->j.user_id ? c->turn.peer->groups : NULL;
+    /* Whose groups are not known is in none; an operator may move jobs anywhere. */
+    if (!groups && given(u, "partition") && !peer_operates(c, c->turn.peer))
+        groups = "";
     enum job_reason pend = REASON_NONE;
     struct str why = STR_INIT;
     if (r->j.state != JOB_PENDING || !touches_request(u))

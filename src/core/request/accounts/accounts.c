@@ -218,8 +218,9 @@ static void usage_forget(struct core *c, const struct account_change *ch)
     const struct assoc *a = ch->assoc.v;
     const struct qos *q = ch->qos.v;
     const struct assocrec *r =
-        ch->assoc.n ? assoc_find(c, a->account, a->user, a->partition) : NULL;
-    const struct qosrec *of = ch->qos.n ? qos_find(c, q->name) : NULL;
+        ch->noun == NOUN_ASSOC && ch->assoc.n ? assoc_find(c, a->account, a->user, a->partition)
+                                              : NULL;
+    const struct qosrec *of = ch->noun == NOUN_QOS && ch->qos.n ? qos_find(c, q->name) : NULL;
     if (r)
         uses_forget(c, OWNER_ASSOC, r->a.id);
     if (of)

@@ -27,8 +27,8 @@ static bool qos_is_given(const struct core *c, const struct assoc *to,
     const struct assocrec *own = assoc_find(c, to->account, to->user, to->partition);
     if (!to->user && own)
         above = own->up;
-    const char *const lists[] = {to->qos, to->default_qos};
-    if (ch->list == LIST_LESS)
+    const char *const lists[] = {to->qos, to->qos_more, to->default_qos};
+    if (ch->list == LIST_LESS && ch->verb == VERB_MODIFY)
         return true;
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         struct span rest = span_of(lists[i] ? lists[i] : ""), piece;
@@ -214,5 +214,9 @@ bool account_change_allowed(struct core *c, struct changes_asked *asked,
         return true;
     if (!c->turn.peer || c->turn.peer->is_plain || !c->turn.peer->user)
         return false;
+    if (ch->no_usage) {
+        *ret_detail = "only operators set RawUsage";
+        return false;
+    }
     return own_defaults(c, ch) || coordinator_may(c, asked, ch, ret_detail);
 }

@@ -185,6 +185,8 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
     enum refusal refusal = partition_check(c, s, &d->spec);
     enum job_reason pend = REASON_NONE;
     struct str why = STR_INIT;
+    /* Whose groups are not known is in none. */
+    const char *groups = c->turn.peer->groups ? c->turn.peer->groups : "";
     if (!refusal)
         refusal = account_choose(c, &d->spec.req, c->turn.peer->user, &why);
     if (!refusal)
@@ -194,7 +196,7 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
     if (!refusal)
         refusal = submit_host_check(c, d->spec.req.partition, &why);
     if (!refusal)
-        refusal = resv_check(c, &d->spec.req, c->turn.peer->user, c->turn.peer->groups, &why);
+        refusal = resv_check(c, &d->spec.req, c->turn.peer->user, groups, &why);
     if (refusal && why.len)
         submission_refuse(s, refusal, "%s", str_text(&why));
     if (!refusal)
@@ -218,8 +220,7 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
             s, REFUSE_INVALID_ARRAY,
             "an allocation cannot be an array: submit a batch script with --array");
     if (!refusal) {
-        refusal = sched_check(c->cluster, &d->spec.req, c->turn.peer->uid, c->turn.peer->groups,
-                              &pend, &why);
+        refusal = sched_check(c->cluster, &d->spec.req, c->turn.peer->uid, groups, &pend, &why);
         if (refusal)
             submission_refuse(s, refusal, "%s", str_text(&why));
         else
