@@ -21,6 +21,12 @@ static void job_load(struct core *c, const struct job *row)
         idset_parse(&r->pending, row->array_pending, LIMIT_ARRAY_INDEX, NULL);
     if (row->cron && job_live(r))
         cron_join(c, r);
+    /* It had run, and its next time was still to be found. */
+    if (row->cron && !job_live(r) && r->j.start_us && !r->j.killed_by_uid_plus1 &&
+        r->j.state != JOB_DEADLINE) {
+        cron_join(c, r);
+        vec_push(&c->marks.again, r->j.id);
+    }
     if (row->array_job_id) {
         struct arrayrec *array = array_ensure(c, row->array_job_id);
         if (row->array_task_id != NO_TASK)
@@ -244,6 +250,14 @@ static bool holds_nodes(const struct jobrec *r)
            r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
 }
 
+/* What was due before the last moment that an earlier life is known to have seen was sent then. */
+static void mails_know(const struct core *c, struct jobrec *r)
+{
+    for (size_t i = 0; i < LIMIT_MAILS; i++)
+        if (due_mail(c, r, &limit_mails[i]) <= c->usage.at_us)
+            r->mailed |= limit_mails[i].type;
+}
+
 static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
 {
     job_restore_state(c, r);
@@ -253,6 +267,9 @@ static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
         /* The warning before the limit may have been sent already: better twice than never is wrong
          * for programs that save and end; once the time has passed, it was. */
         r->warned = job_warning_at(c, r) < c->turn.now_us;
+        mails_know(c, r);
+        if (r->j.state == JOB_SUSPENDED && r->j.suspended_by == SUSPENDER_GANG)
+            c->timers.gang_due_us = c->turn.now_us; /* nobody else would resume it */
     } else if (r->j.state == JOB_PENDING) {
         dependencies_restore(c, r);
     }

@@ -30,7 +30,7 @@ struct memory_cursor {
     struct cursor cursor;
     const struct memory_table *table;
     size_t at;
-    struct map_u64 *arrays; /* that are not over; NULL = it does not matter */
+    struct map_u64 *arrays, *hets; /* that are not over; NULL = it does not matter */
 };
 
 /* ---- records ---- */
@@ -226,22 +226,27 @@ static size_t scan_start(const struct memory_table *t, const struct scan *scan)
     return table_find(t, scan->table == TABLE_STEP ? (const void *)&first_step : &payload, &there);
 }
 
-static struct map_u64 *live_arrays(const struct memory_table *jobs)
+static void wholes_find(struct memory_cursor *c)
 {
-    struct map_u64 *arrays = map_u64_new();
-    for (size_t i = 0; i < jobs->rows.n; i++) {
-        struct job *j = jobs->rows.v[i];
-        if (j->array_job_id && !job_state_over((enum job_state)j->state))
-            map_u64_put(arrays, j->array_job_id, j);
+    c->arrays = map_u64_new();
+    c->hets = map_u64_new();
+    for (size_t i = 0; i < c->table->rows.n; i++) {
+        struct job *j = c->table->rows.v[i];
+        if (job_state_over((enum job_state)j->state))
+            continue;
+        if (j->array_job_id)
+            map_u64_put(c->arrays, j->array_job_id, j);
+        if (j->het_job_id)
+            map_u64_put(c->hets, j->het_job_id, j);
     }
-    return arrays;
 }
 
-/* Of a whole array, or recent by itself. */
+/* Of a whole of which something lives, or recent by itself. */
 static bool is_wanted(const struct memory_cursor *c, const struct job *j)
 {
     return !c->arrays || job_is_recent(j, c->cursor.scan->ended_after_us) ||
-           (j->array_job_id && map_u64_get(c->arrays, j->array_job_id));
+           (j->array_job_id && map_u64_get(c->arrays, j->array_job_id)) ||
+           (j->het_job_id && map_u64_get(c->hets, j->het_job_id));
 }
 
 static struct cursor *memory_open(struct store *s, const struct scan *scan, struct err *ret_err)
@@ -250,8 +255,8 @@ static struct cursor *memory_open(struct store *s, const struct scan *scan, stru
     c->cursor = (struct cursor){.store = s, .scan = scan};
     c->table = &memory_of(s)->table[scan->table];
     c->at = scan_start(c->table, scan);
-    if (scan->whole_arrays)
-        c->arrays = live_arrays(c->table);
+    if (scan->whole_jobs)
+        wholes_find(c);
     return &c->cursor;
 }
 
@@ -275,6 +280,7 @@ static const void *memory_next(struct cursor *cursor, bool *ret_failed, struct e
 static void memory_done(struct cursor *cursor)
 {
     map_u64_free(((struct memory_cursor *)cursor)->arrays);
+    map_u64_free(((struct memory_cursor *)cursor)->hets);
     free(cursor);
 }
 

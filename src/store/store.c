@@ -44,7 +44,8 @@ bool scan_wants(const struct scan *scan, const void *record)
     switch (scan->table) {
     case TABLE_JOB:
         if (scan->live_only && !job_is_recent(record, scan->ended_after_us) &&
-            !(scan->whole_arrays && ((const struct job *)record)->array_job_id))
+            !(scan->whole_jobs && (((const struct job *)record)->array_job_id ||
+                                   ((const struct job *)record)->het_job_id)))
             return false;
         return !scan->filter || job_filter_matches(scan->filter, record, false);
     case TABLE_JOB_PART:
@@ -227,7 +228,7 @@ bool store_load(struct store *s, enum store_table table, bool live_only, int64_t
     struct scan scan = {.table = table,
                         .live_only = live_only,
                         .ended_after_us = ended_after_us,
-                        .whole_arrays = live_only && table == TABLE_JOB};
+                        .whole_jobs = live_only && table == TABLE_JOB};
     return run_scan(s, &scan, fn, ctx, ret_err);
 }
 

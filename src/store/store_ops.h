@@ -17,9 +17,10 @@ struct scan {
     bool live_only;
     int64_t ended_after_us;
     bool started_only; /* JOB, live_only: of those not over that have begun */
-    /* JOB, live_only: and the ended elements of arrays that are not over, whenever they ended
-     * (exact): what is counted of such an array must be the same after a restart */
-    bool whole_arrays;
+    /* JOB, live_only: and the ended elements of arrays, and components, of which others are not
+     * over, whenever they ended (exact): what is counted of such an array must be the same after a
+     * restart, and a job be found whole */
+    bool whole_jobs;
     bool of_job; /* STEP, PAYLOAD: of this one */
     uint64_t job_id;
 };

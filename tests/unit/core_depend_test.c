@@ -343,6 +343,38 @@ static void a_restart_forgets_no_dependency(void **unused)
     assert_int_equal(job(bad)->reason, REASON_DEPENDENCY_NEVER);
 }
 
+/* One that gets another name waits for jobs of that one, also where the condition comes with it. */
+static void a_singleton_gets_another_name(void **unused)
+{
+    for (int at_once = 0; at_once < 2; at_once++) {
+        struct job_spec x = a_job("x"), y = a_job("y"),
+                        to = {.name = "x", .dependency = "singleton"};
+        uint64_t runs = submit(x), namesake = submit(y);
+        y.dependency = at_once ? NULL : "singleton";
+        y.hold = at_once;
+        uint64_t waits = submit(y);
+        assert_int_equal(state(waits), JOB_PENDING);
+        struct msg_update_job m = {.ids = ids_of(waits),
+                                   .fields = at_once ? "name,dependency" : "name",
+                                   .values = {&to, 1}};
+        say(1, MSG_UPDATE_JOB, &m);
+        assert_int_equal(refusal(), REFUSE_NONE);
+        if (at_once)
+            assert_int_equal(control(ids_of(waits), ACTION_RELEASE), REFUSE_NONE);
+        script_ends(namesake, 0);
+        settle(0);
+        pass(MIN);
+        assert_int_equal(state(waits), JOB_PENDING);
+        script_ends(runs, 0);
+        settle(0);
+        pass(MIN);
+        assert_int_equal(state(waits), JOB_RUNNING);
+        script_ends(waits, 0);
+        settle(0);
+        pass(MIN);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +400,7 @@ int main(void)
         STORY(an_array_that_waits_starts_as_a_whole),
         STORY(a_failed_job_that_is_requeued_may_still_end_well),
         STORY(a_restart_forgets_no_dependency),
+        STORY(a_singleton_gets_another_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

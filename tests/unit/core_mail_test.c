@@ -246,6 +246,35 @@ static void who_will_get_none_is_told_at_once(void **unused)
     assert_null(submitted()->warning);
 }
 
+/* What an earlier life of the controller has sent is not sent again. */
+static void parts_of_the_limit_are_told_once_whatever_restarts(void **unused)
+{
+    uint64_t id = submit(mailing(MAIL_TIME_LIMIT_50 | MAIL_TIME_LIMIT_90));
+    size_t told = 0;
+    for (int s = 0; s < 7 * 60; s++) {
+        pass(SEC);
+        told += mails();
+    }
+    assert_int_equal(told, 1);
+    restart(CONF);
+    told = mails();
+    for (int n = 1; n <= 4; n++) {
+        struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
+        hello_holding(n, &held, text_is(job(id)->batch_host, arena_printf(w.a, "n%d", n)));
+        told += mails();
+    }
+    for (int s = 0; s < 2 * 60 - 30; s++) {
+        pass(SEC);
+        told += mails();
+    }
+    assert_int_equal(told, 0);
+    for (int s = 0; s < 45; s++) {
+        pass(SEC);
+        told += mails();
+    }
+    assert_int_equal(told, 1); /* at 90 percent */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +291,7 @@ int main(void)
         STORY(ends_say_of_what_more_is_to_be_told),
         STORY(an_array_cancelled_before_it_began_ends_once),
         STORY(an_array_whose_dependency_fails_is_told_of_once),
+        STORY(parts_of_the_limit_are_told_once_whatever_restarts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,7 +161,7 @@ static void test_questions_are_answered_through_indexes(void **state)
     assert_non_null(strstr(start, "USING INDEX job_by_end"));
     const char *arrays = plan_of(
         w, &(struct scan){
-               .table = TABLE_JOB, .live_only = true, .ended_after_us = 5, .whole_arrays = true});
+               .table = TABLE_JOB, .live_only = true, .ended_after_us = 5, .whole_jobs = true});
     assert_non_null(strstr(arrays, "INDEX job_by_array (array_job_id=?"));
     assert_null(strstr(arrays, "SCAN job\n"));
     assert_null(strstr(arrays, "SCAN job USING INDEX job_by_array"));
@@ -172,7 +172,7 @@ static void test_questions_are_answered_through_indexes(void **state)
 static void test_a_start_walks_through_no_history(void **state)
 {
     static const struct scan starts[] = {
-        {.table = TABLE_JOB, .live_only = true, .ended_after_us = 5, .whole_arrays = true},
+        {.table = TABLE_JOB, .live_only = true, .ended_after_us = 5, .whole_jobs = true},
         {.table = TABLE_STEP, .of_job = true},
         {.table = TABLE_PAYLOAD, .of_job = true},
         {.table = TABLE_NODE_SPELL, .live_only = true},

@@ -40,14 +40,12 @@ static void over_alone(struct core *c, struct jobrec *r, enum job_state how, enu
     over(c, r);
 }
 
-void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
+/* While they wait, components are one: none is left waiting for one that is gone. */
+void het_waits_no_more(struct core *c, const struct jobrec *r, enum job_state how,
+                       enum job_reason why)
 {
-    bool waited = job_waits(r);
     jobrec_vec others = {0};
-    over_alone(c, r, how, why);
-    /* While they wait, components are one: none is left waiting for one that is gone. */
-    if (waited)
-        het_over_with(c, r, &others);
+    het_over_with(c, r, &others);
     for (size_t i = 0; i < others.n; i++) {
         struct jobrec *other = others.v[i];
         other->j.killed_by_uid_plus1 = r->j.killed_by_uid_plus1;
@@ -60,6 +58,14 @@ void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_rea
         job_save(c, other);
     }
     vec_done(&others);
+}
+
+void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
+{
+    bool waited = job_waits(r);
+    over_alone(c, r, how, why);
+    if (waited)
+        het_waits_no_more(c, r, how, why);
 }
 
 static bool all_released(const struct jobrec *r)

@@ -42,10 +42,24 @@ void job_forget(struct core *c, struct jobrec *r)
     free(r);
 }
 
+/* Components are found by their leader, without a gap: they go when all of them may. */
+static bool components_stay(const struct core *c, const struct jobrec *r, int64_t age_us)
+{
+    jobrec_vec jobs = {0};
+    bool stay = false;
+    if (!r->j.het_job_id)
+        return false;
+    components_find(c, r->j.het_job_id, &jobs);
+    for (size_t i = 0; i < jobs.n && !stay; i++)
+        stay = job_live(jobs.v[i]) || time_add(jobs.v[i]->j.end_us, age_us) > c->turn.now_us;
+    vec_done(&jobs);
+    return stay;
+}
+
 bool job_may_forget(const struct core *c, const struct jobrec *r, int64_t age_us)
 {
     if (!job_state_over((enum job_state)r->j.state) || dependents_look_still(c, r) ||
-        time_add(r->j.end_us, age_us) > c->turn.now_us)
+        time_add(r->j.end_us, age_us) > c->turn.now_us || components_stay(c, r, age_us))
         return false;
     const struct id_list *list =
         map_u64_get(c->jobs.dependents, r->j.array_job_id ? r->j.array_job_id : r->j.id);

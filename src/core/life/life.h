@@ -129,6 +129,9 @@ void suspend_repeat(struct core *c, struct jobrec *r, struct noderec *n);
 /* Of a job that runs: everything of it is ended. */
 void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why,
              int64_t kill_wait_us, const char *line);
+/* Of a component that is not to run: nor are others that wait, or go back to the queue. */
+void het_waits_no_more(struct core *c, const struct jobrec *r, enum job_state how,
+                       enum job_reason why);
 /* Of a job that holds nothing. */
 void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why);
 /* The batch script is over, by a node's report; the first report counts, others only say what is

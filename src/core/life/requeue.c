@@ -18,6 +18,8 @@ static void run_clear(struct core *c, struct jobrec *r)
     text_set(c, &r->j.alloc, NULL);
     text_set(c, &r->j.alloc_gres, NULL);
     text_set(c, &r->j.run_partition, NULL);
+    text_set(c, &r->j.run_reservation, NULL);
+    r->j.derived_exit_status = 0;
     r->j.alloc_nodes = r->j.alloc_cpus = r->j.alloc_tasks = 0;
     r->j.alloc_mem_mib = 0;
     r->j.billing_plus1 = 0;
@@ -117,14 +119,21 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
     plan_soon(c);
 }
 
-/* A component that ended alone before has to run again with the others. */
+/* A component that ended alone before, or is ending, has to run again with the others. */
 static void components_back(struct core *c, const struct jobrec *r)
 {
     jobrec_vec jobs = {0};
     components_find(c, leader_of(r), &jobs);
-    for (size_t i = 0; r->j.het_job_id && i < jobs.n; i++)
-        if (job_state_over((enum job_state)jobs.v[i]->j.state))
-            back_to_pending(c, jobs.v[i], (enum job_state)jobs.v[i]->j.state, false);
+    for (size_t i = 0; r->j.het_job_id && i < jobs.n; i++) {
+        struct jobrec *one = jobs.v[i];
+        if (job_state_over((enum job_state)one->j.state)) {
+            back_to_pending(c, one, (enum job_state)one->j.state, false);
+        } else if (one->j.state == JOB_COMPLETING) {
+            one->j.requeue_pending = true;
+            job_move_ending(c, one, JOB_REQUEUED, (enum job_state)one->j.end_state);
+            job_save(c, one);
+        }
+    }
     vec_done(&jobs);
 }
 

@@ -75,7 +75,7 @@ static bool runs_in(const struct jobrec *r, const char *name)
 
 static bool waits_for(const struct jobrec *r, const char *name)
 {
-    return r->j.state == JOB_PENDING && r->j.spec.req.reservation &&
+    return (r->j.state == JOB_PENDING || r->j.requeue_pending) && r->j.spec.req.reservation &&
            list_has(r->j.spec.req.reservation, name);
 }
 
@@ -182,7 +182,10 @@ static void job_leave(struct core *c, struct jobrec *r, const struct reservation
 {
     const char *left = list_without(c, r->j.spec.req.reservation, v->name);
     text_set(c, &r->j.spec.req.reservation, left);
-    if (!left && !(v->flags & RESV_NO_HOLD_JOBS_AFTER) && !r->j.spec.hold) {
+    bool held = !left && !(v->flags & RESV_NO_HOLD_JOBS_AFTER) && !r->j.spec.hold;
+    if (held && r->j.state != JOB_PENDING) {
+        r->j.hold_after_requeue = true;
+    } else if (held) {
         hold_write(c, r, true);
         r->j.reason = REASON_RESERVATION_DELETED;
     }

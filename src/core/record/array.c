@@ -22,6 +22,12 @@ static void code_count(struct arrayrec *array, int32_t code, bool first)
     array->code_most = first || code > array->code_most ? code : array->code_most;
 }
 
+static void exit_count(struct arrayrec *array, int32_t status, bool first)
+{
+    array->exit_least = first || status < array->exit_least ? status : array->exit_least;
+    array->exit_most = first || status > array->exit_most ? status : array->exit_most;
+}
+
 /* One that failed goes back: what is said of the others' codes is read from those in memory. */
 static void codes_recount(struct arrayrec *array, const struct jobrec *without)
 {
@@ -50,6 +56,20 @@ static void bad_count(struct arrayrec *array, const struct jobrec *r, int sign)
         codes_recount(array, r);
 }
 
+/* The same of exit statuses, of all that are over. */
+static void exits_recount(struct arrayrec *array, const struct jobrec *without)
+{
+    struct map_walk w = {0};
+    bool first = true;
+    while (map_u64_next(array->element, &w)) {
+        const struct jobrec *r = w.value;
+        if (r == without || job_live(r))
+            continue;
+        exit_count(array, r->j.exit_status, first);
+        first = false;
+    }
+}
+
 static void end_count(struct arrayrec *array, const struct jobrec *r, int sign)
 {
     ASSERT(sign == 1 || r->j.state != JOB_COMPLETED || array->well > 0);
@@ -58,12 +78,10 @@ static void end_count(struct arrayrec *array, const struct jobrec *r, int sign)
         array->well += (uint32_t)sign;
     else
         bad_count(array, r, sign);
-    if (sign < 0)
-        return;
-    array->exit_least =
-        first || r->j.exit_status < array->exit_least ? r->j.exit_status : array->exit_least;
-    array->exit_most =
-        first || r->j.exit_status > array->exit_most ? r->j.exit_status : array->exit_most;
+    if (sign > 0)
+        exit_count(array, r->j.exit_status, first);
+    else if (r->j.exit_status == array->exit_least || r->j.exit_status == array->exit_most)
+        exits_recount(array, r);
 }
 
 void array_count(struct core *c, const struct jobrec *r, int sign)

@@ -34,6 +34,13 @@ static void link_one(struct core *c, struct jobrec *r, const struct dependency *
         id_list_add(c->jobs.dependents, d->job_id, r->j.id);
 }
 
+void dependencies_renamed(struct core *c, struct jobrec *r)
+{
+    for (size_t i = 0; i < r->deps.n; i++)
+        if (r->deps.v[i].kind == DEP_SINGLETON)
+            singleton_watch(c, r);
+}
+
 static bool names_same(const struct dependency *a, const struct dependency *b)
 {
     return a->job_id == b->job_id &&

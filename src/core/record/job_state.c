@@ -118,6 +118,6 @@ void job_restore_state(struct core *c, struct jobrec *r)
         user_room_over(c, r);
     if (r->j.array_job_id) {
         array_count(c, r, +1);
-        array_ensure(c, r->j.array_job_id)->begun |= r->j.start_us != 0;
+        array_ensure(c, r->j.array_job_id)->begun |= r->j.attempt != 0;
     }
 }

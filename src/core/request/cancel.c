@@ -150,7 +150,15 @@ static enum job_reason waited_for(const struct core *c, const struct jobrec *r)
 static bool is_part_of_waiting(const struct core *c, const struct jobrec *r)
 {
     const struct jobrec *leader = job_find(c, leader_of(r));
-    return r->j.het_job_id && leader && leader != r && leader->j.state == JOB_PENDING;
+    return r->j.het_job_id && leader && leader != r &&
+           (leader->j.state == JOB_PENDING || leader->j.requeue_pending);
+}
+
+static enum refusal part_alone(struct core *c, const struct jobrec *r, const char **detail)
+{
+    *detail = arena_printf(c->turn.fx->arena, "`scancel %llu` cancels all of its components",
+                           (unsigned long long)r->j.het_job_id);
+    return REFUSE_NOT_WHOLE_HET;
 }
 
 static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct job_ref *ref,
@@ -179,12 +187,8 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
     case JOB_SPECIAL_EXIT:
         if (x->m->signal && x->m->signal != SIGNAL_KILL)
             return REFUSE_NOT_RUNNING;
-        if (is_part_of_waiting(c, r)) {
-            *detail =
-                arena_printf(c->turn.fx->arena, "`scancel %llu` cancels all of its components",
-                             (unsigned long long)r->j.het_job_id);
-            return REFUSE_NOT_WHOLE_HET;
-        }
+        if (is_part_of_waiting(c, r))
+            return part_alone(c, r, detail);
         r->j.killed_by_uid_plus1 = c->turn.peer->uid + 1;
         job_over(c, r, JOB_CANCELLED, waited_for(c, r));
         return REFUSE_NONE;
@@ -198,11 +202,14 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
             job_save(c, r);
             return REFUSE_NONE;
         }
+        if (r->j.requeue_pending && !x->m->signal && is_part_of_waiting(c, r))
+            return part_alone(c, r, detail);
         if (r->j.requeue_pending && !x->m->signal) {
             r->j.requeue_pending = false;
             r->j.killed_by_uid_plus1 = c->turn.peer->uid + 1;
             job_move_ending(c, r, JOB_COMPLETING, JOB_CANCELLED);
             job_save(c, r);
+            het_waits_no_more(c, r, JOB_CANCELLED, REASON_NONE);
             return REFUSE_NONE;
         }
         return REFUSE_ALREADY_DONE;

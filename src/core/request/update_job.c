@@ -287,12 +287,13 @@ static void spec_take(struct core *c, struct jobrec *r, const struct update *u)
 }
 
 /* Jobs of the former name may have waited for this one to end. */
-static void name_set(struct core *c, struct jobrec *r, const struct update *u)
+static void name_set(struct core *c, struct jobrec *r, const char *name)
 {
     live_index(c, r, false);
     singletons_look(c, r);
-    spec_take(c, r, u);
+    text_set(c, &r->j.spec.name, name);
     live_index(c, r, true);
+    dependencies_renamed(c, r);
 }
 
 /* A raise that the site leaves to the owner is one like those of `remuda extend`. */
@@ -350,10 +351,7 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
     if (update_of_a_run(r) && licences && c->usage.at_us != c->turn.now_us)
         usage_tick(c); /* what it had until now is charged by itself; once for all in a turn */
     limits_count(c, r, -1);
-    if (given(u, "name"))
-        name_set(c, r, u);
-    else
-        spec_take(c, r, u);
+    spec_take(c, r, u);
     limits_count(c, r, +1);
     user_room_count(c, r);
     if (u->m->admin_comment)
@@ -476,10 +474,16 @@ enum refusal update_take(struct core *c, struct jobrec *r, const struct update *
     if (refusal)
         return refusal;
     const char *after = given(u, "dependency") ? u->values->dependency : NULL;
+    const char *name = arena_strdup(c->turn.fx->arena, r->j.spec.name);
+    if (given(u, "name")) /* of a singleton it is asked by its new name */
+        name_set(c, r, u->trial.name);
     if (given(u, "dependency") &&
-        (!before_check(c, r, after, &err) || !dependencies_set(c, r, after, &err)))
+        (!before_check(c, r, after, &err) || !dependencies_set(c, r, after, &err))) {
+        if (given(u, "name"))
+            name_set(c, r, name);
         return refuse(err.code == ERR_EXISTS ? REFUSE_CIRCULAR : REFUSE_DEPENDENCY,
                       arena_strdup(c->turn.fx->arena, err.text), detail);
+    }
     user_room_disk(c, r->j.user_id, disk_more(r, &u->trial));
     record_take_update(c, r, u);
     job_save(c, r);

@@ -40,7 +40,7 @@ void step_usage_copy(struct step *to, const struct step *from);
 int64_t used_plus(int64_t a, int64_t b);
 /* The same of what a node says of the step there, over what it said before: of GPUs and energy its
  * daemon knows only what it saw itself, and one that was started anew knows of less. */
-void step_usage_said(struct step *to, const struct step *from);
+void step_usage_said(struct step *to, const struct step *said);
 
 /* ---- book.c: what steps hold ---- */
 struct step_room;

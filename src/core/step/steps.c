@@ -164,21 +164,23 @@ int64_t used_plus(int64_t a, int64_t b)
 
 /* Counters that broke, and hosts that lie, say any number: sums of them are to be numbers that a
  * row may have. */
-static void usage_bound(struct step *of)
+static struct step usage_bounded(const struct step *said)
 {
+    struct step use = {0}; /* which has nothing but use: neither a number nor a limit of the step */
+    step_usage_copy(&use, said);
     for (size_t i = 0; i < step_fields.n; i++) {
         const struct field *f = &step_fields.field[i];
-        int64_t *used = f->type == FIELD_I64 || f->type == FIELD_SPAN ? field_ptr(f, of) : NULL;
+        int64_t *used = f->type == FIELD_I64 || f->type == FIELD_SPAN ? field_ptr(f, &use) : NULL;
         if (used && (*used < 0 || *used > USED_MOST))
             *used = USED_MOST;
     }
+    return use;
 }
 
-void step_usage_said(struct step *to, const struct step *from)
+void step_usage_said(struct step *to, const struct step *said)
 {
-    const struct step was = *to;
+    const struct step was = *to, use = usage_bounded(said), *from = &use;
     step_usage_copy(to, from);
-    usage_bound(to);
     to->energy_mj = larger(was.energy_mj, from->energy_mj);
     to->gpu_util_max = (int32_t)larger(was.gpu_util_max, from->gpu_util_max);
     to->gpu_mem_max_bytes = larger(was.gpu_mem_max_bytes, from->gpu_mem_max_bytes);

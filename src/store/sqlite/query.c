@@ -87,15 +87,19 @@ static void add_end(struct str *sql, int64_t from_us)
         str_addf(sql, " AND end_us >= %lld", (long long)from_us);
 }
 
-/* All elements of arrays of which one lives. The '+' keeps SQLite from walking all arrays that ever
- * were to find those. */
-static void add_live_arrays(struct str *sql)
+/* All elements of arrays, and components of heterogeneous jobs, of which one lives. The '+' keeps
+ * SQLite from walking all that ever were to find those. */
+static void add_live_wholes(struct str *sql)
 {
-    str_add(sql,
-            " UNION ALL SELECT id FROM job WHERE array_job_id IN (SELECT array_job_id FROM job "
-            "WHERE +array_job_id IS NOT NULL AND ");
-    sql_job_live(sql);
-    str_addc(sql, ')');
+    static const char *const columns[] = {"array_job_id", "het_job_id"};
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+        str_addf(sql,
+                 " UNION ALL SELECT id FROM job WHERE %s IN (SELECT %s FROM job WHERE +%s IS NOT "
+                 "NULL AND ",
+                 columns[i], columns[i], columns[i]);
+        sql_job_live(sql);
+        str_addc(sql, ')');
+    }
 }
 
 /* Ids of jobs that are over and ended since, and of all that live; of `scan`, if it is given, what
@@ -114,8 +118,8 @@ static void add_ids_by_life(struct str *sql, const struct job_filter *f, int64_t
         str_add(sql, " AND start_us > 0");
     if (f)
         add_common(sql, f);
-    if (scan && scan->whole_arrays)
-        add_live_arrays(sql);
+    if (scan && scan->whole_jobs)
+        add_live_wholes(sql);
     str_addc(sql, ')');
 }
 
