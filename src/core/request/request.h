@@ -224,8 +224,8 @@ void req_finish_job(struct core *c, const struct msg_finish_job *m);
 /* ---- submit/host.c ---- */
 /* AllocNodes=. */
 enum refusal submit_host_check(const struct core *c, const char *partitions, struct str *why);
-/* The list, with each partition once if it names more than there are: each name is looked at
- * several times. Lives as long as the turn. */
+/* The list without blanks, and with each partition once if it names more than there are: each name
+ * is looked at several times. Lives as long as the turn. */
 const char *partitions_once(const struct core *c, const char *partitions);
 
 /* ---- submit/try.c ---- */
