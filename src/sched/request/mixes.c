@@ -10,8 +10,8 @@
 
 #define MIXES_MAX    16  /* of one resource in one layout */
 #define MIXES_LOOKED 256 /* among so many of them are the best */
-/* So often is asked, for one request, whether any node has a beginning of a mix; what comes later is
- * not among the best. What each kind of node gives is found without. */
+/* So often is asked, for one request, whether any node has a beginning of a mix; what comes later
+ * is not among the best. What each kind of node gives is found without. */
 #define MIXES_STEPS 65536
 
 static int64_t group_has(const struct group *g, uint32_t dim)
