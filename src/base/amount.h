@@ -1,4 +1,4 @@
-/* Amounts that whoever asks may choose: their products stay numbers. */
+/* Amounts that whoever asks may choose: their products and sums stay numbers. */
 #ifndef REMUDA_BASE_AMOUNT_H
 #define REMUDA_BASE_AMOUNT_H
 
@@ -14,6 +14,13 @@ static inline int64_t amount_times(int64_t a, int64_t b)
     if (a <= 0 || b <= 0)
         return 0;
     return __builtin_mul_overflow(a, b, &product) || product > AMOUNT_MAX ? AMOUNT_MAX : product;
+}
+
+/* a + b of two amounts, AMOUNT_MAX at most: for sums of many. */
+static inline int64_t amount_plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) || sum > AMOUNT_MAX ? AMOUNT_MAX : sum;
 }
 
 #endif

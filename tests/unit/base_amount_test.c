@@ -1,4 +1,4 @@
-/* Products of what somebody asks for stay numbers. */
+/* Products and sums of what somebody asks for stay numbers. */
 #include "base/amount.h"
 #include "unit.h"
 
@@ -21,11 +21,20 @@ static void larger_ones_are_the_most_there_is(void **unused)
     assert_true(16 * (AMOUNT_MAX / 16) > 0 && AMOUNT_MAX <= INT64_MAX / 16);
 }
 
+static void sums_too(void **unused)
+{
+    (void)unused;
+    assert_int_equal(amount_plus(3, 7), 10);
+    assert_int_equal(amount_plus(AMOUNT_MAX, 1), AMOUNT_MAX);
+    assert_int_equal(amount_plus(INT64_MAX, INT64_MAX), AMOUNT_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_that_fit_are_products),
         cmocka_unit_test(larger_ones_are_the_most_there_is),
+        cmocka_unit_test(sums_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -340,6 +340,23 @@ static int no_nodes(void **unused)
     return 0;
 }
 
+/* Of a job on many large nodes the sums stay within what their fields hold. */
+static void test_sums_of_an_allocation_fit(void **unused)
+{
+    struct jobrec sums = {0};
+    struct alloc_node *node = arena_alloc(w.a, 3000 * sizeof *node);
+    for (size_t i = 0; i < 3000; i++)
+        node[i] = (struct alloc_node){.node = "n1",
+                                      .cpus = "",
+                                      .cpu_count = LIMIT_CPUS_PER_NODE,
+                                      .mem_mib = FIELD_MIB_MAX,
+                                      .tasks = LIMIT_TASKS};
+    alloc_sums(w.c, &sums, &(struct alloc){node, 3000});
+    assert_int_equal(sums.j.alloc_tasks, LIMIT_TASKS);
+    assert_int_equal(sums.j.alloc_cpus, INT32_MAX);
+    assert_int_equal(sums.j.alloc_mem_mib, FIELD_MIB_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +366,7 @@ int main(void)
         TREE_STORY(test_shares_of_a_tree_that_changes_meanwhile),
         TREE_STORY(test_use_is_told_in_parts),
         TREE_STORY(test_sums_are_what_counting_gives),
+        TREE_STORY(test_sums_of_an_allocation_fit),
         cmocka_unit_test_setup_teardown(test_a_change_looks_at_all_jobs_slice_by_slice, no_nodes,
                                         teardown),
     };

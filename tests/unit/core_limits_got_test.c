@@ -3,10 +3,11 @@
 #include "core_tree.h"
 
 #define WORLD                                                                                      \
-    "ClusterName=test\nMinJobAge=300\nKillWait=30\nGresTypes=gpu\n"                                \
+    "ClusterName=test\nMinJobAge=300\nKillWait=30\nGresTypes=gpu\nLicenses=a:9,matlab:50\n"        \
     "NodeName=n[1-2] CPUs=8 RealMemory=8000 Gres=gpu:v100:4\n"                                     \
     "NodeName=n[3-4] CPUs=8 RealMemory=8000 Gres=gpu:p100:4\n"                                     \
     "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"                       \
+    "PartitionName=two Nodes=n[1-4] MaxTime=2:00:00 State=UP QOS=test\n"                           \
     "AccountingStorageEnforce=limits,qos\n"
 
 static int got_setup(void **unused)
@@ -126,6 +127,38 @@ static void nodes_that_are_too_few(void **unused)
     assert_int_equal(state(id), JOB_RUNNING);
 }
 
+/* Licences count however their list is written. */
+static void licences_in_any_spelling(void **unused)
+{
+    static const char *const spelled[] = {"matlab:3",           "a:1, matlab:3",
+                                          "a, matlab:3 ",       "\tmatlab:3,a",
+                                          "matlab:1, matlab:2", "matlab:00000000000000000003"};
+    assert_int_equal(limit_set("qos test", "GrpTRES=license/matlab=2"), REFUSE_NONE);
+    for (size_t i = 0; i < ARRAY_LEN(spelled); i++) {
+        struct job_spec s = job_of(1, "physics", "test");
+        s.req.licenses = spelled[i];
+        uint64_t id = submit(s);
+        assert_int_equal(state(id), JOB_PENDING);
+        assert_string_equal(reason(id), "QOSGrpLicense");
+        cancel(ids_of(id));
+    }
+}
+
+/* So does the partition whose QOS holds its jobs. */
+static void partitions_in_any_spelling(void **unused)
+{
+    static const char *const spelled[] = {"two", " two", "two ", "two,\ttwo", " two , two"};
+    assert_int_equal(limit_set("qos test", "GrpTRES=cpu=2"), REFUSE_NONE);
+    for (size_t i = 0; i < ARRAY_LEN(spelled); i++) {
+        struct job_spec s = job_of(3, "physics", "normal");
+        s.req.partition = spelled[i];
+        uint64_t id = submit(s);
+        assert_string_equal(reason(id), "QOSGrpCpuLimit");
+        assert_int_equal(state(id), JOB_PENDING);
+        cancel(ids_of(id));
+    }
+}
+
 #define GOT(function) cmocka_unit_test_setup_teardown(function, got_setup, teardown)
 
 int main(void)
@@ -134,6 +167,7 @@ int main(void)
         GOT(a_type_asked_for_in_any_way), GOT(the_rest_of_a_whole_node),
         GOT(on_a_node_and_in_minutes),    GOT(a_type_that_it_did_not_name),
         GOT(nodes_that_it_might_have),    GOT(nodes_that_are_too_few),
+        GOT(licences_in_any_spelling),    GOT(partitions_in_any_spelling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,26 @@
 /* What a job has of its nodes: the holds, and the sums of its allocation that are shown. */
 #include "core/record/record.h"
 
+#include "base/amount.h"
+#include "model/limits.h"
+
 void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al)
 {
     ASSERT(al->n <= INT32_MAX);
     struct str nodes = STR_INIT, gres = STR_INIT;
     struct hostlist names = HOSTLIST_INIT;
     r->j.alloc_nodes = (int32_t)al->n;
-    r->j.alloc_cpus = 0;
-    r->j.alloc_mem_mib = 0;
-    r->j.alloc_tasks = 0;
+    int64_t cpus = 0, mem_mib = 0, tasks = 0; /* their fields hold less than all nodes may have */
     r->j.billing_plus1 = 0;
     for (size_t i = 0; i < al->n; i++) {
         hostlist_add(&names, al->node[i].node);
-        r->j.alloc_cpus += al->node[i].cpu_count;
-        r->j.alloc_mem_mib += al->node[i].mem_mib;
-        r->j.alloc_tasks += al->node[i].tasks;
+        cpus += al->node[i].cpu_count;
+        mem_mib = amount_plus(mem_mib, al->node[i].mem_mib);
+        tasks += al->node[i].tasks;
     }
+    r->j.alloc_cpus = (int32_t)(cpus < INT32_MAX ? cpus : INT32_MAX);
+    r->j.alloc_mem_mib = mem_mib < FIELD_MIB_MAX ? mem_mib : FIELD_MIB_MAX;
+    r->j.alloc_tasks = (int32_t)(tasks < (int64_t)LIMIT_TASKS ? tasks : (int64_t)LIMIT_TASKS);
     hostlist_fold(&names, &nodes);
     text_set(c, &r->j.nodes, str_text(&nodes));
     text_set(c, &r->j.batch_host, al->n ? al->node[0].node : NULL);

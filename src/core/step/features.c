@@ -5,6 +5,8 @@
 #include "core/step/layout.h"
 #include "sched/books/feature.h"
 
+#include <string.h>
+
 static const char *features_of(const struct core *c, const char *node)
 {
     const struct noderec *n = node_find(c, node);
@@ -15,8 +17,15 @@ static int32_t nodes_of_arm(const struct core *c, const struct feature_arm *arm,
                             const struct alloc *held)
 {
     int32_t n = 0;
-    for (size_t i = 0; i < held->n; i++)
-        n += feature_arm_holds(arm, features_of(c, held->node[i].node));
+    const char *before = NULL;
+    bool holds = false;
+    for (size_t i = 0; i < held->n; i++) {
+        const char *features = features_of(c, held->node[i].node);
+        if (!before || strcmp(features, before) != 0) /* most nodes of a job are alike */
+            holds = feature_arm_holds(arm, features);
+        before = features;
+        n += holds;
+    }
     return n;
 }
 

@@ -19,13 +19,14 @@ struct feature_expr {
     const char *name;
     const struct feature_expr *left, *right;
     int32_t count;
+    bool whole_job; /* it speaks about the job as a whole somewhere */
 };
 
 struct feature_parser {
     const char *text, *at;
     struct arena *a;
     struct err *err;
-    int depth;
+    int depth, names; /* of parentheses that are open; so far */
     bool bracket; /* inside of […], which says something of the whole job: none is in another */
 };
 
@@ -40,7 +41,7 @@ static void blanks(struct feature_parser *p)
 static void *fail(struct feature_parser *p, const char *what)
 {
     err_set(p->err, ERR_INVALID,
-            "constraint \"%s\": %s at position %d; write features joined by & and |, with (…), "
+            "constraint \"%.100s\": %s at position %d; write features joined by & and |, with (…), "
             "[a|b] or "
             "name*count",
             p->text, what, (int)(p->at - p->text) + 1);
@@ -52,7 +53,11 @@ static const struct feature_expr *make(struct feature_parser *p, enum expr_kind 
                                        const struct feature_expr *right)
 {
     struct feature_expr *e = arena_alloc(p->a, sizeof *e);
-    *e = (struct feature_expr){.kind = kind, .left = left, .right = right};
+    *e = (struct feature_expr){.kind = kind,
+                               .left = left,
+                               .right = right,
+                               .whole_job = kind == EXPR_BRACKET || left->whole_job ||
+                                            (right && right->whole_job)};
     return e;
 }
 
@@ -68,6 +73,16 @@ static const struct feature_expr *parse_name(struct feature_parser *p)
         p->at++;
     if (p->at == start)
         return fail(p, "a feature name is missing");
+    /* What makes the tree of them, multiplies it out or holds it against a node goes as deep as
+     * there are names. */
+    if (++p->names > FEATURE_NAMES_MAX) {
+        err_set(p->err, ERR_LIMIT,
+                "constraint \"%.60s…\" names more features than can be considered: at most %d "
+                "features, one named again counted again; give the nodes meant a feature of their "
+                "own, or name them with --nodelist or --exclude",
+                p->text, FEATURE_NAMES_MAX);
+        return NULL;
+    }
     struct feature_expr *e = arena_alloc(p->a, sizeof *e);
     *e = (struct feature_expr){.kind = EXPR_NAME,
                                .name = arena_strndup(p->a, start, (size_t)(p->at - start))};
@@ -106,7 +121,8 @@ static const struct feature_expr *parse_count(struct feature_parser *p,
     if (p->at == start || count < 1 || count > INT32_MAX)
         return fail(p, "a count of nodes is missing after *");
     struct feature_expr *counted = arena_alloc(p->a, sizeof *counted);
-    *counted = (struct feature_expr){.kind = EXPR_COUNT, .left = e, .count = (int32_t)count};
+    *counted = (struct feature_expr){
+        .kind = EXPR_COUNT, .left = e, .count = (int32_t)count, .whole_job = true};
     return counted;
 }
 
@@ -143,19 +159,6 @@ static const struct feature_expr *parse_or(struct feature_parser *p)
 }
 
 /* ---- arms ---- */
-
-/* Does it speak about the job as a whole somewhere? */
-static bool whole_job(const struct feature_expr *e)
-{
-    switch (e->kind) {
-    case EXPR_NAME: return false;
-    case EXPR_BRACKET:
-    case EXPR_COUNT: return true;
-    case EXPR_AND:
-    case EXPR_OR: return whole_job(e->left) || whole_job(e->right);
-    }
-    return false;
-}
 
 static bool arms_add(struct feature_parser *p, struct feature_arms *to,
                      const struct feature_arm *arm)
@@ -194,8 +197,10 @@ static bool expand_and(struct feature_parser *p, const struct feature_expr *e, b
                        struct feature_arms *ret)
 {
     struct feature_arms left = {arena_alloc(p->a, FEATURE_ARMS_MAX * sizeof *left.arm), 0};
+    if (!expand(p, e->left, bracket, &left))
+        return false;
     struct feature_arms right = {arena_alloc(p->a, FEATURE_ARMS_MAX * sizeof *right.arm), 0};
-    if (!expand(p, e->left, bracket, &left) || !expand(p, e->right, bracket, &right))
+    if (!expand(p, e->right, bracket, &right))
         return false;
     for (size_t i = 0; i < left.n; i++)
         for (size_t k = 0; k < right.n; k++) {
@@ -215,9 +220,9 @@ static bool expand(struct feature_parser *p, const struct feature_expr *e, bool 
             &(struct feature_arm){.count = {{e->left, e->count}}, .ncount = 1, .nodes = e->count});
     if (e->kind == EXPR_BRACKET)
         return expand(p, e->left, true, ret);
-    if (e->kind == EXPR_OR && (bracket || whole_job(e)))
+    if (e->kind == EXPR_OR && (bracket || e->whole_job))
         return expand(p, e->left, bracket, ret) && expand(p, e->right, bracket, ret);
-    if (e->kind == EXPR_AND && (bracket || whole_job(e)))
+    if (e->kind == EXPR_AND && (bracket || e->whole_job))
         return expand_and(p, e, bracket, ret);
     return arms_add(p, ret, &(struct feature_arm){.all = {e}, .nall = 1});
 }

@@ -1,7 +1,8 @@
 /* --constraint: Slurm's grammar over node features.
  *   expression = term { "|" term }        term = factor { "&" factor }        "," means "&"
  *   factor     = name [ "*" count ] | "(" expression ")" [ "*" count ] | "[" expression "]"
- * No bracket is in another. Outside brackets each node must satisfy the expression by itself.
+ * At most FEATURE_NAMES_MAX names. No bracket is in another. Outside brackets each node must
+ * satisfy the expression by itself.
  * "[a|b]": all nodes of the job satisfy the same arm. "a*2": at least two nodes of the job satisfy
  * a. */
 #ifndef REMUDA_SCHED_BOOKS_FEATURE_H
@@ -16,7 +17,7 @@
 
 #define FEATURE_ARMS_MAX   64
 #define FEATURE_COUNTS_MAX 8
-#define FEATURE_NAMES_MAX  64
+#define FEATURE_NAMES_MAX  256 /* in one constraint */
 
 struct feature_expr; /* opaque; lives in the arena it was parsed into */
 
@@ -41,7 +42,8 @@ struct feature_arms {
     size_t n; /* alternatives; the first that can be is taken */
 };
 
-/* ERR_INVALID names the place. An empty text gives one arm that asks nothing. */
+/* ERR_INVALID names the place; ERR_LIMIT: too many names. An empty text gives one arm that asks
+ * nothing. */
 bool feature_parse(const char *text, struct arena *a, struct feature_arms *ret,
                    struct err *ret_err);
 /* features: a node's, with commas; NULL = none. Counts are not looked at here: whether enough nodes

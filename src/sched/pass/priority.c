@@ -19,7 +19,7 @@
 
 static int64_t ratio(int64_t part, int64_t whole)
 {
-    return whole > 0 ? part * PRIORITY_ONE / whole : 0;
+    return whole > 0 ? amount_times(part, PRIORITY_ONE) / whole : 0;
 }
 
 static int64_t within(int64_t factor)
@@ -103,7 +103,9 @@ static int64_t asked_mem(const struct option *o, int64_t gpus)
     case MEM_GPU: return amount_times(o->nvariants ? o->variant[0].gpu_mem_mib : o->mem_mib, gpus);
     case MEM_WHOLE:
     case MEM_SHARE:
-        return o->part->least ? o->part->least->mem_mib * asked_cpus(o) / o->part->least->cpus : 0;
+        return o->part->least
+                   ? amount_times(o->part->least->mem_mib, asked_cpus(o)) / o->part->least->cpus
+                   : 0;
     case MEM_NONE: break;
     }
     return 0;
@@ -119,7 +121,8 @@ static int64_t asked_gres(const struct cluster *cl, const struct option *o,
     int64_t units = v->lay.units > 0 ? v->lay.units : (int64_t)v->lay.nmin * v->lay.umin;
     for (size_t i = 0; i < v->ngres; i++)
         if (any_gpu ? cl->dim.v[v->gres[i].dim].is_gpu : gres_meant(cl, v->gres[i].dim, t))
-            sum += v->gres[i].base * v->lay.nmin + v->gres[i].unit * units;
+            sum = amount_plus(sum, amount_plus(amount_times(v->gres[i].base, v->lay.nmin),
+                                               amount_times(v->gres[i].unit, units)));
     return sum;
 }
 
@@ -190,7 +193,8 @@ static int64_t width_of(const struct cluster *cl, const struct option *o)
     int64_t pieces = v->lay.units > 0 ? v->lay.units : v->lay.nmin;
     cpus = pieces * v->unit_cpus;
     for (size_t i = 0; i < v->ngres; i++)
-        gpus += pieces * v->gres[i].unit + v->lay.nmin * v->gres[i].base;
+        gpus = amount_plus(gpus, amount_plus(amount_times(pieces, v->gres[i].unit),
+                                             amount_times(v->lay.nmin, v->gres[i].base)));
     for (size_t g = 0; gpus > 0 && g < cl->group.n; g++) {
         const struct group *group = cl->group.v[g];
         all_cpus += (int64_t)group->nodes * group->cpus;
@@ -198,7 +202,7 @@ static int64_t width_of(const struct cluster *cl, const struct option *o)
             if (v->gres[i].dim < group->ntotal)
                 all_gpus += (int64_t)group->nodes * group->total[v->gres[i].dim];
     }
-    int64_t worth = all_gpus > 0 ? gpus * all_cpus / all_gpus : 0;
+    int64_t worth = all_gpus > 0 ? amount_times(gpus, all_cpus) / all_gpus : 0;
     return worth > cpus ? worth : cpus > 0 ? cpus : 1;
 }
 

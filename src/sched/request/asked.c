@@ -3,6 +3,7 @@
 #include "sched/request/demand_work.h"
 
 #include "base/alloc.h"
+#include "base/amount.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,7 @@ static bool asked_list(struct demand_work *w, const char *text, bool gpus, enum 
                : gres_parse(text, w->scratch, &list, &e)))
         return demand_complain(w, REFUSE_GRES, REASON_BAD_CONSTRAINTS, e.text);
     for (size_t i = 0; i < list.n; i++) {
-        list.item[i].count *= times;
+        list.item[i].count = amount_times(list.item[i].count, times);
         if (!asked_add(w, &list.item[i], per))
             return false;
     }
@@ -113,7 +114,7 @@ bool demand_asked(struct demand_work *w)
         int64_t *sum = w->asked[i].per == PER_JOB    ? &w->job_gpus
                        : w->asked[i].per == PER_TASK ? &w->task_gpus
                                                      : &w->node_gpus;
-        *sum += w->asked[i].item.count;
+        *sum = amount_plus(*sum, w->asked[i].item.count);
     }
     /* GPUs for each task beside those of each node say how many tasks that has, not how many more
      * GPUs. */
@@ -126,6 +127,12 @@ bool demand_asked(struct demand_work *w)
         task_gpus_drop(w);
         w->task_gpus = 0;
     }
+    /* It would be no memory at all, which no limit holds. */
+    if (r->mem_per_gpu_mib > 0 && r->mem_per_node_mib == 0 && r->mem_per_cpu_mib == 0 && !any_gpu &&
+        w->job_gpus == 0)
+        return demand_complain(w, REFUSE_GRES, REASON_BAD_CONSTRAINTS,
+                               "memory for each GPU needs GPUs; --mem-per-cpu is memory for each "
+                               "CPU");
     if (w->job_gpus > INT32_MAX / 2)
         return demand_complain(w, REFUSE_GRES, REASON_BAD_CONSTRAINTS,
                                "more GPUs than any cluster has");

@@ -105,8 +105,8 @@ static void feature_list(struct demand_checking *k, const char ***ret, size_t *r
     for (size_t g = 0; g < k->cl->group.n; g++) {
         struct span rest = span_of(k->cl->group.v[g]->features), piece;
         while (span_next(&rest, ',', &piece)) {
-            char *name = arena_strndup(k->a, piece.data, piece.len);
-            bool seen = !piece.len;
+            char *name = arena_strndup(k->a, span_trim(piece).data, span_trim(piece).len);
+            bool seen = !*name;
             for (size_t i = 0; i < names.n; i++)
                 seen |= text_is(names.v[i], name);
             if (!seen)

@@ -126,19 +126,6 @@ static void layouts_narrow(struct part_bounds b, struct option *o)
     }
 }
 
-/* What --prefer likes is tried before what --constraint allows without it. */
-static bool arm_join(struct feature_arm *to, const struct feature_arm *more)
-{
-    if (to->nall + more->nall > FEATURE_COUNTS_MAX ||
-        to->ncount + more->ncount > FEATURE_COUNTS_MAX)
-        return false;
-    for (size_t i = 0; i < more->nall; i++)
-        to->all[to->nall++] = more->all[i];
-    for (size_t i = 0; i < more->ncount; i++)
-        to->count[to->ncount++] = more->count[i];
-    return true;
-}
-
 /* May a job of this reservation get less than its limit, which ends with the reservation? Not what
  * says how much it needs at least, nor what fits into the next time of one that comes again. */
 static bool may_cut(const struct job_request *req, const struct reservation *r)
@@ -149,7 +136,7 @@ static bool may_cut(const struct job_request *req, const struct reservation *r)
     return req->time_min_us <= 0 && !((r->flags & RESV_RECURRING) && fits);
 }
 
-static void variants_of(struct demand_work *w, struct option *o, const struct feature_arm *arm)
+static void variants_of(struct demand_work *w, struct option *o, const struct demand_arm *arm)
 {
     struct serving chosen[NEEDS_MAX];
     if (w->types != TYPES_MIXED)
@@ -174,14 +161,15 @@ static void option_make(struct demand_work *w, struct spart *part, const struct 
                          .mode = request_mode(w->req, &part->p)};
     option_memory(w, o);
     option_limits(w, o);
-    for (size_t l = 0; l < w->liked.n; l++)
+    /* What --prefer likes is tried before what --constraint allows without it. */
+    for (size_t l = 0; l < w->liked.n && w->tried <= ALTERNATIVES_MAX; l++)
         for (size_t i = 0; i < w->arms.n; i++) {
-            struct feature_arm both = w->arms.arm[i];
-            if (arm_join(&both, &w->liked.arm[l]))
+            struct demand_arm both;
+            if (demand_arm_join(w, &w->arms.v[i], &w->liked.v[l], &both))
                 variants_of(w, o, &both);
         }
     for (size_t i = 0; i < w->arms.n; i++)
-        variants_of(w, o, &w->arms.arm[i]);
+        variants_of(w, o, &w->arms.v[i]);
     if ((w->sizes.n || w->types != TYPES_ONE) && o->never == REASON_NONE)
         variants_drop(bounds_of(w->c, &part->p), o);
     layouts_narrow(bounds_of(w->c, &part->p), o);
@@ -243,7 +231,7 @@ static void options_each(struct demand_work *w)
     w->c->option =
         arena_alloc(w->a, names * (names_of(w->req->reservation) + names_of(w->magnets)) *
                               sizeof w->c->option[0]);
-    for (w->place = 0; span_next(&rest, ',', &piece); w->place++) {
+    for (w->place = 0; w->tried <= ALTERNATIVES_MAX && span_next(&rest, ',', &piece); w->place++) {
         piece = span_trim(piece);
         struct spart *part =
             piece.len ? cluster_part(w->cl, arena_strndup(w->a, piece.data, piece.len)) : NULL;
@@ -269,7 +257,7 @@ static bool any_possible(const struct demand_work *w)
 static void options_make(struct demand_work *w)
 {
     options_each(w);
-    if (!demand_may_mix(w) || any_possible(w))
+    if (w->tried > ALTERNATIVES_MAX || !demand_may_mix(w) || any_possible(w))
         return;
     w->types = TYPES_MIXED;
     options_each(w);
@@ -374,7 +362,7 @@ static void layouts_hold_list(struct demand_work *w)
 static void layouts_hold_counts(struct demand_work *w)
 {
     const struct job_request *r = w->req;
-    int32_t nodes = feature_nodes(&w->arms);
+    int32_t nodes = w->arms.nodes;
     if (r->min_nodes > 0 || r->max_nodes > 0 || r->ntasks > 0 || w->sizes.n)
         return;
     for (size_t l = 0; l < w->nlayouts; l++)
@@ -429,19 +417,23 @@ static bool layouts_make(struct demand_work *w)
 
 static bool work_all(struct demand_work *w)
 {
-    struct err e = {0};
-    if (!demand_asked(w) || !node_lists(w) || !layouts_make(w))
+    if (!demand_asked(w) || !node_lists(w) || !layouts_make(w) || !demand_arms(w))
         return false;
-    if (!feature_parse(w->req->constraint, w->scratch, &w->arms, &e))
-        return demand_complain(w, REFUSE_FEATURE, REASON_BAD_CONSTRAINTS, e.text);
-    if (!text_empty(w->req->prefer) && !feature_parse(w->req->prefer, w->scratch, &w->liked, &e))
-        return demand_complain(w, REFUSE_PREFER, REASON_BAD_CONSTRAINTS, e.text);
     if (!licences_take(w))
         return false;
     layouts_hold_list(w);
     layouts_hold_counts(w);
+    w->nlayouts = demand_tasks_bounded(w->layout, w->nlayouts, w->v);
+    if (w->nlayouts == 0)
+        return false;
     options_make(w);
-    return true;
+    return w->tried <= ALTERNATIVES_MAX ||
+           demand_complain(w, REFUSE_NODE_CONFIG, REASON_BAD_CONSTRAINTS,
+                           arena_printf(w->a,
+                                        "its partitions, numbers of nodes, features and types of "
+                                        "resources make more alternatives than can be considered: "
+                                        "%d at most, each with each counted; name fewer of them",
+                                        ALTERNATIVES_MAX));
 }
 
 static int64_t gpus_of_socket(const struct job_request *req, struct arena *a)

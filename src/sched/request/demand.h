@@ -6,6 +6,7 @@
 #ifndef REMUDA_SCHED_REQUEST_DEMAND_H
 #define REMUDA_SCHED_REQUEST_DEMAND_H
 
+#include "base/amount.h"
 #include "base/arena.h"
 #include "sched/books/feature.h"
 #include "sched/books/resv.h"
@@ -24,6 +25,11 @@ struct need_gres {
     uint32_t dim; /* which resource */
     int64_t base, unit;
 };
+
+static inline int64_t need_gres_for(const struct need_gres *need, int32_t units)
+{
+    return amount_plus(need->base, amount_times(need->unit, units));
+}
 
 /* How tasks and GPUs go on nodes, before it is known which nodes there are. */
 struct layout {
@@ -204,6 +210,10 @@ struct variant *demand_roomiest(const struct cluster *cl, const struct compiled 
  * says why. gpus: of the whole job. */
 size_t demand_layouts(const struct job_request *req, int64_t gpus, int64_t gpus_per_node,
                       int64_t gpus_per_task, struct layout *ret, struct verdict *v);
+/* Leaves out those that have more tasks in all than a job may have, LIMIT_TASKS, on as few nodes as
+ * they may be on, and cuts the others to as many nodes; returns how many are left. 0: *v says why;
+ * `v` may be NULL. */
+size_t demand_tasks_bounded(struct layout *list, size_t n, struct verdict *v);
 /* Writes into a request that says nothing of nodes and GPUs how many nodes the counts of its
  * constraint mean (-C 'a*2'), so that listings tell; each of them has a task. What cannot be read
  * is left alone. */

@@ -9,8 +9,10 @@
  * uneven one after it. */
 #include "sched/request/demand.h"
 
+#include "base/amount.h"
 #include "model/limits.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int32_t most(int32_t a, int32_t b)
@@ -55,6 +57,12 @@ struct layout_counts {
     int64_t gpus, node_gpus, task_gpus;
 };
 
+/* More than there may be are one more than that: which demand_tasks_bounded refuses. */
+static int32_t tasks_most(int64_t tasks)
+{
+    return (int32_t)(tasks < (int64_t)LIMIT_TASKS + 1 ? tasks : (int64_t)LIMIT_TASKS + 1);
+}
+
 static struct layout node_shares(const struct layout_counts *k, int32_t tasks, int64_t gpus)
 {
     return (struct layout){.nmin = k->nodes,
@@ -62,7 +70,8 @@ static struct layout node_shares(const struct layout_counts *k, int32_t tasks, i
                            .umin = 1,
                            .umax = 1,
                            .unit_tasks = tasks,
-                           .unit_gpus = k->node_gpus + tasks * k->task_gpus + gpus,
+                           .unit_gpus = amount_plus(
+                               k->node_gpus, amount_plus(amount_times(tasks, k->task_gpus), gpus)),
                            .gpu_share = gpus > 0 ? k->gpus / gpus : 0};
 }
 
@@ -76,7 +85,8 @@ static struct layout pieces(const struct layout_counts *k, int32_t units, int32_
                            .umax = least(on_node, units - (k->nodes - 1)),
                            .base_gpus = k->node_gpus,
                            .unit_tasks = unit_tasks,
-                           .unit_gpus = unit_tasks * k->task_gpus + unit_gpus,
+                           .unit_gpus =
+                               amount_plus(amount_times(unit_tasks, k->task_gpus), unit_gpus),
                            .gpu_share = k->gpus > 0 ? units : 0};
 }
 
@@ -114,8 +124,9 @@ static size_t by_gpus(struct layout_counts *k, const struct job_request *req, st
                       "fewer GPUs than nodes: each node of a job with --gpus gets at least one");
     k->max_nodes = least(k->max_nodes, gpus);
     if (k->nodes == k->max_nodes && gpus % k->nodes == 0)
-        ret[n++] = node_shares(k, tasks > 0 ? tasks : req->ntasks_per_gpu * (gpus / k->nodes),
-                               gpus / k->nodes);
+        ret[n++] = node_shares(
+            k, tasks > 0 ? tasks : tasks_most(amount_times(req->ntasks_per_gpu, gpus / k->nodes)),
+            gpus / k->nodes);
     if (n == 0 || (k->nodes > 1 && gpus > k->nodes)) {
         ret[n] = pieces(k, gpus, gpus, tasks > 0 ? 0 : req->ntasks_per_gpu, 1);
         ret[n++].base_tasks = tasks;
@@ -179,7 +190,7 @@ size_t demand_layouts(const struct job_request *req, int64_t gpus, int64_t gpus_
         k.gpus = 0;
     }
     if (req->ntasks_per_gpu > 0 && gpus_per_node > 0 && k.per_node == 0)
-        k.per_node = (int32_t)gpus_per_node * req->ntasks_per_gpu;
+        k.per_node = tasks_most(amount_times(gpus_per_node, req->ntasks_per_gpu));
     if (k.tasks > 0 && k.gpus > 0)
         return by_bundles(&k, ret, v);
     if (k.tasks > 0)
@@ -191,6 +202,38 @@ size_t demand_layouts(const struct job_request *req, int64_t gpus, int64_t gpus_
         k.max_nodes = k.nodes;
     ret[0] = node_shares(&k, most(k.per_node, 1), 0);
     return 1;
+}
+
+/* The most nodes on which it has no more tasks than a job may; INT32_MAX = as many as one likes. */
+static int64_t nodes_within(const struct layout *l)
+{
+    int64_t each = l->units > 0 ? l->base_tasks : l->unit_tasks, most = LIMIT_TASKS;
+    if (l->units > 0)
+        most -= amount_times(l->units, l->unit_tasks);
+    return most < 0 ? 0 : each > 0 ? most / each : INT32_MAX;
+}
+
+size_t demand_tasks_bounded(struct layout *list, size_t n, struct verdict *v)
+{
+    ASSERT(n > 0);
+    size_t kept = 0;
+    int32_t nodes = list[0].nmin;
+    for (size_t i = 0; i < n; i++) {
+        int64_t most = nodes_within(&list[i]);
+        if (most < list[i].nmin)
+            continue;
+        list[kept] = list[i];
+        list[kept].nmax = (int32_t)(list[i].nmax < most ? list[i].nmax : most);
+        kept++;
+    }
+    if (kept > 0)
+        return kept;
+    char text[160];
+    snprintf(text, sizeof text,
+             "on %d node%s it has more tasks than a job may have: %u in all; ask for fewer on each "
+             "node, or for fewer nodes",
+             nodes, nodes == 1 ? "" : "s", LIMIT_TASKS);
+    return refuse(v, REFUSE_INVALID_TASK_COUNT, text);
 }
 
 static bool says_nodes_or_gpus(const struct job_request *r)

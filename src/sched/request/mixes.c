@@ -3,12 +3,16 @@
  * much of one dimension and so much of another. GPUs of tasks and of the job are counted on a node
  * only where it is known what a node's share is: where the layout is one of pieces, the even shares
  * stand in for it (--gpus=6: three on each of two nodes). */
+#include "base/amount.h"
 #include "sched/request/demand_work.h"
 
 #include <string.h>
 
 #define MIXES_MAX    16  /* of one resource in one layout */
 #define MIXES_LOOKED 256 /* among so many of them are the best */
+/* So often is asked, for one request, whether any node has a beginning of a mix; what comes later
+ * is not among the best. What each kind of node gives is found without. */
+#define MIXES_STEPS 65536
 
 static int64_t group_has(const struct group *g, uint32_t dim)
 {
@@ -46,7 +50,7 @@ bool demand_may_mix(const struct demand_work *w)
 /* ---- the mixes of one resource ---- */
 
 struct mixes {
-    const struct demand_work *w;
+    struct demand_work *w;
     const struct option *o;
     const struct asked *k;
     struct serving v[MIXES_MAX];
@@ -144,10 +148,18 @@ static int64_t most_of(const struct mixes *m, uint32_t dim)
     return most;
 }
 
+static bool mixes_enough(const struct mixes *m)
+{
+    return m->looked == MIXES_LOOKED || m->w->mixed == MIXES_STEPS;
+}
+
 /* All of them, of which the best stay. */
 static void mixes_from(struct mixes *m, struct serving *so_far, size_t next, int64_t rest)
 {
-    if (m->looked == MIXES_LOOKED || !some_group(m, so_far, next, rest))
+    if (mixes_enough(m))
+        return;
+    m->w->mixed++;
+    if (!some_group(m, so_far, next, rest))
         return;
     if (rest == 0 || next == m->k->nchoices) {
         m->looked++;
@@ -155,7 +167,7 @@ static void mixes_from(struct mixes *m, struct serving *so_far, size_t next, int
         return;
     }
     int64_t most = most_of(m, m->k->choice[next]);
-    for (int64_t here = rest < most ? rest : most; here >= 0; here--) {
+    for (int64_t here = rest < most ? rest : most; here >= 0 && !mixes_enough(m); here--) {
         struct serving more = *so_far;
         if (here > 0)
             more.part[more.n++] = (struct use){m->k->choice[next], here};
@@ -190,14 +202,14 @@ static int64_t on_node(const struct asked *k, const struct layout *l)
     if (l->units > 0)
         return 0;
     if (k->per == PER_TASK)
-        return k->item.count * (l->base_tasks + l->unit_tasks);
+        return amount_times(k->item.count, l->base_tasks + l->unit_tasks);
     return l->gpu_share > 0 ? (k->item.count + l->gpu_share - 1) / l->gpu_share : 0;
 }
 
 struct mixing {
     struct demand_work *w;
     struct option *o;
-    const struct feature_arm *arm;
+    const struct demand_arm *arm;
     const struct layout *lay;
     struct serving chosen[NEEDS_MAX];
 };
@@ -207,6 +219,8 @@ struct mixing {
 static void mixing_from(struct mixing *x, size_t i, size_t parts, bool mixed)
 {
     struct demand_work *w = x->w;
+    if (demand_variants_full(w, x->o) || !demand_try(w))
+        return;
     if (i == w->nasked) {
         if (mixed && parts <= NEEDS_MAX - DIM_GRES)
             demand_variant_add(w, x->o, x->lay, x->arm, x->chosen);
@@ -230,7 +244,7 @@ static void mixing_from(struct mixing *x, size_t i, size_t parts, bool mixed)
     }
 }
 
-static void mixes_of_layout(struct demand_work *w, struct option *o, const struct feature_arm *arm,
+static void mixes_of_layout(struct demand_work *w, struct option *o, const struct demand_arm *arm,
                             const struct layout *lay)
 {
     struct mixing *x = arena_alloc(w->scratch, sizeof *x);
@@ -247,11 +261,11 @@ static struct layout even_shares(const struct layout *l, int32_t nodes)
                            .umin = 1,
                            .umax = 1,
                            .unit_tasks = l->base_tasks + each * l->unit_tasks,
-                           .unit_gpus = l->base_gpus + each * l->unit_gpus,
+                           .unit_gpus = amount_plus(l->base_gpus, amount_times(each, l->unit_gpus)),
                            .gpu_share = l->gpu_share > 0 ? nodes : 0};
 }
 
-static void mixes_of_shares(struct demand_work *w, struct option *o, const struct feature_arm *arm,
+static void mixes_of_shares(struct demand_work *w, struct option *o, const struct demand_arm *arm,
                             const struct layout *l)
 {
     int32_t nodes = (int32_t)w->cl->node.n, most = l->units < l->nmax ? l->units : l->nmax;
@@ -262,7 +276,7 @@ static void mixes_of_shares(struct demand_work *w, struct option *o, const struc
     }
 }
 
-void demand_mixes(struct demand_work *w, struct option *o, const struct feature_arm *arm)
+void demand_mixes(struct demand_work *w, struct option *o, const struct demand_arm *arm)
 {
     bool shares = false;
     for (size_t i = 0; i < w->nasked; i++)

@@ -24,7 +24,8 @@ static int64_t cpus_for_memory(const struct option *o, const struct variant *v,
     else if (o->mem == MEM_CPU)
         mem = amount_times(o->mem_mib, cpus);
     else if (o->mem == MEM_GPU)
-        mem = amount_times(v->gpu_mem_mib, v->lay.base_gpus + (int64_t)v->lay.unit_gpus * units);
+        mem = amount_times(v->gpu_mem_mib,
+                           amount_plus(v->lay.base_gpus, amount_times(v->lay.unit_gpus, units)));
     int64_t needed = (mem + o->max_mem_per_cpu_mib - 1) / o->max_mem_per_cpu_mib;
     return needed > cpus ? needed : cpus;
 }
@@ -47,7 +48,7 @@ int64_t demand_slots_together(const struct job_request *r, const struct group *g
     int64_t each = r->cpus_per_task > 0 ? r->cpus_per_task : 1;
     int64_t cpus = r->overcommit && tasks > 0 ? each : amount_times(tasks, each);
     int64_t slots = up(cpus, slot_usable(r, g));
-    if (r->ntasks_per_core > 0 && slots * r->ntasks_per_core < tasks)
+    if (r->ntasks_per_core > 0 && amount_times(slots, r->ntasks_per_core) < tasks)
         slots = up(tasks, r->ntasks_per_core);
     return slots;
 }
@@ -55,8 +56,9 @@ int64_t demand_slots_together(const struct job_request *r, const struct group *g
 int64_t demand_slots_on_sockets(const struct job_request *r, const struct group *g, int64_t tasks)
 {
     ASSERT(r->ntasks_per_socket > 0);
-    return tasks / r->ntasks_per_socket * demand_slots_together(r, g, r->ntasks_per_socket) +
-           demand_slots_together(r, g, tasks % r->ntasks_per_socket);
+    int64_t full = demand_slots_together(r, g, r->ntasks_per_socket);
+    return amount_plus(amount_times(tasks / r->ntasks_per_socket, full),
+                       demand_slots_together(r, g, tasks % r->ntasks_per_socket));
 }
 
 /* CPUs that the request itself needs; who takes whole nodes gets more. */
@@ -70,11 +72,11 @@ static int64_t cpus_asked(const struct compiled *c, const struct option *o, cons
         cpus = r->min_cpus_per_node;
     cpus = cpus_for_memory(o, v, g, units, cpus);
     int64_t slots = up(cpus, slot_usable(r, g));
-    if (r->ntasks_per_core > 0 && slots * r->ntasks_per_core < tasks)
+    if (r->ntasks_per_core > 0 && amount_times(slots, r->ntasks_per_core) < tasks)
         slots = up(tasks, r->ntasks_per_core);
     if (r->ntasks_per_socket > 0 && slots < demand_slots_on_sockets(r, g, tasks))
         slots = demand_slots_on_sockets(r, g, tasks);
-    return (slots > 0 ? slots : 1) * g->slot_cpus;
+    return amount_times(slots > 0 ? slots : 1, g->slot_cpus);
 }
 
 static int64_t take_memory(const struct option *o, const struct variant *v, const struct group *g,
@@ -103,7 +105,7 @@ static int64_t need_of(const struct variant *v, uint32_t dim, int32_t units)
 {
     for (size_t i = 0; i < v->ngres; i++)
         if (v->gres[i].dim == dim)
-            return v->gres[i].base + v->gres[i].unit * units;
+            return need_gres_for(&v->gres[i], units);
     return 0;
 }
 
@@ -123,17 +125,17 @@ bool demand_take(const struct cluster *cl, const struct compiled *c, const struc
     *ret = (struct take){.tasks = v->lay.base_tasks + v->lay.unit_tasks * units,
                          .cpus = (int32_t)(cpus < INT32_MAX ? cpus : INT32_MAX)};
     if (cl->policy.share_max > 1)
-        take_add(ret, DIM_SHARE, o->mode.share ? cpus : cpus * cl->policy.share_max);
+        take_add(ret, DIM_SHARE, o->mode.share ? cpus : amount_times(cpus, cl->policy.share_max));
     if (!o->mode.share)
         take_add(ret, DIM_CPU, cpus);
     take_add(ret, DIM_JOBS, o->mode.whole || o->mode.user_only ? JOBS_ALL : 1);
     for (size_t i = 0; i < v->ngres; i++) {
         const struct need_gres *need = &v->gres[i];
-        int64_t count = need->base + need->unit * units,
+        int64_t count = need_gres_for(need, units),
                 has = need->dim < g->ntotal ? g->total[need->dim] : 0;
         fits &= count <= has;
         if (cl->dim.v[need->dim].is_gpu)
-            gpus += count;
+            gpus = amount_plus(gpus, count);
         if (!o->mode.whole)
             take_add(ret, need->dim, count);
     }

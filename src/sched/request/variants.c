@@ -4,6 +4,7 @@
 #include "sched/request/demand_work.h"
 
 #include "base/alloc.h"
+#include "base/amount.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,15 +34,6 @@ static bool devices_meet(const struct demand_work *w, const struct variant *v,
                 g->dev[d].mem_mib < w->req->gpu_mem_mib)
                 return false;
     return true;
-}
-
-static uint64_t *arm_groups(const struct demand_work *w, const struct feature_expr *e)
-{
-    uint64_t *bits = arena_alloc(w->a, BIT_WORDS(w->cl->group.n + 1) * sizeof *bits);
-    for (size_t g = 0; g < w->cl->group.n; g++)
-        if (feature_holds(e, w->cl->group.v[g]->features))
-            bit_set(bits, g);
-    return bits;
 }
 
 /* What comes with a GPU of the types chosen, where the partition has numbers by type: of several,
@@ -79,11 +71,13 @@ static void variant_cpus(const struct demand_work *w, const struct option *o, st
         base = v->lay.base_tasks > 0 || v->lay.unit_tasks > 0 ? each : 0;
         unit = 0;
     }
-    base = base > v->lay.base_gpus * per_gpu ? base : v->lay.base_gpus * per_gpu;
-    unit = unit > v->lay.unit_gpus * per_gpu ? unit : v->lay.unit_gpus * per_gpu;
+    int64_t base_of_gpus = amount_times(v->lay.base_gpus, per_gpu),
+            unit_of_gpus = amount_times(v->lay.unit_gpus, per_gpu);
+    base = base > base_of_gpus ? base : base_of_gpus;
+    unit = unit > unit_of_gpus ? unit : unit_of_gpus;
     /* The CPUs that come with the GPUs do for the tasks; they are not for them on top. */
     if (v->lay.base_gpus == 0 && v->lay.unit_tasks == 0 && per_gpu > 0 &&
-        base <= unit * v->lay.umin)
+        base <= amount_times(unit, v->lay.umin))
         base = 0;
     v->base_cpus = base > INT32_MAX / 4 ? INT32_MAX / 4 : (int32_t)base;
     v->unit_cpus = unit > INT32_MAX / 4 ? INT32_MAX / 4 : (int32_t)unit;
@@ -96,8 +90,8 @@ static void gres_add(struct variant *v, struct need_gres add)
         at++;
     if (at == v->ngres)
         v->gres[v->ngres++] = (struct need_gres){.dim = add.dim};
-    v->gres[at].base += add.base;
-    v->gres[at].unit += add.unit;
+    v->gres[at].base = amount_plus(v->gres[at].base, add.base);
+    v->gres[at].unit = amount_plus(v->gres[at].unit, add.unit);
 }
 
 /* Of one dimension. */
@@ -108,9 +102,10 @@ static void gres_add_all(const struct asked *k, uint32_t dim, struct variant *v)
         add.unit = k->item.count;
     else if (k->per == PER_NODE)
         add.base = k->item.count;
-    else if (k->per == PER_TASK)
-        add.base = k->item.count * v->lay.base_tasks, add.unit = k->item.count * v->lay.unit_tasks;
-    else if (v->lay.gpu_share > 0)
+    else if (k->per == PER_TASK) {
+        add.base = amount_times(k->item.count, v->lay.base_tasks);
+        add.unit = amount_times(k->item.count, v->lay.unit_tasks);
+    } else if (v->lay.gpu_share > 0)
         add.unit = (k->item.count + v->lay.gpu_share - 1) / v->lay.gpu_share;
     gres_add(v, add);
 }
@@ -130,7 +125,7 @@ static void variant_gres(const struct demand_work *w, const struct serving *chos
 }
 
 static bool groups_find(struct demand_work *w, struct option *o, struct variant *v,
-                        const struct feature_arm *arm)
+                        const struct demand_arm *arm)
 {
     const struct cluster *cl = w->cl;
     bool any = false;
@@ -138,9 +133,8 @@ static bool groups_find(struct demand_work *w, struct option *o, struct variant 
     for (size_t i = 0; i < cl->group.n; i++) {
         const struct group *g = cl->group.v[i];
         struct take t;
-        if (!bit_get(g->parts, o->part->idx) || !group_meets(w, g) ||
-            !feature_arm_holds(arm, g->features) || !devices_meet(w, v, g) ||
-            !demand_take(cl, w->c, o, v, g, v->lay.umin, &t))
+        if (!bit_get(g->parts, o->part->idx) || !group_meets(w, g) || !bit_get(arm->groups, i) ||
+            !devices_meet(w, v, g) || !demand_take(cl, w->c, o, v, g, v->lay.umin, &t))
             continue;
         bit_set(v->groups, i);
         any = true;
@@ -161,16 +155,21 @@ static void variant_screen(const struct demand_work *w, const struct option *o, 
         mem = t.mem_mib < mem ? t.mem_mib : mem;
     }
     if (v->screen.dim != DIM_CPU)
-        gres = v->gres[0].base + v->gres[0].unit * v->lay.umin;
+        gres = need_gres_for(&v->gres[0], v->lay.umin);
     v->screen.cpu = o->mode.share ? 0 : bucket_of(w->cl, DIM_CPU, cpus);
     v->screen.mem = bucket_of(w->cl, DIM_MEM, mem);
     v->screen.gres = v->screen.dim == DIM_CPU ? 0 : bucket_of(w->cl, v->screen.dim, gres);
 }
 
-void demand_variant_add(struct demand_work *w, struct option *o, const struct layout *lay,
-                        const struct feature_arm *arm, const struct serving *chosen)
+bool demand_variants_full(const struct demand_work *w, const struct option *o)
 {
-    if (o->nvariants == VARIANTS_MAX * (w->sizes.n ? w->sizes.n : 1))
+    return o->nvariants == VARIANTS_MAX * (w->sizes.n ? w->sizes.n : 1);
+}
+
+void demand_variant_add(struct demand_work *w, struct option *o, const struct layout *lay,
+                        const struct demand_arm *arm, const struct serving *chosen)
+{
+    if (demand_variants_full(w, o) || !demand_try(w))
         return;
     struct variant v = {.lay = *lay};
     variant_gres(w, chosen, &v);
@@ -183,8 +182,7 @@ void demand_variant_add(struct demand_work *w, struct option *o, const struct la
     if (!any)
         return;
     for (size_t i = 0; i < arm->ncount; i++)
-        v.count[v.ncount++] =
-            (struct count_need){arm_groups(w, arm->count[i].expr), arm->count[i].nodes};
+        v.count[v.ncount++] = arm->count[i];
     v.one = arena_alloc(w->a, (w->cl->group.n + 1) * sizeof v.one[0]);
     v.number = w->numbered++;
     if ((o->nvariants & (o->nvariants - 1)) == 0) { /* 0, 1, 2, 4, …: it is full */
@@ -207,7 +205,7 @@ bool demand_choice_allowed(const struct demand_work *w, const struct serving *ch
     return true;
 }
 
-void demand_variants(struct demand_work *w, struct option *o, const struct feature_arm *arm,
+void demand_variants(struct demand_work *w, struct option *o, const struct demand_arm *arm,
                      struct serving *chosen, size_t i)
 {
     ASSERT(i <= w->nasked);
@@ -219,6 +217,9 @@ void demand_variants(struct demand_work *w, struct option *o, const struct featu
     for (size_t k = 0; k < w->asked[i].nchoices; k++) {
         chosen[i].n = 1;
         chosen[i].part[0].dim = w->asked[i].choice[k];
+        /* Types of several resources multiply: those that do not go together count, too. */
+        if (demand_variants_full(w, o) || !demand_try(w))
+            return;
         if (demand_choice_allowed(w, chosen, i))
             demand_variants(w, o, arm, chosen, i + 1);
     }

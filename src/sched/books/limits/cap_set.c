@@ -1,29 +1,29 @@
 #include "sched/books/limits/cap_set.h"
 
+#include "base/alloc.h"
 #include "model/job/job_counts.h"
 #include "sched/books/limits/caps.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what a job takes at least -------------------------------------------------------------- */
 
-/* Of that licence in the list of a request. */
+/* Of that licence in the list of a request, which licences_find has read: as it is written there,
+ * with blanks around it and as many digits as one likes. */
 static int64_t licences_in(const char *list, const char *name)
 {
     struct span rest = span_of(list ? list : ""), piece;
     int64_t sum = 0;
     while (span_next(&rest, ',', &piece)) {
-        const char *colon = memchr(piece.data, ':', piece.len);
-        size_t len = colon ? (size_t)(colon - piece.data) : piece.len;
+        struct span word;
         int64_t n = 1;
-        char number[16] = "1";
-        if (len != strlen(name) || strncmp(piece.data, name, len) != 0)
+        piece = span_trim(piece);
+        if (!span_next(&piece, ':', &word) || !span_is(word, name))
             continue;
-        if (colon && piece.len - len - 1 < sizeof number) {
-            memcpy(number, colon + 1, piece.len - len - 1);
-            number[piece.len - len - 1] = '\0';
-        }
-        sum += text_to_i64(number, 1, INT32_MAX, &n) ? n : 1;
+        char *number = piece.data ? xstrndup(piece.data, piece.len) : NULL;
+        sum += !number || text_to_i64(number, 1, INT32_MAX, &n) ? n : 1;
+        free(number);
     }
     return sum;
 }
