@@ -8,7 +8,7 @@
 
 struct control {
     const struct msg_job_control *m;
-    top_list top;
+    struct map_u64 *top; /* what was put to the top so far */
 };
 
 /* Nothing comes of what is asked of it: it is over, or only its nodes are still to be cleaned. */
@@ -182,7 +182,7 @@ static enum refusal act(struct core *c, struct jobrec *r, const struct job_ref *
     case ACTION_REQUEUE_HOLD: return job_requeue(c, r, true, x->m->special_exit, detail);
     case ACTION_SUSPEND: return suspend(c, r);
     case ACTION_RESUME: return resume(c, r, detail);
-    case ACTION_TOP: return job_top(c, r, &x->top, detail);
+    case ACTION_TOP: return job_top(c, r, x->top, detail);
     case ACTION_NOTIFY: return notify(c, r, x->m, detail);
     }
     return REFUSE_BAD_MESSAGE;
@@ -191,13 +191,13 @@ static enum refusal act(struct core *c, struct jobrec *r, const struct job_ref *
 static void control_done(void *ctx)
 {
     struct control *x = ctx;
-    vec_done(&x->top);
+    map_u64_free(x->top);
 }
 
 static bool control_fill(const struct core *c, void *ctx, const void *body, struct err *ret_err)
 {
     (void)c, (void)ret_err;
-    *(struct control *)ctx = (struct control){.m = body};
+    *(struct control *)ctx = (struct control){.m = body, .top = map_u64_new()};
     return true;
 }
 
