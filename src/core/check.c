@@ -406,7 +406,7 @@ void core_check_turn(const struct core *c, uint32_t turn)
     parts_check(c);
     resvs_check(c);
     timers_check(c);
-    user_rooms_check(c);
+    user_rooms_check(c, steps_asked_bytes(c));
     accrue_check(c);
     cluster_check(c->cluster);
     fields_check(c, turn);

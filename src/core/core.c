@@ -100,6 +100,7 @@ void core_free(struct core *c)
     vec_done(&c->marks.woken);
     vec_done(&c->marks.never);
     vec_done(&c->marks.steps);
+    vec_done(&c->marks.steps_left);
     vec_done(&c->marks.unsaved);
     vec_done(&c->marks.again);
     vec_done(&c->marks.pairs);
@@ -277,6 +278,7 @@ static void wake(struct core *c)
     if (c->slices.anew.on)
         limits_look_on(c);
     sweeps_go(c);
+    steps_go_on(c);
     timers_fire(c);
     if (triggers_due(c) <= c->turn.now_us && !c->store.away)
         triggers_run(c);
@@ -370,7 +372,7 @@ int64_t core_wake_due(const struct core *c)
 {
     bool held = plan_held(c);
     if (((c->planning.needed && !held) || c->gather.step.n || c->gather.ack.n || minutes_due(c) ||
-         c->slices.anew.on || settle_goes_on(c)) &&
+         c->slices.anew.on || settle_goes_on(c) || steps_go_on_due(c)) &&
         !c->store.away)
         return 0;
     int64_t due = timers_due(c), turn = resvs_due(c);

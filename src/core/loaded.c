@@ -260,6 +260,8 @@ static void mails_know(const struct core *c, struct jobrec *r)
 
 static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
 {
+    if (r->j.state == JOB_PENDING)
+        dependencies_look_over(c, r);
     job_restore_state(c, r);
     if (holds_nodes(r)) {
         holds_restore(c, r, a);

@@ -129,3 +129,24 @@ uint64_t record_hash(const struct fields *t, const void *record, uint64_t hash)
     }
     return hash;
 }
+
+size_t record_bytes(const struct fields *t, const void *record)
+{
+    size_t bytes = t->size;
+    for (size_t i = 0; i < t->n; i++) {
+        const struct field *f = &t->field[i];
+        const void *at = field_ptr(f, record);
+        if (f->type == FIELD_TEXT) {
+            const char *text = *(const char *const *)at;
+            bytes += text ? strlen(text) + 1 : 0;
+        } else if (f->type == FIELD_BLOB) {
+            bytes += ((const struct blob *)at)->len;
+        } else if (f->type == FIELD_LIST) {
+            const struct record_list *list = at;
+            const struct fields *of = f->aux;
+            for (size_t k = 0; k < list->n; k++)
+                bytes += record_bytes(of, (const char *)list->v + k * of->size);
+        }
+    }
+    return bytes;
+}

@@ -160,6 +160,8 @@ void record_copy(const struct fields *t, void *to, const void *from, struct aren
 bool record_equal(const struct fields *t, const void *a, const void *b);
 /* what is equal has the same; going on from `hash` */
 uint64_t record_hash(const struct fields *t, const void *record, uint64_t hash);
+/* Bytes that a deep copy takes: the struct, and its texts, blobs and lists. */
+size_t record_bytes(const struct fields *t, const void *record);
 
 static inline void *field_ptr(const struct field *f, const void *record)
 {

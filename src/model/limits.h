@@ -42,7 +42,9 @@
 #define LIMIT_CRONTAB_ENTRIES     200u  /* jobs of a user's table for scrontab */
 #define LIMIT_QUEUED_STEPS        1000u /* of one job: srun --async steps that wait */
 /* of one job: what they and those that run came with */
-#define LIMIT_QUEUED_BYTES         (16u << 20)
+#define LIMIT_QUEUED_BYTES (16u << 20)
+/* of one user, in memory: what steps that run or wait were asked with */
+#define LIMIT_ASKED_BYTES_PER_USER (256u << 20)
 #define LIMIT_CONNECTIONS          4096u
 #define LIMIT_CONNECTIONS_PER_USER 1024u
 /* connections of a user through the relay of a host that joined */

@@ -422,6 +422,19 @@ static void a_script_with_a_nul_is_none(void **unused)
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 0);
 }
 
+/* Due in 2027 and then in eleven years, which is no reason to lose it at the next start. */
+static void what_is_due_in_many_years_waits_for_it(void **unused)
+{
+    (void)unused;
+    struct cron_entry one[] = {{.cron = "0 0 */31 2 1"}, {.cron = "0 0 29 2 */7"}};
+    w.now = INT64_C(1801526400) * SEC; /* 2027-02-02 */
+    assert_int_equal(set("0 0 */31 2 1 a\n0 0 29 2 */7 b\n", one, 2), REFUSE_NONE);
+    restart(CONF);
+    am_alice();
+    assert_true(job(1)->spec.begin_us == INT64_C(2148595200) * SEC); /* 2038-02-01 */
+    assert_true(job(2)->spec.begin_us == INT64_C(1961625600) * SEC); /* 2032-02-29 */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +458,7 @@ int main(void)
         STORY(each_run_has_its_mails),
         STORY(who_may),
         STORY(a_script_with_a_nul_is_none),
+        STORY(what_is_due_in_many_years_waits_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

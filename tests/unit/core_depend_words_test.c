@@ -210,6 +210,64 @@ static void on_waits_for_those_that_name_it(void **unused)
     assert_int_equal(state(last), JOB_RUNNING);
 }
 
+/* Each that names it adds a condition, and it keeps no more than can be read again. */
+static void all_that_name_it_are_read_again(void **unused)
+{
+    assert_int_equal(submit_after("last", "singleton,on:4096"), 0);
+    assert_non_null(strstr(answer()->detail, "4097 together"));
+    uint64_t last = submit_after("last", "singleton,on:4095");
+    struct job_spec held = a_job("held");
+    held.hold = true;
+    held.dependency = on("beforeok", last);
+    w.fills = true;
+    for (int i = 0; i < 4095; i++) {
+        held.name = arena_printf(w.a, "held %d", i);
+        assert_int_not_equal(submit(held), 0);
+    }
+    w.fills = false;
+    assert_int_equal(submit(held), 0);
+    restart(CONF);
+    am_alice();
+    assert_int_equal(state(last), JOB_PENDING);
+    assert_false(job(last)->spec.hold);
+    assert_int_equal(job(last)->reason, REASON_DEPENDENCY);
+}
+
+/* As one of a former release, or one that somebody changed by hand. */
+static void what_cannot_be_read_is_held_with_a_reason(void **unused)
+{
+    uint64_t a = submit(a_job("a")), b = submit_after("b", on("afterok", a)),
+             other = submit_after("c", on("afterok", a));
+    for (size_t i = 0; i < w.store.n; i++) {
+        struct job *j = w.store.v[i].record;
+        if (w.store.v[i].table == TABLE_JOB && (j->id == b || j->id == other))
+            j->spec.dependency = "on:4096(unfulfilled),singleton(unfulfilled)";
+    }
+    for (int k = 0; k < 2; k++) {
+        restart(CONF);
+        for (int n = 1; n <= 4; n++)
+            hello(n);
+        am_alice();
+        assert_int_equal(state(b), JOB_PENDING);
+        assert_true(job(b)->spec.hold);
+        assert_int_equal(job(b)->reason, REASON_HELD_USER);
+        assert_non_null(strstr(job(b)->reason_detail, "4097 together"));
+        assert_non_null(strstr(job(b)->system_comment, "lets it start without"));
+    }
+    assert_int_equal(control(ids_of(b), ACTION_RELEASE), REFUSE_NONE);
+    assert_int_equal(state(b), JOB_RUNNING);
+    assert_null(job(b)->spec.dependency);
+    struct job_spec values = {.dependency = on("afterok", a)};
+    say(1, MSG_UPDATE_JOB,
+        &(struct msg_update_job){
+            .ids = ids_of(other), .fields = "dependency", .values = {&values, 1}});
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_int_equal(control(ids_of(other), ACTION_RELEASE), REFUSE_NONE);
+    assert_int_equal(state(other), JOB_PENDING);
+    script_ends(a, 0);
+    assert_int_equal(state(other), JOB_RUNNING);
+}
+
 static void nobody_makes_anothers_job_wait(void **unused)
 {
     uint64_t last = submit_after("last", "on:1"), plain = submit_after("p", on("afterany", last));
@@ -285,6 +343,8 @@ int main(void)
         STORY(elements_that_left_memory),
         STORY(one_that_is_over_and_forgotten_is_waited_for_no_more),
         STORY(on_waits_for_those_that_name_it),
+        STORY(all_that_name_it_are_read_again),
+        STORY(what_cannot_be_read_is_held_with_a_reason),
         STORY(nobody_makes_anothers_job_wait),
         STORY(a_requeue_opens_what_had_failed),
         STORY(test_one_element_of_a_special_exit_array),

@@ -174,6 +174,32 @@ static void who_waits_is_told_the_end(void **unused)
     assert_int_equal(refusal(), REFUSE_INVALID_JOB_ID);
 }
 
+static enum refusal change(const struct msg_update_job *m)
+{
+    say(1, MSG_UPDATE_JOB, m);
+    return refusal();
+}
+
+/* What one that runs may not is seen before another is changed. */
+static void components_that_run_change_together_or_not_at_all(void **unused)
+{
+    struct job_spec parts[] = {a_wide_job("het"), a_wide_job("het")};
+    uint64_t id = submit_all(parts, 2);
+    assert_int_equal(state(id + 1), JOB_RUNNING);
+    struct job_spec to[] = {{.comment = "both"}, {.req = {.min_nodes = 1}}};
+    struct msg_update_job m = {.ids = ids_of(id), .fields = "comment;min_nodes", .values = {to, 2}};
+    assert_int_equal(change(&m), REFUSE_UNSUPPORTED);
+    assert_non_null(strstr(answer()->detail, "part 2: components of heterogeneous jobs keep"));
+    assert_true(text_empty(job(id)->spec.comment));
+    m.fields = "comment;nodelist";
+    to[1].req.nodelist = "n1";
+    assert_int_equal(change(&m), REFUSE_UNSUPPORTED);
+    assert_true(text_empty(job(id)->spec.comment));
+    m.fields = "comment;comment";
+    assert_int_equal(change(&m), REFUSE_NONE);
+    assert_string_equal(job(id)->spec.comment, "both");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +211,7 @@ int main(void)
         STORY(a_job_that_its_owner_stopped_keeps_what_it_has_and_its_time_goes_by),
         STORY(a_job_of_which_a_part_was_stopped_is_stopped_for_listings),
         STORY(who_waits_is_told_the_end),
+        STORY(components_that_run_change_together_or_not_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

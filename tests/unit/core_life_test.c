@@ -165,6 +165,55 @@ static void components_go_back_together(void **unused)
     assert_int_equal(state(id + 1), JOB_COMPLETED);
 }
 
+/* A component that has the name alone goes nowhere without its leader, in whatever state it is. */
+static void a_name_takes_no_component_from_its_leader(void **unused)
+{
+    uint64_t id = submit_pair();
+    am_olga();
+    assert_int_equal(control("name=other", ACTION_SUSPEND), REFUSE_NOT_WHOLE_HET);
+    assert_int_equal(control(ids_of(id), ACTION_SUSPEND), REFUSE_NONE);
+    assert_int_equal(control("name=other", ACTION_RESUME), REFUSE_NOT_WHOLE_HET);
+    assert_int_equal(control(ids_of(id), ACTION_RESUME), REFUSE_NONE);
+    am_alice();
+    assert_int_equal(control("name=other", ACTION_REQUEUE), REFUSE_INVALID_JOB_ID);
+    assert_int_equal(state(id + 1), JOB_RUNNING);
+    struct job_spec step = {.name = "true", .req = {.ntasks = 1}};
+    say(70, MSG_CREATE_STEP,
+        &(struct msg_create_step){.job_id = id + 1, .spec = {&step, 1}, .address = "@x"});
+    assert_int_equal(cancel(ids_of(id + 1)), REFUSE_NONE);
+    assert_int_equal(state(id + 1), JOB_COMPLETING);
+    assert_int_equal(control("name=other", ACTION_REQUEUE), REFUSE_INVALID_JOB_ID);
+    assert_non_null(strstr(answer()->detail, "name the whole job"));
+    assert_int_equal(state(id + 1), JOB_COMPLETING);
+    /* What is over is not found by its name. */
+    report(job(id + 1)->nodes[1] - '0',
+           (struct msg_report){
+               .kind = REPORT_RELEASED, .job_id = id + 1, .attempt = 1, .step_id = STEP_BATCH});
+    assert_int_equal(state(id + 1), JOB_CANCELLED);
+    assert_int_equal(control("name=other", ACTION_REQUEUE_HOLD), REFUSE_INVALID_JOB_ID);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+    script_ends(id, 0);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(job(id + 1)->attempt, 2);
+}
+
+/* All of one name go together. */
+static void a_name_takes_all_components_that_have_it(void **unused)
+{
+    struct job_spec s[2] = {a_wide_job("both"), a_wide_job("both")};
+    uint64_t id = submit_all(s, 2);
+    am_olga();
+    assert_int_equal(control("name=both", ACTION_SUSPEND), REFUSE_NONE);
+    assert_true(state(id) == JOB_SUSPENDED && state(id + 1) == JOB_SUSPENDED);
+    assert_int_equal(control("name=both", ACTION_RESUME), REFUSE_NONE);
+    assert_true(state(id) == JOB_RUNNING && state(id + 1) == JOB_RUNNING);
+    control("name=both", ACTION_REQUEUE);
+    script_ends(id, 0);
+    assert_int_equal(job(id)->attempt, 2);
+    assert_int_equal(job(id + 1)->attempt, 2);
+}
+
 static const char *part_of(uint64_t id, unsigned offset)
 {
     return arena_printf(w.a, "%llu+%u", (unsigned long long)id, offset);
@@ -410,6 +459,8 @@ int main(void)
         STORY(components_start_together),
         STORY(one_script_for_all_components),
         STORY(components_go_back_together),
+        STORY(a_name_takes_no_component_from_its_leader),
+        STORY(a_name_takes_all_components_that_have_it),
         STORY(one_component_alone_is_not_cancelled_while_all_wait),
         STORY(one_component_alone_is_not_requeued_or_suspended),
         STORY(a_component_that_is_lost_takes_the_others_along),

@@ -303,11 +303,36 @@ static void a_thousand_are_moved_at_most(void **unused)
         struct message asked = {.kind = MSG_JOB_CONTROL, .seq = ++w.seq, .body = &m};
         effects_reset(&w.fx);
         step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &asked});
+        wake();
         for (size_t i = 0; i < w.fx.n; i++)
             rows += w.fx.v[i].kind == FX_STORE && w.fx.v[i].table == TABLE_JOB;
         assert_int_equal(refusal(), REFUSE_NONE);
         assert_int_equal(rows, 1001);
     }
+}
+
+/* Each looks at all jobs there are and may move a thousand: a list is worked off in parts. */
+static void a_list_takes_its_time(void **unused)
+{
+    static uint64_t id[600];
+    struct str ids = STR_INIT;
+    wide(HOUR);
+    crowd(600, id);
+    for (size_t i = 0; i < 20; i++)
+        str_addf(&ids, "%s%llu", i ? "," : "", (unsigned long long)id[500 + i]);
+    struct msg_job_control m = {.ids = str_text(&ids), .action = ACTION_TOP};
+    struct message asked = {.kind = MSG_JOB_CONTROL, .seq = ++w.seq, .body = &m};
+    effects_reset(&w.fx);
+    step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &asked});
+    size_t most = 0, wakes = 0;
+    for (size_t before = 0; !sent(FX_REPLY, MSG_DONE); before = w.fx.n, wakes++) {
+        step((struct event){.kind = EV_WAKE});
+        most = w.fx.n - before > most ? w.fx.n - before : most;
+    }
+    assert_in_range(wakes, 19, 21);
+    assert_in_range(most, 2, 2100);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    str_done(&ids);
 }
 
 static void what_cannot_go_to_the_top(void **unused)
@@ -349,6 +374,7 @@ int main(void)
         OPENED(the_first_gives_its_promise),
         OPENED(with_priorities_nice_is_shared),
         OPENED(a_thousand_are_moved_at_most),
+        OPENED(a_list_takes_its_time),
         OPENED(what_cannot_go_to_the_top),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

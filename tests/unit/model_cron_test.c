@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "unit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define MIN_SEC 60
@@ -98,6 +99,8 @@ static void the_next_is_after(void **state)
         {"* * * * *", "2026-11-23T10:00:59", "2026-11-23T10:01:00"},
         {"0 0 29 2 *", "2026-11-23T10:00:00", "2028-02-29T00:00:00"},
         {"0 0 29 2 *", "2096-03-01T00:00:00", "2104-02-29T00:00:00"},
+        {"0 0 29 2 */7", "2088-03-01T00:00:00", "2128-02-29T00:00:00"}, /* a Sunday */
+        {"0 0 */31 2 1", "2027-02-01T00:00:00", "2038-02-01T00:00:00"}, /* a Monday */
         {"59 23 31 12 *", "2026-12-31T23:59:00", "2027-12-31T23:59:00"},
         {"0 12 13 * fri", "2026-11-13T12:00:00", "2026-11-20T12:00:00"},
         {"0 12 */2 * fri", "2026-11-13T12:00:00", "2026-11-27T12:00:00"},
@@ -110,6 +113,29 @@ static void the_next_is_after(void **state)
         civil_format_iso(cron_next(&c, utc(rows[i].after), &zone_of_utc), &civil_utc, &is);
         assert_string_equal(str_text(&is), rows[i].next);
         str_done(&is);
+    }
+}
+
+/* Rare days of each month and weekday, from each year of a whole cycle of the calendar on. */
+static void what_can_be_due_is(void **state)
+{
+    static const char *const days[] = {"*/31", "*/29", "*/7", "29", "30", "31"};
+    char text[40];
+    for (size_t i = 0; i < 7 * ARRAY_LEN(days); i++) {
+        bool star = *days[i / 7] == '*';
+        for (unsigned month = 1; month <= 12; month++) {
+            struct cron c;
+            snprintf(text, sizeof text, "0 0 %s %u %s", days[i / 7], month, star ? "0" : "*/7");
+            if (!cron_parse(text, &c, NULL, NULL))
+                continue;
+            c.weekdays = 1u << i % 7;
+            for (int year = 1970; year < 2370; year += 7) {
+                struct civil from = {.year = year, .month = 3, .day = 1};
+                int64_t next = cron_next(&c, civil_to_sec(&from) * USEC_PER_SEC, &zone_of_utc);
+                if (next == INT64_MAX)
+                    fail_msg("\"%s\" on weekday %zu is not due after %d", text, i % 7, year);
+            }
+        }
     }
 }
 
@@ -268,7 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_are_read),       cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(the_next_is_after),     cmocka_unit_test(clocks_that_change),
-        cmocka_unit_test(as_a_watchman_sees_it),
+        cmocka_unit_test(as_a_watchman_sees_it), cmocka_unit_test(what_can_be_due_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

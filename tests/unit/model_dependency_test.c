@@ -219,6 +219,9 @@ static void test_what_an_expression_cannot_be_is_named(void **state)
     assert_non_null(strstr(refusal("exit:1>4294967296", ERR_INVALID), "numbers are compared as"));
     assert_non_null(strstr(refusal("on:0", ERR_INVALID), "on:COUNT"));
     assert_non_null(strstr(refusal("on:1?after:2", ERR_INVALID), "without '?'"));
+    assert_non_null(strstr(refusal("on:4096,after:1", ERR_LIMIT), "4097 together"));
+    assert_int_equal(parsed("on:4095,after:1").n, 2);
+    assert_int_equal(parsed("on:4096").n, 1);
     assert_non_null(strstr(refusal("(before:1?after:2),after:3", ERR_INVALID), "without '?'"));
     assert_non_null(strstr(refusal("numdone:1_each>3", ERR_INVALID), "_each is for"));
     char deep[200] = "";

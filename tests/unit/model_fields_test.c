@@ -165,6 +165,17 @@ static void test_hashes_tell_neighbours_apart(void **state)
                 record_hash(&sample_fields, &b, HASH_INIT));
 }
 
+static void test_a_size_is_that_of_a_copy(void **state)
+{
+    struct item two[] = {{"ab", 0}, {NULL, 0}};
+    struct sample a = {0};
+    assert_int_equal(record_bytes(&sample_fields, &a), sizeof a);
+    a.name = "abc";
+    a.data = (struct blob){"ab\0d", 4};
+    a.items = (struct record_list){two, 2};
+    assert_int_equal(record_bytes(&sample_fields, &a), sizeof a + 4 + 4 + sizeof two + 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +186,7 @@ int main(void)
         cmocka_unit_test(test_every_field_counts_for_equality_and_hash),
         cmocka_unit_test(test_no_text_differs_from_an_empty_one),
         cmocka_unit_test(test_hashes_tell_neighbours_apart),
+        cmocka_unit_test(test_a_size_is_that_of_a_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ void job_resv_take(struct core *c, struct jobrec *r);
 void resv_end_tell(struct core *c, struct jobrec *r);
 
 /* ---- resize.c ---- */
-/* A running job goes on with these of its nodes, or with its first `count`. */
+/* A running job, no component, goes on with these of its nodes, or with its first `count`. */
 enum refusal job_resize(struct core *c, struct jobrec *r, const char *keep, int32_t count,
                         const char **detail);
 /* Tells the node of that hold to end what the job has there; nothing where it is free already or

@@ -130,9 +130,7 @@ enum refusal job_resize(struct core *c, struct jobrec *r, const char *keep, int3
 {
     struct hostlist names = HOSTLIST_INIT;
     struct err err = {0};
-    if (r->j.het_job_id)
-        return refuse(REFUSE_UNSUPPORTED, "components of heterogeneous jobs keep their nodes",
-                      detail);
+    ASSERT(!r->j.het_job_id);
     if (keep && !hostlist_parse(&names, keep, &err))
         return refuse(REFUSE_INVALID_NODE, arena_strdup(c->turn.fx->arena, err.text), detail);
     enum refusal refusal =

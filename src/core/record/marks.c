@@ -10,6 +10,10 @@ void steps_retry_soon(struct core *c, struct jobrec *r)
 {
     if (r->steps_due || (!r->wish.n && !r->queue))
         return;
+    if (r->steps_left) {
+        r->steps_again = true;
+        return;
+    }
     r->steps_due = true;
     vec_push(&c->marks.steps, r->j.id);
 }

@@ -60,10 +60,11 @@ struct pairing {
 struct marks {
     VEC(uint64_t) woken; /* jobs that began or ended: who depends on them looks */
     struct waking waking;
-    VEC(uint64_t) never;   /* jobs to be cancelled: what they depend on can never be */
-    VEC(uint64_t) steps;   /* jobs whose waiting steps are tried */
-    VEC(uint64_t) unsaved; /* jobs to be stored */
-    VEC(uint64_t) again;   /* jobs of scrontab that ran, and wait for their next time */
+    VEC(uint64_t) never;      /* jobs to be cancelled: what they depend on can never be */
+    VEC(uint64_t) steps;      /* jobs whose waiting steps are tried */
+    VEC(uint64_t) steps_left; /* … of which some are, and the others still to be */
+    VEC(uint64_t) unsaved;    /* jobs to be stored */
+    VEC(uint64_t) again;      /* jobs of scrontab that ran, and wait for their next time */
     VEC(struct pairing) pairs;
     VEC(struct namesakes *) looking; /* whose list is not known yet */
     bool pairs_look; /* some of them may go on: there is room for records, as far as is known */

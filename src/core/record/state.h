@@ -48,6 +48,7 @@ struct steprec {
     struct arena *arena;           /* of the next two; NULL once it is over */
     struct alloc layout;           /* which tasks run where */
     struct msg_create_step *asked; /* NULL: the controller was restarted since */
+    size_t asked_bytes;            /* of it, as its user's were counted (users/user_room.c) */
     uint64_t holder_conn;          /* of the command it is of; 0 = it is away */
     bool ending;                   /* told to end: as end_as */
     bool own_end;                  /* with its job, or as srun -K asks: its status says how */
@@ -61,6 +62,8 @@ struct steprec {
 struct stepwish {
     struct arena *arena;
     const struct msg_create_step *m; /* as asked, in the arena */
+    size_t bytes;                    /* of it, as its user's were counted */
+    bool tried;                      /* since something of its job became free */
     uint64_t conn, seq;              /* who is answered */
 };
 
@@ -99,12 +102,14 @@ struct jobrec {
     bool started : 1;      /* its batch script was seen running in this attempt */
     bool script_ended : 1; /* its batch script is over */
     bool warned : 1;       /* --signal was sent in this run */
-    bool steps_due : 1;    /* steps of it are tried again when the event ends */
-    bool unsaved : 1;      /* changed in this step; its row is made when the step ends */
-    bool in_room : 1;      /* counted as its user's (users/user_room.c) */
-    bool pairing : 1;      /* in marks.pairs */
-    bool watched : 1;      /* in the list of its namesakes */
-    uint32_t long_texts;   /* bytes of them, as its user's were counted (users/user_room.c) */
+    bool steps_due : 1;    /* steps of it are tried again when the event ends … */
+    bool steps_left : 1; /* … or with the next wake, those not tried yet (marks.steps_left) … */
+    bool steps_again : 1; /* … and then all, as something became free meanwhile */
+    bool unsaved : 1;     /* changed in this step; its row is made when the step ends */
+    bool in_room : 1;     /* counted as its user's (users/user_room.c) */
+    bool pairing : 1;     /* in marks.pairs */
+    bool watched : 1;     /* in the list of its namesakes */
+    uint32_t long_texts;  /* bytes of them, as its user's were counted (users/user_room.c) */
 };
 
 /* An array: its elements that have records of their own, and counts of them, so that no event walks

@@ -8,7 +8,7 @@
 
 struct control {
     const struct msg_job_control *m;
-    top_list top;
+    struct map_u64 *top; /* what was put to the top so far */
 };
 
 /* Nothing comes of what is asked of it: it is over, or only its nodes are still to be cleaned. */
@@ -137,13 +137,36 @@ static bool table_change(const struct msg_job_control *m, const struct jobrec *r
     return false;
 }
 
-/* What is done to all components of a job or to none, where one alone is named. */
-static enum refusal part_refuse(enum job_action action, const struct jobrec *r,
-                                const struct job_ref *ref, const char **detail)
+/* It has the name that was said, and its leader, whose turn was before, did not go along. */
+static bool left_alone(const struct core *c, const struct jobrec *r, enum job_action action)
 {
-    bool named = ref && r->j.het_job_id && r->j.het_offset > 0 &&
-                 (ref->het_offset > 0 || ref->job_id == r->j.id);
-    if (!named)
+    const struct jobrec *leader = job_find(c, r->j.het_job_id);
+    int32_t state = leader ? leader->j.state : JOB_CANCELLED;
+    switch (action) {
+    case ACTION_REQUEUE:
+    case ACTION_REQUEUE_HOLD:
+        return state != JOB_PENDING && state != JOB_SPECIAL_EXIT &&
+               !(leader && leader->j.requeue_pending);
+    case ACTION_SUSPEND: return r->j.state == JOB_RUNNING && state != JOB_SUSPENDED;
+    case ACTION_RESUME: return r->j.state == JOB_SUSPENDED && state != JOB_RUNNING;
+    case ACTION_HOLD:
+    case ACTION_UHOLD:
+    case ACTION_RELEASE:
+    case ACTION_TOP:
+    case ACTION_NOTIFY: break;
+    }
+    return false;
+}
+
+/* What is done to all components of a job or to none, where one alone is named. */
+static enum refusal part_refuse(const struct core *c, enum job_action action,
+                                const struct jobrec *r, const struct job_ref *ref,
+                                const char **detail)
+{
+    bool part = r->j.het_job_id && r->j.het_offset > 0;
+    bool alone =
+        part && (ref ? ref->het_offset > 0 || ref->job_id == r->j.id : left_alone(c, r, action));
+    if (!alone)
         return REFUSE_NONE;
     switch (action) {
     case ACTION_REQUEUE:
@@ -167,7 +190,7 @@ static enum refusal act(struct core *c, struct jobrec *r, const struct job_ref *
                         const char **detail)
 {
     struct control *x = ctx;
-    enum refusal part = part_refuse((enum job_action)x->m->action, r, ref, detail);
+    enum refusal part = part_refuse(c, (enum job_action)x->m->action, r, ref, detail);
     if (part)
         return part;
     if (r->j.cron && table_change(x->m, r)) {
@@ -182,7 +205,7 @@ static enum refusal act(struct core *c, struct jobrec *r, const struct job_ref *
     case ACTION_REQUEUE_HOLD: return job_requeue(c, r, true, x->m->special_exit, detail);
     case ACTION_SUSPEND: return suspend(c, r);
     case ACTION_RESUME: return resume(c, r, detail);
-    case ACTION_TOP: return job_top(c, r, &x->top, detail);
+    case ACTION_TOP: return job_top(c, r, x->top, detail);
     case ACTION_NOTIFY: return notify(c, r, x->m, detail);
     }
     return REFUSE_BAD_MESSAGE;
@@ -191,13 +214,13 @@ static enum refusal act(struct core *c, struct jobrec *r, const struct job_ref *
 static void control_done(void *ctx)
 {
     struct control *x = ctx;
-    vec_done(&x->top);
+    map_u64_free(x->top);
 }
 
 static bool control_fill(const struct core *c, void *ctx, const void *body, struct err *ret_err)
 {
     (void)c, (void)ret_err;
-    *(struct control *)ctx = (struct control){.m = body};
+    *(struct control *)ctx = (struct control){.m = body, .top = map_u64_new()};
     return true;
 }
 

@@ -15,8 +15,8 @@ static size_t bytes_held(const struct jobrec *r)
     return bytes;
 }
 
-static enum refusal bounds_check(const struct jobrec *r, const struct msg_create_step *m,
-                                 struct str *detail)
+static enum refusal bounds_check(const struct core *c, const struct jobrec *r,
+                                 const struct msg_create_step *m, struct str *detail)
 {
     if (m->interactive || m->pty || !m->tasks.len)
         return REFUSE_BAD_MESSAGE;
@@ -37,7 +37,7 @@ static enum refusal bounds_check(const struct jobrec *r, const struct msg_create
             LIMIT_QUEUED_BYTES >> 20);
         return REFUSE_TOO_LARGE;
     }
-    return REFUSE_NONE;
+    return step_asked_fits(c, r, m, detail) ? REFUSE_NONE : REFUSE_TOO_LARGE;
 }
 
 static struct queued_step queued_of(const struct core *c, const struct jobrec *r,
@@ -65,7 +65,7 @@ static void accept(struct core *c, struct jobrec *r, const struct queued_step *q
         step_created_say(c, &step_find(r, q->step_id)->s, c->turn.conn, c->turn.seq, NULL);
         return;
     }
-    struct queuedrec *w = queue_add(r, q);
+    struct queuedrec *w = queue_add(c, r, q);
     step_number_taken(r, q->step_id);
     fx_store(c, TABLE_STEP, &w->s);
     step_created_say(c, &w->s, c->turn.conn, c->turn.seq, NULL);
@@ -82,7 +82,7 @@ void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_st
         return;
     }
     struct queued_step q = queued_of(c, r, m, key_hash);
-    enum refusal refusal = bounds_check(r, m, &detail);
+    enum refusal refusal = bounds_check(c, r, m, &detail);
     enum refusal waits =
         refusal ? refusal : step_dependencies_look(c, r, q.spec.dependency, &detail);
     if (waits == REFUSE_NONE || waits == REFUSE_BUSY)

@@ -34,11 +34,24 @@ static void hold_step(struct core *c, struct jobrec *r, struct steprec *st)
     timer_arm(c, r);
 }
 
+/* Programs come with the call of a step that has no command behind it, and of no other. */
+static bool step_is_whole(const struct msg_create_step *m)
+{
+    return m->spec.n == 1 && (m->async || !m->tasks.len);
+}
+
 /* The call of a step that is there. Nodes that were not seen to have it are told again: the
  * controller that made it may have died before it told them. */
 static void repeated(struct core *c, struct jobrec *r, struct steprec *st,
                      const struct msg_create_step *m)
 {
+    struct str why = STR_INIT;
+    bool keeps = step_live(st) && !st->s.detached && !st->asked && !m->async;
+    if (keeps && !step_asked_fits(c, r, m, &why)) {
+        reply_done(c, REFUSE_TOO_LARGE, str_text(&why));
+        str_done(&why);
+        return;
+    }
     step_created_say(c, &st->s, c->turn.conn, c->turn.seq, NULL);
     if (m->async)
         return;
@@ -48,8 +61,8 @@ static void repeated(struct core *c, struct jobrec *r, struct steprec *st,
     }
     waiter_add(c, WAIT_STEP, r->j.id, st->s.step_id);
     hold_step(c, r, st);
-    if (!st->s.detached)
-        st->asked = step_asked_settle(c, r, m, st->arena);
+    if (keeps)
+        step_asked_keep(c, r, st, step_asked_settle(c, r, m, st->arena));
     for (size_t i = 0; i < st->part.n; i++)
         if (!st->part.v[i].seen && !st->part.v[i].over && !st->ending)
             step_launch(c, r, st, st->part.v[i].node);
@@ -73,7 +86,7 @@ static enum refusal job_takes_steps(const struct core *c, const struct jobrec *r
         return REFUSE_INVALID_JOB_ID;
     if (!may_act_as(c, r))
         return REFUSE_ACCESS_DENIED;
-    if (m->spec.n != 1)
+    if (!step_is_whole(m))
         return REFUSE_BAD_MESSAGE;
     if (m->attempt && m->attempt != r->j.attempt) {
         *detail = FORMER_RUN;
@@ -109,7 +122,8 @@ void req_create_step(struct core *c, const struct msg_create_step *m)
 {
     struct jobrec *r = job_find(c, m->job_id);
     const char *detail = NULL;
-    struct steprec *again = r && may_act_as(c, r) && m->spec.n == 1 ? step_of_key(r, m->key) : NULL;
+    struct steprec *again =
+        r && may_act_as(c, r) && step_is_whole(m) ? step_of_key(r, m->key) : NULL;
     if (again) {
         repeated(c, r, again, m);
         return;
@@ -132,7 +146,8 @@ void req_create_step(struct core *c, const struct msg_create_step *m)
     }
     if (wish_of_key(c, r, m->key))
         return;
-    refusal = step_try(c, r, m, c->turn.conn, c->turn.seq, &why);
+    refusal = step_asked_fits(c, r, m, &why) ? step_try(c, r, m, c->turn.conn, c->turn.seq, &why)
+                                             : REFUSE_TOO_LARGE;
     if (refusal == REFUSE_BUSY && !m->immediate)
         step_wish_add(c, r, m);
     else if (refusal == REFUSE_BUSY)

@@ -239,6 +239,13 @@ static size_t cost_of(const struct jobrec *r, size_t most)
     return cost < most ? cost : most;
 }
 
+/* What was done to one job may take as long as for many. */
+static void work_take(const struct core *c, size_t before, struct sweep_slice *left)
+{
+    size_t more = (c->turn.work - before) / WORK_JOB;
+    left->jobs -= more < left->jobs ? more : left->jobs;
+}
+
 /* True when it is done. */
 static bool refs_slice(struct core *c, struct sweep *s, struct sweep_slice left)
 {
@@ -253,7 +260,9 @@ static bool refs_slice(struct core *c, struct sweep *s, struct sweep_slice left)
         struct jobrec *r = job_next(c, s, &left);
         if (r) {
             left.jobs -= cost_of(r, left.jobs);
+            size_t before = c->turn.work;
             job_do(c, s, r);
+            work_take(c, before, &left);
         } else if (!s->named || s->walked) {
             ref_end(s);
         }
@@ -291,7 +300,9 @@ static bool filter_slice(struct core *c, struct sweep *s, struct sweep_slice lef
             continue;
         }
         left.jobs -= cost_of(r, left.jobs);
+        size_t before = c->turn.work;
         enum refusal refusal = s->kind->act(c, r, NULL, s->ctx, &detail);
+        work_take(c, before, &left);
         s->told.done += refusal == REFUSE_NONE;
         if (refusal == REFUSE_NOT_WHOLE_HET)
             stayed_say(s, r, refusal, detail);

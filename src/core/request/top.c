@@ -20,8 +20,9 @@
 
 #include <stdlib.h>
 
-#define MOVED_MOST 1000 /* others whose place or nice value changes for one */
-#define NICE_MOST  ((INT64_C(1) << 31) - 4)
+#define MOVED_MOST     1000 /* others whose place or nice value changes for one */
+#define NICE_MOST      ((INT64_C(1) << 31) - 4)
+#define WORK_LOOKED_AT 32 /* of WORK_JOB: one that is looked at, or put in order */
 
 struct stand {
     struct jobrec *r;
@@ -70,16 +71,9 @@ static void stands_find(struct core *c, const struct jobrec *of, stands *out)
     }
 }
 
-static bool listed(const top_list *list, uint64_t id)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (list->v[i] == id)
-            return true;
-    return false;
-}
-
 static void moved(struct core *c, struct jobrec *r)
 {
+    work_add(c, WORK_JOB);
     job_save(c, r);
     eligible_update(c, r);
 }
@@ -87,14 +81,14 @@ static void moved(struct core *c, struct jobrec *r)
 /* Puts them in order, and says where r is and where it is to go, behind those that were moved
  * before. False: it is there. */
 static bool is_behind(stands *s, int (*by)(const void *, const void *), const struct jobrec *r,
-                      const top_list *before, size_t *ret_to, size_t *ret_from)
+                      const struct map_u64 *before, size_t *ret_to, size_t *ret_from)
 {
     *ret_to = *ret_from = 0;
     if (s->n > 1)
         qsort(s->v, s->n, sizeof s->v[0], by);
     for (size_t i = 0; i < s->n; i++) {
         *ret_from = s->v[i].r == r ? i : *ret_from;
-        *ret_to = listed(before, s->v[i].r->j.id) ? i + 1 : *ret_to;
+        *ret_to = map_u64_get(before, s->v[i].r->j.id) ? i + 1 : *ret_to;
     }
     return *ret_from > *ret_to && s->v[*ret_from].r == r;
 }
@@ -196,7 +190,7 @@ static enum refusal state_check(const struct jobrec *r, const char **detail)
     return REFUSE_NONE;
 }
 
-enum refusal job_top(struct core *c, struct jobrec *r, top_list *before, const char **detail)
+enum refusal job_top(struct core *c, struct jobrec *r, struct map_u64 *before, const char **detail)
 {
     ASSERT(job_find(c, r->j.id) == r);
     stands s = {0};
@@ -204,6 +198,7 @@ enum refusal job_top(struct core *c, struct jobrec *r, top_list *before, const c
     if (refusal)
         return refusal;
     stands_find(c, r, &s);
+    work_add(c, (map_u64_count(c->jobs.by_id) + 2 * s.n) * WORK_LOOKED_AT);
     size_t to, from;
     if (is_behind(&s, by_promise, r, before, &to, &from) && cluster_has_places(c->cluster))
         promise_take(&s.v[from], &s.v[to]);
@@ -216,7 +211,7 @@ enum refusal job_top(struct core *c, struct jobrec *r, top_list *before, const c
     for (size_t i = 0; i < s.n; i++)
         cluster_stand_anew(c->cluster, s.v[i].r->j.id, &s.v[i].o);
     firsts_store(c);
-    vec_push(before, r->j.id);
+    map_u64_put(before, r->j.id, r);
     vec_done(&s);
     plan_soon(c);
     return REFUSE_NONE;

@@ -204,6 +204,10 @@ static enum refusal run_check(struct core *c, const struct jobrec *r, struct upd
                       "a running job keeps as many nodes as NumNodes= says: give one number, no "
                       "range",
                       detail);
+    if (r->j.het_job_id &&
+        (given(u, "nodelist") || (given(u, "min_nodes") && u->values->req.min_nodes)))
+        return refuse(REFUSE_UNSUPPORTED, "components of heterogeneous jobs keep their nodes",
+                      detail);
     if (given(u, "licenses"))
         refusal = job_licences_check(c, r, to->licenses, detail);
     if (!refusal && given(u, "reservation"))

@@ -108,7 +108,7 @@ static struct steprec *step_make(struct core *c, struct jobrec *r, int64_t step_
     st->s.key_hash = step_key_hash(m->key);
     st->s.together_hash = step_key_hash(m->together);
     step_layout_parse(c, st);
-    st->asked = step_asked_settle(c, r, m, st->arena);
+    step_asked_keep(c, r, st, step_asked_settle(c, r, m, st->arena));
     const struct noderec *first = node_find(c, layout->node[0].node);
     text_set(c, &st->s.master_addr, rendezvous_name(c, first));
     if (!m->no_rendezvous)

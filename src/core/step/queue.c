@@ -179,18 +179,19 @@ const struct queuedrec *queue_find_key(const struct jobrec *r, uint64_t key_hash
     return NULL;
 }
 
-static void rec_free(struct queuedrec *w)
+static void rec_free(struct core *c, const struct jobrec *r, struct queuedrec *w)
 {
+    user_room_asked(c, r->j.user_id, w->bytes, -1);
     arena_free(w->arena);
     free(w);
 }
 
-void step_queue_free(struct jobrec *r)
+void step_queue_free(struct core *c, struct jobrec *r)
 {
     if (!r->queue)
         return;
     for (size_t i = 0; i < r->queue->rec.n; i++)
-        rec_free(r->queue->rec.v[i]);
+        rec_free(c, r, r->queue->rec.v[i]);
     vec_done(&r->queue->rec);
     idset_done(&r->queue->gone_well);
     idset_done(&r->queue->gone_badly);
@@ -198,12 +199,24 @@ void step_queue_free(struct jobrec *r)
     r->queue = NULL;
 }
 
-struct queuedrec *queue_add(struct jobrec *r, const struct queued_step *q)
+size_t step_queue_asked_bytes(const struct jobrec *r)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < step_queue_count(r); i++) {
+        CHECK(queue_at(r, i)->bytes == record_bytes(&queued_step_fields, &queue_at(r, i)->q));
+        bytes += queue_at(r, i)->bytes;
+    }
+    return bytes;
+}
+
+struct queuedrec *queue_add(struct core *c, struct jobrec *r, const struct queued_step *q)
 {
     ASSERT(q->job_id == r->j.id && q->step_id >= 0);
     struct queuedrec *w = xcalloc(1, sizeof *w);
     w->arena = arena_new();
     record_copy(&queued_step_fields, &w->q, q, w->arena);
+    w->bytes = record_bytes(&queued_step_fields, &w->q);
+    user_room_asked(c, r->j.user_id, w->bytes, +1);
     w->s = (struct step){.job_id = q->job_id,
                          .attempt = q->attempt,
                          .step_id = q->step_id,
@@ -238,15 +251,16 @@ void step_queue_load(struct core *c, const struct queued_step *row)
     if (!r || r->j.attempt != row->attempt || (st && !step_live(st)))
         return;
     if (!st) {
-        queue_add(r, row);
+        queue_add(c, r, row);
         return;
     }
     struct queued_step q = *row;
     struct msg_create_step m = queue_asked(&q);
     if (!st->arena)
         st->arena = arena_new();
-    st->asked = arena_alloc(st->arena, sizeof *st->asked);
-    record_copy(&msg_create_step_fields, st->asked, &m, st->arena);
+    struct msg_create_step *asked = arena_alloc(st->arena, sizeof *asked);
+    record_copy(&msg_create_step_fields, asked, &m, st->arena);
+    step_asked_keep(c, r, st, asked);
 }
 
 /* Is what it came with stored? */
@@ -284,11 +298,11 @@ void step_queue_over(struct core *c, const struct steprec *st)
         row_remove(c, st);
 }
 
-void queue_take_out(struct jobrec *r, size_t i)
+void queue_take_out(struct core *c, struct jobrec *r, size_t i)
 {
     struct queuedrec *w = queue_at(r, i);
     vec_remove(&r->queue->rec, i);
-    rec_free(w);
+    rec_free(c, r, w);
 }
 
 void queue_end(struct core *c, struct jobrec *r, size_t i)
@@ -300,7 +314,7 @@ void queue_end(struct core *c, struct jobrec *r, size_t i)
     fx_store(c, TABLE_STEP, &w->s);
     fx_remove(c, TABLE_QUEUED_STEP, &w->q);
     step_queue_gone(r, &w->s);
-    queue_take_out(r, i);
+    queue_take_out(c, r, i);
 }
 
 void step_queue_drop(struct core *c, struct jobrec *r)

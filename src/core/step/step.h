@@ -16,11 +16,21 @@ struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id); /* 
 /* The batch script's; made when there is none. */
 struct steprec *batch_step(struct core *c, struct jobrec *r);
 /* With its texts and parts; whoever frees it takes it out of the job's list. */
-void steprec_free(struct core *c, struct steprec *st);
+void steprec_free(struct core *c, const struct jobrec *r, struct steprec *st);
 /* Of a live step: its limit from its start; TIME_UNLIMITED = none of its own. Stored, and its job's
  * timer is armed. */
 void step_limit_set(struct core *c, struct jobrec *r, struct steprec *st, int64_t limit_us);
-void steps_drop(struct core *c, struct jobrec *r);          /* all, with those that wait */
+void steps_drop(struct core *c, struct jobrec *r); /* all, with those that wait */
+/* May its user's steps keep what that one is asked with? Else why not, in words. */
+bool step_asked_fits(const struct core *c, const struct jobrec *r, const struct msg_create_step *m,
+                     struct str *why);
+/* The live step, which has none yet, keeps what it was asked with, a copy in its arena; it counts as
+ * its user's. */
+void step_asked_keep(struct core *c, const struct jobrec *r, struct steprec *st,
+                     struct msg_create_step *asked);
+/* That all steps of all jobs keep, those that wait too; stops the program where a step's count is
+ * wrong: for tests. */
+size_t steps_asked_bytes(const struct core *c);
 void steps_trim(struct core *c, struct jobrec *r);          /* the oldest ended ones leave memory */
 void step_save(struct core *c, const struct steprec *st);   /* its row as it is now */
 void step_layout_parse(struct core *c, struct steprec *st); /* parts and layout from its text */
@@ -78,6 +88,8 @@ void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t 
 
 /* ---- wishes.c: calls whose step waits for room in its job ----------------------------------- */
 void step_wish_add(struct core *c, struct jobrec *r, const struct msg_create_step *m);
+/* Frees it alone: whoever does takes it out of r->wish. */
+void step_wish_free(struct core *c, const struct jobrec *r, struct stepwish *w);
 /* Takes out and frees the i-th of r->wish, with its waiter; it answers nothing. */
 void step_wish_drop(struct core *c, struct jobrec *r, size_t i);
 void step_pending_say(struct core *c, const struct jobrec *r); /* to the call at hand */
@@ -109,7 +121,10 @@ enum refusal step_try_detached(struct core *c, struct jobrec *r, const struct ms
                                struct str *detail);
 
 /* ---- retry.c ---- */
-void steps_retry(struct core *c, struct jobrec *r); /* those that wait, while the job runs */
+/* Those that wait are tried, while the job runs: some now, the others in wakes to come. */
+void steps_retry(struct core *c, struct jobrec *r);
+void steps_go_on(struct core *c); /* with them, in a wake, if it is due */
+bool steps_go_on_due(const struct core *c);
 
 /* ---- queue.c: steps of srun --async, and what steps wait for -------------------------------- */
 /* May a step begin that waits for these (NULL: for none)? REFUSE_NONE, REFUSE_BUSY, or never, with
@@ -138,7 +153,8 @@ struct gone_use {
     int64_t user_us, system_us, energy_mj; /* CPU time; energy in mJ */
 };
 const struct gone_use *step_queue_gone_use(const struct jobrec *r); /* NULL: none left */
-void step_queue_free(struct jobrec *r); /* with its records; the job has none then */
+void step_queue_free(struct core *c, struct jobrec *r);             /* with its records */
+size_t step_queue_asked_bytes(const struct jobrec *r);              /* as steps_asked_bytes */
 /* A row of the store, after those of its job and steps: it waits, or is what a live step was asked
  * with. Rows of former runs are left out. */
 void step_queue_load(struct core *c, const struct queued_step *row);

@@ -58,20 +58,58 @@ struct steprec *batch_step(struct core *c, struct jobrec *r)
     return st;
 }
 
-static void scratch_free(struct steprec *st)
+bool step_asked_fits(const struct core *c, const struct jobrec *r, const struct msg_create_step *m,
+                     struct str *why)
 {
+    return user_room_asked_fits(c, r->j.user_id, record_bytes(&msg_create_step_fields, m), why);
+}
+
+void step_asked_keep(struct core *c, const struct jobrec *r, struct steprec *st,
+                     struct msg_create_step *asked)
+{
+    ASSERT(step_live(st) && st->arena && !st->asked && !st->asked_bytes);
+    st->asked = asked;
+    st->asked_bytes = record_bytes(&msg_create_step_fields, asked);
+    user_room_asked(c, r->j.user_id, st->asked_bytes, +1);
+}
+
+size_t steps_asked_bytes(const struct core *c)
+{
+    struct map_walk w = {0};
+    size_t bytes = 0;
+    while (map_u64_next(c->jobs.by_id, &w)) {
+        const struct jobrec *r = w.value;
+        for (size_t i = 0; i < r->step.n; i++) {
+            const struct steprec *st = r->step.v[i];
+            size_t there = st->asked ? record_bytes(&msg_create_step_fields, st->asked) : 0;
+            CHECK(there == st->asked_bytes);
+            bytes += there;
+        }
+        for (size_t i = 0; i < r->wish.n; i++) {
+            CHECK(record_bytes(&msg_create_step_fields, r->wish.v[i]->m) == r->wish.v[i]->bytes);
+            bytes += r->wish.v[i]->bytes;
+        }
+        bytes += step_queue_asked_bytes(r);
+    }
+    return bytes;
+}
+
+static void scratch_free(struct core *c, const struct jobrec *r, struct steprec *st)
+{
+    user_room_asked(c, r->j.user_id, st->asked_bytes, -1);
+    st->asked_bytes = 0;
     arena_free(st->arena);
     st->arena = NULL;
     st->layout = (struct alloc){0};
     st->asked = NULL;
 }
 
-void steprec_free(struct core *c, struct steprec *st)
+void steprec_free(struct core *c, const struct jobrec *r, struct steprec *st)
 {
     ASSERT(st->s.job_id);
     text_set(c, &st->detail, NULL);
     record_drop(c, &step_fields, &st->s);
-    scratch_free(st);
+    scratch_free(c, r, st);
     vec_done(&st->part);
     free(st);
 }
@@ -79,12 +117,10 @@ void steprec_free(struct core *c, struct steprec *st)
 void steps_drop(struct core *c, struct jobrec *r)
 {
     for (size_t i = 0; i < r->step.n; i++)
-        steprec_free(c, r->step.v[i]);
-    for (size_t i = 0; i < r->wish.n; i++) {
-        arena_free(r->wish.v[i]->arena);
-        free(r->wish.v[i]);
-    }
-    step_queue_free(r);
+        steprec_free(c, r, r->step.v[i]);
+    for (size_t i = 0; i < r->wish.n; i++)
+        step_wish_free(c, r, r->wish.v[i]);
+    step_queue_free(c, r);
     vec_clear(&r->step);
     vec_clear(&r->wish);
     r->next_step = 0;
@@ -99,7 +135,7 @@ void steps_trim(struct core *c, struct jobrec *r)
         struct steprec *st = r->step.v[i];
         ended += !step_live(st);
         if (!step_live(st))
-            scratch_free(st);
+            scratch_free(c, r, st);
     }
     for (size_t i = 0; i < r->step.n; i++) {
         struct steprec *st = r->step.v[i];
@@ -109,7 +145,7 @@ void steps_trim(struct core *c, struct jobrec *r)
         }
         ended--;
         step_queue_gone(r, &st->s);
-        steprec_free(c, st);
+        steprec_free(c, r, st);
     }
     r->step.n = kept;
 }

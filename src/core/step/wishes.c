@@ -3,6 +3,13 @@
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
+void step_wish_free(struct core *c, const struct jobrec *r, struct stepwish *w)
+{
+    user_room_asked(c, r->j.user_id, w->bytes, -1);
+    arena_free(w->arena);
+    free(w);
+}
+
 void step_wish_drop(struct core *c, struct jobrec *r, size_t i)
 {
     ASSERT(i < r->wish.n);
@@ -14,8 +21,7 @@ void step_wish_drop(struct core *c, struct jobrec *r, size_t i)
             break;
         }
     vec_remove(&r->wish, i);
-    arena_free(w->arena);
-    free(w);
+    step_wish_free(c, r, w);
 }
 
 /* With what is out of use of the job's devices, since it may be that which is waited for. */
@@ -42,6 +48,8 @@ void step_wish_add(struct core *c, struct jobrec *r, const struct msg_create_ste
     struct stepwish *w = xcalloc(1, sizeof *w);
     w->arena = arena_new();
     w->m = step_asked_copy(m, w->arena);
+    w->bytes = record_bytes(&msg_create_step_fields, w->m);
+    user_room_asked(c, r->j.user_id, w->bytes, +1);
     w->conn = c->turn.conn;
     w->seq = c->turn.seq;
     vec_push(&r->wish, w);

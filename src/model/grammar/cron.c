@@ -12,7 +12,10 @@
 
 #define MIN_SEC  60
 #define DAY_MIN  1440
-#define MOST_MIN (INT64_C(3660) * DAY_MIN) /* the 29th of February comes once in eight years */
+#define SHORTEST 28 /* days of a month */
+/* The 29th of February is a certain day of the week once in 28 years, and around 2100 in 40: what
+ * can be due is, within so many days. */
+#define MOST_SEC (INT64_C(41) * 366 * DAY_MIN * MIN_SEC)
 
 /* ---- reading ---- */
 
@@ -242,7 +245,8 @@ static int64_t local_next(const struct cron *c, int64_t from, int64_t below)
             int64_t found = day * DAY_MIN + in_day;
             return found < below ? found : below;
         }
-        minute = (day + 1) * DAY_MIN;
+        bool month = c->months >> date.month & 1;
+        minute = (day + (month || date.day > SHORTEST ? 1 : SHORTEST - date.day + 1)) * DAY_MIN;
     }
     return below;
 }
@@ -274,8 +278,9 @@ static struct spell spell_at(const struct zone *z, size_t i)
     return s;
 }
 
-/* In that spell, at `from_sec` or later; INT64_MAX = not in this one. */
-static int64_t next_in(const struct cron *c, const struct spell *s, int64_t from_sec)
+/* In that spell, at `from_sec` or later and before `to_sec`; INT64_MAX = not in this one. */
+static int64_t next_in(const struct cron *c, const struct spell *s, int64_t from_sec,
+                       int64_t to_sec)
 {
     int64_t start = from_sec > s->from_sec ? from_sec : s->from_sec;
     bool of_day = !c->passing && !s->first;
@@ -288,19 +293,19 @@ static int64_t next_in(const struct cron *c, const struct spell *s, int64_t from
     int64_t again = local_minute(s->from_sec, s->before); /* until then they were there before */
     if (of_day && s->ahead < s->before && from < again)
         from = again;
-    int64_t below = from + MOST_MIN;
-    int64_t found = local_next(c, from, below), sec = found * MIN_SEC - s->ahead;
-    return found < below && sec < s->to_sec ? sec : INT64_MAX;
+    int64_t below = local_minute(s->to_sec < to_sec ? s->to_sec : to_sec, s->ahead);
+    int64_t found = local_next(c, from, below);
+    return found < below ? found * MIN_SEC - s->ahead : INT64_MAX;
 }
 
 int64_t cron_next(const struct cron *cron, int64_t after_us, const struct zone *z)
 {
-    int64_t from_sec = civil_sec(after_us) + 1;
+    int64_t from_sec = civil_sec(after_us) + 1, to_sec = from_sec + MOST_SEC;
     for (size_t i = 0; i == 0 || i < z->n; i++) {
         struct spell s = spell_at(z, i);
-        if (s.to_sec <= from_sec)
+        if (s.to_sec <= from_sec || s.from_sec > to_sec)
             continue;
-        int64_t sec = next_in(cron, &s, from_sec);
+        int64_t sec = next_in(cron, &s, from_sec, to_sec);
         if (sec != INT64_MAX)
             return sec * USEC_PER_SEC;
     }

@@ -32,8 +32,8 @@ struct cron {
  * *ret_used: bytes read, NULL = nothing but blanks may follow. ERR_INVALID: which field, what is
  * allowed; also for a day that no month has. */
 bool cron_parse(const char *text, struct cron *ret, size_t *ret_used, struct err *ret_err);
-/* The first time it is due after that one, µs, on a whole minute of local time; INT64_MAX = none
- * within ten years. */
+/* The first time it is due after that one, µs, on a whole minute of local time. What cron_parse has
+ * read is due within forty years; INT64_MAX = what it has not is never. */
 int64_t cron_next(const struct cron *cron, int64_t after_us, const struct zone *z);
 
 #endif

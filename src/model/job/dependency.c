@@ -426,7 +426,9 @@ static bool emit(struct dependency_parser *p, uint32_t at, bool negated, char pa
 static bool counts_check(const struct dependency_list *d, struct err *e)
 {
     bool on = false, before = false, twice = false;
+    uint64_t sum = 0; /* when all have come that are to name it */
     for (size_t i = 0; i < d->n; i++) {
+        sum += d->v[i].kind == DEP_ON ? (uint64_t)d->v[i].number : 1;
         twice |= on && d->v[i].kind == DEP_ON;
         on |= d->v[i].kind == DEP_ON;
         before |= dep_is_before((enum dep_kind)d->v[i].kind);
@@ -436,6 +438,11 @@ static bool counts_check(const struct dependency_list *d, struct err *e)
     if ((on || before) && (d->form || (d->any && d->n > 1)))
         return err_set(e, ERR_INVALID,
                        "on and before… stand in a list with ',', without '?' and parentheses");
+    if (on && sum > LIMIT_DEPENDENCIES)
+        return err_set(e, ERR_LIMIT,
+                       "on:COUNT and the other conditions are %llu together: a job may have %u "
+                       "dependencies at most; a job between can collect some of them",
+                       (unsigned long long)sum, LIMIT_DEPENDENCIES);
     return true;
 }
 

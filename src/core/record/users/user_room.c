@@ -28,6 +28,7 @@
 struct user_room {
     uint64_t jobs; /* records in memory */
     int64_t texts;
+    size_t asked;          /* bytes that its steps were asked with */
     int64_t disk, disk_us; /* the level as it was then */
     VEC(uint64_t) over;    /* jobs in the order in which they were over; from over_from on */
     size_t over_from;
@@ -131,6 +132,32 @@ void user_room_conditions(struct core *c, const struct jobrec *r, int sign)
     int64_t bytes = conditions_bytes(&r->deps);
     if (bytes)
         room_of(c, r->j.user_id)->texts += sign * bytes;
+}
+
+/* ---- steps ---- */
+
+bool user_room_asked_fits(const struct core *c, uint32_t uid, size_t more, struct str *why)
+{
+    const struct user_room *u = room_find(c, uid);
+    size_t have = u ? u->asked : 0;
+    if (have + more <= LIMIT_ASKED_BYTES_PER_USER || !is_bound(c, 1))
+        return true;
+    str_addf(why,
+             "your steps that run or wait have %zu MiB of command lines, options and programs in "
+             "the controller's memory, and this one has %zu KiB: a user may have %u MiB there. "
+             "Wait until some of them are over, or ask for steps with shorter lists",
+             have / (size_t)MIB, (more + 1023) / 1024, LIMIT_ASKED_BYTES_PER_USER >> 20);
+    return false;
+}
+
+void user_room_asked(struct core *c, uint32_t uid, size_t bytes, int sign)
+{
+    ASSERT(sign == 1 || sign == -1);
+    if (!bytes)
+        return;
+    struct user_room *u = room_of(c, uid);
+    ASSERT(sign > 0 || u->asked >= bytes);
+    u->asked = sign > 0 ? u->asked + bytes : u->asked - bytes;
 }
 
 /* ---- the disk ---- */
@@ -295,21 +322,23 @@ const uint32_t *core_owners(const struct core *c, struct arena *a, size_t *ret_n
     return uid;
 }
 
-void user_rooms_check(const struct core *c)
+void user_rooms_check(const struct core *c, size_t asked)
 {
     struct map_walk w = {0};
     int64_t counted = 0, there = 0;
     uint64_t jobs = 0;
+    size_t kept = 0;
     while (map_u64_next(c->users.room, &w)) {
         counted += ((const struct user_room *)w.value)->texts;
         jobs += ((const struct user_room *)w.value)->jobs;
+        kept += ((const struct user_room *)w.value)->asked;
     }
     w = (struct map_walk){0};
     while (map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *r = w.value;
         there += r->long_texts + conditions_bytes(&r->deps);
     }
-    CHECK(counted == there && jobs == map_u64_count(c->jobs.by_id));
+    CHECK(counted == there && jobs == map_u64_count(c->jobs.by_id) && kept == asked);
 }
 
 void user_rooms_free(struct core *c)

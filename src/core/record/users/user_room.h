@@ -22,6 +22,11 @@ bool user_room_jobs_fit(const struct core *c, uint32_t uid, size_t more, struct 
 bool user_room_elements_fit(const struct core *c, uint32_t uid, size_t more, struct str *why);
 /* The same of one element that becomes a record without anybody's asking. */
 bool user_room_goes_on(const struct core *c, uint32_t uid);
+/* May steps of the user's jobs keep so many more bytes of what they were asked with? Operators' may
+ * keep any number. Else why, in words. */
+bool user_room_asked_fits(const struct core *c, uint32_t uid, size_t more, struct str *why);
+/* Counts them, with sign +1 when they are kept and −1 when they are freed. */
+void user_room_asked(struct core *c, uint32_t uid, size_t bytes, int sign);
 /* The job is over: it may make room for its user's others sooner than after MinJobAge. */
 void user_room_over(struct core *c, const struct jobrec *r);
 /* Of the user's jobs the one that was over first of those not named yet; NULL = no other is. */
@@ -39,8 +44,9 @@ void user_room_disk(struct core *c, uint32_t uid, uint64_t bytes);
 void user_room_row(struct core *c, uint32_t uid, const struct job_spec *spec);
 /* The texts of what is submitted. */
 bool user_room_fits(const struct core *c, const struct msg_submit *m, struct str *why);
-/* Stops the program where what is counted is not what is there: looks at every job, for tests. */
-void user_rooms_check(const struct core *c);
+/* Stops the program where what is counted is not what is there: looks at every job, for tests.
+ * asked: bytes that steps of all jobs keep of what they were asked with. */
+void user_rooms_check(const struct core *c, size_t asked);
 /* At the end of the controller. */
 void user_rooms_free(struct core *c);
 
