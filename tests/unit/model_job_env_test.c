@@ -285,6 +285,25 @@ static void test_output_files_of_a_plan(void **state)
     assert_string_equal(p.std_err, "train/ada-n1-0042.err");
 }
 
+/* The shepherds' parent, who starts the steps of everybody, takes none that is larger. */
+static void test_a_plan_that_is_too_large(void **state)
+{
+    (void)state;
+    struct step_plan p;
+    struct err err = {0};
+    size_t len = STEP_PLAN_MAX;
+    char *shell = calloc(1, len + 1);
+    assert_non_null(shell);
+    job.spec.shell = memset(shell, 'x', len);
+    assert_false(plan(&p, &err));
+    assert_int_equal(err.code, ERR_INVALID);
+    assert_non_null(strstr(err.text, "step 42.batch is too large to start on n1"));
+    shell[len / 2] = '\0';
+    assert_true(plan(&p, NULL));
+    job.spec.shell = NULL;
+    free(shell);
+}
+
 static void test_resources_of_a_plan(void **state)
 {
     (void)state;
@@ -366,6 +385,7 @@ int main(void)
         TEST(exported_variables),
         TEST(restarts_limits_and_the_cluster),
         TEST(output_files_of_a_plan),
+        TEST(a_plan_that_is_too_large),
         TEST(resources_of_a_plan),
         TEST(arguments_of_a_plan),
         TEST(variables_that_come_later),

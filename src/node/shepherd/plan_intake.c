@@ -46,18 +46,42 @@ static enum plan_intake_result bytes_read(int fd, char *into, size_t wanted, siz
     return PLAN_WHOLE;
 }
 
-enum plan_intake_result plan_intake_read(struct plan_intake *in, int fd)
+static enum plan_intake_result rest_skip(struct plan_intake *in, int fd)
 {
-    ASSERT(in->have_head <= sizeof in->head && in->have <= in->len);
-    if (in->have_head < sizeof in->head) {
-        enum plan_intake_result r = bytes_read(fd, in->head, sizeof in->head, &in->have_head);
+    char piece[4096];
+    enum plan_intake_result r = PLAN_WHOLE;
+    while (in->skip > 0 && r == PLAN_WHOLE) {
+        size_t wanted = in->skip < sizeof piece ? in->skip : sizeof piece, have = 0;
+        r = bytes_read(fd, piece, wanted, &have);
+        in->skip -= have;
+    }
+    return r;
+}
+
+static enum plan_intake_result head_read(struct plan_intake *in, int fd)
+{
+    while (in->have_head < sizeof in->head) {
+        enum plan_intake_result r = rest_skip(in, fd);
+        if (r == PLAN_WHOLE)
+            r = bytes_read(fd, in->head, sizeof in->head, &in->have_head);
         if (r != PLAN_WHOLE)
             return r;
         in->len = step_plan_length(in->head);
-        if (in->len > SHEPHERD_PLAN_MAX)
-            return PLAN_NO_MORE;
-        map(in);
+        if (in->len > STEP_PLAN_MAX) {
+            in->skip = in->len;
+            in->len = in->have_head = 0;
+        }
     }
+    return PLAN_WHOLE;
+}
+
+enum plan_intake_result plan_intake_read(struct plan_intake *in, int fd)
+{
+    ASSERT(in->have_head <= sizeof in->head && in->have <= in->len);
+    enum plan_intake_result r = head_read(in, fd);
+    if (r != PLAN_WHOLE)
+        return r;
+    map(in);
     return bytes_read(fd, in->data, in->len, &in->have);
 }
 
