@@ -414,6 +414,37 @@ static void test_a_plan_that_is_too_long_is_passed_over(void **state)
     assert_string_equal(world_output(&world), "next\n");
 }
 
+/* The parent asked for the room once, and ended without it. */
+static void test_a_plan_waits_for_room(void **state)
+{
+    (void)state;
+    char path[64];
+    struct rlimit had, little;
+    long pages = 0;
+    char *arg = malloc(20u << 20);
+    struct step_plan p = world_plan(&world, 1, "echo begun");
+    assert_non_null(arg);
+    p.keep = (struct plan_bytes){memset(arg, 'x', 20u << 20), 20u << 20};
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)world.parent);
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL); /* it is executed by then */
+    assert_int_equal(sscanf(world_file(path), "%ld", &pages), 1);
+    assert_int_equal(prlimit(world.parent, RLIMIT_AS, NULL, &had), 0);
+    little = (struct rlimit){((rlim_t)pages + 1024) * (rlim_t)sysconf(_SC_PAGESIZE), had.rlim_max};
+    assert_int_equal(prlimit(world.parent, RLIMIT_AS, &little, NULL), 0);
+    pid_t sender = fork();
+    if (sender == 0) {
+        world_send(&world, &p);
+        _exit(0);
+    }
+    assert_true(world_quiet(&world, 300));
+    assert_int_equal(waitpid(world.parent, NULL, WNOHANG), 0);
+    assert_int_equal(prlimit(world.parent, RLIMIT_AS, &had, NULL), 0);
+    assert_int_equal(world_wait(&world, NOTE_EXITED).status, 0);
+    assert_int_equal(waitpid(sender, NULL, 0), sender);
+    assert_string_equal(world_output(&world), "begun\n");
+    free(arg);
+}
+
 int main(void)
 {
     setenv("REMUDA_TEST_SECRET", "parent-env-4711", 1);
@@ -426,6 +457,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_step_is_its_owner_and_nothing_besides, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_name_is_no_word, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_plan_waits_for_room, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_plan_that_is_too_long_is_passed_over, setup,
                                         teardown),
     };
