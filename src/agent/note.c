@@ -38,7 +38,7 @@ void note_format(const struct note *n, struct str *out)
         NOTE_MORE_NUMBERS(X)
 #undef X
     };
-    bool any = false;
+    bool any = n->detail[0] == '{'; /* else it would be read as numbers */
     for (size_t i = 0; i < ARRAY_LEN(more); i++)
         any |= more[i] != 0;
     for (size_t i = 0; any && i < ARRAY_LEN(more); i++) {

@@ -113,6 +113,7 @@ static void texts_check(const char *text, size_t size)
     }
     str_clear(&out);
     pattern_expand(text, &env, &out);
+    CHECK(out.len <= PATTERN_NAME_MAX);
     str_clear(&out);
     multi_prog_words((struct span){text, size}, 2, &out);
     str_clear(&out);

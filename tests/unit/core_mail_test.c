@@ -1,6 +1,9 @@
 /* --mail-type: who is told what, and when. */
 #include "core_help.h"
 
+#include "model/job/pattern.h"
+#include "model/limits.h"
+
 #define ALL_ENDS (MAIL_END | MAIL_FAIL)
 
 static struct job_spec mailing(uint32_t types)
@@ -39,6 +42,40 @@ static void a_beginning_and_an_end(void **unused)
         arena_printf(w.a,
                      "Slurm Job_id=%llu Name=train Ended, Run time 00:01:02, COMPLETED, ExitCode 0",
                      (unsigned long long)id));
+}
+
+/* Each mail of a wide array has it, all of them in one turn. */
+static void a_path_is_shown_by_its_head(void **unused)
+{
+    char *name = arena_alloc(w.a, LIMIT_JOB_NAME_BYTES + 1);
+    struct job_spec s = mailing(MAIL_BEGIN);
+    memset(name, '\x01', LIMIT_JOB_NAME_BYTES);
+    name[LIMIT_JOB_NAME_BYTES] = '\0';
+    s.name = name;
+    s.std_out = "/d/%x%x%x%x%x%x%x%x%x%x";
+    submit(s);
+    const char *shown = strstr(mail(0)->body, "Output: /d/\\x01\\x01");
+    assert_non_null(shown);
+    assert_in_range(strcspn(shown, "\n"), 1000, 4200);
+}
+
+/* A friendly first line; what a name grows to is bounded where it is opened. */
+static void a_name_that_no_node_could_open_is_refused(void **unused)
+{
+    char *path = arena_alloc(w.a, PATTERN_NAME_MAX + 1);
+    memset(path, 'x', PATTERN_NAME_MAX);
+    path[0] = '/';
+    path[PATTERN_NAME_MAX] = '\0';
+    for (int which = 0; which < 4; which++) {
+        struct job_spec s = a_job("train");
+        *(const char **[]){&s.std_out, &s.std_err, &s.std_in, &s.work_dir}[which] = path;
+        assert_int_equal(submit(s), 0);
+        assert_int_equal(refusal(), REFUSE_TOO_LARGE);
+    }
+    path[PATTERN_NAME_MAX - 1] = '\0';
+    struct job_spec s = a_job("train");
+    s.std_out = s.std_err = s.std_in = path;
+    assert_true(submit(s) > 0);
 }
 
 static void time_in_the_queue_is_told(void **unused)
@@ -280,6 +317,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORY(nobody_is_told_who_did_not_ask),
         STORY(a_beginning_and_an_end),
+        STORY(a_path_is_shown_by_its_head),
+        STORY(a_name_that_no_node_could_open_is_refused),
         STORY(time_in_the_queue_is_told),
         STORY(who_will_get_none_is_told_at_once),
         STORY(failures_are_told_apart),

@@ -99,6 +99,53 @@ static void whose_plan_waits_for_a_parent_will_begin(void **state)
     assert_int_equal(gone_after_look(5, true), 0);
 }
 
+/* ---- a parent that is slow ---- */
+
+static void loop_end(void *ctx)
+{
+    (void)ctx;
+    loop_stop(w.loop);
+}
+
+static void slow_parent_begin(void)
+{
+    static const struct herd_ops ops = {.note = note_take};
+    struct err err = {0};
+    char path[96];
+    snprintf(path, sizeof path, "%s/slow", w.dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("#!/bin/sh\nexec sleep 5\n", f);
+    fclose(f);
+    assert_int_equal(chmod(path, 0755), 0);
+    herd_free(w.herd);
+    w.herd = herd_new(w.loop, w.log, w.dir, path, "", &ops, NULL, &err);
+    assert_non_null(w.herd);
+    assert_true(herd_serve_plans(w.herd, &err));
+}
+
+/* A handful of large plans that one user has started at once, while the parent waits for room to
+ * fork, made the daemon break with it: it ended, and so did what others had started meanwhile. */
+static void large_plans_are_no_reason_to_end_the_parent(void **state)
+{
+    (void)state;
+    const size_t len = 30u << 20;
+    char *script = calloc(1, len);
+    struct step_plan plan = {.attempt = 1, .dir_name = "n", .script = {script, len}};
+    assert_non_null(script);
+    slow_parent_begin();
+    for (plan.job_id = 1; plan.job_id <= 5; plan.job_id++)
+        herd_start(w.herd, &plan);
+    struct timer *timer = timer_new(w.loop, loop_end, NULL);
+    timer_set(timer, 100000);
+    loop_run(w.loop);
+    timer_free(timer);
+    const struct step_plan next = {.job_id = 7, .attempt = 1, .dir_name = "7.1.0"};
+    herd_start(w.herd, &next);
+    assert_int_equal(gone_after_look(7, true), 1); /* sent: it waits for no other parent */
+    free(script);
+}
+
 /* ---- no descriptor left ---- */
 
 /* In the place of the shepherd of step 5.1.0, which it is until it gets a command; `ready`: it
@@ -199,6 +246,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_has_no_directory_never_began, setup, teardown),
         cmocka_unit_test_setup_teardown(whose_plan_is_still_made_will_begin, setup, teardown),
         cmocka_unit_test_setup_teardown(whose_plan_waits_for_a_parent_will_begin, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_plans_are_no_reason_to_end_the_parent, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(who_cannot_be_looked_at_is_not_gone, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

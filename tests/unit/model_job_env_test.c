@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "model/env/job_env.h"
 #include "model/env/later_env.h"
+#include "model/env/lsf_report.h"
 #include "model/grammar/script_args.h"
 #include "node/daemon/launch.h"
 
@@ -285,6 +286,37 @@ static void test_output_files_of_a_plan(void **state)
     assert_string_equal(p.std_err, "train/ada-n1-0042.err");
 }
 
+/* What stands in the report is lines of a name and a value: a job's own name makes none. */
+static void test_a_name_of_two_lines_in_a_report(void **state)
+{
+    (void)state;
+    job.spec.name = "train\nnode of another";
+    job.array_job_id = 40;
+    job.array_task_id = 3;
+    lsf_report_begin(&env, &out);
+    assert_non_null(strstr(str_text(&out), "\nname train node of another[3]\nfrom \n"));
+    assert_null(strstr(str_text(&out), "\nnode of"));
+}
+
+/* The shepherds' parent, who starts the steps of everybody, takes none that is larger. */
+static void test_a_plan_that_is_too_large(void **state)
+{
+    (void)state;
+    struct step_plan p;
+    struct err err = {0};
+    size_t len = STEP_PLAN_MAX;
+    char *shell = calloc(1, len + 1);
+    assert_non_null(shell);
+    job.spec.shell = memset(shell, 'x', len);
+    assert_false(plan(&p, &err));
+    assert_int_equal(err.code, ERR_INVALID);
+    assert_non_null(strstr(err.text, "step 42.batch is too large to start on n1"));
+    shell[len / 2] = '\0';
+    assert_true(plan(&p, NULL));
+    job.spec.shell = NULL;
+    free(shell);
+}
+
 static void test_resources_of_a_plan(void **state)
 {
     (void)state;
@@ -386,6 +418,8 @@ int main(void)
         TEST(exported_variables),
         TEST(restarts_limits_and_the_cluster),
         TEST(output_files_of_a_plan),
+        TEST(a_name_of_two_lines_in_a_report),
+        TEST(a_plan_that_is_too_large),
         TEST(resources_of_a_plan),
         TEST(arguments_of_a_plan),
         TEST(variables_that_come_later),

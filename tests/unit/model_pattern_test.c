@@ -5,6 +5,8 @@
 #include "model/job/job.h"
 #include "model/job/pattern.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 /* Element 7 of array 40 has the job id 47; its batch script runs as user alice on gpu1. */
@@ -51,6 +53,31 @@ static void test_the_usual_names(void **state)
     assert_expands("logs/%x-%u-%N.log", &plain, "logs/train-alice-gpu1.log");
     assert_expands("/dev/null", &plain, "/dev/null");
     assert_expands("", &plain, "");
+}
+
+/* 1,024 bytes of a name, some thousand times in 64 KiB of a pattern, were 32 MiB: what is cut must
+ * be a name that opens no file. */
+static void test_no_name_grows_without_bound(void **state)
+{
+    (void)state;
+    static char name[1025], pattern[65537];
+    struct pattern_env env = plain;
+    env.job_name = memset(name, 'x', sizeof name - 1);
+    static const char *const pieces[] = {"%x", "/y", "\\z"};
+    for (size_t p = 0; p < ARRAY_LEN(pieces); p++) {
+        struct str out = STR_INIT;
+        str_add(&out, "/work/");
+        for (size_t i = 0; i + 2 < sizeof pattern; i += 2)
+            memcpy(pattern + i, pieces[p], 2);
+        pattern_expand(pattern, &env, &out);
+        assert_int_equal(out.len, strlen("/work/") + PATTERN_NAME_MAX);
+        assert_int_equal(open(out.data + strlen("/work/"), O_RDONLY), -1);
+        assert_int_equal(errno, ENAMETOOLONG);
+        str_done(&out);
+    }
+    memset(pattern, 'n', PATTERN_NAME_MAX - 1);
+    pattern[PATTERN_NAME_MAX - 1] = '\0';
+    assert_expands(pattern, &plain, pattern); /* the longest that is kept whole */
 }
 
 static void test_without_an_array(void **state)
@@ -140,6 +167,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_usual_names),
+        cmocka_unit_test(test_no_name_grows_without_bound),
         cmocka_unit_test(test_without_an_array),
         cmocka_unit_test(test_steps_and_tasks),
         cmocka_unit_test(test_numbers_have_a_width),

@@ -134,6 +134,30 @@ static void test_commands_pack(void **state)
     assert_true(got.op == COMMAND_KILL && got.signal == 64 && got.of_job && !got.batch);
 }
 
+static void test_a_plan_is_as_large_as_it_says(void **state)
+{
+    (void)state;
+    struct step_plan p = {
+        .job_id = 1, .node = "n1", .std_out = "", .script = {"abc", 3}, .attempt = 7};
+    struct str out = STR_INIT;
+    step_plan_encode(&p, &out);
+    assert_int_equal(step_plan_size(&p), out.len - 4);
+    str_done(&out);
+}
+
+/* A sentence that began so was read as numbers, or as no note. */
+static void test_a_sentence_is_no_numbers(void **state)
+{
+    (void)state;
+    struct note n = {.kind = NOTE_FAILED, .job_id = 3, .detail = "{1 2} x\ny"}, got;
+    struct str line = STR_INIT;
+    note_format(&n, &line);
+    assert_true(note_parse((struct span){line.data, line.len - 1}, &got));
+    assert_true(got.gpus == 0 && got.group == 0);
+    assert_string_equal(got.detail, "{1 2} x y");
+    str_done(&line);
+}
+
 static void test_directory_names(void **state)
 {
     (void)state;
@@ -164,6 +188,8 @@ int main(void)
         cmocka_unit_test(test_notes_read_back),
         cmocka_unit_test(test_a_note_fits_a_pipe_whole),
         cmocka_unit_test(test_commands_pack),
+        cmocka_unit_test(test_a_plan_is_as_large_as_it_says),
+        cmocka_unit_test(test_a_sentence_is_no_numbers),
         cmocka_unit_test(test_directory_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
  * him. The other end of the stream is a fake srun. */
 #include "shepherd_owner_help.h"
 
+#include "base/alloc.h"
 #include "node/shepherd/linger.h"
 #include "node/shepherd/tasks/stream.h"
 
@@ -230,6 +231,26 @@ static void test_a_labelled_pipe_loses_nothing(void **state)
     str_done(&line);
 }
 
+/* The file that goes with the command may be written anew just when it is read. */
+static void test_who_follows_may_have_left_no_word(void **state)
+{
+    static const char *const texts[] = {"", "no key", "\n"};
+    (void)state;
+    launch("read none");
+    until(&started);
+    struct note n = world_wait(&world, NOTE_STARTED);
+    struct step_command follow = {.op = COMMAND_FOLLOW}, end = {.op = COMMAND_TERMINATE};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        assert_true(
+            small_file_write(world.steps, "7.1.0/follow", texts[i], strlen(texts[i]), 0600));
+        world_command(&world, (pid_t)n.pid, &follow);
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    }
+    world_command(&world, (pid_t)n.pid, &end);
+    until(&done);
+    assert_int_equal(world_wait(&world, NOTE_EXITED).job_id, 7);
+}
+
 /* A thousand addresses, all of somebody who takes the call and says nothing: all of them together
  * have the time that one gets. */
 static void test_addresses_that_say_nothing(void **state)
@@ -297,6 +318,7 @@ int main(void)
         TEST(its_owner_does_not_slow_it_down),
         TEST(a_labelled_pipe_that_is_full_holds_the_task_only),
         TEST(a_labelled_pipe_loses_nothing),
+        TEST(who_follows_may_have_left_no_word),
         TEST(addresses_that_say_nothing),
         TEST(places_to_linger),
     };

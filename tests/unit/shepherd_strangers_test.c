@@ -365,6 +365,86 @@ static void test_a_step_is_its_owner_and_nothing_besides(void **state)
     assert_int_equal(st.st_gid, 4711);
 }
 
+/* ---- what he may not do to others ---- */
+
+/* The words of a step's process are lines: of a file's name with a line end the second half was a
+ * word of its own, for which the node counted as unfit, and was drained. */
+static void test_a_name_is_no_word(void **state)
+{
+    (void)state;
+    struct step_plan p = world_plan(&world, 1, "true");
+    p.std_in = "/nonexistent\nUdisk broken";
+    world_send(&world, &p);
+    struct note failed = world_wait(&world, NOTE_FAILED);
+    assert_false(failed.retry || failed.unfit);
+    assert_string_equal(failed.detail, "cannot open the input file /nonexistent Udisk broken: No "
+                                       "such file or directory");
+    p = world_plan(&world, 2, "true");
+    p.work_dir = "/nonexistent\nUdisk broken\nFnone";
+    p.std_out = "out";
+    world_send(&world, &p);
+    failed = world_wait(&world, NOTE_FAILED);
+    assert_false(failed.retry || failed.unfit);
+    assert_non_null(strstr(failed.detail, "where the output file out was to be"));
+    p = world_plan(&world, 3, "exit 121");
+    p.work_dir = "/nonexistent\nUdisk broken"; /* said while it goes on */
+    world_send(&world, &p);
+    struct note ended = world_wait(&world, NOTE_EXITED);
+    assert_int_equal(ended.status, 121 << 8);
+    assert_non_null(strstr(ended.detail, "it ran in /tmp there"));
+}
+
+/* It ended the parent of everybody's shepherds, with the plans behind it. */
+static void test_a_plan_that_is_too_long_is_passed_over(void **state)
+{
+    (void)state;
+    size_t len = STEP_PLAN_MAX + 1;
+    char *script = calloc(1, len);
+    struct step_plan p = world_plan(&world, 1, "");
+    p.script = (struct plan_bytes){script, len};
+    assert_non_null(script);
+    assert_true(step_plan_size(&p) > STEP_PLAN_MAX);
+    world_send(&world, &p);
+    free(script);
+    p = world_plan(&world, 2, "echo next");
+    world_send(&world, &p);
+    struct note ended = world_wait(&world, NOTE_EXITED);
+    assert_int_equal(ended.job_id, 2);
+    assert_int_equal(kill(world.parent, 0), 0);
+    assert_string_equal(world_output(&world), "next\n");
+}
+
+/* The parent asked for the room once, and ended without it. */
+static void test_a_plan_waits_for_room(void **state)
+{
+    (void)state;
+    char path[64];
+    struct rlimit had, little;
+    long pages = 0;
+    char *arg = malloc(20u << 20);
+    struct step_plan p = world_plan(&world, 1, "echo begun");
+    assert_non_null(arg);
+    p.keep = (struct plan_bytes){memset(arg, 'x', 20u << 20), 20u << 20};
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)world.parent);
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL); /* it is executed by then */
+    assert_int_equal(sscanf(world_file(path), "%ld", &pages), 1);
+    assert_int_equal(prlimit(world.parent, RLIMIT_AS, NULL, &had), 0);
+    little = (struct rlimit){((rlim_t)pages + 1024) * (rlim_t)sysconf(_SC_PAGESIZE), had.rlim_max};
+    assert_int_equal(prlimit(world.parent, RLIMIT_AS, &little, NULL), 0);
+    pid_t sender = fork();
+    if (sender == 0) {
+        world_send(&world, &p);
+        _exit(0);
+    }
+    assert_true(world_quiet(&world, 300));
+    assert_int_equal(waitpid(world.parent, NULL, WNOHANG), 0);
+    assert_int_equal(prlimit(world.parent, RLIMIT_AS, &had, NULL), 0);
+    assert_int_equal(world_wait(&world, NOTE_EXITED).status, 0);
+    assert_int_equal(waitpid(sender, NULL, 0), sender);
+    assert_string_equal(world_output(&world), "begun\n");
+    free(arg);
+}
+
 int main(void)
 {
     setenv("REMUDA_TEST_SECRET", "parent-env-4711", 1);
@@ -375,6 +455,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nothing_of_others_is_in_its_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limits_of_a_job_stay_below_the_nodes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_step_is_its_owner_and_nothing_besides, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_name_is_no_word, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_plan_waits_for_room, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_plan_that_is_too_long_is_passed_over, setup,
                                         teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

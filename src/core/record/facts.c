@@ -5,6 +5,7 @@
 #include "core/record/record.h"
 #include "model/job/job_attributes.h"
 #include "model/job/owner.h"
+#include "model/job/pattern.h"
 
 #include <string.h>
 
@@ -274,6 +275,20 @@ bool spec_names_fit(const struct job_spec *s)
         if (names[i] && strlen(names[i]) > LIMIT_JOB_NAME_BYTES)
             return false;
     return true;
+}
+
+const char *spec_path_long(const struct job_spec *s)
+{
+    const struct {
+        const char *what, *path;
+    } rows[] = {{"the name of the output file", s->std_out},
+                {"the name of the error file", s->std_err},
+                {"the name of the input file", s->std_in},
+                {"the path of the work directory", s->work_dir}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (rows[i].path && strnlen(rows[i].path, PATTERN_NAME_MAX) == PATTERN_NAME_MAX)
+            return rows[i].what;
+    return NULL;
 }
 
 int64_t sampled_gap_most(const struct core *c)

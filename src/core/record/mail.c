@@ -15,6 +15,15 @@ static const char *plain_of(const struct core *c, const char *text)
     return kept;
 }
 
+/* Of a path: all elements of an array may mail in one turn, and one that is longer than this was
+ * rather made to be long. */
+#define PATH_SHOWN 1024u
+
+static const char *path_of(const struct core *c, const char *path)
+{
+    return plain_of(c, text_head(c->turn.fx->arena, path, PATH_SHOWN));
+}
+
 static const char *name_of(const struct core *c, const struct jobrec *r)
 {
     return plain_of(c, r->j.spec.name);
@@ -108,7 +117,7 @@ static void output_path(const struct core *c, const struct jobrec *r, struct str
     if (pattern[0] != '/' && j->spec.work_dir)
         str_addf(&path, "%s/", j->spec.work_dir);
     pattern_expand(pattern, &env, &path);
-    str_addf(out, "%s\n", plain_of(c, str_text(&path)));
+    str_addf(out, "%s\n", path_of(c, str_text(&path)));
     str_done(&path);
 }
 
@@ -156,7 +165,7 @@ static void body(const struct core *c, const struct jobrec *r, bool summary, str
     str_addf(out, "Job %llu (%s) of %s\n", (unsigned long long)id, name_of(c, r),
              r->j.user_name ? r->j.user_name : "");
     if (r->j.spec.work_dir)
-        str_addf(out, "Directory: %s\n", plain_of(c, r->j.spec.work_dir));
+        str_addf(out, "Directory: %s\n", path_of(c, r->j.spec.work_dir));
     if (summary)
         return;
     str_addf(out, "State: %s\n", enum_name(&job_state_names, r->j.state));

@@ -137,6 +137,10 @@ static enum refusal values_check(const struct core *c, const struct jobrec *r,
     const struct job_spec *t = &u->trial;
     if (!spec_names_fit(t))
         return refuse(REFUSE_TOO_LARGE, SPEC_NAMES_LONG, detail);
+    const char *path = spec_path_long(t);
+    if (path)
+        return refuse(REFUSE_TOO_LARGE, arena_printf(c->turn.fx->arena, SPEC_PATH_LONG, path),
+                      detail);
     if (given(u, "work_dir") && (text_empty(t->work_dir) || t->work_dir[0] != '/'))
         return refuse(REFUSE_WORK_DIR, "WorkDir is a directory's whole path, from / on", detail);
     if (given(u, "later_env") && t->later_env && strlen(t->later_env) > LIMIT_TEXT_BYTES)

@@ -51,11 +51,11 @@ void lsf_report_begin(const struct job_env *e, struct str *out)
     if (j->array_job_id && j->array_task_id != NO_TASK)
         str_addf(out, "[%u]", j->array_task_id);
     str_addf(out, "\nsubmitted %lld\n", (long long)job_first_submit_us(j));
-    str_add(out, "name ");
-    str_add(out, j->spec.name ? j->spec.name : "");
-    if (j->array_job_id && j->array_task_id != NO_TASK)
-        str_addf(out, "[%u]", j->array_task_id);
-    str_addc(out, '\n');
+    line_add(out, "name", j->spec.name);
+    if (j->array_job_id && j->array_task_id != NO_TASK) {
+        str_cut(out, out->len - 1);
+        str_addf(out, "[%u]\n", j->array_task_id);
+    }
     line_add(out, "from", j->spec.alloc_host);
     line_add(out, "user", e->user);
     line_add(out, "cluster", e->cluster_name);

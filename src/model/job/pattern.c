@@ -7,6 +7,12 @@
 
 #define WIDTH_MAX 10
 
+static void text_add(struct str *out, const char *text)
+{
+    if (text)
+        str_addn(out, text, strnlen(text, PATTERN_NAME_MAX));
+}
+
 static void number_add(struct str *out, uint64_t n, int width)
 {
     ASSERT(width >= 0);
@@ -47,47 +53,55 @@ static bool conversion_add(char letter, int width, const struct pattern_env *env
     case 'b': number_add(out, task_number(env) % 10, width); return true;
     case 'J': job_step_add(env, width, out); return true;
     case 'j': number_add(out, env->job_id, width); return true;
-    case 'N': str_add(out, env->node); return true;
+    case 'N': text_add(out, env->node); return true;
     case 'n': number_add(out, (uint64_t)env->node_index, width); return true;
     case 's': step_add(env->step_id, width, out); return true;
     case 't': number_add(out, (uint64_t)env->task, width); return true;
-    case 'u': str_add(out, env->user); return true;
-    case 'x': str_add(out, env->job_name); return true;
+    case 'u': text_add(out, env->user); return true;
+    case 'x': text_add(out, env->job_name); return true;
     case '%': str_addc(out, '%'); return true;
     }
     return false;
 }
 
+/* Of a name where nothing is replaced: each backslash goes, of two one stays. */
+static const char *plain_add(const char *pattern, struct str *out)
+{
+    pattern += *pattern == '\\';
+    if (!*pattern)
+        return pattern;
+    str_addc(out, *pattern);
+    return pattern + 1;
+}
+
+/* One character or one conversion. Returns what follows. */
+static const char *piece_add(const char *pattern, const struct pattern_env *env, struct str *out)
+{
+    const char *at = pattern + 1;
+    int width = 0;
+    if (*pattern != '%') {
+        str_addc(out, *pattern);
+        return at;
+    }
+    for (; *at >= '0' && *at <= '9'; at++)
+        width = width > WIDTH_MAX ? width : width * 10 + (*at - '0');
+    if (width > WIDTH_MAX)
+        width = WIDTH_MAX;
+    if (*at && conversion_add(*at, width, env, out))
+        return at + 1;
+    str_addc(out, '%');
+    return pattern + 1;
+}
+
 void pattern_expand(const char *pattern, const struct pattern_env *env, struct str *out)
 {
-    /* A backslash turns replacement off for the whole name, and goes; of two one stays. */
-    if (strchr(pattern, '\\')) {
-        for (; *pattern; pattern++) {
-            pattern += *pattern == '\\';
-            if (!*pattern)
-                return;
-            str_addc(out, *pattern);
-        }
-        return;
-    }
-    while (*pattern) {
-        if (*pattern != '%') {
-            str_addc(out, *pattern++);
-            continue;
-        }
-        const char *at = pattern + 1;
-        int width = 0;
-        for (; *at >= '0' && *at <= '9'; at++)
-            width = width > WIDTH_MAX ? width : width * 10 + (*at - '0');
-        if (width > WIDTH_MAX)
-            width = WIDTH_MAX;
-        if (*at && conversion_add(*at, width, env, out)) {
-            pattern = at + 1;
-        } else {
-            str_addc(out, '%');
-            pattern++;
-        }
-    }
+    ASSERT(pattern);
+    size_t most = out->len + PATTERN_NAME_MAX;
+    bool is_plain = strchr(pattern, '\\') != NULL; /* it turns replacement off for the whole name */
+    while (*pattern && out->len < most)
+        pattern = is_plain ? plain_add(pattern, out) : piece_add(pattern, env, out);
+    if (out->len > most)
+        str_cut(out, most);
 }
 
 struct pattern_env pattern_env_of_job(const struct job *j)

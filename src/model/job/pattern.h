@@ -9,6 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* No name is longer. One that would be is cut here, and open(2) takes none of that length (PATH_MAX):
+ * so a cut name is never that of another file, and no job's text grows into megabytes for whoever
+ * shows, mails or opens it. */
+#define PATTERN_NAME_MAX 4096u
+
 struct pattern_env {
     uint64_t job_id, array_job_id;      /* array_job_id 0: no array, %A is the job id */
     uint32_t array_task_id;             /* NO_TASK: %a becomes 4294967294 as Slurm's does */
@@ -21,8 +26,8 @@ struct job;
 /* Of the script of a job: its own file names. Borrows the record's texts. */
 struct pattern_env pattern_env_of_job(const struct job *j);
 
-/* Appends the name; what is no known letter stays as it is. A backslash anywhere turns replacement
- * off. */
+/* Appends the name, PATTERN_NAME_MAX bytes at most; what is no known letter stays as it is. A
+ * backslash anywhere turns replacement off. */
 void pattern_expand(const char *pattern, const struct pattern_env *env, struct str *out);
 
 #endif

@@ -212,6 +212,8 @@ bool herd_serve_plans(struct herd_link *h, struct err *ret_err)
         return false;
     }
     h->plans = conn_new(h->loop, pair[0], &plans_ops, h, ret_err);
+    if (h->plans) /* many large plans of one user's are no reason to end the parent of all steps */
+        conn_set_unsent_max(h->plans, SIZE_MAX);
     return h->plans != NULL;
 }
 
@@ -486,12 +488,7 @@ void herd_forget(struct herd_link *h, const struct note *step)
 
 bool herd_kept(struct herd_link *h, const struct note *step, struct str *out)
 {
-    struct str path = STR_INIT;
-    herd_step_name(step, &path);
-    str_add(&path, "/job");
-    bool ok = small_file_read(h->steps_fd, str_text(&path), 1 << 20, out);
-    str_done(&path);
-    return ok;
+    return herd_kept_read(h->steps_fd, step, out);
 }
 
 const char *herd_node_dir(const struct herd_link *h)

@@ -75,6 +75,31 @@ static const char *file_of(const struct step_command *c)
     return NULL;
 }
 
+bool herd_kept_read(int steps_fd, const struct note *step, struct str *out)
+{
+    struct str path = STR_INIT;
+    herd_step_name(step, &path);
+    str_add(&path, "/job");
+    bool ok = small_file_read(steps_fd, str_text(&path), 1 << 20, out);
+    str_done(&path);
+    return ok;
+}
+
+/* Whole or not at all: the shepherd may be reading what came with an earlier command. */
+static bool file_replace(int steps_fd, const char *path, const char *text)
+{
+    struct str making = STR_INIT;
+    str_addf(&making, "%s" STEP_DIR_MAKING, path);
+    bool ok = small_file_write(steps_fd, str_text(&making), text, strlen(text), 0600) &&
+              renameat(steps_fd, str_text(&making), steps_fd, path) == 0;
+    int why = errno;
+    if (!ok)
+        unlinkat(steps_fd, str_text(&making), 0);
+    str_done(&making);
+    errno = why;
+    return ok;
+}
+
 bool herd_command_give(int steps_fd, const char *name, const struct step_command *c,
                        const char *text)
 {
@@ -83,7 +108,7 @@ bool herd_command_give(int steps_fd, const char *name, const struct step_command
     bool ok = true;
     str_addf(&path, "%s/%s", name, file ? file : "");
     if (file)
-        ok = small_file_write(steps_fd, str_text(&path), text, strlen(text), 0600) ||
+        ok = file_replace(steps_fd, str_text(&path), text) ||
              !shortage_is(errno); /* without its text, for another reason */
     ok = ok && step_dir_signal(steps_fd, name, command_value(c));
     int why = errno;

@@ -22,6 +22,8 @@ bool herd_lock_wait(const char *node_dir, struct err *ret_err);
 void herd_step_name(const struct note *step, struct str *out);
 /* Which step a plan is of, as notes name it. */
 struct note herd_plan_ids(const struct step_plan *p);
+/* Appends what the step kept for its epilog; false if nothing. */
+bool herd_kept_read(int steps_fd, const struct note *step, struct str *out);
 /* Gives a command to the shepherd of the step `name`, with the file that goes with it, if one does,
  * which has that text. False with errno, as of step_dir_signal. */
 bool herd_command_give(int steps_fd, const char *name, const struct step_command *c,

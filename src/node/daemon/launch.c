@@ -440,6 +440,25 @@ static bool tasks_plan(const struct launch_site *site, const struct msg_launch *
     return true;
 }
 
+/* What the herd adds to a plan: a directory's name and numbers of groups. */
+#define ADDED_BYTES 1024u
+
+/* The shepherds' parent, who starts the steps of all, takes none that is longer. */
+static bool plan_fits(const struct step_plan *p, struct err *ret_err)
+{
+    size_t size = step_plan_size(p) + ADDED_BYTES;
+    struct str label = STR_INIT;
+    if (size <= STEP_PLAN_MAX)
+        return true;
+    step_label(p->step_id, &label);
+    err_set(ret_err, ERR_INVALID,
+            "step %lld.%s is too large to start on %s: its script, arguments, environment and "
+            "what its tasks are bound to are %zu MiB, and may be %u",
+            (long long)p->job_id, str_text(&label), p->node, size >> 20, STEP_PLAN_MAX >> 20);
+    str_done(&label);
+    return false;
+}
+
 bool launch_plan(const struct launch_site *site, const struct msg_launch *l,
                  const struct owner *owner, struct arena *a, struct step_plan *ret,
                  struct err *ret_err)
@@ -451,6 +470,7 @@ bool launch_plan(const struct launch_site *site, const struct msg_launch *l,
     if (j->alloc && !alloc_parse(j->alloc, a, &al, ret_err))
         return err_prefix(ret_err, "the allocation of job %llu cannot be read",
                           (unsigned long long)j->id);
-    return l->step.n ? tasks_plan(site, l, owner, &al, a, ret, ret_err)
-                     : batch_plan(site, l, owner, &al, a, ret, ret_err);
+    return (l->step.n ? tasks_plan(site, l, owner, &al, a, ret, ret_err)
+                      : batch_plan(site, l, owner, &al, a, ret, ret_err)) &&
+           plan_fits(ret, ret_err);
 }

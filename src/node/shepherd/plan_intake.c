@@ -4,11 +4,14 @@
 #include "node/shepherd/shepherd.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-#define KEEP_BYTES (256u << 10) /* a larger mapping, after a large plan, is given back */
+#define KEEP_BYTES     (256u << 10) /* a larger mapping, after a large plan, is given back */
+#define NO_ROOM_NAP_NS 20000000
 
 static void unmap(struct plan_intake *in)
 {
@@ -18,17 +21,21 @@ static void unmap(struct plan_intake *in)
     in->mapped = 0;
 }
 
-static void map(struct plan_intake *in)
+/* False: there is no memory for it at the moment. */
+static bool map(struct plan_intake *in)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE),
            wanted = in->len > KEEP_BYTES ? in->len : KEEP_BYTES;
     if (in->len <= in->mapped)
-        return;
+        return true;
     unmap(in);
-    in->mapped = (wanted + page - 1) / page * page;
-    void *at = mmap(NULL, in->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(at != MAP_FAILED);
+    wanted = (wanted + page - 1) / page * page;
+    void *at = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return false;
     in->data = at;
+    in->mapped = wanted;
+    return true;
 }
 
 /* Up to `wanted` bytes in all. */
@@ -46,17 +53,44 @@ static enum plan_intake_result bytes_read(int fd, char *into, size_t wanted, siz
     return PLAN_WHOLE;
 }
 
-enum plan_intake_result plan_intake_read(struct plan_intake *in, int fd)
+static enum plan_intake_result rest_skip(struct plan_intake *in, int fd)
 {
-    ASSERT(in->have_head <= sizeof in->head && in->have <= in->len);
-    if (in->have_head < sizeof in->head) {
-        enum plan_intake_result r = bytes_read(fd, in->head, sizeof in->head, &in->have_head);
+    char piece[4096];
+    enum plan_intake_result r = PLAN_WHOLE;
+    while (in->skip > 0 && r == PLAN_WHOLE) {
+        size_t wanted = in->skip < sizeof piece ? in->skip : sizeof piece, have = 0;
+        r = bytes_read(fd, piece, wanted, &have);
+        in->skip -= have;
+    }
+    return r;
+}
+
+static enum plan_intake_result head_read(struct plan_intake *in, int fd)
+{
+    while (in->have_head < sizeof in->head) {
+        enum plan_intake_result r = rest_skip(in, fd);
+        if (r == PLAN_WHOLE)
+            r = bytes_read(fd, in->head, sizeof in->head, &in->have_head);
         if (r != PLAN_WHOLE)
             return r;
         in->len = step_plan_length(in->head);
-        if (in->len > SHEPHERD_PLAN_MAX)
-            return PLAN_NO_MORE;
-        map(in);
+        if (in->len > STEP_PLAN_MAX) {
+            in->skip = in->len;
+            in->len = in->have_head = 0;
+        }
+    }
+    return PLAN_WHOLE;
+}
+
+enum plan_intake_result plan_intake_read(struct plan_intake *in, int fd)
+{
+    ASSERT(in->have_head <= sizeof in->head && in->have <= in->len);
+    enum plan_intake_result r = head_read(in, fd);
+    if (r != PLAN_WHOLE)
+        return r;
+    if (!map(in)) { /* one user's plan waits; the parent of everybody's shepherds stays */
+        nanosleep(&(struct timespec){.tv_nsec = NO_ROOM_NAP_NS}, NULL);
+        return PLAN_NOT_YET;
     }
     return bytes_read(fd, in->data, in->len, &in->have);
 }

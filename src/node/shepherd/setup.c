@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -40,10 +41,18 @@ void remarks_write(struct setup *s)
     str_clear(&s->remarks);
 }
 
+_Static_assert(NOTE_DETAIL_BYTES < PIPE_BUF, "words of several tasks must not mix");
+
+/* A file's name has what its owner likes in it: a line of his must not become a word of its own,
+ * as of SETUP_UNFIT, for which the node would be drained. */
 static void shepherd_hears(const struct setup *s, enum setup_word word, const char *text)
 {
     struct str line = STR_INIT;
-    str_addf(&line, "%c%s\n", word, text);
+    str_addf(&line, "%c%.*s", word, (int)NOTE_DETAIL_BYTES - 1, text);
+    for (size_t i = 0; i < line.len; i++)
+        if (line.data[i] == '\n')
+            line.data[i] = ' ';
+    str_addc(&line, '\n');
     ssize_t n = write(s->failure_fd, line.data, line.len);
     (void)n; /* of a failure the exit code still tells */
     str_done(&line);

@@ -22,8 +22,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#define SHEPHERD_PLAN_FD  3
-#define SHEPHERD_PLAN_MAX (32u << 20) /* bytes of one plan */
+#define SHEPHERD_PLAN_FD 3
 /* Exit code of a step's process that could not be set up, and has said why in the pipe for that. */
 #define SHEPHERD_SETUP_EXIT 121
 

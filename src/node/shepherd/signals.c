@@ -99,7 +99,7 @@ static void follow(struct shepherd *s)
     char path[320];
     snprintf(path, sizeof path, "%s/follow", s->plan->dir_name);
     if (s->tasks && small_file_read(s->herd->steps_fd, path, 4096, &text)) {
-        char *key = strrchr(text.data, '\n');
+        char *key = text.len ? strrchr(text.data, '\n') : NULL;
         if (key) {
             *key++ = '\0';
             task_set_follow(s->tasks, text.data, key);

@@ -325,8 +325,17 @@ bool step_dir_notes(int steps_fd, const char *name, void (*fn)(void *ctx, const 
 
 /* ---- the end ---- */
 
-static const char *const files[] = {"state", "slurm_script", "job",    "why",
-                                    "tell",  "follow",       "memory", "hosts"};
+static const char *const files[] = {"state",
+                                    "slurm_script",
+                                    "job",
+                                    "why",
+                                    "tell",
+                                    "follow",
+                                    "memory",
+                                    "hosts",
+                                    "why" STEP_DIR_MAKING,
+                                    "tell" STEP_DIR_MAKING,
+                                    "follow" STEP_DIR_MAKING};
 #define FILES_KEPT 2 /* of them, in a spare directory */
 
 void step_dir_remove(int steps_fd, const char *name)

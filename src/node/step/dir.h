@@ -8,6 +8,7 @@
  *   follow, tell  another command that wants its streams; a message for the job's user
  *   hosts         its hosts, a line a task, for programs of LSF and PBS (PBS_NODEFILE)
  *   memory        what it uses, for the job's other steps (memory_watch.c)
+ *   *.new         one of why, follow and tell until it is whole
  *
  * It comes into being whole, by a rename that fails if the name is taken: that is what keeps a step
  * from being started twice. What is renamed is a new directory or one of an earlier step
@@ -23,6 +24,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define STEP_DIR_MAKING ".new"
 
 /* "42.1.batch", appended. */
 void step_dir_name(uint64_t job_id, uint32_t attempt, int64_t step_id, struct str *out);

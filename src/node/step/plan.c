@@ -53,6 +53,41 @@ static void row_add(struct str *out, size_t number, const char *at)
     }
 }
 
+static size_t row_size(size_t number, const char *at)
+{
+    const char *text;
+    const struct plan_bytes *b;
+    size_t len = 0;
+    switch (rows[number].type) {
+    case PLAN_I64:
+        if (*(const int64_t *)(const void *)at == 0)
+            return 0;
+        len = sizeof(int64_t);
+        break;
+    case PLAN_TEXT:
+        text = *(const char *const *)(const void *)at;
+        if (!text)
+            return 0;
+        len = strlen(text);
+        break;
+    case PLAN_BYTES:
+        b = (const void *)at;
+        if (b->len == 0)
+            return 0;
+        len = b->len;
+        break;
+    }
+    return sizeof(struct plan_head) + len + 1;
+}
+
+size_t step_plan_size(const struct step_plan *p)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        size += row_size(i, (const char *)p + rows[i].offset);
+    return size;
+}
+
 void step_plan_encode(const struct step_plan *p, struct str *out)
 {
     ASSERT(p->job_id);

@@ -15,6 +15,8 @@ struct plan_bytes {
     size_t len;
 };
 
+#define STEP_PLAN_MAX (32u << 20) /* bytes of one plan, without its length */
+
 /* Which output files are continued, not begun anew. */
 enum plan_append { APPEND_NONE, APPEND_BOTH, APPEND_OUTPUT, APPEND_ERROR };
 
@@ -100,6 +102,8 @@ struct step_plan {
 #undef X
 };
 
+/* Bytes it takes, without its length: those of more than STEP_PLAN_MAX must not be encoded. */
+size_t step_plan_size(const struct step_plan *p);
 /* Appends 4 bytes of length (native byte order: both ends are of one machine) and the plan. */
 void step_plan_encode(const struct step_plan *p, struct str *out);
 /* Length of the plan that follows 4 such bytes. */

@@ -148,6 +148,9 @@ enum refusal node_lists_check(const struct core *c, const struct job_request *r,
 
 static enum refusal names_check(struct submission *s, const struct job_spec *spec)
 {
+    const char *path = spec_path_long(spec);
+    if (path)
+        return submission_refuse(s, REFUSE_TOO_LARGE, SPEC_PATH_LONG, path);
     return spec_names_fit(spec) ? REFUSE_NONE
                                 : submission_refuse(s, REFUSE_TOO_LARGE, SPEC_NAMES_LONG);
 }

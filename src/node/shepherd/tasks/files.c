@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@
 
 #define LINE_MAX_BYTES (64u << 10) /* a longer one goes out in pieces */
 #define PIECE_BYTES    4096u       /* what a pipe takes as a whole or not at all */
+
+_Static_assert(PATTERN_NAME_MAX >= PATH_MAX, "a name that was cut must be none that opens");
 
 static int32_t node_index(const struct task_set *t)
 {
@@ -30,9 +33,9 @@ static int32_t node_index(const struct task_set *t)
     return index;
 }
 
-char *task_path(const struct task_set *t, const struct task *task, const char *pattern)
+static char *path_on(const struct task_set *t, const struct task *task, const char *pattern,
+                     int32_t node)
 {
-    ASSERT(t->plan && pattern);
     const struct step_plan *p = t->plan;
     struct str path = STR_INIT;
     struct pattern_env env = {
@@ -40,7 +43,7 @@ char *task_path(const struct task_set *t, const struct task *task, const char *p
         .array_job_id = (uint64_t)p->array_job_id,
         .array_task_id = p->array_task_plus1 ? (uint32_t)(p->array_task_plus1 - 1) : NO_TASK,
         .step_id = p->step_id,
-        .node_index = node_index(t) + t->what.first_node,
+        .node_index = node + t->what.first_node,
         .task = task->id + t->what.first_task,
         .node = p->node,
         .user = p->user,
@@ -50,13 +53,23 @@ char *task_path(const struct task_set *t, const struct task *task, const char *p
     return str_take(&path);
 }
 
-static const char *full_path(const struct task_set *t, size_t i, const char *pattern)
+char *task_path(const struct task_set *t, const struct task *task, const char *pattern)
 {
-    char *name = task_path(t, &t->task[i], pattern);
+    ASSERT(t->plan && pattern);
+    return path_on(t, task, pattern, node_index(t));
+}
+
+/* What is kept for each task, outside the job's limits. A directory that no process can enter takes
+ * no file either (file_place_check). */
+static const char *full_path(const struct task_set *t, const struct task *task, const char *pattern,
+                             int32_t node)
+{
+    char *name = path_on(t, task, pattern, node);
+    const char *dir = t->what.work_dir;
+    if (!dir || strnlen(dir, PATH_MAX) == PATH_MAX)
+        dir = "";
     const char *path =
-        name[0] == '/'
-            ? arena_strdup(t->arena, name)
-            : arena_printf(t->arena, "%s/%s", t->what.work_dir ? t->what.work_dir : "", name);
+        name[0] == '/' ? arena_strdup(t->arena, name) : arena_printf(t->arena, "%s/%s", dir, name);
     free(name);
     return path;
 }
@@ -77,19 +90,15 @@ struct file_turn {
     struct file_turn *next;
 };
 
-static void turn_take(struct task_set *t, struct map_str *of_path, size_t i, size_t stream,
-                      const char *pattern)
+static void turn_take(struct task_set *t, struct map_str *of_path, size_t i, struct task_file *f,
+                      const char *path)
 {
-    struct task_file *f = &t->task[i].file[stream];
-    if (text_empty(pattern))
-        return;
-    f->path = full_path(t, i, pattern);
-    struct file_turn *turn = map_str_get(of_path, f->path);
+    struct file_turn *turn = map_str_get(of_path, path);
     if (!turn) {
         turn = arena_alloc(t->arena, sizeof *turn);
-        *turn = (struct file_turn){.first = i, .ends = {-1, -1}, .path = f->path, .next = t->turns};
+        *turn = (struct file_turn){.first = i, .ends = {-1, -1}, .path = path, .next = t->turns};
         t->turns = turn;
-        map_str_put(of_path, f->path, turn);
+        map_str_put(of_path, path, turn);
     } else if (!t->what.label && turn->first != i && turn->ends[0] < 0 &&
                pipe2(turn->ends, O_CLOEXEC) != 0) {
         turn->ends[0] = turn->ends[1] = -1;
@@ -102,10 +111,13 @@ static void turn_take(struct task_set *t, struct map_str *of_path, size_t i, siz
 static void turns_take(struct task_set *t)
 {
     struct map_str *of_path = map_str_new();
-    for (size_t i = 0; i < t->n; i++) {
-        turn_take(t, of_path, i, 0, t->what.std_out);
-        turn_take(t, of_path, i, 1, t->what.std_err);
-    }
+    const char *const pattern[] = {t->what.std_out, t->what.std_err};
+    int32_t node = node_index(t);
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t s = 0; s < ARRAY_LEN(pattern); s++)
+            if (!text_empty(pattern[s]))
+                turn_take(t, of_path, i, &t->task[i].file[s],
+                          full_path(t, &t->task[i], pattern[s], node));
     map_str_free(of_path);
 }
 

@@ -25,7 +25,6 @@ struct task_file {
     int fd;                 /* then: to the writer; -1 = none, or it has all */
     struct file_turn *turn; /* while the tasks are forked; NULL = none */
     bool turn_first;
-    const char *path; /* as it was opened; NULL = no file */
     struct str begun; /* of a line, without its end yet */
     struct str late;  /* lines that it does not take yet */
 };
