@@ -17,6 +17,7 @@
 #define KEY_MAX_BYTES     64
 #define VALUE_MAX_BYTES   1024
 #define VALUE_TAKEN_BYTES 4096 /* of who does not */
+#define ENTRY_BYTES       32   /* what a key costs, however short */
 
 struct pmi_place {
     int version;
@@ -35,7 +36,7 @@ struct pmi {
     struct pmi_place *place;
     struct map_str *space, *attributes; /* values owned */
     size_t bytes;
-    struct str fresh; /* "key\0value\0" since the last meeting */
+    struct map_str *fresh; /* keys of `space` that tasks here wrote since the last meeting */
     bool meeting;
     struct str mapping; /* empty = not to be had */
     struct str out;
@@ -46,12 +47,12 @@ struct pmi {
 static bool put(struct pmi *p, struct map_str *into, struct span key, struct span value)
 {
     char *name = key.len ? xstrndup(key.data, key.len) : NULL;
-    bool fits =
-        name && value.len <= VALUE_TAKEN_BYTES && p->bytes + key.len + value.len <= PMI_SPACE_BYTES;
+    size_t more = ENTRY_BYTES + key.len + value.len;
+    bool fits = name && value.len <= VALUE_TAKEN_BYTES && p->bytes + more <= PMI_SPACE_BYTES;
     if (fits) {
         char *old = map_str_get(into, name);
-        p->bytes += key.len + value.len;
-        p->bytes -= old ? key.len + strlen(old) : 0;
+        p->bytes += more;
+        p->bytes -= old ? ENTRY_BYTES + key.len + strlen(old) : 0;
         map_str_put(into, name, xstrndup(value.len ? value.data : "", value.len));
         free(old);
     }
@@ -79,11 +80,23 @@ static bool put_mine(struct pmi *p, struct span key, struct span value)
 {
     if (!put(p, p->space, key, value))
         return false;
-    str_addn(&p->fresh, key.data, key.len);
-    str_addc(&p->fresh, '\0');
-    str_addn(&p->fresh, value.len ? value.data : "", value.len);
-    str_addc(&p->fresh, '\0');
+    char *name = xstrndup(key.data, key.len);
+    map_str_put(p->fresh, name, p);
+    free(name);
     return true;
+}
+
+/* What the tasks here wrote since they last met, "key\0value\0", each key once. */
+static void fresh_take(struct pmi *p, struct str *out)
+{
+    struct map_walk w = {0};
+    while (map_str_next(p->fresh, &w)) {
+        str_addn(out, w.text, strlen(w.text) + 1);
+        const char *value = map_str_get(p->space, w.text);
+        str_addn(out, value, strlen(value) + 1);
+    }
+    map_str_free(p->fresh);
+    p->fresh = map_str_new();
 }
 
 void pmi_learn(struct pmi *p, struct span data)
@@ -163,8 +176,8 @@ static void meet_if_all(struct pmi *p)
     if (!any || p->meeting)
         return;
     p->meeting = true;
-    struct str brought = p->fresh;
-    p->fresh = STR_INIT;
+    struct str brought = STR_INIT;
+    fresh_take(p, &brought);
     p->ops->meet(p->ctx, (struct span){str_text(&brought), brought.len});
     str_done(&brought);
 }
@@ -450,6 +463,7 @@ struct pmi *pmi_new(const struct pmi_world *w, const struct pmi_ops *ops, void *
     *p = (struct pmi){.w = *w, .ops = ops, .ctx = ctx};
     p->place = xcalloc(w->n + 1, sizeof *p->place);
     p->space = map_str_new();
+    p->fresh = map_str_new();
     p->attributes = map_str_new();
     if (pmi_map_read(w->map, w->size, &node_of, &nodes))
         pmi_map_vector(node_of, w->size, &p->mapping);
@@ -473,7 +487,7 @@ void pmi_free(struct pmi *p)
     free(p->place);
     map_free(p->space);
     map_free(p->attributes);
-    str_done(&p->fresh);
+    map_str_free(p->fresh);
     str_done(&p->mapping);
     str_done(&p->out);
     free(p);

@@ -40,6 +40,12 @@ ssize_t frame_take(const void *data, size_t len, struct frame *ret, struct err *
     return (ssize_t)whole;
 }
 
+uint64_t frame_says(const void *data, size_t len)
+{
+    const unsigned char *p = data;
+    return len < FRAME_HEADER_BYTES ? 0 : (uint64_t)big_endian(p) + big_endian(p + 4);
+}
+
 size_t frame_begin(struct str *out, const char *type, uint64_t call)
 {
     static const char header[FRAME_HEADER_BYTES];

@@ -29,6 +29,9 @@ struct frame {
  * if more bytes are needed, -1 if it can never become a frame (lengths above the limits of
  * model/limits.h, no JSON at all; ret_err says which). */
 ssize_t frame_take(const void *data, size_t len, struct frame *ret, struct err *ret_err);
+/* What the frame that begins so says that its two parts have, in bytes; 0 as long as its header is
+ * not whole. */
+uint64_t frame_says(const void *data, size_t len);
 
 /* Appends a whole frame. The JSON is {"type":name,"call":n, fields that are not zero …}; call is
  * m->seq, and "request" is m->request (both left out when 0). */

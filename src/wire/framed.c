@@ -4,6 +4,16 @@
 
 #include <string.h>
 
+#define KEPT_BYTES (4u << 20) /* room for more is given back when nothing is in it */
+
+static void room_give_back(struct str *s)
+{
+    if (s->cap > KEPT_BYTES)
+        str_done(s);
+    else
+        str_clear(s);
+}
+
 void framed_done(struct framed *f)
 {
     str_done(&f->in);
@@ -14,7 +24,10 @@ void framed_done(struct framed *f)
 char *framed_room(struct framed *f, size_t room)
 {
     CHECK(f->used <= f->in.len);
-    if (f->used > 0) {
+    if (f->used > 0 && f->used == f->in.len) {
+        room_give_back(&f->in);
+        f->used = 0;
+    } else if (f->used > 0) {
         f->in.len -= f->used;
         memmove(f->in.data, f->in.data + f->used, f->in.len);
         f->used = 0;
@@ -43,6 +56,11 @@ ssize_t framed_next(struct framed *f, struct frame *ret, struct err *ret_err)
     return n;
 }
 
+uint64_t framed_says(const struct framed *f)
+{
+    return frame_says(str_text(&f->in) + f->used, framed_waiting(f));
+}
+
 size_t framed_waiting(const struct framed *f)
 {
     return f->in.len - f->used;
@@ -63,7 +81,7 @@ void framed_went(struct framed *f, size_t n)
     CHECK(n <= f->out.len - f->sent);
     f->sent += n;
     if (f->sent == f->out.len) {
-        str_clear(&f->out);
+        room_give_back(&f->out);
         f->sent = 0;
     }
 }

@@ -30,6 +30,8 @@ void framed_came(struct framed *f, size_t n);
 ssize_t framed_next(struct framed *f, struct frame *ret, struct err *ret_err);
 /* The same; it will be the next once more. */
 ssize_t framed_peek(const struct framed *f, struct frame *ret, struct err *ret_err);
+/* What the next one says that it has, as frame_says. */
+uint64_t framed_says(const struct framed *f);
 /* Bytes that came and were not given. */
 size_t framed_waiting(const struct framed *f);
 

@@ -292,6 +292,41 @@ static void test_room_is_bounded_and_nonsense_ends_it(void **state)
     done(p);
 }
 
+/* A task that writes the same again and again, and never meets anybody, has no more to bring. */
+static void test_what_is_written_again_is_brought_once(void **state)
+{
+    (void)state;
+    struct pmi *p = server("a 0,2\nb 1,3\n");
+    static const char put[] = "cmd=put_result rc=0 msg=success\n";
+    EXPECT(p, 0, "cmd=put kvsname=42.0 key=k value=a\n", put);
+    EXPECT(p, 0, "cmd=put kvsname=42.0 key=other value=\n", put);
+    EXPECT(p, 0, "cmd=put kvsname=42.0 key=k value=b\n", put);
+    assert_true(tell(p, 0, "cmd=barrier_in\n"));
+    assert_true(tell(p, 1, "cmd=barrier_in\n"));
+    assert_int_equal(brought.len, 11);
+    assert_memory_equal(brought.data, "k\0b\0other\0", 11);
+    pmi_met(p);
+    assert_true(tell(p, 0, "cmd=barrier_in\n"));
+    assert_true(tell(p, 1, "cmd=barrier_in\n"));
+    assert_int_equal(brought.len, 0);
+    done(p);
+}
+
+/* Each costs memory beside its bytes. */
+static void test_very_many_short_keys_have_no_room(void **state)
+{
+    (void)state;
+    struct pmi *p = server("a 0,2\nb 1,3\n");
+    char line[64];
+    size_t n = 0, most = PMI_SPACE_BYTES / 32;
+    do {
+        snprintf(line, sizeof line, "cmd=put kvsname=42.0 key=%zx value=\n", n++);
+        assert_true(tell(p, 0, line));
+    } while (strstr(str_text(&said[0]), "rc=0") && n < most);
+    assert_string_equal(str_text(&said[0]), "cmd=put_result rc=-1 msg=no_room\n");
+    done(p);
+}
+
 /* Of all keys and values of a program. One that is written over again and again takes no more. */
 static void test_a_program_has_so_much_room(void **state)
 {
@@ -326,6 +361,8 @@ int main(void)
         cmocka_unit_test(test_an_attribute_of_the_node_is_waited_for),
         cmocka_unit_test(test_nobody_waits_here_for_who_ended),
         cmocka_unit_test(test_room_is_bounded_and_nonsense_ends_it),
+        cmocka_unit_test(test_what_is_written_again_is_brought_once),
+        cmocka_unit_test(test_very_many_short_keys_have_no_room),
         cmocka_unit_test(test_a_program_has_so_much_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

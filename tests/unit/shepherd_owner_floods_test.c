@@ -2,12 +2,14 @@
  * without end: the step ends when it is told to all the same, and its shepherd stays small. */
 #include "shepherd_owner_help.h"
 
+#include "base/alloc.h"
 #include "wire/frame.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #define PIECE_BYTES (1u << 20)
@@ -15,6 +17,7 @@
 #define SMALL_KIB   (16 << 10)
 #define FLOOD_S     20 /* whatever becomes of the step */
 #define WRITERS     8
+#define LONG_BYTES  (40u << 20)
 
 static pid_t flooding;
 static struct str piece; /* what it sends again and again */
@@ -164,6 +167,136 @@ static void test_leave_to_send_that_nobody_reads_is_not_kept(void **state)
     ends_in_time(shepherd);
 }
 
+/* Until the shepherd reads no more, or lets him go. */
+static void send_all(int fd, const struct str *bytes)
+{
+    fcntl(fd, F_SETFL, 0);
+    for (size_t at = 0; at < bytes->len;) {
+        ssize_t sent = send(fd, bytes->data + at, bytes->len - at, MSG_NOSIGNAL);
+        if (sent <= 0)
+            return;
+        at += (size_t)sent;
+    }
+}
+
+static void serve_for(int ms)
+{
+    struct pollfd v[16];
+    for (int64_t end = now_ms() + ms; now_ms() < end;) {
+        size_t n = hub_wait_for(hub, v, false);
+        poll(v, n, 20);
+        hub_serve(hub, v, n);
+    }
+}
+
+/* A byte for this task, a byte for that: the task reads neither, and its pipe is full. */
+static void test_input_in_very_many_pieces_is_not_kept(void **state)
+{
+    static char zeros[64 << 10];
+    (void)state;
+    struct msg_stream_data all = {.data = {zeros, sizeof zeros}};
+    launch("exec sleep 1000");
+    until(&started);
+    int64_t began = now_ms();
+    for (int i = 0; i < 17; i++) {
+        str_clear(&piece);
+        wire_encode(&(struct message){.kind = MSG_STREAM_DATA, .body = &all}, &piece);
+        send_all(stream_fd, &piece);
+        serve_for(50);
+    }
+    str_clear(&piece);
+    for (int i = 0; i < 40000; i++) {
+        struct msg_stream_data one = {.task_plus1 = 1 + i % 2, .data = {"x", 1}};
+        wire_encode(&(struct message){.kind = MSG_STREAM_DATA, .body = &one}, &piece);
+    }
+    send_all(stream_fd, &piece);
+    world_wait(&world, NOTE_EXITED); /* that command is let go, and the step with it */
+    assert_true(now_ms() - began < END_MS);
+}
+
+/* ---- who attaches ---- */
+
+/* As the daemon does for a sattach; its connection. */
+static int follower(pid_t shepherd, const char *its_key)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    socklen_t len = sizeof name.sun_family; /* the kernel chooses an abstract name */
+    struct str text = STR_INIT, path = STR_INIT;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&name, len), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    len = sizeof name;
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &len), 0);
+    str_addc(&text, '@');
+    str_addn(&text, name.sun_path + 1, len - offsetof(struct sockaddr_un, sun_path) - 1);
+    str_addf(&text, "\n%s", its_key);
+    step_dir_name(7, 1, 0, &path);
+    str_add(&path, "/follow");
+    assert_true(small_file_write(world.steps, str_text(&path), str_text(&text), text.len, 0600));
+    world_command(&world, shepherd, &(struct step_command){.op = COMMAND_FOLLOW});
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    assert_int_equal(poll(&p, 1, WAIT_MS), 1);
+    int came = accept(fd, NULL, NULL);
+    assert_true(came >= 0);
+    close(fd);
+    str_done(&text);
+    str_done(&path);
+    return came;
+}
+
+static void gone_await(int fd)
+{
+    char room[4096];
+    for (ssize_t n = 1; n > 0;) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        assert_int_equal(poll(&p, 1, WAIT_MS), 1);
+        n = recv(fd, room, sizeof room, 0);
+    }
+    close(fd);
+}
+
+/* He does not know the secret, and says much instead, again and again. */
+static void test_what_who_attaches_says_is_not_kept(void **state)
+{
+    (void)state;
+    launch("exec sleep 1000");
+    until(&started);
+    pid_t shepherd = (pid_t)world_wait(&world, NOTE_STARTED).pid;
+    long before = resident_kib(shepherd);
+    char *text = xcalloc(1, LONG_BYTES + 1);
+    memset(text, 'x', LONG_BYTES);
+    struct msg_stream_tasks m = {.proof = "no", .work_dir = text};
+    wire_encode(&(struct message){.kind = MSG_STREAM_TASKS, .body = &m}, &piece);
+    free(text);
+    for (int i = 0; i < 4; i++) {
+        int fd = follower(shepherd, key);
+        send_all(fd, &piece);
+        gone_await(fd);
+        assert_true(resident_kib(shepherd) < before + SMALL_KIB);
+    }
+    ends_in_time(shepherd);
+}
+
+/* He asks for what came before a thousand times, and reads none of it. */
+static void test_who_attaches_hears_once_what_came_before(void **state)
+{
+    (void)state;
+    launch("head -c 4194304 /dev/zero; exec sleep 1000");
+    until(&started);
+    serve_for(500);
+    pid_t shepherd = (pid_t)world_wait(&world, NOTE_STARTED).pid;
+    long before = resident_kib(shepherd);
+    struct msg_stream_tasks m = {.proof = key + strlen(key) / 2};
+    while (piece.len < 100000)
+        wire_encode(&(struct message){.kind = MSG_STREAM_TASKS, .body = &m}, &piece);
+    int fd = follower(shepherd, key);
+    send_all(fd, &piece);
+    for (int64_t end = now_ms() + 1000; now_ms() < end; usleep(50000))
+        assert_true(resident_kib(shepherd) < before + SMALL_KIB);
+    close(fd);
+    ends_in_time(shepherd);
+}
+
 /* ---- what processes do ---- */
 
 static pid_t first_child(pid_t pid)
@@ -216,6 +349,9 @@ int main(void)
         TEST(a_shepherd_that_is_kept_busy_gives_way_until_the_end),
         TEST(input_that_nobody_asked_for_is_not_kept),
         TEST(leave_to_send_that_nobody_reads_is_not_kept),
+        TEST(input_in_very_many_pieces_is_not_kept),
+        TEST(what_who_attaches_says_is_not_kept),
+        TEST(who_attaches_hears_once_what_came_before),
         TEST(who_has_a_tasks_output_does_not_keep_its_shepherd),
     };
     return cmocka_run_group_tests(tests_all, NULL, NULL);

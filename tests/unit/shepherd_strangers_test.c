@@ -445,6 +445,29 @@ static void test_a_plan_waits_for_room(void **state)
     free(arg);
 }
 
+/* The kernel takes -1 for "as it is", which is root; what is longer than a number of a user's would
+ * be another's. */
+static void test_nobody_runs_as_who_is_no_user(void **state)
+{
+    static const int64_t none[] = {UINT32_MAX, -1, INT64_C(1) << 32};
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    for (size_t i = 0; i < 2 * ARRAY_LEN(none); i++) {
+        struct step_plan p = plan_as_nobody(1 + (int64_t)i, "echo ran");
+        if (i % 2)
+            p.uid = none[i / 2];
+        else
+            p.gid = none[i / 2];
+        world_send(&world, &p);
+        struct note n = world_note(&world);
+        while (n.kind != NOTE_EXITED && n.kind != NOTE_FAILED)
+            n = world_note(&world);
+        assert_true(n.kind == NOTE_FAILED || n.status != 0);
+        assert_null(strstr(world_output(&world), "ran"));
+    }
+}
+
 int main(void)
 {
     setenv("REMUDA_TEST_SECRET", "parent-env-4711", 1);
@@ -454,6 +477,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nor_while_its_login_shell_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nothing_of_others_is_in_its_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limits_of_a_job_stay_below_the_nodes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nobody_runs_as_who_is_no_user, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_step_is_its_owner_and_nothing_besides, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_name_is_no_word, setup, teardown),

@@ -199,16 +199,11 @@ static void in_garbage(struct conn *c, const struct err *why)
 static ssize_t in_frame(const struct conn *c, const char *data, size_t len, struct frame *ret,
                         struct err *ret_err)
 {
-    if (len >= FRAME_HEADER_BYTES && c->frame_max < SIZE_MAX) {
-        const unsigned char *h = (const unsigned char *)data;
-        uint64_t json = (uint64_t)h[0] << 24 | (uint64_t)h[1] << 16 | (uint64_t)h[2] << 8 | h[3];
-        uint64_t raw = (uint64_t)h[4] << 24 | (uint64_t)h[5] << 16 | (uint64_t)h[6] << 8 | h[7];
-        if (json + raw > c->frame_max) {
-            err_set(ret_err, ERR_INVALID,
-                    "a message of %" PRIu64 " bytes came; %zu are allowed here", json + raw,
-                    c->frame_max);
-            return -1;
-        }
+    uint64_t says = frame_says(data, len);
+    if (says > c->frame_max) {
+        err_set(ret_err, ERR_INVALID, "a message of %" PRIu64 " bytes came; %zu are allowed here",
+                says, c->frame_max);
+        return -1;
     }
     return frame_take(data, len, ret, ret_err);
 }

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "io/process/keyring.h"
+#include "node/shepherd/as_owner.h"
 #include "node/step/descriptors.h"
 #include "node/step/login_shell.h"
 #include "node/step/shortage.h"
@@ -160,6 +161,11 @@ bool identity_become(const struct step_plan *p, const int *keep, size_t nkeep)
     descriptors_close_but(STDERR_FILENO + 1, keep, nkeep);
     /* The kernel forbids tracing after a change of identity by itself, unless fs.suid_dumpable says
      * otherwise. */
+    if (p->switch_user && !plan_owner_is(p)) {
+        free(groups);
+        errno = EINVAL;
+        return false;
+    }
     bool ok = !p->switch_user || (setgroups(n, groups) == 0 &&
                                   setresgid((gid_t)p->gid, (gid_t)p->gid, (gid_t)p->gid) == 0 &&
                                   setresuid((uid_t)p->uid, (uid_t)p->uid, (uid_t)p->uid) == 0 &&

@@ -1,6 +1,7 @@
 /* Input of a step's tasks: one queue that all its readers consume at their own pace. A command may
  * send no more than it has been granted, and is granted more as the slowest reader goes on: what is
- * queued and what all commands may send together is INPUT_BYTES for each of them. */
+ * queued and what all commands may send together is INPUT_BYTES for each of them, in PARTS_MAX
+ * pieces for one task or another. */
 #include "node/shepherd/tasks/input.h"
 
 #include "base/alloc.h"
@@ -10,6 +11,9 @@
 #include <unistd.h>
 
 #define GRANT_BYTES (INPUT_BYTES / 8) /* less is not worth a message */
+/* Of what is queued. Somebody sends a byte for this task, a byte for that, and neither reads: each
+ * task passes all that is for others. */
+#define PARTS_MAX 16384u
 
 void fd_close(int *fd)
 {
@@ -73,13 +77,25 @@ void input_grant(struct task_set *t)
     }
 }
 
+/* The first part that ends behind that byte: parts follow one another. */
+static size_t part_after(const struct task_set *t, uint64_t done)
+{
+    size_t low = 0, high = t->nparts;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->part[middle].to <= done)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Passes what is for others; how many bytes are there for the task. */
 static size_t input_next(const struct task_set *t, struct task *task)
 {
-    for (size_t i = 0; i < t->nparts; i++) {
+    for (size_t i = part_after(t, task->in_done); i < t->nparts; i++) {
         const struct input_part *p = &t->part[i];
-        if (p->to <= task->in_done)
-            continue;
         if (p->from > task->in_done)
             return (size_t)(p->from - task->in_done);
         if (p->task == task->id)
@@ -121,7 +137,8 @@ static void part_add(struct task_set *t, int32_t task, uint64_t from)
 void input_take(struct task_set *t, size_t stream, const struct msg_stream_data *m)
 {
     ASSERT(m->data.len == 0 || m->data.data);
-    if ((int64_t)m->data.len > t->granted[stream]) {
+    if ((int64_t)m->data.len > t->granted[stream] ||
+        (m->data.len && m->task_plus1 > 0 && t->nparts >= PARTS_MAX)) {
         stream_close(&t->stream[stream]);
         return;
     }

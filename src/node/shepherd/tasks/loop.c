@@ -12,9 +12,13 @@ struct from {
     size_t stream;
 };
 
-/* What came before, then all that follows; it may send input. */
+/* What came before, once, however often it is asked for; then all that follows. It may send
+ * input. */
 static void follower_begin(struct task_set *t, struct stream *s)
 {
+    if (s->begun)
+        return;
+    s->begun = true;
     if (t->kept)
         output_keep_send(t->kept, s);
     input_grant(t);

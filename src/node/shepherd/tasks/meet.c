@@ -20,7 +20,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define READ_BYTES 16384
+/* Few, as each command of a few bytes may be answered with a value of some KiB. */
+#define READ_BYTES      2048
+#define OWED_BYTES      (64u << 20) /* when tasks do not read so much, none is asked for more */
+#define VARIABLES_BYTES (64u << 10) /* of one task: what is longer is none of PMIx's making */
 
 #define START "start" /* the meeting before the first task starts, of PMIx alone */
 
@@ -39,19 +42,21 @@ struct meet {
         int fd; /* ours; -1 = none (any more) */
         struct str out;
     } * end;
+    size_t owed; /* bytes of all `out` */
 };
 
 /* ---- what the server says ---- */
 
-static void end_close(struct end *e)
+static void end_close(struct meet *m, struct end *e)
 {
     if (e->fd >= 0)
         close(e->fd);
     e->fd = -1;
+    m->owed -= e->out.len;
     str_done(&e->out);
 }
 
-static void end_flush(struct end *e)
+static void end_flush(struct meet *m, struct end *e)
 {
     while (e->fd >= 0 && e->out.len) {
         ssize_t n = send(e->fd, e->out.data, e->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -60,9 +65,10 @@ static void end_flush(struct end *e)
         if (n < 0 && errno == EAGAIN)
             return;
         if (n < 0) {
-            end_close(e);
+            end_close(m, e);
             return;
         }
+        m->owed -= (size_t)n;
         memmove(e->out.data, e->out.data + n, e->out.len - (size_t)n);
         str_cut(&e->out, e->out.len - (size_t)n);
     }
@@ -75,7 +81,8 @@ static void task_say(void *ctx, size_t place, const char *bytes, size_t len)
     if (e->fd < 0)
         return;
     str_addn(&e->out, bytes, len);
-    end_flush(e);
+    t->meet->owed += len;
+    end_flush(t->meet, e);
 }
 
 static bool any_ended(const struct task_set *t, bool untold_only)
@@ -175,6 +182,8 @@ static void pmix_fails(struct task_set *t, const char *why)
 
 static void variables_keep(struct task_set *t, const struct msg_stream_mpi *m)
 {
+    if (m->data.len > VARIABLES_BYTES)
+        return;
     for (size_t i = 0; i < t->n; i++)
         if (t->meet->rank[i] == m->rank && !t->meet->variables[i].len)
             str_addn(&t->meet->variables[i], m->data.data, m->data.len);
@@ -428,9 +437,12 @@ bool meet_is_behind(const struct task_set *t)
 
 void meet_wait_for(const struct task_set *t, struct pollfd *v)
 {
+    bool full = t->meet && t->meet->owed >= OWED_BYTES;
     for (size_t i = 0; i < t->n; i++) {
         const struct end *e = t->meet ? &t->meet->end[i] : NULL;
-        v[i] = (struct pollfd){.fd = e ? e->fd : -1, .events = e && e->out.len ? POLLOUT : POLLIN};
+        bool owes = e && e->out.len;
+        v[i] = (struct pollfd){.fd = e && (owes || !full) ? e->fd : -1,
+                               .events = owes ? POLLOUT : POLLIN};
     }
     if (t->meet && t->meet->pmix && t->n)
         pmix_server_wait_for(t->meet->pmix, tasks_full(t),
@@ -445,7 +457,7 @@ static void end_read(struct task_set *t, size_t i)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0 || !pmi_take(t->meet->pmi, i, bytes, (size_t)n))
-        end_close(e);
+        end_close(t->meet, e);
 }
 
 void meet_serve(struct task_set *t, const struct pollfd *v)
@@ -458,8 +470,8 @@ void meet_serve(struct task_set *t, const struct pollfd *v)
         if (e->fd < 0 || e->fd != v[i].fd || !v[i].revents)
             continue;
         if (e->out.len)
-            end_flush(e);
-        else
+            end_flush(t->meet, e);
+        else if (t->meet->owed < OWED_BYTES)
             end_read(t, i);
     }
 }

@@ -188,8 +188,9 @@ bool pmix_server_is_behind(const struct pmix_server *s)
 void pmix_server_wait_for(const struct pmix_server *s, bool paused, struct pollfd *v)
 {
     bool more = s->fd >= 0 && framed_unsent(&s->way).len > 0;
-    *v = (struct pollfd){.fd = s->fd,
-                         .events = (short)((paused ? 0 : POLLIN) | (more ? POLLOUT : 0))};
+    bool deaf = paused || pmix_server_is_behind(s);
+    *v =
+        (struct pollfd){.fd = s->fd, .events = (short)((deaf ? 0 : POLLIN) | (more ? POLLOUT : 0))};
 }
 
 /* False: that was none. */
@@ -199,13 +200,14 @@ static bool frames_take(struct pmix_server *s,
     struct frame f;
     struct message m;
     ssize_t n = 0;
-    while (s->fd >= 0 && (n = framed_next(&s->way, &f, NULL)) > 0) {
+    while (s->fd >= 0 && framed_says(&s->way) <= STREAM_FRAME_BYTES &&
+           (n = framed_next(&s->way, &f, NULL)) > 0) {
         if (!wire_decode(&f, s->arena, &m, NULL) || m.kind != MSG_STREAM_MPI)
             return false;
         take(s->t, m.body);
         arena_reset(s->arena);
     }
-    return n >= 0;
+    return n >= 0 && framed_says(&s->way) <= STREAM_FRAME_BYTES;
 }
 
 bool pmix_server_serve(struct pmix_server *s, short revents,

@@ -71,7 +71,7 @@ bool task_set_open(struct task_set *t, char *why, size_t why_size)
         return true;
     do
         if (stream_connect(&t->stream[0], t->plan, t->plan->address, t->plan->key, getpid(),
-                           CONNECT_US))
+                           STREAM_FRAME_BYTES, CONNECT_US))
             return true;
     while (shortage_passes(&t->shortage));
     snprintf(why, why_size, "cannot reach the command at %s: %s", t->plan->address,
@@ -90,8 +90,7 @@ void task_set_follow(struct task_set *t, const char *address, const char *key)
     if (i == t->nstreams)
         t->nstreams++;
     t->granted[i] = 0;
-    stream_connect(&t->stream[i], t->plan, address, arena_strdup(t->arena, key), getpid(),
-                   FOLLOW_US);
+    stream_connect(&t->stream[i], t->plan, address, key, getpid(), FOLLOWER_FRAME_BYTES, FOLLOW_US);
 }
 
 /* ---- starting ---- */

@@ -176,24 +176,26 @@ static int one_connect(struct span address, const struct step_plan *p, int64_t u
 static void hello(struct stream *s, const struct step_plan *p, const char *key, int64_t pid)
 {
     size_t half = strlen(key) / 2;
+    char *first = xstrndup(key, half);
     struct msg_stream_hello m = {
         .job_id = (uint64_t)p->job_id,
         .attempt = (uint32_t)p->attempt,
         .step_id = p->step_id,
-        .key = arena_strndup(s->arena, key, half),
+        .key = first,
         .node = p->node,
         .pid = pid,
     };
-    s->proof = key + half;
+    s->proof = xstrdup(key + half);
     stream_send(s, MSG_STREAM_HELLO, &m);
+    free(first);
 }
 
 bool stream_connect(struct stream *s, const struct step_plan *p, const char *addresses,
-                    const char *key, int64_t pid, int64_t within_us)
+                    const char *key, int64_t pid, size_t frame_max, int64_t within_us)
 {
     struct span rest = span_of(addresses), address;
     int64_t until_us = now_us() + within_us;
-    *s = (struct stream){.fd = -1};
+    *s = (struct stream){.fd = -1, .frame_max = frame_max};
     errno = EINVAL;
     if (!key)
         return false;
@@ -210,7 +212,6 @@ bool stream_connect(struct stream *s, const struct step_plan *p, const char *add
     }
     if (s->fd < 0)
         return false;
-    s->arena = arena_new();
     hello(s, p, key, pid);
     return true;
 }
@@ -223,6 +224,8 @@ void stream_close(struct stream *s)
     s->fd = -1;
     s->more = false;
     framed_done(&s->way);
+    free(s->proof);
+    s->proof = NULL;
     tls_free(s->tls);
     tls_context_free(s->secret);
     s->tls = NULL;
@@ -339,30 +342,38 @@ static bool may_speak(struct stream *s, const struct message *m)
     return s->proved;
 }
 
-/* What a message asks for may take a while, and the step has other things to do. */
+/* Bytes of the next one, 0 if it is not whole yet, -1 if it is none, or too long: that is known
+ * before it has come. */
+static ssize_t frame_next(struct stream *s, struct frame *ret)
+{
+    if (framed_says(&s->way) > s->frame_max)
+        return -1;
+    return framed_next(&s->way, ret, NULL);
+}
+
+/* What a message asks for may take a while, and the step has other things to do. It may close the
+ * stream, so what the message is made of is not the stream's. */
 static void frames_take(struct stream *s, void (*take)(void *ctx, const struct message *m),
                         void *ctx)
 {
-    struct err e = {0};
+    struct arena *arena = arena_new();
     int64_t until_us = now_us() + TURN_US;
+    struct frame f;
+    ssize_t n = 0;
     s->more = false;
-    while (s->fd >= 0) {
-        struct frame f;
+    while (s->fd >= 0 && !s->more && (n = frame_next(s, &f)) > 0) {
         struct message m;
-        ssize_t n = framed_next(&s->way, &f, &e);
-        if (n == 0)
+        if (!wire_decode(&f, arena, &m, NULL) || !may_speak(s, &m)) {
+            n = -1;
             break;
-        if (n < 0 || !wire_decode(&f, s->arena, &m, &e) || !may_speak(s, &m)) {
-            stream_close(s);
-            return;
         }
         take(ctx, &m);
-        arena_reset(s->arena);
-        if (now_us() > until_us) {
-            s->more = s->fd >= 0;
-            return;
-        }
+        arena_reset(arena);
+        s->more = s->fd >= 0 && now_us() > until_us;
     }
+    if (n < 0)
+        stream_close(s);
+    arena_free(arena);
 }
 
 /* What came encrypted; as in_add. */

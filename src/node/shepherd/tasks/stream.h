@@ -15,24 +15,32 @@
 
 #define STREAM_HIGH_BYTES (512u << 10) /* above this, the tasks are not read */
 
+/* Of one message: of who says what runs (script and environment are 16 MiB together), and of who
+ * only shows his half of the secret and sends input, which is granted in less. All of it is kept
+ * in memory that is nobody's. */
+#define STREAM_FRAME_BYTES   (24u << 20)
+#define FOLLOWER_FRAME_BYTES (1u << 20)
+
 struct stream {
     int fd;      /* -1 = gone */
     bool proved; /* the other end knows the secret */
+    bool begun;  /* it was told what came before; for loop.c */
     /* Small messages wait for stream_flush: the other end wakes up once for several. */
     bool held;
-    const char *proof; /* what it has to show */
+    char *proof; /* what it has to show; owned */
     struct framed way;
     bool more;                  /* stream_read was not done with what it had read */
-    struct arena *arena;        /* of the message at hand */
+    size_t frame_max;           /* a longer one closes it */
     struct tls_context *secret; /* of another host; NULL = plain */
     struct tls *tls;
 };
 
 /* For at most within_us tries each of the blank-separated addresses ("@name", "tls:1.2.3.4:port",
  * "1.2.3.4:port" without encryption) and says hello. False with errno if none takes us. Of a Unix
- * socket the other end must be the job's owner or root. */
+ * socket the other end must be the job's owner or root. No message of more than frame_max bytes is
+ * taken. */
 bool stream_connect(struct stream *s, const struct step_plan *p, const char *addresses,
-                    const char *key, int64_t pid, int64_t within_us);
+                    const char *key, int64_t pid, size_t frame_max, int64_t within_us);
 /* What was not sent is lost; nothing where it is closed. */
 void stream_close(struct stream *s);
 
