@@ -64,5 +64,7 @@
 #define LIMIT_BOOK_ID    2147483647u /* of associations, QOS, workload keys, resources */
 /* accounts above each other, root among them: each job counts in all of them */
 #define LIMIT_ACCOUNT_DEPTH 64u
+/* limits of a QOS, or of an association and those above it: each job is held against all of them */
+#define LIMIT_LIMITS 256u
 
 #endif

@@ -2,6 +2,7 @@
  * a tree. */
 #include "cli/accounts/accounts.h"
 
+#include "base/amount.h"
 #include "base/duration.h"
 #include "base/map.h"
 
@@ -386,7 +387,7 @@ static void value_say(const struct resource_limit_row *row, const struct limit *
     if (l->value < 0)
         str_add(out, "NONE"); /* of what is to be set: taken back */
     else if (row->unit == UNIT_MINUTES)
-        duration_format(l->value * USEC_PER_MIN, out);
+        duration_format(amount_times(l->value, USEC_PER_MIN), out);
     else if (l->tres && (text_is(l->tres, "mem") || text_is(l->tres, "vmem")))
         size_format_mib(l->value, 0, out);
     else

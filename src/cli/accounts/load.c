@@ -1,5 +1,6 @@
 /* sacctmgr load: Slurm's flat file (dump.c), laid beside what is there; `clean` takes all accounts
  * and users away first. All of it is one request. */
+#include "base/list.h"
 #include "base/map.h"
 #include "cli/accounts/accounts.h"
 #include "io/files.h"
@@ -164,7 +165,10 @@ static void account_load(struct load_loading *g, struct load_line *l)
         change_account(&g->c, VERB_MODIFY, fields, &a);
     if (!text_is(there->a->parent, g->parent)) {
         l->st.assoc.parent = g->parent;
-        l->st.fields = l->st.fields ? arena_printf(g->s->a, "%s,parent", l->st.fields) : "parent";
+        if (!l->st.fields)
+            l->st.fields = "parent";
+        else if (!list_has(l->st.fields, "parent"))
+            l->st.fields = arena_printf(g->s->a, "%s,parent", l->st.fields);
     }
     settings_to_assoc(&g->c, &l->st, VERB_MODIFY, &key);
 }

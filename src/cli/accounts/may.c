@@ -1,6 +1,7 @@
 /* remuda may: what a user may use, for people and, with --json, for programs. The controller works
  * it out (core/request/may.c); this only writes it down. docs/may.md promises the JSON: members are
  * added, none is changed. */
+#include "base/amount.h"
 #include "base/duration.h"
 #include "base/list.h"
 #include "base/str.h"
@@ -188,7 +189,7 @@ static void amount_say(struct str *out, const struct may_limit *l, int64_t n)
 {
     enum limit_unit unit = resource_limit_table[l->what].unit;
     if (unit == UNIT_MINUTES)
-        duration_format(n * USEC_PER_MIN, out);
+        duration_format(amount_times(n, USEC_PER_MIN), out);
     else if (unit == UNIT_TRES && text_is(l->tres, "mem"))
         size_format_mib(n, 0, out);
     else

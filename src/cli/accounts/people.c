@@ -1,5 +1,6 @@
 /* remuda accounts: who is in what, with which limits, and how much of each is used: a tree for
  * people. What is too long for the terminal goes on in the next line, below where it began. */
+#include "base/amount.h"
 #include "base/duration.h"
 #include "base/list.h"
 #include "cli/accounts/accounts.h"
@@ -53,7 +54,7 @@ static void amount_say(const struct limit *l, int64_t n, struct str *out)
 {
     enum limit_unit unit = resource_limit_table[l->what].unit;
     if (unit == UNIT_MINUTES)
-        duration_format(n * USEC_PER_MIN, out);
+        duration_format(amount_times(n, USEC_PER_MIN), out);
     else if (unit == UNIT_TRES && text_is(l->tres, "mem"))
         size_format_mib(n, 0, out);
     else

@@ -2,6 +2,7 @@
  * each QOS, with the limits that hold, how much of them is in use, and the GPUs that are free. What
  * is asked here is what submission asks (choose.c, sched_check) and what the planner is told
  * (limits_collect): nothing is worked out a second time. Nothing changes. */
+#include "base/amount.h"
 #include "base/list.h"
 #include "core/record/accounts/limit_view.h"
 #include "core/record/accounts/private.h"
@@ -163,7 +164,7 @@ static void limits_tell(const struct may_asked *k, const struct limit_subject *w
             if (hits.v[n].above)
                 continue;
             vec_push(&said, limit_tell(k, who, &hits.v[n]));
-            int64_t wall = hits.v[n].value * USEC_PER_MIN;
+            int64_t wall = amount_times(hits.v[n].value, USEC_PER_MIN);
             if (hits.v[n].l->what == LIMIT_MAX_WALL && enforces_limits(k->c) &&
                 (out->time_limit_us == TIME_UNLIMITED || wall < out->time_limit_us)) {
                 out->time_limit_us = wall;

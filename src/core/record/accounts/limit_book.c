@@ -1,5 +1,6 @@
 #include "core/record/accounts/limit_book.h"
 
+#include "base/amount.h"
 #include "base/duration.h"
 #include "core/record/accounts/limits.h"
 #include "core/record/accounts/memory.h"
@@ -24,9 +25,10 @@ static bool same_key(const struct limit *a, const struct limit *b)
     return a->what == b->what && same_text(a->tres, b->tres) && same_text(a->hours, b->hours);
 }
 
+/* From the end: what takes all of them back, or undoes what was added, begins there. */
 static struct limit *find_in(const limit_list *of, const struct limit *l)
 {
-    for (size_t i = 0; i < of->n; i++)
+    for (size_t i = of->n; i-- > 0;)
         if (same_key(&of->v[i], l))
             return &of->v[i];
     return NULL;
@@ -62,15 +64,13 @@ void limit_keep(struct core *c, const struct limit *l)
 void limit_remove(struct core *c, const struct limit *l)
 {
     limit_list *of = limits_of(c, (enum limit_owner)l->owner, l->owner_id);
-    for (size_t i = 0; of && i < of->n; i++) {
-        struct limit gone = of->v[i]; /* `l` may be the one in the list */
-        if (!same_key(&gone, l))
-            continue;
-        vec_remove(of, i);
-        c->accounts.limits[gone.what]--;
-        record_drop(c, &limit_fields, &gone);
+    struct limit *at = of ? find_in(of, l) : NULL;
+    if (!at)
         return;
-    }
+    struct limit gone = *at; /* `l` may be the one in the list */
+    vec_remove(of, (size_t)(at - of->v));
+    c->accounts.limits[gone.what]--;
+    record_drop(c, &limit_fields, &gone);
 }
 
 void limit_list_free(struct core *c, limit_list *list)
@@ -119,7 +119,7 @@ static void value_say(const struct limit_hit *h, struct str *out)
 {
     enum limit_unit unit = resource_limit_table[h->l->what].unit;
     if (unit == UNIT_MINUTES)
-        duration_format(h->value * USEC_PER_MIN, out);
+        duration_format(amount_times(h->value, USEC_PER_MIN), out);
     else if (unit == UNIT_TRES && text_is(h->l->tres, "mem"))
         size_format_mib(h->value, 0, out);
     else

@@ -83,9 +83,10 @@ static void carrier_collect(const limit_list *list, const struct limit_hit *carr
         hit.l = &list->v[i];
         hit.value =
             carrier->qos && i < carrier->qos->worth.n ? carrier->qos->worth.v[i] : hit.l->value;
+        if (row->counts != counts || (row->scope == SCOPE_GROUP) != group)
+            continue;
         hit.above = is_set(out, before, hit.l);
-        if (row->counts == counts && (row->scope == SCOPE_GROUP) == group)
-            vec_push(out, hit);
+        vec_push(out, hit);
     }
 }
 
@@ -103,9 +104,11 @@ static void passed_down(const struct assocrec *leaf, enum limit_counts counts, s
             const struct limit *l = &r->limit.v[i];
             const struct resource_limit_row *row = &resource_limit_table[l->what];
             bool nearest = true;
+            if (row->counts != counts || row->scope == SCOPE_GROUP)
+                continue;
             for (size_t k = of_qos; k < out->n; k++)
                 nearest &= !same_limit(out->v[k].l, l);
-            if (row->counts == counts && row->scope != SCOPE_GROUP && nearest)
+            if (nearest)
                 vec_push(
                     out,
                     ((struct limit_hit){

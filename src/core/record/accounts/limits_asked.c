@@ -1,5 +1,6 @@
 /* Limits that a job exceeds by what it asks for, whoever else runs: those on one job, and of the
  * others what they can never allow. */
+#include "base/amount.h"
 #include "core/record/accounts/limits.h"
 #include "core/record/record.h"
 #include "model/job/job_counts.h"
@@ -20,6 +21,11 @@ int64_t limits_asked_of(const struct jobrec *r, const char *tres)
     return text_starts(tres, "gres/") ? job_gres_asked(j, tres + strlen("gres/")) : -1;
 }
 
+static int64_t wall_us(const struct limit_hit *h)
+{
+    return amount_times(h->value, USEC_PER_MIN);
+}
+
 int64_t limits_wall_us(const struct core *c, const struct limit_subject *who)
 {
     limit_hits hits = {0};
@@ -27,8 +33,8 @@ int64_t limits_wall_us(const struct core *c, const struct limit_subject *who)
     limits_collect(c, who, COUNTS_ASKED, &hits);
     for (size_t i = 0; i < hits.n; i++)
         if (hits.v[i].l->what == LIMIT_MAX_WALL && !hits.v[i].above &&
-            (!least || hits.v[i].value * USEC_PER_MIN < least))
-            least = hits.v[i].value * USEC_PER_MIN;
+            (!least || wall_us(&hits.v[i]) < least))
+            least = wall_us(&hits.v[i]);
     vec_done(&hits);
     return least;
 }
@@ -39,8 +45,7 @@ static bool within(const struct core *c, const struct jobrec *r, const struct li
     const struct limit *l = h->l;
     int64_t wall = r->j.spec.req.time_limit_us, asks;
     switch ((enum resource_limit)l->what) {
-    case LIMIT_MAX_WALL:
-        return !wall || (wall != TIME_UNLIMITED && wall <= h->value * USEC_PER_MIN);
+    case LIMIT_MAX_WALL: return !wall || (wall != TIME_UNLIMITED && wall <= wall_us(h));
     case LIMIT_MAX_TRES: return limits_asked_of(r, l->tres) <= limit_worth(c, who, h);
     case LIMIT_MAX_TRES_PER_NODE: return limits_asked_of(r, l->tres) / job_nodes(&r->j) <= h->value;
     case LIMIT_MAX_TRES_MINS:

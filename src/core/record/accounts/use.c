@@ -451,20 +451,25 @@ void uses_restore(struct core *c)
     uses_sum(c);
 }
 
-void uses_forget(struct core *c, enum limit_owner owner, uint32_t id)
+/* Is it one of them, or below one? */
+static bool is_forgotten(const struct core *c, const struct userec *u, const struct map_u64 *owners)
+{
+    if (u->owner == OWNER_QOS)
+        return map_u64_get(owners, use_key(OWNER_QOS, u->id));
+    const struct assocrec *a = map_u64_get(c->accounts.assoc, u->id);
+    while (a && !map_u64_get(owners, use_key(OWNER_ASSOC, a->a.id)))
+        a = a->up;
+    return a;
+}
+
+void uses_forget(struct core *c, const struct map_u64 *owners)
 {
     struct map_walk w = {0};
-    const struct assocrec *top = owner == OWNER_ASSOC ? map_u64_get(c->accounts.assoc, id) : NULL;
     while (map_u64_next(c->usage.of, &w)) {
         struct userec *u = w.value;
-        const struct assocrec *a =
-            u->owner == OWNER_ASSOC ? map_u64_get(c->accounts.assoc, u->id) : NULL;
-        bool of_it =
-            owner == OWNER_QOS ? u->owner == OWNER_QOS && u->id == id : a && assoc_is_under(a, top);
-        if (!of_it || !u->own)
+        if (!u->own || !is_forgotten(c, u, owners))
             continue;
         clear(u);
         unsave(c, u);
     }
-    uses_sum(c);
 }

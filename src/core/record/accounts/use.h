@@ -60,8 +60,9 @@ void uses_charge(struct core *c, const struct jobrec *r, int64_t seconds);
 /* A run of so many seconds is lost: what is left of its charge is taken back. Returns billing units
  * × seconds. */
 int64_t uses_refund(struct core *c, const struct jobrec *r, int64_t seconds);
-/* Of the association and all below it, or of the QOS. */
-void uses_forget(struct core *c, enum limit_owner owner, uint32_t id);
+/* Of these associations (a map by use_key) and all below them, and of these QOS. Sums over those
+ * below (uses_sum) are left to who asks. */
+void uses_forget(struct core *c, const struct map_u64 *owners);
 /* All decays from one instant to another. False: nobody used anything. */
 bool uses_decay(struct core *c, int64_t from_us, int64_t until_us);
 /* The tree changed. */

@@ -8,6 +8,7 @@
 #include "core/record/accounts/usage.h"
 #include "core/record/accounts/use.h"
 #include "core/record/record.h"
+#include "core/record/users/user_room.h"
 #include "core/request/accounts/change.h"
 #include "core/request/accounts/may.h"
 #include "core/request/request.h"
@@ -65,6 +66,17 @@ static enum refusal change_do(struct account_step *g)
 
 /* ---- transactions --------------------------------------------------------------------------- */
 
+/* At a letter's end. */
+static void info_cut(struct str *info)
+{
+    size_t len = INFO_MAX;
+    if (info->len <= len)
+        return;
+    while (len > 0 && ((unsigned char)info->data[len] & 0xc0) == 0x80)
+        len--;
+    str_cut(info, len);
+}
+
 static void name_add(struct str *out, const char *name)
 {
     if (name && !list_has(str_text(out), name))
@@ -110,6 +122,7 @@ static void info_say(const struct account_change *ch, struct str *out)
         str_addf(out, "%sRawUsage=0", out->len ? "," : "");
     if (ch->new_name)
         str_addf(out, "%sNewName='%s'", out->len ? "," : "", ch->new_name);
+    info_cut(out);
 }
 
 static void transaction_note(struct account_step *g, size_t first)
@@ -124,7 +137,9 @@ static void transaction_note(struct account_step *g, size_t first)
     struct transaction t = {0};
     if (g->changed.n == first)
         return;
-    for (size_t i = first; i < g->changed.n && target.len < INFO_MAX; i++) {
+    for (size_t i = first; i < g->changed.n && target.len < INFO_MAX && accounts.len < INFO_MAX &&
+                           users.len < INFO_MAX;
+         i++) {
         const struct account_changed *v = &g->changed.v[i];
         name_add(&target, v->name ? v->name : v->user ? v->user : v->account);
         name_add(&accounts, v->noun == NOUN_ACCOUNT ? v->name : v->account);
@@ -141,6 +156,7 @@ static void transaction_note(struct account_step *g, size_t first)
     t.accounts = accounts.len ? str_text(&accounts) : NULL;
     t.users = users.len ? str_text(&users) : NULL;
     transaction_put(c, &t);
+    change_rows(g, &t);
     str_done(&info);
     str_done(&target);
     str_done(&accounts);
@@ -213,7 +229,7 @@ static enum refusal jobs_check(struct account_step *g)
 }
 
 /* RawUsage=0 */
-static void usage_forget(struct core *c, const struct account_change *ch)
+static void forgotten_read(struct core *c, const struct account_change *ch, struct map_u64 *out)
 {
     const struct assoc *a = ch->assoc.v;
     const struct qos *q = ch->qos.v;
@@ -222,18 +238,22 @@ static void usage_forget(struct core *c, const struct account_change *ch)
                                               : NULL;
     const struct qosrec *of = ch->noun == NOUN_QOS && ch->qos.n ? qos_find(c, q->name) : NULL;
     if (r)
-        uses_forget(c, OWNER_ASSOC, r->a.id);
+        map_u64_put(out, use_key(OWNER_ASSOC, r->a.id), out);
     if (of)
-        uses_forget(c, OWNER_QOS, of->q.id);
+        map_u64_put(out, use_key(OWNER_QOS, of->q.id), out);
 }
 
 /* Jobs are looked at anew with what is allowed now. */
 static void accounts_follow(struct core *c, const struct msg_change_accounts *m)
 {
     const struct account_change *v = m->changes.v;
+    struct map_u64 *forgotten = map_u64_new();
     for (size_t i = 0; i < m->changes.n; i++)
         if (v[i].no_usage && v[i].verb != VERB_REMOVE)
-            usage_forget(c, &v[i]);
+            forgotten_read(c, &v[i], forgotten);
+    if (map_u64_count(forgotten))
+        uses_forget(c, forgotten);
+    map_u64_free(forgotten);
     uses_sum(c);
     usage_factors(c);
     limits_anew(c);
@@ -243,25 +263,35 @@ static void accounts_follow(struct core *c, const struct msg_change_accounts *m)
 static enum refusal changes_do(struct account_step *g, const struct msg_change_accounts *m)
 {
     const struct account_change *v = m->changes.v;
-    struct changes_asked asked = {.all = m, .of_user = &g->of_user};
+    struct changes_asked asked = {.all = m, .of_user = &g->of_user, .looks = &g->looks};
     enum refusal refusal = REFUSE_NONE;
     if (m->changes.n > CHANGES_MAX)
         return change_refuse(g, REFUSE_TOO_LARGE, "%zu changes at once; at most %d are allowed",
                              m->changes.n, CHANGES_MAX);
+    g->changes = m->changes.n;
     for (size_t i = 0; i < m->changes.n && !refusal; i++) {
-        size_t first = g->changed.n;
+        size_t first = g->changed.n, journaled = accounts_journaled(g->c);
         g->ch = &v[i];
+        if ((refusal = change_asked_check(g)) != REFUSE_NONE)
+            break;
         bool renames = v[i].new_name && (v[i].noun != NOUN_USER || v[i].verb != VERB_MODIFY);
         if (!account_change_allowed(g->c, &asked, g->ch, &g->detail))
             refusal = REFUSE_ACCESS_DENIED;
         else if (renames)
             refusal = change_refuse(g, REFUSE_UPDATE, "a user that is there gets a new name");
         else
+            refusal = change_looks(g, 0);
+        if (!refusal)
             refusal = change_do(g);
-        if (!refusal && !m->test_only)
+        bool none = accounts_journaled(g->c) == journaled && !v[i].no_usage && !change_unbound(g);
+        if (!refusal && !m->test_only && !none)
             transaction_note(g, first);
     }
     changes_asked_done(&asked);
+    if (!refusal)
+        refusal = change_rows_check(g);
+    if (!refusal)
+        refusal = change_limits_check(g);
     return refusal ? refusal : jobs_check(g);
 }
 
@@ -347,6 +377,7 @@ void req_change_accounts(struct core *c, const struct msg_change_accounts *m)
         c->turn.fx->n = effects; /* transactions of what is undone */
         accounts_undo(c);
     } else {
+        user_room_disk(c, c->turn.peer->uid, change_unbound(&g) ? 0 : g.bytes);
         accounts_keep(c);
         accounts_follow(c, m);
     }
@@ -357,5 +388,7 @@ void req_change_accounts(struct core *c, const struct msg_change_accounts *m)
     else
         fx_reply(c, c->turn.conn, c->turn.seq, MSG_ACCOUNTS_CHANGED, &answer);
     vec_done(&g.changed);
+    map_u64_free(g.fuller);
+    under_done(&g.under);
     of_user_done(&g.of_user);
 }

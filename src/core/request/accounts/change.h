@@ -5,13 +5,21 @@
 
 #include "core/record/accounts/accounts.h"
 #include "core/request/accounts/of_user.h"
+#include "core/request/accounts/under.h"
 #include "model/message.h"
+
+#define ASKED_RECORDS 5 /* kinds of records that a change may bring */
 
 struct account_step {
     struct core *c;                      /* the core of this turn */
     struct arena *a;                     /* of the turn */
     const struct account_change *ch;     /* the change at hand, of a request that may have many */
+    size_t changes;                      /* that the request has */
     struct of_user of_user;              /* what each user has now */
+    struct under under;                  /* what stands below which account now */
+    size_t looks;                        /* associations and limits that were gone through */
+    size_t bytes;                        /* of rows that the request leaves */
+    struct map_u64 *fuller;              /* associations that got limits or another place */
     VEC(struct account_changed) changed; /* what the answer says was done */
     const char *detail;                  /* why it was refused; in `a`; NULL = it was not */
 };
@@ -19,9 +27,32 @@ struct account_step {
 /* Returns `refusal`, with the sentence. */
 enum refusal change_refuse(struct account_step *g, enum refusal refusal, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Nothing is counted or bounded for who asks: an operator. */
+bool change_unbound(const struct account_step *g);
+/* So many more were gone through; refused: too many for one request. */
+enum refusal change_looks(struct account_step *g, size_t n);
+/* What stands below it, itself among it; refused as change_looks does. Valid until the next
+ * call. */
+enum refusal change_under(struct account_step *g, struct assocrec *top, const assocrec_vec **ret);
+/* No text of what is asked is too long: before anything is made of it. */
+enum refusal change_asked_check(struct account_step *g);
+/* Counts what the change at hand leaves on the disk, with its transaction. */
+void change_rows(struct account_step *g, const struct transaction *t);
+/* May who asks leave so much? */
+enum refusal change_rows_check(struct account_step *g);
+/* The association of that number got limits or another place. */
+void change_fuller(struct account_step *g, uint32_t assoc);
+/* Of no association that got more are there too many, with those above it. At the end, which goes
+ * through all once. */
+enum refusal change_limits_check(struct account_step *g);
 /* Notes what was done; `a` of what is about an association, else NULL. */
 void change_did(struct account_step *g, enum account_verb verb, enum account_noun noun,
                 const char *name, const struct assoc *a, bool asked);
+
+/* Is the record as it was, so that nothing is to be written? Operators' requests are written down
+ * whatever they change. */
+bool change_is_none(const struct account_step *g, const struct fields *t, const void *record,
+                    const void *former);
 
 /* Comma lists, in the arena; NULL is an empty one. */
 /* What `list` has and `words` has not, NULL if that is nothing; `list`, and behind it what `words`

@@ -19,7 +19,7 @@ bool account_name_good(const char *name)
 
 /* Of the QOS that are given, each is one that the account above has: nobody gives what he has
  * not. */
-static bool qos_is_given(const struct core *c, const struct assoc *to,
+static bool qos_is_given(const struct core *c, struct changes_asked *asked, const struct assoc *to,
                          const struct account_change *ch)
 {
     const struct assocrec *above =
@@ -28,11 +28,16 @@ static bool qos_is_given(const struct core *c, const struct assoc *to,
     if (!to->user && own)
         above = own->up;
     const char *const lists[] = {to->qos, to->qos_more, to->default_qos};
+    size_t depth = 1;
     if (ch->list == LIST_LESS && ch->verb == VERB_MODIFY)
         return true;
+    for (const struct assocrec *r = above; r && !r->a.qos; r = r->up)
+        depth++;
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        struct span rest = span_of(lists[i] ? lists[i] : ""), piece;
+        const char *once = list_once(lists[i], 1, c->turn.fx->arena);
+        struct span rest = span_of(once ? once : ""), piece;
         while (span_next(&rest, ',', &piece)) {
+            *asked->looks += depth;
             const char *name = arena_strndup(c->turn.fx->arena, piece.data, piece.len);
             if (*name && !assoc_has_qos(c, above, name))
                 return false;
@@ -174,7 +179,7 @@ static bool coordinator_may(struct core *c, struct changes_asked *asked,
     case NOUN_COORDINATOR:
         if (!a || !coordinates(c, account_over(c, a)))
             return false;
-        if (ch->noun == NOUN_ASSOC && !qos_is_given(c, a, ch)) {
+        if (ch->noun == NOUN_ASSOC && !qos_is_given(c, asked, a, ch)) {
             *ret_detail = "a coordinator gives only QOS that the account has";
             return false;
         }

@@ -10,6 +10,7 @@
 struct changes_asked {
     const struct msg_change_accounts *all;
     struct of_user *of_user; /* of who asks */
+    size_t *looks;           /* counts what is gone through */
     struct map_str *place;   /* account → struct assoc: where the request adds it, first */
     struct map_str *his;     /* accounts that stand so under one of the coordinator's */
     struct map_str *removed; /* users whom the request takes from accounts of the coordinator */

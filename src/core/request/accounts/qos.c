@@ -111,6 +111,9 @@ enum refusal change_qos_remove(struct account_step *g, const struct qos *asked)
     struct qosrec *there = qos_find(g->c, asked->name);
     if (!there)
         return change_refuse(g, REFUSE_QOS, "there is no QOS %s", asked->name);
+    enum refusal refusal = change_looks(g, map_u64_count(g->c->accounts.assoc));
+    if (refusal)
+        return refusal;
     struct qos gone = there->q;
     gone.name = arena_strdup(g->a, gone.name);
     change_limits_lift(g, &there->limit);

@@ -83,6 +83,9 @@ enum refusal change_user_rename(struct account_step *g, const struct account_use
     struct account_user gone = *account_user_find(g->c, from), u = *as;
     enum refusal refusal = change_name_check(g, "a user", to);
     if (!refusal)
+        refusal =
+            change_looks(g, map_u64_count(g->c->accounts.assoc) + map_u64_count(g->c->jobs.by_id));
+    if (!refusal)
         refusal = name_is_free(g, from, to);
     if (!refusal)
         refusal = has_no_jobs(g, from);

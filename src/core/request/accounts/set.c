@@ -1,4 +1,5 @@
 /* What every change of accounts does: lists of words, fields, names, limits. */
+#include "base/duration.h"
 #include "base/list.h"
 #include "core/record/accounts/limit_book.h"
 #include "core/record/record.h"
@@ -107,16 +108,34 @@ static void assoc_qos_put(struct account_step *g, struct assoc *a, const char *w
 
 /* ---- fields --------------------------------------------------------------------------------- */
 
+bool change_is_none(const struct account_step *g, const struct fields *t, const void *record,
+                    const void *former)
+{
+    return !change_unbound(g) && !g->ch->limits.n && !g->ch->no_usage && !g->ch->new_name &&
+           record_equal(t, record, former);
+}
+
 static const char *const fixed[] = {"name",    "id",      "account",    "user",     "partition",
                                     "deleted", "made_us", "changed_us", "qos_more", "qos_less"};
+
+/* A list of QOS, each once, of which all are there. */
+static enum refusal qos_words(struct account_step *g, const struct field *f, const void *values,
+                              const char **ret)
+{
+    *ret = list_once(*(const char *const *)field_ptr(f, values), 1, g->a);
+    return change_qos_check(g, *ret);
+}
 
 /* Sets the fields that the change names; qos of an association apart. */
 enum refusal change_fields(struct account_step *g, const struct fields *t, void *record,
                            const void *values)
 {
-    ASSERT(record != values);
+    ASSERT(record != values && t->n <= 64);
+    uint64_t named = 0;
+    enum refusal refusal = REFUSE_NONE;
     struct span rest = span_of(g->ch->fields ? g->ch->fields : ""), piece;
-    while (span_next(&rest, ',', &piece)) {
+    while (!refusal && span_next(&rest, ',', &piece)) {
+        const char *words;
         if (!piece.len)
             continue;
         const char *name = arena_strndup(g->a, piece.data, piece.len);
@@ -126,12 +145,20 @@ enum refusal change_fields(struct account_step *g, const struct fields *t, void 
             wrong |= text_is(name, fixed[k]);
         if (wrong)
             return change_refuse(g, REFUSE_UPDATE, "\"%s\" of %s cannot be changed", name, t->name);
+        if (named >> i & 1u)
+            return change_refuse(g, REFUSE_UPDATE, "\"%s\" of %s is named twice; once is enough",
+                                 name, t->name);
+        named |= UINT64_C(1) << i;
         const struct field *f = &t->field[i];
         if (t == &assoc_fields && text_is(name, "qos")) {
-            assoc_qos_put(g, record, *(const char *const *)field_ptr(f, values));
+            refusal = qos_words(g, f, values, &words);
+            if (!refusal)
+                assoc_qos_put(g, record, words);
         } else if (text_is(name, "preempt")) {
             const char **list = field_ptr(f, record);
-            *list = words_put(g, *list, *(const char *const *)field_ptr(f, values));
+            refusal = qos_words(g, f, values, &words);
+            if (!refusal)
+                *list = words_put(g, *list, words);
         } else if (text_is(name, "flags") && g->ch->list != LIST_SET) {
             uint32_t *bits = field_ptr(f, record), some = *(const uint32_t *)field_ptr(f, values);
             *bits = g->ch->list == LIST_MORE ? *bits | some : *bits & ~some;
@@ -139,7 +166,7 @@ enum refusal change_fields(struct account_step *g, const struct fields *t, void 
             field_copy(f, record, values);
         }
     }
-    return REFUSE_NONE;
+    return refusal;
 }
 
 enum refusal change_texts_check(struct account_step *g, const struct fields *t, const void *record)
@@ -183,6 +210,15 @@ static enum refusal limit_check(struct account_step *g, enum limit_owner owner,
 {
     const struct resource_limit_row *row = &resource_limit_table[l->what];
     bool of_tres = row->unit == UNIT_TRES || row->unit == UNIT_TRES_MINUTES;
+    if ((l->tres && strlen(l->tres) > LIMIT_NAME_BYTES) ||
+        (l->hours && strlen(l->hours) > LIMIT_NAME_BYTES))
+        return change_refuse(g, REFUSE_TOO_LARGE,
+                             "%s: a resource, and the hours when it holds, have at most %u bytes",
+                             row->word, LIMIT_NAME_BYTES);
+    if (row->unit == UNIT_MINUTES && l->value > FIELD_SPAN_MAX / USEC_PER_MIN)
+        return change_refuse(
+            g, REFUSE_TOO_LARGE, "%s: %lld minutes; at most %lld are allowed, or none is set (=-1)",
+            row->word, (long long)l->value, (long long)(FIELD_SPAN_MAX / USEC_PER_MIN));
     if (!(row->owners >> owner & 1u))
         return change_refuse(g, REFUSE_UPDATE, "%s is no limit of %s", row->word,
                              owner == OWNER_QOS ? "a QOS" : "an association");
@@ -215,6 +251,23 @@ static void limits_of_hours_drop(struct account_step *g, enum limit_owner owner,
             limit_drop(g->c, &of->v[i]);
 }
 
+/* Room for one more of a key that is new. */
+static enum refusal limit_room(struct account_step *g, const struct limit *l)
+{
+    const limit_list *of = limits_of(g->c, (enum limit_owner)l->owner, l->owner_id);
+    enum refusal refusal = change_looks(g, of ? of->n : 0);
+    if (refusal || !of || l->value < 0 || limit_find(g->c, l))
+        return refusal;
+    if (of->n >= LIMIT_LIMITS)
+        return change_refuse(g, REFUSE_TOO_LARGE,
+                             "%u limits are set on it, and more are not allowed, as each job is "
+                             "held against all of them: take some back (=-1) first",
+                             LIMIT_LIMITS);
+    if (l->owner == OWNER_ASSOC)
+        change_fuller(g, l->owner_id);
+    return REFUSE_NONE;
+}
+
 enum refusal change_limits(struct account_step *g, enum limit_owner owner, uint32_t id,
                            bool *ret_any)
 {
@@ -223,10 +276,12 @@ enum refusal change_limits(struct account_step *g, enum limit_owner owner, uint3
     for (size_t i = 0; i < g->ch->limits.n; i++) {
         struct limit l = v[i];
         enum refusal refusal = limit_check(g, owner, &l);
-        if (refusal)
-            return refusal;
         l.owner = owner;
         l.owner_id = id;
+        if (!refusal)
+            refusal = limit_room(g, &l);
+        if (refusal)
+            return refusal;
         if (l.value >= 0)
             accounts_put(g->c, TABLE_LIMIT, &l);
         else

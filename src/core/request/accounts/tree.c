@@ -41,8 +41,10 @@ enum refusal change_account_modify(struct account_step *g, const struct account 
         refusal = change_texts_check(g, &account_fields, &a);
     if (refusal)
         return refusal;
-    a.changed_us = g->c->turn.now_us;
-    accounts_put(g->c, TABLE_ACCOUNT, &a);
+    if (!change_is_none(g, &account_fields, &a, there)) {
+        a.changed_us = g->c->turn.now_us;
+        accounts_put(g->c, TABLE_ACCOUNT, &a);
+    }
     change_did(g, VERB_MODIFY, NOUN_ACCOUNT, a.name, NULL, true);
     return REFUSE_NONE;
 }
@@ -107,21 +109,27 @@ static void defaults_forget(struct account_step *g, struct map_str *user)
     }
 }
 
+static enum refusal below_read(struct account_step *g, struct assocrec *top, assocrec_vec *out)
+{
+    const assocrec_vec *all;
+    enum refusal refusal = change_under(g, top, &all);
+    for (size_t i = 0; i < all->n; i++)
+        if (!all->v[i]->a.deleted)
+            vec_push(out, all->v[i]);
+    return refusal;
+}
+
 /* It and all below it. */
 enum refusal change_assoc_remove(struct account_step *g, struct assocrec *top, bool check_default)
 {
     ASSERT(!top->a.deleted);
-    struct map_walk w = {0};
     enum refusal refusal = check_default ? default_check(g, &top->a) : REFUSE_NONE;
-    VEC(struct assocrec *) under = {0};
+    assocrec_vec under = {0};
     struct map_str *without = map_str_new(); /* user → struct account_user */
     if (top->a.user)                         /* nothing is below a user's */
         vec_push(&under, top);
-    while (!top->a.user && map_u64_next(g->c->accounts.assoc, &w)) {
-        struct assocrec *r = w.value;
-        if (!r->a.deleted && assoc_is_under(r, top))
-            vec_push(&under, r);
-    }
+    if (!refusal && !top->a.user)
+        refusal = below_read(g, top, &under);
     for (size_t i = 0; i < under.n && !refusal; i++) {
         struct assocrec *r = under.v[i];
         struct account_user *u = r->a.user ? account_user_find(g->c, r->a.user) : NULL;
@@ -167,6 +175,13 @@ enum refusal change_account_remove(struct account_step *g, const struct account 
 
 /* ---- users ---------------------------------------------------------------------------------- */
 
+static enum refusal default_wckey_check(struct account_step *g, const struct account_user *asked)
+{
+    return text_empty(asked->default_wckey)
+               ? REFUSE_NONE
+               : change_name_check(g, "a workload key", asked->default_wckey);
+}
+
 enum refusal change_user_add(struct account_step *g, const struct account_user *asked)
 {
     ASSERT(g->ch && g->ch->noun == NOUN_USER);
@@ -174,6 +189,8 @@ enum refusal change_user_add(struct account_step *g, const struct account_user *
     enum refusal refusal = change_name_check(g, "a user", u.name);
     if (!refusal)
         refusal = change_texts_check(g, &account_user_fields, &u);
+    if (!refusal)
+        refusal = default_wckey_check(g, &u);
     if (refusal || account_user_find(g->c, u.name))
         return refusal;
     if (!account_find(g->c, u.default_account))
@@ -197,17 +214,21 @@ enum refusal change_user_modify(struct account_step *g, const struct account_use
     enum refusal refusal = change_fields(g, &account_user_fields, &u, asked);
     if (!refusal)
         refusal = change_texts_check(g, &account_user_fields, &u);
+    if (!refusal && list_has(g->ch->fields, "default_wckey"))
+        refusal = default_wckey_check(g, asked);
     if (!refusal && !assoc_find(g->c, u.default_account, u.name, NULL) && u.default_account)
         refusal = change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "%s has no association with account %s",
                                 u.name, u.default_account);
     if (refusal)
         return refusal;
+    bool none = change_is_none(g, &account_user_fields, &u, there);
     u.changed_us = g->c->turn.now_us;
     if (g->ch->new_name) {
         of_user_done(&g->of_user);
         return change_user_rename(g, &u, g->ch->new_name);
     }
-    accounts_put(g->c, TABLE_ACCOUNT_USER, &u);
+    if (!none)
+        accounts_put(g->c, TABLE_ACCOUNT_USER, &u);
     change_did(g, VERB_MODIFY, NOUN_USER, u.name, NULL, true);
     return REFUSE_NONE;
 }
@@ -232,6 +253,9 @@ enum refusal change_user_remove(struct account_step *g, const struct account_use
         return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no user %s", asked->name);
     if (text_is(asked->name, "root"))
         return change_refuse(g, REFUSE_UPDATE, "the user root stays");
+    enum refusal refusal = change_looks(g, map_str_count(g->c->accounts.account));
+    if (refusal)
+        return refusal;
     const assocrec_vec *his = of_user(&g->of_user, g->c, asked->name);
     for (size_t i = 0; i < his->n; i++)
         if (!his->v[i]->a.deleted)
@@ -260,12 +284,13 @@ static size_t depth_of(const struct assocrec *r)
 }
 
 /* How many levels the account and what is below it have. */
-static size_t height_of(const struct core *c, const struct assocrec *top)
+static enum refusal height_of(struct account_step *g, struct assocrec *top, size_t *ret)
 {
-    struct map_walk w = {0};
+    const assocrec_vec *all;
+    enum refusal refusal = change_under(g, top, &all);
     size_t most = 1;
-    while (map_u64_next(c->accounts.assoc, &w)) {
-        const struct assocrec *r = w.value;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct assocrec *r = all->v[i];
         size_t n = 1;
         if (r->a.user || r->a.deleted)
             continue;
@@ -274,13 +299,15 @@ static size_t height_of(const struct core *c, const struct assocrec *top)
         if (r && n > most)
             most = n;
     }
-    return most;
+    *ret = most;
+    return refusal;
 }
 
 static enum refusal parent_check(struct account_step *g, const struct assoc *a)
 {
-    const struct assocrec *self = assoc_find(g->c, a->account, NULL, NULL),
-                          *above = assoc_find(g->c, a->parent, NULL, NULL);
+    struct assocrec *self = assoc_find(g->c, a->account, NULL, NULL);
+    const struct assocrec *above = assoc_find(g->c, a->parent, NULL, NULL);
+    size_t height = 1;
     if (text_is(a->account, ROOT_ACCOUNT))
         return a->parent ? change_refuse(g, REFUSE_UPDATE, "the account root has none above it")
                          : REFUSE_NONE;
@@ -291,7 +318,10 @@ static enum refusal parent_check(struct account_step *g, const struct assoc *a)
         return change_refuse(g, REFUSE_UPDATE, "%s stands below %s itself", a->parent, a->account);
     if (self && self->up == above)
         return REFUSE_NONE;
-    size_t depth = depth_of(above) + (self ? height_of(g->c, self) : 1);
+    enum refusal refusal = self ? height_of(g, self, &height) : REFUSE_NONE;
+    if (refusal)
+        return refusal;
+    size_t depth = depth_of(above) + height;
     if (depth > LIMIT_ACCOUNT_DEPTH)
         return change_refuse(g, REFUSE_UPDATE,
                              "%s would have accounts %zu deep below root; %u are allowed, as each "
@@ -336,9 +366,12 @@ enum refusal change_assoc_add(struct account_step *g, const struct assoc *asked)
     a.id = once ? once->a.id : accounts_next_id(g->c, TABLE_ASSOC);
     a.deleted = false;
     a.made_us = a.changed_us = g->c->turn.now_us;
+    const struct assocrec *former = once ? once->up : NULL;
     accounts_put(g->c, TABLE_ASSOC, &a);
+    struct assocrec *made = assoc_find(g->c, a.account, a.user, a.partition);
     if (!once)
-        of_user_made(&g->of_user, assoc_find(g->c, a.account, a.user, a.partition));
+        of_user_made(&g->of_user, made);
+    under_moved(&g->under, made, former);
     change_did(g, VERB_ADD, NOUN_ASSOC, NULL, &a, true);
     return change_limits(g, OWNER_ASSOC, a.id, &any);
 }
@@ -357,8 +390,15 @@ enum refusal change_assoc_modify(struct account_step *g, const struct assoc *ask
         refusal = assoc_check(g, &a);
     if (refusal)
         return refusal;
-    a.changed_us = g->c->turn.now_us;
-    accounts_put(g->c, TABLE_ASSOC, &a);
+    const struct assocrec *former = there->up;
+    if (!change_is_none(g, &assoc_fields, &a, &there->a)) {
+        a.changed_us = g->c->turn.now_us;
+        accounts_put(g->c, TABLE_ASSOC, &a);
+    }
+    if (there->up != former) {
+        under_moved(&g->under, there, former);
+        change_fuller(g, a.id);
+    }
     change_did(g, VERB_MODIFY, NOUN_ASSOC, NULL, &a, true);
     return change_limits(g, OWNER_ASSOC, a.id, &any);
 }
