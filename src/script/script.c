@@ -33,6 +33,7 @@ struct script_reader {
     size_t max, ncomp;
     const struct option_env *env;
     struct arena *a;
+    char *word; /* room for the longest of the directive at hand */
     struct str *warnings;
     unsigned line;         /* number of the current one */
     unsigned directives;   /* lines with #SBATCH seen */
@@ -94,8 +95,7 @@ static int word_take(struct script_reader *r, struct span *rest, char **ret, str
                 r->line);
         return sign_blame(r, "Unexpected", ':', *rest, e);
     }
-    char *word = arena_alloc(r->a, rest->len - i + 1);
-    char quote = 0;
+    char *word = r->word, quote = 0;
     for (; i < rest->len; i++) {
         char c = rest->data[i];
         if (c == '\\' && !quote &&
@@ -118,7 +118,7 @@ static int word_take(struct script_reader *r, struct span *rest, char **ret, str
     }
     bool ended = i >= rest->len;
     *rest = ended ? (struct span){0} : (struct span){rest->data + i, rest->len - i};
-    *ret = word;
+    *ret = arena_strndup(r->a, word, n);
     return !ended || n > 0;
 }
 
@@ -186,6 +186,7 @@ static bool directive_read(struct script_reader *r, struct span rest, struct err
     words_t words = {0};
     char name[] = "sbatch";
     vec_push(&words, name);
+    r->word = arena_alloc(r->a, rest.len + 1);
     r->directives++;
     while (rest.len && script_is_blank(rest.data[0]))
         rest = (struct span){rest.data + 1, rest.len - 1};

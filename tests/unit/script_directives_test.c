@@ -4,6 +4,8 @@
 
 #include "model/limits.h"
 
+#include <sys/resource.h>
+
 static const struct job_spec *spec_of(struct world *w, const char *text)
 {
     if (!script_of(w, text, false))
@@ -219,12 +221,35 @@ static void what_is_a_script(void **state)
     free(big);
 }
 
+static int64_t most_kib(void)
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    return use.ru_maxrss;
+}
+
+/* 50,000 words of a line of 100 KB had 2.5 GB, each room for the rest of it. */
+static void many_words_cost_what_they_are(void **state)
+{
+    struct world *w = *state;
+    struct str text = STR_INIT;
+    str_add(&text, "#!/bin/sh\n#SBATCH");
+    for (int i = 0; i < 50000; i++)
+        str_add(&text, " a");
+    str_add(&text, "\n");
+    int64_t before = most_kib();
+    assert_false(script_of(w, str_text(&text), false));
+    assert_true(most_kib() - before < 200 * 1024);
+    str_done(&text);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {
         T(guides_word_for_word),
         T(words),
+        T(many_words_cost_what_they_are),
         T(mistakes_name_their_line),
         T(a_backslash_at_the_end_is_nothing),
         T(only_before_the_first_command),

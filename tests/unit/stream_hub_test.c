@@ -7,9 +7,12 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -337,11 +340,63 @@ static void test_a_port_is_free_when_its_command_has_ended(void **state)
     hub = before;
 }
 
+/* A network of IPv6 alone, of this process. False: it cannot be had here. */
+static bool alone_with_ipv6(void)
+{
+    struct ifreq lo = {.ifr_name = "lo"};
+    int fd = unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 ? socket(AF_INET, SOCK_DGRAM, 0) : -1;
+    lo.ifr_flags = IFF_UP | IFF_RUNNING;
+    if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo) != 0)
+        return false;
+    lo = (struct ifreq){.ifr_name = "lo", .ifr_addr.sa_family = AF_INET}; /* 0.0.0.0: none */
+    ioctl(fd, SIOCSIFADDR, &lo);
+    close(fd);
+    return true;
+}
+
+static const char *no_sealer(struct arena *a)
+{
+    (void)a;
+    return "/bin/true";
+}
+
+/* 77: cannot be tried. */
+static int hears_a_stranger_by_ipv6(void)
+{
+    struct err err = {0};
+    struct sockaddr_in6 to = {
+        .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT, .sin6_port = htons(45871)};
+    hub = alone_with_ipv6() ? hub_new(true, "45871", no_sealer, &ops, NULL, &err) : NULL;
+    int fd = hub ? socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+    if (fd < 0 || strchr(hub_address(hub), ' ') ||
+        connect(fd, (struct sockaddr *)&to, sizeof to) != 0)
+        return 77;
+    serve(false);
+    return 0;
+}
+
+/* Whoever connected to its port ended a command whose host has no address of IPv4. */
+static void test_a_host_without_ipv4_is_not_ended_by_a_stranger(void **state)
+{
+    int status;
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGSEGV, SIG_DFL); /* cmocka's would go on with the other tests here */
+        _exit(hears_a_stranger_by_ipv6());
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(who_leaves_is_heard_to_the_end),
+        TEST(a_host_without_ipv4_is_not_ended_by_a_stranger),
         TEST(who_leaves_meanwhile_is_heard_afterwards),
         TEST(who_breaks_off_is_gone),
         TEST(who_says_much_before_hello_is_sent_away),

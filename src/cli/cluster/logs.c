@@ -105,15 +105,14 @@ static void nap(void)
     nanosleep(&t, NULL);
 }
 
-/* Copies what is new. False when stdout is gone. */
-static bool copy_new(int fd, bool own)
+/* Copies what is new. False when stdout is gone, or with the error that it cannot be read. */
+static bool copy_new(int fd, bool own, const char *path, struct err *ret_err)
 {
-    char piece[65536];
-    ssize_t n;
-    while ((n = read(fd, piece, sizeof piece)) > 0)
-        if (own ? fwrite(piece, 1, (size_t)n, stdout) != (size_t)n : !foreign_out(piece, (size_t)n))
-            return false;
-    return fflush(stdout) == 0;
+    int why;
+    bool ok = file_out(fd, own, &why) && fflush(stdout) == 0;
+    if (why)
+        err_set(ret_err, ERR_UNAVAILABLE, "%s cannot be read: %s", path, strerror(why));
+    return ok;
 }
 
 /* Shows what is new in the file of the job, as long as it may grow and somebody listens. */
@@ -135,19 +134,20 @@ static bool logs_show(struct client *c, const struct logs_line *o, struct err *r
          * missed. */
         if (ok && fd < 0)
             fd = own ? open(path, O_RDONLY | O_CLOEXEC) : foreign_open(path);
-        more = ok && o->follow && !job_state_over(j.state) && (fd < 0 || copy_new(fd, own));
+        more = ok && o->follow && !job_state_over(j.state) &&
+               (fd < 0 || copy_new(fd, own, path, ret_err));
         if (more)
             nap();
     }
     if (ok && fd < 0)
         ok = err_set(ret_err, ERR_NOT_FOUND, "job %s is %s and has no output: %s: %s", o->job,
                      enum_name(&job_state_names, j.state), path, strerror(errno));
-    else if (ok)
-        copy_new(fd, own);
+    else if (ok && ret_err->code == ERR_NONE)
+        copy_new(fd, own, path, ret_err);
     if (fd >= 0)
         close(fd);
     arena_free(look);
-    return ok;
+    return ok && ret_err->code == ERR_NONE;
 }
 
 static int logs(const struct logs_line *o, struct arena *a)

@@ -12,6 +12,7 @@
 #include "cli/table/listing.h"
 #include "model/job/job_counts.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,24 +105,25 @@ OPTION_TABLE(classstat_options, class_rows, .usage = "classstat [OPTIONS] [queue
 
 /* ---- bpeek ---- */
 
-static void file_show(const struct job *j, const char *pattern)
+/* The exit status. Another's output may be anything by now: an ordinary file is opened. */
+static int file_show(const struct job *j, const char *pattern)
 {
     struct str path = STR_INIT;
-    char piece[65536];
-    ssize_t n;
     job_cell_path(j, pattern, &path);
     bool own = j->user_id == getuid();
-    int fd = open(str_text(&path), O_RDONLY | O_CLOEXEC | (own ? 0 : O_NONBLOCK | O_NOCTTY));
+    int fd = own ? open(str_text(&path), O_RDONLY | O_CLOEXEC) : foreign_open(str_text(&path));
+    int why = fd < 0 ? errno : 0;
     if (fd < 0)
         room_check(str_text(&path));
-    while (fd >= 0 && (n = read(fd, piece, sizeof piece)) > 0)
-        if (own)
-            fwrite(piece, 1, (size_t)n, stdout);
-        else
-            foreign_out(piece, (size_t)n);
+    bool ok = fd >= 0 && file_out(fd, own, &why);
+    if (why) {
+        fflush(stdout);
+        plain_line("bpeek: %s cannot be read: %s", str_text(&path), strerror(why));
+    }
     if (fd >= 0)
         close(fd);
     str_done(&path);
+    return ok ? 0 : LSF_EXIT;
 }
 
 static int follow(struct site_command *s, const struct job *j)
@@ -155,12 +157,13 @@ static int peek(struct site_command *s)
     puts("<< output from stdout >>");
     if (s->follow)
         return follow(s, j);
-    file_show(j, j->spec.std_out);
+    int status = file_show(j, j->spec.std_out);
     if (j->spec.std_err) {
         puts("<< output from stderr >>");
-        file_show(j, j->spec.std_err);
+        int errors = file_show(j, j->spec.std_err);
+        status = status ? status : errors;
     }
-    return 0;
+    return status;
 }
 
 /* ---- bstat ---- */

@@ -291,7 +291,7 @@ static int batch_run(struct qsub *s)
     environment_add(s);
     struct job_spec *specs = interpreter_add(s, &e) ? batch_specs(&s->b, &e) : NULL;
     int status =
-        specs && batch_env(&s->b, &env, &e) && submit_become(NULL, s->b.line.comp[0].gid, &e)
+        specs && submit_become(NULL, s->b.line.comp[0].gid, &e) && batch_env(&s->b, &env, &e)
             ? submit(s, specs, &env)
             : failed(&e);
     str_done(&env);

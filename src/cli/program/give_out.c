@@ -41,6 +41,19 @@ bool foreign_out(const char *bytes, size_t len)
     return ok;
 }
 
+bool file_out(int fd, bool own, int *ret_why)
+{
+    char piece[65536];
+    ssize_t n;
+    *ret_why = 0;
+    while ((n = read(fd, piece, sizeof piece)) > 0)
+        if (own ? fwrite(piece, 1, (size_t)n, stdout) != (size_t)n : !foreign_out(piece, (size_t)n))
+            return false;
+    if (n < 0)
+        *ret_why = errno;
+    return n == 0;
+}
+
 int output_finish(const char *program, const char *word, int status)
 {
     ASSERT(program);

@@ -11,6 +11,9 @@
  * or a pipe, and plain (base/plain.h) but for line ends and TABs where it is a terminal. A
  * character that is cut by the end of a piece is shown as bytes. False: standard output is gone. */
 bool foreign_out(const char *bytes, size_t len);
+/* What is left of a file to standard output; one that is not `own` as by foreign_out. False: it
+ * cannot be read, which *ret_why says as errno does, or standard output is gone: 0. */
+bool file_out(int fd, bool own, int *ret_why);
 
 /* The end of a command that would end with `status`: what it said on standard output is written.
  * Where it could not be, that is said in the name of `program` (and of `word`, what it was asked

@@ -3,6 +3,7 @@
 #include "cli/program/program.h"
 #include "cli/step/run_parts.h"
 #include "cli/submit/command.h"
+#include "model/limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,8 +111,15 @@ static void all_made(struct srun_run *r)
 static void created(struct srun_run *r, struct one_step *s, const struct msg_step_created *m)
 {
     struct err e = {0};
-    if (s->phase != STEP_ASKED || m->step.n != 1)
+    if (s->phase != STEP_ASKED)
         return;
+    const struct step *made = m->step.n == 1 ? m->step.v : NULL;
+    if (!made || made->ntasks < 1 || made->ntasks > (int32_t)LIMIT_TASKS) {
+        program_error(r->al->name, "the controller's answer cannot be read: %s",
+                      made ? "no step has so many tasks" : "it tells of no step");
+        r->refused = true;
+        return;
+    }
     record_copy(&step_fields, &s->step, m->step.v, r->a);
     if (!alloc_parse(s->step.layout ? s->step.layout : "", r->a, &s->layout, &e)) {
         program_error(r->al->name, "the controller's answer cannot be read: %s", e.text);
@@ -167,8 +175,26 @@ static bool nodes_refused(const struct srun_run *r, const struct one_step *s)
     return true;
 }
 
+/* The controller was away, and has no such step any more: its end is told by nobody. */
+static void forgotten(struct srun_run *r, struct one_step *s, const struct msg_done *m)
+{
+    if (m->refusal != REFUSE_INVALID_JOB_ID && m->refusal != REFUSE_ALREADY_DONE)
+        return;
+    bool known = true; /* how its tasks ended, by their nodes */
+    for (size_t i = 0; i < s->nnodes; i++)
+        known = known && s->node[i].done;
+    s->phase = STEP_OVER;
+    s->ended_state = known ? JOB_COMPLETED : JOB_FAILED;
+    s->ended_at_ms = allocation_now_ms();
+    if (!known && !r->killed)
+        program_error(r->al->name, "StepId=%s: %s", run_step_name(r, s),
+                      refusal_text((enum refusal)m->refusal));
+}
+
 static void refused(struct srun_run *r, struct one_step *s, const struct msg_done *m)
 {
+    if (s->phase == STEP_MADE)
+        forgotten(r, s, m);
     if (m->refusal == REFUSE_NONE || s->phase != STEP_ASKED)
         return;
     const char *text = refusal_text((enum refusal)m->refusal);
@@ -206,7 +232,7 @@ static void controller_message(struct srun_run *r, const struct message *m)
     if (is_put_off && s && (s->phase == STEP_MADE || s->asked > 1))
         s = NULL;
     if (!s) {
-        if (m->kind == MSG_JOB_ENDED || is_put_off)
+        if (m->kind == MSG_JOB_ENDED || done)
             allocation_hear(r->al, m);
         return;
     }

@@ -411,9 +411,10 @@ static int launch_run(struct launch *l)
     l->run.ctx = l;
     pty_judge(l);
     run_take(l);
+    /* Files are opened as who the step is of: their names may be in directories of his. */
     if ((o->launch.async && !srun_async_check(l, &e)) || !dependency_check(o, &e) ||
-        !relative_check(o, &e) || !submit_cluster_check(&l->line, &e) || !srun_steps_fill(l, &e) ||
-        !streams_take(l, &e) || !submit_become(o->uid, o->gid, &e))
+        !relative_check(o, &e) || !submit_cluster_check(&l->line, &e) ||
+        !submit_become(o->uid, o->gid, &e) || !srun_steps_fill(l, &e) || !streams_take(l, &e))
         return submit_fail(&l->line, &e);
     l->al.signal_fd = command_signals_open();
     /* --test-only asks about a job of its own in a job too, as Slurm does. */

@@ -240,7 +240,7 @@ static void sealer_spawn(struct stream_hub *h, const char *sealer)
     sigset_t none;
     pid_t pid;
     h->listen_fd[1] = -1;
-    if (pipe2(in, O_CLOEXEC) != 0) {
+    if (!blank || pipe2(in, O_CLOEXEC) != 0) { /* without an address no shepherd was told of it */
         close(listen_fd);
         return;
     }

@@ -53,6 +53,7 @@ void allocation_lost(struct allocation *al)
 {
     client_close(al->client);
     al->client = NULL;
+    al->attach_call = 0;
     al->retry_at_ms = allocation_now_ms() + RETRY_MS;
 }
 
@@ -73,7 +74,8 @@ bool allocation_connected(struct allocation *al, bool *ret_again)
         return false;
     al->client = client_open(al->state_dir, &e);
     struct msg_attach m = {.job_id = al->job_id, .hold = al->ours};
-    if (!al->client || (al->job_id && !client_send(al->client, MSG_ATTACH, &m, NULL, &e))) {
+    if (!al->client ||
+        (al->job_id && !client_send(al->client, MSG_ATTACH, &m, &al->attach_call, &e))) {
         allocation_lost(al);
         return false;
     }
@@ -83,8 +85,20 @@ bool allocation_connected(struct allocation *al, bool *ret_again)
 
 /* ---- making ---- */
 
+/* A controller that says what it never should ends what waits for it, with a sentence. */
+static void unread_say(struct allocation *al, const char *name)
+{
+    program_error(name, "the controller's answer cannot be read");
+    al->over = true;
+    al->end_state = JOB_FAILED;
+}
+
 static void jobs_take(struct allocation *al, const struct msg_allocated *m)
 {
+    if (!m->jobs.n) {
+        unread_say(al, al->name);
+        return;
+    }
     struct job *copy = arena_alloc(al->a, m->jobs.n * sizeof *copy);
     for (size_t i = 0; i < m->jobs.n; i++)
         record_copy(&job_fields, &copy[i], (const struct job *)m->jobs.v + i, al->a);
@@ -96,6 +110,14 @@ static bool is_store_away(const struct message *m)
 {
     const struct msg_done *d = m->body;
     return m->kind == MSG_DONE && d->refusal == REFUSE_STORE;
+}
+
+/* Who was away for longer than its job had, and than the controller remembers jobs. */
+static bool is_forgotten(const struct allocation *al, const struct message *m)
+{
+    const struct msg_done *d = m->body;
+    return m->kind == MSG_DONE && al->attach_call && m->seq == al->attach_call &&
+           (d->refusal == REFUSE_INVALID_JOB_ID || d->refusal == REFUSE_ALREADY_DONE);
 }
 
 bool allocation_hear(struct allocation *al, const struct message *m)
@@ -112,6 +134,11 @@ bool allocation_hear(struct allocation *al, const struct message *m)
     }
     if (is_store_away(m)) {
         put_off(al);
+        return true;
+    }
+    if (is_forgotten(al, m)) {
+        al->over = true;
+        al->end_state = JOB_CANCELLED;
         return true;
     }
     return false;
@@ -137,7 +164,10 @@ static bool submitted(struct allocation *al, const struct submit_command *c,
         *ret_status = submit_refused(c, answer.body);
         return false;
     }
-    CHECK(answer.kind == MSG_SUBMITTED);
+    if (answer.kind != MSG_SUBMITTED) {
+        unread_say(al, c->name);
+        return false;
+    }
     *ret = *(const struct msg_submitted *)answer.body;
     if (!text_empty(ret->warning))
         say(al, "%s", ret->warning);
@@ -209,21 +239,31 @@ static void wait_a_while(struct allocation *al, int64_t until_ms)
     poll(v, 2, ms < -1 ? 0 : ms > 1 << 30 ? 1 << 30 : (int)ms);
 }
 
+/* Was the command told to end? Before what the controller says is looked at: an allocation that
+ * comes at the same time is not taken up. */
+static bool is_told_to_end(const struct allocation *al)
+{
+    for (int signo; (signo = command_signal_next(al->signal_fd).signo) != 0;)
+        if (signo == SIGINT || signo == SIGTERM || signo == SIGHUP || signo == SIGQUIT)
+            return true;
+    return false;
+}
+
 static bool runs(struct allocation *al, int64_t timeout_us, int *ret_status)
 {
     int64_t begin = allocation_now_ms(),
             give_up = timeout_us ? begin + timeout_us / 1000 : INT64_MAX;
     bool said = false, again, at_once = timeout_us && timeout_us <= AT_ONCE_US;
     for (;;) {
+        bool end = is_told_to_end(al);
         if (allocation_connected(al, &again) && !messages_take(al))
             allocation_lost(al);
+        if (end && !al->over)
+            return given_up(al, ret_status);
         if (al->job)
             break;
         if (al->over)
             return revoked(al, ret_status);
-        int signo = command_signal_next(al->signal_fd).signo;
-        if (signo == SIGINT || signo == SIGTERM || signo == SIGHUP || signo == SIGQUIT)
-            return given_up(al, ret_status);
         int64_t now = allocation_now_ms();
         if (now >= give_up)
             return too_late(al, ret_status);

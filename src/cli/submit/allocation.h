@@ -36,6 +36,7 @@ struct allocation {
     bool over;                /* it ended: end_state says how */
     enum job_state end_state; /* once it is over */
     int64_t retry_at_ms;      /* when to look for the controller again */
+    uint64_t attach_call;     /* of the connection: it was held again by this call; 0 = not */
 };
 
 /* Submits and waits until it runs, saying so in Slurm's words. False: it does not run (said

@@ -205,8 +205,9 @@ static int submission_run(struct submit_batch *s, struct submit_options *first)
         return submit_fail(&s->line, &e);
     struct str env = STR_INIT;
     int status;
-    if (submit_cluster_check(&s->line, &e) && batch_env(s, &env, &e) &&
-        submit_become(s->line.comp[0].uid, s->line.comp[0].gid, &e)) {
+    /* --export-file is read as who the job is of: it may be in a directory of his. */
+    if (submit_cluster_check(&s->line, &e) &&
+        submit_become(s->line.comp[0].uid, s->line.comp[0].gid, &e) && batch_env(s, &env, &e)) {
         struct msg_submit m = {
             .specs = {specs, s->line.ncomp},
             .script = {s->script.text, s->script.len},

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define NAME          "scrontab"
@@ -280,6 +281,37 @@ static int remove_table(struct scrontab_line *s)
     return table_send(s, NULL, NULL, 0) ? 0 : 1;
 }
 
+static bool become(const struct scrontab_line *s, struct err *e)
+{
+    return submit_become(arena_printf(s->a, "%u", (unsigned)s->uid), NULL, e);
+}
+
+/* The editor has root's terminal and environment, and what is executed as another is open to all
+ * of his processes: it runs as root, and a process that executes nothing asks in the other's name
+ * (decision 173). */
+static bool edited_install(struct scrontab_line *s, const char *text)
+{
+    struct err e = {0};
+    int status = -1;
+    if (s->uid == getuid())
+        return table_install(s, text);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool ok = become(s, &e);
+        if (!ok)
+            program_error(NAME, "%s", e.text);
+        ok = ok && table_install(s, text);
+        fflush(NULL);
+        _exit(ok ? 0 : 1);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (pid < 0)
+        program_error(NAME, "the table cannot be sent: %s", strerror(errno));
+    return status == 0;
+}
+
 /* What was written is never lost: the file stays until its text is installed. */
 static int edit(struct scrontab_line *s)
 {
@@ -299,7 +331,7 @@ static int edit(struct scrontab_line *s)
         bool same = text && text_is(text, before ? before : example);
         if (same)
             fprintf(stderr, NAME ": nothing was changed\n");
-        if (same || (text && table_install(s, text))) {
+        if (same || (text && edited_install(s, text))) {
             unlink(path);
             return 0;
         }
@@ -348,7 +380,7 @@ static bool line_check(const struct scrontab_line *s, struct err *e)
                        : "-i belongs to -r");
 }
 
-/* Whoever's table it is asks: the file of root is read before. */
+/* Whoever's table it is asks: the file of root is read before, and what is executed is root's. */
 static int run(struct scrontab_line *s)
 {
     struct err e = {0};
@@ -366,8 +398,7 @@ static int run(struct scrontab_line *s)
     else if (s->file)
         text = scrontab_read_fd(fd, from_file ? s->file : "standard input", s->a, &e);
     if ((s->file && !text) ||
-        (s->user && s->uid != getuid() && !s->list &&
-         !submit_become(arena_printf(s->a, "%u", (unsigned)s->uid), NULL, &e))) {
+        (s->user && s->uid != getuid() && !s->list && !s->edit && !become(s, &e))) {
         program_error(NAME, "%s", e.text);
         return 1;
     }

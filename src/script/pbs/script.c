@@ -35,14 +35,15 @@ static bool starts_with(struct span s, const char *prefix)
     return s.len >= len && memcmp(s.data, prefix, len) == 0;
 }
 
-/* 1 with a word, 0 at the end, -1 with the error set. */
-static int word_take(const struct pbs_script *s, struct span *rest, char **ret, struct err *e)
+/* 1 with a word, 0 at the end, -1 with the error set. `word`: room for all that is left. */
+static int word_take(const struct pbs_script *s, char *word, struct span *rest, char **ret,
+                     struct err *e)
 {
     size_t i = 0, n = 0;
     *rest = blanks_off(*rest);
     if (!rest->len)
         return 0;
-    char *word = arena_alloc(s->a, rest->len + 1), quote = 0;
+    char quote = 0;
     for (; i < rest->len && (quote || !is_blank(rest->data[i])); i++) {
         char c = rest->data[i];
         if (c == '\\' && i + 1 < rest->len)
@@ -57,7 +58,7 @@ static int word_take(const struct pbs_script *s, struct span *rest, char **ret, 
         return -1;
     }
     *rest = (struct span){rest->data + i, rest->len - i};
-    *ret = word;
+    *ret = arena_strndup(s->a, word, n);
     return 1;
 }
 
@@ -77,10 +78,10 @@ static bool words_read(struct pbs_script *s, struct span line, struct err *e)
 {
     dialect_words words = {0};
     struct span rest = line = blanks_off(line);
-    char name[] = "qsub", *word;
+    char name[] = "qsub", *word, *room = arena_alloc(s->a, rest.len + 1);
     int more, at = 0;
     vec_push(&words, name);
-    while ((more = word_take(s, &rest, &word, e)) == 1)
+    while ((more = word_take(s, room, &rest, &word, e)) == 1)
         vec_push(&words, word);
     bool ok = more == 0, told = false;
     /* Behind a word that is none, Torque reads on. */

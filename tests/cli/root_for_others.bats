@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# What root does for a user, or where one has laid things ready: nothing is opened, read, written, executed or ended as root because of what he made (docs/security.md).
+bats_require_minimum_version 1.5.0
+load common
+
+as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups --reset-env env PATH="$PATH" HOME="$SHARED/home" REMUDA_STATE="$REMUDA_STATE" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$@"; }
+
+setup_file() {
+    [ "$(id -u)" = 0 ] || return 0
+    SHARED=$(mktemp -d /tmp/remuda-for-others-XXXXXX)
+    export SHARED REMUDA_STATE="$SHARED/state"
+    chmod 755 "$SHARED"
+    mkdir "$SHARED/home"
+    chown nobody "$SHARED/home"
+    remuda up -q --nodes 1 --cpus 4 --mem 2000 3>&-
+}
+
+teardown_file() {
+    [ "$(id -u)" = 0 ] || return 0
+    scancel -u root,nobody || true
+    remuda down
+    rm -rf "$SHARED"
+}
+
+setup() {
+    [ "$(id -u)" = 0 ] || skip "needs root to be several users"
+    as_nobody remuda version >/dev/null 2>&1 || skip "the programs are not readable for other users here"
+    cd "$SHARED" || exit 1
+    echo mine >"$SHARED/roots"
+    (umask 077 && printf 'SECRET=root-8151\n' >"$SHARED/secret")
+    as_nobody sh -c 'rm -rf "$HOME"/*; ln -s ../roots "$HOME/out"; ln -s ../secret "$HOME/in"'
+}
+
+@test "srun --uid opens input and output as the user, sbatch --uid reads its file of variables so" {
+    for file in -o -e; do
+        run -1 srun --uid=nobody -n1 "$file" "$SHARED/home/out" sh -c 'echo hers; echo hers >&2'
+        [[ "$output" == *"Could not open std"*" file: Permission denied"* ]]
+    done
+    [ "$(cat roots)" = mine ]
+    run -1 srun --uid=nobody -n1 -i "$SHARED/home/in" cat
+    [[ "$output" == *"Could not open stdin file: Permission denied"* ]]
+    run -1 srun --uid=nobody -n1 --multi-prog "$SHARED/home/in"
+    [[ "$output" != *root-8151* ]]
+    run -1 sbatch --uid=nobody --export-file="$SHARED/home/in" --wrap env
+    [[ "$output" == *"Could not open user environment file"* ]]
+    run -0 srun --uid=nobody -n1 -o "$SHARED/home/new" id -u
+    [ "$(cat home/new)" = "$(id -u nobody)" ]
+    [ "$(stat -c %U home/new)" = nobody ]
+}
+
+@test "scrontab -u USER -e: the editor is root's, and only what asks the controller is the user's" {
+    printf '#!/bin/sh\nid -u >%s/editor\necho "@daily true" >"$1"\n' "$SHARED" >ed
+    chmod 755 ed
+    VISUAL="$SHARED/ed" run -0 scrontab -u nobody -e
+    [ "$(cat editor)" = 0 ]
+    [ "$(scrontab -u nobody -l)" = "@daily true" ]
+    [ "$(squeue -h -u nobody -o %j)" = true ]
+    run -0 scrontab -u nobody -r
+    printf '#!/bin/sh\necho "@daily" >"$1"\n' >ed
+    TMPDIR="$SHARED" VISUAL="$SHARED/ed" run -1 scrontab -u nobody -e <<<n
+    [[ "$output" == *"your text is in $SHARED/scrontab."* ]]
+    run -1 scrontab -u nobody -l
+}
+
+@test "bpeek opens another's output if it is an ordinary file, and says what it could not read" {
+    id=$(as_nobody sbatch --parsable -D "$SHARED/home" -o peek -e errors --wrap 'echo hello; echo oh >&2; sleep 600')
+    eventually grep -q oh home/errors
+    run -0 bpeek "$id"
+    [ "$output" = $'<< output from stdout >>\nhello\n<< output from stderr >>\noh' ]
+    ln -sf /dev/zero home/peek
+    run -255 --separate-stderr timeout 10 bpeek "$id"
+    [ "$output" = $'<< output from stdout >>\n<< output from stderr >>\noh' ]
+    [ "$stderr" = "bpeek: $SHARED/home/peek cannot be read: Wrong medium type" ]
+    rm home/peek
+    run -255 --separate-stderr bpeek "$id"
+    [ "$stderr" = "bpeek: $SHARED/home/peek cannot be read: No such file or directory" ]
+    scancel "$id"
+}
+
+@test "an output that cannot be read to its end is a failure of remuda logs" {
+    id=$(sbatch --parsable --wait -D "$SHARED" -o mine.out --wrap 'echo hello')
+    run -0 remuda logs "$id"
+    [ "$output" = hello ]
+    rm mine.out
+    mkdir mine.out
+    run -1 remuda logs "$id"
+    [[ "$output" == *"$SHARED/mine.out cannot be read: Is a directory"* ]]
+    rmdir mine.out
+}
