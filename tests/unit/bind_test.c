@@ -141,6 +141,31 @@ static void test_no_task_has_more_than_all(void **state)
     arena_free(a);
 }
 
+/* Half a minute of the daemon's loop and 80 MB of a plan: of tasks that have all CPUs several
+ * thousand times over the later ones keep to those of the step. */
+static void test_many_tasks_with_all_cpus_each(void **state)
+{
+    (void)state;
+    struct arena *a = arena_new();
+    char numbers[2048], *at = numbers;
+    struct alloc al = {0};
+    struct bind_result r;
+    struct job_spec spec = {.cpu_bind = "threads", .req = {.cpus_per_task = 256}};
+    for (int i = 0; i < 256; i++)
+        at += sprintf(at, "%s%d", i ? "," : "", 1000 + 2 * i);
+    assert_true(alloc_parse("a cpus=0-255 mem=1 tasks=65533 ids=0-65532", a, &al, NULL));
+    struct bind_ask ask = {.here = alloc_find(&al, "a"),
+                           .spec = &spec,
+                           .cpu_numbers = numbers,
+                           .threads_per_core = 2,
+                           .cores_per_socket = 64};
+    bind_tasks(&ask, a, &r);
+    assert_true(strlen(r.tasks) < 8u << 20);
+    assert_non_null(strstr(r.tasks, "\n4000 1000,1002,1004,"));
+    assert_non_null(strstr(r.tasks, "\n65532 - - -\n"));
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +173,7 @@ int main(void)
         cmocka_unit_test(test_lists_without_elements),
         cmocka_unit_test(test_many_tasks_and_long_lists),
         cmocka_unit_test(test_no_task_has_more_than_all),
+        cmocka_unit_test(test_many_tasks_with_all_cpus_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

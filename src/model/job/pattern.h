@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* No name is longer. One that would be is cut here, and open(2) takes none of that length (PATH_MAX):
- * so a cut name is never that of another file, and no job's text grows into megabytes for whoever
- * shows, mails or opens it. */
+/* No name is longer. One that would be is cut here, and open(2) takes none of that length
+ * (PATH_MAX): so a cut name is never that of another file, and no job's text grows into megabytes
+ * for whoever shows, mails or opens it. */
 #define PATTERN_NAME_MAX 4096u
 
 struct pattern_env {

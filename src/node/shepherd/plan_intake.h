@@ -17,8 +17,9 @@ struct plan_intake {
 enum plan_intake_result { PLAN_WHOLE, PLAN_NOT_YET, PLAN_NO_MORE };
 
 /* Reads what has come on the socket `fd`, without waiting, up to the end of one plan. One of more
- * than STEP_PLAN_MAX, which the daemon refuses, is passed over: it is one user's, and who reads here
- * starts the steps of all. NO_MORE: the other end is closed. */
+ * than STEP_PLAN_MAX, which the daemon refuses, is passed over: it is one user's, and who reads
+ * here starts the steps of all. NO_MORE: the other end is closed. NOT_YET, after a moment: there is
+ * no memory for it. */
 enum plan_intake_result plan_intake_read(struct plan_intake *in, int fd);
 /* After the fork: nothing of the plan stays in this process, and the next can come. */
 void plan_intake_forget(struct plan_intake *in);

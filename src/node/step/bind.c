@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAMED_MOST 1048576u
+
 enum bind_unit {
     UNIT_NONE,
     UNIT_THREADS,
@@ -47,13 +49,12 @@ struct binding {
     struct device_list device; /* of the whole node */
     int32_t sockets;
     enum bind_unit unit;
-    word_list number;                 /* the system's, by the node's */
-    word_list list;                   /* of map and mask */
+    word_list number, list;           /* the system's, by the node's; of map and mask */
     word_list gpu_map, gpu_mask, mem; /* of --gpu-bind and --mem-bind */
     struct idset ours;                /* see step_cpus */
-    /* Of each GPU of the step: the CPUs that are near it, as the system numbers them; none = not
-     * known. */
+    /* Of each GPU of the step: the system's CPUs that are near it; none = not known. */
     VEC(struct idset) near;
+    size_t named; /* CPUs, one task after another; those after NAMED_MOST (-O) are not bound */
     bool verbose, block;
 };
 
@@ -287,8 +288,7 @@ static void cpus_write(const struct idset *cpus, struct str *out)
     for (bool more = idset_first(cpus, &id), first = true; more;
          more = idset_next(cpus, id, &id), first = false)
         str_addf(out, "%s%u", first ? "" : ",", id);
-    if (cpus->count == 0)
-        str_addc(out, '-');
+    str_add(out, cpus->count == 0 ? "- " : " ");
 }
 
 /* ---- GPUs and memory ---- */
@@ -483,11 +483,11 @@ void bind_tasks(const struct bind_ask *ask, struct arena *a, struct bind_result 
         b.unit = UNIT_NONE;
     for (size_t i = 0; i < b.task.n; i++) {
         struct idset cpus = IDSET_INIT;
-        if (b.unit != UNIT_NONE)
+        if (b.unit != UNIT_NONE && b.named < NAMED_MOST)
             task_cpus(&b, i, &cpus);
+        b.named += cpus.count;
         str_addf(&out, "%u ", b.task.v[i]);
         cpus_write(&cpus, &out);
-        str_addc(&out, ' ');
         task_gpus(&b, i, &cpus, &out);
         idset_done(&cpus);
         str_addc(&out, ' ');
