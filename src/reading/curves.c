@@ -85,7 +85,7 @@ static void block_add(struct curves *c, struct span bytes, struct arena *a)
         to->gap_ms = to->gap_ms && to->gap_ms < b.head.gap_ms ? to->gap_ms : b.head.gap_ms;
         to->gap_ms = to->gap_ms > c->cell_ms ? to->gap_ms : c->cell_ms;
         for (size_t k = 0; k < b.head.n; k++)
-            if (b.col[i].v[k] != SERIES_ABSENT)
+            if (b.col[i].v[k] != SERIES_ABSENT && series_time_fits(&b.head, b.at_ms[k]))
                 moment_add(c, to, b.at_ms[k], (double)b.col[i].v[k] / to->value->scale);
     }
 }

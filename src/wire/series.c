@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "model/fields.h"
 #include "wire/series_bits.h"
 
 #include <stdlib.h>
@@ -252,6 +253,18 @@ bool series_block_read(const void *data, size_t len, struct arena *a, struct ser
     series_get_column(&in, ret->at_ms, ret->head.n);
     return (!in.bad && columns_get(&in, a, ret)) ||
            err_set(ret_err, ERR_INVALID, "a block of a series has columns that cannot be");
+}
+
+static bool is_time(int64_t ms)
+{
+    return ms >= 0 && ms <= FIELD_TIME_MAX / 1000;
+}
+
+bool series_time_fits(const struct series_head *h, int64_t at_ms)
+{
+    const int64_t day_ms = 24 * 3600 * INT64_C(1000);
+    return is_time(h->first_ms) && is_time(h->last_ms) && is_time(at_ms) &&
+           at_ms >= h->first_ms - day_ms && at_ms <= h->last_ms + day_ms;
 }
 
 /* ---- several ---- */

@@ -78,6 +78,10 @@ bool series_head_read(const void *data, size_t len, struct series_head *ret, str
 bool series_block_read(const void *data, size_t len, struct arena *a, struct series_block *ret,
                        struct err *ret_err);
 
+/* Can a sample of that block be of this time? Between its first and its last, or within a day of
+ * them, as when a node's clock was set. Foreign blocks say any. */
+bool series_time_fits(const struct series_head *h, int64_t at_ms);
+
 /* Blocks one after another, each with four bytes of length before it (most significant first).
  * Takes the first off; false at the end, or where no whole one follows (*len is not 0 then). */
 bool series_next(const char **data, size_t *len, struct span *ret_block);

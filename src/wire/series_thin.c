@@ -121,7 +121,7 @@ void series_thin_add(struct series_thin *t, const struct series_block *b)
 {
     source_begin(t, &b->head.key);
     for (size_t i = 0; i < b->head.n; i++) {
-        if (b->at_ms[i] <= t->last_ms || b->at_ms[i] < 0 || !is_figure(b->at_ms[i]))
+        if (b->at_ms[i] <= t->last_ms || !series_time_fits(&b->head, b->at_ms[i]))
             continue;
         t->last_ms = b->at_ms[i];
         if (t->any && t->slot != b->at_ms[i] / t->gap_ms)

@@ -1,6 +1,8 @@
 /* The methods by themselves: changes, periods, dips; and their bounds. */
 #include "reading_curves.h"
 
+#define DAY_LONG_MS (24 * 3600 * INT64_C(1000))
+
 /* ---- the table ---- */
 
 /* A week: what is read of it is bounded, and says the same. */
@@ -108,6 +110,28 @@ static void dips_that_come_nearly_regularly_are_regular(void **state)
     }
 }
 
+/* A node's block says between two good times any other. */
+static void samples_of_no_time_are_left_out(void **state)
+{
+    static const int64_t wrong[] = {
+        INT64_MIN, INT64_MIN + 1, INT64_MAX, INT64_MAX - 1, -1, BEGAN_MS + 3 * DAY_LONG_MS};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        struct curves c = {0};
+        const int64_t at_ms[] = {BEGAN_MS, wrong[i], BEGAN_MS - 60000, BEGAN_MS + GAP_MS};
+        const double v[] = {1, 2, 3, 4};
+        const struct series_source_key key = {.job_id = 7, .attempt = 1, .node = "gpu7"};
+        int64_t from_ms, to_ms;
+        curve_put(&c, &key, SERIES_GPU_UTIL, 0, at_ms, v, 4, GAP_MS);
+        curves_order(&c);
+        assert_true(curves_span(&c, &from_ms, &to_ms));
+        assert_true(from_ms == BEGAN_MS - 60000); /* its clock was set back */
+        assert_true(to_ms == BEGAN_MS + GAP_MS);
+        assert_int_equal(c.v.v[0]->at.n, 3);
+        curves_done(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +141,7 @@ int main(void)
         cmocka_unit_test(changes_are_found_where_they_are_and_nowhere_else),
         cmocka_unit_test(periods_are_found_and_noise_has_none),
         cmocka_unit_test(dips_that_come_nearly_regularly_are_regular),
+        cmocka_unit_test(samples_of_no_time_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -291,6 +291,26 @@ static void several_samples_become_one(void **state)
     arena_free(t.a);
 }
 
+/* A block whose head is of its day says others inside. */
+static void what_is_thinned_is_of_its_time(void **state)
+{
+    struct thinned t = {.a = arena_new()};
+    const int64_t began_ms = INT64_C(1790000000000);
+    struct series_block b;
+    (void)state;
+    struct series_thin *thin = series_thin_new(10000, thinned_take, &t);
+    block_of(t.a, &some_key, began_ms, 32, &b);
+    b.at_ms[3] = INT64_MAX;
+    b.at_ms[4] = (INT64_C(1) << 48) - 1;
+    b.at_ms[5] = -5;
+    series_thin_add(thin, &b);
+    series_thin_end(thin);
+    assert_int_equal(t.n, 1);
+    assert_true(t.b[0].head.last_ms < began_ms + 70000);
+    assert_int_equal(t.b[0].head.n, 7);
+    arena_free(t.a);
+}
+
 static void thinned_once_more_it_is_coarser_alone(void **state)
 {
     struct thinned fine = {.a = arena_new()}, both = {.a = arena_new()}, once = {.a = both.a};
@@ -373,6 +393,7 @@ int main(void)
         cmocka_unit_test(blocks_follow_one_another),
         cmocka_unit_test(a_value_takes_little),
         cmocka_unit_test(several_samples_become_one),
+        cmocka_unit_test(what_is_thinned_is_of_its_time),
         cmocka_unit_test(thinned_once_more_it_is_coarser_alone),
         cmocka_unit_test(how_long_they_are_kept),
         cmocka_unit_test(numbers_and_words_are_given_once),

@@ -80,11 +80,11 @@ static void carrier_collect(const limit_list *list, const struct limit_hit *carr
     for (size_t i = 0; i < list->n; i++) {
         struct limit_hit hit = *carrier;
         const struct resource_limit_row *row = &resource_limit_table[list->v[i].what];
+        if (row->counts != counts || (row->scope == SCOPE_GROUP) != group)
+            continue;
         hit.l = &list->v[i];
         hit.value =
             carrier->qos && i < carrier->qos->worth.n ? carrier->qos->worth.v[i] : hit.l->value;
-        if (row->counts != counts || (row->scope == SCOPE_GROUP) != group)
-            continue;
         hit.above = is_set(out, before, hit.l);
         vec_push(out, hit);
     }
@@ -103,11 +103,9 @@ static void passed_down(const struct assocrec *leaf, enum limit_counts counts, s
         for (size_t i = 0; i < r->limit.n; i++) {
             const struct limit *l = &r->limit.v[i];
             const struct resource_limit_row *row = &resource_limit_table[l->what];
-            bool nearest = true;
-            if (row->counts != counts || row->scope == SCOPE_GROUP)
-                continue;
-            for (size_t k = of_qos; k < out->n; k++)
-                nearest &= !same_limit(out->v[k].l, l);
+            bool nearest = row->counts == counts && row->scope != SCOPE_GROUP;
+            for (size_t k = of_qos; nearest && k < out->n; k++)
+                nearest = !same_limit(out->v[k].l, l);
             if (nearest)
                 vec_push(
                     out,
