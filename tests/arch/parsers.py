@@ -21,8 +21,9 @@ CHECKED = "digits that a parser of the model has let pass"
 # file: fuzz targets (tests/fuzz/NAME_fuzz.c), or a reason from above
 FILES = {
     "src/cli/accounts/archive.c": "past", "src/cli/accounts/assoc_mgr.c": WORDS, "src/cli/accounts/import/conf.c": "import", "src/cli/accounts/fields.c": WORDS, "src/cli/accounts/load.c": "accounts", "src/cli/accounts/prompt.c": WORDS, "src/cli/accounts/settings.c": "accounts",
-    "src/cli/cluster/gpus.c": OURS, "src/cli/cluster/join.c": WORDS, "src/cli/cluster/logs.c": BYTES, "src/cli/cluster/manual.c": OURS, "src/cli/cluster/status.c": KERNEL, "src/cli/cluster/up_conf.c": OURS,
-    "src/cli/lsf/bsub.c": WORDS, "src/cli/lsf/site_commands.c": BYTES, "src/cli/pbs/pbsdsh.c": OURS, "src/cli/pbs/qmgr.c": WORDS, "src/cli/pbs/qsub.c": WORDS,
+    "src/cli/cluster/gpus.c": OURS, "src/cli/cluster/join.c": WORDS, "src/cli/cluster/manual.c": OURS, "src/cli/cluster/status.c": KERNEL, "src/cli/cluster/up_conf.c": OURS,
+    "src/cli/lsf/bsub.c": WORDS, "src/cli/pbs/pbsdsh.c": OURS, "src/cli/pbs/qmgr.c": WORDS, "src/cli/pbs/qsub.c": WORDS,
+    "src/cli/program/give_out.c": BYTES,
     "src/cli/container/place.c": OURS, "src/cli/container/podman.c": KERNEL, "src/cli/container/run.c": BYTES,
     "src/cli/listing/scancel.c": WORDS, "src/cli/plot/picture_png.c": "colours that stand in the program", "src/cli/plot/top.c": "keys of whoever runs it, one by one", "src/cli/program/cluster_dir.c": "config", "src/cli/program/command_signals.c": KERNEL, "src/cli/program/daemons.c": OURS, "src/cli/program/host_dir.c": OURS, "src/cli/reports/output_end.c": "output", "src/cli/reports/sreport.c": WORDS,
     "src/cli/record/acct_json.c": OURS, "src/cli/scontrol/hosts.c": "hostlist", "src/cli/scontrol/pids.c": "the name of the process is skipped from its end, and one number read", "src/cli/scontrol/scontrol.c": WORDS,

@@ -268,7 +268,8 @@ static void test_addresses_that_say_nothing(void **state)
     for (int i = 0; i < 1000; i++)
         str_addf(&addresses, "%stls:127.0.0.1:%u", i ? " " : "", (unsigned)ntohs(name.sin_port));
     int64_t began = now_ms();
-    assert_false(stream_connect(&s, &p, str_text(&addresses), key, getpid(), STREAM_FRAME_BYTES, 300000));
+    assert_false(
+        stream_connect(&s, &p, str_text(&addresses), key, getpid(), STREAM_FRAME_BYTES, 300000));
     assert_true(now_ms() - began < 60000); /* not 1,000 times 5 s */
     str_done(&addresses);
     close(fd);

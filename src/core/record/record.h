@@ -144,7 +144,7 @@ bool record_name_fits(const char *name);
  * `scontrol update` ask. */
 bool spec_names_fit(const struct job_spec *s);
 #define SPEC_NAMES_LONG "names of jobs, accounts, QOS and workload keys are at most 1024 bytes long"
-/* Which of its files or directories has a name that no node could open, as it was given; NULL =
+/* Which of its files or directories has a name that no node could open, as it was given? NULL =
  * none. Submission and `scontrol update` ask; what a name grows to is bounded where it grows
  * (pattern.h). */
 const char *spec_path_long(const struct job_spec *s);

@@ -57,8 +57,7 @@ static enum refusal limit_find(struct core *c, const struct jobrec *r, struct up
     }
     if (limit > FIELD_SPAN_MAX && limit != TIME_UNLIMITED)
         return refuse(REFUSE_TIME_LIMIT,
-                      "no time limit is longer than 2982616 days; TimeLimit=UNLIMITED has no end",
-                      detail);
+                      "no time limit is longer than 2982616 days; UNLIMITED has no end", detail);
     if (m->end_us && !update_of_a_run(r))
         return refuse(REFUSE_NOT_RUNNING,
                       "EndTime is of a running job; a waiting one has a TimeLimit", detail);
@@ -143,11 +142,8 @@ static enum refusal values_check(const struct core *c, const struct jobrec *r,
                       detail);
     if (given(u, "work_dir") && (text_empty(t->work_dir) || t->work_dir[0] != '/'))
         return refuse(REFUSE_WORK_DIR, "WorkDir is a directory's whole path, from / on", detail);
-    if (given(u, "later_env") && t->later_env && strlen(t->later_env) > LIMIT_TEXT_BYTES)
-        return refuse(REFUSE_TOO_LARGE,
-                      "variables that are given to a waiting job have 64 KiB together: the "
-                      "environment of its submission may be larger",
-                      detail);
+    if (t->later_env && strlen(t->later_env) > LIMIT_TEXT_BYTES)
+        return refuse(REFUSE_TOO_LARGE, "later variables have 64 KiB together", detail);
     if (given(u, "deadline_us") && t->deadline_us && t->deadline_us <= c->turn.now_us)
         return refuse(REFUSE_INVALID_TIME, "the deadline has passed already", detail);
     if (t->deadline_us && t->begin_us >= t->deadline_us)
@@ -253,8 +249,7 @@ static void tasks_raise(struct update *u)
         t->ntasks = t->min_nodes;
 }
 
-/* A run is in one reservation, which its record names as it is called; in the list of a waiting
- * job there may be blanks. */
+/* A run's record names its reservation as it is called; a waiting job's list may have blanks. */
 static void reservation_trim(const struct core *c, const struct jobrec *r, struct update *u)
 {
     struct span name = span_trim(span_of(u->trial.req.reservation));
@@ -415,8 +410,7 @@ static enum refusal room_check(struct core *c, const struct jobrec *r, const str
     return fits ? REFUSE_NONE : REFUSE_TOO_LARGE;
 }
 
-/* Of a job that has started: a QOS or an account is not changed, as limits are held where jobs
- * start; a user is told first of a QOS that is not for him. */
+/* A started job keeps QOS and account, as limits are held where jobs start. */
 static enum refusal started_check(struct core *c, const struct jobrec *r, struct update *u,
                                   const char **detail)
 {
@@ -441,14 +435,14 @@ static enum refusal started_check(struct core *c, const struct jobrec *r, struct
 
 enum refusal update_check(struct core *c, struct jobrec *r, struct update *u, const char **detail)
 {
-    enum refusal denied = update_who_check(c, r, u, detail);
-    if (denied)
-        return denied;
+    enum refusal refusal = update_who_check(c, r, u, detail);
+    if (refusal)
+        return refusal;
     if (!job_live(r) || r->j.state == JOB_COMPLETING)
         return REFUSE_JOB_FINISHED;
     if (r->j.cron)
         return refuse(REFUSE_CRON_CHANGE, CRON_CHANGE_TEXT, detail);
-    enum refusal refusal = started_check(c, r, u, detail);
+    refusal = started_check(c, r, u, detail);
     if (refusal)
         return refusal;
     if (r->waiting)

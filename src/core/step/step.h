@@ -24,8 +24,8 @@ void steps_drop(struct core *c, struct jobrec *r); /* all, with those that wait 
 /* May its user's steps keep what that one is asked with? Else why not, in words. */
 bool step_asked_fits(const struct core *c, const struct jobrec *r, const struct msg_create_step *m,
                      struct str *why);
-/* The live step, which has none yet, keeps what it was asked with, a copy in its arena; it counts as
- * its user's. */
+/* The live step, which has none yet, keeps what it was asked with, a copy in its arena; it counts
+ * as its user's. */
 void step_asked_keep(struct core *c, const struct jobrec *r, struct steprec *st,
                      struct msg_create_step *asked);
 /* That all steps of all jobs keep, those that wait too; stops the program where a step's count is
@@ -123,8 +123,8 @@ enum refusal step_try_detached(struct core *c, struct jobrec *r, const struct ms
 /* ---- retry.c ---- */
 /* Those that wait are tried, while the job runs: some now, the others in wakes to come. */
 void steps_retry(struct core *c, struct jobrec *r);
-void steps_go_on(struct core *c); /* with them, in a wake, if it is due */
-bool steps_go_on_due(const struct core *c);
+void steps_go_on(struct core *c);           /* with them, in a wake, if it is due */
+bool steps_go_on_due(const struct core *c); /* are there others? */
 
 /* ---- queue.c: steps of srun --async, and what steps wait for -------------------------------- */
 /* May a step begin that waits for these (NULL: for none)? REFUSE_NONE, REFUSE_BUSY, or never, with

@@ -233,9 +233,9 @@ static void forgotten_read(struct core *c, const struct account_change *ch, stru
 {
     const struct assoc *a = ch->assoc.v;
     const struct qos *q = ch->qos.v;
-    const struct assocrec *r =
-        ch->noun == NOUN_ASSOC && ch->assoc.n ? assoc_find(c, a->account, a->user, a->partition)
-                                              : NULL;
+    const struct assocrec *r = ch->noun == NOUN_ASSOC && ch->assoc.n
+                                   ? assoc_find(c, a->account, a->user, a->partition)
+                                   : NULL;
     const struct qosrec *of = ch->noun == NOUN_QOS && ch->qos.n ? qos_find(c, q->name) : NULL;
     if (r)
         map_u64_put(out, use_key(OWNER_ASSOC, r->a.id), out);
