@@ -147,6 +147,7 @@ struct agent_effect {
     const struct msg_launch *launch; /* valid until the next agent_step */
     const struct job *job;           /* likewise */
     struct note note;                /* which step it is about */
+    int64_t uid_plus1;               /* whose that is; 0 = not known */
     int64_t kill_wait_us;            /* between TERM and KILL */
     const char *why;                 /* for people and records; NULL = no reason */
     int32_t signal;                  /* AGENT_SIGNAL: its number here */

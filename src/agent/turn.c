@@ -29,6 +29,7 @@ struct agent_effect *turn_effect_about(struct turn *t, enum agent_effect_kind ki
     e->note.attempt = s->attempt;
     e->note.step_id = s->step_id;
     e->note.pid = s->pid;
+    e->uid_plus1 = s->uid_plus1;
     return e;
 }
 

@@ -243,8 +243,8 @@ void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
     case AGENT_TERMINATE: terminate(d, e); break;
     case AGENT_SIGNAL: signal_step(d, e); break;
     case AGENT_FOLLOW: follow(d, e); break;
-    case AGENT_CLEAR: herd_clear(d->herd, &e->note); break;
-    case AGENT_ROUSE: herd_rouse(d->herd, &e->note, e->gives_up); break;
+    case AGENT_CLEAR: herd_clear(d->herd, &e->note, e->uid_plus1); break;
+    case AGENT_ROUSE: herd_rouse(d->herd, &e->note, e->gives_up, e->uid_plus1); break;
     case AGENT_EPILOG: epilog(d, e); break;
     case AGENT_FORGET: herd_forget(d->herd, &e->note); break;
     case AGENT_LOOK: look(d, e); break;

@@ -52,6 +52,7 @@ struct herd_link {
     VEC(struct note) expected; /* whose plans are still being made */
     struct spare_dirs spares;
     struct group_pool *groups;
+    struct clear_pace pace;
 };
 
 /* ---- notes ---- */
@@ -437,7 +438,7 @@ bool herd_command(struct herd_link *h, const struct note *step, const struct ste
     return told;
 }
 
-void herd_clear(struct herd_link *h, const struct note *step)
+void herd_clear(struct herd_link *h, const struct note *step, int64_t uid_plus1)
 {
     ASSERT(step->job_id);
     struct str name = STR_INIT, tag = STR_INIT;
@@ -447,16 +448,15 @@ void herd_clear(struct herd_link *h, const struct note *step)
     int64_t group, part;
     if (group_pool_find(h->groups, step, &group, &part))
         step_cgroup_name(group, part, groups);
-    size_t left = clear_step(h->cgroups, *groups ? groups : str_text(&name), str_text(&tag));
-    log_warning(h->log, "the shepherd of step %s was lost; what was left of the step was killed",
+    log_warning(h->log, "the shepherd of step %s was lost; what was left of the step is killed",
                 str_text(&name));
-    if (left > 0)
-        log_error(h->log, "%zu processes of step %s outlive SIGKILL", left, str_text(&name));
+    clear_step(&h->pace, h->log, str_text(&name), h->cgroups, *groups ? groups : str_text(&name),
+               str_text(&tag), uid_plus1);
     str_done(&name);
     str_done(&tag);
 }
 
-void herd_rouse(struct herd_link *h, const struct note *step, bool ends)
+void herd_rouse(struct herd_link *h, const struct note *step, bool ends, int64_t uid_plus1)
 {
     ASSERT(step->job_id);
     struct note stuck = *step;
@@ -468,7 +468,7 @@ void herd_rouse(struct herd_link *h, const struct note *step, bool ends)
     } else if (pid > 0 && herd_shepherd_rouse(pid, ends, &stuck)) {
         if (ends) {
             log_error(h->log, "step %s: %s", str_text(&name), stuck.detail);
-            herd_clear(h, step);
+            herd_clear(h, step, uid_plus1);
         }
         note_deliver(h, &stuck);
     }

@@ -64,11 +64,12 @@ bool herd_command(struct herd_link *h, const struct note *step, const struct ste
 /* Is its shepherd alive? If not: delivers its notes from the state file, then GONE. A step without
  * a directory counts as not begun: nothing is delivered unless `must_have_begun`. */
 void herd_look_after(struct herd_link *h, const struct note *step, bool must_have_begun);
-/* Kills what is left of a step whose shepherd is gone. */
-void herd_clear(struct herd_link *h, const struct note *step);
+/* Kills what is left of a step whose shepherd is gone, and whose owner is that user (0: whoever it
+ * is). */
+void herd_clear(struct herd_link *h, const struct note *step, int64_t uid_plus1);
 /* The shepherd of a step that is to end says nothing: if it is gone, delivers that; if it stands
  * still, makes it go on, or (ends) ends the step without it, and delivers NOTE_STUCK. */
-void herd_rouse(struct herd_link *h, const struct note *step, bool ends);
+void herd_rouse(struct herd_link *h, const struct note *step, bool ends, int64_t uid_plus1);
 /* Removes the step's directory. */
 void herd_forget(struct herd_link *h, const struct note *step);
 /* What the step kept for its epilog; false if nothing. */
