@@ -275,9 +275,6 @@ void dependee_look(const struct core *c, const struct jobrec *r, struct dependen
 /* ---- dependencies.c ---- */
 /* Parses, checks ids, indexes. What is said of others (before…) is left to request/before.c. */
 bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct err *ret_err);
-/* A loaded record that waits, before it is restored: is its text one that can be read? Else it is
- * held and says why: it does not start as if it had waited for nothing. */
-void dependencies_look_over(struct core *c, struct jobrec *r);
 void dependencies_restore(struct core *c, struct jobrec *r); /* of a loaded record, from its text */
 /* An element that becomes a record of its own waits for all that its array waits for. */
 void dependencies_inherit(struct core *c, struct jobrec *element, const struct jobrec *master);

@@ -36,8 +36,8 @@ void sweeps_heed(struct core *c, const struct peer *asks); /* somebody else is t
 void sweeps_free(struct core *c); /* At the end of the controller: those at work. */
 
 /* ---- top.c ---- */
-/* Puts it before its user's other jobs in the same queue, behind those in `before`, by number, which
- * one request put there: it joins them. All jobs are looked at: that counts as work. */
+/* Puts it before its user's other jobs in the same queue, behind those in `before`, by number,
+ * which one request put there: it joins them. All jobs are looked at: that counts as work. */
 enum refusal job_top(struct core *c, struct jobrec *r, struct map_u64 *before, const char **detail);
 
 /* ---- requeue.c ---- */
