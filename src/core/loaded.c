@@ -258,6 +258,38 @@ static void mails_know(const struct core *c, struct jobrec *r)
             r->mailed |= limit_mails[i].type;
 }
 
+/* What it waits for may be a text that cannot be read: then it is held and says why, and does not
+ * start as if it had waited for nothing. */
+static void dependencies_look_over(struct core *c, struct jobrec *r)
+{
+    ASSERT(r->j.state == JOB_PENDING);
+    struct arena *a = arena_new();
+    struct dependency_list list = {0};
+    struct err err = {0};
+    struct str why = STR_INIT;
+    bool sound = !r->j.spec.dependency || dependency_parse(r->j.spec.dependency, a, &list, &err);
+    if (!sound) {
+        unsigned long long id = r->j.id;
+        str_addf(
+            &why,
+            "what it waits for cannot be read from the store (%s), so it is held: `scontrol "
+            "update JobId=%llu Dependency=…` says it anew, and `scontrol release %llu` lets it "
+            "start without",
+            err.text, id, id);
+        fx_log(c, LEVEL_ERROR, "job %llu: %s", id, str_text(&why));
+        text_set(c, &r->j.reason_detail, str_text(&why));
+        text_set(c, &r->j.system_comment, str_text(&why));
+    }
+    if (!sound && !r->j.spec.hold) {
+        hold_write(c, r, true);
+        r->j.reason = REASON_HELD_USER;
+    }
+    if (!sound)
+        job_save(c, r);
+    str_done(&why);
+    arena_free(a);
+}
+
 static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
 {
     if (r->j.state == JOB_PENDING)

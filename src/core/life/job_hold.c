@@ -57,7 +57,7 @@ void hold_end(struct core *c, struct jobrec *r)
     }
     hold_write(c, r, false);
     r->j.restored = false;
-    if (!r->deps.n) /* it could not be read (dependencies_look_over) */
+    if (!r->deps.n) /* it could not be read (loaded.c) */
         text_set(c, &r->j.spec.dependency, NULL);
     if (r->j.reason != REASON_DEPENDENCY_NEVER)
         r->j.reason = REASON_NONE;

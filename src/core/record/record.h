@@ -285,9 +285,6 @@ void dependee_look(const struct core *c, const struct jobrec *r, struct dependen
 bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct err *ret_err);
 /* It has another name: what it waits for as a singleton are jobs of that one. */
 void dependencies_renamed(struct core *c, struct jobrec *r);
-/* A loaded record that waits, before it is restored: is its text one that can be read? Else it is
- * held and says why: it does not start as if it had waited for nothing. */
-void dependencies_look_over(struct core *c, struct jobrec *r);
 void dependencies_restore(struct core *c, struct jobrec *r); /* of a loaded record, from its text */
 /* An element that becomes a record of its own waits for all that its array waits for. */
 void dependencies_inherit(struct core *c, struct jobrec *element, const struct jobrec *master);

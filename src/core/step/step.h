@@ -11,6 +11,17 @@
 void step_bind_settle(const struct core *c, const struct jobrec *r, struct job_spec *spec,
                       struct arena *a);
 
+/* ---- asked.c ---- */
+/* May its user's steps keep what that one is asked with? Else why not, in words. */
+bool step_asked_fits(const struct core *c, const struct jobrec *r, const struct msg_create_step *m,
+                     struct str *why);
+/* The live step, which has none yet, keeps what it was asked with, a copy in its arena; it counts
+ * as its user's. */
+void step_asked_keep(struct core *c, const struct jobrec *r, struct steprec *st,
+                     struct msg_create_step *asked);
+/* Frees it alone: whoever does takes it out of r->wish. */
+void step_wish_free(struct core *c, const struct jobrec *r, struct stepwish *w);
+
 /* ---- steps.c: their records ---- */
 struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id); /* RUNNING, from now */
 /* The batch script's; made when there is none. */
@@ -21,13 +32,6 @@ void steprec_free(struct core *c, const struct jobrec *r, struct steprec *st);
  * timer is armed. */
 void step_limit_set(struct core *c, struct jobrec *r, struct steprec *st, int64_t limit_us);
 void steps_drop(struct core *c, struct jobrec *r); /* all, with those that wait */
-/* May its user's steps keep what that one is asked with? Else why not, in words. */
-bool step_asked_fits(const struct core *c, const struct jobrec *r, const struct msg_create_step *m,
-                     struct str *why);
-/* The live step, which has none yet, keeps what it was asked with, a copy in its arena; it counts
- * as its user's. */
-void step_asked_keep(struct core *c, const struct jobrec *r, struct steprec *st,
-                     struct msg_create_step *asked);
 /* That all steps of all jobs keep, those that wait too; stops the program where a step's count is
  * wrong: for tests. */
 size_t steps_asked_bytes(const struct core *c);
@@ -88,8 +92,6 @@ void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t 
 
 /* ---- wishes.c: calls whose step waits for room in its job ----------------------------------- */
 void step_wish_add(struct core *c, struct jobrec *r, const struct msg_create_step *m);
-/* Frees it alone: whoever does takes it out of r->wish. */
-void step_wish_free(struct core *c, const struct jobrec *r, struct stepwish *w);
 /* Takes out and frees the i-th of r->wish, with its waiter; it answers nothing. */
 void step_wish_drop(struct core *c, struct jobrec *r, size_t i);
 void step_pending_say(struct core *c, const struct jobrec *r); /* to the call at hand */
@@ -124,7 +126,7 @@ enum refusal step_try_detached(struct core *c, struct jobrec *r, const struct ms
 /* Those that wait are tried, while the job runs: some now, the others in wakes to come. */
 void steps_retry(struct core *c, struct jobrec *r);
 void steps_go_on(struct core *c);           /* with them, in a wake, if it is due */
-bool steps_go_on_due(const struct core *c); /* are there others? */
+bool steps_go_on_due(const struct core *c); /* some are left, and the store is there */
 
 /* ---- queue.c: steps of srun --async, and what steps wait for -------------------------------- */
 /* May a step begin that waits for these (NULL: for none)? REFUSE_NONE, REFUSE_BUSY, or never, with

@@ -58,21 +58,6 @@ struct steprec *batch_step(struct core *c, struct jobrec *r)
     return st;
 }
 
-bool step_asked_fits(const struct core *c, const struct jobrec *r, const struct msg_create_step *m,
-                     struct str *why)
-{
-    return user_room_asked_fits(c, r->j.user_id, record_bytes(&msg_create_step_fields, m), why);
-}
-
-void step_asked_keep(struct core *c, const struct jobrec *r, struct steprec *st,
-                     struct msg_create_step *asked)
-{
-    ASSERT(step_live(st) && st->arena && !st->asked && !st->asked_bytes);
-    st->asked = asked;
-    st->asked_bytes = record_bytes(&msg_create_step_fields, asked);
-    user_room_asked(c, r->j.user_id, st->asked_bytes, +1);
-}
-
 size_t steps_asked_bytes(const struct core *c)
 {
     struct map_walk w = {0};

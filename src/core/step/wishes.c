@@ -3,13 +3,6 @@
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
-void step_wish_free(struct core *c, const struct jobrec *r, struct stepwish *w)
-{
-    user_room_asked(c, r->j.user_id, w->bytes, -1);
-    arena_free(w->arena);
-    free(w);
-}
-
 void step_wish_drop(struct core *c, struct jobrec *r, size_t i)
 {
     ASSERT(i < r->wish.n);
