@@ -8,8 +8,8 @@
 /* Begins as zeros. */
 struct under {
     size_t asked;
-    struct map_u64
-        *of; /* by number: → map_u64 of those right below it, owned; NULL: not known yet */
+    /* by number: → map_u64 of those right below it, owned; NULL: not known yet */
+    struct map_u64 *of;
     assocrec_vec found; /* the answer */
 };
 
