@@ -90,7 +90,7 @@ static void steps_that_run_keep_so_much_for_each_user(void **unused)
     say(SRUN, MSG_CREATE_STEP, &m);
     assert_non_null(heard(SRUN, MSG_STEP_CREATED));
     m.key = NULL;
-    am_olga(); /* an operator knows what she does */
+    am_root(); /* he knows what he does */
     say(SRUN, MSG_CREATE_STEP, &m);
     assert_non_null(heard(SRUN, MSG_STEP_CREATED));
     am_bob();

@@ -389,6 +389,7 @@ void req_change_accounts(struct core *c, const struct msg_change_accounts *m)
         fx_reply(c, c->turn.conn, c->turn.seq, MSG_ACCOUNTS_CHANGED, &answer);
     vec_done(&g.changed);
     map_u64_free(g.fuller);
+    map_str_free(g.coordinators);
     under_done(&g.under);
     of_user_done(&g.of_user);
 }

@@ -1,5 +1,5 @@
-/* What one request, and one user, may make of the book: requests of people who are no operators are
- * bounded in what they have gone through and in the rows that they leave. */
+/* What one request, and one user, may make of the book, and how it is refused: who is no operator
+ * is bounded in what his requests have gone through and in the rows that they leave. */
 #include "core/record/accounts/limit_book.h"
 #include "core/record/record.h"
 #include "core/record/users/user_room.h"
@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define LOOKS_MOST          1000000 /* some 20 ms */
+#define TEXT_MAX            4096   /* of descriptions and lists */
+#define LOOKS_MOST          500000 /* of a few ns each */
 #define LOOKS_MOST_OPERATOR 50000000
 #define FIELDS_BYTES        1024 /* all names of fields are shorter together */
 #define ROW_BYTES           200  /* of a row, but for its texts */
@@ -16,6 +17,35 @@
 bool change_unbound(const struct account_step *g)
 {
     return peer_operates(g->c, g->c->turn.peer);
+}
+
+/* ---- what is said ---------------------------------------------------------------------------- */
+
+enum refusal change_refuse(struct account_step *g, enum refusal refusal, const char *format, ...)
+{
+    ASSERT(refusal != REFUSE_NONE && refusal < REFUSAL_COUNT);
+    struct str text = STR_INIT;
+    va_list args;
+    va_start(args, format);
+    str_addv(&text, format, args);
+    va_end(args);
+    g->detail = arena_strdup(g->a, str_text(&text));
+    str_done(&text);
+    return refusal;
+}
+
+void change_did(struct account_step *g, enum account_verb verb, enum account_noun noun,
+                const char *name, const struct assoc *a, bool asked)
+{
+    struct account_changed row = {
+        .verb = verb, .noun = noun, .name = arena_strdup(g->a, name), .asked = asked};
+    if (a) {
+        row.account = arena_strdup(g->a, a->account);
+        row.user = arena_strdup(g->a, a->user);
+        row.partition = arena_strdup(g->a, a->partition);
+        row.parent = arena_strdup(g->a, a->parent);
+    }
+    vec_push(&g->changed, row);
 }
 
 /* ---- time ----------------------------------------------------------------------------------- */
@@ -39,6 +69,19 @@ enum refusal change_under(struct account_step *g, struct assocrec *top, const as
 }
 
 /* ---- texts ---------------------------------------------------------------------------------- */
+
+enum refusal change_texts_check(struct account_step *g, const struct fields *t, const void *record)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        const char *text = t->field[i].type == FIELD_TEXT
+                               ? *(const char *const *)field_ptr(&t->field[i], record)
+                               : NULL;
+        if (text && strlen(text) > TEXT_MAX)
+            return change_refuse(g, REFUSE_TOO_LARGE, "%s has %zu bytes; at most %d are allowed",
+                                 t->field[i].name, strlen(text), TEXT_MAX);
+    }
+    return REFUSE_NONE;
+}
 
 static const void *asked_record(const struct account_change *ch, size_t i,
                                 const struct fields **ret)

@@ -19,6 +19,7 @@ struct account_step {
     struct under under;                  /* what stands below which account now */
     size_t looks;                        /* associations and limits that were gone through */
     size_t bytes;                        /* of rows that the request leaves */
+    struct map_str *coordinators;        /* at some time of the request; NULL: not known yet */
     struct map_u64 *fuller;              /* associations that got limits or another place */
     VEC(struct account_changed) changed; /* what the answer says was done */
     const char *detail;                  /* why it was refused; in `a`; NULL = it was not */

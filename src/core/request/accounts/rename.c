@@ -97,6 +97,8 @@ enum refusal change_user_rename(struct account_step *g, const struct account_use
     associations_rename(g, from, to);
     wckeys_rename(g, from, to);
     coordinators_rename(g, from, to);
+    if (g->coordinators && map_str_get(g->coordinators, from))
+        map_str_put(g->coordinators, to, g);
     gone.deleted = true;
     gone.admin_level = ADMIN_NONE;
     gone.default_account = NULL;

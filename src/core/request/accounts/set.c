@@ -10,35 +10,6 @@
 
 #include <string.h>
 
-#define TEXT_MAX 4096 /* of descriptions and lists */
-
-enum refusal change_refuse(struct account_step *g, enum refusal refusal, const char *format, ...)
-{
-    ASSERT(refusal != REFUSE_NONE && refusal < REFUSAL_COUNT);
-    struct str text = STR_INIT;
-    va_list args;
-    va_start(args, format);
-    str_addv(&text, format, args);
-    va_end(args);
-    g->detail = arena_strdup(g->a, str_text(&text));
-    str_done(&text);
-    return refusal;
-}
-
-void change_did(struct account_step *g, enum account_verb verb, enum account_noun noun,
-                const char *name, const struct assoc *a, bool asked)
-{
-    struct account_changed row = {
-        .verb = verb, .noun = noun, .name = arena_strdup(g->a, name), .asked = asked};
-    if (a) {
-        row.account = arena_strdup(g->a, a->account);
-        row.user = arena_strdup(g->a, a->user);
-        row.partition = arena_strdup(g->a, a->partition);
-        row.parent = arena_strdup(g->a, a->parent);
-    }
-    vec_push(&g->changed, row);
-}
-
 /* ---- lists of words ------------------------------------------------------------------------- */
 
 const char *words_without(struct account_step *g, const char *list, const char *words)
@@ -167,19 +138,6 @@ enum refusal change_fields(struct account_step *g, const struct fields *t, void 
         }
     }
     return refusal;
-}
-
-enum refusal change_texts_check(struct account_step *g, const struct fields *t, const void *record)
-{
-    for (size_t i = 0; i < t->n; i++) {
-        const char *text = t->field[i].type == FIELD_TEXT
-                               ? *(const char *const *)field_ptr(&t->field[i], record)
-                               : NULL;
-        if (text && strlen(text) > TEXT_MAX)
-            return change_refuse(g, REFUSE_TOO_LARGE, "%s has %zu bytes; at most %d are allowed",
-                                 t->field[i].name, strlen(text), TEXT_MAX);
-    }
-    return REFUSE_NONE;
 }
 
 enum refusal change_name_check(struct account_step *g, const char *what, const char *name)

@@ -233,9 +233,26 @@ enum refusal change_user_modify(struct account_step *g, const struct account_use
     return REFUSE_NONE;
 }
 
-static void coordinator_forget(struct account_step *g, const char *user)
+static void coordinators_read(struct account_step *g)
 {
     struct map_walk w = {0};
+    g->coordinators = map_str_new();
+    while (map_str_next(g->c->accounts.account, &w)) {
+        const char *list = ((const struct account *)w.value)->coordinators;
+        struct span rest = span_of(list ? list : ""), piece;
+        while (span_next(&rest, ',', &piece))
+            map_str_put(g->coordinators, arena_strndup(g->a, piece.data, piece.len), g);
+    }
+}
+
+/* Few are any, and then all accounts are gone through. */
+static enum refusal coordinator_forget(struct account_step *g, const char *user)
+{
+    struct map_walk w = {0};
+    if (!g->coordinators)
+        coordinators_read(g);
+    if (!map_str_get(g->coordinators, user))
+        return REFUSE_NONE;
     while (map_str_next(g->c->accounts.account, &w)) {
         struct account a = *(const struct account *)w.value;
         if (!a.coordinators || !list_has(a.coordinators, user))
@@ -243,6 +260,7 @@ static void coordinator_forget(struct account_step *g, const char *user)
         a.coordinators = words_without(g, a.coordinators, user);
         accounts_put(g->c, TABLE_ACCOUNT, &a);
     }
+    return change_looks(g, map_str_count(g->c->accounts.account));
 }
 
 enum refusal change_user_remove(struct account_step *g, const struct account_user *asked)
@@ -253,14 +271,13 @@ enum refusal change_user_remove(struct account_step *g, const struct account_use
         return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no user %s", asked->name);
     if (text_is(asked->name, "root"))
         return change_refuse(g, REFUSE_UPDATE, "the user root stays");
-    enum refusal refusal = change_looks(g, map_str_count(g->c->accounts.account));
-    if (refusal)
-        return refusal;
     const assocrec_vec *his = of_user(&g->of_user, g->c, asked->name);
     for (size_t i = 0; i < his->n; i++)
         if (!his->v[i]->a.deleted)
             assoc_drop(g, his->v[i], false);
-    coordinator_forget(g, asked->name);
+    enum refusal refusal = coordinator_forget(g, asked->name);
+    if (refusal)
+        return refusal;
     struct account_user gone = *account_user_find(g->c, asked->name);
     gone.deleted = true;
     gone.admin_level = ADMIN_NONE;
@@ -421,6 +438,8 @@ enum refusal change_coordinator_change(struct account_step *g, const struct asso
     if (refusal)
         return refusal;
     accounts_put(g->c, TABLE_ACCOUNT, &a);
+    if (g->coordinators && !has)
+        map_str_put(g->coordinators, asked->user, g);
     change_did(g, (enum account_verb)g->ch->verb, NOUN_COORDINATOR, NULL, asked, true);
     return REFUSE_NONE;
 }

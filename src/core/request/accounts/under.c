@@ -2,9 +2,7 @@
  * the tree meanwhile is told. */
 #include "core/request/accounts/under.h"
 
-#include <stdlib.h>
-
-#define FEW 8
+#define FEW 2
 
 static void take(struct under *u, struct assocrec *r)
 {
@@ -14,12 +12,6 @@ static void take(struct under *u, struct assocrec *r)
     if (!*slot)
         *slot = map_u64_new();
     map_u64_put(*slot, r->a.id, r);
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const struct assocrec *x = *(struct assocrec *const *)a, *y = *(struct assocrec *const *)b;
-    return (x->a.id > y->a.id) - (x->a.id < y->a.id);
 }
 
 const assocrec_vec *under_all(struct under *u, const struct core *c, struct assocrec *top)
@@ -44,7 +36,6 @@ const assocrec_vec *under_all(struct under *u, const struct core *c, struct asso
         for (w = (struct map_walk){0}; below && map_u64_next(below, &w);)
             vec_push(&u->found, w.value);
     }
-    qsort(u->found.v, u->found.n, sizeof u->found.v[0], by_number);
     return &u->found;
 }
 

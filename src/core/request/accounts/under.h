@@ -8,7 +8,7 @@
 /* Begins as zeros. */
 struct under {
     size_t asked;
-    /* By number: → map_u64 of those right below it, owned; NULL: not known yet. */
+    /* by number: → map_u64 of those right below it, owned; NULL: not known yet */
     struct map_u64 *of;
     assocrec_vec found; /* the answer */
 };
