@@ -87,3 +87,24 @@ setup() {
     [[ "$output" == *"$SHARED/mine.out cannot be read: Is a directory"* ]]
     rmdir mine.out
 }
+
+@test "remuda import reads a user's directory as he would, and none where anybody may put files" {
+    printf 'ClusterName=x\nNodeName=n1 CPUs=4\nPartitionName=p Nodes=ALL Default=YES\n' >site.conf
+    conf=$SHARED/home/conf
+    as_nobody sh -c 'mkdir "$HOME/conf" && cat >"$HOME/conf/slurm.conf"' <site.conf
+    run -0 remuda import slurm --state "$SHARED/other" --conf "$conf"
+    for include in "$SHARED/secret" ../../secret link; do
+        ln -sf "$SHARED/secret" "$conf/link"
+        as_nobody sh -c 'cat >"$HOME/conf/slurm.conf"' < <(cat site.conf; echo "Include $include")
+        run -1 remuda import slurm --state "$SHARED/other" --leave-out --conf "$conf"
+        [[ "$output" == *"Include $include: as user $(id -u nobody), whose directory $conf is: cannot read"*": Permission denied"* ]]
+    done
+    ln -sf "$SHARED/secret" "$conf/slurm.conf"
+    run -1 remuda import slurm --state "$SHARED/other" --leave-out --conf "$conf"
+    [[ "$output" != *root-8151* ]]
+    [ -z "$(grep -r root-8151 other)" ]
+    mkdir -m 1777 all
+    cp site.conf all/slurm.conf
+    run -1 remuda import slurm --state "$SHARED/other" --conf all
+    [[ "$output" == *"$SHARED/all: anybody may put files there; copy what is to be imported"* ]]
+}
