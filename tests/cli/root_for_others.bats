@@ -108,3 +108,40 @@ setup() {
     run -1 remuda import slurm --state "$SHARED/other" --conf all
     [[ "$output" == *"$SHARED/all: anybody may put files there; copy what is to be imported"* ]]
 }
+
+@test "root stops and releases in a user's directory: no file is made or emptied through links, no process is ended that he only names" {
+    state=$SHARED/home/state
+    as_nobody sh -c 'mkdir -p "$HOME/state/nodes" && cat >"$HOME/state/remuda.conf"' <<<$'ClusterName=x\nNodeName=n1 CPUs=4\nPartitionName=p Nodes=ALL Default=YES'
+    mkdir -p roots.d
+    ln -s "$SHARED/made" "$state/down"
+    sleep 300 3>&- &
+    victim=$!
+    cat >"$SHARED/hold.py" <<'END'
+import fcntl, struct, sys, time
+f = open(sys.argv[1], "w+")
+f.write(sys.argv[2] + "\n")
+f.flush()
+fcntl.fcntl(f.fileno(), 37, struct.pack("hhlli", fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLK
+open(sys.argv[1] + ".held", "w").close()
+time.sleep(300)
+END
+    as_nobody python3 "$SHARED/hold.py" "$state/controller.pid" "$victim" 3>&- &
+    holder=$!
+    eventually test -e "$state/controller.pid.held"
+    run timeout 60 remuda down --state "$state"
+    kill -0 "$victim"
+    [ ! -e made ]
+    kill "$victim" "$holder"
+    # The directory of a node that is a link to one of root's.
+    ln -s ../../../roots.d "$state/nodes/n1"
+    run -1 remuda gpus --state "$state" release n1
+    [[ "$output" == *"nodes/n1/gpus-released cannot be written"* ]]
+    [ -z "$(ls roots.d)" ]
+    rm "$state/nodes/n1"
+    as_nobody sh -c 'mkdir "$HOME/state/nodes/n1"; ln -s ../../../../roots "$HOME/state/nodes/n1/gpus-released"'
+    run -1 remuda gpus --state "$state" release n1
+    [ "$(cat roots)" = mine ]
+    rm "$state/nodes/n1/gpus-released"
+    run -0 remuda gpus --state "$state" release n1
+    grep -q "^by root at" "$state/nodes/n1/gpus-released"
+}
