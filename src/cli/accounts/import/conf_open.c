@@ -1,6 +1,7 @@
-/* Whose files a directory of Slurm's configuration names. It is a stranger's, maybe: what root reads
- * there may be links to what he may not read, and what was read is written where all may read it. So
- * root reads with the rights of who has the directory, and nothing where anybody may put files. */
+/* Whose files a directory of Slurm's configuration names. It is a stranger's, maybe: what root
+ * reads there may be links to what he may not read, and what was read is written where all may read
+ * it. So root reads with the rights of who has the directory, and nothing where anybody may put
+ * files. */
 #include "cli/accounts/import/import.h"
 
 #include "base/alloc.h"
