@@ -145,3 +145,31 @@ END
     run -0 remuda gpus --state "$state" release n1
     grep -q "^by root at" "$state/nodes/n1/gpus-released"
 }
+
+@test "a disk that is full leaves the former dump, and the former script" {
+    names=$(seq -s, -f 'acct%g' 60)
+    sacctmgr -i add account "$names" >/dev/null
+    id=$(sbatch --parsable --hold <<<$'#!/bin/sh\n'"# $(head -c 6000 /dev/zero | tr '\0' x)")
+    cluster=$(sacctmgr -n -P show cluster format=cluster)
+    mkdir full
+    cat >fill.sh <<'END'
+mount -t tmpfs -o size=32k tmpfs full || exit 77
+echo former >full/dump
+echo former >full/script
+head -c 100000 /dev/zero >full/fill 2>/dev/null
+sacctmgr dump "$1" file=full/dump && exit 1
+scontrol write batch_script "$2" full/script && exit 2
+cat full/dump full/script
+rm full/fill
+sacctmgr dump "$1" file=full/dump >/dev/null && tail -n 1 full/dump
+END
+    run --separate-stderr unshare -m sh fill.sh "$cluster" "$id"
+    scancel "$id"
+    [ "$status" != 77 ] || skip "nothing can be mounted here"
+    [ "$status" = 0 ]
+    [ "${lines[0]}" = former ]
+    [ "${lines[1]}" = former ]
+    [[ "${lines[2]}" == Account* || "${lines[2]}" == User* || "${lines[2]}" == Parent* ]]
+    [[ "$stderr" == *"full/dump: No space left on device"* ]]
+    [[ "$stderr" == *"cannot write full/script: No space left on device"* ]]
+}
