@@ -102,7 +102,7 @@ bool state_dir_expected(const char *state_dir, struct arena *a)
 
 const char *state_down_path(const char *state_dir, struct arena *a)
 {
-    return arena_printf(a, "%s/down", state_dir);
+    return arena_printf(a, "%s/" STATE_DOWN, state_dir);
 }
 
 bool state_dir_half_restored(const char *state_dir, struct arena *a)

@@ -174,6 +174,34 @@ EOF
     [[ "$output" =~ ArchiveDir[\ =]+/srv/kept\ past ]]
 }
 
+@test "no password is taken over, in whatever line, and what is kept beside stays as closed as it was" {
+    mkdir site
+    cat >site/slurm.conf <<'EOF'
+ClusterName=x
+AccountingStoragePass=hush1
+AccountingStorageUser=slurm accountingstoragepass="hush2 hush3" KillWait=31
+JobCompPass = \
+  hush4\
+hush5
+# JobCompPass=hush6 of last year
+DefaultStoragePass= hush7
+Include more.conf
+NodeName=n[1-4] CPUs=4
+PartitionName=p Nodes=ALL Default=YES
+EOF
+    echo '#StoragePass="hush8' >site/more.conf
+    mkdir -p "$REMUDA_STATE"
+    (umask 077 && echo "# JobCompPass=hush9" >"$REMUDA_STATE/remuda.conf")
+    run -0 remuda import slurm --conf site
+    [[ "$output" != *hush* ]]
+    has "slurm.conf:2: AccountingStoragePass: a secret"
+    [ "$(stat -c %a "$REMUDA_STATE/remuda.conf.before-import")" = 600 ]
+    [ -z "$(grep -l hush "$REMUDA_STATE"/*.conf)" ]
+    grep -q '^#AccountingStoragePass=withheld$' "$REMUDA_STATE/remuda.conf"
+    grep -q 'AccountingStorageUser=slurm accountingstoragepass=withheld KillWait=31$' "$REMUDA_STATE/remuda.conf"
+    [ "$(grep -c . "$REMUDA_STATE/remuda.conf")" = 12 ]
+}
+
 @test "a line of slurmdbd.conf that makes no sense keeps everything from being written" {
     cp -r "$SITES/university" site
     printf 'PurgeJobAfter=3fortnights\nPurgeJobAfter\n=\n' >site/slurmdbd.conf

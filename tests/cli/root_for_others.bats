@@ -87,3 +87,89 @@ setup() {
     [[ "$output" == *"$SHARED/mine.out cannot be read: Is a directory"* ]]
     rmdir mine.out
 }
+
+@test "remuda import reads a user's directory as he would, and none where anybody may put files" {
+    printf 'ClusterName=x\nNodeName=n1 CPUs=4\nPartitionName=p Nodes=ALL Default=YES\n' >site.conf
+    conf=$SHARED/home/conf
+    as_nobody sh -c 'mkdir "$HOME/conf" && cat >"$HOME/conf/slurm.conf"' <site.conf
+    run -0 remuda import slurm --state "$SHARED/other" --conf "$conf"
+    for include in "$SHARED/secret" ../../secret link; do
+        ln -sf "$SHARED/secret" "$conf/link"
+        as_nobody sh -c 'cat >"$HOME/conf/slurm.conf"' < <(cat site.conf; echo "Include $include")
+        run -1 remuda import slurm --state "$SHARED/other" --leave-out --conf "$conf"
+        [[ "$output" == *"Include $include: as user $(id -u nobody), whose directory $conf is: cannot read"*": Permission denied"* ]]
+    done
+    ln -sf "$SHARED/secret" "$conf/slurm.conf"
+    run -1 remuda import slurm --state "$SHARED/other" --leave-out --conf "$conf"
+    [[ "$output" != *root-8151* ]]
+    [ -z "$(grep -r root-8151 other)" ]
+    mkdir -m 1777 all
+    cp site.conf all/slurm.conf
+    run -1 remuda import slurm --state "$SHARED/other" --conf all
+    [[ "$output" == *"$SHARED/all: anybody may put files there; copy what is to be imported"* ]]
+}
+
+@test "root stops and releases in a user's directory: no file is made or emptied through links, no process is ended that he only names" {
+    state=$SHARED/home/state
+    as_nobody sh -c 'mkdir -p "$HOME/state/nodes" && cat >"$HOME/state/remuda.conf"' <<<$'ClusterName=x\nNodeName=n1 CPUs=4\nPartitionName=p Nodes=ALL Default=YES'
+    mkdir -p roots.d
+    ln -s "$SHARED/made" "$state/down"
+    sleep 300 3>&- &
+    victim=$!
+    cat >"$SHARED/hold.py" <<'END'
+import fcntl, struct, sys, time
+f = open(sys.argv[1], "w+")
+f.write(sys.argv[2] + "\n")
+f.flush()
+fcntl.fcntl(f.fileno(), 37, struct.pack("hhlli", fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLK
+open(sys.argv[1] + ".held", "w").close()
+time.sleep(300)
+END
+    as_nobody python3 "$SHARED/hold.py" "$state/controller.pid" "$victim" 3>&- &
+    holder=$!
+    eventually test -e "$state/controller.pid.held"
+    run timeout 60 remuda down --state "$state"
+    kill -0 "$victim"
+    [ ! -e made ]
+    kill "$victim" "$holder"
+    # The directory of a node that is a link to one of root's.
+    ln -s ../../../roots.d "$state/nodes/n1"
+    run -1 remuda gpus --state "$state" release n1
+    [[ "$output" == *"nodes/n1/gpus-released cannot be written"* ]]
+    [ -z "$(ls roots.d)" ]
+    rm "$state/nodes/n1"
+    as_nobody sh -c 'mkdir "$HOME/state/nodes/n1"; ln -s ../../../../roots "$HOME/state/nodes/n1/gpus-released"'
+    run -1 remuda gpus --state "$state" release n1
+    [ "$(cat roots)" = mine ]
+    rm "$state/nodes/n1/gpus-released"
+    run -0 remuda gpus --state "$state" release n1
+    grep -q "^by root at" "$state/nodes/n1/gpus-released"
+}
+
+@test "a disk that is full leaves the former dump, and the former script" {
+    names=$(seq -s, -f 'acct%g' 60)
+    sacctmgr -i add account "$names" >/dev/null
+    id=$(sbatch --parsable --hold <<<$'#!/bin/sh\n'"# $(head -c 6000 /dev/zero | tr '\0' x)")
+    cluster=$(sacctmgr -n -P show cluster format=cluster)
+    mkdir full
+    cat >fill.sh <<'END'
+mount -t tmpfs -o size=32k tmpfs full || exit 77
+echo former >full/dump
+echo former >full/script
+head -c 100000 /dev/zero >full/fill 2>/dev/null
+sacctmgr dump "$1" file=full/dump && exit 1
+scontrol write batch_script "$2" full/script && exit 2
+cat full/dump full/script
+rm full/fill
+sacctmgr dump "$1" file=full/dump >/dev/null && tail -n 1 full/dump
+END
+    run --separate-stderr unshare -m sh fill.sh "$cluster" "$id"
+    scancel "$id"
+    [ "$status" != 77 ] || skip "nothing can be mounted here"
+    [ "$status" = 0 ]
+    [ "${lines[0]}" = former ]
+    [ "${lines[1]}" = former ]
+    [[ "${lines[2]}" == Account* || "${lines[2]}" == User* || "${lines[2]}" == Parent* ]]
+    [[ "$stderr" == *"full/dump: No space left on device"* ]]
+    [[ "$stderr" == *"cannot write full/script: No space left on device"* ]]
+}

@@ -176,10 +176,7 @@ static void tree_dump(struct sacctmgr *s, const struct book *b, struct str *out)
 
 static bool file_write(struct sacctmgr *s, const char *path, bool named, const struct str *text)
 {
-    FILE *f = named ? fopen(path, "we") : foreseen_file(path);
-    bool ok = f && fwrite(text->data, 1, text->len, f) == text->len;
-    if (f && fclose(f) != 0)
-        ok = false;
+    bool ok = file_rewrite(path, named, text->data, text->len);
     if (!ok)
         sacctmgr_fail(s, "%s: %s", path, strerror(errno));
     return ok;

@@ -9,10 +9,10 @@
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "cli/program/room.h"
+#include "cli/program/state_file.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,17 +75,17 @@ static long daemon_stop(const char *pid_file)
 }
 
 /* Commands do not wait for what was stopped on purpose. */
-static void down_mark(const char *state_dir, struct arena *a)
+static void down_mark(const char *state_dir)
 {
-    int fd = open(state_down_path(state_dir, a), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    if (fd >= 0)
-        close(fd);
+    FILE *mark = state_file(state_dir, STATE_DOWN);
+    if (mark)
+        fclose(mark);
 }
 
 static int host_down(const char *state_dir, const struct host_dir *h, bool quiet, struct arena *a)
 {
     int count = 0;
-    down_mark(state_dir, a);
+    down_mark(state_dir);
     if (!host_stop(state_dir, h, a, &count)) {
         program_error("remuda down", "some daemons of this host do not end; see %s/log", state_dir);
         return 1;
@@ -172,7 +172,7 @@ int cluster_down(const char *state_dir, bool quiet, struct arena *a)
         config_done(&config);
     uint64_t running = jobs_running(state_dir, a);
     const char *controller = controller_pid_path(state_dir, a);
-    down_mark(state_dir, a);
+    down_mark(state_dir);
     long *pid = arena_alloc(a, (nodes.n + 1) * sizeof *pid);
     size_t stopped = (pid[nodes.n] = daemon_stop(controller)) != 0;
     for (size_t i = 0; i < nodes.n; i++)

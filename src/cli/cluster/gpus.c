@@ -13,6 +13,7 @@
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "cli/program/room.h"
+#include "cli/program/state_file.h"
 #include "model/env/device_out.h"
 #include "model/grammar/gres.h"
 #include "model/job/alloc.h"
@@ -285,11 +286,11 @@ static bool file_says(const char *path, const char *line)
     return says;
 }
 
-static bool file_make(const char *path)
+static bool file_make(const char *state_dir, const char *name)
 {
     const struct passwd *user = user_by_uid(getuid());
     struct str now = STR_INIT;
-    FILE *f = fopen(path, "we");
+    FILE *f = state_file(state_dir, name);
     civil_format_iso(time_now_us(), &civil_local, &now);
     if (f)
         fprintf(f, "by %.40s at %s\n", user ? user->pw_name : "somebody", str_text(&now));
@@ -342,10 +343,11 @@ static int hand_over(const char *state_dir, struct cluster_gpus *g, bool release
     if (!node)
         return 2;
     long pid = program_daemon_pid(node_pid_path(state_dir, node, g->a));
-    const char *path = arena_printf(g->a, "%s/nodes/%s/gpus-released", state_dir, node);
+    const char *name = arena_printf(g->a, "nodes/%s/gpus-released", node),
+               *path = arena_printf(g->a, "%s/%s", state_dir, name);
     if (pid > 0 && !knows_release(state_dir, node, pid, g->a))
         return 1;
-    bool done = release ? file_make(path) : unlink(path) == 0;
+    bool done = release ? file_make(state_dir, name) : unlink(path) == 0;
     if (!done && !release) {
         program_error("remuda gpus", "the GPUs of %s were not released here", node);
         return 1;

@@ -8,6 +8,7 @@
 #include "cli/program/host_dir.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/program/state_file.h"
 #include "io/files.h"
 
 #include <errno.h>
@@ -213,7 +214,7 @@ static bool leave_later(const char *dir, const struct host_dir *h, struct arena 
                     "--state",
                     (char *)(uintptr_t)dir,
                     NULL};
-    FILE *mark = fopen(arena_printf(a, "%s/leaving", dir), "we");
+    FILE *mark = state_file(dir, "leaving");
     if (mark)
         fclose(mark);
     if (program_run(argv, ret_err) != 0)

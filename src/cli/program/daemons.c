@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,6 +50,12 @@ struct holder {
     char deed[16];
 };
 
+static bool is_ours(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && st.st_uid == geteuid();
+}
+
 /* False: who holds it has not written there yet. */
 static bool holder_look(int fd, struct holder *ret)
 {
@@ -62,7 +69,8 @@ static bool holder_look(int fd, struct holder *ret)
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     bool seen = held && lock.l_pid > 0;
-    ret->pid = seen ? lock.l_pid : held ? written : 0;
+    /* Of a lock that is of no process the number is what somebody wrote: he may name anybody's. */
+    ret->pid = seen ? lock.l_pid : held && is_ours(fd) ? written : 0;
     if (!seen || lock.l_pid == written)
         return true;
     ret->deed[0] = '\0';

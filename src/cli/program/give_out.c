@@ -106,19 +106,56 @@ static bool is_ours(int fd)
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1;
 }
 
-FILE *foreseen_file(const char *path)
+/* -1 with errno. What is there is not changed yet. */
+static int foreseen_open(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
-    if (fd < 0) {
+    if (fd < 0)
         errno = errno == ELOOP || errno == ENXIO ? EEXIST : errno;
-        return NULL;
-    }
-    bool ours = is_ours(fd);
-    FILE *file = ours && ftruncate(fd, 0) == 0 ? fdopen(fd, "w") : NULL;
-    if (!file) {
-        int why = ours ? errno : EEXIST;
+    if (fd < 0 || is_ours(fd))
+        return fd;
+    close(fd);
+    errno = EEXIST;
+    return -1;
+}
+
+FILE *foreseen_file(const char *path)
+{
+    int fd = foreseen_open(path);
+    FILE *file = fd >= 0 && ftruncate(fd, 0) == 0 ? fdopen(fd, "w") : NULL;
+    if (fd >= 0 && !file) {
+        int why = errno;
         close(fd);
         errno = why;
     }
     return file;
+}
+
+/* Room for all of it before a byte is changed, so that a full disk leaves what there was. Where the
+ * file system cannot say, it is tried. */
+static bool has_room_for(int fd, size_t len, off_t size)
+{
+    if (!len || fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)len) == 0 ||
+        (errno != ENOSPC && errno != EDQUOT && errno != EFBIG))
+        return true;
+    int why = errno;
+    bool given_back = ftruncate(fd, size) == 0;
+    errno = given_back ? why : errno;
+    return false;
+}
+
+bool file_rewrite(const char *path, bool named, const void *data, size_t len)
+{
+    struct stat st;
+    int fd = named ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : foreseen_open(path);
+    if (fd < 0)
+        return false;
+    bool file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    bool ok = (!file || has_room_for(fd, len, st.st_size)) && fd_write_all(fd, data, len) &&
+              (!file || ftruncate(fd, (off_t)len) == 0);
+    int why = errno;
+    if (close(fd) != 0 && ok)
+        return false;
+    errno = why;
+    return ok;
 }

@@ -34,5 +34,8 @@ int foreign_open(const char *path);
  * One that is there is taken only if it is an ordinary file of who calls, by no other name; a link
  * is not followed. NULL with errno (EEXIST: it is not). */
 FILE *foreseen_file(const char *path);
+/* The whole of a file, one that was `named` by who calls or else as foreseen_file. What was there
+ * stays where a full disk has no room for it. False with errno. */
+bool file_rewrite(const char *path, bool named, const void *data, size_t len);
 
 #endif

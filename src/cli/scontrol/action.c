@@ -241,11 +241,7 @@ static bool script_save(const struct msg_script *script, const char *path, bool 
 {
     if (text_is(path, "-"))
         return foreign_out(script->script.data, script->script.len);
-    FILE *to = named ? fopen(path, "we") : foreseen_file(path);
-    bool ok = to && fwrite(script->script.data, 1, script->script.len, to) == script->script.len;
-    if (to && fclose(to) != 0)
-        ok = false;
-    return ok;
+    return file_rewrite(path, named, script->script.data, script->script.len);
 }
 
 /* write batch_script ID [FILE|-] */

@@ -34,6 +34,7 @@ const char *state_socket_path(const char *state_dir, struct arena *a);
 bool state_dir_expected(const char *state_dir, struct arena *a);
 /* Path of the mark that `remuda down` leaves there, and a start takes away. */
 const char *state_down_path(const char *state_dir, struct arena *a);
+#define STATE_DOWN "down" /* its name there */
 
 /* The names of a store that was restored, until it has its place (controller/disk/switch.h). */
 #define STATE_STORE_CHOSEN   "remuda.db.chosen"

@@ -86,8 +86,8 @@ static const char *file_text(struct import *m, const char *path, struct err *ret
     const char *beside = arena_printf(m->a, "%s/%s", m->conf, slash ? slash + 1 : path),
                *first = path[0] == '/' ? path : arena_printf(m->a, "%s/%s", m->conf, path);
     struct str text = STR_INIT;
-    bool ok = file_read(access(beside, R_OK) == 0 && path[0] == '/' ? beside : first,
-                        LIMIT_CONFIG_BYTES, &text, ret_err);
+    bool ok = import_file_read(m, access(beside, R_OK) == 0 && path[0] == '/' ? beside : first,
+                               &text, ret_err);
     if (ok && memchr(str_text(&text), '\0', text.len))
         ok = err_set(ret_err, ERR_INVALID, "%s: a zero byte: this is no text", path);
     const char *kept = ok ? arena_strdup(m->a, str_text(&text)) : NULL;
@@ -149,7 +149,7 @@ static bool taken_fill(struct import *m, struct taken *t, struct err *ret_err)
                          t->name, LIMIT_CONFIG_BYTES);
     }
     vec_done(&open);
-    lines_find(t);
+    secrets_out(t);
     return ok;
 }
 
@@ -404,7 +404,7 @@ bool import_conf_read(struct import *m)
     struct config c = {0};
     struct err err = {0};
     size_t dbd;
-    bool ok = taken_add(m, MAIN_FILE, true, &err);
+    bool ok = import_conf_open(m, &err) && taken_add(m, MAIN_FILE, true, &err);
     for (size_t i = 0; ok && i < ARRAY_LEN(others); i++)
         ok = taken_add(m, others[i], false, &err);
     if (!ok) {

@@ -7,6 +7,7 @@
 #include "model/limits.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NAME "remuda import"
@@ -23,12 +24,12 @@ struct conf_writing {
     struct str said;
 };
 
-static void file_add(struct conf_writing *w, const char *name, const struct str *text)
+static void file_add(struct conf_writing *w, const char *name, const struct str *text, mode_t mode)
 {
     struct together_file f = {.name = name,
                               .data = arena_dup(w->m->a, text->data, text->len),
                               .len = text->len,
-                              .mode = 0644};
+                              .mode = mode};
     vec_push(&w->file, f);
 }
 
@@ -62,11 +63,12 @@ static bool taken_write(struct conf_writing *w, const struct taken *t, struct er
     bool same = there && text_is(str_text(&former), str_text(&text));
     if (ok && there && !same) {
         const char *kept = kept_name(w, name, &former);
-        file_add(w, kept, &former);
+        struct stat st; /* what it keeps from others stays kept from them */
+        file_add(w, kept, &former, stat(path, &st) == 0 ? st.st_mode & 0777 : 0600);
         str_addf(&w->said, "%s was there: it is %s/%s now\n", path, w->dir, kept);
     }
     if (ok && !same)
-        file_add(w, name, &text);
+        file_add(w, name, &text, 0644);
     str_addf(&w->said, "%s: %s\n", same ? "as it was" : "written", path);
     str_done(&former);
     str_done(&text);

@@ -3,10 +3,12 @@
 #define REMUDA_CLI_ACCOUNTS_IMPORT_IMPORT_H
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #define MAIN_FILE "slurm.conf" /* the first of the files */
 
@@ -46,11 +48,16 @@ struct import {
     VEC(struct remark_line) remark;                       /* in the order they were found */
     struct str understood;                                /* lines */
     int rc;                                               /* exit status so far */
+    uid_t owner; /* of the directory of the configuration: as whom it is read; 0 = as who calls */
 };
 
 /* Reads the directory, and says what it is: fills file, remark and understood. False after an error
  * was printed. */
 bool import_conf_read(struct import *m);
+/* Before the first of its files: as whom they are read. ERR_DENIED: anybody may put files there. */
+bool import_conf_open(struct import *m, struct err *ret_err);
+/* Appends a file of the directory, or one that is included, as io/files.h. */
+bool import_file_read(struct import *m, const char *path, struct str *out, struct err *ret_err);
 /* Writes it where `remuda up` looks. False after an error was printed. */
 bool import_conf_write(struct import *m);
 void import_conf_done(struct import *m); /* Files with their texts, remarks; not `m`. */

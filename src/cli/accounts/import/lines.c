@@ -14,6 +14,61 @@ void lines_find(struct taken *t)
     }
 }
 
+/* Bytes of what may stand around "=": blanks, and ends of lines that go on. */
+static size_t gap(const char *at)
+{
+    size_t n = 0;
+    for (;;) {
+        n += strspn(at + n, " \t");
+        size_t more = at[n] == '\\' ? 1 + strspn(at + n + 1, " \t") : 0;
+        if (!more || at[n + more] != '\n')
+            return n;
+        n += more + 1;
+    }
+}
+
+/* Another word in place of the value; lines stay as many. */
+static const char *value_out(const char *at, struct str *out)
+{
+    bool quoted = *at == '"', ended = !*at || strchr(" \t\n#", *at);
+    if (ended)
+        return at;
+    str_add(out, "withheld");
+    at += quoted;
+    while (*at && *at != '\n' && (quoted ? *at != '"' : *at != ' ' && *at != '\t')) {
+        size_t more = gap(at);
+        if (*at == '\\' && more) {
+            str_addn(out, at, more);
+            at += more;
+        } else {
+            at++;
+        }
+    }
+    return at + (quoted && *at == '"');
+}
+
+void secrets_out(struct taken *t)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    struct str text = STR_INIT;
+    for (const char *at = str_text(&t->text); *at;) {
+        size_t word = strspn(at, letters), space = gap(at + word);
+        bool secret = word >= 4 && strncasecmp(at + word - 4, "Pass", 4) == 0;
+        if (secret && at[word + space] == '=') {
+            size_t until = word + space + 1;
+            until += gap(at + until);
+            str_addn(&text, at, until);
+            at = value_out(at + until, &text);
+        } else {
+            str_addn(&text, at, word ? word : 1);
+            at += word ? word : 1;
+        }
+    }
+    str_done(&t->text);
+    t->text = text;
+    lines_find(t);
+}
+
 const char *line_at(const struct taken *t, size_t line)
 {
     return str_text(&t->text) + t->origin.v[line - 1].at;

@@ -6,6 +6,8 @@
 
 /* After its text changed: where each line begins; none is to go any more. `origin` has each. */
 void lines_find(struct taken *t);
+/* Values of passwords go, in comments, too: what is taken over all may read. Then as lines_find. */
+void secrets_out(struct taken *t);
 /* Where it begins; the text goes on after it. Valid until the text changes. */
 const char *line_at(const struct taken *t, size_t line);
 size_t line_length(const struct taken *t, size_t line); /* bytes, without its newline */
