@@ -9,14 +9,11 @@
 
 static const char *fuzz_text;
 static size_t fuzz_len;
-static bool fuzz_file_read(const char *path, size_t max, struct str *out, struct err *ret_err);
 static int fuzz_access(const char *path, int mode);
-#define file_read fuzz_file_read
-#define access    fuzz_access
+#define access fuzz_access
 #include "cli/accounts/import/conf.c"
 #include "cli/accounts/import/lines.c"
 #undef access
-#undef file_read
 
 const char *const fuzz_words[] = {
     "ClusterName=c\n",
@@ -47,8 +44,15 @@ const char *const fuzz_words[] = {
     NULL,
 };
 
-static bool fuzz_file_read(const char *path, size_t max, struct str *out, struct err *ret_err)
+bool import_conf_open(struct import *m, struct err *ret_err)
 {
+    return m->conf || err_set(ret_err, ERR_NOT_FOUND, "no directory");
+}
+
+bool import_file_read(struct import *m, const char *path, struct str *out, struct err *ret_err)
+{
+    const size_t max = LIMIT_CONFIG_BYTES;
+    (void)m;
     if (!strstr(path, MAIN_FILE) && !strstr(path, DBD_FILE))
         return err_set(ret_err, ERR_NOT_FOUND, "%s is not there", path);
     if (fuzz_len > max)
