@@ -51,7 +51,10 @@ void step_usage_copy(struct step *to, const struct step *from);
 /* More of anything than is believed to be used; a row may have as much, of time, too. */
 #define USED_MOST FIELD_SPAN_MAX
 /* The sum of two amounts from 0 to USED_MOST, which it is at most. */
-int64_t used_plus(int64_t a, int64_t b);
+static inline int64_t used_plus(int64_t a, int64_t b)
+{
+    return a < USED_MOST - b ? a + b : USED_MOST;
+}
 /* The same of what a node says of the step there, over what it said before: of GPUs and energy its
  * daemon knows only what it saw itself, and one that was started anew knows of less. */
 void step_usage_said(struct step *to, const struct step *said);

@@ -178,11 +178,6 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-int64_t used_plus(int64_t a, int64_t b)
-{
-    return a < USED_MOST - b ? a + b : USED_MOST;
-}
-
 /* Counters that broke, and hosts that lie, say any number: sums of them are to be numbers that a
  * row may have. */
 static struct step usage_bounded(const struct step *said)
