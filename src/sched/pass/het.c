@@ -74,7 +74,7 @@ static bool component_earliest(struct pass *p, const struct wjob *j, int64_t fro
         struct option *o = &c->option[i];
         if (o->never != REASON_NONE)
             continue;
-        p->cost += TRY_COST + p->w->nnodes / 8;
+        p->cost += try_cost(p, o);
         struct to_place what = pass_to_place(p, c, o, j);
         what.latest_us = until_us == INT64_MAX ? 0 : until_us - 1;
         if (!world_earliest(p->w, &what, o->limit_us, from_us, &at, &when) || when >= *ret_us)
