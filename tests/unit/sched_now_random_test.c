@@ -14,7 +14,8 @@ static void starts_write(const struct plan *p, struct str *out)
     }
 }
 
-/* Promises, too, which are all that is planned without a forecast. */
+/* Promises, too, which are all that is planned without a forecast. Where one was dear, and stands
+ * from an earlier pass (foreseen_cost 0), it is not what one of now would be. */
 static void waits_compare(struct sim *s, struct plan *full, struct cluster *all, const char *other,
                           struct plan *now, struct cluster *cl)
 {
@@ -29,7 +30,7 @@ static void waits_compare(struct sim *s, struct plan *full, struct cluster *all,
                      enum_name(&job_reason_names, x.reason), x.rank, (unsigned long long)x.priority,
                      other, enum_name(&job_reason_names, y.reason), y.rank,
                      (unsigned long long)y.priority);
-        if (y.planned_us)
+        if (y.planned_us && (now != s->plan || now->foreseen_cost > 0))
             assert_int_equal(x.planned_us, y.planned_us);
     }
 }

@@ -4,6 +4,8 @@
 
 #include "model/limits.h"
 #include "sched/books/feature.h"
+#include "sched/books/settle.h"
+#include "sched/request/demand.h"
 
 static struct cluster *cl;
 
@@ -161,6 +163,66 @@ static void so_many_alternatives(void **state)
     arena_free(a);
 }
 
+static size_t variants_of(const struct job_request *req)
+{
+    cluster_settle(cl);
+    struct compiled *c = demand_compile(cl, req, NULL);
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++)
+        n += c->option[i].nvariants;
+    demand_free(c);
+    return n;
+}
+
+/* Each that nodes could hold is looked for whenever the job is tried. */
+static void so_many_that_nodes_could_hold(void **state)
+{
+    struct arena *a = arena_new();
+    struct str features = STR_INIT;
+    struct node n = a_node(NULL);
+    for (int i = 1; i <= 10; i++) {
+        str_addf(&features, "%sf%d", i > 1 ? "|" : "", i);
+        char name[16], feature[16];
+        snprintf(name, sizeof name, "f%d", i);
+        snprintf(feature, sizeof feature, "f%d", i);
+        n.name = name, n.features = feature;
+        put_node(cl, &n);
+    }
+    put_nodes(cl, "g[1-128]", a_node(NULL));
+    struct partition p = a_part("main", "ALL"), q = a_part("more", "ALL");
+    q.is_default = false;
+    put_part(cl, &p);
+    put_part(cl, &q);
+    struct job_request many = {.partition = "main",
+                               .min_nodes = 1,
+                               .max_nodes = 127,
+                               .node_sizes = "1-127:2",
+                               .constraint = arena_printf(a, "[%s]", str_text(&features))};
+    refuses(many, REFUSE_NODE_CONFIG, "512 at most");
+    many.partition = "main,more";
+    refuses(many, REFUSE_NODE_CONFIG, "512 at most");
+    /* One that was taken before has the first of them. */
+    assert_in_range(variants_of(&many), 1, 512);
+    many.constraint = NULL;
+    takes(many);
+    str_done(&features);
+    arena_free(a);
+}
+
+/* Which say the same are one. */
+static void equal_features_are_one_alternative(void **state)
+{
+    struct arena *a = arena_new();
+    struct job_request same = {.partition = "main", .constraint = "[x|y]"};
+    assert_int_equal(variants_of(&same), variants_of(&(struct job_request){.partition = "main"}));
+    same.constraint = arena_printf(a, "%s]", chain(a, "[x", "|x", 63));
+    takes(same);
+    assert_int_equal(variants_of(&same), 1);
+    same.constraint = "[x*1|y*1|x*2]", same.min_nodes = 2;
+    assert_int_equal(variants_of(&same), 2);
+    arena_free(a);
+}
+
 /* Also beside what nodes could give in several types. */
 static void so_many_beside_a_mix(void **state)
 {
@@ -282,6 +344,8 @@ int main(void)
         T(each_feature_is_known),
         T(reservations_too),
         T(so_many_alternatives),
+        T(so_many_that_nodes_could_hold),
+        T(equal_features_are_one_alternative),
         T(so_many_beside_a_mix),
         T(large_counts_are_mixed_soon),
         T(memory_of_cpus),

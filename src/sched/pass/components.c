@@ -72,6 +72,7 @@ struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us,
         if (o->never != REASON_NONE)
             continue;
         struct to_place what = pass_to_place(p, c, o, j);
+        p->cost += try_cost(p, o);
         what.barred = barred;
         what.shunned = shunned;
         if (world_place(p->w, &what, at_us, time_add(at_us, het_limit_at(p, o, at_us)), &p->at))

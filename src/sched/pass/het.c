@@ -28,13 +28,19 @@ static bool start_in_order(struct beside *t, size_t *ret_failed)
     return false;
 }
 
-static void to_front(struct het *h, size_t i)
+/* False: those before it are like it, so that the order would be the same. */
+static bool to_front(struct het *h, size_t i)
 {
     struct wjob *first = h->job[i];
+    bool differs = together_differ(h, i + 1);
     memmove(&h->job[1], &h->job[0], i * sizeof h->job[0]);
     h->job[0] = first;
+    return differs;
 }
 
+/* Orders that are tried at one time. Each is a placement of all components, and a job may have
+ * many. */
+#define TRIES_MAX         8
 #define PLACES_MAX        64 /* of a search (together.c) */
 #define PLACES_MAX_FUTURE 16
 
@@ -43,11 +49,10 @@ static bool start_all(struct pass *p, struct het *h)
     int places = p->future ? PLACES_MAX_FUTURE : PLACES_MAX;
     struct beside t = together_new(p, h, p->w->now_us, false, 0);
     size_t failed = 1;
-    bool ok = false;
-    for (size_t tries = 0; tries < h->n && !ok && failed > 0; tries++) {
+    bool ok = false, another = true;
+    for (int tries = 0; tries < TRIES_MAX && !ok && another; tries++) {
         ok = start_in_order(&t, &failed);
-        if (!ok)
-            to_front(h, failed);
+        another = !ok && to_front(h, failed);
     }
     ok = ok || (failed > 0 && together_search(&t, &places)) ||
          (!p->future && h->promised_us <= p->w->now_us && together_again(&t));
@@ -69,6 +74,7 @@ static bool component_earliest(struct pass *p, const struct wjob *j, int64_t fro
         struct option *o = &c->option[i];
         if (o->never != REASON_NONE)
             continue;
+        p->cost += try_cost(p, o);
         struct to_place what = pass_to_place(p, c, o, j);
         what.latest_us = until_us == INT64_MAX ? 0 : until_us - 1;
         if (!world_earliest(p->w, &what, o->limit_us, from_us, &at, &when) || when >= *ret_us)
@@ -112,12 +118,13 @@ static bool promise_in_order(struct beside *t, int64_t until_us, size_t *ret_fai
 static bool promise_at(struct beside *t, int64_t until_us, int *places, int64_t *ret_us)
 {
     size_t failed = 1;
+    bool another = true;
     *ret_us = INT64_MAX;
-    for (size_t tries = 0; tries < t->h->n && failed > 0; tries++) {
+    for (int tries = 0; tries < TRIES_MAX && another; tries++) {
         int64_t when;
         if (promise_in_order(t, until_us, &failed, &when))
             return true;
-        to_front(t->h, failed);
+        another = to_front(t->h, failed);
         *ret_us = failed == 0 || when < *ret_us ? when : *ret_us;
     }
     return failed > 0 && !t->p->future && together_search(t, places);

@@ -256,6 +256,11 @@ struct pass {
 
 /* What looking at an entry costs, in units of one in the packed order, about 5 ns. */
 #define TRY_COST 64
+/* Each variant of the option is looked for. */
+static inline uint64_t try_cost(const struct pass *p, const struct option *o)
+{
+    return o->nvariants * TRY_COST + p->w->nnodes / 8;
+}
 
 enum outcome { STARTED, BLOCKED, NEVER, SKIPPED };
 

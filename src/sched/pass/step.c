@@ -73,7 +73,7 @@ static enum outcome entry_tried(struct pass *p, struct entry *e, bool stays)
         pass_note(p, e, capped);
         return BLOCKED;
     }
-    p->cost += TRY_COST + p->w->nnodes / 8;
+    p->cost += try_cost(p, e->o);
     if (p->future && is_promised(p, e->job))
         return BLOCKED;
     if (!stays && entry_start(p, e))

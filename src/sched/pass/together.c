@@ -268,7 +268,6 @@ static bool rest_fit(struct beside *t, size_t n)
     if (n == t->h->n)
         return true;
     t->failed = n;
-    t->p->cost += TRY_COST + t->p->w->nnodes / 8;
     if (t->left-- <= 0 || !together_next(t))
         return false;
     node_vec nodes = {0};
@@ -283,10 +282,24 @@ static bool rest_fit(struct beside *t, size_t n)
     return ok;
 }
 
-/* Where each would go. False: one fits nowhere. */
+bool together_differ(const struct het *h, size_t n)
+{
+    ASSERT(n <= h->n);
+    bool differ = false;
+    for (size_t i = 1; i < n && !differ; i++)
+        differ = h->job[i]->lane->klass != h->job[0]->lane->klass;
+    return differ;
+}
+
+/* Where each would go: where the one before it would, if they are alike. False: one fits
+ * nowhere. */
 static bool alone_find(struct beside *t)
 {
     for (size_t i = 0; i < t->h->n; i++) {
+        if (i > 0 && t->h->job[i]->lane->klass == t->h->job[i - 1]->lane->klass) {
+            memcpy(own(t, t->alone, i), own(t, t->alone, i - 1), words(t) * sizeof t->alone[0]);
+            continue;
+        }
         if (!het_place(t->p, t->h->job[i], t->at_us, NULL, NULL))
             return false;
         for (size_t k = 0; k < t->p->at.at.n; k++)
@@ -301,11 +314,18 @@ static uint64_t *bitmaps_new(const struct beside *t, uint64_t *old)
     return xcalloc(t->h->n * words(t), sizeof(uint64_t));
 }
 
-static void first_last(struct het *h)
+/* And where it would go alone. */
+static void first_last(struct beside *t)
 {
+    struct het *h = t->h;
     struct wjob *first = h->job[0];
+    size_t one = words(t), others = (h->n - 1) * one;
+    uint64_t *alone = xmemdup(t->alone, one * sizeof alone[0]);
     memmove(&h->job[0], &h->job[1], (h->n - 1) * sizeof h->job[0]);
     h->job[h->n - 1] = first;
+    memmove(t->alone, &t->alone[one], others * sizeof alone[0]);
+    memcpy(&t->alone[others], alone, one * sizeof alone[0]);
+    free(alone);
 }
 
 /* Whole nodes, more of them than have anything free. */
@@ -336,17 +356,18 @@ bool together_search(struct beside *t, int *places)
     if (*places <= 0 || too_many_nodes(t))
         return false;
     int each = (*places + (int)t->h->n - 1) / (int)t->h->n;
-    for (size_t first = 0; first < t->h->n && !ok; first++) {
+    size_t orders = together_differ(t->h, t->h->n) ? t->h->n : 1;
+    t->alone = bitmaps_new(t, t->alone);
+    if (!alone_find(t))
+        return false;
+    for (size_t first = 0; first < orders && !ok && *places > 0; first++) {
         t->barred = bitmaps_new(t, t->barred);
         t->shunned = bitmaps_new(t, t->shunned);
-        t->alone = bitmaps_new(t, t->alone);
         t->left = each;
-        if (!alone_find(t))
-            return false;
         ok = rest_fit(t, 0);
         *places -= each - (t->left > 0 ? t->left : 0);
         if (!ok)
-            first_last(t->h);
+            first_last(t);
     }
     return ok;
 }

@@ -45,5 +45,8 @@ void together_back(struct beside *t, size_t n);
  * asked for components that others must fit beside; it goes down. het.job is in another order
  * afterwards. */
 bool together_search(struct beside *t, int *places);
+/* Does one of the first n ask for something else than the others? If not, their order is all the
+ * same. */
+bool together_differ(const struct het *h, size_t n);
 
 #endif

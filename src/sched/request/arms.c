@@ -4,6 +4,8 @@
 #include "base/alloc.h"
 #include "sched/request/demand_work.h"
 
+#include <string.h>
+
 static uint64_t *groups_bits(const struct demand_work *w)
 {
     return arena_alloc(w->a, BIT_WORDS(w->cl->group.n + 1) * sizeof(uint64_t));
@@ -30,6 +32,26 @@ static void arm_find(const struct demand_work *w, const struct feature_arm *arm,
             (struct count_need){groups_with(w, arm->count[i].expr), arm->count[i].nodes};
 }
 
+static bool arms_equal(const struct demand_work *w, const struct demand_arm *a,
+                       const struct demand_arm *b)
+{
+    size_t bytes = BIT_WORDS(w->cl->group.n + 1) * sizeof a->groups[0];
+    bool equal = a->ncount == b->ncount && memcmp(a->groups, b->groups, bytes) == 0;
+    for (size_t i = 0; equal && i < a->ncount; i++)
+        equal = a->count[i].nodes == b->count[i].nodes &&
+                memcmp(a->count[i].groups, b->count[i].groups, bytes) == 0;
+    return equal;
+}
+
+/* Behind one that is the same it would be tried in vain. */
+static void arm_keep(const struct demand_work *w, struct demand_arms *arms)
+{
+    bool again = false;
+    for (size_t i = 0; i < arms->n && !again; i++)
+        again = arms_equal(w, &arms->v[i], &arms->v[arms->n]);
+    arms->n += !again;
+}
+
 static bool arms_find(struct demand_work *w, const char *constraint, struct demand_arms *ret,
                       struct err *ret_err)
 {
@@ -37,10 +59,12 @@ static bool arms_find(struct demand_work *w, const char *constraint, struct dema
     if (!feature_parse(constraint, w->scratch, &arms, ret_err))
         return false;
     ret->v = arena_alloc(w->scratch, (arms.n + 1) * sizeof ret->v[0]);
-    ret->n = arms.n;
+    ret->n = 0;
     ret->nodes = feature_nodes(&arms);
-    for (size_t i = 0; i < arms.n; i++)
-        arm_find(w, &arms.arm[i], &ret->v[i]);
+    for (size_t i = 0; i < arms.n; i++) {
+        arm_find(w, &arms.arm[i], &ret->v[ret->n]);
+        arm_keep(w, ret);
+    }
     return true;
 }
 

@@ -150,6 +150,7 @@ static void option_make(struct demand_work *w, struct spart *part, const struct 
                         bool drawn)
 {
     struct option *o = &w->c->option[w->c->n++];
+    w->drawn = drawn;
     *o = (struct option){.part = part,
                          .place = w->place,
                          .resv = resv,
@@ -225,7 +226,8 @@ static void options_each(struct demand_work *w)
     struct span rest = span_of(w->req->partition ? w->req->partition : ""), piece;
     size_t names = 1;
     w->c->n = 0;
-    w->numbered = 0;
+    w->numbered = w->asked_for = 0;
+    w->crowded = false;
     for (const char *at = rest.data; (at = strchr(at, ',')); at++)
         names++;
     w->c->option =
@@ -415,6 +417,16 @@ static bool layouts_make(struct demand_work *w)
     return w->nlayouts > 0;
 }
 
+static bool too_many(struct demand_work *w, const char *of, int most)
+{
+    return demand_complain(
+        w, REFUSE_NODE_CONFIG, REASON_BAD_CONSTRAINTS,
+        arena_printf(w->a,
+                     "its partitions, numbers of nodes, features and types of resources make more "
+                     "alternatives %s: %d at most, each with each counted; name fewer of them",
+                     of, most));
+}
+
 static bool work_all(struct demand_work *w)
 {
     if (!demand_asked(w) || !node_lists(w) || !layouts_make(w) || !demand_arms(w))
@@ -427,13 +439,9 @@ static bool work_all(struct demand_work *w)
     if (w->nlayouts == 0)
         return false;
     options_make(w);
-    return w->tried <= ALTERNATIVES_MAX ||
-           demand_complain(w, REFUSE_NODE_CONFIG, REASON_BAD_CONSTRAINTS,
-                           arena_printf(w->a,
-                                        "its partitions, numbers of nodes, features and types of "
-                                        "resources make more alternatives than can be considered: "
-                                        "%d at most, each with each counted; name fewer of them",
-                                        ALTERNATIVES_MAX));
+    if (w->crowded && w->v)
+        return too_many(w, "that nodes could hold than can be tried", VARIANTS_ALL_MAX);
+    return w->tried <= ALTERNATIVES_MAX || too_many(w, "than can be considered", ALTERNATIVES_MAX);
 }
 
 static int64_t gpus_of_socket(const struct job_request *req, struct arena *a)

@@ -14,6 +14,12 @@
  * nodes, types of resources multiply. Who asks for more is refused. */
 #define ALTERNATIVES_MAX 8192
 
+/* Of those the ones that some node could hold: each is looked for whenever the job is tried. Those
+ * inside reservations that draw the job do not count, which it did not ask for. Who asks for more
+ * is refused; of a request that was taken before (nodes were configured anew) the first are
+ * tried. */
+#define VARIANTS_ALL_MAX 512
+
 enum gres_per { PER_NODE, PER_TASK, PER_JOB };
 
 struct asked {
@@ -64,6 +70,9 @@ struct demand_work {
     uint32_t tried;                 /* alternatives so far; beyond ALTERNATIVES_MAX no more */
     uint32_t mixed;                 /* steps so far in looking for mixes (mixes.c) */
     uint32_t numbered;              /* variants so far */
+    uint32_t asked_for;             /* of these, those that VARIANTS_ALL_MAX bounds */
+    bool drawn;                     /* the option at hand is in a reservation that draws the job */
+    bool crowded;                   /* there would be more than VARIANTS_ALL_MAX */
     enum demand_types types;        /* of what is asked untyped */
 };
 
@@ -79,11 +88,12 @@ static inline bool demand_complain(struct demand_work *w, enum refusal r, enum j
     }
     return false;
 }
-/* May one more alternative be tried? Once it is false, it stays so, and the request is refused. */
+/* May one more alternative be tried? Once it is false, it stays so for all that was asked for, and
+ * the request is refused. */
 static inline bool demand_try(struct demand_work *w)
 {
     w->tried += w->tried <= ALTERNATIVES_MAX;
-    return w->tried <= ALTERNATIVES_MAX;
+    return w->tried <= ALTERNATIVES_MAX && (!w->crowded || w->drawn);
 }
 /* The arms of --constraint and --prefer: w->arms and w->liked. */
 bool demand_arms(struct demand_work *w);

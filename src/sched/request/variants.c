@@ -179,8 +179,10 @@ void demand_variant_add(struct demand_work *w, struct option *o, const struct la
     variant_screen(w, o, &v);
     if (!o->wish && !any)
         o->wish = arena_dup(w->a, &v, sizeof v);
-    if (!any)
+    w->crowded |= any && !w->drawn && w->asked_for == VARIANTS_ALL_MAX;
+    if (!any || (w->crowded && !w->drawn))
         return;
+    w->asked_for += !w->drawn;
     for (size_t i = 0; i < arm->ncount; i++)
         v.count[v.ncount++] = arm->count[i];
     v.one = arena_alloc(w->a, (w->cl->group.n + 1) * sizeof v.one[0]);

@@ -279,7 +279,7 @@ static bool caps_hold(struct placing *p, const struct placement *at)
 static int32_t nodes_most(const struct placing *p)
 {
     const struct compiled *c = p->what->c;
-    int64_t most = p->v->lay.nmax;
+    int64_t most = p->hours_nmax;
     for (size_t i = c->nlic - c->ncap; c->caps_each && i < c->nlic; i++) {
         const struct licence *l = &p->w->cl->lic.v[c->lic[i].lic];
         int64_t may = l->total + c->lic[i].slack;
@@ -294,8 +294,8 @@ static int32_t nodes_most(const struct placing *p)
  * waits. */
 static bool wants_more_nodes(struct placing *p)
 {
-    bool more = !p->near && p->nmax < p->v->lay.nmax;
-    p->nmax = p->v->lay.nmax;
+    bool more = !p->near && p->nmax < p->hours_nmax;
+    p->nmax = p->hours_nmax;
     return more;
 }
 
@@ -304,6 +304,11 @@ bool placing_find(struct placing *p, struct placement *ret)
     bool again = false, found = false;
     p->near = NULL;
     p->near_only = false;
+    p->hours_nmax = part_window_nodes(p->w, p->what->o, p->start_us, p->v->lay.nmax);
+    if (p->hours_nmax < p->v->lay.nmin) {
+        p->lacks = 0;
+        return false;
+    }
     p->nmax = nodes_most(p);
     do {
         p->lacks = 0;
@@ -379,7 +384,8 @@ bool world_holds(struct world *w, const struct to_place *what, int64_t start_us,
     ASSERT(start_us >= w->now_us && end_us >= start_us && at->option == what->o);
     struct placing p = {
         .w = w, .what = what, .v = at->variant, .start_us = start_us, .end_us = end_us};
-    if (!placing_licences_free(&p) || part_window_bars(w, what->o, start_us) != REASON_NONE)
+    if (!placing_licences_free(&p) || part_window_bars(w, what->o, start_us) != REASON_NONE ||
+        part_window_nodes(w, what->o, start_us, (int32_t)at->at.n) < (int32_t)at->at.n)
         return false;
     for (size_t i = 0; i < at->at.n; i++) {
         uint32_t node = at->at.v[i].node;

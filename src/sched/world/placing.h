@@ -9,7 +9,8 @@ struct placing {
     struct world *w;
     const struct to_place *what; /* is to be placed */
     struct variant *v;           /* of what->o: the one that is tried */
-    int32_t nmax;                /* nodes at most: as v says, or as many as one job may have */
+    int32_t hours_nmax;          /* nodes at most: as v says, and hours of the partition */
+    int32_t nmax;                /* the same, or as many as one job may have */
     int64_t start_us, end_us;    /* in this time */
     /* While one node is looked at (earliest.c): it gives so much, for so many units, or nothing.
      * NULL = more or less of them */

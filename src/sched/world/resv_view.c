@@ -117,7 +117,8 @@ int64_t view_limit(const struct world *w, const struct option *o, int64_t limit_
     ASSERT(limit_us >= 0);
     const struct window *win = o->resv && o->cut ? view_window(w, o->resv, start_us) : NULL;
     int64_t room = win ? win->end_us - start_us : limit_us;
-    return room < limit_us && room >= SHORTEST_US ? room : limit_us;
+    limit_us = room < limit_us && room >= SHORTEST_US ? room : limit_us;
+    return part_window_limit(w, o, limit_us, start_us);
 }
 
 /* Cuts *end_us to the end of the reservation where that is allowed; false if the time lies

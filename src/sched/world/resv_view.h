@@ -35,7 +35,7 @@ void view_times(const struct world *w, const struct option *o, uint32_t node, in
 /* The window of the reservation that is open then; NULL = none. */
 const struct window *view_window(const struct world *w, const struct sresv *s, int64_t at_us);
 /* The limit of a run that starts then: cut to the reservation's end where the job gave no limit of
- * its own. */
+ * its own, and to what hours of its partition allow where it may be shorter. */
 int64_t view_limit(const struct world *w, const struct option *o, int64_t limit_us,
                    int64_t start_us);
 

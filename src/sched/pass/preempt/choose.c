@@ -240,8 +240,11 @@ bool victims_choose(struct asker *a, victims *chosen)
     ASSERT(chosen->n == 0 && !a->p->future);
     victims v = {0};
     victims_collect(a, &v);
-    lift_first(a->p, &v, v.n);
-    bool ok = v.n > 0 && asker_fits(a);
+    bool ok = v.n > 0 && victims_could_do(a, &v);
+    if (ok) {
+        lift_first(a->p, &v, v.n);
+        ok = asker_fits(a);
+    }
     if (ok) {
         lift_enough(a, &v);
         spare_each(a, &v);

@@ -1,5 +1,5 @@
 /* Inside of preemption; only its files include this. victims.c: who may stop whom.
- * lift.c: what would be without them. choose.c: which of them, as few and as cheap
+ * lift.c: what would be without them. hopeless.c: whether that could help. choose.c: which of them, as few and as cheap
  * as possible. preempt.c: in the order of the pass. keep_out.c: who does not begin meanwhile. */
 #ifndef REMUDA_SCHED_PASS_PREEMPT_INSIDE_H
 #define REMUDA_SCHED_PASS_PREEMPT_INSIDE_H
@@ -46,6 +46,11 @@ bool asker_fits(struct asker *a);
 void asker_begin(struct asker *a);
 /* Could it start at that time, by counts? */
 bool asker_fits_at(struct asker *a, int64_t at_us);
+
+/* ---- hopeless.c ---- */
+/* Could it start if all of these went, as far as sums tell? There is one at least; nobody is
+ * lifted. */
+bool victims_could_do(const struct asker *a, const victims *v);
 
 /* ---- choose.c ---- */
 bool victims_choose(struct asker *a, victims *chosen);

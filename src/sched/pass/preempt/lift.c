@@ -126,7 +126,7 @@ bool asker_fits(struct asker *a)
     struct exacts *x = exacts_fork(a->p->ex);
     bool ok;
     vec_clear(&a->at);
-    a->p->cost += 64;
+    a->p->cost += a->het ? TRY_COST : try_cost(a->p, a->e->o);
     if (a->het) {
         ok = components_fit(a, x);
     } else {
