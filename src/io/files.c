@@ -164,7 +164,7 @@ bool file_same(const char *path, const char *other)
     return same;
 }
 
-/* The entry of a rename is durable only when its directory is. */
+/* A name is durable only when its directory is. */
 static void parent_sync(const char *path)
 {
     char *dir = xstrdup(path);
@@ -255,8 +255,10 @@ bool dir_sync(const char *dir, struct err *ret_err)
 static bool one_dir_make(const char *path, mode_t mode)
 {
     struct stat st;
-    if (mkdir(path, mode) == 0)
+    if (mkdir(path, mode) == 0) {
+        parent_sync(path);
         return true;
+    }
     if (errno != EEXIST && errno != EROFS)
         return false;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))

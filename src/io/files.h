@@ -39,7 +39,8 @@ bool file_write_atomic(const char *path, const void *data, size_t len, mode_t mo
                        struct err *ret_err);
 /* Names in a directory, given and taken, are durable when it returns true. */
 bool dir_sync(const char *dir, struct err *ret_err);
-/* Makes the directory and its parents (parents with 0755); one that is there is fine. */
+/* Makes the directory and its parents (parents with 0755), durable as what is then written there;
+ * one that is there is fine. */
 bool dir_make(const char *path, mode_t mode, struct err *ret_err);
 /* Removes a directory with everything in it (links are not followed). One that is not there is
  * fine. */

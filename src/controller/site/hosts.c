@@ -13,9 +13,10 @@
 #include "io/net/tcp_socket.h"
 #include "io/net/tls.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #define SERVER_LIFE_US  (3 * USEC_PER_DAY)
 #define SERVER_AGAIN_US USEC_PER_DAY
@@ -61,35 +62,72 @@ void hosts_free(struct hosts *h)
 
 /* ---- the authority ---- */
 
+/* Connections that are there keep the context they began with. */
+static bool server_certify(struct hosts *h, struct err *ret_err)
+{
+    struct arena *a = arena_new();
+    const char *key = cert_key_new(a, ret_err);
+    const char *public_key = key ? cert_key_public(key, a, ret_err) : NULL;
+    const char *cert = public_key ? cert_sign(&h->authority, public_key, "controller", true,
+                                              SERVER_LIFE_US, a, ret_err)
+                                  : NULL;
+    struct tls_context *fresh =
+        cert ? tls_context_server(h->authority.cert, cert, key, ret_err) : NULL;
+    arena_free(a);
+    if (!fresh)
+        return false;
+    tls_context_free(h->tls);
+    h->tls = fresh;
+    h->made_us = clock_now_us();
+    return true;
+}
+
 static bool authority_read(struct hosts *h, const char *key, const char *cert, struct err *ret_err)
 {
-    h->authority.key = file_read_text(key, PEM_MAX_BYTES, h->arena, ret_err);
-    h->authority.cert =
-        h->authority.key ? file_read_text(cert, PEM_MAX_BYTES, h->arena, ret_err) : NULL;
-    return h->authority.cert != NULL;
+    struct cert_pair p = {.key = file_read_text(key, PEM_MAX_BYTES, h->arena, ret_err)};
+    p.cert = p.key ? file_read_text(cert, PEM_MAX_BYTES, h->arena, ret_err) : NULL;
+    if (p.cert)
+        h->authority = p;
+    return p.cert != NULL;
 }
 
+/* It is the cluster's once both files are durable: what was signed by one that is gone with the
+ * process would let nobody in again. */
 static bool authority_make(struct hosts *h, const char *key, const char *cert, struct err *ret_err)
 {
-    struct cert_pair *p = &h->authority;
-    return dir_make(controller_path(h->c, "tls"), 0700, ret_err) &&
-           cert_authority_new(core_settings(h->c->core)->cluster_name, h->arena, p, ret_err) &&
-           file_write_atomic(cert, p->cert, strlen(p->cert), 0644, ret_err) &&
-           file_write_atomic(key, p->key, strlen(p->key), 0600, ret_err);
+    struct cert_pair p = {0};
+    if (!dir_make(controller_path(h->c, "tls"), 0700, ret_err) ||
+        !cert_authority_new(core_settings(h->c->core)->cluster_name, h->arena, &p, ret_err) ||
+        !file_write_atomic(cert, p.cert, strlen(p.cert), 0644, ret_err) ||
+        !file_write_atomic(key, p.key, strlen(p.key), 0600, ret_err))
+        return false;
+    h->authority = p;
+    log_info(h->c->log, "made the cluster's certificate authority, %s", cert);
+    return true;
 }
 
+/* Only where there is none is one made: the hosts that joined know the one that cannot be read. */
 static bool authority_ensure(struct hosts *h, struct err *ret_err)
 {
     const char *key = controller_path(h->c, "tls/authority.key");
     const char *cert = controller_path(h->c, "tls/authority.crt");
+    struct stat st;
     if (h->authority.cert)
         return true;
-    if (access(key, F_OK) == 0)
+    if (lstat(key, &st) == 0 || errno != ENOENT)
         return authority_read(h, key, cert, ret_err);
-    if (!authority_make(h, key, cert, ret_err))
+    return authority_make(h, key, cert, ret_err);
+}
+
+/* Files that are no authority are read anew the next time: somebody may have put them right. */
+static bool authority_serves(struct hosts *h, struct err *ret_err)
+{
+    if (!authority_ensure(h, ret_err))
         return false;
-    log_info(h->c->log, "made the cluster's certificate authority, %s", cert);
-    return true;
+    if (server_certify(h, ret_err))
+        return true;
+    h->authority = (struct cert_pair){0};
+    return false;
 }
 
 const char *hosts_authority(const struct hosts *h)
@@ -112,26 +150,6 @@ const char *hosts_token_text(struct hosts *h, const char *id, const char *secret
 }
 
 /* ---- the port ---- */
-
-/* Connections that are there keep the context they began with. */
-static bool server_certify(struct hosts *h, struct err *ret_err)
-{
-    struct arena *a = arena_new();
-    const char *key = cert_key_new(a, ret_err);
-    const char *public_key = key ? cert_key_public(key, a, ret_err) : NULL;
-    const char *cert = public_key ? cert_sign(&h->authority, public_key, "controller", true,
-                                              SERVER_LIFE_US, a, ret_err)
-                                  : NULL;
-    struct tls_context *fresh =
-        cert ? tls_context_server(h->authority.cert, cert, key, ret_err) : NULL;
-    arena_free(a);
-    if (!fresh)
-        return false;
-    tls_context_free(h->tls);
-    h->tls = fresh;
-    h->made_us = clock_now_us();
-    return true;
-}
 
 struct tls_context *hosts_tls(struct hosts *h)
 {
@@ -157,7 +175,7 @@ bool hosts_listen(struct hosts *h, struct err *ret_err)
     const struct settings *s = core_settings(h->c->core);
     if (h->listener)
         return true;
-    if (!authority_ensure(h, ret_err) || !server_certify(h, ret_err))
+    if (!authority_serves(h, ret_err))
         return false;
     int fd = tcp_socket_listen(text_empty(s->slurmctld_addr) ? NULL : s->slurmctld_addr,
                                s->slurmctld_port, ret_err);
