@@ -212,14 +212,14 @@ static void difference_log(struct node_daemon *d, const struct device_list *was,
     }
 }
 
-/* "195:3" of "0=195:0,1=195:3". */
-static struct span files_of(const char *files, int32_t index)
+/* `list` with what `former` has of that number: both "0=195:0,1=195:3". */
+static const char *with_former(const char *list, const char *former, int32_t index, struct arena *a)
 {
-    struct span rest = span_of(files ? files : ""), one, number;
-    while (span_next(&rest, ',', &one))
-        if (span_next(&one, '=', &number) && strtol(number.data, NULL, 10) == index)
-            return one;
-    return (struct span){0};
+    ASSERT(index >= 0);
+    struct span one = device_name_of(former, (uint32_t)index);
+    return one.len ? arena_printf(a, "%s%s%d=%.*s", list ? list : "", list ? "," : "", index,
+                                  (int)one.len, one.data)
+                   : list;
 }
 
 /* What is only counted (gres.conf) stays. */
@@ -253,12 +253,12 @@ static void held_add(struct node_daemon *d, struct machine *found, struct arena 
         if (!text_is(w->kind, "gpu") || gpu_of(&now, w->index) ||
             !agent_gpu_is_held(d->agent, w->index))
             continue;
-        struct span files = files_of(d->machine.device_files, w->index);
         all.v[all.n++] = *w;
-        if (files.len && (found->device_files || now.n == 0))
+        if (found->device_files || now.n == 0)
             found->device_files =
-                arena_printf(a, "%s%s%d=%.*s", found->device_files ? found->device_files : "",
-                             found->device_files ? "," : "", w->index, (int)files.len, files.data);
+                with_former(found->device_files, d->machine.device_files, w->index, a);
+        found->names_all = with_former(found->names_all, d->machine.names_all, w->index, a);
+        found->names_alone = with_former(found->names_alone, d->machine.names_alone, w->index, a);
     }
     devices_format(&all, &text);
     d->keeps_gone = all.n > now.n;
@@ -282,6 +282,8 @@ static bool differs(const struct machine *x, const struct machine *y)
 {
     return !text_is(x->devices, y->devices) || !text_is(x->gres, y->gres) ||
            !text_is(x->device_files, y->device_files) ||
+           !text_is(x->closed_files, y->closed_files) || !text_is(x->names_all, y->names_all) ||
+           !text_is(x->names_alone, y->names_alone) ||
            !text_is(x->device_trouble, y->device_trouble) ||
            !text_is(x->device_search, y->device_search);
 }
@@ -296,6 +298,9 @@ static void machine_take(struct node_daemon *d, const struct machine *found)
     m->devices = kept(found->devices, d->arena);
     m->gres = kept(found->gres, d->arena);
     m->device_files = kept(found->device_files, d->arena);
+    m->closed_files = kept(found->closed_files, d->arena);
+    m->names_all = kept(found->names_all, d->arena);
+    m->names_alone = kept(found->names_alone, d->arena);
     m->device_trouble = kept(found->device_trouble, d->arena);
     m->device_search = kept(found->device_search, d->arena);
     node_site_devices(d);

@@ -133,6 +133,11 @@ static bool gpus_hidden(const struct launch_site *site)
     return site->device_files && site->welcome->constrain_devices;
 }
 
+static const char *gpu_names_of(const struct launch_site *site)
+{
+    return gpus_hidden(site) ? site->names_alone : site->names_all;
+}
+
 static bool gpu_is_held(const struct alloc_node *here, uint32_t number)
 {
     bool held = false;
@@ -160,7 +165,15 @@ static const char *gpu_files(const struct launch_site *site, const struct alloc_
     return text_keep(a, &out);
 }
 
-/* The files of all GPUs but its own. Instances of one GPU share its file, and have others of their
+static void deny_add(const char *files, const char *own, struct str *out)
+{
+    struct span rest = span_of(files), file;
+    while (span_next(&rest, ' ', &file))
+        if (file.len && !list_has_word(own, file) && !list_has_word(str_text(out), file))
+            str_addf(out, "%s%.*s", out->len ? " " : "", (int)file.len, file.data);
+}
+
+/* The files of all GPUs but its own, also of those that gres.conf gives to nobody. Instances of one GPU share its file, and have others of their
  * own. */
 static const char *deny_plan(const struct launch_site *site, const struct alloc_node *here,
                              struct arena *a)
@@ -169,10 +182,8 @@ static const char *deny_plan(const struct launch_site *site, const struct alloc_
     if (!gpus_hidden(site))
         return NULL;
     const char *own = gpu_files(site, here, true, a);
-    struct span rest = span_of(gpu_files(site, here, false, a)), file;
-    while (span_next(&rest, ' ', &file))
-        if (file.len && !list_has_word(own, file))
-            str_addf(&out, "%s%.*s", out.len ? " " : "", (int)file.len, file.data);
+    deny_add(gpu_files(site, here, false, a), own, &out);
+    deny_add(site->closed_files ? site->closed_files : "", own, &out);
     const char *text = text_keep(a, &out);
     return *text ? text : NULL;
 }
@@ -192,7 +203,7 @@ static struct job_env env_of(const struct launch_site *site, const struct job *j
         .bin_dir = site->bin_dir,
         .has_gpus = site->has_gpus,
         .gpus_hidden = gpus_hidden(site),
-        .gpu_names = site->gpu_names,
+        .gpu_names = gpu_names_of(site),
         .user = j->user_name,
         .group = j->group_name,
     };
@@ -372,7 +383,7 @@ static void tasks_bind(const struct launch_site *site, const struct job_spec *sp
         .threads_per_core = site->threads_per_core,
         .cores_per_socket = site->cores_per_socket,
         .gpus_hidden = gpus_hidden(site),
-        .gpu_names = site->gpu_names,
+        .gpu_names = gpu_names_of(site),
         .devices = site->devices,
     };
     bind_tasks(&ask, a, ret);

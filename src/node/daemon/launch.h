@@ -25,10 +25,13 @@ struct launch_site {
     bool has_gpus;
     /* of the node, as model/grammar/gres.h writes them; NULL = none are known */
     const char *devices;
-    const char *gpu_names; /* of instances of GPUs: "3=MIG-a,4=MIG-b"; NULL = none */
+    /* What GPUs are called where a step sees all, and where its own only: "3=MIG-a,4=MIG-b"; NULL =
+     * by their numbers. */
+    const char *names_all, *names_alone;
     /* Of GPUs, by their numbers: "0=195:0,1=195:1+241:7"; NULL = not known, or they cannot be
      * hidden. */
     const char *device_files;
+    const char *closed_files; /* of GPUs that are nobody's: "195:4 195:5"; NULL = none */
 };
 
 /* Everything in *ret lives in the arena or belongs to the message. */

@@ -113,23 +113,6 @@ static const char *cgroups_make(struct node_daemon *d, const char *node_dir)
     return arena_strdup(d->arena, str_text(&d->groups.text));
 }
 
-/* Numbers do not name an instance of a GPU. Where all devices can be seen, they name a GPU only as
- * long as it stands in the list where its number says. */
-static const char *gpu_names(const char *devices, bool hides, struct arena *a)
-{
-    struct device_list list = {0};
-    struct str text = STR_INIT;
-    if (devices)
-        devices_parse(devices, a, &list, NULL);
-    for (size_t i = 0; i < list.n; i++)
-        if (text_is(list.v[i].kind, "gpu") && list.v[i].uuid &&
-            (text_starts(list.v[i].uuid, "MIG-") || (!hides && list.v[i].index != (int32_t)i)))
-            list_addf(&text, "%d=%s", list.v[i].index, list.v[i].uuid);
-    const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
-    str_done(&text);
-    return result;
-}
-
 /* Without it login shells find no commands of ours, as anywhere else. */
 static void login_path_write(const struct node_daemon *d)
 {
@@ -216,6 +199,8 @@ void node_site_devices(struct node_daemon *d)
     d->site.devices = m->devices;
     if (d->series)
         series_feed_devices(d->series, m->devices);
-    d->site.gpu_names = gpu_names(m->devices, hides, d->arena);
+    d->site.names_all = m->names_all;
+    d->site.names_alone = m->names_alone;
     d->site.device_files = hides ? m->device_files : NULL;
+    d->site.closed_files = m->closed_files;
 }

@@ -106,6 +106,9 @@ static void devices_say(struct machine *m, const struct gpu_found *found, const 
         m->device_files = arena_strdup(a, str_text(&files));
     else if (files.len > 0)
         remark_add(remarks, SAY_NO_FILES);
+    m->closed_files = found->closed;
+    m->names_all = gpus_names(found, false, a);
+    m->names_alone = gpus_names(found, true, a);
     str_done(&text);
     str_done(&files);
 }
@@ -155,7 +158,7 @@ static bool has_gpu(const struct gpu_found *found)
 static void discover_devices(struct machine *m, const struct machine_ask *ask, struct arena *a,
                              struct str *remarks)
 {
-    struct gpu_found found = {0};
+    struct gpu_found found = {0}, driver = {0};
     struct gres_conf conf;
     struct str counted = STR_INIT, trouble = STR_INIT, search = STR_INIT;
     struct err err = {0};
@@ -164,7 +167,9 @@ static void discover_devices(struct machine *m, const struct machine_ask *ask, s
         gpus_number(&found, ask->known, m->cpu_numbers, a);
         if (conf.remarks)
             remark_add(remarks, conf.remarks);
-        if (gres_conf_apply(&found, &conf, ask->gres_conf, (int32_t)m->threads_per_core, a,
+        if (conf.n > 0)
+            nvidia_listed(&driver, a);
+        if (gres_conf_apply(&found, &driver, &conf, ask->gres_conf, (int32_t)m->threads_per_core, a,
                             &counted, &err))
             gpus_link(&found, a);
     }
@@ -177,6 +182,7 @@ static void discover_devices(struct machine *m, const struct machine_ask *ask, s
     if (search.len && !has_gpu(&found))
         m->device_search = arena_strdup(a, str_text(&search));
     vec_done(&found.gpu);
+    vec_done(&driver.gpu);
     str_done(&counted);
     str_done(&trouble);
     str_done(&search);

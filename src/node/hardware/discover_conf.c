@@ -15,7 +15,8 @@
 #include <sys/sysmacros.h>
 
 struct applying {
-    struct gpu_found *found, *made;
+    const struct gpu_found *found, *driver; /* driver: what it lists itself */
+    struct gpu_found *made;
     const struct gres_conf *conf;
     const char *path;
     int32_t threads_per_core;
@@ -32,14 +33,6 @@ static const char *file_number(const struct applying *p, const struct gres_conf_
         return arena_printf(p->a, "%u:%u", major(st.st_rdev), minor(st.st_rdev));
     err_set(p->err, ERR_INVALID, "%s:%d: File=%s is no device file on this machine", p->path,
             row->line, file);
-    return NULL;
-}
-
-static const struct gpu_row *found_by_file(const struct applying *p, const char *number)
-{
-    for (size_t i = 0; number && i < p->found->gpu.n; i++)
-        if (text_is(p->found->gpu.v[i].files, number))
-            return &p->found->gpu.v[i];
     return NULL;
 }
 
@@ -77,8 +70,11 @@ static const char *links_as_indexes(const struct applying *p, const char *links)
 static void device_make(struct applying *p, const struct gres_conf_row *row, const char *files,
                         int32_t index)
 {
-    const struct gpu_row *known = text_is(row->name, "gpu") ? found_by_file(p, files) : NULL;
+    bool is_gpu = text_is(row->name, "gpu");
+    const struct gpu_row *known = is_gpu ? gpu_of_files(p->found, files) : NULL,
+                         *listed = is_gpu && !known ? gpu_of_files(p->driver, files) : NULL;
     struct gpu_row *g = gpu_found_add(p->made);
+    g->vendor_index = listed ? listed->vendor_index : UINT32_MAX;
     if (known)
         *g = *known;
     g->d.kind = row->name;
@@ -87,7 +83,7 @@ static void device_make(struct applying *p, const struct gres_conf_row *row, con
     g->d.cpus = row->cores ? cores_as_cpus(p, row->cores) : g->d.cpus;
     g->said_links = row->links != NULL;
     g->d.links = row->links ? links_as_indexes(p, row->links) : NULL;
-    g->files = files;
+    g->files = known ? gpu_files_with(files, known->files, p->a) : files;
 }
 
 static int32_t next_index(const struct applying *p, const char *kind)
@@ -124,21 +120,26 @@ static bool row_apply(struct applying *p, const struct gres_conf_row *row, struc
     return true;
 }
 
-bool gres_conf_apply(struct gpu_found *found, const struct gres_conf *conf, const char *path,
-                     int32_t threads_per_core, struct arena *a, struct str *counted,
-                     struct err *ret_err)
+bool gres_conf_apply(struct gpu_found *found, const struct gpu_found *driver,
+                     const struct gres_conf *conf, const char *path, int32_t threads_per_core,
+                     struct arena *a, struct str *counted, struct err *ret_err)
 {
     struct gpu_found made = {0};
-    struct applying p = {found, &made, conf, path, threads_per_core, a, ret_err};
-    bool gpus = false, ok = true;
+    struct applying p = {found, driver, &made, conf, path, threads_per_core, a, ret_err};
+    bool gpus = false, files = true, ok = true;
     for (size_t i = 0; i < conf->n; i++)
-        gpus |= text_is(conf->row[i].name, "gpu");
+        if (text_is(conf->row[i].name, "gpu")) {
+            gpus = true;
+            files &= conf->row[i].nfiles > 0; /* which are not named is known by files alone */
+        }
     for (size_t i = 0; !gpus && i < found->gpu.n; i++) {
         struct gpu_row *g = gpu_found_add(&made);
         *g = found->gpu.v[i];
     }
     for (size_t i = 0; ok && i < conf->n; i++)
         ok = row_apply(&p, &conf->row[i], counted);
+    if (gpus && files && ok)
+        made.closed = gpus_closed(found, driver, &made, a);
     vec_done(&found->gpu);
     *found = made;
     return ok;

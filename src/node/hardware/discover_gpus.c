@@ -109,7 +109,7 @@ static const char *cpus_translate(const char *cpus, const char *cpu_numbers, str
 
 #define NUMBER_MOST 62 /* that notes of shepherds can name (agent/note.h) */
 
-static bool is_instance(const struct device *d)
+bool gpu_is_instance(const struct device *d)
 {
     return d->uuid && text_starts(d->uuid, "MIG-");
 }
@@ -122,7 +122,7 @@ static bool is_same(const struct device *x, const struct device *y, bool by_plac
         return false;
     if (!by_place)
         return x->uuid && text_is(x->uuid, y->uuid);
-    return x->pci && text_is(x->pci, y->pci) && !is_instance(x) && !is_instance(y) &&
+    return x->pci && text_is(x->pci, y->pci) && !gpu_is_instance(x) && !gpu_is_instance(y) &&
            (!y->uuid || !x->uuid || text_is(x->type, y->type));
 }
 

@@ -29,6 +29,9 @@
     X(TEXT, devices, "devices, as model/grammar/gres.h writes them")                                                 \
     X(TEXT, gres, "the same as counts: gpu:v100:2")                                                          \
     X(TEXT, device_files, "device numbers of GPUs' files: \"0=195:0,1=195:1+241:7\"; NULL = not known")         \
+    X(TEXT, closed_files, "device numbers of the files of GPUs that gres.conf does not name, which nobody may open: \"195:0 195:4\"") \
+    X(TEXT, names_all, "GPUs that their numbers do not name where all are seen: \"0=GPU-a,1=GPU-b\"") \
+    X(TEXT, names_alone, "likewise where a job sees its own only, and counts these") \
     X(TEXT, device_trouble, "why devices that are there cannot be used, sentences separated by \"; \"")     \
     X(TEXT, device_search, "if no GPU was found: what was looked for, sentences separated by \"; \"")         \
     X(TEXT, error, "gres.conf cannot be used: file, line and why")                                           \

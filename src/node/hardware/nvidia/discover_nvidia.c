@@ -253,17 +253,12 @@ static const char *information(struct nvidia_looking *l, const char *address, co
     return found;
 }
 
-/* It keeps its place, so that the numbers of the others stay what they were: what the driver's own
- * list says of it has to do. */
-static bool silent_add(struct nvidia_looking *l, unsigned index, unsigned count)
+static bool listed_add(struct nvidia_looking *l, const char *address, unsigned index)
 {
-    const char *address[NVML_DEVICES_MAX];
     char type[80];
-    if (addresses_read(l, address, NVML_DEVICES_MAX) != count)
-        return false;
-    const char *model = information(l, address[index], "Model"),
-               *minor = information(l, address[index], "Device Minor"),
-               *uuid = information(l, address[index], "GPU UUID");
+    const char *model = information(l, address, "Model"),
+               *minor = information(l, address, "Device Minor"),
+               *uuid = information(l, address, "GPU UUID");
     if (!model)
         return false;
     struct gpu_row *row = gpu_found_add(l->found);
@@ -272,11 +267,29 @@ static bool silent_add(struct nvidia_looking *l, unsigned index, unsigned count)
     row->d.via = l->version;
     row->d.type = arena_strdup(l->a, type);
     row->d.uuid = uuid && !strchr(uuid, '?') ? uuid : NULL;
-    row->d.pci = address[index];
-    row->d.numa = numa_of(address[index], l->a);
+    row->d.pci = address;
+    row->d.numa = numa_of(address, l->a);
     row->vendor_index = index;
     row->files = minor ? arena_printf(l->a, "%d:%s", NVIDIA_MAJOR, minor) : NULL;
     return true;
+}
+
+/* It keeps its place, so that the numbers of the others stay what they were: what the driver's own
+ * list says of it has to do. */
+static bool silent_add(struct nvidia_looking *l, unsigned index, unsigned count)
+{
+    const char *address[NVML_DEVICES_MAX];
+    return addresses_read(l, address, NVML_DEVICES_MAX) == count &&
+           listed_add(l, address[index], index);
+}
+
+void nvidia_listed(struct gpu_found *found, struct arena *a)
+{
+    struct nvidia_looking l = {.found = found, .a = a};
+    const char *address[NVML_DEVICES_MAX];
+    size_t n = addresses_read(&l, address, NVML_DEVICES_MAX);
+    for (size_t i = 0; i < n; i++)
+        listed_add(&l, address[i], (unsigned)i);
 }
 
 /* Has the machine a display or compute device of NVIDIA's? */

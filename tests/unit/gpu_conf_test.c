@@ -1,0 +1,297 @@
+/* GPUs that gres.conf names, and those that it does not: which is whose file, what a job may open,
+ * by what names it is told of its own. */
+#include "unit.h"
+
+#include "../fake/amd_tree.h"
+#include "node/daemon/launch.h"
+#include "node/hardware/discover_gpus.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct arena *arena;
+static struct gpu_found found, driver;
+
+static int begin(void **state)
+{
+    (void)state;
+    arena = arena_new();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    vec_done(&found.gpu);
+    vec_done(&driver.gpu);
+    memset(&found, 0, sizeof found);
+    memset(&driver, 0, sizeof driver);
+    arena_free(arena);
+    return 0;
+}
+
+/* In the order of its maker's list; /dev/null is 1:3, /dev/zero 1:5, /dev/full 1:7. */
+static void gpu(struct gpu_found *f, const char *uuid, const char *pci, const char *files)
+{
+    struct gpu_row *g = gpu_found_add(f);
+    g->vendor_index = (uint32_t)f->gpu.n - 1;
+    if (uuid && strncmp(uuid, "MIG-", 4) == 0)
+        g->vendor_index = UINT32_MAX;
+    g->d = (struct device){
+        .kind = "gpu", .uuid = uuid, .pci = pci, .index = (int32_t)f->gpu.n - 1, .type = "t"};
+    g->files = files;
+}
+
+static void conf(const char *text)
+{
+    struct gres_conf c;
+    struct err err = {0};
+    struct str counted = STR_INIT;
+    assert_true(gres_conf_parse(text, "gres.conf", "n1", arena, &c, &err));
+    assert_true(gres_conf_apply(&found, &driver, &c, "gres.conf", 1, arena, &counted, &err));
+    str_done(&counted);
+}
+
+static void assert_text(const char *is, const char *expected)
+{
+    assert_string_equal(is ? is : "-", expected);
+}
+
+static void three(void)
+{
+    gpu(&found, "GPU-a", "0000:10:00.0", "1:3");
+    gpu(&found, "GPU-b", "0000:11:00.0", "1:5");
+    gpu(&found, "GPU-c", "0000:12:00.0", "1:7");
+}
+
+static void test_without_lines_nothing_is_closed_and_numbers_do(void **state)
+{
+    (void)state;
+    three();
+    conf("");
+    assert_int_equal(found.gpu.n, 3);
+    assert_text(found.closed, "-");
+    assert_text(gpus_names(&found, false, arena), "-");
+    assert_text(gpus_names(&found, true, arena), "-");
+}
+
+static void test_what_no_line_names_is_closed(void **state)
+{
+    (void)state;
+    three();
+    conf("Name=gpu File=/dev/zero Cores=0\nName=gpu File=/dev/full Cores=1\n");
+    assert_int_equal(found.gpu.n, 2);
+    assert_text(found.closed, "1:3");
+    /* Where all are seen, number 0 is not the first of its maker's. */
+    assert_text(gpus_names(&found, false, arena), "0=GPU-b,1=GPU-c");
+    assert_text(gpus_names(&found, true, arena), "-");
+}
+
+static void test_files_in_another_order_than_the_librarys(void **state)
+{
+    (void)state;
+    three();
+    conf("Name=gpu File=/dev/full\nName=gpu File=/dev/null\n");
+    assert_text(found.closed, "1:5");
+    assert_text(gpus_names(&found, false, arena), "0=GPU-c,1=GPU-a");
+    assert_text(gpus_names(&found, true, arena), "0=GPU-c,1=GPU-a");
+}
+
+static void test_lines_without_files_and_of_other_kinds(void **state)
+{
+    (void)state;
+    three();
+    conf("Name=gpu Count=2\n");
+    assert_text(found.closed, "-");
+    end(NULL);
+    begin(NULL);
+    three();
+    conf("Name=gpu Count=2 Flags=CountOnly\nName=gpu File=/dev/zero\n");
+    assert_text(found.closed, "-");
+    end(NULL);
+    begin(NULL);
+    three();
+    conf("Name=nic File=/dev/null\n");
+    assert_text(found.closed, "-");
+    end(NULL);
+    begin(NULL);
+    three();
+    conf("Name=gpu File=/dev/zero\nName=shard File=/dev/null\n");
+    assert_text(found.closed, "1:7");
+}
+
+static void test_instances(void **state)
+{
+    (void)state;
+    gpu(&found, "MIG-a", "0000:10:00.0", "1:3+1:5");
+    gpu(&found, "MIG-b", "0000:10:00.0", "1:3+1:7");
+    conf("Name=gpu MultipleFiles=/dev/null,/dev/zero\n");
+    assert_text(found.closed, "1:3 1:7"); /* who has the first has the GPU's file with it */
+    assert_text(gpus_names(&found, true, arena), "0=MIG-a");
+    end(NULL);
+    begin(NULL);
+    gpu(&found, "MIG-a", "0000:10:00.0", "1:3+1:5");
+    gpu(&found, "MIG-b", "0000:10:00.0", "1:3+1:7");
+    conf("Name=gpu File=/dev/null\n"); /* the GPU with all that is made of it */
+    assert_int_equal(found.gpu.n, 1);
+    assert_text(found.closed, "-");
+}
+
+/* A whole GPU after two instances has number 2, and is its maker's second. */
+static void test_a_gpu_beside_one_with_instances(void **state)
+{
+    (void)state;
+    gpu(&found, "MIG-a", "0000:10:00.0", "195:0+241:1");
+    gpu(&found, "MIG-b", "0000:10:00.0", "195:0+241:2");
+    gpu(&found, "GPU-c", "0000:11:00.0", "195:1");
+    found.gpu.v[2].vendor_index = 1;
+    assert_text(gpus_names(&found, false, arena), "0=MIG-a,1=MIG-b,2=GPU-c");
+    assert_text(gpus_names(&found, true, arena), "0=MIG-a,1=MIG-b");
+}
+
+/* Of AMD's a line names the render node; /dev/kfd (here 1:5) is with each. */
+static void test_a_file_that_all_devices_have(void **state)
+{
+    (void)state;
+    gpu(&found, "GPU-a", "0000:41:00.0", "1:3+1:5");
+    gpu(&found, "GPU-b", "0000:42:00.0", "1:7+1:5");
+    conf("Name=gpu File=/dev/full\n");
+    assert_int_equal(found.gpu.n, 1);
+    assert_text(found.gpu.v[0].d.uuid, "GPU-b");
+    assert_text(found.gpu.v[0].files, "1:7+1:5");
+    assert_text(found.closed, "1:3 1:5");
+    assert_text(gpus_names(&found, false, arena), "0=GPU-b");
+}
+
+static void test_each_maker_counts_its_own(void **state)
+{
+    (void)state;
+    gpu(&found, "GPU-a", "0000:10:00.0", "195:0");
+    gpu(&found, "GPU-b", "0000:41:00.0", "226:128+511:0");
+    found.gpu.v[1].vendor_index = 0;
+    assert_text(gpus_names(&found, true, arena), "-");
+    assert_text(gpus_names(&found, false, arena), "0=GPU-a,1=GPU-b");
+}
+
+/* ---- files and lists of drivers ---- */
+
+static char top[] = "/tmp/remuda-gpu-conf-XXXXXX";
+
+static void test_a_file_for_displays(void **state)
+{
+    (void)state;
+    amd_tree_say(top, "dev/char/226:1/dev", "226:1\n");
+    assert_int_equal(
+        symlink("../../../0000:42:00.0", arena_printf(arena, "%s/dev/char/226:1/device", top)), 0);
+    setenv("REMUDA_SYS", top, 1);
+    gpu(&found, "GPU-a", "0000:41:00.0", "226:128+511:0");
+    gpu(&found, "GPU-b", "0000:42:00.0", "226:129+511:0");
+    const struct gpu_row *is = gpu_of_files(&found, "226:1");
+    assert_non_null(is);
+    assert_text(is->d.uuid, "GPU-b");
+    assert_null(gpu_of_files(&found, "226:2"));
+    assert_null(gpu_of_files(&found, "226:128+226:129")); /* one device of two is neither */
+    struct gpu_found made = {0};
+    gpu(&made, "GPU-b", NULL, gpu_files_with("226:1", is->files, arena));
+    assert_text(made.gpu.v[0].files, "226:1+226:129+511:0");
+    assert_text(gpus_closed(&found, &driver, &made, arena), "226:128 511:0");
+    vec_done(&made.gpu);
+    unsetenv("REMUDA_SYS");
+}
+
+/* AutoDetect=off, or a library that does not answer: the driver's own list. */
+static void test_what_the_driver_lists(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) /* as on real machines, the files' numbers may run against it */
+        amd_tree_say(top, arena_printf(arena, "driver/nvidia/gpus/0000:1%d:00.0/information", i),
+                     "Model: \t NVIDIA A100-SXM4-40GB\nDevice Minor: \t %d\n", 92 - i);
+    setenv("REMUDA_PROC", top, 1);
+    nvidia_listed(&driver, arena);
+    assert_int_equal(driver.gpu.n, 3);
+    assert_text(driver.gpu.v[0].files, "195:92");
+    struct gpu_found made = {0};
+    gpu(&made, NULL, NULL, "195:91");
+    gpu(&made, NULL, NULL, "195:90");
+    made.gpu.v[0].vendor_index = gpu_of_files(&driver, "195:91")->vendor_index;
+    made.gpu.v[1].vendor_index = gpu_of_files(&driver, "195:90")->vendor_index;
+    assert_text(gpus_closed(&found, &driver, &made, arena), "195:92");
+    assert_text(gpus_names(&made, false, arena), "0=1,1=2"); /* no library, no names */
+    vec_done(&made.gpu);
+    unsetenv("REMUDA_PROC");
+}
+
+/* ---- jobs ---- */
+
+/* What a batch script of a job with these GPUs may not open; *env gets its variables. */
+static const char *denied(const char *alloc, bool constrains, struct plan_bytes *env)
+{
+    static struct msg_node_welcome settings;
+    static const struct owner owner = {.name = "u"};
+    struct job j = {.id = 7, .attempt = 1, .alloc = alloc, .nodes = "n1"};
+    struct step_plan p;
+    struct err err = {0};
+    settings = (struct msg_node_welcome){.constrain_devices = constrains};
+    struct launch_site site = {.node = "n1",
+                               .hostname = "n1",
+                               .node_dir = "/s/nodes/n1",
+                               .state_dir = "/s",
+                               .welcome = &settings,
+                               .is_root = true,
+                               .has_gpus = true,
+                               .names_all = "0=GPU-b,1=GPU-c",
+                               .device_files = "0=195:1,1=195:2",
+                               .closed_files = "195:0 195:2"};
+    struct msg_launch l = {.job = {&j, 1}, .step_id = STEP_BATCH, .script = {"x", 1}};
+    assert_true(launch_plan(&site, &l, &owner, arena, &p, &err));
+    *env = p.env;
+    return p.deny;
+}
+
+static bool has_variable(struct plan_bytes env, const char *text)
+{
+    for (const char *at = env.data, *end = at + env.len; at < end; at += strlen(at) + 1)
+        if (strcmp(at, text) == 0)
+            return true;
+    return false;
+}
+
+static void test_nobody_opens_what_is_closed(void **state)
+{
+    (void)state;
+    struct plan_bytes env;
+    assert_text(denied("n1 cpus=0 gpu=0", true, &env), "195:2 195:0");
+    assert_true(has_variable(env, "CUDA_VISIBLE_DEVICES=0"));
+    assert_text(denied("n1 cpus=0 gpu=1", true, &env), "195:1 195:0"); /* its own stay its own */
+    assert_text(denied("n1 cpus=0", true, &env), "195:1 195:2 195:0");
+    /* Not hidden: by the name, as its number is another's. */
+    assert_text(denied("n1 cpus=0 gpu=0", false, &env), "-");
+    assert_true(has_variable(env, "CUDA_VISIBLE_DEVICES=GPU-b"));
+}
+
+int main(void)
+{
+    if (!mkdtemp(top))
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_without_lines_nothing_is_closed_and_numbers_do, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_what_no_line_names_is_closed, begin, end),
+        cmocka_unit_test_setup_teardown(test_files_in_another_order_than_the_librarys, begin, end),
+        cmocka_unit_test_setup_teardown(test_lines_without_files_and_of_other_kinds, begin, end),
+        cmocka_unit_test_setup_teardown(test_instances, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_gpu_beside_one_with_instances, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_file_that_all_devices_have, begin, end),
+        cmocka_unit_test_setup_teardown(test_each_maker_counts_its_own, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_file_for_displays, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_the_driver_lists, begin, end),
+        cmocka_unit_test_setup_teardown(test_nobody_opens_what_is_closed, begin, end),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf %s", top);
+    return system(command) == 0 ? failed : 1;
+}
