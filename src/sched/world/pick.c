@@ -77,37 +77,52 @@ static bool pick_must(struct placing *p)
     return true;
 }
 
-/* The best candidate of some groups that is not picked yet: the one that holds most, then the
- * smallest key. Candidates are sorted here, so of equal ones the first has the smallest key. */
-static uint32_t counted_best(const struct placing *p, const uint64_t *groups)
+/* The best candidate of some groups that is not picked yet (`taken` has those that are): the one
+ * that holds most, then the smallest key. Candidates are sorted here, so of equal ones the first
+ * has the smallest key. */
+static uint32_t counted_best(const struct placing *p, const uint64_t *groups, const uint64_t *taken)
 {
     const struct scratch *s = &p->w->scratch;
     uint32_t best = NONE;
     for (size_t k = 0; k < s->key.n; k++) {
         uint32_t node = NODE_OF(s->key.v[k]);
         if (bit_get(groups, p->w->now.group[node]->idx) &&
-            (best == NONE || s->cap[node] > s->cap[best]) && !picked(s, node))
+            (best == NONE || s->cap[node] > s->cap[best]) && !bit_get(taken, node))
             best = node;
     }
     return best;
 }
 
-/* The nodes that counted features ask for: name*2. */
+/* The nodes that a counted feature asks for: name*2. */
+static bool pick_count(struct placing *p, const struct count_need *count, uint64_t *taken)
+{
+    struct scratch *s = &p->w->scratch;
+    int32_t missing = count->nodes;
+    for (size_t k = 0; k < s->pick.n; k++)
+        missing -= bit_get(count->groups, p->w->now.group[s->pick.v[k]]->idx);
+    for (; missing > 0; missing--) {
+        uint32_t node = counted_best(p, count->groups, taken);
+        if (node == NONE)
+            return false;
+        vec_push(&s->pick, node);
+        bit_set(taken, node);
+    }
+    return true;
+}
+
 static bool pick_counts(struct placing *p)
 {
     struct scratch *s = &p->w->scratch;
-    for (size_t i = 0; i < p->v->ncount; i++) {
-        int32_t missing = p->v->count[i].nodes;
-        for (size_t k = 0; k < s->pick.n; k++)
-            missing -= bit_get(p->v->count[i].groups, p->w->now.group[s->pick.v[k]]->idx);
-        for (; missing > 0; missing--) {
-            uint32_t node = counted_best(p, p->v->count[i].groups);
-            if (node == NONE)
-                return false;
-            vec_push(&s->pick, node);
-        }
-    }
-    return true;
+    if (p->v->ncount == 0)
+        return true;
+    uint64_t *taken = xcalloc(BIT_WORDS(p->w->nnodes) + 1, sizeof taken[0]);
+    for (size_t k = 0; k < s->pick.n; k++)
+        bit_set(taken, s->pick.v[k]);
+    bool ok = true;
+    for (size_t i = 0; i < p->v->ncount && ok; i++)
+        ok = pick_count(p, &p->v->count[i], taken);
+    free(taken);
+    return ok;
 }
 
 static bool has_must(const struct compiled *c, uint64_t first, uint64_t last)
