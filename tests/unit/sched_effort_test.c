@@ -163,11 +163,37 @@ static void nobody_is_lifted_in_vain(void **state)
         fail_msg("%.3f s, and %.3f s where nobody may be stopped", asking, alone);
 }
 
+/* Each of 2,500 nodes is asked for by a counted feature. */
+static void counted_features_of_many_nodes(void **state)
+{
+    (void)state;
+    struct cluster *cl = cluster_new();
+    struct plan *plan = plan_new();
+    struct budget now_only = {.no_forecast = true};
+    struct node n = a_node(NULL);
+    n.features = "ib";
+    put_nodes(cl, "n[1-2500]", n);
+    struct partition p = a_part("main", "ALL");
+    put_part(cl, &p);
+    struct job_request req = nodes_whole(2500, HOUR);
+    req.constraint = "ib*2500";
+    queue_job(cl, 1, &req);
+    double before = cpu_seconds();
+    sched_plan(cl, NOW, &now_only, plan);
+    double took = cpu_seconds() - before;
+    assert_int_equal(plan->nstarts, 1);
+    if (took > 1.5)
+        fail_msg("%.3f s", took);
+    plan_free(plan);
+    cluster_free(cl);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(components_are_placed_a_few_times),
         cmocka_unit_test(nobody_is_lifted_in_vain),
+        cmocka_unit_test(counted_features_of_many_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,6 +136,64 @@ static void memory_of_gpus_and_types(void **state)
     assert_string_equal(where(4, (struct job_request){.gpus = "a100|a40:2"}), "small");
 }
 
+/* Types of devices get other names while jobs have the devices: what is given is given. */
+static void a_device_is_the_same_by_another_name(void **state)
+{
+    static const struct {
+        const char *gres, *devices;
+    } before[] = {{"gpu:a40:2", "gpu:a40:0:24000::;gpu:a40:1:24000::"},
+                  {"gpu:2", NULL},
+                  {"gpu:a40:2", NULL}},
+      after[] = {{"gpu:a100:2", "gpu:a100:0:24000::;gpu:a100:1:24000::"},
+                 {"gpu:a100:2", NULL},
+                 {"gpu:2", NULL}};
+    struct partition p = a_part("main", "ALL");
+    for (size_t i = 0; i < ARRAY_LEN(before); i++) {
+        struct node n = a_node("n1");
+        n.gres = before[i].gres;
+        n.devices = before[i].devices;
+        put_node(cl, &n);
+        put_part(cl, &p);
+        assert_string_equal(where(1, (struct job_request){.gpus = "1"}), "n1");
+        n.gres = after[i].gres;
+        n.devices = after[i].devices;
+        put_node(cl, &n);
+        put_part(cl, &p);
+        assert_string_equal(where(2, (struct job_request){.gpus = "2"}), "");
+        assert_string_equal(where(3, (struct job_request){.gpus = "1"}), "n1");
+        assert_string_equal(where(4, (struct job_request){.gpus = "1"}), "");
+        cluster_check(cl);
+        cluster_release(cl, 1);
+        assert_string_equal(where(5, (struct job_request){.gpus = "1"}), "n1");
+        cluster_release(cl, 3);
+        cluster_release(cl, 5);
+        cluster_check(cl);
+        assert_string_equal(where(6, (struct job_request){.gpus = "2"}), "n1");
+        cluster_release(cl, 6);
+    }
+}
+
+/* And is promised as what it is called now. */
+static void a_renamed_device_comes_free(void **state)
+{
+    struct partition p = a_part("main", "ALL");
+    struct node n = a_node("n1");
+    n.gres = "gpu:a40:2";
+    put_node(cl, &n);
+    put_part(cl, &p);
+    assert_string_equal(where(1, (struct job_request){.gpus = "a40:2"}), "n1");
+    n.gres = "gpu:a100:2";
+    put_node(cl, &n);
+    put_part(cl, &p);
+    struct job_request req = {.partition = "main", .gpus = "a100:2", .time_limit_us = HOUR};
+    struct plan_wait wait;
+    queue_job(cl, 2, &req);
+    sched_plan(cl, NOW, NULL, plan);
+    assert_int_equal(plan->nstarts, 0);
+    assert_true(plan_wait_of(plan, cl, 2, &wait));
+    assert_int_equal(wait.planned_us, NOW + HOUR);
+}
+
 static void a_partition_bounds_its_cpus_on_a_node(void **state)
 {
     put_nodes(cl, "n[1-2]", a_node(NULL));
@@ -287,6 +345,8 @@ int main(void)
         T(constraints),
         T(types_that_nobody_has_any_more_are_forgotten),
         T(memory_of_gpus_and_types),
+        T(a_device_is_the_same_by_another_name),
+        T(a_renamed_device_comes_free),
         T(a_partition_bounds_its_cpus_on_a_node),
         T(least_loaded_first),
         T(neighbours_spread_and_few),

@@ -186,6 +186,65 @@ static void drawn_jobs_run_inside_where_it_holds_them(void **state)
     world_end(&w);
 }
 
+/* The nodes of job `id`, planned alone in a cluster whose nodes n1 … have these features. */
+static const char *neighbours_with(const char *const *features, size_t n, struct job_request req,
+                                   uint64_t id)
+{
+    static char names[256];
+    struct world w = world_make(a_node(NULL), "n1", a_part("main", "ALL"));
+    for (size_t i = 0; i < n; i++) {
+        char name[32];
+        struct node one = a_node(name);
+        snprintf(name, sizeof name, "n%zu", i + 1);
+        one.features = features[i];
+        put_node(w.cl, &one);
+    }
+    struct partition p = a_part("main", "ALL");
+    put_part(w.cl, &p);
+    req.contiguous = true;
+    (void)runs(&w, id, req);
+    const struct plan_start *s = start_of(w.plan, id);
+    names[0] = '\0';
+    for (size_t i = 0; s && i < s->alloc.n; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? " " : "",
+                 s->alloc.node[i].node);
+    world_end(&w);
+    return names;
+}
+
+static void neighbours_with_counted_features(void **state)
+{
+    static const char *const side[] = {"", "", "a", "b", "b"}, *const apart[] = {"a", "", "b", "b"};
+    struct job_request two = {.min_nodes = 2, .constraint = "a*1&b*1"}, more = two, both = two;
+    more.min_nodes = 2, more.max_nodes = 4;
+    both.constraint = "b*2";
+    assert_string_equal(neighbours_with(side, 5, two, 1), "n3 n4");
+    assert_string_equal(neighbours_with(side, 5, both, 1), "n4 n5");
+    assert_string_equal(neighbours_with(apart, 4, more, 1), "n1 n2 n3");
+    assert_string_equal(neighbours_with(apart, 4, two, 1), "");
+    struct world w = world_make(a_node(NULL), "n1", a_part("main", "ALL"));
+    struct node n = a_node(NULL);
+    n.features = "a";
+    put_nodes(w.cl, "n[1,3]", n);
+    n.features = "b";
+    put_nodes(w.cl, "n[4-5]", n);
+    n.features = "";
+    put_nodes(w.cl, "n2", n);
+    struct partition p = a_part("main", "ALL");
+    put_part(w.cl, &p);
+    struct str why = STR_INIT;
+    struct job_request never = {.partition = "main",
+                                .min_nodes = 3,
+                                .max_nodes = 3,
+                                .contiguous = true,
+                                .constraint = "a*2&b*2"};
+    assert_true(sched_check(w.cl, &never, 1000, "users", NULL, &why) != REFUSE_NONE);
+    never.constraint = "a*1&b*2";
+    assert_int_equal(sched_check(w.cl, &never, 1000, "users", NULL, &why), REFUSE_NONE);
+    str_done(&why);
+    world_end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +255,7 @@ int main(void)
         cmocka_unit_test(gpus_of_tasks_are_those_of_the_node),
         cmocka_unit_test(several_kinds_of_resources),
         cmocka_unit_test(who_may_share_a_node),
+        cmocka_unit_test(neighbours_with_counted_features),
         cmocka_unit_test(drawn_jobs_run_inside_where_it_holds_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,6 +140,15 @@ static int hold_order(const void *va, const void *vb)
     return ((*a)->run->job_id > (*b)->run->job_id) - ((*a)->run->job_id < (*b)->run->job_id);
 }
 
+static void gres_return(const struct cluster *cl, const struct snode *n, const struct held_gres *g,
+                        int64_t *row)
+{
+    int64_t left = g->back;
+    for (size_t i = 0; i < g->nindex && left > 0; i++, left--)
+        row[held_dim(cl, n, g, i)]++;
+    row[g->dim] += left;
+}
+
 static void hold_return(const struct blockers_work *w, const struct hold *h, int64_t *row)
 {
     if (!h->run->suspended) {
@@ -150,7 +159,7 @@ static void hold_return(const struct blockers_work *w, const struct hold *h, int
     row[DIM_JOBS] += run_places(h->run);
     for (size_t i = 0; i < h->ngres; i++)
         if (h->gres[i].dim < w->cl->dim.n)
-            row[h->gres[i].dim] += h->gres[i].back;
+            gres_return(w->cl, h->node, &h->gres[i], row);
 }
 
 static void busy_node(struct blockers_work *w, const struct snode *n, const struct take *t)

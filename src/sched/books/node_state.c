@@ -234,12 +234,42 @@ void group_free(struct group *g)
 
 /* ---- what is taken ---- */
 
-static void device_mark(struct snode *n, const struct held_gres *hg, uint64_t job)
+/* Which of the node's devices the i-th of what is held is: the one of its kind, type and number;
+ * where there is none, that of its kind and number, whose type was given another name since.
+ * SIZE_MAX = the node has it no more. */
+static size_t device_held(const struct cluster *cl, const struct snode *n,
+                          const struct held_gres *hg, size_t i)
 {
-    for (size_t i = 0; i < hg->nindex; i++)
-        for (size_t d = 0; d < n->group->ndev; d++)
-            if (n->group->dev[d].dim == hg->dim && n->group->dev[d].index == hg->index[i])
-                n->dev_job[d] = job;
+    const struct group *g = n->group;
+    size_t renamed = SIZE_MAX;
+    for (size_t d = 0; d < g->ndev; d++) {
+        if (g->dev[d].index != hg->index[i])
+            continue;
+        if (g->dev[d].dim == hg->dim)
+            return d;
+        if (renamed == SIZE_MAX && text_is(g->dev[d].kind, cl->dim.v[hg->dim].kind))
+            renamed = d;
+    }
+    return renamed;
+}
+
+uint32_t held_dim(const struct cluster *cl, const struct snode *n, const struct held_gres *hg,
+                  size_t i)
+{
+    size_t d = i < hg->nindex ? device_held(cl, n, hg, i) : SIZE_MAX;
+    return d == SIZE_MAX ? hg->dim : n->group->dev[d].dim;
+}
+
+/* Of two that have it, which a store may say that was written before types were compared so, the
+ * one that calls it as the node does. */
+static void device_mark(const struct cluster *cl, struct snode *n, const struct held_gres *hg,
+                        uint64_t job)
+{
+    for (size_t i = 0; i < hg->nindex; i++) {
+        size_t d = device_held(cl, n, hg, i);
+        if (d != SIZE_MAX && (!n->dev_job[d] || n->group->dev[d].dim == hg->dim))
+            n->dev_job[d] = job;
+    }
 }
 
 static void slot_mark(struct snode *n, int32_t slot, bool shares)
@@ -251,7 +281,7 @@ static void slot_mark(struct snode *n, int32_t slot, bool shares)
 }
 
 /* Slots of the hold's CPUs; a slot is touched once however many of its CPUs are listed. */
-static void hold_mark(struct snode *n, const struct hold *h)
+static void hold_mark(const struct cluster *cl, struct snode *n, const struct hold *h)
 {
     int32_t last = -1;
     for (size_t i = 0; i < h->ncpu && !h->run->suspended && !h->run->lifted; i++) {
@@ -261,12 +291,12 @@ static void hold_mark(struct snode *n, const struct hold *h)
         last = slot;
     }
     for (size_t i = 0; i < h->ngres && h->run->lifted != LIFTED_ALL; i++)
-        device_mark(n, &h->gres[i], h->run->job_id);
+        device_mark(cl, n, &h->gres[i], h->run->job_id);
 }
 
 /* Devices that are out: those that nobody has are marked, those that somebody has do not come free
  * with him. */
-static void out_mark(struct snode *n)
+static void out_mark(const struct cluster *cl, struct snode *n)
 {
     struct arena *a = arena_new();
     struct device_outs out = {0};
@@ -279,16 +309,17 @@ static void out_mark(struct snode *n)
         for (size_t k = 0; k < n->hold.v[i]->ngres; k++) {
             struct held_gres *g = &n->hold.v[i]->gres[k];
             g->back = g->count;
-            for (size_t x = 0; x < g->nindex; x++)
-                for (size_t d = 0; d < n->group->ndev && out.n > 0; d++)
-                    if (n->group->dev[d].dim == g->dim && n->group->dev[d].index == g->index[x])
-                        g->back -=
-                            device_outs_find(&out, n->group->dev[d].kind, g->index[x]) != NULL;
+            for (size_t x = 0; x < g->nindex && out.n > 0; x++) {
+                size_t d = device_held(cl, n, g, x);
+                if (d != SIZE_MAX)
+                    g->back -= device_outs_find(&out, n->group->dev[d].kind, g->index[x]) != NULL;
+            }
         }
     arena_free(a);
 }
 
-void node_rebuild(struct snode *n)
+/* Loads and devices anew from the holds on it, after its group changed. */
+static void node_rebuild(const struct cluster *cl, struct snode *n)
 {
     ASSERT(n->group && n->group->slots >= 0);
     n->load = xrealloc(n->load, ((size_t)n->group->slots + 1) * sizeof n->load[0]);
@@ -296,11 +327,11 @@ void node_rebuild(struct snode *n)
     memset(n->load, 0, ((size_t)n->group->slots + 1) * sizeof n->load[0]);
     memset(n->dev_job, 0, (n->group->ndev + 1) * sizeof n->dev_job[0]);
     for (size_t i = 0; i < n->hold.n; i++) {
-        hold_mark(n, n->hold.v[i]);
+        hold_mark(cl, n, n->hold.v[i]);
         run_pack_drop(n->hold.v[i]->run);
     }
     if (n->has_out || !text_empty(n->cfg->devices_out))
-        out_mark(n);
+        out_mark(cl, n);
     n->has_out = !text_empty(n->cfg->devices_out);
 }
 
@@ -338,14 +369,18 @@ static void recount_hold(const struct cluster *cl, const struct snode *n, const 
         row[DIM_CPU] -= beyond;
         row[DIM_SHARE] -= beyond * cl->policy.share_max;
     }
-    for (size_t i = 0; i < h->ngres; i++)
-        row[h->gres[i].dim] -= h->gres[i].count;
+    for (size_t i = 0; i < h->ngres; i++) {
+        const struct held_gres *g = &h->gres[i];
+        row[g->dim] -= g->count - (int64_t)g->nindex;
+        for (size_t x = 0; x < g->nindex; x++)
+            row[held_dim(cl, n, g, x)]--;
+    }
 }
 
 void node_recount(struct cluster *cl, struct snode *n)
 {
     ASSERT(!cl->derived.stale && n->idx < cl->node.n && cl->node.v[n->idx] == n);
-    node_rebuild(n);
+    node_rebuild(cl, n);
     int64_t *row = node_free(cl, n);
     const struct group *g = n->group;
     for (size_t d = 0; d < cl->dim.n; d++)

@@ -67,6 +67,23 @@ static void take_push(struct run_pack *p, struct pack_take t)
     vec_push(&p->take, t);
 }
 
+/* Devices whose types have other names by now come free as what they are called now, those of one
+ * name together. */
+static void gres_push(const struct cluster *cl, struct run_pack *p, const struct hold *h,
+                      const struct held_gres *g)
+{
+    int64_t left = g->back;
+    for (size_t i = 0; i < g->nindex && left > 0;) {
+        uint32_t dim = held_dim(cl, h->node, g, i);
+        int64_t same = 0;
+        for (; i < g->nindex && same < left && held_dim(cl, h->node, g, i) == dim; i++)
+            same++;
+        use_push(p, dim, same);
+        left -= same;
+    }
+    use_push(p, g->dim, left);
+}
+
 /* What a hold gives back when it ends. */
 static void take_of_hold(const struct cluster *cl, struct run_pack *p, const struct hold *h)
 {
@@ -81,7 +98,7 @@ static void take_of_hold(const struct cluster *cl, struct run_pack *p, const str
     t.cpus = (uint16_t)(p->use.n - t.first);
     use_push(p, DIM_MEM, h->mem_mib);
     for (size_t i = 0; i < h->ngres; i++)
-        use_push(p, h->gres[i].dim, h->gres[i].back);
+        gres_push(cl, p, h, &h->gres[i]);
     take_push(p, t);
 }
 

@@ -470,8 +470,10 @@ struct group *group_make(struct cluster *cl, const struct node *n, const char *k
 void group_free(struct group *g); /* of no nodes any more */
 /* Load and devices from its holds, and its row of cluster.node.free */
 void node_recount(struct cluster *cl, struct snode *n);
-/* Loads and devices anew from the holds on it, after its group changed. */
-void node_rebuild(struct snode *n);
+/* What the i-th of some devices that are held on the node counts as there: its type may have had
+ * another name when they were given. Also of what is only counted. */
+uint32_t held_dim(const struct cluster *cl, const struct snode *n, const struct held_gres *hg,
+                  size_t i);
 /* Aborts if a device of a new hold is taken. */
 void hold_expect_free(const struct snode *n, const struct hold *h);
 

@@ -4,6 +4,7 @@
 #include "sched/request/demand.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct caps {
     int32_t cap;
@@ -132,26 +133,43 @@ static bool by_nodes(const struct cluster *cl, const struct compiled *c, const s
     return ok;
 }
 
+/* A node comes into a stretch (more 1) or drops out of it (-1): true if the stretch has then what
+ * counted features ask for. */
+static bool counts_have(const struct cluster *cl, const struct variant *v, size_t node,
+                        int32_t more, int32_t *has)
+{
+    bool all = true;
+    for (size_t i = 0; i < v->ncount; i++) {
+        has[i] += bit_get(v->count[i].groups, cl->node.v[node]->group->idx) ? more : 0;
+        all &= has[i] >= v->count[i].nodes;
+    }
+    return all;
+}
+
 static bool by_neighbours(const struct cluster *cl, const struct compiled *c,
                           const struct option *o, struct variant *v, bool up_only)
 {
     const struct layout *l = &v->lay;
     int64_t nodes = 0, units = 0, must = 0;
+    int32_t has[FEATURE_COUNTS_MAX] = {0};
     for (size_t i = 0; i < cl->node.n; i++) {
         int32_t cap = node_cap(cl, c, o, v, i, up_only);
         if (cap == 0) {
             nodes = units = must = 0;
+            memset(has, 0, sizeof has);
             continue;
         }
+        bool counted = counts_have(cl, v, i, 1, has);
         nodes++;
         units += cap;
         must += demand_names(c, (uint32_t)i);
         if (nodes > l->nmax) {
             units -= node_cap(cl, c, o, v, i - (size_t)nodes + 1, up_only);
             must -= demand_names(c, (uint32_t)(i - (size_t)nodes + 1));
+            counted = counts_have(cl, v, i - (size_t)nodes + 1, -1, has);
             nodes--;
         }
-        if (nodes >= l->nmin && units >= l->units && must == (int64_t)c->nmust)
+        if (nodes >= l->nmin && units >= l->units && must == (int64_t)c->nmust && counted)
             return true;
     }
     return false;

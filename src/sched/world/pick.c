@@ -77,37 +77,52 @@ static bool pick_must(struct placing *p)
     return true;
 }
 
-/* The best candidate of some groups that is not picked yet: the one that holds most, then the
- * smallest key. Candidates are sorted here, so of equal ones the first has the smallest key. */
-static uint32_t counted_best(const struct placing *p, const uint64_t *groups)
+/* The best candidate of some groups that is not picked yet (`taken` has those that are): the one
+ * that holds most, then the smallest key. Candidates are sorted here, so of equal ones the first
+ * has the smallest key. */
+static uint32_t counted_best(const struct placing *p, const uint64_t *groups, const uint64_t *taken)
 {
     const struct scratch *s = &p->w->scratch;
     uint32_t best = NONE;
     for (size_t k = 0; k < s->key.n; k++) {
         uint32_t node = NODE_OF(s->key.v[k]);
         if (bit_get(groups, p->w->now.group[node]->idx) &&
-            (best == NONE || s->cap[node] > s->cap[best]) && !picked(s, node))
+            (best == NONE || s->cap[node] > s->cap[best]) && !bit_get(taken, node))
             best = node;
     }
     return best;
 }
 
-/* The nodes that counted features ask for: name*2. */
+/* The nodes that a counted feature asks for: name*2. */
+static bool pick_count(struct placing *p, const struct count_need *count, uint64_t *taken)
+{
+    struct scratch *s = &p->w->scratch;
+    int32_t missing = count->nodes;
+    for (size_t k = 0; k < s->pick.n; k++)
+        missing -= bit_get(count->groups, p->w->now.group[s->pick.v[k]]->idx);
+    for (; missing > 0; missing--) {
+        uint32_t node = counted_best(p, count->groups, taken);
+        if (node == NONE)
+            return false;
+        vec_push(&s->pick, node);
+        bit_set(taken, node);
+    }
+    return true;
+}
+
 static bool pick_counts(struct placing *p)
 {
     struct scratch *s = &p->w->scratch;
-    for (size_t i = 0; i < p->v->ncount; i++) {
-        int32_t missing = p->v->count[i].nodes;
-        for (size_t k = 0; k < s->pick.n; k++)
-            missing -= bit_get(p->v->count[i].groups, p->w->now.group[s->pick.v[k]]->idx);
-        for (; missing > 0; missing--) {
-            uint32_t node = counted_best(p, p->v->count[i].groups);
-            if (node == NONE)
-                return false;
-            vec_push(&s->pick, node);
-        }
-    }
-    return true;
+    if (p->v->ncount == 0)
+        return true;
+    uint64_t *taken = xcalloc(BIT_WORDS(p->w->nnodes) + 1, sizeof taken[0]);
+    for (size_t k = 0; k < s->pick.n; k++)
+        bit_set(taken, s->pick.v[k]);
+    bool ok = true;
+    for (size_t i = 0; i < p->v->ncount && ok; i++)
+        ok = pick_count(p, &p->v->count[i], taken);
+    free(taken);
+    return ok;
 }
 
 static bool has_must(const struct compiled *c, uint64_t first, uint64_t last)
@@ -118,12 +133,35 @@ static bool has_must(const struct compiled *c, uint64_t first, uint64_t last)
     return true;
 }
 
-/* The first stretch of neighbouring candidates that holds what is asked, and the nodes that are
- * named. */
+/* A node comes into a stretch (more 1) or drops out of it (-1): of each counted feature it has so
+ * many. */
+static void counts_add(const struct placing *p, uint64_t node, int32_t more, int32_t *has)
+{
+    for (size_t i = 0; i < p->v->ncount; i++)
+        if (bit_get(p->v->count[i].groups, p->w->now.group[node]->idx))
+            has[i] += more;
+}
+
+/* Does a stretch with so many have what counted features ask for, if this node (NONE = none) drops
+ * out? */
+static bool has_counts(const struct placing *p, const int32_t *has, uint64_t without)
+{
+    bool all = true;
+    for (size_t i = 0; i < p->v->ncount && all; i++) {
+        const struct count_need *c = &p->v->count[i];
+        bool less = without != NONE && bit_get(c->groups, p->w->now.group[without]->idx);
+        all = has[i] - less >= c->nodes;
+    }
+    return all;
+}
+
+/* The first stretch of neighbouring candidates that holds what is asked, the nodes that are named,
+ * and those that counted features ask for. */
 static bool pick_neighbours(struct placing *p)
 {
     struct scratch *s = &p->w->scratch;
     const struct layout *l = &p->v->lay;
+    int32_t has[FEATURE_COUNTS_MAX] = {0};
     for (size_t i = 0; i < s->key.n; i++)
         s->key.v[i] = NODE_OF(s->key.v[i]);
     if (s->key.n > 1)
@@ -132,21 +170,26 @@ static bool pick_neighbours(struct placing *p)
     int64_t units = 0;
     for (size_t i = 0; i < s->key.n; i++) {
         if (i > from && s->key.v[i] != s->key.v[i - 1] + 1)
-            from = i, units = 0;
+            from = i, units = 0, memset(has, 0, sizeof has);
         units += s->cap[s->key.v[i]];
+        counts_add(p, s->key.v[i], 1, has);
         size_t nodes = i - from + 1;
         /* The stretch slides: what is added at its right end drops out at its left. */
         if (nodes > (size_t)p->nmax) {
+            counts_add(p, s->key.v[from], -1, has);
             units -= s->cap[s->key.v[from++]];
             nodes--;
         }
-        if (nodes < (size_t)l->nmin || units < l->units ||
+        if (nodes < (size_t)l->nmin || units < l->units || !has_counts(p, has, NONE) ||
             !has_must(p->what->c, s->key.v[from], s->key.v[i]))
             continue;
         for (; nodes > (size_t)l->nmin && units - s->cap[s->key.v[from]] >= l->units &&
-               has_must(p->what->c, s->key.v[from + 1], s->key.v[i]);
-             nodes--)
+               has_must(p->what->c, s->key.v[from + 1], s->key.v[i]) &&
+               has_counts(p, has, s->key.v[from]);
+             nodes--) {
+            counts_add(p, s->key.v[from], -1, has);
             units -= s->cap[s->key.v[from++]];
+        }
         for (size_t k = from; k <= i; k++)
             vec_push(&s->pick, (uint32_t)s->key.v[k]);
         return true;

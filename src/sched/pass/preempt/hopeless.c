@@ -31,8 +31,12 @@ static void hold_sum(const struct pass *p, const struct victim *v, const struct 
     if (v->mode == PREEMPT_SUSPEND)
         return;
     sum[DIM_MEM] += h->mem_mib;
-    for (size_t i = 0; i < h->ngres; i++)
-        sum[h->gres[i].dim] += h->gres[i].count;
+    for (size_t i = 0; i < h->ngres; i++) {
+        const struct held_gres *has = &h->gres[i];
+        sum[has->dim] += has->count - (int64_t)has->nindex;
+        for (size_t x = 0; x < has->nindex; x++)
+            sum[held_dim(p->cl, h->node, has, x)]++;
+    }
 }
 
 static struct freed_by freed_sum(const struct pass *p, const victims *v)

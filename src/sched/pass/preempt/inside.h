@@ -1,6 +1,7 @@
 /* Inside of preemption; only its files include this. victims.c: who may stop whom.
- * lift.c: what would be without them. hopeless.c: whether that could help. choose.c: which of them, as few and as cheap
- * as possible. preempt.c: in the order of the pass. keep_out.c: who does not begin meanwhile. */
+ * lift.c: what would be without them. hopeless.c: whether that could help. choose.c: which of them,
+ * as few and as cheap as possible. preempt.c: in the order of the pass. keep_out.c: who does not
+ * begin meanwhile. */
 #ifndef REMUDA_SCHED_PASS_PREEMPT_INSIDE_H
 #define REMUDA_SCHED_PASS_PREEMPT_INSIDE_H
 
