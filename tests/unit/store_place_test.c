@@ -360,6 +360,52 @@ static void test_a_backup_where_files_have_one_name(void **state)
     free(db);
 }
 
+/* Is a directory synchronised once the backup has its name? */
+static const char *sync_looks_for;
+static bool syncs_fail, was_there_at_sync;
+
+__attribute__((visibility("default"))) int fsync(int fd)
+{
+    struct stat st;
+    if (!sync_looks_for || fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode) ||
+        access(sync_looks_for, F_OK) != 0)
+        return (int)syscall(SYS_fsync, fd);
+    was_there_at_sync = true;
+    errno = EIO;
+    return syncs_fail ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+/* Who was told that he has a backup had none after the power was lost. */
+static void test_a_backup_that_is_told_of_has_its_name_for_good(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    dir_of("open", 0777, 0);
+    char *db = in_top("remuda.db"), *to[] = {in_top("backup"), in_top("open/backup")};
+    store_make(db);
+    for (int i = 0; i < 3; i++) { /* ours, and another; by a link, or moved */
+        struct err err = {0};
+        sync_looks_for = to[i % 2];
+        links_are_refused = i >= 2;
+        was_there_at_sync = false;
+        syncs_fail = true;
+        assert_false(backup_write(db, to[i % 2], secret_find, NULL, &err));
+        assert_non_null(strstr(err.text, to[i % 2]));
+        assert_true(was_there_at_sync);
+        assert_int_not_equal(access(to[i % 2], F_OK), 0);
+        syncs_fail = was_there_at_sync = false;
+        assert_true(backup_write(db, to[i % 2], secret_find, NULL, &err));
+        assert_true(was_there_at_sync);
+        assert_int_equal(unlink(to[i % 2]), 0);
+    }
+    links_are_refused = false;
+    sync_looks_for = NULL;
+    free(to[0]);
+    free(to[1]);
+    free(db);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -369,6 +415,7 @@ int main(void)
         TEST(a_backup_and_what_is_restored_are_their_owners),
         TEST(files_are_read_after_the_store_was_copied),
         TEST(a_backup_where_files_have_one_name),
+        TEST(a_backup_that_is_told_of_has_its_name_for_good),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

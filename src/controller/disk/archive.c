@@ -117,7 +117,7 @@ static bool name_give(struct archive *a, char **ret_path)
     }
     *ret_path = ok ? xstrdup(str_text(&path)) : NULL;
     str_done(&path);
-    return ok && dir_sync(a->dir, NULL);
+    return ok;
 }
 
 bool archive_keep(struct archive *a, char **ret_path, struct err *ret_err)
@@ -129,13 +129,8 @@ bool archive_keep(struct archive *a, char **ret_path, struct err *ret_err)
     line_write(a);
     bool ok = !ferror(a->file) && fflush(a->file) == 0 && fsync(fileno(a->file)) == 0 &&
               name_give(a, ret_path);
-    if (!ok) {
+    if (!ok)
         file_error(ret_err, "write", a->beside);
-        if (*ret_path)
-            unlink(*ret_path);
-        free(*ret_path);
-        *ret_path = NULL;
-    }
     archive_drop(a);
     return ok;
 }

@@ -79,14 +79,56 @@ static bool name_move(int fd, const char *beside, const char *to)
     return false;
 }
 
-bool place_name(int fd, const char *beside, const char *to)
+static bool name_give(int fd, const char *beside, const char *to)
 {
-    ASSERT(fd >= 0);
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (linkat(AT_FDCWD, path, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0)
         return true;
     return beside && place_has_no_links(errno) && name_move(fd, beside, to);
+}
+
+/* Of a directory that may be written and not read, or that cannot be synchronised alone, the whole
+ * file system is. */
+static bool dir_sync_of(int dir, int fd)
+{
+    int in = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = in >= 0 && fsync(in) == 0;
+    if (!ok && (errno == EACCES || errno == EINVAL))
+        ok = syncfs(fd) == 0;
+    int saved = errno;
+    if (in >= 0)
+        close(in);
+    errno = saved;
+    return ok;
+}
+
+/* Whoever may change the directory above can have the path lead elsewhere by now. */
+static void name_take(int dir, int fd, const char *name)
+{
+    struct stat is, named;
+    int saved = errno;
+    if (fstat(fd, &is) == 0 && fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        is.st_ino == named.st_ino && is.st_dev == named.st_dev)
+        unlinkat(dir, name, 0);
+    errno = saved;
+}
+
+bool place_name(int fd, const char *beside, const char *to)
+{
+    ASSERT(fd >= 0);
+    const char *slash = strrchr(to, '/');
+    char *parent = parent_of(to);
+    int dir = parent ? open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(parent);
+    bool given = dir >= 0 && name_give(fd, beside, to), ok = given && dir_sync_of(dir, fd);
+    if (given && !ok)
+        name_take(dir, fd, slash ? slash + 1 : to);
+    int saved = errno;
+    if (dir >= 0)
+        close(dir);
+    errno = saved;
+    return ok;
 }
 
 static bool bytes_copy(int from, int to)

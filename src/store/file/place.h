@@ -15,8 +15,8 @@ char *place_ours(const char *path);
  * caller's own: what is written is what has been made, whatever its names lead to meanwhile. */
 bool place_copy(const char *from, const char *to, struct err *ret_err);
 /* Gives the open file that name, which must not be there. beside: a name that it has, and loses
- * where the file system knows but one for each (FAT, some over networks); NULL = it has none.
- * False: errno. */
+ * where the file system knows but one for each (FAT, some over networks); NULL = it has none. The
+ * name is durable when it returns true. False: errno, and it has no such name. */
 bool place_name(int fd, const char *beside, const char *to);
 /* Is this errno of link(2) about a file system that knows one name for each file? */
 bool place_has_no_links(int error);

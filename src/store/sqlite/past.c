@@ -236,7 +236,8 @@ bool sql_past_read(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT],
 {
     struct past_reading r = {db, table, fn, ctx, ret_err};
     struct used_facts fact;
-    used_facts_read(db, &fact);
+    if (!used_facts_read(db, &fact, ret_err))
+        return false;
     switch (q->kind) {
     case PAST_JOBS:
         if (!fact.known || fact.counted_to != USED_ALL)

@@ -42,6 +42,7 @@ struct sql_used {
     sqlite3 *db;
     const struct sql_table *table;
     struct used_facts fact;
+    bool fact_is_stored; /* else it is read anew: another may have been committed last */
     struct arena *arena; /* of one transaction */
     struct map_str *change;
     struct map_str *who;
@@ -166,10 +167,8 @@ struct sql_used *sql_used_open(sqlite3 *db, const struct sql_table table[STORE_T
     u->who = map_str_new();
     u->record = xcalloc(1, sizeof(struct job));
     u->purged = sql_purged_new(db);
-    if (read_only || (make(u, ret_err) && prepare_writer(u, ret_err))) {
-        used_facts_read(db, &u->fact);
+    if (read_only || (make(u, ret_err) && prepare_writer(u, ret_err)))
         return u;
-    }
     sql_used_free(u);
     return NULL;
 }
@@ -354,16 +353,29 @@ static bool rows_count(struct sql_used *u, int i, int64_t to, struct err *ret_er
     return ok;
 }
 
-bool sql_used_begin(struct sql_used *u, struct err *ret_err)
+/* The last of the jobs to be counted next. */
+static bool next_find(struct sql_used *u, int64_t *ret_to, struct err *ret_err)
 {
-    int64_t to = USED_ALL;
-    if (!u->fact.known || u->fact.counted_to == USED_ALL)
-        return true;
+    *ret_to = USED_ALL;
     sqlite3_bind_int64(u->ids, 1, u->fact.counted_to);
     sqlite3_bind_int(u->ids, 2, COUNT_AT_ONCE);
-    if (sqlite3_step(u->ids) == SQLITE_ROW && sqlite3_column_type(u->ids, 0) != SQLITE_NULL)
-        to = sqlite3_column_int64(u->ids, 0);
+    int rc = sqlite3_step(u->ids);
+    if (rc == SQLITE_ROW && sqlite3_column_type(u->ids, 0) != SQLITE_NULL)
+        *ret_to = sqlite3_column_int64(u->ids, 0);
     sqlite3_reset(u->ids);
+    return rc == SQLITE_ROW || sql_failed(u->db, rc, "looking for jobs to count", ret_err);
+}
+
+bool sql_used_begin(struct sql_used *u, struct err *ret_err)
+{
+    int64_t to;
+    if (!u->fact_is_stored && !used_facts_read(u->db, &u->fact, ret_err))
+        return false;
+    u->fact_is_stored = true;
+    if (u->fact.counted_to == USED_ALL)
+        return true;
+    if (!next_find(u, &to, ret_err))
+        return false;
     for (int i = 0; i < HISTORY; i++)
         if (!rows_count(u, i, to, ret_err))
             return false;
@@ -399,7 +411,7 @@ static int history_of(enum store_table table)
 static bool job_put(struct sql_used *u, enum store_table table, const struct job *j,
                     struct err *ret_err)
 {
-    if (!u->fact.known || (int64_t)j->id > u->fact.counted_to)
+    if ((int64_t)j->id > u->fact.counted_to)
         return true;
     if (!old_take_back(u, history_of(table), j, ret_err))
         return false;
@@ -412,7 +424,7 @@ bool sql_used_row(struct sql_used *u, const struct row *row, struct err *ret_err
     const struct job *j = row->record;
     bool is_in_sums = false;
     if (row->table == TABLE_META && row->op == ROW_PUT)
-        return !u->fact.known || sql_used_forget_slots(u->db, &u->fact, row->record, ret_err);
+        return sql_used_forget_slots(u->db, &u->fact, row->record, ret_err);
     if (history_of(row->table) < 0)
         return true;
     if (row->op == ROW_DELETE)
@@ -468,7 +480,8 @@ bool sql_used_end(struct sql_used *u, struct err *ret_err)
     return ok;
 }
 
-/* Who was new may not be stored. */
+/* Who was new may not be stored; nor what was counted, or it is: of a COMMIT that failed nobody
+ * knows. The next transaction reads it, or does not begin. */
 void sql_used_forget(struct sql_used *u)
 {
     if (!u)
@@ -476,5 +489,5 @@ void sql_used_forget(struct sql_used *u)
     changes_clear(u);
     map_str_free(u->who);
     u->who = map_str_new();
-    used_facts_read(u->db, &u->fact);
+    u->fact_is_stored = false;
 }

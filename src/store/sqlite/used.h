@@ -21,7 +21,7 @@ bool sql_used_begin(struct sql_used *u, struct err *ret_err);
 bool sql_used_row(struct sql_used *u, const struct row *row, struct err *ret_err);
 /* after the last row of the batch: sums are written */
 bool sql_used_end(struct sql_used *u, struct err *ret_err);
-/* The transaction is rolled back. */
+/* The transaction is rolled back, or its end is not known. */
 void sql_used_forget(struct sql_used *u);
 
 struct used_facts {
@@ -30,8 +30,9 @@ struct used_facts {
     int64_t counted_to; /* job id; USED_ALL = all are counted */
 };
 #define USED_ALL INT64_MAX
-/* ret->known is false where no sums are kept yet, or the store is of an older release. */
-void used_facts_read(sqlite3 *db, struct used_facts *ret);
+/* ret->known is false where no sums are kept yet, or the store is of an older release. Returns
+ * false with ret_err where that cannot be told. */
+bool used_facts_read(sqlite3 *db, struct used_facts *ret, struct err *ret_err);
 
 /* The row may be META_USED_SINCE: the oldest slots of each level go, so many at once. */
 bool sql_used_forget_slots(sqlite3 *db, const struct used_facts *fact, const struct meta *row,

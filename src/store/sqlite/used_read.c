@@ -21,19 +21,24 @@ struct used_read_reading {
     VEC(struct used_sum) by_who;
 };
 
-void used_facts_read(sqlite3 *db, struct used_facts *ret)
+bool used_facts_read(sqlite3 *db, struct used_facts *ret, struct err *ret_err)
 {
     sqlite3_stmt *st = NULL;
     int rc = sqlite3_prepare_v2(db,
                                 "SELECT (SELECT value FROM used_fact WHERE key='ahead_s'), "
                                 "(SELECT value FROM used_fact WHERE key='counted_to')",
                                 -1, &st, NULL);
-    *ret = (struct used_facts){.known = rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW};
-    if (ret->known) {
-        ret->ahead_s = sqlite3_column_int64(st, 0);
-        ret->counted_to = sqlite3_column_int64(st, 1);
-    }
+    *ret = (struct used_facts){0};
+    if (rc == SQLITE_ERROR) /* there is no such table */
+        return true;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(st);
+    if (rc == SQLITE_ROW)
+        *ret = (struct used_facts){true, sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1)};
+    else
+        sql_failed(db, rc, "reading what is counted", ret_err);
     sqlite3_finalize(st);
+    return ret->known;
 }
 
 static void sum_read(sqlite3_stmt *st, bool first_slot, struct used *ret)
@@ -184,7 +189,9 @@ bool sql_used_read(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT],
 {
     struct used_facts fact;
     struct used_piece piece[USED_PIECES_MAX] = {{0}};
-    used_facts_read(db, &fact);
+    *ret_tally = NULL;
+    if (!used_facts_read(db, &fact, ret_err))
+        return false;
     *ret_kept = fact.known && fact.counted_to == USED_ALL;
     cut(q, fact.ahead_s);
     struct used_read_reading r = {.db = db, .q = q, .tally = tally_new(q)};
