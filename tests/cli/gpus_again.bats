@@ -72,6 +72,8 @@ says_not() { ! says "$1"; }
 }
 
 @test "a driver that fails when the daemon starts does not take the numbers by which a job goes" {
+    happens "machine a100x2"
+    scontrol update nodename=ALL state=resume
     until_true gres_is "gpu:a100:2"
     id=$(sbatch --parsable --mem=100 -c1 --gpus=2 --wrap 'while ! test -e fourth; do sleep 0.1; done')
     until_true says "gpu 0 .*given to job $id of root"
