@@ -71,6 +71,36 @@ says_not() { ! says "$1"; }
     until_true gres_is "gpu:a100:2"
 }
 
+@test "a driver that fails when the daemon starts does not take the numbers by which a job goes" {
+    happens "machine a100x2"
+    scontrol update nodename=ALL state=resume
+    until_true gres_is "gpu:a100:2"
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=2 --wrap 'while ! test -e fourth; do sleep 0.1; done')
+    until_true says "gpu 0 .*given to job $id of root"
+    remuda gpus release
+    happens "machine a100mig"
+    remuda gpus resume
+    until_true says "gpu 3 .*MIG-102.*: clean since" # as the job has 0 and 1
+    one=$(sbatch --parsable --mem=100 -c1 --gpus=a100_1g.5gb:2 --wrap 'while ! test -e fifth; do sleep 0.1; done')
+    until_true says "gpu 3 .*given to job $one of root"
+    touch fourth
+    over "$id"
+    for _ in 1 2; do # nor does the next
+        kill -9 "$(cat "$REMUDA_STATE"/nodes/*/node.pid)"
+        happens "machine a100mig" "answer:init 0 9"
+        remuda up -q 3>&- || true
+        until_true says "NVML_ERROR_DRIVER_NOT_LOADED"
+    done
+    happens "machine a100mig"
+    scontrol reconfigure
+    until_true says "gpu 3 .*MIG-102.*given to job $one of root"
+    touch fifth
+    over "$one"
+    happens "machine a100x2"
+    scontrol update nodename=ALL state=resume
+    until_true gres_is "gpu:a100:2"
+}
+
 @test "without its driver a node has no GPU that it gives to anybody, says why, and has them back when it is asked again" {
     happens "machine a100x2" "answer:init 0 9" "answer:memory 0 9" "answer:memory 1 9"
     until_true says ": unknown since .*NVML_ERROR_DRIVER_NOT_LOADED"

@@ -63,6 +63,8 @@ struct node_daemon {
     /* a GPU was found at each of these places, as model/grammar/gres.h writes devices; NULL =
      * none. */
     const char *expected;
+    /* Devices of an earlier daemon whose steps go on, while no GPU was found since; NULL = none. */
+    const char *numbers;
     const char *given_up; /* likewise: nothing is there, and an operator said RESUME */
     unsigned find_tries;  /* of find_timer */
     bool keeps_gone;      /* a device is in the list only because a step still has it */

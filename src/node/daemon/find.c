@@ -47,15 +47,40 @@ const char *node_devices_known(struct node_daemon *d, const char *node_dir, stru
         d->given_up = arena_strndup(d->arena, places.data, places.len);
     if (!dir_list(arena_printf(a, "%s/steps", node_dir), a, &names, &n, NULL) || n == 0)
         return NULL;
-    return arena_strndup(a, numbers.data, numbers.len);
+    d->numbers = arena_strndup(a, numbers.data, numbers.len);
+    return d->numbers;
+}
+
+static bool has_gpu(const char *devices)
+{
+    struct span rest = span_of(devices ? devices : ""), one;
+    while (span_next(&rest, ';', &one))
+        if (text_starts(one.data, "gpu:"))
+            return true;
+    return false;
+}
+
+/* Nothing was found, and something was in the way: that is what is said, not that they are
+ * missed. */
+static bool is_unasked(const struct machine *m)
+{
+    return !has_gpu(m->devices) && !text_empty(m->device_trouble);
+}
+
+/* The devices whose numbers steps go by: until GPUs are found, those that an earlier daemon
+ * found. */
+static const char *numbers_of(const struct node_daemon *d)
+{
+    const char *devices = d->machine.devices ? d->machine.devices : "";
+    return is_unasked(&d->machine) && d->numbers ? d->numbers : devices;
 }
 
 static void keep(struct node_daemon *d)
 {
     struct err err = {0};
     struct str text = STR_INIT;
-    str_addf(&text, "%s\n%s\n%s\n", d->machine.devices ? d->machine.devices : "",
-             d->expected ? d->expected : "", d->given_up ? d->given_up : "");
+    str_addf(&text, "%s\n%s\n%s\n", numbers_of(d), d->expected ? d->expected : "",
+             d->given_up ? d->given_up : "");
     if (!file_write_atomic(devices_path(d, d->arena), str_text(&text), text.len, 0600, &err))
         log_error(d->log, "%s", err.text);
     str_done(&text);
@@ -148,13 +173,6 @@ static void expect(struct node_daemon *d, const struct device_list *now, const c
     places_keep(d, &d->given_up, &given_up);
 }
 
-/* Nothing was found, and something was in the way: that is what is said, not that they are
- * missed. */
-static bool is_unasked(const struct machine *m)
-{
-    return text_empty(m->devices) && !text_empty(m->device_trouble);
-}
-
 static void missed_say(struct node_daemon *d, struct machine *m, const char *accepts,
                        struct arena *a)
 {
@@ -177,6 +195,8 @@ void node_devices_begin(struct node_daemon *d)
 {
     if (d->options.is_virtual)
         return;
+    if (has_gpu(d->machine.devices))
+        d->numbers = NULL; /* who has one keeps it from now on by that list */
     if (!is_unasked(&d->machine))
         missed_say(d, &d->machine, NULL, d->arena);
     keep(d);
@@ -296,6 +316,8 @@ static void machine_take(struct node_daemon *d, const struct machine *found)
     if (!text_empty(found->device_trouble) && !text_is(found->device_trouble, m->device_trouble))
         log_error(d->log, "%s", found->device_trouble);
     m->devices = kept(found->devices, d->arena);
+    if (has_gpu(m->devices))
+        d->numbers = NULL;
     m->gres = kept(found->gres, d->arena);
     m->device_files = kept(found->device_files, d->arena);
     m->closed_files = kept(found->closed_files, d->arena);
@@ -352,7 +374,7 @@ static void find(struct node_daemon *d)
     struct err err = {0};
     const char *const argv[] = {"/proc/self/exe",     "node",   "--find",        "--state",
                                 d->options.state_dir, "--name", d->options.name, NULL};
-    const char *known = d->machine.devices ? d->machine.devices : "";
+    const char *known = numbers_of(d);
     struct spawn_options o = {.argv = argv,
                               .input = known,
                               .input_len = strlen(known),

@@ -173,8 +173,8 @@ static void deny_add(const char *files, const char *own, struct str *out)
             str_addf(out, "%s%.*s", out->len ? " " : "", (int)file.len, file.data);
 }
 
-/* The files of all GPUs but its own, also of those that gres.conf gives to nobody. Instances of one GPU share its file, and have others of their
- * own. */
+/* The files of all GPUs but its own, also of those that gres.conf gives to nobody. Instances of one
+ * GPU share its file, and have others of their own. */
 static const char *deny_plan(const struct launch_site *site, const struct alloc_node *here,
                              struct arena *a)
 {
