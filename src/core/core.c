@@ -278,6 +278,7 @@ static void wake(struct core *c)
     if (c->slices.anew.on)
         limits_look_on(c);
     sweeps_go(c);
+    c->turn.work = 0; /* a slice is bounded by itself: who asks for many keeps no timer waiting */
     steps_go_on(c);
     timers_fire(c);
     if (triggers_due(c) <= c->turn.now_us && !c->store.away)

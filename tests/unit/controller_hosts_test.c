@@ -44,6 +44,14 @@ const struct settings *core_settings(const struct core *c)
     return &settings;
 }
 
+static size_t joined;
+
+size_t core_hosts_count(const struct core *c)
+{
+    (void)c;
+    return joined;
+}
+
 static void nobody_comes(struct controller *c, int fd, struct tls_context *tls)
 {
     (void)c;
@@ -165,6 +173,11 @@ static void an_authority_that_cannot_be_read_stays(void **state)
         assert_non_null(strstr(err.text, key));
         assert_int_equal(unlink(key), 0);
     }
+    joined = 1; /* by the one whose key is gone */
+    site_again(&s);
+    assert_false(hosts_listen(s.c.hosts, &err));
+    assert_non_null(strstr(err.text, "hosts have joined by it"));
+    joined = 0;
     assert_true(file_write_atomic(key, "torn", 4, 0600, &err));
     assert_false(hosts_listen(s.c.hosts, &err));
     assert_int_equal(rename(aside, key), 0);

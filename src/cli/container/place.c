@@ -58,8 +58,12 @@ static bool own_directory(const char *path, struct err *e)
 static bool parent_check(const char *path, struct err *e)
 {
     struct stat st;
-    if (stat(path, &st) != 0 || ((st.st_uid == 0 || st.st_uid == geteuid()) &&
-                                 (!(st.st_mode & 022) || (st.st_mode & S_ISVTX))))
+    bool there = stat(path, &st) == 0;
+    mode_t others = S_IWGRP | S_IWOTH;
+    if (there && st.st_gid == (gid_t)geteuid() && st.st_gid == getegid())
+        others = S_IWOTH; /* the user's own group, as many systems give each one */
+    if (!there || ((st.st_uid == 0 || st.st_uid == geteuid()) &&
+                   (!(st.st_mode & others) || (st.st_mode & S_ISVTX))))
         return true;
     return err_set(
         e, ERR_DENIED,

@@ -217,7 +217,7 @@ static void refused(struct srun_run *r, struct one_step *s, const struct msg_don
 static struct one_step *step_of_call(struct srun_run *r, uint64_t call)
 {
     for (size_t i = 0; i < r->nsteps; i++)
-        if (r->step[i].call == call)
+        if (r->step[i].phase != STEP_OVER && r->step[i].call == call) /* numbers begin anew */
             return &r->step[i];
     return NULL;
 }

@@ -6,6 +6,7 @@
 #include "cli/program/room.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +140,10 @@ bool submit_become(const char *user, const char *group, struct err *ret_err)
         return err_lead(ret_err, uid != geteuid() ? "error: --uid only permitted by root user"
                                                   : "error: --gid only permitted by root user");
     }
-    if (setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
+    const struct passwd *pw =
+        user ? user_by_uid(uid) : NULL; /* groups that may open his files, too */
+    bool groups = pw ? initgroups(pw->pw_name, gid) == 0 : setgroups(0, NULL) == 0;
+    if (!groups || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
         return err_set(ret_err, ERR_DENIED, "cannot become user %u, group %u: %s", (unsigned)uid,
                        (unsigned)gid, strerror(errno));
     return true;

@@ -106,7 +106,8 @@ static bool authority_make(struct hosts *h, const char *key, const char *cert, s
     return true;
 }
 
-/* Only where there is none is one made: the hosts that joined know the one that cannot be read. */
+/* Only where there is none is one made, and nobody has joined by one: the hosts that joined know the
+ * one that cannot be read, or whose key is gone. */
 static bool authority_ensure(struct hosts *h, struct err *ret_err)
 {
     const char *key = controller_path(h->c, "tls/authority.key");
@@ -116,6 +117,11 @@ static bool authority_ensure(struct hosts *h, struct err *ret_err)
         return true;
     if (lstat(key, &st) == 0 || errno != ENOENT)
         return authority_read(h, key, cert, ret_err);
+    if (core_hosts_count(h->c->core) > 0)
+        return err_set(ret_err, ERR_UNAVAILABLE,
+                       "%s is not there, and hosts have joined by it: bring it back from a backup "
+                       "(remuda restore), or remove them (remuda hosts remove)",
+                       key);
     return authority_make(h, key, cert, ret_err);
 }
 

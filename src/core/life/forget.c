@@ -58,7 +58,8 @@ static bool components_stay(const struct core *c, const struct jobrec *r, int64_
 
 bool job_may_forget(const struct core *c, const struct jobrec *r, int64_t age_us)
 {
-    if (!job_state_over((enum job_state)r->j.state) || dependents_look_still(c, r) ||
+    /* One of scrontab that is over goes back at once. */
+    if (r->j.cron || !job_state_over((enum job_state)r->j.state) || dependents_look_still(c, r) ||
         time_add(r->j.end_us, age_us) > c->turn.now_us || components_stay(c, r, age_us))
         return false;
     const struct id_list *list =

@@ -80,7 +80,8 @@ static void end_count(struct arrayrec *array, const struct jobrec *r, int sign)
         bad_count(array, r, sign);
     if (sign > 0)
         exit_count(array, r->j.exit_status, first);
-    else if (r->j.exit_status == array->exit_least || r->j.exit_status == array->exit_most)
+    else if (array->exit_least != array->exit_most &&
+             (r->j.exit_status == array->exit_least || r->j.exit_status == array->exit_most))
         exits_recount(array, r);
 }
 

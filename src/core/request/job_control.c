@@ -142,6 +142,9 @@ static bool left_alone(const struct core *c, const struct jobrec *r, enum job_ac
 {
     const struct jobrec *leader = job_find(c, r->j.het_job_id);
     int32_t state = leader ? leader->j.state : JOB_CANCELLED;
+    bool goes_back = action == ACTION_REQUEUE || action == ACTION_REQUEUE_HOLD;
+    if (!goes_back && (!leader || !job_live(leader)))
+        return false;
     switch (action) {
     case ACTION_REQUEUE:
     case ACTION_REQUEUE_HOLD:

@@ -321,7 +321,7 @@ void req_may(struct core *c, const struct msg_may *m)
     if (k.self)
         k.user = c->turn.peer->user;
     k.uid = k.self ? c->turn.peer->uid : m->uid;
-    k.groups = k.self ? c->turn.peer->groups : m->groups;
+    k.groups = k.self ? c->turn.peer->groups ? c->turn.peer->groups : "" : m->groups;
     enum refusal refusal = asker_check(c, k.user, &detail);
     if (refusal) {
         reply_done(c, refusal, detail);

@@ -5,6 +5,8 @@
 #include "model/job/job_attributes.h"
 #include "model/job/owner.h"
 
+#include <string.h>
+
 /* Facts about the submission. */
 static const char *const fixed[] = {"array",     "batch",       "submit_line", "alloc_host",
                                     "no_effect", "umask_plus1", "rlimits",     "get_user_env"};
@@ -77,6 +79,9 @@ enum refusal update_who_check(const struct core *c, const struct jobrec *r, cons
                               const char **detail)
 {
     const char *own = u->values ? field_of_owner(u->fields) : NULL;
+    if (!own && u->values && list_has(u->fields, "name") &&
+        strchr(u->values->name ? u->values->name : "", '/'))
+        own = "name"; /* which %x in the name of a file may stand for */
     if (!may_manage(c, r))
         return REFUSE_ACCESS_DENIED;
     if (!own || may_act_as(c, r))

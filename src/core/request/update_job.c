@@ -137,12 +137,12 @@ static enum refusal values_check(const struct core *c, const struct jobrec *r,
     if (!spec_names_fit(t))
         return refuse(REFUSE_TOO_LARGE, SPEC_NAMES_LONG, detail);
     const char *path = spec_path_long(t);
-    if (path)
+    if (path && !spec_path_long(&r->j.spec)) /* an older release let it be longer */
         return refuse(REFUSE_TOO_LARGE, arena_printf(c->turn.fx->arena, SPEC_PATH_LONG, path),
                       detail);
     if (given(u, "work_dir") && (text_empty(t->work_dir) || t->work_dir[0] != '/'))
         return refuse(REFUSE_WORK_DIR, "WorkDir is a directory's whole path, from / on", detail);
-    if (t->later_env && strlen(t->later_env) > LIMIT_TEXT_BYTES)
+    if (given(u, "later_env") && t->later_env && strlen(t->later_env) > LIMIT_TEXT_BYTES)
         return refuse(REFUSE_TOO_LARGE, "later variables have 64 KiB together", detail);
     if (given(u, "deadline_us") && t->deadline_us && t->deadline_us <= c->turn.now_us)
         return refuse(REFUSE_INVALID_TIME, "the deadline has passed already", detail);

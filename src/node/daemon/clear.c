@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #define TRY_MS     10
+#define TRIES      20 /* to begin a search */
 #define SEARCH_S   30 /* then what reads is ended, wherever it stands */
 #define TREE_MAX   4096u
 #define WAIT_MS    1000
@@ -104,11 +105,16 @@ static _Noreturn void search(const char *tag, int64_t uid_plus1, int to)
 {
     int found = 1;
     sigset_t all;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     sigfillset(&all);
     sigdelset(&all, SIGALRM);
+    sigdelset(&all, SIGTERM); /* of who ends all that the daemon left */
     signal(SIGALRM, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
     sigprocmask(SIG_SETMASK, &all, NULL);
     alarm(SEARCH_S);
+    for (int fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++)
+        dup2(null, fd); /* whoever reads what the daemon says need not wait for this */
     descriptors_close_but(STDERR_FILENO + 1, &to, 1);
     setpriority(PRIO_PROCESS, 0, 10);
     while (found > 0) {
@@ -180,21 +186,28 @@ int clear_step(struct clear_pace *pace, struct log *log, const char *step, const
 {
     ASSERT(!strchr(name, '/'));
     struct step_cgroup groups;
-    int64_t began = now_ms();
-    int from = search_begin(tag, uid_plus1), left = -1;
+    int64_t began = now_ms(), rest;
+    int from = -1, left = -1, why = 0;
     step_cgroup_open(&groups, cgroups, name);
-    step_cgroup_kill(&groups);
+    for (int i = 0; i < TRIES && from < 0; i++) { /* the step itself may have all processes */
+        step_cgroup_kill(&groups);
+        from = search_begin(tag, uid_plus1);
+        why = errno;
+        if (from < 0)
+            nanosleep(&(struct timespec){.tv_nsec = TRY_MS * 1000000L}, NULL);
+    }
     if (from >= 0) {
         left = search_await(from, &groups, began < pace->rest_until_ms ? HURRY_MS : WAIT_MS);
         close(from);
-        pace->rest_until_ms = now_ms() + REST_TIMES * (now_ms() - began);
     }
+    rest = now_ms() + REST_TIMES * (now_ms() - began);
+    pace->rest_until_ms = rest > pace->rest_until_ms ? rest : pace->rest_until_ms;
     step_cgroup_remove(&groups);
     if (left > 0)
         log_error(log, "%d processes of step %s outlive SIGKILL, or more begin", left, step);
     else if (left < 0 && from >= 0)
         log_warning(log, "what is left of step %s is still looked for", step);
     else if (left < 0)
-        log_error(log, "no process looks for what is left of step %s: %s", step, strerror(errno));
+        log_error(log, "no process looks for what is left of step %s: %s", step, strerror(why));
     return left;
 }

@@ -57,10 +57,12 @@ static bool has_drm_of(const char *files, const char *pci)
     return false;
 }
 
-static bool means(const char *files, const struct gpu_row *row)
+/* By its own first file, or by one that the kernel's graphics made for its address, which parts of
+ * a GPU have together. */
+static bool means(const char *files, const struct gpu_row *row, bool by_address)
 {
-    return (!gpu_is_instance(&row->d) && has_file(files, first_file(row->files))) ||
-           has_drm_of(files, row->d.pci);
+    return by_address ? has_drm_of(files, row->d.pci)
+                      : !gpu_is_instance(&row->d) && has_file(files, first_file(row->files));
 }
 
 const struct gpu_row *gpu_of_files(const struct gpu_found *f, const char *files)
@@ -70,11 +72,12 @@ const struct gpu_row *gpu_of_files(const struct gpu_found *f, const char *files)
     for (size_t i = 0; files && i < f->gpu.n; i++)
         if (text_is(f->gpu.v[i].files, files))
             return &f->gpu.v[i];
-    for (size_t i = 0; files && i < f->gpu.n; i++)
-        if (f->gpu.v[i].files && means(files, &f->gpu.v[i])) {
-            found = &f->gpu.v[i];
-            n++;
-        }
+    for (int by_address = 0; files && by_address < 2 && n == 0; by_address++)
+        for (size_t i = 0; i < f->gpu.n; i++)
+            if (f->gpu.v[i].files && means(files, &f->gpu.v[i], by_address)) {
+                found = &f->gpu.v[i];
+                n++;
+            }
     return n == 1 ? found : NULL;
 }
 
@@ -91,13 +94,24 @@ const char *gpu_files_with(const char *files, const char *more, struct arena *a)
     return result;
 }
 
-/* All its files, or that of the GPU alone: then its instances are the line's, too. */
-static bool is_named(const struct gpu_row *row, const struct gpu_found *made)
+static size_t so_many_there(const struct gpu_found *found, const char *pci)
 {
+    size_t n = 0;
+    for (size_t i = 0; pci && i < found->gpu.n; i++)
+        n += text_is(found->gpu.v[i].d.pci, pci);
+    return n;
+}
+
+/* All its files, or that of the GPU alone: then its instances are the line's, too. By its address
+ * only where nothing else has that. */
+static bool is_named(const struct gpu_row *row, const struct gpu_found *made,
+                     const struct gpu_found *found)
+{
+    bool alone = so_many_there(found, row->d.pci) < 2;
     for (size_t i = 0; i < made->gpu.n; i++) {
         const char *files = made->gpu.v[i].files;
         if (files && (has_all(files, row->files) || has_all(row->files, files) ||
-                      has_drm_of(files, row->d.pci)))
+                      (alone && has_drm_of(files, row->d.pci))))
             return true;
     }
     return false;
@@ -126,12 +140,12 @@ const char *gpus_closed(const struct gpu_found *found, const struct gpu_found *d
     struct gpu_found closed = {0};
     struct str text = STR_INIT;
     for (size_t i = 0; i < found->gpu.n; i++)
-        if (found->gpu.v[i].files && !is_named(&found->gpu.v[i], made))
+        if (found->gpu.v[i].files && !is_named(&found->gpu.v[i], made, found))
             closed_add(&found->gpu.v[i], &closed, &text);
     for (size_t i = 0; i < driver->gpu.n; i++) {
         const struct gpu_row *row = &driver->gpu.v[i];
         if (row->files && !is_found(found, first_file(row->files)) &&
-            !is_found(made, first_file(row->files)) && !is_named(row, made))
+            !is_found(made, first_file(row->files)) && !is_named(row, made, driver))
             closed_add(row, &closed, &text);
     }
     const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;

@@ -49,7 +49,7 @@ const char *gpus_closed(const struct gpu_found *found, const struct gpu_found *d
 const char *gpus_names(const struct gpu_found *f, bool alone, struct arena *a);
 
 /* gres.conf over what was found and numbered, beside what the driver lists: `found` becomes what
- * the node has; `counted` gets * what has no devices ("nic:2"). False with an error that names file
+ * the node has; `counted` gets what has no devices ("nic:2"). False with an error that names file
  * and line. */
 bool gres_conf_apply(struct gpu_found *found, const struct gpu_found *driver,
                      const struct gres_conf *conf, const char *path, int32_t threads_per_core,

@@ -335,6 +335,20 @@ static void node_rebuild(const struct cluster *cl, struct snode *n)
     n->has_out = !text_empty(n->cfg->devices_out);
 }
 
+/* By that name of its type: a device whose type was called otherwise may have been given twice, by
+ * an older release, and both are there. */
+static bool is_held_so(const struct snode *n, uint32_t dim, int32_t index)
+{
+    for (size_t a = 0; a < n->hold.n; a++)
+        for (size_t b = 0; b < n->hold.v[a]->ngres; b++) {
+            const struct held_gres *g = &n->hold.v[a]->gres[b];
+            for (size_t x = 0; g->dim == dim && x < g->nindex; x++)
+                if (g->index[x] == index)
+                    return true;
+        }
+    return false;
+}
+
 void hold_expect_free(const struct snode *n, const struct hold *h)
 {
     for (size_t i = 0; i < h->ngres; i++)
@@ -342,7 +356,8 @@ void hold_expect_free(const struct snode *n, const struct hold *h)
             for (size_t d = 0; d < n->group->ndev; d++)
                 CHECK(n->group->dev[d].dim != h->gres[i].dim ||
                       n->group->dev[d].index != h->gres[i].index[k] || !n->dev_job[d] ||
-                      n->dev_job[d] == DEVICE_OUT);
+                      n->dev_job[d] == DEVICE_OUT ||
+                      !is_held_so(n, h->gres[i].dim, h->gres[i].index[k]));
 }
 
 /* CPUs of a hold that the node no longer has: they count as used, so that nothing new starts until

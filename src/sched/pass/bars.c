@@ -189,7 +189,7 @@ uint64_t entry_yields_to(const struct pass *p, const struct entry *e)
 {
     uint64_t to;
     int64_t limit = entry_limit(e, e->o->limit_us, p->w->now_us);
-    int64_t least = e->lane->het ? limit : e->o->limit_min_us; /* no component is cut */
+    int64_t least = e->lane->het ? limit : e->o->limit_min_us; /* a component by hours alone */
     return entry_leaves(p, e, limit, &to) < least ? to : 0;
 }
 

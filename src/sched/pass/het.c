@@ -28,13 +28,19 @@ static bool start_in_order(struct beside *t, size_t *ret_failed)
     return false;
 }
 
-/* False: those before it are like it, so that the order would be the same. */
+/* With all that are like it, as each of them would come next. False: those before it are like it, so
+ * that the order would be the same. */
 static bool to_front(struct het *h, size_t i)
 {
-    struct wjob *first = h->job[i];
+    const void *klass = h->job[i]->lane->klass;
     bool differs = together_differ(h, i + 1);
-    memmove(&h->job[1], &h->job[0], i * sizeof h->job[0]);
-    h->job[0] = first;
+    for (size_t k = 0, at = 0; k < h->n; k++) {
+        struct wjob *one = h->job[k];
+        if (one->lane->klass != klass)
+            continue;
+        memmove(&h->job[at + 1], &h->job[at], (k - at) * sizeof h->job[0]);
+        h->job[at++] = one;
+    }
     return differs;
 }
 
@@ -150,7 +156,8 @@ static struct beside wish_at(struct pass *p, const struct wish *wish, int64_t at
  * the latest of them push the others. */
 static bool promise_between(struct pass *p, struct wish *wish, int64_t at_us, int64_t until_us)
 {
-    for (size_t orders = 0; orders < ORDERS_MAX && at_us < until_us; orders += wish->h->n) {
+    for (size_t orders = 0; orders < ORDERS_MAX && at_us < until_us;
+         orders += wish->h->n < TRIES_MAX ? wish->h->n : TRIES_MAX) {
         struct beside t = wish_at(p, wish, at_us);
         int64_t when;
         bool fit = promise_at(&t, until_us, &wish->places, &when);

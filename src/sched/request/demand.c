@@ -441,7 +441,9 @@ static bool work_all(struct demand_work *w)
     options_make(w);
     if (w->crowded && w->v)
         return too_many(w, "that nodes could hold than can be tried", VARIANTS_ALL_MAX);
-    return w->tried <= ALTERNATIVES_MAX || too_many(w, "than can be considered", ALTERNATIVES_MAX);
+    /* Of a job that was taken before, the first ones are tried. */
+    return w->tried <= ALTERNATIVES_MAX || !w->v ||
+           too_many(w, "than can be considered", ALTERNATIVES_MAX);
 }
 
 static int64_t gpus_of_socket(const struct job_request *req, struct arena *a)

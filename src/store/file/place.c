@@ -94,7 +94,7 @@ static bool dir_sync_of(int dir, int fd)
 {
     int in = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool ok = in >= 0 && fsync(in) == 0;
-    if (!ok && (errno == EACCES || errno == EINVAL))
+    if (!ok && (errno == EACCES || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS))
         ok = syncfs(fd) == 0;
     int saved = errno;
     if (in >= 0)

@@ -89,8 +89,8 @@ void usage_know(struct core *c, uint32_t uid, const char *account, const char *u
         usage_factors(c);
         return;
     }
-    /* Until the period ends it counts as one that used nothing, and others as they did. */
-    u->u.fairshare = FACTOR_ONE;
+    /* Until the period ends it stands in the middle, and others where they did. */
+    u->u.fairshare = FACTOR_ONE / 2;
     cluster_set_fairshare(c->cluster, u->u.user_id, u->u.account, u->u.fairshare);
 }
 

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#define TEXT_MAX            4096   /* of descriptions and lists */
-#define LOOKS_MOST          500000 /* of a few ns each */
+#define TEXT_MAX            4096    /* of descriptions and lists */
+#define LOOKS_MOST          2000000 /* of a few ns each */
 #define LOOKS_MOST_OPERATOR 50000000
 #define FIELDS_BYTES        1024 /* all names of fields are shorter together */
 #define ROW_BYTES           200  /* of a row, but for its texts */

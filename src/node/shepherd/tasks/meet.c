@@ -445,7 +445,7 @@ void meet_wait_for(const struct task_set *t, struct pollfd *v)
                                .events = owes ? POLLOUT : POLLIN};
     }
     if (t->meet && t->meet->pmix && t->n)
-        pmix_server_wait_for(t->meet->pmix, tasks_full(t),
+        pmix_server_wait_for(t->meet->pmix, tasks_full(t), t->detached,
                              v); /* in the place of the first task's */
 }
 

@@ -185,10 +185,10 @@ bool pmix_server_is_behind(const struct pmix_server *s)
     return s->fd >= 0 && framed_unsent(&s->way).len > STREAM_HIGH_BYTES;
 }
 
-void pmix_server_wait_for(const struct pmix_server *s, bool paused, struct pollfd *v)
+void pmix_server_wait_for(const struct pmix_server *s, bool paused, bool echoes, struct pollfd *v)
 {
     bool more = s->fd >= 0 && framed_unsent(&s->way).len > 0;
-    bool deaf = paused || pmix_server_is_behind(s);
+    bool deaf = paused || (echoes && pmix_server_is_behind(s));
     *v =
         (struct pollfd){.fd = s->fd, .events = (short)((deaf ? 0 : POLLIN) | (more ? POLLOUT : 0))};
 }

@@ -24,9 +24,9 @@ void pmix_server_tell(struct pmix_server *s, const struct msg_stream_mpi *m);
 /* Has it more to read than it need have? */
 bool pmix_server_is_behind(const struct pmix_server *s);
 /* What poll(2) is to wait for; fd -1 (nothing) once it is gone. While paused it is not heard: who
- * is told what it says does not read. Nor is it while it is behind: what it says may be said to
- * itself. */
-void pmix_server_wait_for(const struct pmix_server *s, bool paused, struct pollfd *v);
+ * is told what it says does not read. Nor is it, where what it says is said to itself (echoes),
+ * while it is behind; where others answer, it must be heard, or its library would wait for that. */
+void pmix_server_wait_for(const struct pmix_server *s, bool paused, bool echoes, struct pollfd *v);
 /* Calls take for each message; false when it is gone. */
 bool pmix_server_serve(struct pmix_server *s, short revents,
                        void (*take)(struct task_set *t, const struct msg_stream_mpi *m));

@@ -62,8 +62,8 @@ static bool licences_could_do(struct pass *p, const struct compiled *c, const st
             for (size_t x = 0; f->v[k].mode != PREEMPT_SUSPEND && x < f->v[k].run->nlic; x++)
                 if (f->v[k].run->lic[x].lic == c->lic[i].lic)
                     freed += f->v[k].run->lic[x].count;
-        int64_t lacks = c->lic[i].count > freed ? c->lic[i].count - freed : 0;
-        if (!licence_free(p->w, o, &c->lic[i], lacks, p->w->now_us, until_us))
+        int64_t lacks = c->lic[i].count - freed; /* 0 or less: what is kept may be free then */
+        if (lacks > 0 && !licence_free(p->w, o, &c->lic[i], lacks, p->w->now_us, until_us))
             return false;
     }
     return true;
