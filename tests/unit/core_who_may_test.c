@@ -184,6 +184,19 @@ static void what_runs_in_its_owners_name_is_its_owners_to_say(void **unused)
     }
 }
 
+/* %x in the name of a file stands for it. */
+static void a_name_that_is_a_path_is_its_owners_to_give(void **unused)
+{
+    struct job_spec held = a_job("one"), to = {.name = "../up"}, plain = {.name = "new"};
+    held.hold = true;
+    uint64_t id = submit(held);
+    am_olga();
+    assert_int_equal(change(id, "name", to), REFUSE_ACCESS_DENIED);
+    assert_int_equal(change(id, "name", plain), REFUSE_NONE);
+    am_alice();
+    assert_int_equal(change(id, "name", to), REFUSE_NONE);
+}
+
 /* What was given later may be a secret, as all of the environment. */
 static void later_variables_are_shown_to_their_owner(void **unused)
 {
@@ -262,6 +275,7 @@ int main(void)
         STORY(nobody_else_changes_components),
         STORY(blanks_around_a_partition_are_not_its_name),
         STORY(later_variables_are_shown_to_their_owner),
+        STORY(a_name_that_is_a_path_is_its_owners_to_give),
         STORY(what_runs_in_its_owners_name_is_its_owners_to_say),
         STORY(what_plans_for_one_is_much_where_there_is_much),
     };

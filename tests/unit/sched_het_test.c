@@ -144,13 +144,32 @@ static void three_components(void **state)
     world_end(&w);
 }
 
+/* Twelve that go anywhere come first, and twelve that go on half of the nodes alone: each of these
+ * would have to be moved before all of those, which are alike. */
+static void many_alike_stand_back_together(void **state)
+{
+    (void)state;
+    struct world w = world_begin();
+    struct job_request req[24] = {{0}};
+    char name[24][8];
+    for (int i = 0; i < 24; i++) {
+        snprintf(name[i], sizeof name[i], "n%02d", i + 1);
+        node_put(&w, a_node(name[i]), i < 12 ? 16000 : 4000, NULL, 1);
+    }
+    for (size_t i = 0; i < 24; i++) {
+        req[i].exclusive = EXCLUSIVE_NODE;
+        req[i].mem_per_node_mib = i < 12 ? 1000 : 9000;
+    }
+    all_start(&w, SHARE_NO, req, 24);
+    world_end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours_and_a_gpu),
-        cmocka_unit_test(one_node_is_shared),
-        cmocka_unit_test(whole_nodes_leave_the_gpus),
-        cmocka_unit_test(three_components),
+        cmocka_unit_test(neighbours_and_a_gpu),           cmocka_unit_test(one_node_is_shared),
+        cmocka_unit_test(whole_nodes_leave_the_gpus),     cmocka_unit_test(three_components),
+        cmocka_unit_test(many_alike_stand_back_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

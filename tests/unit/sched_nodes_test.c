@@ -173,6 +173,39 @@ static void a_device_is_the_same_by_another_name(void **state)
     }
 }
 
+/* Two jobs that an older release gave one device, by two names of its type, are both there after a
+ * start, in any order. */
+static void a_device_that_two_have_by_two_names(void **state)
+{
+    (void)state;
+    for (int order = 0; order < 2; order++) {
+        struct partition p = a_part("main", "ALL");
+        struct node n = a_node("n1");
+        n.gres = "gpu:a100:2";
+        put_node(cl, &n);
+        put_part(cl, &p);
+        for (int k = 0; k < 2; k++) {
+            bool old = k == order;
+            struct alloc_gres g = {
+                .kind = "gpu", .type = old ? "a40" : "a100", .count = 1, .devices = "0"};
+            struct alloc_node an = {.node = "n1",
+                                    .cpus = old ? "0" : "1",
+                                    .cpu_count = 1,
+                                    .mem_mib = 1,
+                                    .tasks = 1,
+                                    .gres = &g,
+                                    .ngres = 1};
+            struct alloc al = {.node = &an, .n = 1};
+            struct job_request req = {.partition = "main"};
+            cluster_start(cl, 1 + (uint64_t)k, &req, 1000, "main", &al, NOW, NOW + HOUR);
+        }
+        cluster_check(cl);
+        cluster_release(cl, 1);
+        cluster_release(cl, 2);
+        cluster_check(cl);
+    }
+}
+
 /* And is promised as what it is called now. */
 static void a_renamed_device_comes_free(void **state)
 {
@@ -347,6 +380,7 @@ int main(void)
         T(memory_of_gpus_and_types),
         T(a_device_is_the_same_by_another_name),
         T(a_renamed_device_comes_free),
+        T(a_device_that_two_have_by_two_names),
         T(a_partition_bounds_its_cpus_on_a_node),
         T(least_loaded_first),
         T(neighbours_spread_and_few),
