@@ -106,8 +106,8 @@ static bool authority_make(struct hosts *h, const char *key, const char *cert, s
     return true;
 }
 
-/* Only where there is none is one made, and nobody has joined by one: the hosts that joined know the
- * one that cannot be read, or whose key is gone. */
+/* Only where there is none is one made, and nobody has joined by one: the hosts that joined know
+ * the one that cannot be read, or whose key is gone. */
 static bool authority_ensure(struct hosts *h, struct err *ret_err)
 {
     const char *key = controller_path(h->c, "tls/authority.key");

@@ -28,8 +28,8 @@ static bool start_in_order(struct beside *t, size_t *ret_failed)
     return false;
 }
 
-/* With all that are like it, as each of them would come next. False: those before it are like it, so
- * that the order would be the same. */
+/* With all that are like it, as each of them would come next. False: those before it are like it,
+ * so that the order would be the same. */
 static bool to_front(struct het *h, size_t i)
 {
     const void *klass = h->job[i]->lane->klass;
