@@ -302,8 +302,7 @@ static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
          * for programs that save and end; once the time has passed, it was. */
         r->warned = job_warning_at(c, r) < c->turn.now_us;
         mails_know(c, r);
-        if (r->j.state == JOB_SUSPENDED && r->j.suspended_by == SUSPENDER_GANG)
-            c->timers.gang_due_us = c->turn.now_us; /* nobody else would resume it */
+        gang_restore(c, r);
     } else if (r->j.state == JOB_PENDING) {
         dependencies_restore(c, r);
     }

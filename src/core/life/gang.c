@@ -39,6 +39,12 @@ static bool any_shares(const struct core *c)
     return c->timers.gang_due_us != 0;
 }
 
+void gang_restore(struct core *c, const struct jobrec *r)
+{
+    if (r->j.state == JOB_SUSPENDED && r->j.suspended_by == SUSPENDER_GANG && !any_shares(c))
+        c->timers.gang_due_us = c->turn.now_us;
+}
+
 static int by_wait(const void *va, const void *vb)
 {
     const struct member *a = va, *b = vb;

@@ -113,6 +113,8 @@ void suspension_count(const struct core *c, struct jobrec *r);
 
 /* ---- gang.c ---- */
 void gang_turn(struct core *c, bool slice_over); /* who of those that share CPUs runs now */
+/* Of a loaded job: where no partition shares any more, nothing else would have it go on. */
+void gang_restore(struct core *c, const struct jobrec *r);
 
 /* ---- preempt.c ---- */
 void preempts_apply(struct core *c);                /* what the plan says about running work */
