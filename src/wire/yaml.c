@@ -52,10 +52,50 @@ static bool inside_take(struct yaml_reading *r, struct span *ret)
     return true;
 }
 
+/* The UTF-16 unit of "\uXXXX" at text[i]; 0 where none is written there. */
+static uint32_t unit_at(struct span text, size_t i)
+{
+    uint32_t unit = 0;
+    if (i + 6 > text.len || text.data[i] != '\\' || text.data[i + 1] != 'u')
+        return 0;
+    for (size_t k = i + 2; k < i + 6; k++) {
+        char c = text.data[k];
+        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10
+                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A') + 10
+                                                : 16;
+        if (digit > 15)
+            return 0;
+        unit = unit << 4 | digit;
+    }
+    return unit;
+}
+
+/* An escape of JSON's. Of characters beyond U+FFFF it writes two halves (RFC 8259, 7), which are no
+ * characters to YAML: one escape of eight digits there (YAML 1.2.2, 5.7). Returns the bytes taken. */
+static size_t escape_write(struct str *out, struct span text, size_t i)
+{
+    uint32_t high = unit_at(text, i), low = unit_at(text, i + 6);
+    if (high >= 0xd800 && high < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
+        str_addf(out, "\\U%08x", (unsigned)(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00)));
+        return 12;
+    }
+    if (high >= 0xd800 && high < 0xe000) {
+        str_add(out, "\\ufffd");
+        return 6;
+    }
+    str_addn(out, text.data + i, 2);
+    return 2;
+}
+
 static void quoted_write(struct str *out, struct span text)
 {
     str_addc(out, '"');
     for (size_t i = 0, n; i < text.len; i += n) {
+        if (text.data[i] == '\\' && i + 1 < text.len) {
+            n = escape_write(out, text, i);
+            continue;
+        }
         n = utf8_take(text.data + i, text.len - i);
         uint32_t c = n ? utf8_char(text.data + i, n) : 0xfffd;
         if (n && !is_unprintable(c))

@@ -26,6 +26,12 @@ static void documents_become_blocks(void **state)
          "---\n\"yes\": \"no\"\n\"k-x\": \"#\"\n\"1\": \"~\"\n\"\": \"\"\n"},
         /* An exponent behind no point would be a text. */
         {"[1e-07,2.5e+10,1E+300]", "---\n- 1.0e-07\n- 2.5e+10\n- 1.0E+300\n"},
+        /* Two halves of a character are one to YAML; a half alone is none. */
+        {"\"\\udb40\\udc01 \\uD83C\\uDFF4 \\\\ud83c\\\\udff4\"",
+         "--- \"\\U000e0001 \\U0001f3f4 \\\\ud83c\\\\udff4\"\n"},
+        {"[\"\\udb40\",\"\\udc01\\udb40\",\"\\udb40\\u0041\",\"\\udb40x\"]",
+         "---\n- \"\\ufffd\"\n- \"\\ufffd\\ufffd\"\n- \"\\ufffd\\u0041\"\n- \"\\ufffdx\"\n"},
+        {"{\"\\udb40\\udc01\":1}", "---\n\"\\U000e0001\": 1\n"},
         {"\"a\\n\\\"b\\\\ \\u001b\"", "--- \"a\\n\\\"b\\\\ \\u001b\"\n"},
         /* Line breaks of YAML, and what it does not print. */
         {"\"\xc2\x85\xe2\x80\xa8\xef\xbb\xbf\x7f \xc3\xa9\"",
