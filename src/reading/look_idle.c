@@ -84,7 +84,7 @@ void look_unused(struct look *l)
         if (!left)
             str_add(&next, "ask for no GPU, or see why the program does not find it (a CUDA build "
                            "of the library? the device moved to?)");
-        else if (nodes)
+        else if (nodes && (size_t)l->job->alloc_nodes > nodes)
             str_addf(&next,
                      "start the program on each node (srun, torchrun --nnodes=%d), or ask for %zu "
                      "node%s (-N)",

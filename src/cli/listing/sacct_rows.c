@@ -210,22 +210,6 @@ bool sacct_rows_read(struct sacct_command *s, struct client *c, struct err *ret_
 
 /* ---- showing -------------------------------------------------------------------------------- */
 
-/* First step of a job in the sorted list. */
-static size_t steps_of(const struct sacct_command *s, const struct job *j)
-{
-    size_t low = 0, high = s->step.n;
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        const struct step *step = s->step.v[mid];
-        bool before = step->job_id != j->id ? step->job_id < j->id : step->attempt < j->attempt;
-        if (before)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 /* -j 42.batch: only that step's line; with -X the job's, which has no others. */
 static bool step_wanted(const struct sacct_command *s, const struct acct_row *row)
 {
@@ -256,7 +240,7 @@ void sacct_rows_print(struct sacct_command *s)
     for (size_t i = 0; i < s->job.n; i++) {
         struct acct_row row = {s->job.v[i], NULL};
         row_print(s, &row);
-        for (size_t k = s->allocations ? s->step.n : steps_of(s, row.job);
+        for (size_t k = s->allocations ? s->step.n : acct_steps_of(s->step.v, s->step.n, row.job);
              k < s->step.n && s->step.v[k]->job_id == row.job->id &&
              s->step.v[k]->attempt == row.job->attempt;
              k++) {

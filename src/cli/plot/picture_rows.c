@@ -20,7 +20,21 @@ struct picture_rows {
     enum series_source source;
     VEC(struct row_at) row;
     VEC(const struct series_value *) column;
+    VEC(const struct curve *) curve; /* that are not empty, by value and whose they are */
 };
+
+static int by_value(const struct series_value *x, const struct series_value *y)
+{
+    return (x > y) - (x < y);
+}
+
+static int by_curve(const void *va, const void *vb)
+{
+    const struct curve *x = *(const struct curve *const *)va,
+                       *y = *(const struct curve *const *)vb;
+    int order = by_value(x->value, y->value);
+    return order ? order : series_key_compare(&x->key, &y->key);
+}
 
 static int by_row(const void *va, const void *vb)
 {
@@ -72,12 +86,19 @@ static const struct moment *moment_of(const struct picture_rows *r, const struct
                                       const struct series_value *v)
 {
     const struct moment wanted = {.at_ms = row->at_ms};
-    for (size_t i = 0; i < r->c->v.n; i++) {
-        const struct curve *c = r->c->v.v[i];
-        if (c->value == v && c->at.n && series_key_compare(&c->key, row->key) == 0)
-            return bsearch(&wanted, c->at.v, c->at.n, sizeof *c->at.v, by_moment);
-    }
-    return NULL;
+    const struct curve like = {.value = v, .key = *row->key}, *key = &like;
+    const struct curve *const *c =
+        r->curve.n ? bsearch(&key, r->curve.v, r->curve.n, sizeof r->curve.v[0], by_curve) : NULL;
+    return c ? bsearch(&wanted, (*c)->at.v, (*c)->at.n, sizeof *(*c)->at.v, by_moment) : NULL;
+}
+
+static void curves_find(struct picture_rows *r)
+{
+    for (size_t i = 0; i < r->c->v.n; i++)
+        if (takes(r, r->c->v.v[i]) && r->c->v.v[i]->at.n)
+            vec_push(&r->curve, r->c->v.v[i]);
+    if (r->curve.n)
+        qsort(r->curve.v, r->curve.n, sizeof r->curve.v[0], by_curve);
 }
 
 static void cell_write(const struct series_value *v, const struct moment *m, bool units,
@@ -123,6 +144,7 @@ void picture_csv(const struct curves *c, bool units, struct str *out)
             r.source = SERIES_DEVICE;
     rows_find(&r);
     columns_find(&r);
+    curves_find(&r);
     str_addf(out, "timestamp, node, %s", r.source == SERIES_DEVICE ? "index, name" : "step");
     for (size_t i = 0; i < r.column.n; i++)
         str_addf(out, ", %s", r.column.v[i]->title);
@@ -138,6 +160,7 @@ void picture_csv(const struct curves *c, bool units, struct str *out)
     }
     vec_done(&r.row);
     vec_done(&r.column);
+    vec_done(&r.curve);
 }
 
 /* ---- JSON ---- */

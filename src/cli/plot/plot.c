@@ -38,6 +38,7 @@ struct plotting {
     struct plot_line *l;
     struct arena *a;
     struct client *client;
+    struct arena *seen; /* the job's texts, until it is looked at again */
     struct job job;
     size_t found;
     int64_t from_us, to_us, step_id;
@@ -60,7 +61,8 @@ static bool job_find(struct plotting *p, struct err *ret_err)
     const struct msg_query q = {.what = QUERY_HISTORY, .ids = p->l->job, .states = "all"};
     struct msg_done done = {0};
     p->found = 0;
-    if (!client_query(p->client, &q, &job_fields, p->a, job_found, p, &done, ret_err))
+    arena_reset(p->seen);
+    if (!client_query(p->client, &q, &job_fields, p->seen, job_found, p, &done, ret_err))
         return false;
     if (done.refusal != REFUSE_NONE || !p->found)
         return done.detail ? err_set(ret_err, ERR_INVALID, "%s", done.detail)
@@ -371,7 +373,7 @@ static bool line_check(const struct plot_line *l, struct err *ret_err)
 int cmd_plot(int argc, char **argv)
 {
     struct plot_line l = {0};
-    struct plotting p = {.l = &l, .a = arena_new()};
+    struct plotting p = {.l = &l, .a = arena_new(), .seen = arena_new()};
     struct option_line line = {.table = &plot_options, .to = &l, .a = p.a};
     struct err e = {0};
     int status = 0;
@@ -390,6 +392,7 @@ int cmd_plot(int argc, char **argv)
             client_close(p.client);
     }
     curves_done(&p.curves);
+    arena_free(p.seen);
     arena_free(p.a);
     return status;
 }

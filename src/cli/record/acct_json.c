@@ -380,7 +380,9 @@ void acct_json_print(const struct job *const *job, size_t njobs, const struct st
         job_json(&o, env, job[i]);
         json_key(&o, "steps");
         json_array(&o);
-        for (size_t k = 0; k < nsteps; k++) {
+        for (size_t k = acct_steps_of(step, nsteps, job[i]);
+             k < nsteps && step[k]->job_id == job[i]->id && step[k]->attempt == job[i]->attempt;
+             k++) {
             struct acct_row row = {job[i], step[k]};
             if (acct_step_is_of(step[k], job[i]))
                 step_json(&o, env, &row);

@@ -73,6 +73,21 @@ bool acct_step_is_of(const struct step *step, const struct job *j)
     return at_us >= j->resize_us;
 }
 
+size_t acct_steps_of(const struct step *const *step, size_t n, const struct job *j)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct step *at = step[mid];
+        bool before = at->job_id != j->id ? at->job_id < j->id : at->attempt < j->attempt;
+        if (before)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 enum job_state acct_state(const struct acct_row *row)
 {
     ASSERT(row->step || row->job);

@@ -49,6 +49,9 @@ int32_t acct_job_exit(const struct job *j);
 enum job_state acct_state(const struct acct_row *row);
 /* Did it begin in this run, or in this part of it? */
 bool acct_step_is_of(const struct step *step, const struct job *j);
+/* The first of those that may be the job's, in n steps sorted by job and attempt; n: none. Those
+ * behind it may be its own as long as job and attempt are. */
+size_t acct_steps_of(const struct step *const *step, size_t n, const struct job *j);
 
 /* What the line's job or step had: "cpu=4,mem=2G,node=1,gres/gpu=2", in the order of their numbers;
  * nothing of a job that waits. Memory in this unit, one of KMGTP; 0 = as it fits. */

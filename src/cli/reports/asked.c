@@ -55,7 +55,7 @@ static void word_read(struct sreport *s, unsigned may, const char *word, struct 
         }
     if (!value) { /* a name alone, of the cluster, of a user */
         enum condition bare = may >> COND_TOP_COUNT & 1u ? COND_USERS : COND_CLUSTERS;
-        ret->value[bare] = bare == COND_USERS ? word : ret->value[bare];
+        ret->value[bare] = word;
         return;
     }
     fprintf(stderr, " Unknown condition: %s\n", word);
@@ -117,6 +117,11 @@ void asked_done(struct sreport_asked *k)
 bool asked_has(const struct sreport_asked *k, enum condition c, const char *word)
 {
     return text_empty(k->value[c]) || (word && list_has_nocase(k->value[c], word));
+}
+
+bool asked_elsewhere(const struct sreport *s, const struct sreport_asked *k)
+{
+    return !k->value[COND_ALL_CLUSTERS] && !asked_has(k, COND_CLUSTERS, s->cluster);
 }
 
 /* ---- resources ------------------------------------------------------------------------------ */

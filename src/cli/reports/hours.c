@@ -5,6 +5,7 @@
  * what is left; what jobs waited for beyond that is overcommitted. */
 #include "base/alloc.h"
 #include "base/calendar/civil.h"
+#include "base/hostlist.h"
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
 #include "cli/reports/sreport.h"
@@ -191,13 +192,42 @@ static const char *iso(struct arena *a, int64_t us)
     return kept;
 }
 
-static void resv_add(struct hours *h, struct sreport_report *r, const struct reservation *v)
+/* Has it one of the nodes? Of none that are named: yes. */
+static bool resv_on(const struct reservation *v, const struct hostlist *nodes)
 {
-    int64_t end = v->end_us < time_now_us() ? v->end_us : time_now_us(), had = 0;
-    int64_t all = v->cpu_count * (end / USEC_PER_SEC - v->start_us / USEC_PER_SEC);
+    bool any = nodes->n == 0;
+    for (size_t i = 0; !any && i < nodes->n; i++)
+        any = hostlist_text_has(v->nodes ? v->nodes : "", nodes->name[i]);
+    return any;
+}
+
+/* What its jobs had of its CPUs, in the hours that from_us to to_us touch: it may have been made
+ * again by its name, and one that comes each day is one a day. False after an error. */
+static bool resv_used(struct hours *h, const struct reservation *v, int64_t from_us, int64_t to_us,
+                      int64_t *ret)
+{
+    struct sreport_asked asked = {.from_us = from_us / HOUR_US * HOUR_US,
+                                  .to_us = (to_us + HOUR_US - 1) / HOUR_US * HOUR_US};
+    h->used.n = 0;
+    if (!used_read(h->s, &asked, "reservation", false, &h->used))
+        return false;
+    *ret = 0;
     for (size_t i = 0; i < h->used.n; i++)
         if (text_is(h->used.v[i]->reservation, v->name))
-            had += h->used.v[i]->cpu_s;
+            *ret += h->used.v[i]->cpu_s;
+    return true;
+}
+
+/* Of the time asked about. False after an error. */
+static bool resv_add(struct hours *h, struct sreport_report *r, const struct reservation *v)
+{
+    int64_t now_us = time_now_us(), had = 0;
+    int64_t end = v->end_us < now_us ? v->end_us : now_us;
+    int64_t from = v->start_us > h->k.from_us ? v->start_us : h->k.from_us,
+            to = end < h->k.to_us ? end : h->k.to_us;
+    int64_t all = to > from ? v->cpu_count * (to / USEC_PER_SEC - from / USEC_PER_SEC) : 0;
+    if (all && !resv_used(h, v, from, to, &had))
+        return false;
     struct report_row row = {0};
     struct str flags = STR_INIT;
     resv_flags_format(v, &flags);
@@ -214,20 +244,53 @@ static void resv_add(struct hours *h, struct sreport_report *r, const struct res
     row.cell[RESV_COL_IDLE] = (struct report_cell){.amount = had < all ? all - had : 0, .of = all};
     row.cell[RESV_COL_TOTAL] = (struct report_cell){.amount = all, .of = all};
     report_add(r, &row);
+    return true;
+}
+
+/* Reservations are counted by their CPUs. False after that was said. */
+static bool only_cpus(struct hours *h)
+{
+    for (size_t i = 0; i < h->k.tres.n; i++)
+        if (!text_is(h->k.tres.v[i].name, "cpu")) {
+            program_error("sreport", "reservation utilization counts CPUs; of other resources "
+                                     "`sreport cluster utilization -T` tells the whole cluster's");
+            h->s->rc = 1;
+            return false;
+        }
+    return true;
+}
+
+/* The nodes of nodes=; false after an error was printed. */
+static bool nodes_asked(struct hours *h, struct hostlist *ret)
+{
+    const char *nodes = h->k.value[COND_NODES];
+    struct err e = {0};
+    if (hostlist_parse(ret, nodes ? nodes : "", &e))
+        return true;
+    program_error("sreport", "nodes=: %s", e.text);
+    h->s->rc = 1;
+    return false;
 }
 
 void report_reservations(struct sreport *s, int n, char **word)
 {
     struct hours h = {.s = s};
     struct sreport_report r;
+    struct hostlist nodes = HOSTLIST_INIT;
     asked_read(s, 1u << COND_NAMES | 1u << COND_NODES, n, word, &h.k);
-    if (used_read(s, &h.k, "reservation", false, &h.used) && resvs_read(s, &h.k, &h.resv)) {
+    bool ok = asked_tres(s, &h.k) && only_cpus(&h) && nodes_asked(&h, &nodes) &&
+              resvs_read(s, &h.k, &h.resv);
+    if (ok) {
         report_init(&r, s, resv_columns, RESV_COLUMNS, h.k.value[COND_FORMAT],
                     "cluster,name,start,end,tresname,allocated,idle");
-        for (size_t i = 0; i < h.resv.n; i++)
-            if (asked_has(&h.k, COND_NAMES, h.resv.v[i]->name))
-                resv_add(&h, &r, h.resv.v[i]);
-        report_print(&r, "Reservation Utilization", &h.k, false, NULL);
+        for (size_t i = 0; ok && i < h.resv.n; i++)
+            if (asked_has(&h.k, COND_NAMES, h.resv.v[i]->name) && resv_on(h.resv.v[i], &nodes))
+                ok = resv_add(&h, &r, h.resv.v[i]);
+        if (ok)
+            report_print(&r, "Reservation Utilization", &h.k, false, NULL);
+        else
+            vec_done(&r.row);
     }
+    hostlist_done(&nodes);
     hours_done(&h);
 }

@@ -19,6 +19,7 @@ struct report_people {
     struct report_column column[USE_COLUMNS];
     used_vec used;
     spell_vec spells;
+    VEC(int64_t) there; /* of each resource asked about, units × seconds */
 };
 
 const char *person_name(const char *user, struct arena *a)
@@ -47,6 +48,10 @@ static bool people_begin(struct report_people *p, struct sreport *s, unsigned ma
     if (!asked_tres(s, &p->k) || !used_read(s, &p->k, by, false, &p->used) ||
         !spells_read(s, &p->k, &p->spells))
         return false;
+    for (size_t i = 0; i < p->k.tres.n; i++) {
+        const char *tres = p->k.tres.v[i].name;
+        vec_push(&p->there, spells_capacity(&p->spells, tres, p->k.from_us, p->k.to_us).all);
+    }
     const char *shown =
         arena_printf(s->a, "%s%s,used%s", standard, p->k.one_tres ? "" : ",tresname",
                      energy && p->k.one_tres ? ",energy" : "");
@@ -59,6 +64,7 @@ static void people_end(struct report_people *p)
     asked_done(&p->k);
     vec_done(&p->used);
     vec_done(&p->spells);
+    vec_done(&p->there);
     vec_done(&p->report.row);
 }
 
@@ -67,10 +73,10 @@ static void lines_add(struct report_people *p, const struct used *u, struct repo
 {
     for (size_t i = 0; i < p->k.tres.n; i++) {
         const char *tres = p->k.tres.v[i].name;
-        int64_t all = spells_capacity(&p->spells, tres, p->k.from_us, p->k.to_us).all;
         row.cell[USE_CLUSTER].text = p->s->cluster;
         row.cell[USE_TRES_NAME].text = tres;
-        row.cell[USE_USED] = (struct report_cell){.amount = used_amount(u, tres), .of = all};
+        row.cell[USE_USED] =
+            (struct report_cell){.amount = used_amount(u, tres), .of = p->there.v[i]};
         report_add(&p->report, &row);
     }
 }
@@ -154,32 +160,34 @@ void report_user_by_wckey(struct sreport *s, int n, char **word)
     people_end(&p);
 }
 
-/* The same of two rows together; texts are those of the first. */
-static const struct used *used_sum(struct arena *a, const struct used *x, const struct used *y)
+/* Adds what y used to *sum. */
+static void used_into(struct arena *a, struct used *sum, const struct used *y)
 {
-    struct used *u = arena_dup(a, x, sizeof *x);
     struct str gres = STR_INIT;
     struct span rest, piece;
-    u->jobs += y->jobs;
-    u->cpu_s += y->cpu_s;
-    u->mem_mib_s += y->mem_mib_s;
-    u->node_s += y->node_s;
-    u->billing_s += y->billing_s;
-    u->planned_cpu_s += y->planned_cpu_s;
+    sum->jobs += y->jobs;
+    sum->cpu_s += y->cpu_s;
+    sum->mem_mib_s += y->mem_mib_s;
+    sum->node_s += y->node_s;
+    sum->billing_s += y->billing_s;
+    sum->planned_cpu_s += y->planned_cpu_s;
+    if (text_empty(y->gres) || text_empty(sum->gres)) {
+        sum->gres = text_empty(sum->gres) ? y->gres : sum->gres;
+        return;
+    }
     for (int side = 0; side < 2; side++) {
-        rest = span_of(side ? (y->gres ? y->gres : "") : (x->gres ? x->gres : ""));
+        rest = span_of(side ? y->gres : sum->gres);
         while (span_next(&rest, ',', &piece)) {
             const char *equals = memchr(piece.data, '=', piece.len);
             const char *name =
                 equals ? arena_strndup(a, piece.data, (size_t)(equals - piece.data)) : NULL;
-            if (name && (!side || gres_amount(x->gres, name) == 0))
+            if (name && (!side || gres_amount(sum->gres, name) == 0))
                 str_addf(&gres, "%s%s=%lld", gres.len ? "," : "", name,
-                         (long long)(gres_amount(x->gres, name) + gres_amount(y->gres, name)));
+                         (long long)(gres_amount(sum->gres, name) + gres_amount(y->gres, name)));
         }
     }
-    u->gres = gres.len ? arena_strdup(a, str_text(&gres)) : NULL;
+    sum->gres = arena_strdup(a, str_text(&gres));
     str_done(&gres);
-    return u;
 }
 
 void report_wckey_by_user(struct sreport *s, int n, char **word)
@@ -189,15 +197,15 @@ void report_wckey_by_user(struct sreport *s, int n, char **word)
                      false, n, word)) {
         used_filter(&p.used, &p.k);
         for (size_t i = 0; i < p.used.n; i++) {
-            const struct used *sum = p.used.v[i];
-            if (!sum->wckey || (i > 0 && text_is(p.used.v[i - 1]->wckey, sum->wckey)))
+            struct used sum = *p.used.v[i];
+            if (!sum.wckey || (i > 0 && text_is(p.used.v[i - 1]->wckey, sum.wckey)))
                 continue;
             size_t to = i + 1;
-            for (; to < p.used.n && text_is(p.used.v[to]->wckey, sum->wckey); to++)
-                sum = used_sum(s->a, sum, p.used.v[to]);
+            for (; to < p.used.n && text_is(p.used.v[to]->wckey, sum.wckey); to++)
+                used_into(s->a, &sum, p.used.v[to]);
             struct report_row row = {0};
-            row.cell[USE_WCKEY].text = sum->wckey;
-            lines_add(&p, sum, row);
+            row.cell[USE_WCKEY].text = sum.wckey;
+            lines_add(&p, &sum, row);
             for (size_t k = i; k < to; k++)
                 person_add(&p, p.used.v[k]);
         }
@@ -221,20 +229,25 @@ static int by_user(const void *a, const void *b)
 static void users_group(struct report_people *p)
 {
     size_t kept = 0;
+    struct str accounts = STR_INIT;
     if (p->used.n)
         qsort(p->used.v, p->used.n, sizeof p->used.v[0], by_user);
-    for (size_t i = 0; i < p->used.n; i++) {
-        const struct used *u = p->used.v[i], *before = kept ? p->used.v[kept - 1] : NULL;
-        if (!before || !text_is(before->user_name, u->user_name)) {
-            p->used.v[kept++] = u;
-            continue;
+    for (size_t i = 0, to; i < p->used.n; i = to) {
+        struct used *sum = arena_dup(p->s->a, p->used.v[i], sizeof *sum);
+        str_clear(&accounts);
+        str_add(&accounts, sum->account ? sum->account : "");
+        for (to = i + 1; to < p->used.n && text_is(p->used.v[to]->user_name, sum->user_name);
+             to++) {
+            const char *account = p->used.v[to]->account;
+            used_into(p->s->a, sum, p->used.v[to]);
+            str_addf(&accounts, ", %s", account ? account : "");
         }
-        struct used *sum = (struct used *)used_sum(p->s->a, before, u);
-        sum->account = arena_printf(p->s->a, "%s, %s", before->account ? before->account : "",
-                                    u->account ? u->account : "");
-        p->used.v[kept - 1] = sum;
+        if (to > i + 1)
+            sum->account = arena_strdup(p->s->a, str_text(&accounts));
+        p->used.v[kept++] = sum;
     }
     p->used.n = kept;
+    str_done(&accounts);
 }
 
 void report_top(struct sreport *s, int n, char **word)
@@ -262,14 +275,43 @@ void report_top(struct sreport *s, int n, char **word)
 
 /* ---- by account ----------------------------------------------------------------------------- */
 
-static const struct used *account_sum(struct report_people *p, const account_tree *t,
-                                      const char *top)
+/* What each account used: itself, and with those below it. */
+struct account_use {
+    struct used *sum; /* of it and those below; NULL = nothing */
+    size_t first;     /* of its own rows, +1; they are chained in their order */
+};
+struct accounts {
+    struct account_tree tree;
+    struct account_use *use; /* by place in the tree */
+    size_t *next;            /* of each row of `used`, +1 */
+};
+
+static void use_note(struct report_people *p, struct accounts *t, size_t at, const struct used *u)
 {
-    const struct used *sum = NULL;
+    for (;; at = t->tree.node.v[at].up) {
+        if (t->use[at].sum)
+            used_into(p->s->a, t->use[at].sum, u);
+        else
+            t->use[at].sum = arena_dup(p->s->a, u, sizeof *u);
+        if (at == 0)
+            return;
+    }
+}
+
+static bool accounts_read(struct report_people *p, struct accounts *t)
+{
+    if (!account_tree_read(p->s, &p->used, &t->tree))
+        return false;
+    t->use = arena_alloc(p->s->a, t->tree.node.n * sizeof t->use[0]);
+    t->next = arena_alloc(p->s->a, p->used.n * sizeof t->next[0] + 1);
+    for (size_t i = p->used.n; i-- > 0;) {
+        struct account_use *own = &t->use[account_place(&t->tree, p->used.v[i]->account)];
+        t->next[i] = own->first;
+        own->first = i + 1;
+    }
     for (size_t i = 0; i < p->used.n; i++)
-        if (account_below(t, account_place(t, p->used.v[i]->account), top))
-            sum = sum ? used_sum(p->s->a, sum, p->used.v[i]) : p->used.v[i];
-    return sum;
+        use_note(p, t, account_place(&t->tree, p->used.v[i]->account), p->used.v[i]);
+    return true;
 }
 
 static const char *indented(struct report_people *p, int depth, const char *name)
@@ -277,19 +319,19 @@ static const char *indented(struct report_people *p, int depth, const char *name
     return p->k.value[COND_TREE] ? arena_printf(p->s->a, "%*s%s", depth, "", name) : name;
 }
 
-static void account_add(struct report_people *p, const account_tree *t, size_t at, int depth)
+static void account_add(struct report_people *p, const struct accounts *t, size_t at, int depth)
 {
-    const char *name = t->v[at].name;
-    const struct used *sum = account_sum(p, t, name);
+    const char *name = t->tree.node.v[at].name;
+    const struct used *sum = t->use[at].sum;
     struct report_row row = {0};
     if (!sum)
         return;
     row.cell[USE_ACCOUNTS].text = indented(p, depth, name);
     if (text_empty(p->k.value[COND_USERS]))
         lines_add(p, sum, row);
-    for (size_t i = 0; i < p->used.n; i++) {
-        const struct used *u = p->used.v[i];
-        if (account_place(t, u->account) != at || !asked_has(&p->k, COND_USERS, u->user_name))
+    for (size_t i = t->use[at].first; i; i = t->next[i - 1]) {
+        const struct used *u = p->used.v[i - 1];
+        if (!asked_has(&p->k, COND_USERS, u->user_name))
             continue;
         row.cell[USE_ACCOUNTS].text = indented(p, depth + 1, name);
         row.cell[USE_LOGIN].text = u->user_name;
@@ -299,11 +341,11 @@ static void account_add(struct report_people *p, const account_tree *t, size_t a
 }
 
 /* The nearest account above that was asked for, itself included; depth below it, or −1. */
-static int depth_below_asked(const account_tree *t, const char *accounts, size_t at)
+static int depth_below_asked(const struct account_tree *t, const char *accounts, size_t at)
 {
     int depth = -1;
-    for (size_t k = at, below = 0;; k = t->v[k].up, below++) {
-        if (list_has_nocase(accounts, t->v[k].name))
+    for (size_t k = at, below = 0;; k = t->node.v[k].up, below++) {
+        if (list_has_nocase(accounts, t->node.v[k].name))
             depth = (int)below;
         if (k == 0)
             return depth;
@@ -313,18 +355,18 @@ static int depth_below_asked(const account_tree *t, const char *accounts, size_t
 void report_account_by_user(struct sreport *s, int n, char **word)
 {
     struct report_people p;
-    account_tree t = {0};
+    struct accounts t = {0};
     if (people_begin(&p, s, MAY_PEOPLE | 1u << COND_TREE, "account,user_name",
                      "cluster,account,login,proper", true, n, word) &&
-        account_tree_read(s, &p.used, &t)) {
-        for (size_t i = 0; i < t.n; i++) {
+        accounts_read(&p, &t)) {
+        for (size_t i = 0; i < t.tree.node.n; i++) {
             const char *accounts = p.k.value[COND_ACCOUNTS];
-            int depth = accounts ? depth_below_asked(&t, accounts, i) : t.v[i].depth;
+            int depth = accounts ? depth_below_asked(&t.tree, accounts, i) : t.tree.node.v[i].depth;
             if (depth >= 0)
                 account_add(&p, &t, i, depth);
         }
         report_print(&p.report, "Cluster/Account/User Utilization", &p.k, true, NULL);
     }
-    vec_done(&t);
+    account_tree_done(&t.tree);
     people_end(&p);
 }

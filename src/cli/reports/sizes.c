@@ -22,7 +22,7 @@ struct sizes {
     struct sreport_asked k;
     enum sizes_by by;
     used_vec used;
-    account_tree tree;
+    struct account_tree tree;
     int64_t from[SIZES_MAX]; /* each group begins with so many CPUs */
     int n;
     bool individual;
@@ -31,6 +31,7 @@ struct sizes {
     struct sreport_report report;
     VEC(const char *) name; /* of each row */
     VEC(struct size_row) row;
+    struct map_str *place; /* name → its row, +1 */
 };
 
 /* ---- groups --------------------------------------------------------------------------------- */
@@ -120,12 +121,13 @@ static void columns_make(struct sizes *z)
 
 static size_t row_of(struct sizes *z, const char *name)
 {
-    for (size_t i = 0; i < z->name.n; i++)
-        if (text_is(z->name.v[i], name))
-            return i;
-    vec_push(&z->name, name);
-    vec_push(&z->row, (struct size_row){0});
-    return z->name.n - 1;
+    void **place = map_str_slot(z->place, name, true, NULL);
+    if (!*place) {
+        vec_push(&z->name, name);
+        vec_push(&z->row, (struct size_row){0});
+        *place = (void *)z->name.n; /* NOLINT(performance-no-int-to-ptr) */
+    }
+    return (size_t)(uintptr_t)*place - 1;
 }
 
 /* The account under which it is counted; NULL: under none. */
@@ -134,15 +136,16 @@ static const char *account_shown(const struct sizes *z, const struct used *u)
     const char *asked = z->k.value[COND_ACCOUNTS];
     size_t at = account_place(&z->tree, u->account), below = SIZE_MAX;
     if (z->k.value[COND_FLAT_VIEW])
-        return asked && !list_has_nocase(asked, z->tree.v[at].name) ? NULL : z->tree.v[at].name;
+        return asked && !list_has_nocase(asked, z->tree.node.v[at].name) ? NULL
+                                                                         : z->tree.node.v[at].name;
     if (!asked && !z->k.value[COND_ACCT_AS_PARENT])
-        return z->tree.v[0].name;
-    for (;; below = at, at = z->tree.v[at].up) {
-        const char *name = z->tree.v[at].name;
+        return z->tree.node.v[0].name;
+    for (;; below = at, at = z->tree.node.v[at].up) {
+        const char *name = z->tree.node.v[at].name;
         if (asked ? list_has_nocase(asked, name) : at == 0)
             return !z->k.value[COND_ACCT_AS_PARENT] ? name
                    : below == SIZE_MAX              ? NULL
-                                                    : z->tree.v[below].name;
+                                                    : z->tree.node.v[below].name;
         if (at == 0)
             return NULL;
     }
@@ -158,14 +161,28 @@ static const char *name_of(const struct sizes *z, const struct used *u)
     return text_empty(u->wckey) ? NULL : arena_printf(z->s->a, "%s:%s", account, u->wckey);
 }
 
+/* The name it is counted under; NULL: it is not asked about. */
+static const char *counted_as(const struct sizes *z, const struct used *u)
+{
+    bool asked = asked_has(&z->k, COND_USERS, u->user_name) &&
+                 asked_has(&z->k, COND_WCKEYS, u->wckey) &&
+                 asked_has(&z->k, COND_PARTITIONS, u->partition);
+    return asked ? name_of(z, u) : NULL;
+}
+
+/* Only rows that are asked about: other people's jobs make no groups. */
+static void used_filter(struct sizes *z)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < z->used.n; i++)
+        if (counted_as(z, z->used.v[i]))
+            z->used.v[kept++] = z->used.v[i];
+    z->used.n = kept;
+}
+
 static void used_add(struct sizes *z, const struct used *u)
 {
-    const char *name = name_of(z, u);
-    if (!name || !asked_has(&z->k, COND_USERS, u->user_name) ||
-        !asked_has(&z->k, COND_WCKEYS, u->wckey) ||
-        !asked_has(&z->k, COND_PARTITIONS, u->partition))
-        return;
-    size_t at = row_of(z, name);
+    size_t at = row_of(z, counted_as(z, u));
     struct size_row *row = &z->row.v[at];
     int64_t amount =
         z->k.value[COND_PRINT_JOB_COUNT] ? (int64_t)u->jobs : used_amount(u, z->k.tres.v[0].name);
@@ -239,7 +256,7 @@ static const char *unit_line(const struct sizes *z)
 
 static void sizes_report(struct sreport *s, enum sizes_by by, const char *title, int n, char **word)
 {
-    struct sizes z = {.s = s, .by = by};
+    struct sizes z = {.s = s, .by = by, .place = map_str_new()};
     asked_read(s,
                1u << COND_ACCOUNTS | 1u << COND_USERS | 1u << COND_WCKEYS |
                    1u << COND_ACCT_AS_PARENT | 1u << COND_FLAT_VIEW | 1u << COND_GID |
@@ -249,6 +266,7 @@ static void sizes_report(struct sreport *s, enum sizes_by by, const char *title,
     if (asked_tres(s, &z.k) && is_possible(&z) &&
         used_read(s, &z.k, "account,user_name,partition,wckey,job_cpus", false, &z.used) &&
         account_tree_read(s, &z.used, &z.tree)) {
+        used_filter(&z);
         groups_read(&z);
         if (z.more) {
             program_error("sreport",
@@ -263,9 +281,10 @@ static void sizes_report(struct sreport *s, enum sizes_by by, const char *title,
         }
     }
     vec_done(&z.used);
-    vec_done(&z.tree);
+    account_tree_done(&z.tree);
     vec_done(&z.name);
     vec_done(&z.row);
+    map_str_free(z.place);
     asked_done(&z.k);
 }
 

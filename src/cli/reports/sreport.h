@@ -3,6 +3,7 @@
 #define REMUDA_CLI_REPORTS_SREPORT_H
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "io/client/client.h"
@@ -85,6 +86,8 @@ bool asked_tres(struct sreport *s, struct sreport_asked *k);
 void asked_done(struct sreport_asked *k); /* the list; names are the arena's */
 /* Is the word in the condition's list? Everything is where it was not given. */
 bool asked_has(const struct sreport_asked *k, enum condition c, const char *word);
+/* Is it about other clusters alone, of which nothing is known here? After a query. */
+bool asked_elsewhere(const struct sreport *s, const struct sreport_asked *k);
 
 /* ---- usage ---------------------------------------------------------------------------------- */
 
@@ -235,14 +238,17 @@ struct account_node {
     int depth;        /* root has 0 */
     size_t up;        /* its place in the list; 0 = the root, which comes first */
 };
-typedef VEC(struct account_node) account_tree;
-/* In the order of the tree. */
-bool account_tree_read(struct sreport *s, const used_vec *used, account_tree *ret);
-/* Is `at` in or below the account `top`? */
-bool account_below(const account_tree *t, size_t at, const char *top);
+typedef VEC(struct account_node) account_nodes;
+struct account_tree {
+    account_nodes node;    /* in the order of the tree */
+    struct map_str *place; /* name → where it stands, +1 */
+};
+/* *ret begins as {0}. False after an error was printed; account_tree_done in any case. */
+bool account_tree_read(struct sreport *s, const used_vec *used, struct account_tree *ret);
+void account_tree_done(struct account_tree *t); /* names are the arena's */
 /* in the list; 0, the root, where it has none of that name */
-size_t account_place(const account_tree *t, const char *name);
-/* What the account and those below it used. */
+size_t account_place(const struct account_tree *t, const char *name);
+
 const char *person_name(const char *user, struct arena *a); /* of the password file */
 
 #endif

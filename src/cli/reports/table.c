@@ -244,6 +244,11 @@ static void title_print(const struct sreport_report *r, const char *title,
 void report_print(struct sreport_report *r, const char *title, const struct sreport_asked *k,
                   bool seconds, const char *unit_line)
 {
+    if (asked_elsewhere(r->s, k)) {
+        program_error("sreport", "clusters: this one is %s; of others nothing is known here",
+                      r->s->cluster);
+        r->row.n = 0;
+    }
     for (int i = 0; i < r->nshown; i++)
         if (is_use(r->column[r->shown[i]].kind))
             r->width[i] = use_width(r, r->shown[i]);
