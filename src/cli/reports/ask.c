@@ -1,4 +1,4 @@
-/* What the reports ask the controller, and how they name their units. */
+/* What the reports ask the controller. */
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
 #include "cli/reports/sreport.h"
@@ -32,12 +32,4 @@ bool sreport_query(struct sreport *s, const struct msg_query *q, const struct fi
                   : done.detail ? done.detail
                                 : refusal_text((enum refusal)done.refusal));
     return false;
-}
-
-const char *unit_words(const struct sreport *s)
-{
-    static const char *const name[] = {"Seconds", "Minutes", "Hours"};
-    if (!s->value)
-        return "Percentage of Total";
-    return s->percent ? arena_printf(s->a, "%s/Percentage of Total", name[s->unit]) : name[s->unit];
 }

@@ -121,7 +121,8 @@ static void columns_make(struct sizes *z)
 
 static size_t row_of(struct sizes *z, const char *name)
 {
-    void **place = map_str_slot(z->place, name, true, NULL);
+    const char *kept;
+    void **place = map_str_slot(z->place, name, true, &kept);
     if (!*place) {
         vec_push(&z->name, name);
         vec_push(&z->row, (struct size_row){0});

@@ -1,6 +1,7 @@
 /* The tables of sreport. A column of use is as wide as its largest number of seconds. */
 #include "base/alloc.h"
 #include "cli/program/localtime.h"
+#include "cli/program/program.h"
 #include "cli/reports/sreport.h"
 
 #include <stdio.h>
@@ -217,6 +218,14 @@ static void row_print(const struct sreport_report *r, const struct report_row *r
     line_end(r, &line);
     str_done(&line);
     str_done(&cell);
+}
+
+const char *unit_words(const struct sreport *s)
+{
+    static const char *const name[] = {"Seconds", "Minutes", "Hours"};
+    if (!s->value)
+        return "Percentage of Total";
+    return s->percent ? arena_printf(s->a, "%s/Percentage of Total", name[s->unit]) : name[s->unit];
 }
 
 static void title_print(const struct sreport_report *r, const char *title,
