@@ -72,7 +72,8 @@ static uint32_t unit_at(struct span text, size_t i)
 }
 
 /* An escape of JSON's. Of characters beyond U+FFFF it writes two halves (RFC 8259, 7), which are no
- * characters to YAML: one escape of eight digits there (YAML 1.2.2, 5.7). Returns the bytes taken. */
+ * characters to YAML: one escape of eight digits there (YAML 1.2.2, 5.7). Returns the bytes
+ * taken. */
 static size_t escape_write(struct str *out, struct span text, size_t i)
 {
     uint32_t high = unit_at(text, i), low = unit_at(text, i + 6);

@@ -30,8 +30,7 @@ static int by_value(const struct series_value *x, const struct series_value *y)
 
 static int by_curve(const void *va, const void *vb)
 {
-    const struct curve *x = *(const struct curve *const *)va,
-                       *y = *(const struct curve *const *)vb;
+    const struct curve *x = *(const struct curve *const *)va, *y = *(const struct curve *const *)vb;
     int order = by_value(x->value, y->value);
     return order ? order : series_key_compare(&x->key, &y->key);
 }
