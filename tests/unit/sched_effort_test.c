@@ -188,12 +188,56 @@ static void counted_features_of_many_nodes(void **state)
     cluster_free(cl);
 }
 
+/* A job of all of 9,600 nodes. */
+static double seconds_of_network(bool network)
+{
+    enum { LEAVES = 320, WIDE = 30, SPINES = 16 };
+    struct cluster *cl = cluster_new();
+    struct plan *plan = plan_new();
+    struct budget now_only = {.no_forecast = true};
+    struct topo_row rows[LEAVES + SPINES];
+    struct arena *a = arena_new();
+    put_nodes(cl, "n[1-9600]", a_node(NULL));
+    for (int i = 0; i < LEAVES; i++)
+        rows[i] =
+            (struct topo_row){.name = arena_printf(a, "leaf%d", i),
+                              .nodes = arena_printf(a, "n[%d-%d]", WIDE * i + 1, WIDE * i + WIDE)};
+    for (int i = 0; i < SPINES; i++)
+        rows[LEAVES + i] =
+            (struct topo_row){.name = arena_printf(a, "spine%d", i),
+                              .switches = arena_printf(a, "leaf[%d-%d]", LEAVES / SPINES * i,
+                                                       LEAVES / SPINES * (i + 1) - 1)};
+    if (network)
+        cluster_set_topology(cl, &(struct topology){rows, LEAVES + SPINES, NULL});
+    struct partition p = a_part("main", "ALL");
+    put_part(cl, &p);
+    struct job_request all = nodes_whole(9600, HOUR);
+    queue_job(cl, 1, &all);
+    double before = cpu_seconds();
+    sched_plan(cl, NOW, &now_only, plan);
+    double took = cpu_seconds() - before;
+    assert_int_equal(plan->nstarts, 1);
+    plan_free(plan);
+    cluster_free(cl);
+    arena_free(a);
+    return took;
+}
+
+static void a_network_of_many_switches(void **state)
+{
+    (void)state;
+    double alone = seconds_of_network(false), placed = seconds_of_network(true);
+    if (placed > 0.5 + 20 * alone)
+        fail_msg("%.3f s, and %.3f s without a network", placed, alone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(components_are_placed_a_few_times),
         cmocka_unit_test(nobody_is_lifted_in_vain),
         cmocka_unit_test(counted_features_of_many_nodes),
+        cmocka_unit_test(a_network_of_many_switches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,6 +74,24 @@ static void root_add(struct cluster *cl, struct topo *t)
     hostlist_done(&all);
 }
 
+/* By node what `sw` has by switch. */
+static void above_make(struct topo *t, size_t nnodes)
+{
+    size_t n = 0;
+    t->above_from = xcalloc(nnodes + 1, sizeof t->above_from[0]);
+    for (size_t i = 0; i < t->sw.n; i++)
+        n += (size_t)t->sw.v[i].size;
+    t->above = xcalloc(n + 1, sizeof t->above[0]);
+    n = 0;
+    for (size_t node = 0; node < nnodes; node++) {
+        t->above_from[node] = n;
+        for (size_t i = 0; i < t->sw.n; i++)
+            if (bit_get(t->sw.v[i].nodes, node))
+                t->above[n++] = (uint32_t)i;
+    }
+    t->above_from[nnodes] = n;
+}
+
 void topo_free(struct cluster *cl)
 {
     for (size_t i = 0; cl->wiring.topo && i < cl->wiring.topo->sw.n; i++)
@@ -81,6 +99,8 @@ void topo_free(struct cluster *cl)
     if (cl->wiring.topo) {
         vec_done(&cl->wiring.topo->sw);
         free(cl->wiring.topo->leaf_of);
+        free(cl->wiring.topo->above_from);
+        free(cl->wiring.topo->above);
         free(cl->wiring.topo);
     }
     cl->wiring.topo = NULL;
@@ -98,6 +118,7 @@ void topo_settle(struct cluster *cl)
         row_add(cl, t, &cl->wiring.given.row[i]);
     block_groups(cl, t);
     root_add(cl, t);
+    above_make(t, cl->node.n);
 }
 
 void cluster_set_topology(struct cluster *cl, const struct topology *t)

@@ -79,27 +79,42 @@ static int32_t node_cap(const struct cluster *cl, const struct compiled *c, cons
     return demand_cap(cl, c, o, v, n->group, n->group->total);
 }
 
+struct counted {
+    int32_t cap;
+    uint32_t node;
+};
+
+static int largest_first(const void *va, const void *vb)
+{
+    const struct counted *a = va, *b = vb;
+    if (a->cap != b->cap)
+        return a->cap > b->cap ? -1 : 1;
+    return (a->node > b->node) - (a->node < b->node);
+}
+
 /* Takes nodes of the groups, the largest first, until `nodes` of those taken are of them; taken
  * nodes have cap 0 afterwards. */
 static bool take_counted(const struct cluster *cl, const uint64_t *groups, int32_t nodes,
                          int32_t *cap, char *taken, int64_t *ret_nodes, int64_t *ret_units)
 {
-    for (size_t i = 0; i < cl->node.n; i++)
-        nodes -= taken[i] && bit_get(groups, cl->node.v[i]->group->idx);
-    for (; nodes > 0; nodes--) {
-        size_t best = SIZE_MAX;
-        for (size_t i = 0; i < cl->node.n; i++)
-            if (cap[i] > 0 && bit_get(groups, cl->node.v[i]->group->idx) &&
-                (best == SIZE_MAX || cap[i] > cap[best]))
-                best = i;
-        if (best == SIZE_MAX)
-            return false;
-        *ret_units += cap[best];
-        (*ret_nodes)++;
-        cap[best] = 0;
-        taken[best] = 1;
+    struct counted *of = xcalloc(cl->node.n + 1, sizeof of[0]);
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < cl->node.n; i++) {
+        bool has = bit_get(groups, cl->node.v[i]->group->idx);
+        nodes -= taken[i] && has;
+        if (cap[i] > 0 && has)
+            of[n++] = (struct counted){cap[i], (uint32_t)i};
     }
-    return true;
+    if (nodes > 0)
+        qsort(of, n, sizeof of[0], largest_first);
+    for (; nodes > 0 && at < n; nodes--, at++) {
+        *ret_units += of[at].cap;
+        (*ret_nodes)++;
+        cap[of[at].node] = 0;
+        taken[of[at].node] = 1;
+    }
+    free(of);
+    return nodes <= 0;
 }
 
 /* As placing does it: nodes named, nodes for counted features, then the largest. */
