@@ -79,14 +79,14 @@ static int32_t node_cap(const struct cluster *cl, const struct compiled *c, cons
     return demand_cap(cl, c, o, v, n->group, n->group->total);
 }
 
-struct counted {
+struct counted_node {
     int32_t cap;
     uint32_t node;
 };
 
 static int largest_first(const void *va, const void *vb)
 {
-    const struct counted *a = va, *b = vb;
+    const struct counted_node *a = va, *b = vb;
     if (a->cap != b->cap)
         return a->cap > b->cap ? -1 : 1;
     return (a->node > b->node) - (a->node < b->node);
@@ -97,13 +97,13 @@ static int largest_first(const void *va, const void *vb)
 static bool take_counted(const struct cluster *cl, const uint64_t *groups, int32_t nodes,
                          int32_t *cap, char *taken, int64_t *ret_nodes, int64_t *ret_units)
 {
-    struct counted *of = xcalloc(cl->node.n + 1, sizeof of[0]);
+    struct counted_node *of = xcalloc(cl->node.n + 1, sizeof of[0]);
     size_t n = 0, at = 0;
     for (size_t i = 0; i < cl->node.n; i++) {
         bool has = bit_get(groups, cl->node.v[i]->group->idx);
         nodes -= taken[i] && has;
         if (cap[i] > 0 && has)
-            of[n++] = (struct counted){cap[i], (uint32_t)i};
+            of[n++] = (struct counted_node){cap[i], (uint32_t)i};
     }
     if (nodes > 0)
         qsort(of, n, sizeof of[0], largest_first);
