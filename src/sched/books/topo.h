@@ -15,7 +15,7 @@ struct topo_switch {
 struct topo {
     VEC(struct topo_switch) sw;
     uint32_t *leaf_of; /* by node: its leaf in `sw`, or NO_LEAF */
-    /* What a node is below, places in `sw`: above[above_from[node]] to before above_from[node + 1]. */
+    /* What a node is below, in `sw`: above[above_from[node]] to before above_from[node + 1]. */
     size_t *above_from;
     uint32_t *above;
 };
