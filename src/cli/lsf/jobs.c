@@ -13,6 +13,7 @@
 #include "model/job/alloc.h"
 #include "model/job/array.h"
 #include "model/job/dependency.h"
+#include "wire/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -299,8 +300,10 @@ const char *lsf_suspend_reason(const struct job *j)
 
 const char *lsf_cut(const char *text, size_t width, struct arena *a)
 {
-    size_t len = strlen(text);
-    return len > width ? arena_printf(a, "*%s", text + len - width + 1) : text;
+    size_t len = strlen(text), all = utf8_width(text, len);
+    if (all > width)
+        return arena_printf(a, "*%s", text + utf8_bytes(text, len, all - width + 1));
+    return arena_printf(a, "%s%*s", text, (int)(width - all), "");
 }
 
 bool lsf_job_is_pending(const struct job *j)

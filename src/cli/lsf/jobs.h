@@ -75,7 +75,7 @@ const char *lsf_pending_reason(const struct job *j, struct arena *a);
 
 /* Of a suspended one: why. */
 const char *lsf_suspend_reason(const struct job *j);
-/* Too long: its end, behind '*'. */
+/* As many characters: what is too long has its end, behind '*', the rest blanks behind it. */
 const char *lsf_cut(const char *text, size_t width, struct arena *a);
 
 struct past_jobs;
