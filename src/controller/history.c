@@ -59,12 +59,12 @@ static void seen_row(void *ctx, const void *record)
     const struct job *j = record;
     const char *account = j->spec.req.account;
     const struct core_sight *sight = &n->read->sight;
-    if (job_is_of(j, n->read->uid, n->read->user)) {
+    if (sight->operates || job_is_of(j, n->read->uid, n->read->user)) {
         n->row(n->ctx, record);
         return;
     }
     struct job shown = *j;
-    shown.spec.later_env = NULL; /* as its environment, its owner's to read */
+    job_hide_values(&shown); /* as its environment, its owner's to read */
     if (sight->jobs || (sight->accounts && account && list_has(sight->accounts, account)))
         n->row(n->ctx, &shown);
 }

@@ -226,6 +226,7 @@ void core_query_end(struct query_at *at);
 
 /* What the shell tells of what is stored, or counts itself, is held to PrivateData by this. */
 struct core_sight {
+    bool operates;        /* reads what else is its owner's alone, too */
     bool jobs, usage;     /* everybody's; else one's own, and of these accounts */
     const char *accounts; /* that one coordinates, with commas between; NULL = none */
     bool transactions, events, past_reservations; /* may he see them, by PrivateData */

@@ -66,3 +66,31 @@ size_t utf8_put(uint32_t c, char *out)
     out[3] = (char)(0x80 | (c & 0x3f));
     return 4;
 }
+
+size_t utf8_width(const char *text, size_t len)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < len; i++)
+        width += !is_tail((unsigned char)text[i]);
+    return width;
+}
+
+size_t utf8_bytes(const char *text, size_t len, size_t width)
+{
+    ASSERT(text || len == 0);
+    size_t i = 0;
+    for (; i < len; i++)
+        if (!is_tail((unsigned char)text[i]) && width-- == 0)
+            break;
+    return i;
+}
+
+size_t utf8_cut(const char *text, size_t len, size_t most)
+{
+    ASSERT(text || len == 0);
+    if (len <= most)
+        return len;
+    while (most && is_tail((unsigned char)text[most]))
+        most--;
+    return most;
+}

@@ -13,4 +13,11 @@ uint32_t utf8_char(const char *data, size_t len);
 /* Writes 1 to 4 bytes, no NUL, and returns how many; the character is one that Unicode has. */
 size_t utf8_put(uint32_t character, char *out);
 
+/* Columns that a text takes, one a character: bytes that go on with one take none. */
+size_t utf8_width(const char *text, size_t len);
+/* Bytes of its first `width` characters; all of it where there are not so many. */
+size_t utf8_bytes(const char *text, size_t len, size_t width);
+/* How many bytes, at most `most`, it may be cut to, so that no character is torn. */
+size_t utf8_cut(const char *text, size_t len, size_t most);
+
 #endif

@@ -244,3 +244,13 @@ load lsf
     [ "$(squeue -h -j "$id" -o '%C')" = 2 ]
     scancel "$id"
 }
+
+@test "a job that is named by its first command: what is cut of it ends with a whole character" {
+    for before in "" a; do
+        printf 'echo %s%s\n' "$before" "$(printf 'ä%.0s' {1..400})" > job.sh
+        submitted -H < job.sh
+        bjobs -UF "$id" | iconv -f UTF-8 -t UTF-8 > said
+        grep -q "Job Name <.*ää>" said
+        bkill "$id"
+    done
+}

@@ -156,6 +156,47 @@ $id 3 arr[3]" ]
     [ "$stderr" = "No matching job found" ]
 }
 
+@test "bkill, bstop, bresume, brequeue: of an array what the filters mean, by index, host and queue; the others go on" {
+    stats() { bjobs -noheader -o stat "$id" | tr '\n' ' '; }
+    submitted -J 'some[1-5]' -x -o /dev/null sleep 6151
+    wait_state "${id}_1" RUNNING
+    wait_state "${id}_2" RUNNING
+    scontrol update "job=${id}_5" name=other
+    run -0 bstop -J 'some[4]'
+    [ "$output" = "Job <$id[4]> is being stopped" ]
+    [ "$(stats)" = "RUN RUN PEND PSUSP PEND " ]
+    run -0 bkill -J 'some[4]' 0
+    [ "$output" = "Job <$id[4]> is being terminated" ]
+    run -0 bstop -m n1 0
+    [[ "$output" =~ ^Job\ \<$id\[([12])\]\>\ is\ being\ stopped$ ]]
+    local at=${BASH_REMATCH[1]}
+    [ "$(bjobs -noheader -o 'stat exec_host' -J "some[$at]")" = "USUSP n1" ]
+    [ "$(stats | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/^ //')" = "PEND PEND RUN USUSP " ]
+    run -0 bresume -m n1
+    [ "$(stats)" = "RUN RUN PEND PEND " ]
+    run -0 brequeue -m n1
+    [ "$output" = "Job <$id[$at]> is being requeued " ]
+    eventually has_state "${id}_3" RUNNING
+    [ "$(squeue -h -j "${id}_$((3 - at))" -O RestartCnt | tr -d ' ')" = 0 ] # the other's run goes on
+    run -0 bkill -J some # what has another name is none of them
+    [ "$output" = "Job <$id[1]> is being terminated
+Job <$id[2]> is being terminated
+Job <$id[3]> is being terminated" ]
+    eventually has_state "${id}_5" RUNNING
+    run -0 bkill -J other
+    submitted -J both -q "hpc gpuv100" -o /dev/null sleep 6152
+    wait_state "$id" RUNNING
+    [ "$(bqueues -noheader -o 'qname run' hpc gpuv100)" = "hpc 1
+gpuv100 0" ]
+    run -255 --separate-stderr bkill -q gpuv100 0
+    [ "$stderr" = "No matching job found" ]
+    [ "$(qselect -q gpuv100)" = "" ] && [ "$(qselect -q hpc)" = "$(qselect)" ]
+    run -0 bkill -q hpc 0
+    submitted -H -J both -q "hpc gpuv100" -o /dev/null sleep 6152
+    run -0 bkill -q gpuv100 0 # what waits is in either
+    [ "$output" = "Job <$id> is being terminated" ]
+}
+
 @test "bqueues, bhosts, lsid" {
     run -0 bqueues
     [ "${lines[0]}" = "QUEUE_NAME      PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN  SUSP " ]

@@ -291,3 +291,24 @@ $id[2].head X" ]
     [ "$(squeue -h -j "${output##* }" -o '%j %l %C')" = "both 1:30 4" ]
     scancel "${output##* }"
 }
+
+@test "qsub -W umask=: in a job, too, whose own is another, and of -I" {
+    printf 'umask\n' > job.sh
+    SLURM_UMASK=0022 submitted -W umask=027 -j oe -o out job.sh
+    eventually over "$id"
+    [ "$(cat out)" = 0027 ]
+    run -0 sh -c "echo umask | SLURM_UMASK=0022 qsub -I -W umask=037"
+    [[ "$output" == *0037* ]]
+}
+
+@test "names in letters of several bytes: each column has whole ones, and is as wide as ever" {
+    name=$(printf 'ä%.0s' {1..40})
+    submitted -h -N "$name" -- /bin/true
+    for command in "qstat" "qstat -a" "qstat -w" "qstat -f $id" "bjobs" "bjobs -w" "bjobs -l $id" "bjobs -UF $id" "bhist $id" "bjobs -o name:7"; do
+        $command > said
+        iconv -f UTF-8 -t UTF-8 said > /dev/null || { echo "$command"; cat said; false; }
+    done
+    [ "$(qstat "$id" | sed -n 3p | PYTHONUTF8=1 python3 -c 'l = input(); w = l.split(); print(len(w[1]), l.index(w[2]))')" = "16 35" ]
+    [ "$(bjobs -noheader -o 'name:-6' "$id")" = "*äääää" ]
+    qdel "$id"
+}

@@ -125,3 +125,17 @@ configured() {
     scancel "$hers" "$own"
     configured PrivateData=none
 }
+
+@test "values of variables, given with a job or while it waits, are its owner's and operators' to read, running and past" {
+    as_root() { "$@"; }
+    printf '#PBS -v KEY=secret\ntrue\n' > job.sh
+    id=$(as_nobody qsub -h job.sh) id=${id%%.*}
+    hers=$(qsub -h job.sh) hers=${hers%%.*}
+    run -0 qalter -v KEY=secret2 "$hers"
+    shows() { "$1" qstat $2 -f "$3" | grep -c "KEY=secret" || true; }
+    [ "$(shows as_nobody "" "$id") $(shows as_root "" "$id") $(shows as_root "" "$hers") $(shows as_nobody "" "$hers")" = "1 1 1 0" ]
+    qrls "$id" "$hers"
+    eventually is_past "$id"
+    eventually is_past "$hers"
+    [ "$(shows as_nobody -x "$id") $(shows as_root -x "$id") $(shows as_root -x "$hers") $(shows as_nobody -x "$hers")" = "1 1 1 0" ]
+}

@@ -169,6 +169,54 @@ done" ]
     done
 }
 
+@test "a file of nodes that the script names is not looked at where the command line names nodes; the last -w counts" {
+    local node id
+    node=$(sinfo -hN -o %N | head -1)
+    echo "$node" > hosts
+    for file in ./hosts ./nosuch; do
+        script "-w $file" <<< true
+        id=$(sbatch --parsable -H -w "$node" job.sh)
+        [ "$(squeue -h -j "$id" -O ReqNodes | tr -d ' ')" = "$node" ]
+        id=$(sbatch --parsable -H -w "$file" -w "$node" --wrap true)
+        [ "$(squeue -h -j "$id" -O ReqNodes | tr -d ' ')" = "$node" ]
+    done
+    script "-w $node" <<< true
+    run ! sbatch -H -w ./nosuch job.sh
+    scancel -u "$(id -un)"
+}
+
+@test "a list of nodes, or an environment, that is too long to be read is refused, not cut" {
+    for ((i = 0; i < 9000; i++)); do echo "node$i"; done > hosts
+    for option in --exclude=./hosts --nodelist=./hosts --nodefile=./hosts; do
+        run sbatch "$option" --wrap true
+        [ "$status" != 0 ]
+        [[ "$output" == *"./hosts: a list of nodes has at most 64 KiB"* ]] || { echo "$option: $output"; false; }
+    done
+    SLURM_HOSTFILE=./hosts run srun -n1 -m arbitrary true
+    [ "$status" != 0 ]
+    [[ "$output" == *"SLURM_HOSTFILE ./hosts: a list of nodes has at most 64 KiB"* ]]
+    head -c 9000000 /dev/zero | tr '\0' a > long
+    run sbatch --export-file=./long --wrap true
+    [ "$status" != 0 ]
+    [[ "$output" == *"--export-file=./long: an environment has at most "* ]]
+    { echo '0 true'; yes '# a comment' | head -c 1100000; } > programs
+    run srun -n1 --multi-prog ./programs
+    [ "$status" != 0 ]
+    [[ "$output" == *"./programs has more than "* ]]
+}
+
+@test "a command line that is shown cut ends with a whole character" {
+    local long
+    long=$(printf 'ä%.0s' {1..5000})
+    for before in "" a; do
+        printf '#!/bin/sh\n' > job.sh
+        sbatch -H job.sh "$before$long"
+    done
+    scontrol show job -o | grep -q 'Command=.*äää\.\.\.'
+    scontrol show job -o | iconv -f UTF-8 -t UTF-8 > /dev/null
+    scancel -u "$(id -un)"
+}
+
 @test "a node that is not there cannot be excluded: a misspelt name would exclude nothing" {
     run sbatch --exclude='nosuch[1-2]' --wrap true
     [ "$status" = 1 ]

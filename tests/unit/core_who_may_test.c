@@ -207,12 +207,25 @@ static void later_variables_are_shown_to_their_owner(void **unused)
     struct job_spec s = a_job("one");
     s.hold = true;
     s.later_env = "KEY=secret\n";
+    s.export_env = "NONE,KEY=secret";
     uint64_t id = submit(s);
+    s.export_env = "ALL,HOME,KEY";
+    uint64_t named = submit(s);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         rows[i].who();
         struct rows r = ask((struct msg_query){.what = QUERY_JOBS, .ids = ids_of(id)});
         assert_int_equal(r.row.n, 1);
-        assert_int_equal(((const struct job *)r.row.v[0])->spec.later_env != NULL, rows[i].sees);
+        const struct job_spec *shown = &((const struct job *)r.row.v[0])->spec;
+        assert_int_equal(shown->later_env != NULL, rows[i].sees);
+        assert_int_equal(shown->export_env != NULL, rows[i].sees);
+        vec_done(&r.row);
+        /* the same in the past, which is read beside the core */
+        struct core_sight sight;
+        core_sight_of(w.c, &w.peer, w.a, &sight);
+        assert_int_equal(sight.operates || rows[i].who == am_alice, rows[i].sees);
+        r = ask((struct msg_query){.what = QUERY_JOBS, .ids = ids_of(named)});
+        shown = &((const struct job *)r.row.v[0])->spec;
+        assert_string_equal(shown->export_env, "ALL,HOME,KEY");
         vec_done(&r.row);
     }
 }

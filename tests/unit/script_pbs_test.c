@@ -185,6 +185,32 @@ static void the_command_line_beats_the_script(void **state)
     assert_true(become(p, "#PBS -q a -l walltime=10,mem=1gb -A x\n", "-q|b|-lwalltime=20"));
     assert_string_equal(options_of_world(p), "--account=x --partition=b --time=0:00:20 --mem=1024M "
                                              "--nodes=1 --ntasks=1");
+    /* Of -W each attribute. */
+    static const struct {
+        const char *of_line, *of_script;
+    } attributes[] = {{"depend=afterok:1", "depend=afterok:2"},
+                      {"block=true", "block=false"},
+                      {"umask=077", "umask=022"},
+                      {"group_list=mine", "group_list=other"},
+                      {"x=advres:one", "x=advres:two"}};
+    for (size_t i = 0; i < ARRAY_LEN(attributes); i++)
+        for (size_t k = 0; k < ARRAY_LEN(attributes); k++) {
+            char script[200], line[100];
+            snprintf(script, sizeof script, "#PBS -W %s,%s\n#PBS -W run_count=1\n",
+                     attributes[k].of_script,
+                     attributes[(k + 1) % ARRAY_LEN(attributes)].of_script);
+            snprintf(line, sizeof line, "-W%s", attributes[i].of_line);
+            assert_true(become(p, script, line));
+            const struct pbs_request *r = &p->request;
+            bool said[ARRAY_LEN(attributes)] = {false};
+            said[k] = said[(k + 1) % ARRAY_LEN(attributes)] = true;
+            const char *depend = i == 0 ? "afterok:1" : said[0] ? "afterok:2" : NULL;
+            assert_true(text_is(r->depend, depend));
+            assert_int_equal(r->wait, i == 1);
+            assert_true(text_is(r->umask, i == 2 ? "077" : said[2] ? "022" : NULL));
+            assert_true(text_is(r->group, i == 3 ? "mine" : said[3] ? "other" : NULL));
+            assert_true(text_is(r->reservation, i == 4 ? "one" : said[4] ? "two" : NULL));
+        }
     assert_true(become(p, "#MINE -q a\n#PBS -q b\n", "-C|#MINE"));
     assert_string_equal(options_of_world(p), "--partition=a --nodes=1 --ntasks=1");
 }

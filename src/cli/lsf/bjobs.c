@@ -7,6 +7,7 @@
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
 #include "model/job/job_counts.h"
+#include "wire/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +108,7 @@ static void line_add(struct bjobs *b, const struct job *j)
                             ? arena_printf(b->a, "%d*%s", host[0].slots, host[0].name)
                             : host[0].name;
     const char *from = j->spec.alloc_host ? j->spec.alloc_host : "-";
-    str_addf(&b->out, "%-7llu %-7.7s %-5.5s %-10.10s %-11.11s %-11.11s %-10.10s %s\n",
+    str_addf(&b->out, "%-7llu %-7.7s %-5.5s %-10.10s %-11.11s %-11.11s %s %s\n",
              (unsigned long long)lsf_job_number(j), j->user_name, lsf_job_state(j),
              job_partition(j), from, first, lsf_cut(lsf_job_name(j, b->a), 10, b->a),
              lsf_time(job_first_submit_us(j), b->a));
@@ -182,10 +183,12 @@ static void array_add(struct bjobs *b, const struct job *j, const unsigned n[COU
     const char *list = j->spec.array ? j->spec.array : "";
     const char *spec = arena_printf(b->a, "%s[%.*s]", j->spec.name ? j->spec.name : "",
                                     (int)strcspn(list, "%"), list);
-    str_addf(&b->out, "%-8llu %-10s %-8.8s %5u %5u %5u %5u %5u %6u %6u %6u\n",
-             (unsigned long long)lsf_job_number(j),
-             b->wide ? spec : arena_printf(b->a, "%.10s", spec), j->user_name, all, n[0], n[1],
-             n[2], n[3], n[4], n[5], n[6]);
+    size_t len = strlen(spec), shown = b->wide ? len : utf8_bytes(spec, len, 10);
+    size_t width = utf8_width(spec, shown);
+    str_addf(&b->out, "%-8llu %.*s%*s %-8.8s %5u %5u %5u %5u %5u %6u %6u %6u\n",
+             (unsigned long long)lsf_job_number(j), (int)shown, spec,
+             width < 10 ? (int)(10 - width) : 0, "", j->user_name, all, n[0], n[1], n[2], n[3],
+             n[4], n[5], n[6]);
 }
 
 static void arrays_add(struct bjobs *b, const struct lsf_job_list *l)

@@ -8,6 +8,7 @@
 #include "cli/record/columns_job.h"
 #include "model/job/job_counts.h"
 #include "script/lsf/depend.h"
+#include "wire/utf8.h"
 
 #include <string.h>
 
@@ -19,7 +20,7 @@ void lsf_long_paragraph(const struct lsf_long *l, const char *text)
 {
     size_t room = WIDTH - 1;
     for (size_t len = strlen(text); len > 0;) {
-        size_t n = len < room || l->unbroken ? len : room;
+        size_t n = l->unbroken ? len : utf8_bytes(text, len, room);
         str_addn(l->out, text, n);
         str_addc(l->out, '\n');
         text += n;

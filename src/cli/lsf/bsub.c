@@ -20,6 +20,7 @@
 #include "cli/submit/site.h"
 #include "script/lsf/lsf.h"
 #include "script/script.h"
+#include "wire/utf8.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -116,7 +117,7 @@ static const char *first_command(const struct submit_script *script, struct aren
         bool directive = line.len > 5 && memcmp(line.data, "#BSUB", 5) == 0;
         goes_on = (directive || goes_on) && line.len && line.data[line.len - 1] == '\\';
         if (command)
-            return arena_strndup(a, line.data, line.len < 256 ? line.len : 256);
+            return arena_strndup(a, line.data, utf8_cut(line.data, line.len, 256));
     }
     return NULL;
 }
@@ -386,9 +387,11 @@ static int batch_run(struct bsub *s)
         work_dir_make(s, &e) && lsf_ulimits_check(&s->request, &e) ? batch_specs(&s->b, &e) : NULL;
     if (specs)
         lsf_ulimits_replace(&s->request, specs, s->b.line.a);
+    const char *shown = s->b.script.job_name ? s->b.script.job_name : "";
     for (size_t i = 0; specs && i < s->b.line.ncomp; i++) /* no file: its first command */
         if (!specs[i].command)
-            specs[i].command = arena_printf(s->b.line.a, "%.1024s", s->b.script.job_name);
+            specs[i].command =
+                arena_strndup(s->b.line.a, shown, utf8_cut(shown, strlen(shown), 1024));
     int status = specs && batch_env(&s->b, &env, &e) ? submit(s, specs, &env) : failed(&e);
     str_done(&env);
     return status;

@@ -336,19 +336,55 @@ static bool switch_one(const struct lsf_control *k, const char *id)
 
 /* ---- which jobs ---- */
 
+/* What is live of the list from `at` on and has one number, which ends before *ret_next. NULL: all
+ * of it is over. "12" where all of an array is meant, else "12[1-3,9]": what an element alone has,
+ * as its host, does not reach the others. */
+static const char *target_of(const struct lsf_control *k, const struct lsf_job_list *l, size_t at,
+                             size_t *ret_next)
+{
+    struct idset meant = IDSET_INIT, rest = IDSET_INIT;
+    struct str text = STR_INIT;
+    uint64_t number = lsf_job_number(l->job.v[at]);
+    uint32_t index;
+    bool live = false;
+    for (; at < l->job.n && lsf_job_number(l->job.v[at]) == number; at++) {
+        const struct job *j = l->job.v[at];
+        if (lsf_job_is_over(j)) /* what is ending is listed still */
+            continue;
+        live = true;
+        if (j->array_job_id && j->array_task_id != NO_TASK)
+            idset_add(&meant, j->array_task_id);
+    }
+    for (size_t i = 0; i < l->more.n; i++) /* what waits and is too much for the list */
+        if (lsf_job_number(l->more.v[i].job) == number &&
+            idset_parse(&rest, l->more.v[i].job->array_pending, UINT32_MAX, NULL))
+            for (bool more = idset_first(&rest, &index); more;
+                 more = idset_next(&rest, index, &index))
+                idset_add(&meant, index);
+    str_addf(&text, "%llu", (unsigned long long)number);
+    if (meant.count && lsf_job_list_is_part(l, number)) {
+        str_addc(&text, '[');
+        idset_format(&meant, &text);
+        str_addc(&text, ']');
+    }
+    const char *id = live ? arena_strdup(k->a, str_text(&text)) : NULL;
+    str_done(&text);
+    idset_done(&meant);
+    idset_done(&rest);
+    *ret_next = at;
+    return id;
+}
+
 /* Those that the filters leave, an array once. */
 static bool targets_find(struct lsf_control *k, struct err *e)
 {
     struct lsf_job_list l = {0};
-    uint64_t last = 0;
+    size_t next;
     bool ok = lsf_jobs_read(k->client, &k->filter, k->a, &l, e);
-    for (size_t i = 0; ok && i < l.job.n; i++) {
-        uint64_t number = lsf_job_number(l.job.v[i]);
-        if (lsf_job_is_over(l.job.v[i])) /* what is ending is listed still */
-            continue;
-        if (number != last)
-            vec_push(&k->filter.ids, arena_printf(k->a, "%llu", (unsigned long long)number));
-        last = number;
+    for (size_t i = 0; ok && i < l.job.n; i = next) {
+        const char *id = target_of(k, &l, i, &next);
+        if (id)
+            vec_push(&k->filter.ids, id);
     }
     lsf_job_list_done(&l);
     return ok;

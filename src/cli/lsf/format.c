@@ -2,6 +2,7 @@
  * "name:" has the field's own width, "name:W" cuts at W, and "-" before the number aligns to the
  * right. Behind another colon stands the unit of a size. */
 #include "cli/lsf/format.h"
+#include "wire/utf8.h"
 
 #include <string.h>
 
@@ -110,19 +111,21 @@ static void cell_add(const struct lsf_format *f, size_t i, const char *text, boo
                      struct str *out)
 {
     const struct lsf_column *c = &f->column.v[i];
-    size_t len = strlen(text), width = (size_t)c->width;
+    size_t len = strlen(text), width = (size_t)c->width, all = utf8_width(text, len);
     if (i)
         str_add(out, f->delimiter ? f->delimiter : " ");
     if (f->delimiter || !width) {
         str_add(out, text);
         return;
     }
-    if (len > width && c->field->keeps_end)
-        str_addf(out, "*%s", text + len - width + 1);
-    else if (c->right)
-        str_addf(out, "%*.*s", (int)width, (int)width, text);
-    else
-        str_addf(out, "%-*.*s", last ? 0 : (int)width, (int)width, text);
+    if (all > width && c->field->keeps_end) {
+        str_addf(out, "*%s", text + utf8_bytes(text, len, all - width + 1));
+        return;
+    }
+    int blanks = all < width ? (int)(width - all) : 0;
+    str_addf(out, "%*s", c->right ? blanks : 0, "");
+    str_addn(out, text, utf8_bytes(text, len, width));
+    str_addf(out, "%*s", c->right || last ? 0 : blanks, "");
 }
 
 static const char *upper(const char *text, struct arena *a)

@@ -13,6 +13,7 @@
 #include "model/job/alloc.h"
 #include "model/job/array.h"
 #include "model/job/dependency.h"
+#include "wire/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,19 @@ void lsf_job_list_done(struct lsf_job_list *l)
     vec_done(&l->part);
     vec_done(&l->missing);
     vec_done(&l->more);
+    vec_done(&l->part_meant);
+}
+
+static int numbers_compare(const void *va, const void *vb)
+{
+    uint64_t a = *(const uint64_t *)va, b = *(const uint64_t *)vb;
+    return (a > b) - (a < b);
+}
+
+bool lsf_job_list_is_part(const struct lsf_job_list *l, uint64_t number)
+{
+    return l->part_meant.n && bsearch(&number, l->part_meant.v, l->part_meant.n,
+                                      sizeof l->part_meant.v[0], numbers_compare);
 }
 
 static bool index_is_meant(const struct jobs_reading *r, uint32_t index)
@@ -79,9 +93,7 @@ static bool in_group(const char *group, const char *asked)
 static bool is_meant(const struct jobs_reading *r, const struct job *j)
 {
     const struct lsf_filter *f = r->f;
-    return !f->none &&
-           (!f->queue || list_has(f->queue, job_partition(j)) ||
-            list_has(j->spec.req.partition, f->queue)) &&
+    return !f->none && (!f->queue || job_in_partitions(j, f->queue)) &&
            (!r->name || text_glob(r->name, j->spec.name ? j->spec.name : "")) &&
            (!f->group || in_group(j->spec.job_group, f->group)) &&
            (!f->project || text_is(f->project, j->spec.project ? j->spec.project : "default"));
@@ -95,8 +107,12 @@ static void job_keep(void *ctx, const void *record)
     struct idset waiting = IDSET_INIT;
     uint32_t index;
     size_t listed = 0;
-    if (!is_meant(r, j))
+    if (!is_meant(r, j)) {
+        vec_push(&r->to->part_meant, lsf_job_number(j));
         return;
+    }
+    if (r->name_indexed || r->f->host) /* whom the controller left out is not seen here */
+        vec_push(&r->to->part_meant, lsf_job_number(j));
     if (!named.user_name) /* nobody has that number, or not any more */
         named.user_name = arena_printf(r->a, "%u", named.user_id);
     bool elements = j->array_pending && idset_parse(&waiting, j->array_pending, UINT32_MAX, NULL);
@@ -253,6 +269,8 @@ bool lsf_jobs_read(struct client *c, const struct lsf_filter *f, struct arena *a
         ok = lsf_reasons_read(c, ret, a, ret_err);
     if (ret->job.n > 1)
         qsort(ret->job.v, ret->job.n, sizeof ret->job.v[0], by_number);
+    if (ret->part_meant.n > 1)
+        qsort(ret->part_meant.v, ret->part_meant.n, sizeof ret->part_meant.v[0], numbers_compare);
     parts_fold(ret, a);
     return ok;
 }
@@ -282,8 +300,10 @@ const char *lsf_suspend_reason(const struct job *j)
 
 const char *lsf_cut(const char *text, size_t width, struct arena *a)
 {
-    size_t len = strlen(text);
-    return len > width ? arena_printf(a, "*%s", text + len - width + 1) : text;
+    size_t len = strlen(text), all = utf8_width(text, len);
+    if (all > width)
+        return arena_printf(a, "*%s", text + utf8_bytes(text, len, all - width + 1));
+    return arena_printf(a, "%s%*s", text, (int)(width - all), "");
 }
 
 bool lsf_job_is_pending(const struct job *j)

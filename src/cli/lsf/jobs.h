@@ -41,6 +41,8 @@ struct lsf_job_list {
     /* Of arrays with more waiting elements than are listed: one of the others, and how many there
      * are. */
     VEC(struct lsf_more) more;
+    /* Numbers, once or several times: of what there is of them the filter left something out. */
+    VEC(uint64_t) part_meant;
 };
 
 /* An operand, checked. For option_table.word, where the filter stands first in what is filled. */
@@ -48,6 +50,8 @@ bool lsf_id_take(void *to, const char *word, struct arena *a, struct err *ret_er
 /* The caller calls lsf_job_list_done. Texts live in the arena. */
 bool lsf_jobs_read(struct client *c, const struct lsf_filter *f, struct arena *a,
                    struct lsf_job_list *ret, struct err *ret_err);
+/* Is only some of what has this number in the list, or may that be so? */
+bool lsf_job_list_is_part(const struct lsf_job_list *l, uint64_t number);
 /* The lists alone: what they name lives in the arena. */
 void lsf_job_list_done(struct lsf_job_list *l);
 void lsf_filter_done(struct lsf_filter *f); /* the list of ids; its texts are the arena's */
@@ -71,7 +75,7 @@ const char *lsf_pending_reason(const struct job *j, struct arena *a);
 
 /* Of a suspended one: why. */
 const char *lsf_suspend_reason(const struct job *j);
-/* Too long: its end, behind '*'. */
+/* As many characters: what is too long has its end, behind '*', the rest blanks behind it. */
 const char *lsf_cut(const char *text, size_t width, struct arena *a);
 
 struct past_jobs;

@@ -147,7 +147,7 @@ static struct loads loads_of(const struct lsf_overview *o, const char *queue)
     for (size_t i = 0; i < o->job.n; i++) {
         const struct job *j = o->job.v[i];
         long these = (long)slots(j) * jobs_in(j);
-        if (!text_is(job_partition(j), queue) && !list_has(j->spec.req.partition, queue))
+        if (!job_in_partitions(j, queue))
             continue;
         if (text_is(lsf_job_state(j), "PEND"))
             n.pending += these;

@@ -6,6 +6,7 @@
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
+#include "wire/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -87,11 +88,15 @@ OPTION_TABLE(qstat_options, rows, .usage = "qstat [OPTIONS] [job_id | queue | @s
 
 /* ---- lines ---- */
 
+/* As many characters; but with -w as it is. */
 static const char *cut(const struct qstat *q, const char *text, size_t width)
 {
-    if (q->unwrapped || strlen(text) <= width)
+    size_t len = strlen(text), all = utf8_width(text, len);
+    if (q->unwrapped)
         return text;
-    return arena_printf(q->a, "%.*s*", (int)width - 1, text);
+    if (all > width)
+        return arena_printf(q->a, "%.*s*", (int)utf8_bytes(text, len, width - 1), text);
+    return arena_printf(q->a, "%s%*s", text, (int)(width - all), "");
 }
 
 /* CPU time, as PBS has it under "Time Use". */

@@ -286,8 +286,6 @@ static int batch_run(struct qsub *s)
 {
     struct err e = {0};
     struct str env = STR_INIT;
-    if (s->request.umask)
-        umask((mode_t)strtol(s->request.umask, NULL, 8));
     environment_add(s);
     struct job_spec *specs = interpreter_add(s, &e) ? batch_specs(&s->b, &e) : NULL;
     int status =
@@ -388,6 +386,10 @@ static int qsub_run(struct qsub *s)
         return failed(&e);
     if (!options_become(s, &e))
         return failed(&e);
+    if (r->umask) {
+        umask((mode_t)strtol(r->umask, NULL, 8));
+        unsetenv("SLURM_UMASK"); /* of the job that it is called in */
+    }
     if (r->interactive)
         return interactive_run(s);
     s->client = pbs_connect(NAME, line->state_dir);

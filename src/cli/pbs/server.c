@@ -56,7 +56,7 @@ struct pbs_counts pbs_counts_of(const struct pbs_seen *s, const char *queue)
         const struct job *j = s->job.v[i];
         char state = pbs_job_state(j)[0];
         bool part = j->het_job_id && j->het_offset; /* of a job that counts once */
-        if (part || (queue && !text_is(job_partition(j), queue)))
+        if (part || (queue && !job_in_partitions(j, queue)))
             continue;
         n.queued += state == 'Q';
         n.running += state == 'R' || state == 'S';

@@ -45,5 +45,8 @@ void step_cell_label(const struct step *s, struct str *out); /* "42.0", "42_7.ba
 void step_cell_tres(const struct step *s, int64_t mem_mib, char unit, struct str *out);
 /* Where it runs or ran; while it waits, all that it asks for. */
 const char *job_partition(const struct job *j);
+/* Is it of one of the partitions of the list? What waits is of each that it asks for, what runs or
+ * ran of one alone. */
+bool job_in_partitions(const struct job *j, const char *list);
 
 #endif

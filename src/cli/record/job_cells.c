@@ -2,6 +2,7 @@
 #include "cli/record/columns_job.h"
 
 #include "base/hostlist.h"
+#include "base/list.h"
 #include "cli/record/node_words.h"
 #include "model/extension.h"
 #include "model/job/alloc.h"
@@ -48,6 +49,13 @@ void job_cell_extensions(const struct job *j, const struct cell_env *env, struct
 const char *job_partition(const struct job *j)
 {
     return j->run_partition ? j->run_partition : j->spec.req.partition;
+}
+
+bool job_in_partitions(const struct job *j, const char *list)
+{
+    bool waits = !j->run_partition || j->state == JOB_PENDING || j->state == JOB_REQUEUED;
+    return (j->run_partition && list_has(list, j->run_partition)) ||
+           (waits && list_shares(list, j->spec.req.partition));
 }
 
 void job_cell_nodes(const struct job *j, struct str *out)

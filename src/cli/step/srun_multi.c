@@ -35,6 +35,8 @@ bool srun_multi_prog_read(struct launch *l, size_t i, const char *path, struct e
     close(fd);
     if (!text)
         return err_prefix(e, "--multi-prog");
+    if (ret->len > FILE_BYTES)
+        return err_set(e, ERR_LIMIT, "--multi-prog: %s has more than %u bytes", path, FILE_BYTES);
     char *own = arena_dup(l->line.a, text, ret->len + 1);
     lines_join(own, ret->len);
     ret->data = own;

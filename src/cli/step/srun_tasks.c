@@ -149,6 +149,10 @@ static char *hostfile_read(struct launch *l, const char *file, struct err *e)
         err_set(e, ERR_NOT_FOUND, "Unable to read SLURM_HOSTFILE %s", file);
         return NULL;
     }
+    if (len > LIMIT_TEXT_BYTES) {
+        err_set(e, ERR_LIMIT, "SLURM_HOSTFILE %s: a list of nodes has at most 64 KiB", file);
+        return NULL;
+    }
     struct str list = STR_INIT;
     for (const char *at = text; *at;) {
         at += strspn(at, " \t\r\n,");

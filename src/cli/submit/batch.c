@@ -5,6 +5,7 @@
 #include "cli/submit/env.h"
 #include "model/grammar/script_args.h"
 #include "model/limits.h"
+#include "wire/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,8 +41,10 @@ static void spec_complete(struct submit_batch *b, struct submit_options *o)
         j->name = b->script.job_name;
     submit_spec_complete(&b->line, o);
     j->command = b->script.path ? submit_joined(b->line.a, b->script.path, args) : NULL;
-    if (j->command && strlen(j->command) > COMMAND_SHOWN)
-        j->command = arena_printf(b->line.a, "%.*s...", COMMAND_SHOWN, j->command);
+    size_t len = j->command ? strlen(j->command) : 0;
+    if (len > COMMAND_SHOWN)
+        j->command = arena_printf(b->line.a, "%.*s...",
+                                  (int)utf8_cut(j->command, len, COMMAND_SHOWN), j->command);
     j->script_args = script_args(b, args);
     if (submit_env_wants_login(j->export_env))
         j->get_user_env = true;
@@ -71,6 +74,9 @@ static bool export_file_read(struct submit_batch *b, const char *name, struct sp
     int why = errno;
     if (fd >= 0 && !given_fd)
         close(fd);
+    if (ret->data && ret->len > LIMIT_ENV_BYTES)
+        return err_set(e, ERR_LIMIT, "--export-file=%s: an environment has at most %u bytes", name,
+                       LIMIT_ENV_BYTES);
     if (ret->data)
         return true;
     err_set(e, ERR_NOT_FOUND, "--export-file=%s: %s", name, strerror(why));

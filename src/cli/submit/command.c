@@ -236,6 +236,9 @@ static bool list_file_read(struct submit_command *c, struct submit_options *o, c
         close(fd);
     if (!text)
         return list_file_refuse(name, why, !text_is(from, "nodefile"), e);
+    if (len > LIMIT_TEXT_BYTES)
+        return err_set(e, ERR_LIMIT, "%s: a list of nodes has at most 64 KiB; n[1-9000] is short",
+                       name);
     struct str list = STR_INIT;
     for (const char *at = text; *at;) {
         at += strspn(at, " \t\r\n,");

@@ -13,6 +13,7 @@
 #include "cli/submit/env.h"
 #include "cli/submit/host.h"
 #include "script/scrontab.h"
+#include "wire/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,7 +117,8 @@ static bool entry_make(struct scrontab_line *s, const struct scrontab_entry *fro
     const char *script = scrontab_script(from, s->a);
     j->batch = true;
     j->name = j->name ? j->name : job_name(from->command, s->a);
-    j->command = arena_printf(s->a, "%.*s", COMMAND_SHOWN, from->command);
+    j->command = arena_strndup(s->a, from->command,
+                               utf8_cut(from->command, strlen(from->command), COMMAND_SHOWN));
     submit_spec_complete(&s->submit, o);
     j->get_user_env = !text_is_nocase(j->export_env, "NIL");
     *ret = (struct cron_entry){.cron = from->when,

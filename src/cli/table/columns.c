@@ -7,6 +7,7 @@
 #include "base/calendar/civil.h"
 #include "base/list.h"
 #include "cli/program/localtime.h"
+#include "wire/utf8.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -267,35 +268,15 @@ static void pad(struct str *out, size_t count)
     str_addn(out, blanks, count);
 }
 
-/* Columns a UTF-8 text takes, one a character (continuation bytes take none). */
-static size_t width_of(const char *text, size_t len)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < len; i++)
-        width += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return width;
-}
-
-/* Bytes of the first `width` characters. */
-static size_t bytes_of(const char *text, size_t len, size_t width)
-{
-    ASSERT(text || len == 0);
-    size_t i = 0;
-    for (; i < len; i++)
-        if (((unsigned char)text[i] & 0xc0) != 0x80 && width-- == 0)
-            break;
-    return i;
-}
-
 void format_cell(const struct format_item *item, const char *text, size_t len, struct str *out)
 {
     ASSERT(item->width >= 0);
-    size_t want = (size_t)item->width, width = width_of(text, len);
+    size_t want = (size_t)item->width, width = utf8_width(text, len);
     if (!want || width == want) {
         str_addn(out, text, len);
     } else if (width > want) {
         bool mark = item->mark_cut && want > 0;
-        str_addn(out, text, bytes_of(text, len, want - mark));
+        str_addn(out, text, utf8_bytes(text, len, want - mark));
         if (mark)
             str_addc(out, '+');
     } else {
@@ -337,10 +318,10 @@ static bool cell_kept(const struct format_item *item, const struct str *cell, st
 {
     bool number = isdigit((unsigned char)*str_text(cell)) || *str_text(cell) == '-';
     char cut = item->column->letter;
-    if (!item->mark_cut || !cut || width_of(cell->data, cell->len) <= (size_t)item->width)
+    if (!item->mark_cut || !cut || utf8_width(cell->data, cell->len) <= (size_t)item->width)
         return false;
     if (cut == CUT_PLAIN)
-        str_addn(out, str_text(cell), bytes_of(str_text(cell), cell->len, (size_t)item->width));
+        str_addn(out, str_text(cell), utf8_bytes(str_text(cell), cell->len, (size_t)item->width));
     else if (!number)
         return false;
     else if (cut == CUT_EXPONENT)

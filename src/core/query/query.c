@@ -99,7 +99,7 @@ static void job_show(const struct core *c, const struct peer *peer, const struct
             gpu_idle_fill(c, r, &j, &next);
     }
     if (!peer || (!job_is_of(&j, peer->uid, peer->user) && !peer_operates(c, peer)))
-        j.spec.later_env = NULL; /* as its environment, and its script */
+        job_hide_values(&j); /* as its environment, and its script */
     v->row(v->ctx, &j);
     str_done(&next);
 }

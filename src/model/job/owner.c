@@ -39,3 +39,11 @@ bool job_is_of(const struct job *j, uint32_t uid, const char *user)
 {
     return j->user_id == uid && job_owner_named(j, user);
 }
+
+/* A list of names alone, ALL and NONE say nothing. */
+void job_hide_values(struct job *copy)
+{
+    copy->spec.later_env = NULL;
+    if (copy->spec.export_env && strchr(copy->spec.export_env, '='))
+        copy->spec.export_env = NULL;
+}

@@ -15,6 +15,9 @@ bool owner_same(const char *then, const char *now);
 bool job_owner_named(const struct job *j, const char *now);
 /* Is it his? `user` as name services have it; NULL = they have none. */
 bool job_is_of(const struct job *j, uint32_t uid, const char *user);
+/* Takes from a copy what only its owner and operators are to read: values of variables, which may
+ * be secrets, whether they came with it (--export, qsub -v) or later (qalter -v). */
+void job_hide_values(struct job *copy);
 /* Are both jobs of one user? */
 bool jobs_are_of_one(const struct job *a, const struct job *b);
 

@@ -44,8 +44,11 @@ JOB_SETTER(set_oversubscribe)
 /* A name with a slash is a file that lists nodes. */
 JOB_SETTER(set_nodelist)
 {
-    if (!strchr(value, '/'))
+    if (!strchr(value, '/')) {
+        if (o->nodefile && text_is(o->given[option_index(row)], o->nodefile))
+            o->nodefile = NULL; /* that this option named before; -F's is weighed later */
         return set_hosts(o, row, value, env, a, ret_err);
+    }
     o->nodefile = arena_strdup(a, value);
     return true;
 }

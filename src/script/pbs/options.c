@@ -222,10 +222,26 @@ PBS_SETTER(set_variables)
     return true;
 }
 
+/* Attributes of -W: what the command line gives of them no line of the script does. */
+static const char *const attributes[] = {"depend", "block", "umask", "group_list", "x"};
+
+static bool attribute_was_given(struct pbs_request *r, struct span name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(attributes); i++)
+        if (span_is(name, attributes[i])) {
+            bool before = r->attributes_given >> i & 1;
+            r->attributes_given |= r->in_script ? 0 : 1u << i;
+            return r->in_script && before;
+        }
+    return false;
+}
+
 static bool attribute_set(struct pbs_request *r, struct span name, struct span value,
                           struct arena *a, struct err *e)
 {
     const char *text = arena_strndup(a, value.data, value.len);
+    if (attribute_was_given(r, name))
+        return true;
     if (span_is(name, "depend"))
         return (r->depend = pbs_depend_read(text, a, e)) != NULL;
     if (span_is(name, "block")) {
@@ -394,7 +410,8 @@ static bool option_take(void *ctx, const struct option_row *row, const char *val
 {
     const struct qsub_taker *t = ctx;
     size_t i = (size_t)(row - rows);
-    if (t->r->in_script && t->r->given[i] && row->name[0] != 'l')
+    bool adds = text_is(row->name, "l") || text_is(row->name, "W"); /* resource by resource */
+    if (t->r->in_script && t->r->given[i] && !adds)
         return true;
     bool ok = row->support == SUPPORT_REFUSED
                   ? dialect_refuse(ret_err, arena_printf(t->a, "-%s", row->name), "%s", row->why)

@@ -44,6 +44,7 @@ struct pbs_request {
     int32_t priority;
     /* By index of the row: the command line gave it, and so no line of the script does. */
     bool given[96];
+    unsigned attributes_given; /* of -W, a bit each: options.c */
     bool in_script;
     bool keep_environment; /* of sbatch: the environment goes along where -v and -V say nothing */
     const char *no_effect;

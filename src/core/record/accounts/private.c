@@ -137,7 +137,8 @@ void core_sight_of(const struct core *c, const struct peer *peer, struct arena *
 {
     const struct setting_words *word = &c->settings.word;
     bool operates = peer_operates(c, peer);
-    *ret = (struct core_sight){.jobs = operates || !word->private_jobs,
+    *ret = (struct core_sight){.operates = operates,
+                               .jobs = operates || !word->private_jobs,
                                .usage = operates || !word->private_usage,
                                .transactions = may_see_transactions(c, peer),
                                .events = operates || !word->private_events,
