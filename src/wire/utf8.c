@@ -1,5 +1,7 @@
 #include "wire/utf8.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 
 static int is_tail(unsigned char c)
@@ -93,4 +95,15 @@ size_t utf8_cut(const char *text, size_t len, size_t most)
     while (most && is_tail((unsigned char)text[most]))
         most--;
     return most;
+}
+
+void utf8_add_columns(struct str *out, const char *text, size_t width)
+{
+    size_t len = text ? strlen(text) : 0, n = utf8_bytes(text, len, width);
+    str_addf(out, "%.*s%*s", (int)n, text ? text : "", (int)(width - utf8_width(text, n)), "");
+}
+
+void utf8_cut_columns(struct str *s, size_t width)
+{
+    str_cut(s, utf8_bytes(s->data, s->len, width));
 }

@@ -2,12 +2,13 @@
 #ifndef REMUDA_WIRE_UTF8_H
 #define REMUDA_WIRE_UTF8_H
 
+#include "base/str.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 /* Bytes of the character at the start of data, 0 if these bytes are none. */
 size_t utf8_take(const void *data, size_t len);
-/* Writes the character (not a surrogate, at most U+10FFFF) to out[4]; returns its bytes. */
 /* The number of the character that utf8_take took. */
 uint32_t utf8_char(const char *data, size_t len);
 /* Writes 1 to 4 bytes, no NUL, and returns how many; the character is one that Unicode has. */
@@ -19,5 +20,9 @@ size_t utf8_width(const char *text, size_t len);
 size_t utf8_bytes(const char *text, size_t len, size_t width);
 /* How many bytes, at most `most`, it may be cut to, so that no character is torn. */
 size_t utf8_cut(const char *text, size_t len, size_t most);
+/* The text in that many columns: cut, or blanks behind it. NULL is "". */
+void utf8_add_columns(struct str *out, const char *text, size_t width);
+/* Cuts it to that many columns. */
+void utf8_cut_columns(struct str *s, size_t width);
 
 #endif

@@ -5,6 +5,7 @@
 #include "cli/plot/top.h"
 #include "cli/program/localtime.h"
 #include "model/job/array.h"
+#include "wire/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -240,8 +241,7 @@ static void nodes_head(const struct top_columns *c, const struct top_view *v, st
     if (c->cells)
         str_addf(&line, "%-*s %4s ", c->cells, "GPUS", "BUSY");
     str_add(&line, "JOBS");
-    if (line.len > (size_t)v->width)
-        str_cut(&line, (size_t)v->width);
+    utf8_cut_columns(&line, (size_t)v->width);
     colour(v, "1", out);
     str_add(out, str_text(&line));
     colour(v, "0", out);
@@ -268,8 +268,7 @@ static void node_jobs(const struct top_node *n, int width, struct str *out)
         }
         str_add(&all, str_text(&one));
     }
-    if (all.len > (size_t)(width > 0 ? width : 0))
-        str_cut(&all, (size_t)(width > 0 ? width : 0));
+    utf8_cut_columns(&all, (size_t)(width > 0 ? width : 0));
     str_add(out, str_text(&all));
     str_done(&all);
     str_done(&one);
@@ -318,18 +317,19 @@ static void job_add(const struct top_job *t, const struct top_view *v, bool chos
     int64_t us = time_now_us() - t->j->start_us - t->j->suspended_us;
     job_label(t->j, &label);
     duration_format_short(t->j->start_us ? us : 0, &ran);
-    str_addf(&line, "%c%-*.*s %-*.*s ", chosen ? '>' : ' ', c.job, c.job, str_text(&label), c.user,
-             c.user, t->j->user_name ? t->j->user_name : "?");
+    str_addf(&line, "%c%-*.*s ", chosen ? '>' : ' ', c.job, c.job, str_text(&label));
+    utf8_add_columns(&line, t->j->user_name ? t->j->user_name : "?", (size_t)c.user);
+    str_addc(&line, ' ');
     str_addf(&line, "%*d %4d ", c.cpus, t->j->alloc_cpus, t->gpus);
     if (t->known > 0)
         str_addf(&line, "%3.0f%% ", t->busy / t->known);
     else
         str_addf(&line, "%4s ", t->gpus ? "?" : "");
     str_addf(&line, "%*s ", c.time, str_text(&ran));
-    str_addf(&line, "%-*.*s ", c.name, c.name, t->j->spec.name ? t->j->spec.name : "");
+    utf8_add_columns(&line, t->j->spec.name, (size_t)c.name);
+    str_addc(&line, ' ');
     str_add(&line, t->j->nodes ? t->j->nodes : "");
-    if (line.len > (size_t)v->width)
-        str_cut(&line, (size_t)v->width);
+    utf8_cut_columns(&line, (size_t)v->width);
     str_addf(out, "%s\n", str_text(&line));
     str_done(&line);
     str_done(&label);
@@ -342,8 +342,7 @@ static void jobs_head(const struct top_view *v, struct str *out)
     struct str line = STR_INIT;
     str_addf(&line, " %-*s %-*s %*s %4s %4s %*s %-*s %s", c.job, "JOB", c.user, "USER", c.cpus,
              "CPUS", "GPUS", "BUSY", c.time, "TIME", c.name, "NAME", "NODES");
-    if (line.len > (size_t)v->width)
-        str_cut(&line, (size_t)v->width);
+    utf8_cut_columns(&line, (size_t)v->width);
     colour(v, "1", out);
     str_add(out, str_text(&line));
     colour(v, "0", out);
@@ -412,8 +411,7 @@ static void foot_add(const struct top *t, const struct top_view *v, size_t n, st
         str_add(&line, v->message);
     else
         keys_add(t, v, n, &line);
-    if (line.len > (size_t)v->width)
-        str_cut(&line, (size_t)v->width);
+    utf8_cut_columns(&line, (size_t)v->width);
     colour(v, "7", out);
     str_add(out, str_text(&line));
     colour(v, "0", out);

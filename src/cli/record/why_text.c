@@ -6,6 +6,7 @@
 #include "base/duration.h"
 #include "cli/program/localtime.h"
 #include "model/job/waits.h"
+#include "wire/utf8.h"
 
 #include <string.h>
 
@@ -268,9 +269,10 @@ void why_line(const struct why *w, int64_t now_us, struct str *out)
         add_when(&when, w->planned_us, now_us);
     if (w->rank)
         str_addf(&place, "%u", w->rank);
-    str_addf(out, "%-12s %-12.12s %-20s %6s %-19s %-8s %s\n", w->label, w->name ? w->name : "",
-             enum_name(&job_reason_names, w->reason), place.len ? str_text(&place) : "-",
-             when.len ? str_text(&when) : "-",
+    str_addf(out, "%-12s ", w->label);
+    utf8_add_columns(out, w->name, 12);
+    str_addf(out, " %-20s %6s %-19s %-8s %s\n", enum_name(&job_reason_names, w->reason),
+             place.len ? str_text(&place) : "-", when.len ? str_text(&when) : "-",
              w->sureness == SURE_NONE ? "-" : enum_name(&sureness_names, w->sureness),
              w->because ? w->because : "");
     str_done(&when);

@@ -16,6 +16,7 @@
 #include "cli/reports/report_mail.h"
 #include "cli/table/json_form.h"
 #include "wire/json.h"
+#include "wire/utf8.h"
 
 #include <langinfo.h>
 #include <stdio.h>
@@ -348,8 +349,11 @@ static void jobs_print(struct report_showing *s, const struct report_pair *pair,
         const char *next = suggestion(s, &pair[i]);
         str_clear(&label);
         job_label(j, &label);
-        str_addf(&line, "%-16s %-12.12s %-12.12s  ", str_text(&label),
-                 j->user_name ? j->user_name : "?", j->spec.name ? j->spec.name : "");
+        str_addf(&line, "%-16s ", str_text(&label));
+        utf8_add_columns(&line, j->user_name ? j->user_name : "?", 12);
+        str_addc(&line, ' ');
+        utf8_add_columns(&line, j->spec.name, 12);
+        str_add(&line, "  ");
         bars_add(s, &pair[i].e, &line);
         line_out(&line);
         if (next)
