@@ -187,8 +187,7 @@ static void diag_row(void *ctx, const void *record)
     answer_row(v->answer, &d);
 }
 
-/* ---- live
- * --------------------------------------------------------------------------------- */
+/* ---- live ----------------------------------------------------------------------------------- */
 
 /* A part; false: it was the last, and the reading is gone. */
 static bool long_read_go(struct long_read *r)

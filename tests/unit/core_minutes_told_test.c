@@ -64,6 +64,40 @@ static void when_running_jobs_leave_room(void **unused)
     world_close();
 }
 
+#define MANY                                                                                       \
+    "ClusterName=test\nNodeName=n[1-4] CPUs=8 RealMemory=8000\n"                                   \
+    "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=UNLIMITED OverSubscribe=FORCE:20\n"       \
+    "PriorityDecayHalfLife=0\nPriorityCalcPeriod=1\nAccountingStorageEnforce=safe,qos\n"
+
+/* Of many that run what is left is worked out in groups: a start is foreseen at the latest, and
+ * not by much too late. */
+static void when_many_leave_room(void **unused)
+{
+    enum { RUNS = 300, NEED = 300 };
+    int64_t sum = 0, exact = 0, left;
+    world_open(MANY, 4);
+    the_tree();
+    for (int i = 0; i < RUNS; i++) {
+        assert_int_equal(state(submit(job_for(1, 10 + i, "physics", NULL))), JOB_RUNNING);
+        sum += 10 + i;
+    }
+    assert_int_equal(
+        limit_set("physics", arena_printf(w.a, "GrpTRESRunMins=cpu=%lld", (long long)sum)),
+        REFUSE_NONE);
+    uint64_t id = submit(job_for(1, NEED, "physics", NULL));
+    assert_string_equal(waits_for(id), "AssocGrpCPURunMinutesLimit");
+    do {
+        left = 0;
+        exact++;
+        for (int i = 0; i < RUNS; i++)
+            left += 10 + i > exact ? 10 + i - exact : 0;
+    } while (left + NEED > sum);
+    int64_t at_us = planned(id), why_us = limit_of(id)->first_us;
+    assert_true(at_us >= w.now + (exact - 1) * MIN && at_us <= w.now + (exact + 2) * MIN);
+    assert_true(why_us >= w.now + (exact - 1) * MIN && why_us <= at_us);
+    world_close();
+}
+
 /* With `safe`, what runs may use all that is left to it; what it used decays once it is over, or is
  * forgotten with the next day. Who waits for that starts then at the latest. */
 static void when_running_jobs_are_over(void **unused)
@@ -209,6 +243,7 @@ int main(void)
         cmocka_unit_test(when_running_jobs_leave_room), cmocka_unit_test(a_start_is_foreseen),
         cmocka_unit_test(held_jobs_have_a_priority),    cmocka_unit_test(the_use_factor_beforehand),
         cmocka_unit_test(when_running_jobs_are_over),   cmocka_unit_test(when_use_has_decayed),
+        cmocka_unit_test(when_many_leave_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Who is held by a limit in minutes is told whose use it is and when there will be room: as running
  * jobs use up what they may, or as use decays or is forgotten. */
 #include "base/alloc.h"
+#include "base/amount.h"
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/minutes_ask.h"
 #include "core/record/accounts/private.h"
@@ -30,19 +31,53 @@ static int by_amount(const void *a, const void *b)
     return (x->r->j.id > y->r->j.id) - (x->r->j.id < y->r->j.id);
 }
 
+static void left_add(const struct minutes_ask *q, const struct jobrec *r, lefts *out)
+{
+    struct left one = {.r = r};
+    if ((r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED) ||
+        !minutes_count_against(q->c, r, q->who, q->h))
+        return;
+    one.amount = minutes_left(q->c, r, q->h, &one.us);
+    if (one.amount > 0)
+        vec_push(out, one);
+}
+
+/* By the nodes, which have what runs: of those that wait there may be many more. A job of several
+ * nodes is taken where its first is. */
 static void lefts_find(const struct minutes_ask *q, lefts *out)
 {
-    struct map_walk w = {0};
-    while (map_u64_next(q->c->jobs.by_id, &w)) {
-        const struct jobrec *r = w.value;
-        struct left one = {.r = r};
-        if ((r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED) ||
-            !minutes_count_against(q->c, r, q->who, q->h))
-            continue;
-        one.amount = minutes_left(q->c, r, q->h, &one.us);
-        if (one.amount > 0)
-            vec_push(out, one);
+    const struct core *c = q->c;
+    for (size_t i = 0; i < c->node.n; i++)
+        for (size_t k = 0; k < c->node.v[i]->job.n; k++) {
+            const struct jobrec *r = job_find(c, c->node.v[i]->job.v[k]);
+            if (r && r->hold.n && r->hold.v[0].node == i)
+                left_add(q, r, out);
+        }
+}
+
+static int by_end(const void *a, const void *b)
+{
+    const struct left *x = a, *y = b;
+    return (x->us > y->us) - (x->us < y->us);
+}
+
+#define LEFTS_MOST 128
+
+/* Where many run, those that end one after the other become one that ends with the last of them and
+ * has what all have: what is worked out of it comes too late by little, and never too early. */
+static void lefts_gather(lefts *v)
+{
+    size_t each = (v->n + LEFTS_MOST - 1) / LEFTS_MOST, n = 0;
+    if (each < 2)
+        return;
+    qsort(v->v, v->n, sizeof v->v[0], by_end);
+    for (size_t i = 0; i < v->n; i++) {
+        if (i % each == 0)
+            v->v[n++] = (struct left){0};
+        v->v[n - 1].amount = amount_plus(v->v[n - 1].amount, v->v[i].amount);
+        v->v[n - 1].us = v->v[i].us;
     }
+    v->n = n;
 }
 
 /* Of it is still to be used after so long, if all run on: it shrinks with the time. */
@@ -106,7 +141,7 @@ struct known_room {
     struct map_u64 *after; /* need → µs until there is room, int64_t, owned */
 };
 
-#define ROOMS_MAX 16 /* limits whose runs are looked for in one instant: each is a walk over jobs */
+#define ROOMS_MAX 8   /* limits whose runs are looked for in one instant */
 #define AFTER_MAX 256 /* needs that are told apart */
 
 static void room_drop(struct minutes_room *of)
@@ -132,6 +167,7 @@ static struct known_room *room_of(const struct minutes_ask *q)
         room->after = map_u64_new();
         if (!q->counts_used || q->safe)
             lefts_find(q, &room->running);
+        lefts_gather(&room->running);
         map_str_put(rooms, str_text(&key), room);
     }
     str_done(&key);
