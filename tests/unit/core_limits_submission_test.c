@@ -67,7 +67,7 @@ static void the_wall_of_who_gives_no_time(void **unused)
 #define TWO ENFORCED "PartitionName=full Nodes=n1 DefaultTime=60\nPartitionName=free Nodes=n[2-4]\n"
 #define TWO_OF_TEST                                                                                \
     ENFORCED                                                                                       \
-        "PartitionName=full Nodes=n1 DefaultTime=60\nPartitionName=free Nodes=n[2-4] QOS=test\n"
+    "PartitionName=full Nodes=n1 DefaultTime=60\nPartitionName=free Nodes=n[2-4] QOS=test\n"
 
 static void update(uint64_t id, const char *fields, struct job_spec to)
 {
@@ -220,6 +220,67 @@ static void limits_of_submissions(void **unused)
     }
 }
 
+static void in_partition(enum account_verb verb, const char *partition)
+{
+    struct assoc a = {.account = "bio", .user = "alice", .partition = partition};
+    change(verb, NOUN_ASSOC)->assoc = (struct record_list){arena_dup(w.a, &a, sizeof a), 1};
+}
+
+/* Who is in an account for some partitions counts in it like everybody, whichever he names first. */
+static void in_an_account_by_partition(void **unused)
+{
+    static const char *const named[] = {"free", "free,main", "main,free"};
+    for (size_t i = 0; i < ARRAY_LEN(named); i++) {
+        world_open(TWO, 4);
+        the_tree();
+        add_account("bio");
+        in_partition(VERB_ADD, "free");
+        assert_int_equal(changed(false), REFUSE_NONE);
+        assert_int_equal(limit_set("bio", "GrpSubmitJobs=2"), REFUSE_NONE);
+        struct job_spec s = job_of(1, "bio", "normal");
+        s.req.partition = named[i];
+        for (int n = 0; n < 3; n++)
+            assert_int_equal(submit(s) > 0, n < 2);
+        assert_int_equal(refusal(), REFUSE_PARTITION_LIMIT);
+        struct rows r = ask((struct msg_query){.what = QUERY_LIMIT_USE});
+        int64_t used = -1;
+        for (size_t k = 0; k < r.row.n; k++)
+            used = ((const struct limit_use *)r.row.v[k])->used;
+        assert_int_equal(r.row.n, 1);
+        assert_int_equal(used, 2);
+        vec_done(&r.row);
+        world_close();
+    }
+}
+
+/* An association is not taken from a job that is of it; that of another partition may be. */
+static void what_a_job_is_of_stays(void **unused)
+{
+    for (int runs = 0; runs < 2; runs++)
+        for (int general = 0; general < 2; general++) {
+            world_open(TWO, 4);
+            the_tree();
+            add_account("bio");
+            in_partition(VERB_ADD, "free");
+            in_partition(VERB_ADD, "full");
+            if (general)
+                in_partition(VERB_ADD, NULL);
+            assert_int_equal(changed(false), REFUSE_NONE);
+            struct job_spec s = job_of(1, "bio", "normal");
+            s.hold = !runs;
+            s.req.partition = "free";
+            assert_int_equal(state(submit(s)), runs ? JOB_RUNNING : JOB_PENDING);
+            in_partition(VERB_REMOVE, "full");
+            assert_int_equal(changed(false), REFUSE_NONE);
+            in_partition(VERB_REMOVE, "free");
+            assert_int_equal(changed(false), general ? REFUSE_NONE : REFUSE_ASSOC_BUSY);
+            if (general)
+                in_partition(VERB_REMOVE, NULL);
+            assert_int_equal(changed(false), general ? REFUSE_ASSOC_BUSY : REFUSE_NONE);
+            world_close();
+        }
+}
+
 /* ---- choosing ------------------------------------------------------------------------------- */
 
 static void defaults(void **unused)
@@ -314,6 +375,8 @@ int main(void)
         cmocka_unit_test(a_second_partition_is_of_the_account),
         cmocka_unit_test(no_time_is_no_more_time),
         cmocka_unit_test(limits_of_submissions),
+        cmocka_unit_test(in_an_account_by_partition),
+        cmocka_unit_test(what_a_job_is_of_stays),
         TREE_STORY(defaults),
         TREE_STORY(refusals_name_what_may_be),
         TREE_STORY(nothing_is_insisted_on),

@@ -200,8 +200,9 @@ enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elemen
 {
     ASSERT(c->turn.peer && elements > 0);
     const char *user = c->turn.peer->user;
-    const struct partrec *part = part_first(c, spec->req.partition);
-    struct limit_subject who = {user, spec->req.account, spec->req.qos, part ? part->p.name : NULL};
+    struct limit_subject who = {user, spec->req.account, spec->req.qos, spec->req.partition};
+    const struct partrec *part = limits_counted_in(c, &who);
+    who.partition = part ? part->p.name : NULL;
     if (!enforces_limits(c))
         return REFUSE_NONE;
     if (!limits_room(c, &who, elements, detail))

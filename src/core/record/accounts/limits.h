@@ -93,6 +93,9 @@ int64_t limits_wall_given_us(const struct core *c, const struct jobrec *r, const
 /* ---- how many there are --------------------------------------------------------------------- */
 /* The job begins to be there (+1) or goes; called with its elements that wait as they are. */
 void limits_count(struct core *c, const struct jobrec *r, int64_t sign);
+/* Of several partitions (comma-separated in `who`) the one as a job of which it counts: the first in
+ * which its user is in its account, else the first there is; NULL = none. */
+const struct partrec *limits_counted_in(const struct core *c, const struct limit_subject *who);
 /* May there be so many more? Else what is full, in words. */
 bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t more,
                  struct str *detail);
