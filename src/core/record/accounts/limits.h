@@ -54,8 +54,8 @@ void limit_say(const struct limit_hit *h, struct str *out);
 
 /* ---- for the planner ------------------------------------------------------------------------ */
 /* Caps the waiting job counts against in these of its partitions, of which alone the planner is
- * told, as struct waiting has them, in the arena of effects; NULL = none. Tells the planner of those
- * that are new. */
+ * told, as struct waiting has them, in the arena of effects; NULL = none. Tells the planner of
+ * those that are new. */
 const char *limits_waiting(struct core *c, const struct jobrec *r, const char *partitions);
 /* The running job counts against its caps. */
 void limits_running(struct core *c, const struct jobrec *r);
@@ -86,15 +86,15 @@ enum job_reason limits_components_bar(const struct core *c, const struct jobrec 
                                       struct str *detail);
 /* MinPrioThreshold: no start is kept for the job while its priority is lower; 0 = none. */
 uint64_t limits_promise_priority(const struct core *c, const struct jobrec *r);
-/* Of a job that gives no time: how long it may run in whichever of these partitions, where a MaxWall
- * is shorter than what one of them gives by itself; 0 = none is, or it gives a time. */
+/* Of a job that gives no time: how long it may run in whichever of these partitions, where a
+ * MaxWall is shorter than what one of them gives by itself; 0 = none is, or it gives a time. */
 int64_t limits_wall_given_us(const struct core *c, const struct jobrec *r, const char *partitions);
 
 /* ---- how many there are --------------------------------------------------------------------- */
 /* The job begins to be there (+1) or goes; called with its elements that wait as they are. */
 void limits_count(struct core *c, const struct jobrec *r, int64_t sign);
-/* Of several partitions (comma-separated in `who`) the one as a job of which it counts: the first in
- * which its user is in its account, else the first there is; NULL = none. */
+/* Of several partitions (comma-separated in `who`) the one as a job of which it counts: the first
+ * in which its user is in its account, else the first there is; NULL = none. */
 const struct partrec *limits_counted_in(const struct core *c, const struct limit_subject *who);
 /* May there be so many more? Else what is full, in words. */
 bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t more,
