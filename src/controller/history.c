@@ -121,14 +121,17 @@ static bool all_is_seen(const struct history_read *r)
     return r->sight.usage && (r->sight.jobs || !is_of_jobs(&r->query));
 }
 
-/* Sums that are nobody's are for everybody. */
+/* Sums that are nobody's are for everybody; a workload key is somebody's, and a reservation's sum
+ * is seen as the reservation is. */
 static void used_row(void *ctx, const void *record)
 {
     const struct history_read *r = ctx;
     const struct used *u = record;
     bool his = u->user_name && text_is(u->user_name, r->user),
-         managed = u->account && r->sight.accounts && list_has(r->sight.accounts, u->account);
-    if (all_is_seen(r) || his || managed || (!u->user_name && !u->account))
+         managed = u->account && r->sight.accounts && list_has(r->sight.accounts, u->account),
+         nobodys = !u->user_name && !u->account && !u->wckey &&
+                   (!u->reservation || r->sight.past_reservations);
+    if (all_is_seen(r) || his || managed || nobodys)
         answer_row(r->answer, record);
 }
 

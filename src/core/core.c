@@ -24,6 +24,7 @@ struct core *core_new(uint64_t seed, const char *host)
     c->jobs.dependents = map_u64_new();
     c->jobs.singleton = map_str_new();
     c->usage.row = map_str_new();
+    c->usage.strange = map_u64_new();
     uses_init(c);
     c->node_index.by_name = map_str_new();
     c->node_index.by_conn = map_u64_new();

@@ -117,6 +117,7 @@ struct waiting {
     uint64_t het_job_id;
     uint32_t uid;
     uint32_t assoc; /* number of its association, whose fair share it has; 0 = that of its user */
+    bool of_user;   /* its use counts for its user alone, whatever account it names */
     /* Components of that job: none starts before all are here; 0 or 1 = no matter */
     uint32_t het_size;
     /* How many may start now: 1, or the pending elements an array's limit allows */

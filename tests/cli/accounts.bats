@@ -156,6 +156,22 @@ EOF
     diff again.cfg after.cfg
 }
 
+@test "a dump brings back what a description holds: TABs, other letters, bytes that are none" {
+    sacctmgr -i add account odd description=$'a\tTAB, \u00e4\u202e \xff\\n \e[1m' organization='back\slash'
+    sacctmgr -i add user ann account=odd
+    sacctmgr -i modify user ann account=odd set comment=$'a\tTAB \xfe'
+    before=$(sacctmgr -nP show account odd format=account,description,organization; sacctmgr -nP show assoc user=ann format=user,comment)
+    for json in '' --json; do
+        run -0 sacctmgr $json -Q dump wilson file=odd.cfg
+        run -0 sacctmgr -i load odd.cfg clean
+        after=$(sacctmgr -nP show account odd format=account,description,organization; sacctmgr -nP show assoc user=ann format=user,comment)
+        [ "$before" = "$after" ]
+    done
+    sacctmgr -i modify account odd set description=$'two\nlines'
+    run -0 sacctmgr -Q dump wilson file=odd.cfg
+    grep -q "Description='two lines'" odd.cfg
+}
+
 @test "a dump has GPUs by their type as Slurm writes them, without quotes, and is read back" {
     sed -i 's/^NodeName=.*/& Gres=gpu:a100:4/; 1a GresTypes=gpu' "$REMUDA_STATE/remuda.conf"
     scontrol reconfigure

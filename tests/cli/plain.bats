@@ -111,6 +111,21 @@ shown() { # shown COMMAND…: what it says and complains of
     shown sshare -a
 }
 
+@test "accounts: what is shown, changed, dumped and deleted, with --json too" {
+    cluster=$(sacctmgr -nP show cluster format=cluster)
+    BAD=${BAD/$'\n'/} # what one says oneself comes back in lines
+    run -1 sacctmgr -i add account $'evil\u202e'
+    run -1 sacctmgr -i add account $'evil\u009b'
+    for json in '' --json --yaml; do
+        shown sacctmgr -i add account evil description="desc$BAD" organization="org$BAD"
+        EXPECT=evil shown sacctmgr $json -i modify account evil set description="other$BAD"
+        EXPECT='other.*u001b\|other\\x1b' shown sacctmgr $json show account
+        EXPECT='other\\x1b' shown sacctmgr $json dump "$cluster" file="dump$json.cfg"
+        shown sacctmgr $json show transaction
+        EXPECT=evil shown sacctmgr $json -i delete account evil
+    done
+}
+
 @test "explanations, status, and what complains" {
     EXPECT='job\\x1b' shown remuda why "$AFTER"
     shown remuda why -a

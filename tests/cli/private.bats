@@ -113,6 +113,43 @@ configured() {
     [ -z "$output" ]
 }
 
+# used AS FIELDS: what was used by those, of the last hour and this, as a client by hand asks for it.
+used() {
+    "$1" python3 -Bc '
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from frames import Connection
+now = int(time.time()) * 10**6
+print(Connection(sys.argv[2]).query(what="USED", fields=sys.argv[3], from_us=now - 3600 * 10**6, to_us=now + 7200 * 10**6))
+' "$SHARED" "$REMUDA_STATE" "$2"
+}
+
+@test "what workload keys and reservations used is not told by their names alone" {
+    cp "$BATS_TEST_DIRNAME/controller_frames.py" "$SHARED/frames.py"
+    configured PrivateData=none
+    scontrol create reservation=secretresv start=now duration=10 nodes=v1 users=root
+    theirs=$(sbatch --parsable --wckey=secretkey --reservation=secretresv -o /dev/null --wrap 'sleep 2')
+    eventually is_past "$theirs"
+    scontrol delete reservation=secretresv
+    # Without privacy it is told, with it to who may see all.
+    for private in none usage usage,users,accounts usage,reservations; do
+        configured "PrivateData=$private"
+        run -0 used command wckey,cpu_s
+        [[ "$output" == *secretkey* ]]
+        run -0 used command reservation,cpu_s
+        [[ "$output" == *secretresv* ]]
+        run -0 used as_nobody wckey,cpu_s
+        [[ "$private" == none && "$output" == *secretkey* || "$private" != none && "$output" != *secretkey* ]]
+        run -0 used as_nobody wckey,reservation,cpu_s
+        [[ "$private" == none || "$output" != *secret* ]]
+        run -0 used as_nobody reservation,cpu_s
+        [[ "$private" == *reservations* && "$output" != *secretresv* || "$private" != *reservations* && "$output" == *secretresv* ]]
+        run -0 used as_nobody partition,cpu_s
+        [[ "$output" == *main* ]]
+    done
+    configured PrivateData=none
+}
+
 @test "one's own job gets more time whatever is private, and others' do not" {
     configured PrivateData=accounts,events,jobs,nodes,partitions,reservations,usage,users
     hers=$(sbatch --parsable -n1 -t 10 -o /dev/null --wrap 'sleep 60')

@@ -78,7 +78,7 @@ int client_fd(const struct client *c)
     return -1;
 }
 
-void client_keep_texts(struct client *c)
+void client_keep_texts(struct client *c, bool exact)
 {
     (void)c;
 }

@@ -3,6 +3,7 @@
 #include "core_accounts_help.h"
 
 #include "core/record/accounts/limits.h"
+#include "core/record/record.h"
 #include "model/limits.h"
 #include <time.h>
 
@@ -266,8 +267,10 @@ static void a_time_that_is_no_time_is_refused(void **unused)
     s.req.time_limit_us = 30 * MIN;
     uint64_t id = submit(s);
     assert_true(id > 0);
-    struct limit_subject who = {.user = "alice", .account = "nova"};
-    assert_true(limits_wall_us(w.c, &who) > 365 * 24 * 60 * MIN);
+    struct jobrec trial = *job_find(w.c, id);
+    trial.j.spec.req.time_limit_us = 0;
+    assert_int_equal(limits_wall_given_us(w.c, &trial, "main"), 0);
+    assert_true(limits_wall_given_us(w.c, &trial, "small") > 365 * 24 * 60 * MIN);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

@@ -110,7 +110,13 @@ static void hostile_names_are_refused(void **unused)
                                       "a;b",
                                       "a|b",
                                       "a\\b",
-                                      "a<b"};
+                                      "a<b",
+                                      ("a\xc2\x9b"
+                                       "b"),
+                                      "a\u202eb",
+                                      "a\u2028b",
+                                      ("a\xff"
+                                       "b")};
     static const char *const good[] = {"naiss2024-22-101", "wc_test", "a.b", "größe", "a@b", "9"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         am_root();

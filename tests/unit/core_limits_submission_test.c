@@ -62,6 +62,127 @@ static void the_wall_of_who_gives_no_time(void **unused)
     assert_int_equal(job(id)->limit_us, 5 * MIN);
 }
 
+/* ---- several partitions --------------------------------------------------------------------- */
+
+#define TWO ENFORCED "PartitionName=full Nodes=n1 DefaultTime=60\nPartitionName=free Nodes=n[2-4]\n"
+#define TWO_OF_TEST                                                                                \
+    ENFORCED                                                                                       \
+    "PartitionName=full Nodes=n1 DefaultTime=60\nPartitionName=free Nodes=n[2-4] QOS=test\n"
+
+static void update(uint64_t id, const char *fields, struct job_spec to)
+{
+    struct msg_update_job m = {.ids = ids_of(id), .fields = fields, .values = {&to, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+}
+
+static uint64_t full_by_bob(void)
+{
+    struct job_spec s = job_of(8, NULL, "normal");
+    s.req.partition = "full";
+    am_bob();
+    uint64_t id = submit(s);
+    assert_int_equal(state(id), JOB_RUNNING);
+    am_alice();
+    return id;
+}
+
+static uint64_t either(struct job_spec s, int turn)
+{
+    s.req.partition = turn ? "free,full" : "full,free";
+    uint64_t id = submit(s);
+    assert_true(id > 0);
+    return id;
+}
+
+/* What a limit of one partition's QOS forbids is not had by naming another beside it, in whatever
+ * order, and whichever came first, the limit or the job. */
+static void a_second_partition_lifts_nothing(void **unused)
+{
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++)
+        for (int way = 0; text_starts(asked[i].on, "qos ") && way < 4; way++) {
+            world_open(TWO_OF_TEST, 4);
+            the_tree();
+            uint64_t full = full_by_bob();
+            struct job_spec s = job_of(4, NULL, "normal");
+            s.hold = way & 2;
+            if (!s.hold)
+                assert_int_equal(limit_set(asked[i].on, asked[i].limit), REFUSE_NONE);
+            uint64_t id = either(s, way & 1);
+            if (s.hold)
+                assert_int_equal(limit_set(asked[i].on, asked[i].limit), REFUSE_NONE);
+            update(id, "hold", (struct job_spec){.hold = false});
+            if (state(id) != JOB_PENDING)
+                fail_msg("%s: it runs in %s", asked[i].limit, job(id)->run_partition);
+            if (way & 1) {
+                script_ends(full, 0);
+                assert_string_equal(job(id)->run_partition, "full");
+            } else {
+                assert_int_equal(limit_set(asked[i].on, asked[i].lifted), REFUSE_NONE);
+                assert_string_equal(job(id)->run_partition, "free");
+            }
+            world_close();
+        }
+}
+
+/* Who is in an account for one partition, or may use a QOS in one, is not in the other so. */
+static void a_second_partition_is_of_the_account(void **unused)
+{
+    for (int of_qos = 0; of_qos < 2; of_qos++)
+        for (int turn = 0; turn < 2; turn++) {
+            world_open(TWO, 4);
+            the_tree();
+            add_account("bio");
+            struct assoc in = {.account = "bio", .user = "alice", .partition = "full"}, other = in;
+            other.partition = "free";
+            other.qos = "normal";
+            change(VERB_ADD, NOUN_ASSOC)->assoc =
+                (struct record_list){arena_dup(w.a, &in, sizeof in), 1};
+            if (of_qos)
+                change(VERB_ADD, NOUN_ASSOC)->assoc =
+                    (struct record_list){arena_dup(w.a, &other, sizeof other), 1};
+            assert_int_equal(changed(false), REFUSE_NONE);
+            uint64_t full = full_by_bob(), id;
+            struct job_spec s = job_of(4, "bio", "test");
+            s.req.partition = turn ? "free,full" : "full,free";
+            id = submit(s);
+            if (!id) /* the first says what it may use */
+                assert_true(turn && of_qos && refusal() == REFUSE_QOS);
+            if (id) {
+                assert_int_equal(state(id), JOB_PENDING);
+                script_ends(full, 0);
+                assert_string_equal(job(id)->run_partition, "full");
+            }
+            world_close();
+        }
+}
+
+/* A job that gives no time gets what is allowed where it runs, whatever came after it. */
+static void no_time_is_no_more_time(void **unused)
+{
+    enum { LATER, MOVED, LIFTED, WAYS };
+    for (int way = 0; way < WAYS; way++)
+        for (int turn = 0; turn < 2; turn++) {
+            world_open(way == MOVED ? TWO : TWO_OF_TEST, 4);
+            the_tree();
+            uint64_t full = full_by_bob();
+            struct job_spec s = job_of(4, NULL, "normal");
+            s.req.time_limit_us = 0;
+            s.hold = true;
+            uint64_t id = either(s, turn);
+            assert_int_equal(limit_set("qos test", "MaxWall=5"), REFUSE_NONE);
+            if (way == MOVED)
+                update(id, "qos", (struct job_spec){.req = {.qos = "test"}});
+            if (way == LIFTED)
+                assert_int_equal(limit_set("qos test", "MaxWall=-1"), REFUSE_NONE);
+            update(id, "hold", (struct job_spec){.hold = false});
+            assert_string_equal(job(id)->run_partition, "free");
+            assert_int_equal(job(id)->limit_us, way == LIFTED ? TIME_UNLIMITED : 5 * MIN);
+            script_ends(full, 0);
+            world_close();
+        }
+}
+
 /* ---- how many there are ---- */
 
 static uint64_t try_as(const char *who)
@@ -97,6 +218,67 @@ static void limits_of_submissions(void **unused)
         assert_true(try_as(there[i].second) > 0);
         world_close();
     }
+}
+
+static void in_partition(enum account_verb verb, const char *partition)
+{
+    struct assoc a = {.account = "bio", .user = "alice", .partition = partition};
+    change(verb, NOUN_ASSOC)->assoc = (struct record_list){arena_dup(w.a, &a, sizeof a), 1};
+}
+
+/* Who is in an account for some partitions counts in it like everybody, whichever he names first. */
+static void in_an_account_by_partition(void **unused)
+{
+    static const char *const named[] = {"free", "free,main", "main,free"};
+    for (size_t i = 0; i < ARRAY_LEN(named); i++) {
+        world_open(TWO, 4);
+        the_tree();
+        add_account("bio");
+        in_partition(VERB_ADD, "free");
+        assert_int_equal(changed(false), REFUSE_NONE);
+        assert_int_equal(limit_set("bio", "GrpSubmitJobs=2"), REFUSE_NONE);
+        struct job_spec s = job_of(1, "bio", "normal");
+        s.req.partition = named[i];
+        for (int n = 0; n < 3; n++)
+            assert_int_equal(submit(s) > 0, n < 2);
+        assert_int_equal(refusal(), REFUSE_PARTITION_LIMIT);
+        struct rows r = ask((struct msg_query){.what = QUERY_LIMIT_USE});
+        int64_t used = -1;
+        for (size_t k = 0; k < r.row.n; k++)
+            used = ((const struct limit_use *)r.row.v[k])->used;
+        assert_int_equal(r.row.n, 1);
+        assert_int_equal(used, 2);
+        vec_done(&r.row);
+        world_close();
+    }
+}
+
+/* An association is not taken from a job that is of it; that of another partition may be. */
+static void what_a_job_is_of_stays(void **unused)
+{
+    for (int runs = 0; runs < 2; runs++)
+        for (int general = 0; general < 2; general++) {
+            world_open(TWO, 4);
+            the_tree();
+            add_account("bio");
+            in_partition(VERB_ADD, "free");
+            in_partition(VERB_ADD, "full");
+            if (general)
+                in_partition(VERB_ADD, NULL);
+            assert_int_equal(changed(false), REFUSE_NONE);
+            struct job_spec s = job_of(1, "bio", "normal");
+            s.hold = !runs;
+            s.req.partition = "free";
+            assert_int_equal(state(submit(s)), runs ? JOB_RUNNING : JOB_PENDING);
+            in_partition(VERB_REMOVE, "full");
+            assert_int_equal(changed(false), REFUSE_NONE);
+            in_partition(VERB_REMOVE, "free");
+            assert_int_equal(changed(false), general ? REFUSE_NONE : REFUSE_ASSOC_BUSY);
+            if (general)
+                in_partition(VERB_REMOVE, NULL);
+            assert_int_equal(changed(false), general ? REFUSE_ASSOC_BUSY : REFUSE_NONE);
+            world_close();
+        }
 }
 
 /* ---- choosing ------------------------------------------------------------------------------- */
@@ -189,7 +371,12 @@ int main(void)
         cmocka_unit_test(limits_of_a_job),
         cmocka_unit_test(beyond_by_itself),
         TREE_STORY(the_wall_of_who_gives_no_time),
+        cmocka_unit_test(a_second_partition_lifts_nothing),
+        cmocka_unit_test(a_second_partition_is_of_the_account),
+        cmocka_unit_test(no_time_is_no_more_time),
         cmocka_unit_test(limits_of_submissions),
+        cmocka_unit_test(in_an_account_by_partition),
+        cmocka_unit_test(what_a_job_is_of_stays),
         TREE_STORY(defaults),
         TREE_STORY(refusals_name_what_may_be),
         TREE_STORY(nothing_is_insisted_on),

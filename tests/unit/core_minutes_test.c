@@ -259,6 +259,34 @@ static void the_threshold(void **unused)
     world_close();
 }
 
+/* Naming another partition beside that of the QOS does not open it. */
+static void the_threshold_of_a_second_partition(void **unused)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        minutes_open(MINUTES_OF("limits,qos", "PriorityWeightFairshare=1000\n"
+                                              "PartitionName=full Nodes=n1\n"
+                                              "PartitionName=free Nodes=n[2-4] QOS=test\n"));
+        struct account_change *ch = change(VERB_MODIFY, NOUN_QOS);
+        ch->fields = "usage_threshold_e6_plus1,flags";
+        ch->qos = (struct record_list){KEEP(struct qos, .name = "test",
+                                            .usage_threshold_e6_plus1 = 300001,
+                                            .flags = QOS_ENFORCE_USAGE_THRESHOLD),
+                                       1};
+        assert_int_equal(changed(false), REFUSE_NONE);
+        struct job_spec s = job_for(8, 10, "physics", "normal");
+        s.req.partition = "full";
+        uint64_t first = submit(s);
+        assert_int_equal(state(first), JOB_RUNNING);
+        pass(2 * MIN);
+        s.req.partition = turn ? "free,full" : "full,free";
+        uint64_t second = submit(s);
+        assert_int_equal(state(second), JOB_PENDING);
+        script_ends(first, 0);
+        assert_string_equal(job(second)->run_partition, "full");
+        world_close();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +303,7 @@ int main(void)
         cmocka_unit_test(the_clock_is_set),
         cmocka_unit_test(used_up),
         cmocka_unit_test(the_threshold),
+        cmocka_unit_test(the_threshold_of_a_second_partition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

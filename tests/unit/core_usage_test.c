@@ -2,6 +2,7 @@
  * the parts of a priority. */
 #include "core_help.h"
 
+#include "core/record/accounts/limits.h"
 #include "core/record/users/run_times.h"
 #include "model/job/job_counts.h"
 
@@ -392,6 +393,57 @@ static void test_accounts_that_somebody_thinks_of(void **unused)
     core_check(w.c);
 }
 
+static size_t shares(void)
+{
+    struct rows r = ask((struct msg_query){.what = QUERY_SHARES});
+    size_t n = r.row.n;
+    vec_done(&r.row);
+    return n;
+}
+
+/* A user who names ever new ones leaves so many rows, and none for ever; and what he used in those
+ * that are told apart no more counts as his. */
+static void test_names_of_accounts_are_not_kept_for_ever(void **unused)
+{
+    struct job_spec s = a_job("one"), held = s;
+    struct limit_subject who;
+    struct map_walk walk = {0};
+    held.hold = true;
+    am_alice();
+    for (int i = 0; i < 1000; i++) {
+        held.req.account = arena_printf(w.a, "a%d", i);
+        cancel(ids_of(submit(held)));
+    }
+    assert_in_range(shares(), 200, 201);
+    assert_false(limits_next_subject(w.c, &walk, &who)); /* no job is there */
+    s.req.account = "a3";
+    uint64_t told_apart = submit(s);
+    s.req.account = "b1";
+    uint64_t as_hers = submit(s);
+    pass(20 * MIN);
+    script_ends(told_apart, 0);
+    script_ends(as_hers, 0);
+    am_bob();
+    assert_int_equal(state(submit(a_wide_job("bob's"))), JOB_RUNNING);
+    s.req.account = "b2";
+    uint64_t bobs = submit(s);
+    am_alice();
+    uint64_t hers = submit(s);
+    s.req.account = "a9";
+    uint64_t fresh = submit(s);
+    assert_true(job(hers)->priority < job(bobs)->priority);
+    assert_true(job(hers)->priority < job(fresh)->priority);
+    restart(SHARE_CONF);
+    assert_in_range(shares(), 4, 6); /* a3, her own, a9, of which a job waits, and bob's */
+    size_t stored = 0;
+    for (size_t i = 0; i < w.store.n; i++)
+        stored += w.store.v[i].table == TABLE_USAGE;
+    assert_in_range(stored, 4, 6);
+    held.req.account = "c";
+    assert_true(submit(held) > 0);
+    assert_in_range(shares(), 5, 7); /* and there is room again */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +461,7 @@ int main(void)
         SHARES(test_factors),
         SHARES(test_parts_of_the_default_order),
         SHARES(test_accounts_that_somebody_thinks_of),
+        SHARES(test_names_of_accounts_are_not_kept_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,7 @@ struct sacctmgr {
     enum json_form json;                                               /* --json or --yaml */
     char parsable;                                                     /* 'p', 'P' or 0 */
     int verbose;                                                       /* how often -v was given */
+    bool exact;       /* others' texts are not for people's eyes: they go into JSON, or a file */
     bool trial;       /* changes are tried and not made; nobody is asked */
     bool interactive; /* the prompt */
     bool leave;       /* quit was said */

@@ -1,4 +1,5 @@
 /* Changes: gathered, tried, said, asked about, sent as one request. */
+#include "base/plain.h"
 #include "cli/accounts/accounts.h"
 
 #include <stdio.h>
@@ -188,7 +189,10 @@ void changes_commit(struct changes *c, const char *none)
     }
     if (!send(c, !s->immediate || s->trial) || s->trial)
         return;
-    fputs(str_text(&c->said), stdout);
+    struct str plain = STR_INIT;
+    str_add_plain_lines(&plain, str_text(&c->said));
+    fputs(str_text(&plain), stdout);
+    str_done(&plain);
     if (s->immediate)
         return;
     if (sacctmgr_ask(s, "Would you like to commit changes?"))

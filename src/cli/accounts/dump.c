@@ -188,7 +188,7 @@ static void lines_say(const char *text)
     struct span rest = span_of(text), line;
     while (span_next(&rest, '\n', &line))
         if (line.len)
-            fprintf(stderr, "sacctmgr: %.*s\n", (int)line.len, line.data);
+            plain_line("sacctmgr: %.*s", (int)line.len, line.data);
 }
 
 void accounts_dump(struct sacctmgr *s, int n, char **word)

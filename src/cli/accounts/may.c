@@ -358,7 +358,7 @@ int cmd_may(int argc, char **argv)
     if (own_line_read("remuda may", &line, argc, argv, &rc)) {
         k.client = program_connect("remuda may", state_dir_find(k.state_dir, k.a));
         if (k.client && k.json)
-            client_keep_texts(k.client);
+            client_keep_texts(k.client, true);
         rc = k.client ? may(&k) : 1;
         if (k.client)
             client_close(k.client);

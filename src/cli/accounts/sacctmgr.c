@@ -270,11 +270,18 @@ static void toggle(struct sacctmgr *s, enum sacctmgr_toggle what)
     }
 }
 
+/* In JSON, or in a file from which they are to come back as they were. */
+static bool texts_are_quoted(const struct sacctmgr *s, const struct sacctmgr_command *c)
+{
+    return c->run == accounts_dump || (s->json && (c->run == show_run || c->run == problem_run));
+}
+
 static void command_run(struct sacctmgr *s, int n, char **word)
 {
     const struct sacctmgr_command *c = command_find(word[0]);
     const char *names[ARRAY_LEN(commands)];
     if (c && c->run) {
+        s->exact = texts_are_quoted(s, c);
         c->run(s, n - 1, word + 1);
         return;
     }

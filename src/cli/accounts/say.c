@@ -16,8 +16,8 @@ struct client *sacctmgr_connect(struct sacctmgr *s)
         s->rc = 1;
     else if (!s->cluster)
         s->cluster = cluster_name(dir, s->a);
-    if (s->client && s->json)
-        client_keep_texts(s->client);
+    if (s->client)
+        client_keep_texts(s->client, s->exact);
     return s->client;
 }
 

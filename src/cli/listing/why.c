@@ -174,7 +174,7 @@ static int why(struct why_asking *k)
     if (!k->client)
         return 1;
     if (k->json)
-        client_keep_texts(k->client);
+        client_keep_texts(k->client, true);
     answer_all(k);
     client_close(k->client);
     return k->status;

@@ -382,7 +382,7 @@ int cmd_plot(int argc, char **argv)
         bool ok = line_check(&l, &e);
         p.client = ok ? cluster_reach(state_dir_find(l.state_dir, p.a), &e) : NULL;
         if (p.client && l.json)
-            client_keep_texts(p.client);
+            client_keep_texts(p.client, true);
         ok = p.client && job_find(&p, &e) && times_read(&p, &e) &&
              (l.watch ? watch(&p, &e) : fetch(&p, &e));
         status = !ok ? own_line_failed("remuda plot", &e) : l.watch ? 0 : file_write(&p);

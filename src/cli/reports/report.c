@@ -480,7 +480,7 @@ int cmd_report(int argc, char **argv)
         bool asks = line_check(&l, &e);
         struct client *c = asks ? cluster_reach(state_dir_find(l.state_dir, s.a), &e) : NULL;
         if (c && l.json)
-            client_keep_texts(c);
+            client_keep_texts(c, true);
         bool ok = c && (l.job && l.mail ? report_mail(c, l.job, (uint32_t)l.attempt, l.png, &e)
                         : l.job         ? report_jobs(c, l.job, (uint32_t)l.attempt, l.json, &e)
                                         : report_show(&s, c, &e));

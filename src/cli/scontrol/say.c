@@ -20,7 +20,7 @@ static struct client *reach(struct scontrol *s, const char *first)
         scontrol_refuse(s, "%s", first);
         scontrol_fail(s, "%s", err.text);
     } else if (s->json) {
-        client_keep_texts(s->client);
+        client_keep_texts(s->client, true);
     }
     return s->client;
 }

@@ -319,7 +319,7 @@ static bool jobs_ask(struct allocation *al, const char *ids, struct allocation_f
 {
     struct msg_query q = {.what = QUERY_JOBS, .ids = ids, .states = "all", .exact = true};
     struct msg_done done = {0};
-    client_keep_texts(al->client); /* they become the environment of tasks, and paths */
+    client_keep_texts(al->client, true); /* they become the environment of tasks, and paths */
     if (!client_query(al->client, &q, &job_fields, al->a, job_add, f, &done, e))
         return false;
     if (done.refusal)

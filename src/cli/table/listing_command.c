@@ -167,7 +167,7 @@ static bool run(struct listing *l, struct err *ret_err)
     if (!c)
         return false;
     if (l->json)
-        client_keep_texts(c);
+        client_keep_texts(c, true);
     bool ok = show_all(l, c, ret_err);
     client_close(c);
     return ok;

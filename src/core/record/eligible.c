@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "core/record/accounts/accrue.h"
 #include "core/record/accounts/minutes.h"
+#include "core/record/accounts/usage.h"
 #include "core/record/accounts/use.h"
 #include "core/record/record.h"
 #include "model/job/job_counts.h"
@@ -87,6 +88,7 @@ struct waiting planner_would(const struct core *c, const struct jobrec *r, uint3
         .place = place_taken(r),
         .promise_priority = limits_promise_priority(c, r),
         .assoc = a ? a->a.id : 0,
+        .of_user = usage_account(c, r->j.user_id, r->j.spec.req.account) == NULL,
     };
     limits_factors(c, r, &w.qos_factor, &w.assoc_factor);
     return w;
@@ -99,12 +101,40 @@ static void share_watch(struct core *c, const struct jobrec *r)
         fairshare_watch(c, a);
 }
 
+/* Of its partitions those in which no limit on the job keeps it: the planner takes any that it is
+ * told. */
+static const char *partitions_open(struct core *c, const struct jobrec *r)
+{
+    struct arena *a = c->turn.fx->arena;
+    const char *all = limits_open(c, r, a);
+    struct span rest = span_of(all ? all : ""), piece;
+    struct str open = STR_INIT;
+    if (!all || !strchr(all, ',') || !enforces_limits(c))
+        return all;
+    while (span_next(&rest, ',', &piece)) {
+        const char *partition = arena_strndup(a, piece.data, piece.len);
+        if (usage_threshold_bar(c, r, partition, NULL) == REASON_NONE)
+            list_addf(&open, "%s", partition);
+    }
+    const char *text = arena_strdup(a, str_text(&open));
+    str_done(&open);
+    return text;
+}
+
 struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t elements)
 {
     share_watch(c, r);
     struct waiting w = planner_would(c, r, elements);
+    const char *open = partitions_open(c, r);
+    int64_t wall_us = limits_wall_given_us(c, r, open);
     w.magnets = magnets_of(c, r);
-    w.caps = limits_waiting(c, r);
+    w.caps = limits_waiting(c, r, open);
+    if (wall_us || !text_is(open, w.req->partition)) {
+        struct job_request *told = arena_dup(c->turn.fx->arena, w.req, sizeof *w.req);
+        told->partition = open;
+        told->time_limit_us = wall_us ? wall_us : told->time_limit_us;
+        w.req = told;
+    }
     return w;
 }
 

@@ -179,19 +179,6 @@ enum refusal wckey_choose(struct core *c, struct job_spec *spec, const char *use
                                              : wckey_refuse(c, spec->wckey, user, first, detail);
 }
 
-/* A job that says no time gets no more than it may have. */
-static void wall_settle(struct core *c, struct job_request *req, const char *user)
-{
-    const struct partrec *part = part_first(c, req->partition);
-    struct limit_subject who = {user, req->account, req->qos, part ? part->p.name : NULL};
-    int64_t most = limits_wall_us(c, &who), own;
-    if (!part || !most || req->time_limit_us)
-        return;
-    own = part->p.default_time_us ? part->p.default_time_us : part->p.max_time_us;
-    if (!own || own == TIME_UNLIMITED || own > most)
-        req->time_limit_us = most;
-}
-
 /* What it exceeds by itself in each of its partitions. */
 static enum job_reason alone_bar(struct core *c, const struct jobrec *r, struct str *detail)
 {
@@ -213,14 +200,17 @@ enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elemen
 {
     ASSERT(c->turn.peer && elements > 0);
     const char *user = c->turn.peer->user;
-    const struct partrec *part = part_first(c, spec->req.partition);
-    struct limit_subject who = {user, spec->req.account, spec->req.qos, part ? part->p.name : NULL};
+    struct limit_subject who = {user, spec->req.account, spec->req.qos, spec->req.partition};
+    const struct partrec *part = limits_counted_in(c, &who);
+    who.partition = part ? part->p.name : NULL;
     if (!enforces_limits(c))
         return REFUSE_NONE;
     if (!limits_room(c, &who, elements, detail))
         return REFUSE_PARTITION_LIMIT;
-    wall_settle(c, &spec->req, user);
     struct jobrec trial = {.j = {.spec = *spec, .user_name = user}};
+    int64_t wall_us = limits_wall_given_us(c, &trial, spec->req.partition);
+    if (wall_us) /* for all to see; whatever changes it is given no more */
+        trial.j.spec.req.time_limit_us = spec->req.time_limit_us = wall_us;
     struct str why = STR_INIT;
     enum job_reason bar = limits_bar(c, &trial, &why);
     if (bar == REASON_NONE)

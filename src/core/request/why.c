@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/private.h"
+#include "core/record/accounts/usage.h"
 #include "core/record/asked.h"
 #include "core/record/record.h"
 #include "core/request/request.h"
@@ -208,7 +209,8 @@ static void fill_expected(struct core *c, const struct jobrec *r, struct why *w)
 {
     const struct job_request *req = &r->j.spec.req;
     w->limit_us = job_limit_asked(req);
-    int64_t ran_us = cluster_expected(c->cluster, r->j.user_id, req->account, w->limit_us);
+    const char *account = usage_account(c, r->j.user_id, req->account);
+    int64_t ran_us = cluster_expected(c->cluster, r->j.user_id, account, w->limit_us);
     w->expected_us = w->limit_us && ran_us > w->limit_us ? w->limit_us : ran_us;
 }
 

@@ -396,7 +396,7 @@ bool client_call(struct client *c, enum message_kind kind, const void *body, int
     }
 }
 
-void client_keep_texts(struct client *c)
+void client_keep_texts(struct client *c, bool exact)
 {
-    c->exact = true;
+    c->exact = exact;
 }

@@ -72,9 +72,9 @@ bool client_call(struct client *c, enum message_kind kind, const void *body, int
 bool client_query(struct client *c, const struct msg_query *q, const struct fields *t,
                   struct arena *a, void (*row)(void *ctx, const void *record), void *ctx,
                   struct msg_done *ret_done, struct err *ret_err);
-/* From now on texts of rows and of explanations come as people gave them: for what quotes them
- * itself, as JSON does. */
-void client_keep_texts(struct client *c);
+/* From now on texts of rows and of explanations come as people gave them (`exact`), for what quotes
+ * them itself, as JSON does; or plain, as at first. */
+void client_keep_texts(struct client *c, bool exact);
 /* For many requests in flight (bench, several jobs): send without waiting, then take answers in
  * order. */
 bool client_send(struct client *c, enum message_kind kind, const void *body, uint64_t *ret_seq,

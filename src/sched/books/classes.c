@@ -297,9 +297,8 @@ static void lane_remove(struct cluster *cl, struct lane *l, struct wjob *j)
 
 void waiting_know(struct cluster *cl, struct waiting *w, const struct job_request *req)
 {
-    w->share =
-        w->assoc ? cluster_assoc_share(cl, w->assoc) : cluster_share(cl, w->uid, req->account);
-    w->own = cluster_share(cl, w->uid, req->account);
+    w->own = cluster_share(cl, w->uid, w->of_user ? NULL : req->account);
+    w->share = w->assoc ? cluster_assoc_share(cl, w->assoc) : w->own;
     w->person = cluster_person(cl, w->uid);
 }
 

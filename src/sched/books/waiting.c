@@ -14,7 +14,7 @@ static bool same_place(const struct order_place *a, const struct order_place *b)
 static bool same_but_elements(const struct waiting *a, const struct waiting *b)
 {
     return a->het_job_id == b->het_job_id && a->het_size == b->het_size && a->uid == b->uid &&
-           a->assoc == b->assoc && a->submit_us == b->submit_us &&
+           a->assoc == b->assoc && a->of_user == b->of_user && a->submit_us == b->submit_us &&
            a->eligible_us == b->eligible_us && a->ages_us == b->ages_us &&
            a->deadline_us == b->deadline_us && a->nice == b->nice && a->site == b->site &&
            a->qos_factor == b->qos_factor && a->assoc_factor == b->assoc_factor &&

@@ -375,9 +375,9 @@ static const char *caps_text(struct core *c, const struct jobrec *r, const char 
     return kept;
 }
 
-const char *limits_waiting(struct core *c, const struct jobrec *r)
+const char *limits_waiting(struct core *c, const struct jobrec *r, const char *partitions)
 {
-    return enforces_limits(c) ? caps_text(c, r, r->j.spec.req.partition, true) : NULL;
+    return enforces_limits(c) ? caps_text(c, r, partitions, true) : NULL;
 }
 
 void limits_running(struct core *c, const struct jobrec *r)

@@ -53,9 +53,10 @@ bool relative_any(const struct core *c);
 void limit_say(const struct limit_hit *h, struct str *out);
 
 /* ---- for the planner ------------------------------------------------------------------------ */
-/* Caps the waiting job counts against, as struct waiting has them, in the arena of effects; NULL =
- * none. Tells the planner of those that are new. */
-const char *limits_waiting(struct core *c, const struct jobrec *r);
+/* Caps the waiting job counts against in these of its partitions, of which alone the planner is
+ * told, as struct waiting has them, in the arena of effects; NULL = none. Tells the planner of
+ * those that are new. */
+const char *limits_waiting(struct core *c, const struct jobrec *r, const char *partitions);
 /* The running job counts against its caps. */
 void limits_running(struct core *c, const struct jobrec *r);
 
@@ -69,6 +70,9 @@ void limits_priorities(struct core *c);
 /* Why it cannot run at all, by what it asks for, its account or its QOS; NONE = it can.
  * `detail` may be NULL. */
 enum job_reason limits_bar(const struct core *c, const struct jobrec *r, struct str *detail);
+/* Those of its partitions, comma-separated in their order, in which nothing that limits_bar asks
+ * keeps it: where it may start. The record's text, or in the arena. */
+const char *limits_open(const struct core *c, const struct jobrec *r, struct arena *a);
 /* A limit on what runs that it exceeds by itself, whoever else runs there; NONE = none does. */
 enum job_reason limits_alone(const struct core *c, const struct jobrec *r, const char *partition,
                              struct str *detail);
@@ -82,12 +86,16 @@ enum job_reason limits_components_bar(const struct core *c, const struct jobrec 
                                       struct str *detail);
 /* MinPrioThreshold: no start is kept for the job while its priority is lower; 0 = none. */
 uint64_t limits_promise_priority(const struct core *c, const struct jobrec *r);
-/* The shortest MaxWall that holds; 0 = none. */
-int64_t limits_wall_us(const struct core *c, const struct limit_subject *who);
+/* Of a job that gives no time: how long it may run in whichever of these partitions, where a
+ * MaxWall is shorter than what one of them gives by itself; 0 = none is, or it gives a time. */
+int64_t limits_wall_given_us(const struct core *c, const struct jobrec *r, const char *partitions);
 
 /* ---- how many there are --------------------------------------------------------------------- */
 /* The job begins to be there (+1) or goes; called with its elements that wait as they are. */
 void limits_count(struct core *c, const struct jobrec *r, int64_t sign);
+/* Of several partitions (comma-separated in `who`) the one as a job of which it counts: the first
+ * in which its user is in its account, else the first there is; NULL = none. */
+const struct partrec *limits_counted_in(const struct core *c, const struct limit_subject *who);
 /* May there be so many more? Else what is full, in words. */
 bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t more,
                  struct str *detail);

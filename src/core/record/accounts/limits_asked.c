@@ -1,6 +1,7 @@
 /* Limits that a job exceeds by what it asks for, whoever else runs: those on one job, and of the
  * others what they can never allow. */
 #include "base/amount.h"
+#include "base/list.h"
 #include "core/record/accounts/limits.h"
 #include "core/record/record.h"
 #include "model/job/job_counts.h"
@@ -26,17 +27,40 @@ static int64_t wall_us(const struct limit_hit *h)
     return amount_times(h->value, USEC_PER_MIN);
 }
 
-int64_t limits_wall_us(const struct core *c, const struct limit_subject *who)
+/* The shortest MaxWall that holds; TIME_UNLIMITED = none. */
+static int64_t shortest_us(const struct core *c, const struct limit_subject *who)
 {
     limit_hits hits = {0};
-    int64_t least = 0;
+    int64_t least = TIME_UNLIMITED;
     limits_collect(c, who, COUNTS_ASKED, &hits);
     for (size_t i = 0; i < hits.n; i++)
-        if (hits.v[i].l->what == LIMIT_MAX_WALL && !hits.v[i].above &&
-            (!least || wall_us(&hits.v[i]) < least))
+        if (hits.v[i].l->what == LIMIT_MAX_WALL && !hits.v[i].above && wall_us(&hits.v[i]) < least)
             least = wall_us(&hits.v[i]);
     vec_done(&hits);
     return least;
+}
+
+int64_t limits_wall_given_us(const struct core *c, const struct jobrec *r, const char *partitions)
+{
+    struct span rest = span_of(partitions ? partitions : ""), piece;
+    int64_t least = TIME_UNLIMITED, wants = r->j.spec.req.time_min_us;
+    bool shorter = false;
+    if (!enforces_limits(c) || r->j.spec.req.time_limit_us)
+        return 0;
+    struct arena *a = arena_new();
+    while (span_next(&rest, ',', &piece)) {
+        const struct partrec *p = part_find(c, arena_strndup(a, piece.data, piece.len));
+        struct limit_subject who = limits_subject(r, p ? p->p.name : NULL);
+        int64_t most = p ? shortest_us(c, &who) : TIME_UNLIMITED, own = TIME_UNLIMITED;
+        if (p && (p->p.default_time_us || p->p.max_time_us))
+            own = p->p.default_time_us ? p->p.default_time_us : p->p.max_time_us;
+        shorter |= most < own;
+        own = most < own ? most : own;
+        least = own < least ? own : least;
+    }
+    arena_free(a);
+    least = least < wants ? wants : least; /* where that is too long it does not start at all */
+    return shorter ? least : 0;
 }
 
 static bool within(const struct core *c, const struct jobrec *r, const struct limit_subject *who,
@@ -45,7 +69,9 @@ static bool within(const struct core *c, const struct jobrec *r, const struct li
     const struct limit *l = h->l;
     int64_t wall = r->j.spec.req.time_limit_us, asks;
     switch ((enum resource_limit)l->what) {
-    case LIMIT_MAX_WALL: return !wall || (wall != TIME_UNLIMITED && wall <= wall_us(h));
+    case LIMIT_MAX_WALL: /* who gives none is given no more (limits_wall_given_us) */
+        return wall ? wall != TIME_UNLIMITED && wall <= wall_us(h)
+                    : r->j.spec.req.time_min_us <= wall_us(h);
     case LIMIT_MAX_TRES: return limits_asked_of(r, l->tres) <= limit_worth(c, who, h);
     case LIMIT_MAX_TRES_PER_NODE: return limits_asked_of(r, l->tres) / job_nodes(&r->j) <= h->value;
     case LIMIT_MAX_TRES_MINS:
@@ -133,6 +159,14 @@ static enum job_reason account_bar(const struct core *c, const struct jobrec *r,
                                                                         : REASON_NONE;
 }
 
+/* What keeps it from that partition. */
+static enum job_reason bar_in(const struct core *c, const struct jobrec *r, const char *partition,
+                              struct str *detail)
+{
+    enum job_reason bar = account_bar(c, r, partition);
+    return bar == REASON_NONE && enforces_limits(c) ? asked_bar(c, r, partition, detail) : bar;
+}
+
 /* It is enough if one of its partitions would let it run. */
 enum job_reason limits_bar(const struct core *c, const struct jobrec *r, struct str *detail)
 {
@@ -141,12 +175,26 @@ enum job_reason limits_bar(const struct core *c, const struct jobrec *r, struct 
     enum job_reason bar = REASON_NONE;
     bool any = false;
     while (enforces_associations(c) && !any && span_next(&rest, ',', &piece)) {
-        const char *partition = arena_strndup(a, piece.data, piece.len);
-        bar = account_bar(c, r, partition);
-        if (bar == REASON_NONE && enforces_limits(c))
-            bar = asked_bar(c, r, partition, detail);
+        bar = bar_in(c, r, arena_strndup(a, piece.data, piece.len), detail);
         any = bar == REASON_NONE;
     }
     arena_free(a);
     return bar;
+}
+
+const char *limits_open(const struct core *c, const struct jobrec *r, struct arena *a)
+{
+    const char *all = r->j.spec.req.partition;
+    struct span rest = span_of(all ? all : ""), piece;
+    struct str open = STR_INIT;
+    if (!all || !strchr(all, ',') || !enforces_associations(c))
+        return all;
+    while (span_next(&rest, ',', &piece)) {
+        const char *partition = arena_strndup(a, piece.data, piece.len);
+        if (bar_in(c, r, partition, NULL) == REASON_NONE)
+            list_addf(&open, "%s", partition);
+    }
+    const char *text = arena_strdup(a, str_text(&open));
+    str_done(&open);
+    return text;
 }

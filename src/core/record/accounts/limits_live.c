@@ -3,16 +3,25 @@
 #include "core/record/accounts/limits.h"
 #include "core/record/record.h"
 
-static struct live_count *live_of(struct core *c, const struct jobrec *r)
+#include <stdlib.h>
+#include <string.h>
+
+static void live_key(struct str *key, const struct jobrec *r)
 {
-    struct str key = STR_INIT;
     const struct job_request *req = &r->j.spec.req;
     const char *parts[] = {req->account, r->j.user_name, req->qos, req->partition};
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         if (i > 0)
-            str_addc(&key, '\n');
-        str_add(&key, parts[i]);
+            str_addc(key, '\n');
+        str_add(key, parts[i]);
     }
+}
+
+static struct live_count *live_of(struct core *c, const struct jobrec *r)
+{
+    struct str key = STR_INIT;
+    const struct job_request *req = &r->j.spec.req;
+    live_key(&key, r);
     struct live_count *n = map_str_get(c->accounts.live, str_text(&key));
     if (!n) {
         n = xcalloc(1, sizeof *n);
@@ -26,6 +35,20 @@ static struct live_count *live_of(struct core *c, const struct jobrec *r)
     return n;
 }
 
+/* Names are whatever somebody thinks of: those that nobody's job has any more go. */
+static void live_drop(struct core *c, const struct jobrec *r)
+{
+    struct str key = STR_INIT;
+    live_key(&key, r);
+    struct live_count *n = map_str_del(c->accounts.live, str_text(&key));
+    text_set(c, &n->account, NULL);
+    text_set(c, &n->user, NULL);
+    text_set(c, &n->qos, NULL);
+    text_set(c, &n->partition, NULL);
+    free(n);
+    str_done(&key);
+}
+
 void limits_count(struct core *c, const struct jobrec *r, int64_t sign)
 {
     ASSERT(sign == 1 || sign == -1);
@@ -35,6 +58,20 @@ void limits_count(struct core *c, const struct jobrec *r, int64_t sign)
     struct live_count *at = live_of(c, r);
     CHECK(sign > 0 || at->jobs >= n);
     at->jobs += (uint64_t)sign * n;
+    if (!at->jobs)
+        live_drop(c, r);
+}
+
+const struct partrec *limits_counted_in(const struct core *c, const struct limit_subject *who)
+{
+    const struct partrec *first = part_first(c, who->partition);
+    for (const char *at = who->partition, *comma; at; at = comma ? comma + 1 : NULL) {
+        const struct partrec *p = part_first(c, at);
+        if (p && assoc_for(c, who->account, who->user, p->p.name))
+            return p;
+        comma = strchr(at, ',');
+    }
+    return first;
 }
 
 /* Jobs that are there of those the limit is about. */
@@ -46,17 +83,18 @@ uint64_t limits_live(const struct core *c, const struct limit_subject *who,
     enum limit_scope scope = resource_limit_table[h->l->what].scope;
     while (map_str_next(c->accounts.live, &w)) {
         const struct live_count *n = w.value;
-        if (!n->jobs || (scope == SCOPE_USER && !text_is(n->user, who->user)) ||
+        if ((scope == SCOPE_USER && !text_is(n->user, who->user)) ||
             (scope == SCOPE_ACCOUNT && !text_is(n->account, who->account)))
             continue;
+        const struct limit_subject counted = {n->user, n->account, n->qos, n->partition};
+        const struct partrec *part = limits_counted_in(c, &counted);
         if (h->qos) {
-            const struct partrec *part = part_first(c, n->partition);
             bool of_it =
                 text_is(n->qos, h->qos->q.name) || (part && text_is(part->p.qos, h->qos->q.name));
             sum += of_it ? n->jobs : 0;
             continue;
         }
-        const struct assocrec *leaf = assoc_for(c, n->account, n->user, NULL);
+        const struct assocrec *leaf = assoc_for(c, n->account, n->user, part ? part->p.name : NULL);
         bool of_it = scope == SCOPE_USER ? text_is(n->account, who->account)
                                          : leaf && assoc_is_under(leaf, h->assoc);
         sum += of_it ? n->jobs : 0;

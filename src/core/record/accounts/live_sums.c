@@ -12,13 +12,11 @@ struct live_sums {
 
 bool limits_next_subject(const struct core *c, struct map_walk *w, struct limit_subject *ret)
 {
-    while (map_str_next(c->accounts.live, w)) {
-        const struct live_count *n = w->value;
-        *ret = (struct limit_subject){n->user, n->account, n->qos, n->partition};
-        if (n->jobs)
-            return true;
-    }
-    return false;
+    if (!map_str_next(c->accounts.live, w))
+        return false;
+    const struct live_count *n = w->value;
+    *ret = (struct limit_subject){n->user, n->account, n->qos, n->partition};
+    return true;
 }
 
 static const char *text(const char *name)
@@ -67,9 +65,10 @@ static void qos_add(struct live_sums *s, const char *qos, const struct limit_sub
 static void live_add(struct live_sums *s, const struct core *c, const struct limit_subject *who,
                      uint64_t n)
 {
-    const struct partrec *part = part_first(c, who->partition);
+    const struct partrec *part = limits_counted_in(c, who);
     const char *part_qos = part && !text_empty(part->p.qos) ? part->p.qos : NULL;
-    for (const struct assocrec *r = assoc_for(c, who->account, who->user, NULL); r; r = r->up) {
+    const char *in = part ? part->p.name : NULL;
+    for (const struct assocrec *r = assoc_for(c, who->account, who->user, in); r; r = r->up) {
         key_under(&s->key, r, NULL);
         sum_add(s, n);
         key_under(&s->key, r, who->account);

@@ -225,8 +225,8 @@ int64_t minutes_in_use(const struct core *c, const struct limit_subject *who,
     return (q.counts_used ? q.used : q.promised) / q.unit;
 }
 
-static enum job_reason threshold_bar(const struct core *c, const struct jobrec *r,
-                                     const char *partition, struct str *detail)
+enum job_reason usage_threshold_bar(const struct core *c, const struct jobrec *r,
+                                    const char *partition, struct str *detail)
 {
     const struct qosrec *q[2];
     size_t n = use_qos(c, r, partition, q);
@@ -308,7 +308,7 @@ enum job_reason minutes_bar(const struct core *c, const struct jobrec *r, const 
         return d->reason;
     }
     if (!minutes_held_by(c, r, partition, &hit, &need))
-        return threshold_bar(c, r, partition, detail);
+        return usage_threshold_bar(c, r, partition, detail);
     if (detail) {
         struct minutes_ask q = minutes_ask_of(c, &who, &hit, sums_now(c));
         minutes_say(&q, need, detail);
@@ -358,11 +358,12 @@ enum job_reason minutes_or_limits_bar(const struct core *c, const struct jobrec 
     if (bar == REASON_NONE)
         bar = limits_components_bar(c, r, detail);
     const struct minutes *m = minutes_of(c);
-    struct span rest = span_of(r->j.spec.req.partition ? r->j.spec.req.partition : ""), piece;
     bool any = false;
     if (bar != REASON_NONE || !m || !m->any || !enforces_limits(c))
         return bar;
     struct arena *a = arena_new();
+    const char *open = limits_open(c, r, a);
+    struct span rest = span_of(open ? open : ""), piece;
     while (!any && span_next(&rest, ',', &piece)) {
         bar = minutes_bar(c, r, arena_strndup(a, piece.data, piece.len), detail);
         any = bar == REASON_NONE;

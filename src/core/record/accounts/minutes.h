@@ -12,6 +12,9 @@
 /* Why it may not start there now, with a sentence in `detail` (may be NULL); NONE = it may. */
 enum job_reason minutes_bar(const struct core *c, const struct jobrec *r, const char *partition,
                             struct str *detail);
+/* The same of UsageThreshold alone, which is not asked once more when it starts. */
+enum job_reason usage_threshold_bar(const struct core *c, const struct jobrec *r,
+                                    const char *partition, struct str *detail);
 /* Which limit it is, and how much of it the job needs (in units of use.h); false = none in minutes
  * holds it there. */
 bool minutes_held_by(const struct core *c, const struct jobrec *r, const char *partition,

@@ -28,16 +28,52 @@ struct usagerec {
     bool unsaved;
 };
 
+#define STRANGE_MOST 200 /* accounts of a user's that nobody made, told apart */
+
 /* ---- records -------------------------------------------------------------------------------- */
 
-static struct usagerec *usage_of(struct core *c, uint32_t uid, const char *account,
-                                 const char *user)
+static void who_write(struct str *who, uint32_t uid, const char *account)
+{
+    str_clear(who);
+    str_add_u64(who, uid);
+    if (account)
+        str_addc(who, '/');
+    str_add(who, account);
+}
+
+/* Where accounts are not insisted on a job names any. */
+static bool is_strange(const struct core *c, const char *account)
+{
+    return account && !account_find(c, account);
+}
+
+static size_t strange_of(const struct core *c, uint32_t uid)
+{
+    return (uintptr_t)map_u64_get(c->usage.strange, uid + UINT64_C(1));
+}
+
+const char *usage_account(const struct core *c, uint32_t uid, const char *account)
 {
     struct str who = STR_INIT;
-    str_add_u64(&who, uid);
-    if (account)
-        str_addc(&who, '/');
-    str_add(&who, account);
+    if (!is_strange(c, account) || strange_of(c, uid) < STRANGE_MOST)
+        return account;
+    who_write(&who, uid, account);
+    const char *same = map_str_get(c->usage.row, str_text(&who)) ? account : NULL;
+    str_done(&who);
+    return same;
+}
+
+static void strange_count(struct core *c, const struct usagerec *u)
+{
+    if (is_strange(c, u->u.account))
+        map_u64_put(c->usage.strange, u->u.user_id + UINT64_C(1),
+                    (void *)(uintptr_t)(strange_of(c, u->u.user_id) + 1));
+}
+
+static struct usagerec *row_of(struct core *c, uint32_t uid, const char *account, const char *user)
+{
+    struct str who = STR_INIT;
+    who_write(&who, uid, account);
     struct usagerec *u = map_str_get(c->usage.row, str_text(&who));
     if (!u) {
         u = xcalloc(1, sizeof *u);
@@ -47,9 +83,17 @@ static struct usagerec *usage_of(struct core *c, uint32_t uid, const char *accou
         text_set(c, &u->u.account, account);
         text_set(c, &u->u.user_name, user);
         map_str_put(c->usage.row, u->u.who, u);
+        if (c->store.loaded)
+            strange_count(c, u);
     }
     str_done(&who);
     return u;
+}
+
+static struct usagerec *usage_of(struct core *c, uint32_t uid, const char *account,
+                                 const char *user)
+{
+    return row_of(c, uid, usage_account(c, uid, account), user);
 }
 
 /* The planner hears how long jobs are expected to run. */
@@ -64,7 +108,7 @@ static void run_times_tell(struct core *c, const struct usagerec *u)
 
 void usage_load(struct core *c, const struct usage *row)
 {
-    struct usagerec *u = usage_of(c, row->user_id, row->account, row->user_name);
+    struct usagerec *u = row_of(c, row->user_id, row->account, row->user_name);
     u->u.usage = row->usage;
     u->u.at_us = row->at_us;
     text_set(c, &u->u.run_times, row->run_times);
@@ -111,6 +155,7 @@ void usage_free(struct core *c)
         free(w.value);
     vec_done(&c->usage.unsaved);
     map_str_free(c->usage.row);
+    map_u64_free(c->usage.strange);
     uses_free(c);
 }
 
@@ -174,7 +219,7 @@ void usage_learn(struct core *c, const struct jobrec *r, enum job_state how)
     int64_t forgotten =
         run_times_learn(&t, limit_us / USEC_PER_SEC, run_time(r, c->turn.now_us) / USEC_PER_SEC);
     if (forgotten >= 0)
-        cluster_set_expected(c->cluster, r->j.user_id, req->account, forgotten * USEC_PER_SEC, 0);
+        cluster_set_expected(c->cluster, r->j.user_id, u->u.account, forgotten * USEC_PER_SEC, 0);
     run_times_format(&t, &text);
     text_set(c, &u->u.run_times, str_text(&text));
     str_done(&text);
@@ -399,9 +444,38 @@ void usage_tick(struct core *c)
         plan_soon(c);
 }
 
+/* Rows of accounts that nobody made which tell nothing: no use, no run's time, of no job. */
+static void strange_forget(struct core *c)
+{
+    struct map_walk w = {0};
+    struct map_str *live = map_str_new();
+    struct str who = STR_INIT;
+    while (map_u64_next(c->jobs.by_id, &w)) {
+        const struct jobrec *r = w.value;
+        who_write(&who, r->j.user_id, r->j.spec.req.account);
+        if (job_live(r))
+            map_str_put(live, str_text(&who), live);
+    }
+    for (w = (struct map_walk){0}; map_str_next(c->usage.row, &w);) {
+        struct usagerec *u = w.value;
+        if (is_strange(c, u->u.account) && !u->u.usage && text_empty(u->u.run_times) &&
+            !map_str_get(live, u->u.who)) {
+            fx_remove(c, TABLE_USAGE, &u->u);
+            map_str_del(c->usage.row, u->u.who);
+            record_drop(c, &usage_fields, &u->u);
+            free(u);
+        } else {
+            strange_count(c, u);
+        }
+    }
+    map_str_free(live);
+    str_done(&who);
+}
+
 void usage_restore(struct core *c)
 {
     struct map_walk w = {0};
+    strange_forget(c);
     if (!c->usage.at_us) {
         c->usage.at_us = c->turn.now_us;
         at_save(c);

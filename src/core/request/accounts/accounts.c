@@ -189,6 +189,18 @@ static void lost_read(const struct account_step *g, struct lost *lost)
     str_done(&key);
 }
 
+/* Is it of an association where it runs, or in one of the partitions for which it waits? */
+static bool has_assoc(const struct account_step *g, const struct job *j)
+{
+    const char *in = j->state == JOB_PENDING ? j->spec.req.partition : j->run_partition;
+    struct span rest = span_of(in ? in : ""), piece;
+    bool has = false;
+    while (!has && span_next(&rest, ',', &piece))
+        has = assoc_for(g->c, j->spec.req.account, j->user_name,
+                        arena_strndup(g->a, piece.data, piece.len));
+    return has;
+}
+
 static bool loses(const struct account_step *g, const struct lost *lost, const struct jobrec *r)
 {
     const struct job_request *req = &r->j.spec.req;
@@ -202,7 +214,7 @@ static bool loses(const struct account_step *g, const struct lost *lost, const s
     str_addf(&key, "%s %s", r->j.user_name, req->account);
     bool gone = map_str_get(lost->assoc, str_text(&key));
     str_done(&key);
-    return gone && !assoc_for(g->c, req->account, r->j.user_name, NULL);
+    return gone && !has_assoc(g, &r->j);
 }
 
 /* Nothing that waits or runs may lose the association or QOS that it is of. */

@@ -96,6 +96,21 @@ static const void *asked_record(const struct account_change *ch, size_t i,
     return lists[i]->n ? lists[i]->v : NULL;
 }
 
+/* Of what a record is known by. An index takes "" for none, so that "a user's association" of no
+ * user would be the account's own, in other hands than who may was asked for. */
+static enum refusal names_check(struct account_step *g, const struct fields *t, const void *record)
+{
+    static const char *const names[] = {"name", "account", "user", "partition"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        ptrdiff_t at = fields_find(t, names[i]);
+        const char *name = at < 0 ? NULL : *(const char *const *)field_ptr(&t->field[at], record);
+        if (name && !*name)
+            return change_refuse(g, REFUSE_BAD_MESSAGE, "an empty %s of %s: give one, or none",
+                                 names[i], t->name);
+    }
+    return REFUSE_NONE;
+}
+
 enum refusal change_asked_check(struct account_step *g)
 {
     enum refusal refusal = REFUSE_NONE;
@@ -103,6 +118,7 @@ enum refusal change_asked_check(struct account_step *g)
         const struct fields *t;
         const void *record = asked_record(g->ch, i, &t);
         refusal = record ? change_texts_check(g, t, record) : REFUSE_NONE;
+        refusal = record && !refusal ? names_check(g, t, record) : refusal;
     }
     size_t len = g->ch->fields ? strlen(g->ch->fields) : 0;
     if (!refusal && len > FIELDS_BYTES)

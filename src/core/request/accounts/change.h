@@ -35,7 +35,7 @@ enum refusal change_looks(struct account_step *g, size_t n);
 /* What stands below it, itself among it; refused as change_looks does. Valid until the next
  * call. */
 enum refusal change_under(struct account_step *g, struct assocrec *top, const assocrec_vec **ret);
-/* No text of what is asked is too long: before anything is made of it. */
+/* No text of what is asked is too long and no name in it empty: before anything is made of it. */
 enum refusal change_asked_check(struct account_step *g);
 /* Counts what the change at hand leaves on the disk, with its transaction. */
 void change_rows(struct account_step *g, const struct transaction *t);

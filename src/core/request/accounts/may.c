@@ -2,6 +2,7 @@
  * coordinators of an account what is below it; everybody the defaults of his own. */
 #include "core/request/accounts/may.h"
 #include "base/list.h"
+#include "base/plain.h"
 #include "core/record/record.h"
 #include "model/limits.h"
 
@@ -14,7 +15,7 @@ bool account_name_good(const char *name)
     for (const unsigned char *p = (const unsigned char *)name; *p; p++)
         if (*p <= ' ' || *p == 0x7f || strchr(",=/'\"\\:*?[]|;&<>", *p))
             return false;
-    return true;
+    return text_is_plain(name);
 }
 
 /* Of the QOS that are given, each is one that the account above has: nobody gives what he has
