@@ -74,7 +74,9 @@ bool store_last(struct store *s, uint64_t *ret_seq, struct err *ret_err);
 /* Record and texts are valid during the call. */
 typedef void (*store_row_fn)(void *ctx, const void *record);
 /* All rows of a table in key order (texts by bytes). For TABLE_JOB, live_only leaves out jobs that
- * are over and ended before `ended_after_us`, unless others of their array are not over; for
+ * are over and ended before `ended_after_us`, unless others of their array are not over, another
+ * component is given, they are of scrontab and to be given their next time, or one that is given
+ * waits for them (these come last, each array and company whole); for
  * TABLE_STEP, the steps of jobs that are over and ended before; for TABLE_NODE_SPELL, those that
  * are over. TABLE_META also holds the store's own facts: epoch, seq, schema_version. `fn` may read
  * from the store, not write. */
