@@ -214,6 +214,17 @@ bool store_take_epoch(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq, s
     return s->ops->take_epoch(s, ret_epoch, ret_seq, ret_err);
 }
 
+size_t store_log_pages(const struct store *s)
+{
+    return s->ops->log_pages ? s->ops->log_pages(s) : 0;
+}
+
+void store_log_shorten(struct store *s)
+{
+    if (s->ops->log_shorten)
+        s->ops->log_shorten(s);
+}
+
 static void seq_take(void *ctx, const void *record)
 {
     const struct meta *m = record;

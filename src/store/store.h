@@ -68,6 +68,11 @@ bool store_commit(struct store *s, const struct batch *b, struct err *ret_err);
 /* Takes over as the writer: stores and returns a new epoch, higher than any before; *ret_seq is the
  * last committed sequence number. */
 bool store_take_epoch(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq, struct err *ret_err);
+/* What was committed stands in a log beside the file, of which this is the length in pages of 4 KiB
+ * as the writer knows it, until it is copied into the file and no reader needs it. */
+size_t store_log_pages(const struct store *s);
+/* Copies it and cuts it off, as far as it can without waiting for anybody. By the writer alone. */
+void store_log_shorten(struct store *s);
 /* The number of the last commit. */
 bool store_last(struct store *s, uint64_t *ret_seq, struct err *ret_err);
 

@@ -53,6 +53,9 @@ struct store_ops {
     /* Reads in between see one state of the store. NULL = they do anyway. */
     bool (*hold)(struct store *s, bool on, struct err *ret_err);
     bool (*commit)(struct store *s, const struct batch *b, struct err *ret_err);
+    /* NULL = it has no log. */
+    size_t (*log_pages)(const struct store *s);
+    void (*log_shorten)(struct store *s);
     bool (*take_epoch)(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq,
                        struct err *ret_err);
     /* Rows in key order. `scan` stays the caller's and must outlive the cursor. NULL with

@@ -39,18 +39,29 @@ void writer_free(struct writer *w)
     free(w);
 }
 
-bool writer_open(struct writer *w, uint64_t *ret_seq, struct err *ret_err)
+/* What filled the disk may be the log of the very store that was read (`read_seq`; NULL = not yet):
+ * then it may be copied. */
+static bool open_again(struct writer *w, const uint64_t *read_seq, uint64_t *ret_seq,
+                       struct err *ret_err)
 {
+    uint64_t last;
     struct store *s = store_open_sqlite(w->path, false, ret_err);
     if (!s)
         return false;
     if (!store_take_epoch(s, &w->epoch, ret_seq, ret_err)) {
+        if (read_seq && store_last(s, &last, NULL) && last == *read_seq)
+            store_log_shorten(s);
         store_close(s);
         return false;
     }
     w->store = s;
     w->open = true;
     return true;
+}
+
+bool writer_open(struct writer *w, uint64_t *ret_seq, struct err *ret_err)
+{
+    return open_again(w, NULL, ret_seq, ret_err);
 }
 
 bool writer_is_open(const struct writer *w)
@@ -61,8 +72,8 @@ bool writer_is_open(const struct writer *w)
 /* What the batch changes was read before. */
 static bool open_for(struct writer *w, const struct batch *b, struct err *ret_err)
 {
-    uint64_t seq;
-    if (!writer_open(w, &seq, ret_err))
+    uint64_t seq, read_seq = b->seq - 1;
+    if (!open_again(w, &read_seq, &seq, ret_err))
         return false;
     return seq + 1 == b->seq ||
            err_set(ret_err, ERR_DENIED, "%s was written to meanwhile", w->path);

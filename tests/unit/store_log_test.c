@@ -1,0 +1,119 @@
+/* The log of a store, which grows while readers need it: a disk that it has filled. */
+#include "store_help.h"
+
+#include "base/alloc.h"
+#include "controller/disk/writer.h"
+
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+/* A limit on the size of files stands for a full disk: writes fail in the same place. */
+static void disk_of(rlim_t bytes)
+{
+    struct rlimit limit;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+struct full {
+    struct world w;
+    sqlite3 *reader;
+};
+
+static int open_world(void **state)
+{
+    struct full *f = *state = xcalloc(1, sizeof *f);
+    world_open_sqlite(&f->w);
+    for (uint64_t id = 1; id < 60; id++)
+        world_put_job(&f->w, &(struct job){.id = id});
+    assert_int_equal(sqlite3_open(f->w.path, &f->reader), SQLITE_OK);
+    return 0;
+}
+
+static int close_world(void **state)
+{
+    struct full *f = *state;
+    disk_of(RLIM_INFINITY);
+    sqlite3_close(f->reader);
+    world_close(&f->w);
+    free(f);
+    return 0;
+}
+
+static void reader_says(struct full *f, const char *sql)
+{
+    assert_int_equal(sqlite3_exec(f->reader, sql, NULL, NULL, NULL), SQLITE_OK);
+}
+
+static struct batch *small(struct world *w, uint64_t id)
+{
+    struct batch *b = world_batch(w);
+    batch_add(b, ROW_PUT, TABLE_JOB, &(struct job){.id = id});
+    return b;
+}
+
+/* Commits while a reader holds the log, until it has filled the disk. */
+static void fill(struct full *f)
+{
+    struct err e;
+    uint64_t n = 0;
+    reader_says(f, "BEGIN; SELECT count(*) FROM job");
+    disk_of(4u << 20);
+    while (world_commit(&f->w, small(&f->w, n++ % 50 + 1), &e))
+        assert_true(n < 10000);
+    assert_int_equal(e.code, ERR_UNAVAILABLE);
+    assert_false(world_commit(&f->w, small(&f->w, 1), &e));
+}
+
+/* It was copied after a commit that worked alone: there was none any more, though nobody read. */
+static void test_a_disk_that_the_log_filled_heals_when_the_reader_ends(void **state)
+{
+    struct full *f = *state;
+    struct err e;
+    for (int again = 0; again < 3; again++) {
+        fill(f);
+        reader_says(f, "COMMIT");
+        world_commit(&f->w, small(&f->w, 1), &e); /* it is found that it may be copied */
+        assert_true(world_commit(&f->w, small(&f->w, 2), &e));
+        assert_in_range(store_log_pages(f->w.store), 1, 50);
+    }
+}
+
+/* Nor at another start: the store could be read alone, for ever. Only what was read is copied. */
+static void test_so_it_does_after_a_restart(void **state)
+{
+    struct full *f = *state;
+    struct err e;
+    uint64_t seq;
+    fill(f);
+    while (store_take_epoch(f->w.store, &f->w.epoch, &seq, &e))
+        continue; /* there may be room for so little */
+    store_close(f->w.store);
+    f->w.store = store_open_memory(); /* for world_close to close */
+    struct writer *writer = writer_new(f->w.path);
+    assert_false(writer_open(writer, &seq, &e));
+    reader_says(f, "COMMIT");
+    struct batch *b = batch_new();
+    b->seq = f->w.seq + 2; /* as of a controller that has read another */
+    for (int i = 0; i < 3; i++)
+        assert_false(writer_commit(writer, b, &e));
+    b->seq = f->w.seq + 1;
+    writer_commit(writer, b, &e);
+    assert_true(writer_commit(writer, b, &e));
+    batch_free(b);
+    writer_free(writer);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, open_world, close_world)
+    const struct CMUnitTest tests[] = {
+        TEST(a_disk_that_the_log_filled_heals_when_the_reader_ends),
+        TEST(so_it_does_after_a_restart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
