@@ -1,13 +1,17 @@
-/* The log of a store, which grows while readers need it: a disk that it has filled. */
+/* The log of a store, which grows while readers need it: a disk that it has filled, and readings
+ * that overlap without a gap. */
 #include "store_help.h"
 
 #include "base/alloc.h"
 #include "controller/disk/writer.h"
+#include "controller/reads.h"
 
 #include <signal.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* A limit on the size of files stands for a full disk: writes fail in the same place. */
 static void disk_of(rlim_t bytes)
@@ -108,12 +112,122 @@ static void test_so_it_does_after_a_restart(void **state)
     writer_free(writer);
 }
 
+/* ---- readings that overlap ---- */
+
+struct hall {
+    struct full *f;
+    struct loop *loop;
+    struct reads *reads;
+    struct writer *writer;
+    atomic_int at_work, open;
+    int alone, done;
+};
+
+static void nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+static void read_slowly(void *ctx, struct reader *reader)
+{
+    struct hall *h = ctx;
+    atomic_fetch_add(&h->at_work, 1);
+    while (!atomic_load(&h->open))
+        usleep(1000);
+    atomic_fetch_sub(&h->at_work, 1);
+}
+
+#define EARLY 2
+#define LATE  5
+
+static void was_read(void *ctx)
+{
+    struct hall *h = ctx;
+    if (++h->done == EARLY + LATE)
+        loop_stop(h->loop);
+}
+
+static void look(void *ctx)
+{
+    reads_look(((struct hall *)ctx)->reads);
+}
+
+/* As the writer's thread does it. */
+static void are_alone(void *ctx)
+{
+    struct hall *h = ctx;
+    assert_int_equal(atomic_load(&h->at_work), 0);
+    assert_int_equal(h->done, EARLY);
+    h->alone++;
+    reader_says(h->f, "COMMIT");
+    writer_shorten(h->writer);
+    assert_false(writer_holds(h->writer));
+    loop_post(h->loop, look, h);
+}
+
+/* Somebody's reading began before the one before it had ended, for ever. */
+static void test_readings_let_the_log_be_cut_off(void **state)
+{
+    struct full *f = *state;
+    struct err e;
+    struct hall h = {.f = f, .loop = loop_new(NULL), .writer = writer_of(f->w.store, f->w.epoch)};
+    h.reads = reads_new(h.loop, f->w.path, h.writer);
+    reads_on_hold(h.reads, are_alone, &h);
+    for (uid_t uid = 0; uid < EARLY; uid++)
+        assert_true(reads_add(h.reads, uid, read_slowly, was_read, &h));
+    while (atomic_load(&h.at_work) < EARLY)
+        usleep(1000);
+    assert_false(writer_holds(h.writer));
+    fill(f);
+    struct batch *b = small(&f->w, 1);
+    assert_false(writer_commit(h.writer, b, &e));
+    assert_true(writer_holds(h.writer));
+    for (uid_t uid = 0; uid < LATE; uid++)
+        assert_true(reads_add(h.reads, EARLY + uid, read_slowly, was_read, &h));
+    atomic_store(&h.open, 1);
+    loop_run(h.loop);
+    assert_int_equal(h.alone, 1);
+    assert_int_equal(h.done, EARLY + LATE);
+    assert_true(writer_commit(h.writer, b, &e));
+    assert_false(writer_holds(h.writer));
+    batch_free(b);
+    reads_free(h.reads);
+    writer_free(h.writer);
+    f->w.store = NULL;
+    loop_free(h.loop);
+}
+
+/* Nor do they wait for a log that cannot be cut off while a daemon ends. */
+static void test_the_end_waits_for_no_log(void **state)
+{
+    struct full *f = *state;
+    struct err e;
+    struct hall h = {.f = f, .loop = loop_new(NULL), .open = 1};
+    h.writer = writer_of(f->w.store, f->w.epoch);
+    h.reads = reads_new(h.loop, f->w.path, h.writer);
+    reads_on_hold(h.reads, nothing, NULL);
+    fill(f);
+    struct batch *b = small(&f->w, 1);
+    assert_false(writer_commit(h.writer, b, &e));
+    for (uid_t uid = 0; uid < LATE; uid++)
+        assert_true(reads_add(h.reads, uid, read_slowly, was_read, &h));
+    assert_int_equal(h.done, 0);
+    reads_free(h.reads);
+    assert_int_equal(h.done, LATE);
+    batch_free(b);
+    writer_free(h.writer);
+    f->w.store = NULL;
+    loop_free(h.loop);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, open_world, close_world)
     const struct CMUnitTest tests[] = {
         TEST(a_disk_that_the_log_filled_heals_when_the_reader_ends),
         TEST(so_it_does_after_a_restart),
+        TEST(readings_let_the_log_be_cut_off),
+        TEST(the_end_waits_for_no_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
