@@ -197,6 +197,44 @@ static void test_readings_let_the_log_be_cut_off(void **state)
     loop_free(h.loop);
 }
 
+#define BIG_BYTES (8u << 20)
+
+static bool big_commit(struct full *f, struct writer *w)
+{
+    static char script[BIG_BYTES];
+    struct err e;
+    struct batch *b = world_batch(&f->w);
+    batch_add(b, ROW_PUT, TABLE_PAYLOAD,
+              &(struct payload){.job_id = 1, .script = {script, sizeof script}});
+    bool done = writer_commit(w, b, &e);
+    f->w.seq += done;
+    batch_free(b);
+    return done;
+}
+
+/* Where the disk has room it is the length that counts; who needs the log for long, beside the
+ * readings, does not keep them from beginning. */
+static void test_a_log_is_asked_for_where_it_is_long_and_then_seldom(void **state)
+{
+    struct full *f = *state;
+    struct writer *w = writer_of(f->w.store, f->w.epoch);
+    reader_says(f, "BEGIN; SELECT count(*) FROM job");
+    size_t long_pages = 0, n = 0;
+    for (; !writer_holds(w) && n < 30; n++)
+        assert_true(big_commit(f, w));
+    long_pages = store_log_pages(f->w.store);
+    assert_in_range(long_pages, 20000, 50000);
+    writer_shorten(w);
+    assert_int_equal(store_log_pages(f->w.store), long_pages);
+    assert_true(big_commit(f, w));
+    assert_false(writer_holds(w));
+    reader_says(f, "COMMIT");
+    writer_shorten(w);
+    assert_int_equal(store_log_pages(f->w.store), 0);
+    writer_free(w);
+    f->w.store = NULL;
+}
+
 /* Nor do they wait for a log that cannot be cut off while a daemon ends. */
 static void test_the_end_waits_for_no_log(void **state)
 {
@@ -227,6 +265,7 @@ int main(void)
         TEST(a_disk_that_the_log_filled_heals_when_the_reader_ends),
         TEST(so_it_does_after_a_restart),
         TEST(readings_let_the_log_be_cut_off),
+        TEST(a_log_is_asked_for_where_it_is_long_and_then_seldom),
         TEST(the_end_waits_for_no_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
