@@ -190,6 +190,7 @@ static void controller_end(struct controller *c)
     listener_free(c->listener);
     metrics_port_free(c->metrics);
     reads_free(c->reads);
+    c->reads = NULL; /* turns may be let out yet */
     amends_free(c->amends);
     past_free(c->past);
     series_store_free(c->series);
@@ -245,6 +246,17 @@ static struct store *store_read_instead(const char *path, const struct err *why,
     return NULL;
 }
 
+static void log_shortened(void *ctx)
+{
+    reads_look(((struct controller *)ctx)->reads);
+}
+
+static void log_shorten(void *ctx)
+{
+    struct controller *c = ctx;
+    turns_shorten_log(c->turns, log_shortened, c);
+}
+
 /* Opened, taken over, and loaded. */
 static bool store_start(struct controller *c, struct err *ret_err)
 {
@@ -276,6 +288,7 @@ static bool store_start(struct controller *c, struct err *ret_err)
     c->foresight = foresight_new(c);
     c->traffic = traffic_new();
     c->turns = turns_new(c, writer, seq, &let_out);
+    reads_on_hold(c->reads, log_shorten, c);
     bool ok = config_file_read(c->config_path, &config, ret_err);
     if (ok) {
         config_use(c, &config);

@@ -2,6 +2,7 @@
 
 #include "controller/foresight.h"
 #include "controller/past.h"
+#include "controller/reads.h"
 #include "controller/session/session.h"
 #include "controller/site/joined.h"
 #include "controller/site/program_run.h"
@@ -51,6 +52,7 @@ static void effect_release(struct controller *c, const struct effect *e)
 
 static void turn_released(struct controller *c)
 {
+    reads_look(c->reads);
     sessions_released(c->sessions);
     foresight_look(c->foresight);
 }

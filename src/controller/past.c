@@ -13,6 +13,7 @@
 #include "controller/disk/archive.h"
 #include "controller/disk/reader.h"
 #include "controller/past_page.h"
+#include "controller/reads.h"
 #include "controller/session/session.h"
 #include "controller/turn.h"
 #include "io/clock.h"
@@ -46,7 +47,7 @@ struct past_run {
 
 struct past {
     struct controller *c;
-    struct timer *look, *piece;
+    struct timer *look, *piece, *held;
     struct worker *worker; /* NULL until needed */
     struct reader reader;  /* the worker's */
     struct spawn_patient *program;
@@ -60,6 +61,7 @@ struct past {
 static void look_due(void *ctx);
 static void piece_due(void *ctx);
 static void page_begin(struct past *p);
+static void held_over(void *ctx);
 
 struct past *past_new(struct controller *c, const char *store_path, const struct writer *writer)
 {
@@ -68,6 +70,7 @@ struct past *past_new(struct controller *c, const char *store_path, const struct
     p->reader = (struct reader){.path = store_path, .writer = writer};
     p->look = timer_new(c->loop, look_due, p);
     p->piece = timer_new(c->loop, piece_due, p);
+    p->held = timer_new(c->loop, held_over, p);
     return p;
 }
 
@@ -98,6 +101,7 @@ void past_free(struct past *p)
     reader_done(&p->reader);
     timer_free(p->look);
     timer_free(p->piece);
+    timer_free(p->held);
     free(p->trouble);
     free(p);
 }
@@ -251,6 +255,10 @@ static void room_done(void *ctx)
 static void page_begin(struct past *p)
 {
     struct past_run *r = p->run;
+    if (writer_holds(p->reader.writer)) {
+        timer_set(p->held, AWAY_US);
+        return;
+    }
     while (r->page.kind < PAST_COUNT && !r->rule[r->page.kind].age.n)
         r->page.kind++;
     if (r->page.kind == PAST_COUNT) {
@@ -265,6 +273,13 @@ static void page_begin(struct past *p)
     if (r->page.kind == PAST_STEPS && !r->page.query.run_at.end_us)
         r->page.query.run_at.end_us = p->run_steps_until_us;
     worker_add(p->worker, page_run, page_done, p);
+}
+
+static void held_over(void *ctx)
+{
+    struct past *p = ctx;
+    reads_look(p->c->reads);
+    page_begin(p);
 }
 
 /* ---- beginning ------------------------------------------------------------------------------ */

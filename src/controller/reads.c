@@ -35,6 +35,10 @@ struct reads_place {
 
 struct reads {
     struct loop *loop;
+    const struct writer *writer; /* NULL: nobody holds them */
+    loop_fn alone;
+    void *alone_ctx;
+    bool ends; /* and nobody holds them any more */
     struct reads_place place[READS_THREADS];
     struct map_u64 *users;
     struct reads_user *first, **last;
@@ -44,6 +48,7 @@ struct reads *reads_new(struct loop *l, const char *store_path, const struct wri
 {
     struct reads *all = xcalloc(1, sizeof *all);
     all->loop = l;
+    all->writer = writer;
     all->users = map_u64_new();
     all->last = &all->first;
     for (size_t i = 0; i < READS_THREADS; i++)
@@ -97,8 +102,26 @@ static void done(void *ctx)
     go(p->all);
 }
 
+static bool is_held(const struct reads *all)
+{
+    return !all->ends && all->alone && writer_holds(all->writer);
+}
+
+static bool is_at_work(const struct reads *all)
+{
+    bool work = false;
+    for (size_t i = 0; i < READS_THREADS; i++)
+        work |= all->place[i].now != NULL;
+    return work;
+}
+
 static void go(struct reads *all)
 {
+    if (is_held(all)) {
+        if (!is_at_work(all))
+            all->alone(all->alone_ctx);
+        return;
+    }
     for (size_t i = 0; i < READS_THREADS; i++) {
         struct reads_place *p = &all->place[i];
         struct reads_user *u = p->now ? NULL : user_next(all);
@@ -114,6 +137,19 @@ static void go(struct reads *all)
             p->worker = worker_new(all->loop, "reads");
         worker_add(p->worker, run, done, p);
     }
+}
+
+void reads_on_hold(struct reads *all, loop_fn alone, void *ctx)
+{
+    ASSERT(all->writer && alone);
+    all->alone = alone;
+    all->alone_ctx = ctx;
+}
+
+void reads_look(struct reads *all)
+{
+    if (all)
+        go(all);
 }
 
 static struct reads_user *user_of(struct reads *all, uid_t uid)
@@ -149,6 +185,8 @@ void reads_free(struct reads *all)
 {
     if (!all)
         return;
+    all->ends = true;
+    go(all);
     while (map_u64_count(all->users))
         for (size_t i = 0; i < READS_THREADS; i++) {
             struct worker *w = all->place[i].worker;

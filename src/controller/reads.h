@@ -15,6 +15,10 @@ struct reads; /* opaque */
 
 /* No thread is started before the first question; both are borrowed. */
 struct reads *reads_new(struct loop *l, const char *store_path, const struct writer *writer);
+/* While the writer holds (writer_holds) none begins, and alone(ctx) is called when none is at work;
+ * after it has held, and whenever it may, reads_look is due. */
+void reads_on_hold(struct reads *all, loop_fn alone, void *ctx);
+void reads_look(struct reads *all); /* begins what may, or calls that; NULL is fine */
 /* Those that wait run first. Blocks: for the end of a daemon. NULL is fine. */
 void reads_free(struct reads *all);
 

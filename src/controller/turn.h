@@ -48,6 +48,9 @@ void turns_step_reading(struct turns *t, const struct event *ev);
 
 /* True while the store is away; `why` (may be NULL) gets the reason. */
 bool turns_store_away(const struct turns *t, const char **why);
+/* The store's log is cut off on the writer's thread (writer_shorten), then done(ctx) is called on
+ * the loop. Passed over while that is under way, and after turns_end. */
+void turns_shorten_log(struct turns *t, loop_fn done, void *ctx);
 /* May a request that changes something be stepped? Not while the store has been away for some
  * seconds, or too much waits for it. */
 bool turns_admit(struct turns *t, bool from_node);

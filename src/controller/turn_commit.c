@@ -183,6 +183,28 @@ void turns_retry_due(void *ctx)
     turn_write(ctx);
 }
 
+static void shorten_run(void *ctx)
+{
+    writer_shorten(((struct turns *)ctx)->store);
+}
+
+static void shorten_done(void *ctx)
+{
+    struct turns *t = ctx;
+    loop_fn done = t->shortened;
+    t->shortened = NULL;
+    done(t->shortened_ctx);
+}
+
+void turns_shorten_log(struct turns *t, loop_fn done, void *ctx)
+{
+    if (!t->writer || t->shortened)
+        return;
+    t->shortened = done;
+    t->shortened_ctx = ctx;
+    worker_add(t->writer, shorten_run, shorten_done, t);
+}
+
 static void batch_fill(struct turns *t, struct controller_turn *turn)
 {
     for (size_t i = 0; i < turn->fx.n; i++) {

@@ -33,6 +33,8 @@ struct turns {
     struct timer *wake, *retry, *rested, *trim;
     bool away; /* a commit failed, and none has worked since */
     struct err away_why;
+    loop_fn shortened; /* NULL: the log is not being cut off */
+    void *shortened_ctx;
     struct timer *grace; /* until what waits for the store is refused */
     struct plan_times times;
     bool refusing;         /* away for longer than the grace */

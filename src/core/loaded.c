@@ -250,11 +250,13 @@ static bool holds_nodes(const struct jobrec *r)
            r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
 }
 
-/* What was due before the last moment that an earlier life is known to have seen was sent then. */
+/* What was due before the last moment that an earlier life is known to have seen was sent then; and
+ * it saw a job that is suspended be stopped. */
 static void mails_know(const struct core *c, struct jobrec *r)
 {
+    int64_t seen_us = r->j.state == JOB_SUSPENDED ? r->j.suspend_us : c->usage.at_us;
     for (size_t i = 0; i < LIMIT_MAILS; i++)
-        if (due_mail(c, r, &limit_mails[i]) <= c->usage.at_us)
+        if (due_mail(r, &limit_mails[i]) <= seen_us)
             r->mailed |= limit_mails[i].type;
 }
 
@@ -300,7 +302,7 @@ static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
         steps_restore(c, r);
         /* The warning before the limit may have been sent already: better twice than never is wrong
          * for programs that save and end; once the time has passed, it was. */
-        r->warned = job_warning_at(c, r) < c->turn.now_us;
+        r->warned = job_warning_at(r) < job_ran_until(c, r);
         mails_know(c, r);
         gang_restore(c, r);
     } else if (r->j.state == JOB_PENDING) {

@@ -8,12 +8,12 @@
 static void running_fire(struct core *c, struct jobrec *r)
 {
     steps_fire(c, r);
-    if (due_signal(c, r) <= c->turn.now_us)
+    if (due_signal(r) <= c->turn.now_us)
         job_warn(c, r);
     if (due_trigger(c, r) <= c->turn.now_us)
         triggers_time(c, r);
     for (size_t i = 0; i < LIMIT_MAILS; i++)
-        if (due_mail(c, r, &limit_mails[i]) <= c->turn.now_us) {
+        if (due_mail(r, &limit_mails[i]) <= c->turn.now_us) {
             r->mailed |= limit_mails[i].type;
             mail_job(c, r, limit_mails[i].type);
         }

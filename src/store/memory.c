@@ -30,7 +30,9 @@ struct memory_cursor {
     struct cursor cursor;
     const struct memory_table *table;
     size_t at;
-    struct map_u64 *arrays, *hets; /* that are not over; NULL = it does not matter */
+    /* Arrays that are not over, companies that are not or ended of late; NULL = it does not
+     * matter. */
+    struct map_u64 *arrays, *hets;
 };
 
 /* ---- records ---- */
@@ -232,19 +234,17 @@ static void wholes_find(struct memory_cursor *c)
     c->hets = map_u64_new();
     for (size_t i = 0; i < c->table->rows.n; i++) {
         struct job *j = c->table->rows.v[i];
-        if (job_state_over((enum job_state)j->state))
-            continue;
-        if (j->array_job_id)
+        if (j->array_job_id && !job_state_over((enum job_state)j->state))
             map_u64_put(c->arrays, j->array_job_id, j);
-        if (j->het_job_id)
+        if (j->het_job_id && job_is_recent(j, c->cursor.scan->ended_after_us))
             map_u64_put(c->hets, j->het_job_id, j);
     }
 }
 
-/* Of a whole of which something lives, or recent by itself. */
+/* Of a whole that is wanted, or by itself. */
 static bool is_wanted(const struct memory_cursor *c, const struct job *j)
 {
-    return !c->arrays || job_is_recent(j, c->cursor.scan->ended_after_us) ||
+    return !c->arrays || job_is_recent(j, c->cursor.scan->ended_after_us) || j->cron ||
            (j->array_job_id && map_u64_get(c->arrays, j->array_job_id)) ||
            (j->het_job_id && map_u64_get(c->hets, j->het_job_id));
 }

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "model/limits.h"
+#include "store/awaited.h"
 #include "store/job_filter.h"
 #include "store/store_ops.h"
 #include "store/used/tally.h"
@@ -38,14 +39,19 @@ bool job_is_recent(const struct job *j, int64_t ended_after_us)
     return !job_state_over((enum job_state)j->state) || j->end_us >= ended_after_us;
 }
 
+/* Beside what is recent. Of an array or a company its row alone does not say whether. */
+static bool may_be_wanted(const struct job *j)
+{
+    return j->array_job_id || j->het_job_id || j->cron;
+}
+
 bool scan_wants(const struct scan *scan, const void *record)
 {
     ASSERT(scan->table < STORE_TABLE_COUNT && record);
     switch (scan->table) {
     case TABLE_JOB:
         if (scan->live_only && !job_is_recent(record, scan->ended_after_us) &&
-            !(scan->whole_jobs && (((const struct job *)record)->array_job_id ||
-                                   ((const struct job *)record)->het_job_id)))
+            !(scan->whole_jobs && may_be_wanted(record)))
             return false;
         return !scan->filter || job_filter_matches(scan->filter, record, false);
     case TABLE_JOB_PART:
@@ -208,6 +214,17 @@ bool store_take_epoch(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq, s
     return s->ops->take_epoch(s, ret_epoch, ret_seq, ret_err);
 }
 
+size_t store_log_pages(const struct store *s)
+{
+    return s->ops->log_pages ? s->ops->log_pages(s) : 0;
+}
+
+void store_log_shorten(struct store *s)
+{
+    if (s->ops->log_shorten)
+        s->ops->log_shorten(s);
+}
+
 static void seq_take(void *ctx, const void *record)
 {
     const struct meta *m = record;
@@ -221,6 +238,41 @@ bool store_last(struct store *s, uint64_t *ret_seq, struct err *ret_err)
     return store_load(s, TABLE_META, false, 0, seq_take, ret_seq, ret_err);
 }
 
+struct start {
+    struct awaited *awaited;
+    store_row_fn fn;
+    void *ctx;
+};
+
+static void job_give(void *ctx, const void *record)
+{
+    const struct start *st = ctx;
+    awaited_see(st->awaited, record);
+    st->fn(st->ctx, record);
+}
+
+static void awaited_give(void *ctx, const void *record)
+{
+    const struct start *st = ctx;
+    if (!awaited_has(st->awaited, ((const struct job *)record)->id))
+        job_give(ctx, record);
+}
+
+static bool load_jobs(struct store *s, const struct scan *scan, store_row_fn fn, void *ctx,
+                      struct err *ret_err)
+{
+    struct start st = {.awaited = awaited_new(), .fn = fn, .ctx = ctx};
+    struct job_filter f;
+    bool ok = run_scan(s, scan, job_give, &st, ret_err);
+    while (ok && awaited_next(st.awaited, &f)) {
+        struct scan more = {.table = TABLE_JOB, .filter = &f};
+        ok = run_scan(s, &more, awaited_give, &st, ret_err);
+        job_filter_done(&f);
+    }
+    awaited_free(st.awaited);
+    return ok;
+}
+
 bool store_load(struct store *s, enum store_table table, bool live_only, int64_t ended_after_us,
                 store_row_fn fn, void *ctx, struct err *ret_err)
 {
@@ -229,7 +281,8 @@ bool store_load(struct store *s, enum store_table table, bool live_only, int64_t
                         .live_only = live_only,
                         .ended_after_us = ended_after_us,
                         .whole_jobs = live_only && table == TABLE_JOB};
-    return run_scan(s, &scan, fn, ctx, ret_err);
+    return scan.whole_jobs ? load_jobs(s, &scan, fn, ctx, ret_err)
+                           : run_scan(s, &scan, fn, ctx, ret_err);
 }
 
 bool store_query_jobs(struct store *s, const struct msg_query *q, store_row_fn fn, void *ctx,

@@ -68,13 +68,20 @@ bool store_commit(struct store *s, const struct batch *b, struct err *ret_err);
 /* Takes over as the writer: stores and returns a new epoch, higher than any before; *ret_seq is the
  * last committed sequence number. */
 bool store_take_epoch(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq, struct err *ret_err);
+/* What was committed stands in a log beside the file, of which this is the length in pages of 4 KiB
+ * as the writer knows it, until it is copied into the file and no reader needs it. */
+size_t store_log_pages(const struct store *s);
+/* Copies it and cuts it off, as far as it can without waiting for anybody. By the writer alone. */
+void store_log_shorten(struct store *s);
 /* The number of the last commit. */
 bool store_last(struct store *s, uint64_t *ret_seq, struct err *ret_err);
 
 /* Record and texts are valid during the call. */
 typedef void (*store_row_fn)(void *ctx, const void *record);
 /* All rows of a table in key order (texts by bytes). For TABLE_JOB, live_only leaves out jobs that
- * are over and ended before `ended_after_us`, unless others of their array are not over; for
+ * are over and ended before `ended_after_us`, unless others of their array are not over, another
+ * component is given, they are of scrontab and to be given their next time, or one that is given
+ * waits for them (these come last, each array and company whole); for
  * TABLE_STEP, the steps of jobs that are over and ended before; for TABLE_NODE_SPELL, those that
  * are over. TABLE_META also holds the store's own facts: epoch, seq, schema_version. `fn` may read
  * from the store, not write. */

@@ -17,9 +17,10 @@ struct scan {
     bool live_only;
     int64_t ended_after_us;
     bool started_only; /* JOB, live_only: of those not over that have begun */
-    /* JOB, live_only: and the ended elements of arrays, and components, of which others are not
-     * over, whenever they ended (exact): what is counted of such an array must be the same after a
-     * restart, and a job be found whole */
+    /* JOB, live_only: and, whenever they ended (exact), the elements of arrays of which others are
+     * not over, for what is counted of such an array must be the same after a restart; components
+     * of which another is given, for a job must be found whole; and jobs of scrontab, which were to
+     * be given their next time */
     bool whole_jobs;
     bool of_job; /* STEP, PAYLOAD: of this one */
     uint64_t job_id;
@@ -52,6 +53,9 @@ struct store_ops {
     /* Reads in between see one state of the store. NULL = they do anyway. */
     bool (*hold)(struct store *s, bool on, struct err *ret_err);
     bool (*commit)(struct store *s, const struct batch *b, struct err *ret_err);
+    /* NULL = it has no log. */
+    size_t (*log_pages)(const struct store *s);
+    void (*log_shorten)(struct store *s);
     bool (*take_epoch)(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq,
                        struct err *ret_err);
     /* Rows in key order. `scan` stays the caller's and must outlive the cursor. NULL with

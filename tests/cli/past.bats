@@ -249,3 +249,20 @@ is_counted() { [ "$(sqlite3 -readonly "$REMUDA_STATE/remuda.db" "SELECT value FR
     [ "$(sacct -D -n -P -S 2020-01-01 -j "$job" -o JobID,State,Start,End)" = "$before" ]
     [ "$(sreport -n -P cluster AccountUtilizationByUser start=2020-01-01 end=now -t seconds)" = "$used" ]
 }
+
+@test "what a job waits for counts after a restart too, however long ago that ended" {
+    well=$(sbatch --parsable -n1 -H -o /dev/null --wrap true)
+    badly=$(sbatch --parsable -n1 -H -a 0-1 -o /dev/null --wrap 'exit $SLURM_ARRAY_TASK_ID')
+    later=$(sbatch --parsable -n1 -o /dev/null -d "after:$well+600" --wrap true)
+    never=$(sbatch --parsable -n1 -o /dev/null -d "exit:$badly>0?after:$well+600" --wrap true)
+    scontrol release "$well" "$badly"
+    eventually over "$well"
+    ended() { [ "$(sacct -X -n -P -j "$badly" -o State | sort -u | xargs)" = "COMPLETED FAILED" ]; }
+    eventually ended
+    kill -9 "$(remuda status --pid controller)"
+    sleep 2.5
+    remuda up -q 3>&-
+    run -0 squeue -h -o "%i %T %E"
+    has "$later PENDING after:$well+600(unfulfilled)"
+    has "$never PENDING exit:${badly}_*>0(failed)?after:$well+600(unfulfilled)"
+}

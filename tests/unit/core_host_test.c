@@ -36,6 +36,18 @@ static void test_who_is_shut_out_is_counted(void **state)
     assert_true(core_hosts_shut_out(w.c) == before + 1);
 }
 
+/* Nobody joins by it any more: it is no reason to listen, nor to keep an authority. */
+static void test_a_token_whose_time_is_over_is_not_counted(void **state)
+{
+    struct token t = a_token("t1");
+    t.expires_us = MIN; /* from now */
+    am_root();
+    make(t);
+    assert_int_equal(core_hosts_count(w.c), 1);
+    pass(MIN);
+    assert_int_equal(core_hosts_count(w.c), 0);
+}
+
 /* Whoever joins by another's name is not shut out in its place, nor it in his. */
 static void test_hosts_of_one_name_are_shut_out_by_their_ids(void **state)
 {
@@ -441,6 +453,7 @@ int main(void)
         STORY(test_what_a_joiner_says_of_itself_gives_it_nothing),
         STORY(test_a_token_that_says_nothing_is_the_least),
         STORY(test_who_is_shut_out_is_counted),
+        STORY(test_a_token_whose_time_is_over_is_not_counted),
         STORY(test_hosts_of_one_name_are_shut_out_by_their_ids),
         STORY(test_a_login_token_makes_a_login_host),
         STORY(test_a_token_for_one_user_is_no_good_for_another),

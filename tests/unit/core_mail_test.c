@@ -312,6 +312,50 @@ static void parts_of_the_limit_are_told_once_whatever_restarts(void **unused)
     assert_int_equal(told, 1); /* at 90 percent */
 }
 
+static size_t minutes_pass(int n)
+{
+    size_t told = 0;
+    for (int s = 0; s < n * 60; s++) {
+        pass(SEC);
+        told += mails();
+    }
+    return told;
+}
+
+/* One that was suspended at the restart was told all that it had been told before once more as it
+ * went on, and warned again. */
+static void nor_are_they_of_one_that_was_suspended(void **unused)
+{
+    for (int ran = 1; ran < 10; ran++) {
+        struct job_spec s = mailing(MAIL_TIME_LIMIT_50 | MAIL_TIME_LIMIT_80 | MAIL_TIME_LIMIT_90);
+        s.signal = 10;
+        s.signal_before_us = 5 * MIN + 30 * SEC;
+        uint64_t id = submit(s);
+        size_t told = minutes_pass(ran);
+        assert_int_equal(told, (ran >= 5) + (ran >= 8) + (ran >= 9));
+        am_root();
+        assert_int_equal(control(ids_of(id), ACTION_SUSPEND), REFUSE_NONE);
+        told += minutes_pass(7);
+        restart(CONF);
+        told += mails();
+        for (int n = 1; n <= 4; n++) {
+            struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
+            hello_holding(n, &held, text_is(job(id)->batch_host, arena_printf(w.a, "n%d", n)));
+            told += mails();
+        }
+        am_root();
+        assert_int_equal(control(ids_of(id), ACTION_RESUME), REFUSE_NONE);
+        pass(SEC);
+        size_t signals = sent(FX_SEND, MSG_SIGNAL);
+        assert_int_equal(told + mails(), (ran >= 5) + (ran >= 8) + (ran >= 9));
+        assert_int_equal(signals, 0);
+        told += mails() + minutes_pass(10 - ran);
+        assert_int_equal(told, 3);
+        script_ends(id, 0);
+        am_alice();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +375,7 @@ int main(void)
         STORY(an_array_cancelled_before_it_began_ends_once),
         STORY(an_array_whose_dependency_fails_is_told_of_once),
         STORY(parts_of_the_limit_are_told_once_whatever_restarts),
+        STORY(nor_are_they_of_one_that_was_suspended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,21 @@ static void test_a_setting_that_another_one_turns_on_says_so(void **state)
     assert_int_equal(c->nwarnings, 0);
 }
 
+/* Slurm forgets no job then: to forget each at once would be the contrary. */
+static void test_no_age_of_jobs_is_a_long_one(void **state)
+{
+    static const char *const none[] = {"ClusterName=x\nMinJobAge=0\n",
+                                       "\nMinJobAge=00 KillWait=0\n"};
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        const struct config *c = read(none[i]);
+        assert_true(c->settings.min_job_age_us == USEC_PER_DAY);
+        assert_int_equal(c->nwarnings, 1);
+        assert_string_equal(c->warning[0], "remuda.conf:2: MinJobAge=0 is a day here: jobs that "
+                                           "ended before are shown by sacct alone");
+    }
+    assert_true(read("MinJobAge=1\n")->settings.min_job_age_us == USEC_PER_SEC);
+}
+
 static void test_an_unknown_key_names_its_place_and_the_nearest(void **state)
 {
     const struct config *c = read("ClusterName=x\nNodeNam=n1\n");
@@ -252,6 +267,7 @@ int main(void)
         cmocka_unit_test(test_what_is_no_pair_is_an_error_with_its_place),
         cmocka_unit_test(test_a_bad_value_names_place_key_and_what_is_allowed),
         cmocka_unit_test(test_a_setting_that_another_one_turns_on_says_so),
+        cmocka_unit_test(test_no_age_of_jobs_is_a_long_one),
         cmocka_unit_test(test_an_unknown_key_names_its_place_and_the_nearest),
         cmocka_unit_test(test_a_key_of_slurms_without_effect_says_so),
         cmocka_unit_test(test_warnings_are_sorted),

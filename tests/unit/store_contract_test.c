@@ -65,6 +65,77 @@ static void test_live_arrays_are_loaded_whole(void **state)
     assert_string_equal(world_load_ids(w, TABLE_JOB, true, 50), "1 2 3 5 7 8");
 }
 
+/* Components are found from the leader on without a gap: of a company that is wanted all are. */
+static void test_companies_are_loaded_whole(void **state)
+{
+    struct world *w = *state;
+    for (unsigned late = 0; late < 8; late++)
+        for (int lives = 0; lives < 2; lives++) {
+            for (unsigned i = 0; i < 3; i++)
+                world_put_job(w,
+                              &(struct job){.id = 1 + i,
+                                            .het_job_id = 1,
+                                            .het_offset = i,
+                                            .state = late >> i & lives ? JOB_RUNNING : JOB_FAILED,
+                                            .end_us = late >> i & lives ? 0
+                                                      : late >> i & 1   ? 90
+                                                                        : 10});
+            assert_string_equal(world_load_ids(w, TABLE_JOB, true, 50), late ? "1 2 3" : "");
+        }
+}
+
+/* It ended, and before it was given its next time the controller was gone for longer than jobs are
+ * remembered. */
+static void test_what_scrontab_starts_is_loaded(void **state)
+{
+    struct world *w = *state;
+    world_put_job(w, &(struct job){.id = 1, .state = JOB_FAILED, .end_us = 10});
+    for (int32_t s = 0; s < JOB_STATE_COUNT; s++) {
+        world_put_job(w, &(struct job){.id = 2, .state = s, .end_us = 10, .cron = "* * * * *"});
+        assert_string_equal(world_load_ids(w, TABLE_JOB, true, 50), "2");
+    }
+}
+
+/* What is over for long is loaded if a job waits for it, whatever for: not if it said so and does
+ * not wait any more, nor what has nothing to do with it. */
+static void test_what_is_waited_for_is_loaded(void **state)
+{
+    struct world *w = *state;
+    static const struct {
+        const char *before, *behind;
+    } texts[] = {
+        {"after:", "+600"},   {"afterany:", ""},        {"afterok:", "(failed)"},
+        {"afternotok:", ""},  {"aftercorr:", ""},       {"afterok:", "_each"},
+        {"exit:", "_each>3"}, {"numdone:", "==all"},    {"(afterok:40?after:", ")"},
+        {"!afterok:", ""},    {"singleton,after:", ""}, {"afterok:", "_2"},
+    };
+    const struct job old[] = {
+        {.id = 10, .state = JOB_FAILED, .end_us = 10},
+        {.id = 20, .array_job_id = 20, .array_task_id = 3, .state = JOB_FAILED, .end_us = 10},
+        {.id = 21, .array_job_id = 20, .array_task_id = 1, .state = JOB_FAILED, .end_us = 9},
+        {.id = 22, .array_job_id = 20, .array_task_id = 2, .state = JOB_COMPLETED, .end_us = 90},
+        {.id = 30, .het_job_id = 30, .state = JOB_COMPLETED, .end_us = 10},
+        {.id = 31, .het_job_id = 30, .het_offset = 1, .state = JOB_COMPLETED, .end_us = 10},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(old); i++)
+        world_put_job(w, &old[i]);
+    world_put_job(
+        w, &(struct job){.id = 40, .state = JOB_RUNNING, .spec.dependency = "afterok:10:20:30"});
+    assert_string_equal(world_load_ids(w, TABLE_JOB, true, 50), "22 40");
+    static const struct {
+        unsigned id;
+        const char *loaded;
+    } whom[] = {{10, "22 40 50 10"}, {20, "22 40 50 20 21"}, {30, "22 40 50 30 31"}};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        for (size_t k = 0; k < ARRAY_LEN(whom); k++) {
+            char *text = xasprintf("%s%u%s", texts[i].before, whom[k].id, texts[i].behind);
+            world_put_job(w,
+                          &(struct job){.id = 50, .state = JOB_PENDING, .spec.dependency = text});
+            assert_string_equal(world_load_ids(w, TABLE_JOB, true, 50), whom[k].loaded);
+            free(text);
+        }
+}
+
 static void test_a_put_replaces_a_delete_removes(void **state)
 {
     struct world *w = *state;
@@ -292,6 +363,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         BOTH(test_a_record_comes_back_whole),
         BOTH(test_live_arrays_are_loaded_whole),
+        BOTH(test_companies_are_loaded_whole),
+        BOTH(test_what_scrontab_starts_is_loaded),
+        BOTH(test_what_is_waited_for_is_loaded),
         BOTH(test_a_put_replaces_a_delete_removes),
         BOTH(test_rows_of_a_batch_apply_in_order),
         BOTH(test_a_batch_owns_its_rows),

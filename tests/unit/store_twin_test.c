@@ -16,6 +16,9 @@ static const char *const names[] = {"a", "b'c", "d\xff", ""};
 static const char *const partitions[] = {"gpu", "cpu", "gpu,cpu"};
 static const char *const nodes[] = {"n1", "n[1-3]", "m7", NULL};
 static const char *const pending[] = {"1-3", "7", "0-20:5", NULL};
+static const char *const waits[] = {"afterok:3,after:7+5(failed)", "aftercorr:12", NULL,
+                                    "(exit:20_each>3?numdone:9==all),singleton", NULL};
+static const char *const crons[] = {"@hourly", NULL, NULL, NULL};
 
 #define PICK(r, list) ((list)[rng_below((r), ARRAY_LEN(list))])
 
@@ -38,6 +41,8 @@ static struct job random_job(struct rng *r, struct arena *a)
     j.spec.req.account = PICK(r, names);
     j.spec.req.qos = PICK(r, names);
     j.nodes = PICK(r, nodes);
+    j.spec.dependency = PICK(r, waits);
+    j.cron = PICK(r, crons);
     j.submit_us = rng_range(r, 0, 50);
     j.eligible_us = rng_chance(r, 800) ? j.submit_us + rng_range(r, 0, 20) : 0;
     j.start_us = rng_chance(r, 600) ? j.submit_us + rng_range(r, 0, 30) : 0;

@@ -1,6 +1,10 @@
-/* Sums of use on a disk that fails now and then: whatever cannot be read, the sums are what a count
- * gives, or nothing is said. */
+/* Sums of use, and what is taken out of a store or a backup as a whole, on a disk that fails now and
+ * then: whatever cannot be read, the sums are what a count gives, or nothing is said. */
 #include "store_used_help.h"
+
+#include "store/file/backup.h"
+
+#include <unistd.h>
 
 /* ---- a disk whose reads fail: the system's own calls, but for those ---- */
 
@@ -238,14 +242,109 @@ static void test_a_report_is_whole_or_none(void **state)
     both_close(&b);
 }
 
+/* ---- taken out whole ---- */
+
+static void hour_add(void *ctx, enum store_table table, const void *record)
+{
+    const struct used *u = record;
+    assert_int_equal(table, STORE_TABLE_COUNT);
+    str_addf(ctx, "%lld %s %s %lld %s\n", (long long)u->from_us, u->account ? u->account : "",
+             u->user_name ? u->user_name : "", (long long)u->cpu_s, u->gres ? u->gres : "");
+}
+
+/* The sums of an hour went into the archive without its GPUs, and then from the store. */
+static void test_the_past_is_given_whole_or_not(void **state)
+{
+    struct both b;
+    struct err e = {0};
+    struct str all = STR_INIT, got = STR_INIT;
+    const struct past_query whole_past = {.kind = PAST_USAGE, .before_us = NOW_US, .most = 100};
+    struct past_query q = whole_past;
+    int failed = 0;
+    zone_set("UTC");
+    both_open(&b, 15201200);
+    history_make(&b, 1);
+    both_commit(&b);
+    assert_true(store_query_past(b.sql.store, &q, hour_add, &all, &e));
+    assert_non_null(strstr(str_text(&all), "gpu"));
+    fails_once = true;
+    for (bool ok = false; !ok; failed += !ok) {
+        struct store *s = store_open_sqlite(b.sql.path, true, &e);
+        assert_non_null(s);
+        cache_drop(&b);
+        str_clear(&got);
+        q = whole_past;
+        reads_left = failed;
+        ok = store_query_past(s, &q, hour_add, &got, &e);
+        reads_left = ALL_READS;
+        if (ok)
+            assert_string_equal(str_text(&got), str_text(&all));
+        store_close(s);
+    }
+    assert_true(failed > 10);
+    str_done(&all);
+    str_done(&got);
+    both_close(&b);
+}
+
+#define FILES      3
+#define FILE_BYTES 1000000u /* more than SQLite keeps in memory, so that they are read again */
+
+static bool files_find(void *ctx, const struct backup_file **ret, size_t *ret_n,
+                       struct err *ret_err)
+{
+    static const char *const file_names[FILES] = {"conf.d/a.conf", "conf.d/b.conf", "remuda.conf"};
+    static struct backup_file file[FILES];
+    for (size_t i = 0; i < FILES; i++)
+        file[i] = (struct backup_file){file_names[i], 0600, {ctx, FILE_BYTES}};
+    *ret = file;
+    *ret_n = FILES;
+    return true;
+}
+
+static bool file_count(void *ctx, const struct backup_file *f)
+{
+    *(size_t *)ctx += f->data.len == FILE_BYTES;
+    return true;
+}
+
+/* Files that were not read were set aside as if the backup had none of that name. */
+static void test_a_backup_gives_all_its_files_or_says_so(void **state)
+{
+    struct both b;
+    struct err e = {0};
+    uint64_t seq, next;
+    size_t failed = 0, got = 0;
+    zone_set("UTC");
+    both_open(&b, 15201300);
+    char *to = xasprintf("%s/backup", b.sql.dir), *db = xasprintf("%s/again", b.sql.dir),
+         *data = xcalloc(1, FILE_BYTES);
+    if (!backup_write(b.sql.path, to, files_find, data, &e))
+        fail_msg("%s", e.text);
+    for (bool ok = false; !ok; failed += !ok) {
+        got = 0;
+        reads_left = (int)failed * 197;
+        ok = backup_read(to, db, file_count, &got, &seq, &next, &e);
+        reads_left = ALL_READS;
+        if (ok)
+            assert_int_equal(got, FILES);
+        unlink(db);
+    }
+    assert_true(failed > 4);
+    unlink(to);
+    free(to);
+    free(db);
+    free(data);
+    both_close(&b);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, disk_make, disk_drop)
     const struct CMUnitTest tests[] = {
-        TEST(a_read_that_fails_stops_no_counting),
-        TEST(nor_of_a_store_of_an_older_release),
-        TEST(what_is_rolled_back_is_not_counted),
-        TEST(a_report_is_whole_or_none),
+        TEST(a_read_that_fails_stops_no_counting), TEST(nor_of_a_store_of_an_older_release),
+        TEST(what_is_rolled_back_is_not_counted),  TEST(a_report_is_whole_or_none),
+        TEST(the_past_is_given_whole_or_not),      TEST(a_backup_gives_all_its_files_or_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

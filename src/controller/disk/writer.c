@@ -1,15 +1,23 @@
 #include "controller/disk/writer.h"
 
 #include "base/alloc.h"
+#include "base/duration.h"
+#include "io/clock.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
+
+#define HOLD_PAGES 32000 /* 125 MiB */
+#define REST_US    USEC_PER_MIN
+#define REST_TIMES 10 /* as long as readers were held */
 
 struct writer {
     char *path;
     struct store *store; /* NULL = not open */
     uint64_t epoch;
-    atomic_bool open;
+    atomic_bool open, holds;
+    size_t left_pages; /* of the log, when it was to be cut off last */
+    int64_t held_us, rest_until_us;
 };
 
 struct writer *writer_new(const char *path)
@@ -39,18 +47,29 @@ void writer_free(struct writer *w)
     free(w);
 }
 
-bool writer_open(struct writer *w, uint64_t *ret_seq, struct err *ret_err)
+/* What filled the disk may be the log of the very store that was read (`read_seq`; NULL = not yet):
+ * then it may be copied. */
+static bool open_again(struct writer *w, const uint64_t *read_seq, uint64_t *ret_seq,
+                       struct err *ret_err)
 {
+    uint64_t last;
     struct store *s = store_open_sqlite(w->path, false, ret_err);
     if (!s)
         return false;
     if (!store_take_epoch(s, &w->epoch, ret_seq, ret_err)) {
+        if (read_seq && store_last(s, &last, NULL) && last == *read_seq)
+            store_log_shorten(s);
         store_close(s);
         return false;
     }
     w->store = s;
     w->open = true;
     return true;
+}
+
+bool writer_open(struct writer *w, uint64_t *ret_seq, struct err *ret_err)
+{
+    return open_again(w, NULL, ret_seq, ret_err);
 }
 
 bool writer_is_open(const struct writer *w)
@@ -61,11 +80,24 @@ bool writer_is_open(const struct writer *w)
 /* What the batch changes was read before. */
 static bool open_for(struct writer *w, const struct batch *b, struct err *ret_err)
 {
-    uint64_t seq;
-    if (!writer_open(w, &seq, ret_err))
+    uint64_t seq, read_seq = b->seq - 1;
+    if (!open_again(w, &read_seq, &seq, ret_err))
         return false;
     return seq + 1 == b->seq ||
            err_set(ret_err, ERR_DENIED, "%s was written to meanwhile", w->path);
+}
+
+/* It is what is to go where the disk has no room for another commit, however short it is. */
+static void log_look(struct writer *w, bool committed)
+{
+    size_t pages = store_log_pages(w->store);
+    int64_t now_us = clock_monotonic_us();
+    if (!pages || w->holds || (committed && pages < HOLD_PAGES))
+        return;
+    if (pages < 2 * w->left_pages && now_us < w->rest_until_us)
+        return;
+    w->held_us = now_us;
+    w->holds = true;
 }
 
 bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err)
@@ -74,7 +106,24 @@ bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err)
     if (!w->open && !open_for(w, b, ret_err))
         return false;
     b->epoch = w->epoch;
-    return store_commit(w->store, b, ret_err);
+    bool done = store_commit(w->store, b, ret_err);
+    log_look(w, done);
+    return done;
+}
+
+bool writer_holds(const struct writer *w)
+{
+    return w->holds;
+}
+
+void writer_shorten(struct writer *w)
+{
+    int64_t now_us = clock_monotonic_us(), held = w->holds ? now_us - w->held_us : 0;
+    if (w->store)
+        store_log_shorten(w->store);
+    w->left_pages = w->store ? store_log_pages(w->store) : 0;
+    w->rest_until_us = now_us + REST_US + REST_TIMES * held;
+    w->holds = false;
 }
 
 bool writer_pack(struct writer *w, struct err *ret_err)

@@ -5,7 +5,7 @@
 
 #include "store/store.h"
 
-struct writer; /* opaque; used by one thread at a time, writer_is_open by any */
+struct writer; /* opaque; used by one thread at a time, what is said to be, by any */
 
 /* Not open yet; the path is copied. */
 struct writer *writer_new(const char *path);
@@ -21,6 +21,13 @@ bool writer_is_open(const struct writer *w); /* the store was opened */
  * here. Opens the store first if that could not be done before: ERR_DENIED if it is not any more as
  * it was read. */
 bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err);
+/* The log has grown far, or fills the disk, as readings overlap without a gap: until writer_shorten
+ * no other is to begin, but of scripts that are to be launched. By any thread. */
+bool writer_holds(const struct writer *w);
+/* After that, while as few read as can be: the log is copied and cut off, unless somebody needs it
+ * still (a backup, or a person's sqlite3, who must not keep everybody from reading): then it is
+ * asked for again when the log has doubled, or in some time. */
+void writer_shorten(struct writer *w);
 /* At the end: what makes the next start fast (store_pack). */
 bool writer_pack(struct writer *w, struct err *ret_err);
 /* The store, for reading what is in it; NULL while it is not open. */

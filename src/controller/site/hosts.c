@@ -118,10 +118,12 @@ static bool authority_ensure(struct hosts *h, struct err *ret_err)
     if (lstat(key, &st) == 0 || errno != ENOENT)
         return authority_read(h, key, cert, ret_err);
     if (core_hosts_count(h->c->core) > 0)
-        return err_set(ret_err, ERR_UNAVAILABLE,
-                       "%s is not there, and hosts have joined by it: bring it back from a backup "
-                       "(remuda restore), or remove them (remuda hosts remove)",
-                       key);
+        return err_set(
+            ret_err, ERR_UNAVAILABLE,
+            "%s is not there, and hosts have joined by it, or may with a token: bring it "
+            "back from a backup (remuda restore), or remove them (remuda hosts remove) "
+            "and withdraw what `remuda token list` shows (remuda token revoke)",
+            key);
     return authority_make(h, key, cert, ret_err);
 }
 

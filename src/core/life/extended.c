@@ -11,7 +11,7 @@ void job_limit_changed(struct core *c, struct jobrec *r)
     cluster_set_end(c->cluster, r->j.id, end == INT64_MAX ? TIME_UNLIMITED : end);
     /* The warnings belong to a moment before the limit: with a later limit they are due again, and
      * with a sooner one at once. */
-    r->warned = r->warned && job_warning_at(c, r) < c->turn.now_us;
+    r->warned = r->warned && job_warning_at(r) < job_ran_until(c, r);
     r->mailed = 0;
 }
 

@@ -81,10 +81,10 @@ int64_t due_kill(const struct core *c, const struct jobrec *r)
 const struct limit_mail limit_mails[LIMIT_MAILS] = {
     {MAIL_TIME_LIMIT_50, 50}, {MAIL_TIME_LIMIT_80, 80}, {MAIL_TIME_LIMIT_90, 90}};
 
-int64_t due_mail(const struct core *c, const struct jobrec *r, const struct limit_mail *m)
+int64_t due_mail(const struct jobrec *r, const struct limit_mail *m)
 {
     ASSERT(m >= limit_mails && m < limit_mails + LIMIT_MAILS);
-    int64_t end = job_limit_end(c, r);
+    int64_t end = job_run_end(r);
     if (end == INT64_MAX || !(r->j.spec.mail_types & m->type) || (r->mailed & m->type))
         return INT64_MAX;
     return end - r->j.limit_us / 100 * (100 - m->percent);
@@ -94,9 +94,9 @@ int64_t due_mail(const struct core *c, const struct jobrec *r, const struct limi
 
 /* A signal that is to come as long before the limit as the job may run, or longer, finds a program
  * that can hear it: it has some seconds to say what is to be done then. */
-int64_t job_warning_at(const struct core *c, const struct jobrec *r)
+int64_t job_warning_at(const struct jobrec *r)
 {
-    int64_t end = job_limit_end(c, r), start = r->j.start_us;
+    int64_t end = job_run_end(r), start = r->j.start_us;
     if (!r->j.spec.signal || end == INT64_MAX)
         return INT64_MAX;
     int64_t ready = time_add(start, least(SIGNAL_AFTER_START, (end - start) / 10));
@@ -104,9 +104,9 @@ int64_t job_warning_at(const struct core *c, const struct jobrec *r)
     return before > ready ? before : ready;
 }
 
-int64_t due_signal(const struct core *c, const struct jobrec *r)
+int64_t due_signal(const struct jobrec *r)
 {
-    return r->warned ? INT64_MAX : job_warning_at(c, r);
+    return r->warned ? INT64_MAX : job_warning_at(r);
 }
 
 /* Of a job that only says when it must be over, whatever time is left until then is its limit; a
@@ -157,13 +157,13 @@ int64_t steps_due(const struct core *c, const struct jobrec *r)
 
 static int64_t running_due(const struct core *c, const struct jobrec *r)
 {
-    int64_t due = least(due_kill(c, r), due_signal(c, r));
+    int64_t due = least(due_kill(c, r), due_signal(r));
     if (r->j.spec.deadline_us)
         due = least(due, r->j.spec.deadline_us);
     if (r->j.preempt_us)
         due = least(due, r->j.preempt_end_us);
     for (size_t i = 0; i < LIMIT_MAILS; i++)
-        due = least(due, due_mail(c, r, &limit_mails[i]));
+        due = least(due, due_mail(r, &limit_mails[i]));
     return least(due, due_trigger(c, r));
 }
 

@@ -198,13 +198,22 @@ const char *resv_partition(const struct core *c, const char *names)
     return NULL;
 }
 
+int64_t job_run_end(const struct jobrec *r)
+{
+    if (!r->j.limit_us || r->j.limit_us == TIME_UNLIMITED)
+        return INT64_MAX;
+    return time_add(time_add(r->j.start_us, r->j.limit_us), r->j.suspended_us);
+}
+
 int64_t job_limit_end(const struct core *c, const struct jobrec *r)
 {
     (void)c;
-    if (!r->j.limit_us || r->j.limit_us == TIME_UNLIMITED)
-        return INT64_MAX;
-    int64_t end = time_add(time_add(r->j.start_us, r->j.limit_us), r->j.suspended_us);
-    return r->j.state == JOB_SUSPENDED ? INT64_MAX : end;
+    return r->j.state == JOB_SUSPENDED ? INT64_MAX : job_run_end(r);
+}
+
+int64_t job_ran_until(const struct core *c, const struct jobrec *r)
+{
+    return r->j.state == JOB_SUSPENDED ? r->j.suspend_us : c->turn.now_us;
 }
 
 int64_t job_over_time(const struct core *c, const struct jobrec *r)

@@ -105,6 +105,10 @@ bool peer_administers(const struct core *c, const struct peer *peer);
 int64_t job_over_time(const struct core *c, const struct jobrec *r);
 /* INT64_MAX = none; the over-time allowance not counted. */
 int64_t job_limit_end(const struct core *c, const struct jobrec *r);
+/* The same, and of one that is suspended what it was when it was stopped. */
+int64_t job_run_end(const struct jobrec *r);
+/* Now, or when it was stopped: what was due to it by then was done. */
+int64_t job_ran_until(const struct core *c, const struct jobrec *r);
 /* Appends what the nodes of an allocation have together: "gpu:v100=4,nic=2"; nothing where it has
  * none. */
 void alloc_gres_text(const struct alloc *al, struct str *out);
@@ -339,10 +343,10 @@ int64_t timers_due(const struct core *c);
 /* When something happens to a job; INT64_MAX = never. */
 /* Its time limit is over, with what it may run beyond. */
 int64_t due_kill(const struct core *c, const struct jobrec *r);
-/* --signal: when it is sent, and when it is still to be. */
-int64_t job_warning_at(const struct core *c, const struct jobrec *r);
+/* --signal: when it is sent, of one that is suspended by the end it had as it was stopped. */
+int64_t job_warning_at(const struct jobrec *r);
 /* when --signal is due; INT64_MAX = never, or done */
-int64_t due_signal(const struct core *c, const struct jobrec *r);
+int64_t due_signal(const struct jobrec *r);
 /* Later it could not end by its deadline. */
 int64_t due_latest_start(const struct jobrec *r);
 struct limit_mail {
@@ -351,8 +355,9 @@ struct limit_mail {
 };
 #define LIMIT_MAILS 3
 extern const struct limit_mail limit_mails[LIMIT_MAILS];
-/* When that part of the limit is over, unless the mail was sent, or nobody asked for it. */
-int64_t due_mail(const struct core *c, const struct jobrec *r, const struct limit_mail *m);
+/* When that part of the limit is over, of one that is suspended as above, unless the mail was sent,
+ * or nobody asked for it. */
+int64_t due_mail(const struct jobrec *r, const struct limit_mail *m);
 /* Of its own time limit (srun --time), over-time and stopped time added. */
 int64_t step_limit_end(const struct core *c, const struct jobrec *r, const struct steprec *st);
 int64_t step_grace_end(const struct core *c, const struct steprec *st); /* its command stays away */

@@ -111,7 +111,7 @@ size_t core_hosts_count(const struct core *c)
     struct map_walk w = {0};
     size_t n = map_str_count(c->joined.host);
     while (map_str_next(c->joined.token, &w))
-        n += ((const struct token *)w.value)->uses_left > 0;
+        n += token_is_good(w.value, c->turn.now_us);
     return n;
 }
 

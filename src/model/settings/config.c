@@ -11,6 +11,7 @@
  * lost silently, and must not keep a cluster from starting either: it gives a warning. A value that
  * makes no sense is an error. */
 #include "base/alloc.h"
+#include "base/duration.h"
 #include "base/str.h"
 #include "model/limits.h"
 #include "model/settings/config_parser.h"
@@ -356,22 +357,35 @@ static bool cgroup_file_take(struct parser *p, const char *text, struct err *ret
     return !err.code || err.code == ERR_NOT_FOUND || err_set(ret_err, err.code, "%s", err.text);
 }
 
-/* Of a setting that only another one makes act. */
-static void alone_warn(struct parser *p, const struct setting *s, const char *missing)
+/* Of a setting whose worth is known by the whole alone, where it was given. */
+static void given_warn(struct parser *p, const char *key, const char *what)
 {
-    const struct place *given = &p->given[s - setting_table];
+    const struct place *given = &p->given[setting_find(key) - setting_table];
     struct place at = p->at;
     if (!given->file)
         return;
     p->at = *given;
-    config_warn(p, WEIGHS_MEANING, "%s does nothing without %s", s->key, missing);
+    config_warn(p, WEIGHS_MEANING, "%s%s", key, what);
     p->at = at;
 }
 
-static void alone_look(struct parser *p)
+/* In Slurm no job is forgotten then. What is not forgotten every start would load; one that forgets
+ * at once would have jobs end unseen by those who wait for them. */
+static void age_look(struct parser *p)
+{
+    if (p->settings->min_job_age_us)
+        return;
+    p->settings->min_job_age_us = USEC_PER_DAY;
+    given_warn(p, SETTING_KEY(MinJobAge),
+               "=0 is a day here: jobs that ended before are shown by sacct alone");
+}
+
+static void whole_look(struct parser *p)
 {
     if (!p->settings->word.metrics_on)
-        alone_warn(p, setting_find(SETTING_KEY(MetricsAddress)), "MetricsType=metrics/openmetrics");
+        given_warn(p, SETTING_KEY(MetricsAddress),
+                   " does nothing without MetricsType=metrics/openmetrics");
+    age_look(p);
 }
 
 static void result_fill(struct parser *p, struct config *ret)
@@ -419,7 +433,7 @@ bool config_parse(const char *text, const char *file, config_reader reader, void
               file_parse(&p, text, arena_strdup(p.a, file), ret_err) &&
               config_lines_finish(&p, ret_err) && config_topology_finish(&p, &config, ret_err);
     if (ok) {
-        alone_look(&p);
+        whole_look(&p);
         result_fill(&p, &config);
         *ret = config;
     } else {

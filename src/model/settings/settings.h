@@ -28,7 +28,7 @@
     X(I32, max_user_texts, MaxUserTexts, "2048", "", RANGE(0, INT32_MAX), ACTS, "MiB of long texts (what is beyond 256 bytes of each) that the jobs of a user may hold in the controller's memory; more submissions are refused; 0 = any number") \
     X(I32, max_user_scripts, MaxUserScripts, "8192", "", RANGE(0, INT32_MAX), ACTS, "MiB of scripts and environments, and of rows of jobs, elements, former runs and steps with their texts, that a user may bring to the controller's disk in 24 hours; submissions, requeues and long texts that would bring more are refused; 0 = any number") \
     X(I64, max_array_size, MaxArraySize, "2147483648", "", RANGE(1, INT64_C(2147483648)), ACTS, "array indexes must be below this") \
-    X(SPAN, min_job_age_us, MinJobAge, "300", "sec", ANY, ACTS, "how long an ended job stays visible in squeue and scontrol") \
+    X(SPAN, min_job_age_us, MinJobAge, "300", "sec", ANY, ACTS, "how long an ended job stays visible in squeue and scontrol; 0, with which Slurm never forgets one, is a day") \
     X(SPAN, kill_wait_us, KillWait, "30", "sec", ANY, ACTS, "between SIGTERM and SIGKILL at the time limit and at scancel") \
     X(SPAN, over_time_limit_us, OverTimeLimit, "0", "min", ANY, ACTS, "minutes a job may run past its limit") \
     X(SPAN, resv_over_run_us, ResvOverRun, "0", "min", ANY, ACTS, "minutes a job may run past the end of its reservation; UNLIMITED = until its own limit") \

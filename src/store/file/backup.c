@@ -195,16 +195,19 @@ static bool files_get(sqlite3 *db, bool (*file)(void *ctx, const struct backup_f
     sqlite3_stmt *st = NULL;
     bool ok = true;
     int rc = sqlite3_prepare_v2(db, "SELECT name,mode,data FROM file ORDER BY name", -1, &st, NULL);
-    while (ok && rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW) {
+    while (ok && rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
         const struct backup_file f = {
             .name = (const char *)sqlite3_column_text(st, 0),
             .mode = (uint32_t)sqlite3_column_int64(st, 1),
             .data = {sqlite3_column_blob(st, 2), (size_t)sqlite3_column_bytes(st, 2)},
         };
         ok = f.name && file(ctx, &f);
+        rc = SQLITE_OK;
     }
+    if (ok && rc != SQLITE_DONE)
+        ok = sql_failed(db, rc, "reading its files", ret_err);
     sqlite3_finalize(st);
-    return ok && (rc == SQLITE_OK || sql_failed(db, rc, "reading its files", ret_err));
+    return ok;
 }
 
 /* One that was used up since would let in once more whoever has it. */

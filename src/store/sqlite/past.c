@@ -143,13 +143,15 @@ static bool runs_give(const struct past_reading *r, struct past_query *q)
 /* ---- sums ---- */
 
 /* "gpu=7200,gpu:v100=7200" of one hour. */
-static void gres_read(sqlite3_stmt *st, struct str *out)
+static int gres_read(sqlite3_stmt *st, struct str *out)
 {
+    int rc;
     str_clear(out);
-    while (sqlite3_step(st) == SQLITE_ROW)
+    while ((rc = sqlite3_step(st)) == SQLITE_ROW)
         str_addf(out, "%s%s=%lld", out->len ? "," : "", sqlite3_column_text(st, 0),
                  (long long)sqlite3_column_int64(st, 1));
     sqlite3_reset(st); /* a statement that was stepped takes no other hour */
+    return rc;
 }
 
 static const char *column_text(sqlite3_stmt *st, int i)
@@ -158,7 +160,7 @@ static const char *column_text(sqlite3_stmt *st, int i)
     return text_empty(text) ? NULL : text;
 }
 
-static void hour_give(const struct past_reading *r, sqlite3_stmt *st, sqlite3_stmt *gres)
+static int hour_give(const struct past_reading *r, sqlite3_stmt *st, sqlite3_stmt *gres)
 {
     struct str text = STR_INIT;
     struct used u = {.from_us = sqlite3_column_int64(st, 0) * USEC_PER_SEC,
@@ -178,10 +180,12 @@ static void hour_give(const struct past_reading *r, sqlite3_stmt *st, sqlite3_st
                      .there = (uint64_t)sqlite3_column_int64(st, 15)};
     sqlite3_bind_int64(gres, 1, sqlite3_column_int64(st, 0));
     sqlite3_bind_int64(gres, 2, sqlite3_column_int64(st, 1));
-    gres_read(gres, &text);
+    int rc = gres_read(gres, &text);
     u.gres = text.len ? str_text(&text) : NULL;
-    r->fn(r->ctx, STORE_TABLE_COUNT, &u);
+    if (rc == SQLITE_DONE)
+        r->fn(r->ctx, STORE_TABLE_COUNT, &u);
     str_done(&text);
+    return rc;
 }
 
 static bool hours_give(const struct past_reading *r, const struct past_query *q, int64_t ahead_s)
@@ -204,8 +208,8 @@ static bool hours_give(const struct past_reading *r, const struct past_query *q,
                            used_slot_of(USED_LEVEL_HOUR, q->before_us / USEC_PER_SEC, ahead_s));
     }
     while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-        hour_give(r, st, gres);
-        rc = SQLITE_OK;
+        rc = hour_give(r, st, gres);
+        rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
     }
     if (rc != SQLITE_DONE)
         sql_failed(r->db, rc, "reading sums", r->err);

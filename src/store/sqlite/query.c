@@ -87,25 +87,39 @@ static void add_end(struct str *sql, int64_t from_us)
         str_addf(sql, " AND end_us >= %lld", (long long)from_us);
 }
 
-/* All elements of arrays, and components of heterogeneous jobs, of which one lives. The '+' keeps
- * SQLite from walking all that ever were to find those. */
-static void add_live_wholes(struct str *sql)
+/* The '+' keeps SQLite from walking all that ever were to find those that live. */
+static void add_of_live(struct str *sql, const char *column)
 {
-    static const char *const columns[] = {"array_job_id", "het_job_id"};
-    for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
-        str_addf(sql,
-                 " UNION ALL SELECT id FROM job WHERE %s IN (SELECT %s FROM job WHERE +%s IS NOT "
-                 "NULL AND ",
-                 columns[i], columns[i], columns[i]);
-        sql_job_live(sql);
-        str_addc(sql, ')');
-    }
+    str_addf(sql, "SELECT %s FROM job WHERE +%s IS NOT NULL AND ", column, column);
+    sql_job_live(sql);
+}
+
+static bool has_column(const struct sql_table *t, const char *name)
+{
+    ptrdiff_t i = fields_find(t->row->fields, name);
+    return i >= 0 && t->column[i].present;
+}
+
+/* What is wanted beside what lives or ended since (scan->whole_jobs). A store of an older release
+ * that cannot be written may know nothing of scrontab. */
+static void add_wholes(struct str *sql, const struct sql_table *t, int64_t from_us)
+{
+    str_add(sql, " UNION ALL SELECT id FROM job WHERE array_job_id IN (");
+    add_of_live(sql, "array_job_id");
+    str_add(sql, ") UNION ALL SELECT id FROM job WHERE het_job_id IN (");
+    add_of_live(sql, "het_job_id");
+    str_add(sql, " UNION ALL SELECT het_job_id FROM job WHERE +het_job_id IS NOT NULL AND ");
+    sql_job_over(sql);
+    add_end(sql, from_us);
+    str_addc(sql, ')');
+    if (has_column(t, "cron"))
+        str_add(sql, " UNION ALL SELECT id FROM job WHERE cron IS NOT NULL");
 }
 
 /* Ids of jobs that are over and ended since, and of all that live; of `scan`, if it is given, what
  * it leaves out or adds. */
-static void add_ids_by_life(struct str *sql, const struct job_filter *f, int64_t from_us,
-                            const struct scan *scan)
+static void add_ids_by_life(struct str *sql, const struct sql_table *t, const struct job_filter *f,
+                            int64_t from_us, const struct scan *scan)
 {
     str_add(sql, "id IN (SELECT id FROM job WHERE ");
     sql_job_over(sql);
@@ -119,7 +133,7 @@ static void add_ids_by_life(struct str *sql, const struct job_filter *f, int64_t
     if (f)
         add_common(sql, f);
     if (scan && scan->whole_jobs)
-        add_live_wholes(sql);
+        add_wholes(sql, t, from_us);
     str_addc(sql, ')');
 }
 
@@ -144,16 +158,16 @@ static bool is_narrow(const struct job_filter *f)
     return f && (f->window || f->uids.n || f->names.word.n || f->by_state);
 }
 
-static void where_jobs(struct str *sql, const struct scan *scan)
+static void where_jobs(struct str *sql, const struct sql_table *t, const struct scan *scan)
 {
     const struct job_filter *f = scan->filter;
     str_add(sql, " WHERE ");
     if (scan->live_only)
-        add_ids_by_life(sql, NULL, scan->ended_after_us, scan);
+        add_ids_by_life(sql, t, NULL, scan->ended_after_us, scan);
     else if (by_ref(f))
         add_ids_by_ref(sql, "job", f);
     else if (is_narrow(f))
-        add_ids_by_life(sql, f, f->from_us, NULL);
+        add_ids_by_life(sql, t, f, f->from_us, NULL);
     else
         str_addc(sql, '1');
 }
@@ -179,10 +193,10 @@ static void where_of_job(struct str *sql, const struct scan *scan)
         str_add(sql, " WHERE job_id=?1");
 }
 
-static void add_where(struct str *sql, const struct scan *scan)
+static void add_where(struct str *sql, const struct sql_table *t, const struct scan *scan)
 {
     switch (scan->table) {
-    case TABLE_JOB: where_jobs(sql, scan); break;
+    case TABLE_JOB: where_jobs(sql, t, scan); break;
     case TABLE_JOB_RUN: where_runs(sql, "job_run", scan); break;
     case TABLE_JOB_PART: where_runs(sql, "job_part", scan); break;
     case TABLE_STEP:
@@ -190,7 +204,7 @@ static void add_where(struct str *sql, const struct scan *scan)
         if (!scan->live_only)
             break;
         str_add(sql, " WHERE job_id IN (SELECT id FROM job WHERE ");
-        add_ids_by_life(sql, NULL, scan->ended_after_us, NULL);
+        add_ids_by_life(sql, t, NULL, scan->ended_after_us, NULL);
         str_addc(sql, ')');
         break;
     case TABLE_PAYLOAD: where_of_job(sql, scan); break;
@@ -229,7 +243,7 @@ sqlite3_stmt *sql_query_prepare(sqlite3 *db, const struct sql_table *t, const st
     struct str sql = STR_INIT;
     sqlite3_stmt *st = NULL;
     sql_select_text(t, &sql);
-    add_where(&sql, scan);
+    add_where(&sql, t, scan);
     sql_order_text(t, &sql);
     int rc = sqlite3_prepare_v2(db, str_text(&sql), (int)sql.len, &st, NULL);
     str_done(&sql);

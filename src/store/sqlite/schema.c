@@ -296,6 +296,7 @@ static bool make_indexes(sqlite3 *db, struct err *ret_err)
         {"job_by_name", "job(name)", true, false},
         {"job_by_array", "job(array_job_id) WHERE array_job_id IS NOT NULL", false, false},
         {"job_by_het", "job(het_job_id) WHERE het_job_id IS NOT NULL", false, false},
+        {"job_by_cron", "job(id) WHERE cron IS NOT NULL", false, false},
         {"job_run_by_end", "job_run(end_us)", false, false},
         {"job_part_by_end", "job_part(end_us)", false, false},
         {"node_spell_live", "node_spell(name, start_us) WHERE end_us IS NULL", false, false},

@@ -7,7 +7,9 @@
  *
  * The log is copied into the database every CHECKPOINT_PAGES pages: pages that change often (the
  * newest jobs) are copied once for many commits. Readers have handles of their own and see the
- * last commit before they began. */
+ * last commit before they began: until none of them needs the log any more it grows. A disk that it
+ * has filled lets no commit come to pass, after which it would be copied: so that is done after one
+ * that failed, too. */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "model/limits.h"
@@ -38,6 +40,8 @@ struct sqlite {
     /* Rows of one job, NULL while a cursor uses it */
     sqlite3_stmt *of_job[STORE_TABLE_COUNT];
     uint64_t unsure_seq; /* batch whose COMMIT failed; 0 = none */
+    bool believed;
+    size_t log_pages; /* after the last commit */
     struct sql_used *used;
 };
 
@@ -155,12 +159,24 @@ static bool run(struct sqlite *s, sqlite3_stmt *st, const char *doing, struct er
     return rc == SQLITE_DONE;
 }
 
+static void sqlite_log_shorten(struct store *store)
+{
+    struct sqlite *s = sqlite_of(store);
+    sqlite3_busy_timeout(s->db, 0);
+    if (sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) == SQLITE_OK)
+        s->log_pages = 0;
+    sqlite3_busy_timeout(s->db, BUSY_MS);
+}
+
 /* A failed statement may have ended the transaction already. */
 static bool roll_back(struct sqlite *s)
 {
+    int rc = sqlite3_errcode(s->db) & 0xff;
     sql_used_forget(s->used);
     if (!sqlite3_get_autocommit(s->db))
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    if (s->believed && (rc == SQLITE_FULL || rc == SQLITE_IOERR))
+        sqlite_log_shorten(&s->store);
     return false;
 }
 
@@ -252,12 +268,26 @@ static bool apply_batch(struct sqlite *s, const struct batch *b, struct err *ret
     return sql_used_end(s->used, ret_err) && set_fact(s, META_SEQ, b->seq, ret_err);
 }
 
+/* Instead of SQLite's own: no PRAGMA wal_autocheckpoint may follow. The commit has been made,
+ * whatever comes of this. */
+static int log_grew(void *ctx, sqlite3 *db, const char *name, int pages)
+{
+    struct sqlite *s = ctx;
+    s->log_pages = pages > 0 ? (size_t)pages : 0;
+    if (pages >= CHECKPOINT_PAGES)
+        sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    return SQLITE_OK;
+}
+
 /* Until the first batch the store may still be refused: a log that is another's must not have been
  * copied into the file by then, neither meanwhile nor as the handle is closed. */
 static void believe(struct sqlite *s)
 {
+    if (s->believed)
+        return;
+    s->believed = true;
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-    sqlite3_wal_autocheckpoint(s->db, CHECKPOINT_PAGES);
+    sqlite3_wal_hook(s->db, log_grew, s);
 }
 
 static bool sqlite_commit(struct store *store, const struct batch *b, struct err *ret_err)
@@ -274,6 +304,11 @@ static bool sqlite_commit(struct store *store, const struct batch *b, struct err
     }
     s->unsure_seq = 0;
     return true;
+}
+
+static size_t sqlite_log_pages(const struct store *store)
+{
+    return ((const struct sqlite *)store)->log_pages;
 }
 
 static bool sqlite_take_epoch(struct store *store, uint64_t *ret_epoch, uint64_t *ret_seq,
@@ -398,6 +433,8 @@ struct store *sqlite_open_as(const char *path, const char *name, bool read_only,
         .space = sqlite_space,
         .hold = sqlite_hold,
         .commit = sqlite_commit,
+        .log_pages = sqlite_log_pages,
+        .log_shorten = sqlite_log_shorten,
         .take_epoch = sqlite_take_epoch,
         .open = sqlite_open,
         .next = sqlite_next,

@@ -1,0 +1,272 @@
+/* The log of a store, which grows while readers need it: a disk that it has filled, and readings
+ * that overlap without a gap. */
+#include "store_help.h"
+
+#include "base/alloc.h"
+#include "controller/disk/writer.h"
+#include "controller/reads.h"
+
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A limit on the size of files stands for a full disk: writes fail in the same place. */
+static void disk_of(rlim_t bytes)
+{
+    struct rlimit limit;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+struct full {
+    struct world w;
+    sqlite3 *reader;
+};
+
+static int open_world(void **state)
+{
+    struct full *f = *state = xcalloc(1, sizeof *f);
+    world_open_sqlite(&f->w);
+    for (uint64_t id = 1; id < 60; id++)
+        world_put_job(&f->w, &(struct job){.id = id});
+    assert_int_equal(sqlite3_open(f->w.path, &f->reader), SQLITE_OK);
+    return 0;
+}
+
+static int close_world(void **state)
+{
+    struct full *f = *state;
+    disk_of(RLIM_INFINITY);
+    sqlite3_close(f->reader);
+    world_close(&f->w);
+    free(f);
+    return 0;
+}
+
+static void reader_says(struct full *f, const char *sql)
+{
+    assert_int_equal(sqlite3_exec(f->reader, sql, NULL, NULL, NULL), SQLITE_OK);
+}
+
+static struct batch *small(struct world *w, uint64_t id)
+{
+    struct batch *b = world_batch(w);
+    batch_add(b, ROW_PUT, TABLE_JOB, &(struct job){.id = id});
+    return b;
+}
+
+/* Commits while a reader holds the log, until it has filled the disk. */
+static void fill(struct full *f)
+{
+    struct err e;
+    uint64_t n = 0;
+    reader_says(f, "BEGIN; SELECT count(*) FROM job");
+    disk_of(4u << 20);
+    while (world_commit(&f->w, small(&f->w, n++ % 50 + 1), &e))
+        assert_true(n < 10000);
+    assert_int_equal(e.code, ERR_UNAVAILABLE);
+    assert_false(world_commit(&f->w, small(&f->w, 1), &e));
+}
+
+/* It was copied after a commit that worked alone: there was none any more, though nobody read. */
+static void test_a_disk_that_the_log_filled_heals_when_the_reader_ends(void **state)
+{
+    struct full *f = *state;
+    struct err e;
+    for (int again = 0; again < 3; again++) {
+        fill(f);
+        reader_says(f, "COMMIT");
+        world_commit(&f->w, small(&f->w, 1), &e); /* it is found that it may be copied */
+        assert_true(world_commit(&f->w, small(&f->w, 2), &e));
+        assert_in_range(store_log_pages(f->w.store), 1, 50);
+    }
+}
+
+/* Nor at another start: the store could be read alone, for ever. Only what was read is copied. */
+static void test_so_it_does_after_a_restart(void **state)
+{
+    struct full *f = *state;
+    struct err e;
+    uint64_t seq;
+    fill(f);
+    while (store_take_epoch(f->w.store, &f->w.epoch, &seq, &e))
+        continue; /* there may be room for so little */
+    store_close(f->w.store);
+    f->w.store = store_open_memory(); /* for world_close to close */
+    struct writer *writer = writer_new(f->w.path);
+    assert_false(writer_open(writer, &seq, &e));
+    reader_says(f, "COMMIT");
+    struct batch *b = batch_new();
+    b->seq = f->w.seq + 2; /* as of a controller that has read another */
+    for (int i = 0; i < 3; i++)
+        assert_false(writer_commit(writer, b, &e));
+    b->seq = f->w.seq + 1;
+    writer_commit(writer, b, &e);
+    assert_true(writer_commit(writer, b, &e));
+    batch_free(b);
+    writer_free(writer);
+}
+
+/* ---- readings that overlap ---- */
+
+struct hall {
+    struct full *f;
+    struct loop *loop;
+    struct reads *reads;
+    struct writer *writer;
+    atomic_int at_work, open;
+    int alone, done;
+};
+
+static void nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+static void read_slowly(void *ctx, struct reader *reader)
+{
+    struct hall *h = ctx;
+    atomic_fetch_add(&h->at_work, 1);
+    while (!atomic_load(&h->open))
+        usleep(1000);
+    atomic_fetch_sub(&h->at_work, 1);
+}
+
+#define EARLY 2
+#define LATE  5
+
+static void was_read(void *ctx)
+{
+    struct hall *h = ctx;
+    if (++h->done == EARLY + LATE)
+        loop_stop(h->loop);
+}
+
+static void look(void *ctx)
+{
+    reads_look(((struct hall *)ctx)->reads);
+}
+
+/* As the writer's thread does it. */
+static void are_alone(void *ctx)
+{
+    struct hall *h = ctx;
+    assert_int_equal(atomic_load(&h->at_work), 0);
+    assert_int_equal(h->done, EARLY);
+    h->alone++;
+    reader_says(h->f, "COMMIT");
+    writer_shorten(h->writer);
+    assert_false(writer_holds(h->writer));
+    loop_post(h->loop, look, h);
+}
+
+/* Somebody's reading began before the one before it had ended, for ever. */
+static void test_readings_let_the_log_be_cut_off(void **state)
+{
+    struct full *f = *state;
+    struct err e;
+    struct hall h = {.f = f, .loop = loop_new(NULL), .writer = writer_of(f->w.store, f->w.epoch)};
+    h.reads = reads_new(h.loop, f->w.path, h.writer);
+    reads_on_hold(h.reads, are_alone, &h);
+    for (uid_t uid = 0; uid < EARLY; uid++)
+        assert_true(reads_add(h.reads, uid, read_slowly, was_read, &h));
+    while (atomic_load(&h.at_work) < EARLY)
+        usleep(1000);
+    assert_false(writer_holds(h.writer));
+    fill(f);
+    struct batch *b = small(&f->w, 1);
+    assert_false(writer_commit(h.writer, b, &e));
+    assert_true(writer_holds(h.writer));
+    for (uid_t uid = 0; uid < LATE; uid++)
+        assert_true(reads_add(h.reads, EARLY + uid, read_slowly, was_read, &h));
+    atomic_store(&h.open, 1);
+    loop_run(h.loop);
+    assert_int_equal(h.alone, 1);
+    assert_int_equal(h.done, EARLY + LATE);
+    assert_true(writer_commit(h.writer, b, &e));
+    assert_false(writer_holds(h.writer));
+    batch_free(b);
+    reads_free(h.reads);
+    writer_free(h.writer);
+    f->w.store = NULL;
+    loop_free(h.loop);
+}
+
+#define BIG_BYTES (8u << 20)
+
+static bool big_commit(struct full *f, struct writer *w)
+{
+    static char script[BIG_BYTES];
+    struct err e;
+    struct batch *b = world_batch(&f->w);
+    batch_add(b, ROW_PUT, TABLE_PAYLOAD,
+              &(struct payload){.job_id = 1, .script = {script, sizeof script}});
+    bool done = writer_commit(w, b, &e);
+    f->w.seq += done;
+    batch_free(b);
+    return done;
+}
+
+/* Where the disk has room it is the length that counts; who needs the log for long, beside the
+ * readings, does not keep them from beginning. */
+static void test_a_log_is_asked_for_where_it_is_long_and_then_seldom(void **state)
+{
+    struct full *f = *state;
+    struct writer *w = writer_of(f->w.store, f->w.epoch);
+    reader_says(f, "BEGIN; SELECT count(*) FROM job");
+    size_t long_pages = 0, n = 0;
+    for (; !writer_holds(w) && n < 30; n++)
+        assert_true(big_commit(f, w));
+    long_pages = store_log_pages(f->w.store);
+    assert_in_range(long_pages, 20000, 50000);
+    writer_shorten(w);
+    assert_int_equal(store_log_pages(f->w.store), long_pages);
+    assert_true(big_commit(f, w));
+    assert_false(writer_holds(w));
+    reader_says(f, "COMMIT");
+    writer_shorten(w);
+    assert_int_equal(store_log_pages(f->w.store), 0);
+    writer_free(w);
+    f->w.store = NULL;
+}
+
+/* Nor do they wait for a log that cannot be cut off while a daemon ends. */
+static void test_the_end_waits_for_no_log(void **state)
+{
+    struct full *f = *state;
+    struct err e;
+    struct hall h = {.f = f, .loop = loop_new(NULL), .open = 1};
+    h.writer = writer_of(f->w.store, f->w.epoch);
+    h.reads = reads_new(h.loop, f->w.path, h.writer);
+    reads_on_hold(h.reads, nothing, NULL);
+    fill(f);
+    struct batch *b = small(&f->w, 1);
+    assert_false(writer_commit(h.writer, b, &e));
+    for (uid_t uid = 0; uid < LATE; uid++)
+        assert_true(reads_add(h.reads, uid, read_slowly, was_read, &h));
+    assert_int_equal(h.done, 0);
+    reads_free(h.reads);
+    assert_int_equal(h.done, LATE);
+    batch_free(b);
+    writer_free(h.writer);
+    f->w.store = NULL;
+    loop_free(h.loop);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, open_world, close_world)
+    const struct CMUnitTest tests[] = {
+        TEST(a_disk_that_the_log_filled_heals_when_the_reader_ends),
+        TEST(so_it_does_after_a_restart),
+        TEST(readings_let_the_log_be_cut_off),
+        TEST(a_log_is_asked_for_where_it_is_long_and_then_seldom),
+        TEST(the_end_waits_for_no_log),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
