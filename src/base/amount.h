@@ -16,6 +16,12 @@ static inline int64_t amount_times(int64_t a, int64_t b)
     return __builtin_mul_overflow(a, b, &product) || product > AMOUNT_MAX ? AMOUNT_MAX : product;
 }
 
+/* As many as a field of 32 bits has room for. */
+static inline int32_t amount_i32(int64_t n)
+{
+    return n < INT32_MAX ? (int32_t)n : INT32_MAX;
+}
+
 /* a + b of two amounts, AMOUNT_MAX at most: for sums of many. */
 static inline int64_t amount_plus(int64_t a, int64_t b)
 {

@@ -183,6 +183,9 @@ SH
 jsrun -n2 -a1 -c2 -r1 sh -c 'echo set $JSM_NAMESPACE_RANK of $JSM_NAMESPACE_SIZE at $JSM_NAMESPACE_LOCAL_RANK on $SLURMD_NODENAME with $SLURM_CPUS_PER_TASK' | sort
 jsrun --nrs 2 --tasks_per_rs 2 --cpu_per_rs 4 -r 1 -d cyclic sh -c 'echo two $JSM_NAMESPACE_RANK $SLURM_CPUS_PER_TASK' | sort
 jsrun -n ALL_HOSTS -E WORD=given sh -c 'echo all $WORD' | sort
+for value in '{0,1},{2}' "a 'b', \"c\"" 'x",y' '"whole"' "'" ',' ''; do
+    jsrun -n1 -E "VALUE=$value" -E AFTER=there sh -c 'echo "value <$VALUE> $AFTER"'
+done
 jsrun -p3 -e prepended true
 jsrun -n2 -e individual -o each echo mine
 jsrun -n1 -h / pwd
@@ -206,6 +209,13 @@ two 2 2
 two 3 2
 all given
 all given
+value <{0,1},{2}> there
+value <a 'b', \"c\"> there
+value <x\",y> there
+value <\"whole\"> there
+value <'> there
+value <,> there
+value <> there
 /
 status 1
 jsrun: 2 tasks that share 1 GPU, several such sets on a host: here GPUs are one task's (-a 1) or of all tasks of a host (-r 1)

@@ -166,6 +166,8 @@ load dialect_rows
     LEFT_OUT=1 run -0 --separate-stderr bsub -I -C 0 -o x -L /bin/bash -env 'all,~LEFT_OUT' 'echo ${LEFT_OUT-none} $LS_SUBCWD $LSF_VERSION'
     [ "${lines[-1]}" = "none $WORK 34" ]
     [[ "${stderr_lines[0]}" == "bsub: without effect: -o, -e and -i with -I: "*"; -C, -S, -D and -F with -I: "*"; -L with -I: "* ]]
+    run -0 --separate-stderr bsub -I -env none true
+    [[ "${stderr_lines[0]}" == "bsub: without effect: -env without all, with -I: "* ]]
     run -0 --separate-stderr bsub -I -n 2 -R 'span[ptile=1] select[bigmem]' true
     [[ "$stderr" == *"<<Starting on n1>>" ]] # the first of n[1-2]
     run -3 qsub -I -N mine -v 'A=1,C="x,y"' -l select=1:ncpus=2:ompthreads=1+2:ncpus=1:host=s1 <<'END'

@@ -295,6 +295,23 @@ gpuv100 0" ]
     [[ "$stderr" == "Job <$id>: "* ]]
 }
 
+@test "bmod -B, -N, -Bn, -Nn: each its own moments of mail" {
+    mails() { scontrol show job "$id" | sed -n 's/.*MailType=//p'; }
+    submitted -H -N -o /dev/null true
+    local ends
+    ends=$(mails)
+    bmod -B "$id"
+    [[ "$(mails)" == *BEGIN* && "$(mails)" == *END* ]]
+    bmod -Bn "$id"
+    [ "$(mails)" = "$ends" ]
+    bmod -B "$id"
+    bmod -Nn "$id"
+    [ "$(mails)" = BEGIN ]
+    bmod -Bn "$id"
+    [[ "$(mails)" != *BEGIN* ]]
+    bkill "$id"
+}
+
 @test "bhosts -o, -json, -gpu, -l; lsload; nodestat; bqueues -m and -o" {
     submitted -n 2 -gpu num=1 -o /dev/null sleep 600
     wait_state "$id" RUNNING

@@ -301,6 +301,13 @@ $id[2].head X" ]
     [[ "$output" == *0037* ]]
 }
 
+@test "qsub -I -S: the shell that is asked for" {
+    printf '#!/bin/sh\necho "shell $*"\n' > mine.sh
+    chmod +x mine.sh
+    run -0 sh -c "qsub -I -S '$WORK/mine.sh@n1,/bin/sh' < /dev/null"
+    [[ "$output" == *"shell -l"* ]]
+}
+
 @test "names in letters of several bytes: each column has whole ones, and is as wide as ever" {
     name=$(printf 'ä%.0s' {1..40})
     submitted -h -N "$name" -- /bin/true

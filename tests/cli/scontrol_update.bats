@@ -17,6 +17,12 @@ load scontrol
     done
     scontrol update job "$id" MinMemoryNode=500
     [ "$(job "$id" MinMemoryNode)" = 500M ]
+    for key in MinMemoryNode MinMemoryCPU; do # 0 is all memory, as --mem=0
+        scontrol update job "$id" "$key=0"
+        [ "$(squeue -h -j "$id" -o %m)" = "$(squeue -h -j "$(held --mem=0)" -o %m)" ]
+        scontrol update job "$id" MinMemoryCPU=100
+        [ "$(job "$id" MinMemoryCPU)" = 100M ]
+    done
     scontrol update JobId="$id" TimeLimit=1:00:00
     scontrol update JobId="$id" TimeLimit+=30
     [ "$(job "$id" TimeLimit)" = 01:30:00 ]

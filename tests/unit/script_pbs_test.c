@@ -286,6 +286,10 @@ static void what_is_not_there_is_refused_by_name(void **state)
         {"-W depend=afterok:3[1][4]", "\"3[1][4]\" is no job id"},
         {"-W depend=afterok", "names no job"},
         {"-W depend=afterok:x", "\"x\" is no job id"},
+        {"-l select=999999999:ncpus=1+999999999:ncpus=1+999999999:ncpus=1", "--ntasks"},
+        {"-l select=999999999:mpiprocs=9+999999999:mpiprocs=9:ncpus=999999999 -l place=pack",
+         "-l select"},
+        {"-l nodes=999999999:ppn=1+999999999:ppn=1+999999999:ppn=1", "-l nodes"},
         {"-W depend=frob:1", "there is no \"frob\""},
         {"-u other", "-u with another user is not supported: submit as that user"},
         {"-l nodes=n1:ppn=2+2:ppn=2", "-l nodes with different parts is not supported"},
@@ -308,6 +312,36 @@ static void what_is_not_there_is_refused_by_name(void **state)
             fail_msg("\"%s\": \"%s\" does not say \"%s\"", rows[i].line, p->w->err.text,
                      rows[i].says);
     }
+}
+
+static void what_counts_for_nothing_beside_the_rest_is_said(void **state)
+{
+    static const struct {
+        const char *of, *beside, *alone;
+    } rows[] = {{"select=2:ncpus=2", "pmem=1gb", "ncpus=2,pmem=1gb"},
+                {"select=2:ncpus=2", "vmem=1gb", "ncpus=2,vmem=1gb"},
+                {"nodes=2:ppn=2", "ncpus=4", "ncpus=4"},
+                {"nodes=2:ppn=2", "procs=4", "procs=4"},
+                {"nodes=2:ppn=2", "mpiprocs=4", "select=1:mpiprocs=4"}};
+    struct pbs_world *p = world_of(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        for (int way = 0; way < 4; way++) { /* one line or two, in either order */
+            char script[200];
+            snprintf(script, sizeof script,
+                     way == 0   ? "#PBS -l %1$s,%2$s\n"
+                     : way == 1 ? "#PBS -l %2$s,%1$s\n"
+                     : way == 2 ? "#PBS -l %1$s\n#PBS -l %2$s\n"
+                                : "#PBS -l %2$s\n#PBS -l %1$s\n",
+                     rows[i].of, rows[i].beside);
+            char says[40];
+            snprintf(says, sizeof says, "-l %.*s: ", (int)strcspn(rows[i].beside, "="),
+                     rows[i].beside);
+            assert_true(become(p, script, ""));
+            assert_non_null(strstr(p->w->comp->no_effect, says));
+            snprintf(script, sizeof script, "#PBS -l %s\n", rows[i].alone);
+            assert_true(become(p, script, ""));
+            assert_null(p->w->comp->no_effect);
+        }
 }
 
 static void torque_differs(void **state)
@@ -343,6 +377,8 @@ int main(void)
                                         world_teardown),
         cmocka_unit_test_setup_teardown(what_is_not_there_is_refused_by_name, world_setup,
                                         world_teardown),
+        cmocka_unit_test_setup_teardown(what_counts_for_nothing_beside_the_rest_is_said,
+                                        world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(torque_differs, world_setup, world_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "wire/json.h"
 #include "wire/json_in.h"
 #include "wire/quote.h"
+#include "wire/utf8.h"
 
 #include <math.h>
 #include <signal.h>
@@ -340,11 +341,36 @@ static void test_blobs_are_texts_for_programs(void **state)
     arena_free(a);
 }
 
+/* Characters of one to four bytes, cut at each byte and at each column. */
+static void test_texts_are_cut_between_characters(void **state)
+{
+    static const char text[] = "aä€𝄞z𝄞€äa";
+    size_t len = strlen(text), last = 0;
+    for (size_t most = 0; most <= len + 3; most++) {
+        size_t n = utf8_cut(text, len, most), whole = 0;
+        while (whole < n) {
+            size_t one = utf8_take(text + whole, len - whole);
+            assert_true(one > 0);
+            whole += one;
+        }
+        assert_int_equal(whole, n);
+        assert_true(n <= most && n >= last && (n + 4 > most || n == len));
+        last = n;
+        assert_int_equal(utf8_bytes(text, len, utf8_width(text, n)), n);
+    }
+    assert_int_equal(last, len);
+    assert_int_equal(utf8_width(text, len), 9);
+    assert_int_equal(utf8_bytes(text, len, 100), len);
+    assert_int_equal(utf8_cut("\xbf\xbf\xbf", 3, 2), 0); /* no text at all ends somewhere, too */
+    assert_int_equal(utf8_bytes("", 0, 3), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_writer_puts_commas_and_lines),
         cmocka_unit_test(test_texts_are_always_valid),
+        cmocka_unit_test(test_texts_are_cut_between_characters),
         cmocka_unit_test(test_doubles),
         cmocka_unit_test(test_misuse_aborts),
         cmocka_unit_test(test_the_grammar),

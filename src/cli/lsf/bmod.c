@@ -24,6 +24,7 @@ struct bmod {
     struct dialect_site site;
     struct option_env env;
     const char *taken_back; /* fields, parted by commas */
+    uint32_t mail_back;     /* of the moments of mail, those that are */
 };
 
 /* As the row of bsub of that name sets it. */
@@ -43,6 +44,14 @@ static SETTER(set_taken_back)
     return true;
 }
 
+/* -Bn, -Nn: of the moments of mail their own. */
+static SETTER(set_mail_back)
+{
+    struct bmod *m = to;
+    m->mail_back |= text_is(row->name, "Bn") ? MAIL_BEGIN : MAIL_END | MAIL_FAIL;
+    return true;
+}
+
 #define TO(name_, metavar_, doc_)                                                                  \
     {                                                                                              \
         .name = name_, .arg = ARG_REQUIRED, .metavar = metavar_, .doc = doc_, .set = set_as_bsub   \
@@ -57,7 +66,7 @@ static SETTER(set_taken_back)
     }
 static const struct option_row rows[] = {
     ON("B", "mail when it begins"),
-    BACK("Bn", "mail_types", "no mail"),
+    {.name = "Bn", .doc = "no mail when it begins", .set = set_mail_back},
     TO("G", "group", "account to charge"),
     TO("J", "name", "name"),
     TO("Jd", "text", "description"),
@@ -65,7 +74,7 @@ static const struct option_row rows[] = {
     TO("M", "size", "memory of each process"),
     BACK("Mn", "mem_per_node_mib,mem_per_cpu_mib", "memory as the queue has it"),
     ON("N", "mail when it ends"),
-    BACK("Nn", "mail_types", "no mail"),
+    {.name = "Nn", .doc = "no mail when it ends", .set = set_mail_back},
     TO("P", "project", "project; the account, without -G"),
     TO("R", "text", "select[], rusage[], span[], affinity[], cu[]"),
     BACK("Rn",
@@ -140,6 +149,16 @@ static bool spec_make(const struct bmod *m, const struct lsf_request *r, const s
     "ntasks,constraint,mem_per_node_mib,mem_per_cpu_mib,ntasks_per_node,min_nodes,max_nodes,"      \
     "switches,tmp_disk_mib,licenses,exclude,gpus_per_node"
 
+/* -B and -N add to the moments of mail, which are one field. */
+static const char *mail_change(const struct bmod *m, const struct job *j, struct job_spec *after,
+                               const char *also)
+{
+    if (!m->mail_back && !after->mail_types)
+        return also;
+    after->mail_types = (j->spec.mail_types | after->mail_types) & ~m->mail_back;
+    return also ? arena_printf(m->control.a, "%s,mail_types", also) : "mail_types";
+}
+
 /* What is asked of one job, or of one component of it, and which fields that are. */
 static bool part_make(const struct bmod *m, const struct job *j, bool component,
                       struct str *warnings, struct job_spec *after, const char **ret_fields,
@@ -163,6 +182,7 @@ static bool part_make(const struct bmod *m, const struct job *j, bool component,
     if (!asked || !spec_make(m, &none, j, warnings, &before, e) ||
         !spec_make(m, asked, j, warnings, after, e))
         return false;
+    also = mail_change(m, j, after, also);
     *ret_fields = changed_fields(&before, after, also, a);
     return true;
 }

@@ -2,6 +2,7 @@
  * step, which takes nothing of it and runs on its first host once, however many slots there are. */
 #include "cli/lsf/interactive.h"
 
+#include "base/list.h"
 #include "base/vec.h"
 #include "cli/lsf/jobs.h"
 #include "cli/lsf/names.h"
@@ -147,6 +148,8 @@ void lsf_interactive_note(const struct lsf_request *r, struct arena *a, struct s
         lsf_note(&idle, a, "-r with -I", "it ends with its host, and is called again by hand");
     if (r->login_shell)
         lsf_note(&idle, a, "-L with -I", "the environment of this shell goes along");
+    if (r->export_env && !list_has_nocase(r->export_env, "all"))
+        lsf_note(&idle, a, "-env without all, with -I", "the environment of this shell goes along");
     if (idle.no_effect)
         str_addf(warnings, "without effect: %s\n", idle.no_effect);
 }

@@ -2,6 +2,7 @@
  * ended lately is in the history. */
 #include "cli/lsf/jobs.h"
 
+#include "base/amount.h"
 #include "base/hostlist.h"
 #include "base/idset.h"
 #include "base/list.h"
@@ -13,6 +14,7 @@
 #include "model/job/alloc.h"
 #include "model/job/array.h"
 #include "model/job/dependency.h"
+#include "model/job/job_counts.h"
 #include "wire/utf8.h"
 
 #include <stdlib.h>
@@ -205,16 +207,10 @@ static const char *joined(const char *a, const char *b, const char *between, str
     return text_empty(a) ? b : text_empty(b) ? a : arena_printf(to, "%s%s%s", a, between, b);
 }
 
-static int32_t asked_cpus(const struct job *j)
-{
-    int32_t each = j->spec.req.cpus_per_task > 0 ? j->spec.req.cpus_per_task : 1;
-    return j->alloc_cpus > 0 ? j->alloc_cpus : lsf_job_slots(j) * each;
-}
-
 static void part_add(struct job *to, const struct job *part, struct arena *a)
 {
-    to->alloc_cpus = asked_cpus(to) + asked_cpus(part);
-    to->alloc_tasks = lsf_job_slots(to) + lsf_job_slots(part);
+    to->alloc_cpus = amount_i32((int64_t)job_cpus(to) + job_cpus(part));
+    to->alloc_tasks = amount_i32((int64_t)lsf_job_slots(to) + lsf_job_slots(part));
     to->alloc_mem_mib += part->alloc_mem_mib;
     to->alloc = joined(to->alloc, part->alloc, "; ", a);
     to->alloc_gres = joined(to->alloc_gres, part->alloc_gres, ",", a);

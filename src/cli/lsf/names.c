@@ -145,7 +145,7 @@ static bool model_resolve(const struct lsf_request *r, struct client *c, struct 
 struct lsf_hosts {
     const char *candidates, *select; /* NULL = any */
     int64_t kib;                     /* of sizes without unit in `select` */
-    struct str others;
+    struct hostlist others;
     unsigned found, all;
 };
 
@@ -174,7 +174,7 @@ static void node_take(void *ctx, const void *record)
         (!h->select || lsf_select_holds(span_of(h->select), h->kib, &facts)))
         h->found++;
     else
-        str_addf(&h->others, "%s%s", h->others.len ? "," : "", n->name);
+        hostlist_add(&h->others, n->name);
 }
 
 static bool hosts_resolve(const struct lsf_request *r, struct client *c, struct dialect_out *d,
@@ -195,11 +195,15 @@ static bool hosts_resolve(const struct lsf_request *r, struct client *c, struct 
     else if (ok && !h.found && r->candidates)
         ok = err_set(e, ERR_NOT_FOUND, "%s: Bad host name, host group name or cluster name",
                      r->candidates);
+    struct str others = STR_INIT;
+    hostlist_sort(&h.others);
+    hostlist_fold(&h.others, &others); /* of very many hosts the names one by one are too much */
     if (ok && r->excluded)
-        str_addf(&h.others, "%s%s", h.others.len ? "," : "", r->excluded);
-    if (ok && h.others.len)
-        ok = dialect_give(d, "-m", "exclude", str_text(&h.others), e);
-    str_done(&h.others);
+        str_addf(&others, "%s%s", others.len ? "," : "", r->excluded);
+    if (ok && others.len)
+        ok = dialect_give(d, "-m", "exclude", str_text(&others), e);
+    str_done(&others);
+    hostlist_done(&h.others);
     return ok;
 }
 

@@ -1,6 +1,7 @@
 /* Where a job runs, as PBS writes it. A chunk of PBS Pro is a task with its CPUs, or all tasks of a
  * host where the job asked for hosts, or for one; of Torque a host has one place. */
 #include "base/alloc.h"
+#include "base/map.h"
 #include "cli/pbs/qstat.h"
 
 #include <string.h>
@@ -13,6 +14,7 @@ struct chunk_place {
 
 struct chunk_places {
     VEC(struct chunk_place) v;
+    struct map_str *taken; /* slots of each host, as a number */
 };
 
 bool qstat_chunk_is_node(const struct job_request *r)
@@ -27,12 +29,15 @@ static int32_t chunks_on(const struct job *j, const struct lsf_host *h)
     return split ? h->slots : 1;
 }
 
-static int32_t next_at(const struct chunk_places *p, const char *host)
+/* The first free slot of the host, of which `chunks` are taken: other components may have it,
+ * too. */
+static int32_t slots_take(struct chunk_places *p, const char *host, int32_t chunks)
 {
-    int32_t at = 0;
-    for (size_t i = 0; i < p->v.n; i++)
-        at += text_is(p->v.v[i].host, host);
-    return at;
+    const char *kept;
+    void **taken = map_str_slot(p->taken, host, true, &kept);
+    int32_t first = (int32_t)(intptr_t)*taken;
+    *taken = (void *)((intptr_t)first + chunks);
+    return first;
 }
 
 static void places_add(struct chunk_places *p, const struct job *j, bool torque, struct arena *a)
@@ -41,7 +46,7 @@ static void places_add(struct chunk_places *p, const struct job *j, bool torque,
     size_t n = lsf_job_hosts(j, a, &host);
     for (size_t i = 0; i < n; i++) {
         int32_t chunks = torque ? 1 : chunks_on(j, &host[i]);
-        int32_t first = torque ? 0 : next_at(p, host[i].name);
+        int32_t first = torque ? 0 : slots_take(p, host[i].name, chunks);
         for (int32_t k = 0; k < chunks; k++) {
             struct chunk_place one = {host[i].name, first + k, host[i].cpus / chunks,
                                       host[i].mem_mib / chunks, host[i].gpus / chunks};
@@ -53,7 +58,7 @@ static void places_add(struct chunk_places *p, const struct job *j, bool torque,
 static struct chunk_places places_of(const struct lsf_job_list *list, const struct job *j,
                                      bool torque, struct arena *a)
 {
-    struct chunk_places p = {0};
+    struct chunk_places p = {.taken = map_str_new()};
     for (size_t i = 0; list && j->het_job_id && i < list->part.n; i++)
         if (list->part.v[i]->het_job_id == j->id)
             places_add(&p, list->part.v[i], torque, a);
@@ -66,6 +71,7 @@ static const char *text_done(struct chunk_places *p, struct str *text, struct ar
 {
     const char *kept = p->v.n ? arena_strdup(a, str_text(text)) : NULL;
     vec_done(&p->v);
+    map_str_free(p->taken);
     str_done(text);
     return kept;
 }

@@ -57,7 +57,7 @@ static int64_t value_of(const struct job *j, const char *resource, struct arena 
     if (text_is(resource, "priority"))
         return -(int64_t)j->spec.nice;
     if (text_is(resource, "ncpus"))
-        return qstat_cpus(j);
+        return job_cpus(j);
     if (text_is(resource, "ngpus"))
         return qstat_gpus(j);
     if (text_is(resource, "walltime"))
@@ -380,7 +380,7 @@ static void run_add(struct tracejob *t, const struct job *j)
                            "Exit_status=%d resources_used.cput=%s resources_used.ncpus=%d "
                            "resources_used.walltime=%s",
                            pbs_exit_status(j, &t->site),
-                           pbs_clock(j->cpu_user_us + j->cpu_system_us, t->a), qstat_cpus(j),
+                           pbs_clock(j->cpu_user_us + j->cpu_system_us, t->a), job_cpus(j),
                            pbs_clock(job_elapsed_us(j, j->end_us), t->a)));
 }
 

@@ -189,15 +189,15 @@ static void alternate_add(struct qstat *q, const struct qstat_row *r)
     if (q->site.torque)
         str_addf(&q->out, "%-23s %-11s %-8s %-16s %6s %5d %6d %9s %9s %1s %9s", cut(q, r->id, 23),
                  cut(q, j->user_name, 11), cut(q, job_partition(j), 8), cut(q, name, 16), "--",
-                 qstat_nodes(j, q->a), qstat_cpus(j), memory, limit_text(q, j), r->state, elapsed);
+                 qstat_nodes(j, q->a), job_cpus(j), memory, limit_text(q, j), r->state, elapsed);
     else if (q->unwrapped)
         str_addf(&q->out, "%-30s %-15s %-15s %-15s %8s %4d %5d %6s %5s %1s %5s", r->id,
-                 j->user_name, job_partition(j), name, "--", qstat_nodes(j, q->a), qstat_cpus(j),
+                 j->user_name, job_partition(j), name, "--", qstat_nodes(j, q->a), job_cpus(j),
                  memory, limit_text(q, j), r->state, elapsed);
     else
         str_addf(&q->out, "%-15s %-8s %-8s %-10s %6s %3d %3d %6s %5s %1s %5s", cut(q, r->id, 15),
                  cut(q, j->user_name, 8), cut(q, job_partition(j), 8), cut(q, name, 10), "--",
-                 qstat_nodes(j, q->a), qstat_cpus(j), memory, limit_text(q, j), r->state, elapsed);
+                 qstat_nodes(j, q->a), job_cpus(j), memory, limit_text(q, j), r->state, elapsed);
     if (where)
         str_addf(&q->out, q->same_line ? " %s" : "\n   %s", where);
     if (comment)

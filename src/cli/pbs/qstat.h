@@ -51,9 +51,7 @@ const char *qstat_exec_host(const struct lsf_job_list *list, const struct job *j
 const char *qstat_exec_vnode(const struct lsf_job_list *list, const struct job *j, struct arena *a);
 /* Why it waits, or where it runs; NULL = nothing to say. */
 const char *qstat_comment(const struct lsf_job_list *list, const struct job *j, struct arena *a);
-/* that it has or, before it starts, asks for: tasks × CPUs of each */
-int32_t qstat_cpus(const struct job *j);
-/* likewise; 1 where it asks for no number */
+/* that it has or, before it starts, asks for; 1 where it asks for no number */
 int32_t qstat_nodes(const struct job *j, struct arena *a);
 /* That it has on all its nodes or, before it starts, asks for on each; 0 = none, or not a
  * number. */

@@ -1,5 +1,6 @@
 /* Everything about a job, as qstat -f has it. */
 #include "base/alloc.h"
+#include "base/amount.h"
 #include "cli/pbs/qstat.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
@@ -11,14 +12,6 @@
 #include <string.h>
 
 /* ---- values ---- */
-
-int32_t qstat_cpus(const struct job *j)
-{
-    if (j->alloc_cpus > 0)
-        return j->alloc_cpus;
-    int32_t each = j->spec.req.cpus_per_task > 0 ? j->spec.req.cpus_per_task : 1;
-    return lsf_job_slots(j) * each;
-}
 
 int32_t qstat_nodes(const struct job *j, struct arena *a)
 {
@@ -83,7 +76,7 @@ static void used_add(const struct qstat *q, struct pbs_attributes *t, const stru
     if (e.mem_bytes)
         pbs_attribute_add(t, group, "mem",
                           arena_printf(t->a, "%lldkb", (long long)(e.mem_bytes >> 10)));
-    pbs_attribute_number(t, group, "ncpus", qstat_cpus(j));
+    pbs_attribute_number(t, group, "ncpus", job_cpus(j));
     pbs_attribute_add(t, group, "walltime", pbs_clock(job_elapsed_us(j, time_now_us()), t->a));
 }
 
@@ -107,12 +100,12 @@ static int64_t gpus_said(const char *text)
 }
 
 /* Memory and GPUs of a chunk: of one that is all that the job has on its nodes, or of a task. */
-static void chunk_more_write(const struct job_request *r, bool whole, int32_t cpus, struct str *out)
+static void chunk_more_write(const struct job_request *r, bool whole, int64_t cpus, struct str *out)
 {
     int64_t mib = whole && r->mem_per_node_mib > 0 ? r->mem_per_node_mib : 0;
     int64_t gpus = gpus_said(whole && r->gpus_per_node ? r->gpus_per_node : r->gpus_per_task);
     if (r->mem_per_cpu_mib > 0)
-        mib = r->mem_per_cpu_mib * cpus;
+        mib = amount_times(r->mem_per_cpu_mib, cpus);
     if (mib > 0 && mib % 1024 == 0)
         str_addf(out, ":mem=%lldgb", (long long)mib / 1024);
     else if (mib > 0)
@@ -128,16 +121,16 @@ static void part_write(const struct job *j, int32_t nodes, bool torque, struct s
     int32_t tasks = lsf_job_slots(j), each = r->cpus_per_task > 0 ? r->cpus_per_task : 1;
     bool by_node = qstat_chunk_is_node(r);
     int32_t procs = !by_node ? 1 : r->ntasks_per_node > 0 ? r->ntasks_per_node : tasks;
-    int32_t cpus = procs * each;
+    int64_t cpus = amount_times(procs, each);
     str_add(out, out->len ? "+" : "");
     if (torque) {
-        int32_t ppn = by_node ? procs : (tasks + nodes - 1) / nodes;
+        int64_t ppn = by_node ? procs : ((int64_t)tasks + nodes - 1) / nodes;
         int64_t gpus = gpus_said(r->gpus_per_node);
-        str_addf(out, "%d:ppn=%d", nodes, ppn * each);
+        str_addf(out, "%d:ppn=%lld", nodes, (long long)amount_times(ppn, each));
         if (gpus > 0)
             str_addf(out, ":gpus=%lld", (long long)gpus);
     } else if (by_node) {
-        str_addf(out, "%d:ncpus=%d", r->min_nodes, cpus);
+        str_addf(out, "%d:ncpus=%lld", r->min_nodes, (long long)cpus);
         if (procs > 1 || r->ntasks_per_node > 0)
             str_addf(out, ":mpiprocs=%d", procs);
     } else {
@@ -201,7 +194,7 @@ static void asked_add(const struct qstat *q, struct pbs_attributes *t, const str
     if (j->alloc_mem_mib > 0)
         pbs_attribute_add(t, group, "mem",
                           arena_printf(t->a, "%lldmb", (long long)j->alloc_mem_mib));
-    pbs_attribute_number(t, group, "ncpus", qstat_cpus(j));
+    pbs_attribute_number(t, group, "ncpus", job_cpus(j));
     if (qstat_gpus(j))
         pbs_attribute_number(t, group, "ngpus", qstat_gpus(j));
     pbs_attribute_number(t, group, "nodect", nodes);

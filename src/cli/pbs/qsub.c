@@ -314,8 +314,9 @@ static int interactive_over(void *ctx, uint64_t job_id)
 
 static int interactive_run(struct qsub *s)
 {
-    char *shell[] = {arena_strdup(s->b.line.a, s->login_shell), arena_strdup(s->b.line.a, "-l"),
-                     NULL};
+    const char *asked = s->request.shell ? s->request.shell : s->login_shell; /* PATH[@HOST],… */
+    char *shell[] = {arena_strndup(s->b.line.a, asked, strcspn(asked, "@,")),
+                     arena_strdup(s->b.line.a, "-l"), NULL};
     const struct job_spec *j = &s->b.line.comp[0].spec;
     const char *announce =
         arena_printf(s->b.line.a,

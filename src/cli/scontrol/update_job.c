@@ -274,6 +274,27 @@ static bool job_site_factor(struct update_change *c, const char *value, struct e
     return update_field(c, "site_factor");
 }
 
+/* 0 is all memory of each node, as with --mem and --mem-per-cpu. */
+static bool memory_read(struct update_change *c, const char *value, int64_t *mib,
+                        struct err *ret_err)
+{
+    if (!size_parse_mib(value, mib, ret_err))
+        return false;
+    if (*mib == 0)
+        c->spec.req.mem_per_node_mib = MEM_ALL;
+    return update_field(c, "mem_per_node_mib,mem_per_cpu_mib");
+}
+
+static bool job_memory_of_node(struct update_change *c, const char *value, struct err *ret_err)
+{
+    return memory_read(c, value, &c->spec.req.mem_per_node_mib, ret_err);
+}
+
+static bool job_memory_of_cpu(struct update_change *c, const char *value, struct err *ret_err)
+{
+    return memory_read(c, value, &c->spec.req.mem_per_cpu_mib, ret_err);
+}
+
 static bool job_nice(struct update_change *c, const char *value, struct err *ret_err)
 {
     return factor_read(c, "Nice", value, &c->spec.nice, ret_err) && update_field(c, "nice");
@@ -369,8 +390,8 @@ static const struct update_key keys[] = {
     {"MailUser", NULL, SAID_NOTHING, "mail_user"},
     {"MCSLabel", NULL, SAID_NOTHING, NULL},
     {"MinCPUsNode", NULL, SAID_VALUE, "min_cpus_per_node"},
-    {"MinMemoryCPU", NULL, SAID_VALUE, "mem_per_cpu_mib,mem_per_node_mib"},
-    {"MinMemoryNode", NULL, SAID_VALUE, "mem_per_node_mib,mem_per_cpu_mib"},
+    {"MinMemoryCPU", job_memory_of_cpu, SAID_VALUE, NULL},
+    {"MinMemoryNode", job_memory_of_node, SAID_VALUE, NULL},
     {"MinTmpDiskNode", NULL, SAID_VALUE, "tmp_disk_mib"},
     {"Nice", job_nice, SAID_NOTHING, NULL},
     {"SiteFactor", job_site_factor, SAID_NOTHING, NULL},

@@ -197,13 +197,23 @@ static const char *file_of(const struct jsrun *j, const char *file)
     return file && text_is(j->mode, "individual") ? arena_printf(j->a, "%s.%%t", file) : file;
 }
 
+/* NAME=VALUE as --export takes it, whose list ends a value at a comma but in quotes. */
+static const char *quoted(const char *entry, struct arena *a)
+{
+    const char *equals = strchr(entry, '=');
+    const char *quote = equals && strstr(equals, "\",") ? "'" : "\"";
+    return equals ? arena_printf(a, "%.*s=%s%s%s", (int)(equals - entry), entry, quote, equals + 1,
+                                 quote)
+                  : entry;
+}
+
 static const char *export_of(const struct jsrun *j)
 {
     struct str names = STR_INIT;
     str_add(&names, j->alone ? "NONE" : "ALL");
     for (size_t i = 0; i < j->env.n; i++)
         if (!j->alone || strchr(j->env.v[i], '='))
-            str_addf(&names, ",%s", j->env.v[i]);
+            str_addf(&names, ",%s", quoted(j->env.v[i], j->a));
     const char *made = arena_strdup(j->a, str_text(&names));
     str_done(&names);
     return j->alone || j->env.n ? made : NULL;

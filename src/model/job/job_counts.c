@@ -8,11 +8,6 @@
 
 #include <string.h>
 
-static int32_t at_most_i32(int64_t n)
-{
-    return n < INT32_MAX ? (int32_t)n : INT32_MAX;
-}
-
 int32_t job_nodes(const struct job *j)
 {
     if (j->alloc_nodes)
@@ -30,7 +25,7 @@ int32_t job_tasks(const struct job *j)
         return j->alloc_tasks;
     if (r->ntasks)
         return r->ntasks;
-    return at_most_i32(amount_times(job_nodes(j), r->ntasks_per_node ? r->ntasks_per_node : 1));
+    return amount_i32(amount_times(job_nodes(j), r->ntasks_per_node ? r->ntasks_per_node : 1));
 }
 
 int32_t job_cpus(const struct job *j)
@@ -39,7 +34,7 @@ int32_t job_cpus(const struct job *j)
     if (j->alloc_cpus)
         return j->alloc_cpus;
     int32_t nodes = job_nodes(j), tasks = r->overcommit ? nodes : job_tasks(j);
-    int32_t cpus = at_most_i32(amount_times(tasks, r->cpus_per_task ? r->cpus_per_task : 1));
+    int32_t cpus = amount_i32(amount_times(tasks, r->cpus_per_task ? r->cpus_per_task : 1));
     return cpus > nodes ? cpus : nodes;
 }
 

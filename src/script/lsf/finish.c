@@ -24,7 +24,7 @@ static int32_t hosts_of(const struct lsf_request *r)
     if (r->whole_hosts)
         return r->whole_hosts;
     if (r->ptile)
-        return (slots_of(r) + r->ptile - 1) / r->ptile;
+        return (int32_t)(((int64_t)slots_of(r) + r->ptile - 1) / r->ptile);
     return r->one_host ? 1 : 0;
 }
 

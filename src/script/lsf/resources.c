@@ -180,6 +180,8 @@ static bool alternatives_take(struct resources_reading *d, struct span text)
     return true;
 }
 
+#define SELECT_DEPTH 32 /* parentheses in parentheses of select[] */
+
 /* "a && b && (c || d)", with features and models alone in the parentheses, are options of the job;
  * what else there may be is an expression that hosts answer. */
 static bool is_plain(struct span text)
@@ -190,21 +192,25 @@ static bool is_plain(struct span text)
     return true;
 }
 
-static bool select_read(struct resources_reading *d, struct span text)
+static bool pieces_take(struct resources_reading *d, struct span whole, unsigned depth)
 {
-    struct span whole = span_trim(text), rest = parentheses_off(whole), one;
-    if (!is_plain(whole))
-        return of_hosts(d, whole);
+    struct span rest = parentheses_off(whole), one;
     if (piece_is_either(rest))
         return alternatives_take(d, rest) || of_hosts(d, whole);
     while (rest.len && piece_next(&rest, '&', &one)) {
-        one = parentheses_off(one);
-        bool ok = memmem(one.data, one.len, "||", 2) ? alternatives_take(d, one) || of_hosts(d, one)
-                                                     : term_take(d, one);
-        if (!ok)
+        bool several = memmem(one.data, one.len, "&&", 2) || memmem(one.data, one.len, "||", 2);
+        if (several && depth == SELECT_DEPTH)
+            return refuse_value(d, one, "its parentheses are too deep");
+        if (!(several ? pieces_take(d, one, depth + 1) : term_take(d, parentheses_off(one))))
             return false;
     }
     return true;
+}
+
+static bool select_read(struct resources_reading *d, struct span text)
+{
+    struct span whole = span_trim(text);
+    return is_plain(whole) ? pieces_take(d, whole, 0) : of_hosts(d, whole);
 }
 
 /* ---- rusage ---- */

@@ -7,6 +7,7 @@
 #include "script/pbs/pbs.h"
 
 #include "base/alloc.h"
+#include "base/amount.h"
 
 #include <string.h>
 
@@ -31,7 +32,7 @@ static bool select_finish(const struct pbs_request *r, struct dialect_out *d, st
 {
     const struct pbs_resources *l = &r->l;
     int32_t chunks = at_least(l->chunks, 1), procs = at_least(l->mpiprocs, 1);
-    int32_t cpus = at_least(l->ncpus, 1), each = (cpus + procs - 1) / procs;
+    int32_t cpus = at_least(l->ncpus, 1), each = (int32_t)part_of(cpus, procs);
     bool apart = l->place == PBS_SCATTER || (procs > 1 && chunks > 1 && l->place == PBS_FREE);
     int32_t nodes = apart ? chunks : l->place == PBS_PACK || chunks == 1 ? 1 : 0;
     if (apart && l->place == PBS_FREE)
@@ -73,7 +74,7 @@ static bool plain_finish(const struct pbs_request *r, struct dialect_out *d, str
     const struct pbs_resources *l = &r->l;
     int64_t mem = l->mem_mib ? l->mem_mib : l->pmem_mib ? 0 : l->vmem_mib;
     int32_t procs = at_least(l->procs > 1 ? l->procs : l->mpiprocs, 1);
-    int32_t each = l->procs > 1 ? l->ncpus : (l->ncpus + procs - 1) / procs;
+    int32_t each = l->procs > 1 ? l->ncpus : (int32_t)part_of(l->ncpus, procs);
     bool spread = l->procs > 1;
     return dialect_give_number(d, spread ? "-l procs" : "-l mpiprocs", "ntasks", procs, e) &&
            dialect_give_number(d, "-l ncpus", "nodes", spread ? 0 : 1, e) &&
@@ -84,7 +85,12 @@ static bool plain_finish(const struct pbs_request *r, struct dialect_out *d, str
            dialect_give_number(d, "-l gpus", spread ? "gpus" : "gpus-per-node", l->gpus, e);
 }
 
-static bool resources_check(const struct pbs_resources *l, struct err *e)
+static bool was_said(const struct pbs_resources *l, const char *name, struct arena *a)
+{
+    return l->seen && strstr(l->seen, arena_printf(a, " %s ", name));
+}
+
+static bool resources_check(const struct pbs_resources *l, struct arena *a, struct err *e)
 {
     if (l->select && l->host && l->place == PBS_SCATTER && l->chunks > 1)
         return err_set(e, ERR_VALUE,
@@ -93,17 +99,31 @@ static bool resources_check(const struct pbs_resources *l, struct err *e)
     static const char *const without[] = {"ncpus", "mem", "nodes", "procs", "mpiprocs", "gpus"};
     if (l->place_given && !l->select && !l->nodes_given)
         return err_set(e, ERR_VALUE, "Cannot have \"place\" without \"select\"");
-    for (size_t i = 0; l->select && i < ARRAY_LEN(without); i++) {
-        char mark[16] = " ";
-        memcpy(mark + 1, without[i], strlen(without[i]));
-        mark[1 + strlen(without[i])] = ' ';
-        if (l->seen && strstr(l->seen, mark))
+    for (size_t i = 0; l->select && i < ARRAY_LEN(without); i++)
+        if (was_said(l, without[i], a))
             return err_set(e, ERR_VALUE,
                            "\"-lresource=\" cannot be used with \"select\" or \"place\", resource "
                            "is: %s",
                            without[i]);
-    }
     return true;
+}
+
+void pbs_resources_note(struct pbs_request *r, struct arena *a)
+{
+    static const struct {
+        const char *name;
+        bool beside_select; /* else beside nodes= */
+        const char *why;
+    } idle[] = {{"pmem", true, "memory of a select is each chunk's: select=1:mem=4gb"},
+                {"vmem", true, "memory of a select is each chunk's: select=1:mem=4gb"},
+                {"ncpus", false, "CPUs beside nodes= are nodes=N:ppn=P"},
+                {"procs", false, "processes beside nodes= are nodes=N:ppn=P"},
+                {"mpiprocs", false, "processes beside nodes= are nodes=N:ppn=P"}};
+    const struct pbs_resources *l = &r->l;
+    for (size_t i = 0; i < ARRAY_LEN(idle); i++)
+        if ((idle[i].beside_select ? l->select : l->nodes_given && !l->select) &&
+            was_said(l, idle[i].name, a))
+            pbs_note(r, a, arena_printf(a, "-l %s", idle[i].name), idle[i].why);
 }
 
 static const char *features_of(const struct pbs_resources *l, struct arena *a)
@@ -116,9 +136,9 @@ static const char *features_of(const struct pbs_resources *l, struct arena *a)
 static bool size_finish(const struct pbs_request *r, struct dialect_out *d, struct err *e)
 {
     const struct pbs_resources *l = &r->l;
-    bool ok = resources_check(l, e) && (l->select        ? select_finish(r, d, e)
-                                        : l->nodes_given ? nodes_finish(r, d, e)
-                                                         : plain_finish(r, d, e));
+    bool ok = resources_check(l, d->a, e) && (l->select        ? select_finish(r, d, e)
+                                              : l->nodes_given ? nodes_finish(r, d, e)
+                                                               : plain_finish(r, d, e));
     const char *wall = arena_printf(d->a, "%lld:%02lld:%02lld", (long long)(l->wall_s / 3600),
                                     (long long)(l->wall_s / 60 % 60), (long long)(l->wall_s % 60));
     return ok && dialect_give(d, "-l walltime", "time", l->wall_s ? wall : NULL, e) &&
@@ -177,11 +197,6 @@ size_t pbs_parts(const struct pbs_request *r)
     return is_packed(r) ? 1 : 1 + r->nmore;
 }
 
-static int32_t sum_of(int64_t a, int64_t b)
-{
-    return a + b < INT32_MAX ? (int32_t)(a + b) : INT32_MAX;
-}
-
 /* All chunks as one: of so many processes that each has its CPUs. */
 static void chunk_pack(struct pbs_resources *l, const struct pbs_resources *more)
 {
@@ -189,10 +204,10 @@ static void chunk_pack(struct pbs_resources *l, const struct pbs_resources *more
     const struct pbs_resources *from = more ? more : l;
     struct pbs_resources all = *l;
     all.chunks = 1;
-    all.mpiprocs = sum_of(more ? l->mpiprocs : 0, n * at_least(from->mpiprocs, 1));
-    all.ncpus = sum_of(more ? l->ncpus : 0, n * at_least(from->ncpus, 1));
-    all.gpus = sum_of(more ? l->gpus : 0, n * from->gpus);
-    all.chunk_mib = (more ? l->chunk_mib : 0) + n * from->chunk_mib;
+    all.mpiprocs = amount_i32((more ? l->mpiprocs : 0) + n * at_least(from->mpiprocs, 1));
+    all.ncpus = amount_i32((more ? l->ncpus : 0) + n * at_least(from->ncpus, 1));
+    all.gpus = amount_i32((more ? l->gpus : 0) + n * from->gpus);
+    all.chunk_mib = amount_plus(more ? l->chunk_mib : 0, amount_times(n, from->chunk_mib));
     if (more && more->host && !l->host)
         all.host = more->host;
     *l = all;

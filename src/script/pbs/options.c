@@ -429,5 +429,8 @@ bool pbs_read_words(struct pbs_request *r, int argc, char *const argv[],
 {
     _Static_assert(ARRAY_LEN(rows) <= ARRAY_LEN(((struct pbs_request *)0)->given), "given[]");
     struct qsub_taker t = {r, env, a};
-    return options_walk(&qsub_options, argc, argv, option_take, NULL, &t, ret_rest, ret_err);
+    if (!options_walk(&qsub_options, argc, argv, option_take, NULL, &t, ret_rest, ret_err))
+        return false;
+    pbs_resources_note(r, a);
+    return true;
 }

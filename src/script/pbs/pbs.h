@@ -79,6 +79,8 @@ bool pbs_files_finish(const struct pbs_request *r, bool by_sbatch, struct dialec
 /* Inside script/. */
 bool pbs_resources_read(struct pbs_request *r, const char *text, struct arena *a,
                         struct err *ret_err);
+/* Notes of -l what counts for nothing beside the rest of it. */
+void pbs_resources_note(struct pbs_request *r, struct arena *a);
 struct writing;
 /* Each resource a line of its own: "#PBS -l walltime=01:00:00". */
 void pbs_resources_write(struct writing *w, const struct option_row *row);

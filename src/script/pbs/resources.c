@@ -4,6 +4,7 @@
 #include "script/pbs/write.h"
 
 #include "base/alloc.h"
+#include "base/amount.h"
 
 #include <string.h>
 
@@ -202,7 +203,7 @@ static bool select_read(struct pbs_resources_reading *d, struct span text)
         if (!chunk_split(d, one, &n, &kind))
             return false;
         if (before && text_is(kind, before)) {
-            l->chunks += n;
+            l->chunks = amount_i32((int64_t)l->chunks + n);
             continue;
         }
         if (before && !part_begin(d, "-l select"))
@@ -324,12 +325,12 @@ static bool nodes_read(struct pbs_resources_reading *d, struct span text)
             return refuse(d, part, "a node at least is needed");
         all += l->nodes;
         if (same)
-            l->nodes += nodes;
+            l->nodes = amount_i32((int64_t)l->nodes + nodes);
         if (same && hosts && l->host)
             l->host = arena_printf(d->a, "%s,%s", hosts, l->host);
     }
     part_end(d);
-    l->all_nodes = all < INT32_MAX ? (int32_t)all : INT32_MAX;
+    l->all_nodes = amount_i32(all);
     return all > 0 || refuse(d, text, "a node at least is needed");
 }
 
