@@ -8,7 +8,8 @@ load hosts
     forged() { on "$FAR_NS" third python3 "$BATS_TEST_DIRNAME/hosts_join.py" 10.99.0.1 "$token" "$1" "$(id -u nobody)" "$2"; }
     for line in "NodeName=evil CPUs=99999999999" "NodeName=evil Gres=gpu:1::::" "NodeName=evil State=UP" "NodeName=evil CPUs=1 Virtual=YES" \
         "NodeName=evil CPUs=1048576" "NodeName=evil Sockets=1024 CoresPerSocket=1024" \
-        $'NodeName=evil CPUs=1\nSlurmUser=nobody' "NodeName=evil[1-9]" "NodeName=evil "; do
+        $'NodeName=evil CPUs=1\nSlurmUser=nobody' "NodeName=evil[1-9]" "NodeName=evil " \
+        "NodeName=evil CPUs=2 Gres=gpu:a:2 Devices=gpu:a:0:::;gpu:a:0:::"; do
         run -0 forged evil "$line"
         echo "$line: $output"
         [[ "$line" = "NodeName=evil " || "$output" =~ "done ACCESS_DENIED " ]]
