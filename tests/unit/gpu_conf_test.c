@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "../fake/amd_tree.h"
+#include "base/idset.h"
 #include "node/daemon/launch.h"
 #include "node/hardware/discover_gpus.h"
 
@@ -176,6 +177,33 @@ static void test_each_maker_counts_its_own(void **state)
     assert_text(gpus_names(&found, false, arena), "0=GPU-a,1=GPU-b");
 }
 
+/* Each set of eight cores, as a list of devices has them: a step's ':' ended the part before it. */
+static void test_cores_are_read_as_they_were_said(void **state)
+{
+    (void)state;
+    for (unsigned set = 1; set < 256; set++) {
+        struct str text = STR_INIT, cores = STR_INIT;
+        struct device_list list;
+        struct idset cpus = IDSET_INIT;
+        end(NULL);
+        begin(NULL);
+        gpu(&found, "GPU-a", "0000:10:00.0", "1:3");
+        for (unsigned i = 0; i < 8; i++)
+            if (set >> i & 1)
+                str_addf(&cores, "%s%u", cores.len ? "," : "", i);
+        conf(arena_printf(arena, "Name=gpu File=/dev/null Cores=%s\n", str_text(&cores)));
+        devices_format(&(struct device_list){&found.gpu.v[0].d, 1}, &text);
+        assert_true(devices_parse(str_text(&text), arena, &list, NULL));
+        assert_text(list.v[0].uuid, "GPU-a");
+        assert_true(idset_parse(&cpus, list.v[0].cpus, 100, NULL));
+        for (uint32_t i = 0; i < 8; i++)
+            assert_int_equal(idset_has(&cpus, i), set >> i & 1);
+        idset_done(&cpus);
+        str_done(&text);
+        str_done(&cores);
+    }
+}
+
 /* ---- files and lists of drivers ---- */
 
 static char top[] = "/tmp/remuda-gpu-conf-XXXXXX";
@@ -286,6 +314,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_gpu_beside_one_with_instances, begin, end),
         cmocka_unit_test_setup_teardown(test_a_file_that_all_devices_have, begin, end),
         cmocka_unit_test_setup_teardown(test_each_maker_counts_its_own, begin, end),
+        cmocka_unit_test_setup_teardown(test_cores_are_read_as_they_were_said, begin, end),
         cmocka_unit_test_setup_teardown(test_a_file_for_displays, begin, end),
         cmocka_unit_test_setup_teardown(test_what_the_driver_lists, begin, end),
         cmocka_unit_test_setup_teardown(test_nobody_opens_what_is_closed, begin, end),

@@ -58,7 +58,7 @@ static void no_effect(struct parsing *p, const char *what)
 
 static bool take_name(struct parsing *p, struct gres_conf_reading *r, const char *value)
 {
-    r->row.name = value;
+    r->row.name = text_is_nocase(value, "gpu") ? "gpu" : value;
     return true;
 }
 
@@ -244,16 +244,31 @@ static bool key_take(struct parsing *p, struct gres_conf_reading *r, const char 
         key);
 }
 
+/* Both stand in the lists of what a node has, and can be asked for. */
+static bool names_check(const struct parsing *p, const struct gres_conf_row *w)
+{
+    struct gres_list list = {0};
+    struct err err = {0};
+    const char *text =
+        arena_printf(p->a, "%s%s%s:1", w->name, w->type ? ":" : "", w->type ? w->type : "");
+    bool fits = gres_parse(text, p->a, &list, &err) && list.n == 1 &&
+                text_is(list.item[0].kind, w->name) && text_is(list.item[0].type, w->type);
+    return fits || wrong(p, "Name=%s%s%s: %s", w->name, w->type ? " Type=" : "",
+                         w->type ? w->type : "", err.code ? err.text : "nobody could ask for it");
+}
+
 static bool row_check(const struct parsing *p, const struct gres_conf_reading *r)
 {
     const struct gres_conf_row *w = &r->row;
+    if (!names_check(p, w))
+        return false;
     int64_t files = w->one_device ? 1 : (int64_t)w->nfiles;
     if (r->has_file && w->count_only)
         return wrong(p, "Flags=CountOnly and File= exclude each other");
     if (w->nfiles > 0 && w->count && w->count != files)
         return wrong(p, "Count=%lld does not fit to %lld devices of File=: leave Count out",
                      (long long)w->count, (long long)files);
-    if (text_is_nocase(w->name, "gpu") && w->count > (int64_t)LIMIT_DEVICES_PER_NODE)
+    if (text_is(w->name, "gpu") && w->count > (int64_t)LIMIT_DEVICES_PER_NODE)
         return wrong(p, "Count=%lld: a node has at most %u GPUs", (long long)w->count,
                      LIMIT_DEVICES_PER_NODE);
     if (w->nfiles == 0 && !w->count && (w->cores || w->links))

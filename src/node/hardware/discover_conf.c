@@ -40,17 +40,14 @@ static const char *file_number(const struct applying *p, const struct gres_conf_
 static const char *cores_as_cpus(const struct applying *p, const char *cores)
 {
     struct idset set = IDSET_INIT, cpus = IDSET_INIT;
-    struct str text = STR_INIT;
     uint32_t core, each = p->threads_per_core > 1 ? (uint32_t)p->threads_per_core : 1;
     if (idset_parse(&set, cores, INT32_MAX, NULL))
         for (bool more = idset_first(&set, &core); more; more = idset_next(&set, core, &core))
             for (uint32_t t = 0; t < each; t++)
                 idset_add(&cpus, core * each + t);
-    idset_format(&cpus, &text);
-    const char *result = arena_strdup(p->a, str_text(&text));
+    const char *result = gpu_cpus_text(&cpus, p->a);
     idset_done(&set);
     idset_done(&cpus);
-    str_done(&text);
     return result;
 }
 

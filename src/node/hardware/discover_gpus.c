@@ -1,7 +1,7 @@
 #include "node/hardware/discover_gpus.h"
 
 #include "base/alloc.h"
-#include "base/idset.h"
+#include "base/list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,24 +84,35 @@ static void links_say(struct gpu_found *f, struct arena *a)
 
 /* ---- CPUs ---- */
 
+const char *gpu_cpus_text(const struct idset *cpus, struct arena *a)
+{
+    uint32_t first, last, next = 0;
+    struct str text = STR_INIT;
+    for (bool more = idset_first(cpus, &first); more; first = next) {
+        for (last = first; (more = idset_next(cpus, last, &next)) && next == last + 1;)
+            last = next;
+        list_addf(&text, last > first ? "%u-%u" : "%u", first, last);
+    }
+    const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+    str_done(&text);
+    return result;
+}
+
 /* The system's CPU numbers as the node's: its place in cpu_numbers. CPUs that the node has not are
  * left out. */
 static const char *cpus_translate(const char *cpus, const char *cpu_numbers, struct arena *a)
 {
     struct idset system = IDSET_INIT, ours = IDSET_INIT;
     struct span rest = span_of(cpu_numbers), one;
-    struct str text = STR_INIT;
     uint32_t place = 0;
     if (!idset_parse(&system, cpus, UINT32_MAX, NULL))
         return cpus;
     for (; span_next(&rest, ',', &one); place++)
         if (idset_has(&system, (uint32_t)strtoul(one.data, NULL, 10)))
             idset_add(&ours, place);
-    idset_format(&ours, &text);
-    const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+    const char *result = gpu_cpus_text(&ours, a);
     idset_done(&system);
     idset_done(&ours);
-    str_done(&text);
     return result;
 }
 

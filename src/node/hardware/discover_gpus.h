@@ -4,6 +4,7 @@
 #define REMUDA_NODE_HARDWARE_DISCOVER_GPUS_H
 
 #include "base/arena.h"
+#include "base/idset.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "model/grammar/gres.h"
@@ -31,6 +32,10 @@ struct gpu_found {
 struct gpu_row *gpu_found_add(struct gpu_found *f);     /* valid until the next */
 void remark_add(struct str *remarks, const char *text); /* "; " between remarks */
 bool gpu_is_instance(const struct device *d);           /* of a GPU of NVIDIA's */
+
+/* CPUs near a device, "0-3,6", in the arena; NULL = none. Without steps ("0-6:2"), whose ':' stands
+ * between the parts of a device. */
+const char *gpu_cpus_text(const struct idset *cpus, struct arena *a);
 
 /* ---- discover_files.c ---- */
 
