@@ -146,6 +146,15 @@ static void test_names_can_be_asked_for(void **state)
     assert_string_equal(conf.row[1].name, "Nic");
 }
 
+static void test_a_comment_does_not_go_on(void **state)
+{
+    (void)state;
+    reads("#Name=gpu \\\nName=nic Count=1\nName=x \\ # two\n Count=2\n");
+    assert_int_equal(conf.n, 2);
+    assert_string_equal(conf.row[0].name, "nic");
+    assert_int_equal(conf.row[1].count, 2);
+}
+
 static void test_an_empty_file_says_nothing(void **state)
 {
     (void)state;
@@ -164,6 +173,7 @@ int main(void)
         TEST(several_files_of_one_device_and_counts),
         TEST(what_is_wrong_is_named),
         TEST(names_can_be_asked_for),
+        TEST(a_comment_does_not_go_on),
         TEST(an_empty_file_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
