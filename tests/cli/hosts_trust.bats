@@ -28,6 +28,19 @@ load hosts
     head1 scontrol reconfigure
 }
 
+@test "another port in the configuration is said to count from the next start on" {
+    says() { grep -c "SlurmctldPort and SlurmctldAddr count from" "$SHARED/head/log/controller.log" || true; }
+    cp "$SHARED/head/remuda.conf" "$BATS_TEST_TMPDIR/conf"
+    head1 scontrol reconfigure
+    [ "$(says)" = 0 ]
+    echo "SlurmctldPort=16817" >>"$SHARED/head/remuda.conf"
+    head1 scontrol reconfigure
+    [ "$(says)" = 1 ]
+    cp "$BATS_TEST_TMPDIR/conf" "$SHARED/head/remuda.conf"
+    head1 scontrol reconfigure
+    [ "$(says)" = 1 ]
+}
+
 @test "whoever joins twice in one breath gets nothing of the one join into the other" {
     command -v openssl >/dev/null || skip "needs openssl"
     token=$(head1 remuda token --host trusted)

@@ -178,16 +178,16 @@ static void node_is_back(struct core *c, struct noderec *n)
     node_save(c, n);
 }
 
-/* What State= or DownNodes= has newly said of a node that was there: DRAIN and FAIL are added, as in
+/* What State= or DownNodes= says newly of a node that was there: DRAIN and FAIL are added, as in
  * Slurm, an operator's reason stays. */
 static void node_state_said(struct core *c, struct noderec *n, const struct node *conf, bool drain,
                             bool fail, bool down)
 {
     if (down && n->n.state != NODE_DOWN)
         fx_log(c, LEVEL_WARNING,
-               "node %s: State=DOWN counts when the controller starts; until then: scontrol update "
-               "NodeName=%s State=DOWN Reason=…",
-               n->n.name, n->n.name);
+               "node %s: State=DOWN counts when the controller starts; `scontrol update` does it "
+               "now",
+               n->n.name);
     if (!(drain && !n->n.drain) && !(fail && !n->n.fail))
         return;
     n->n.drain |= drain;
