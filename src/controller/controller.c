@@ -112,6 +112,7 @@ static void config_use(struct controller *c, const struct config *config)
     str_done(&fault);
     if (c->metrics)
         metrics_port_configure(c->metrics);
+    hosts_port_look(c->hosts, s);
     if (had)
         config_done(&former);
 }

@@ -326,6 +326,20 @@ END
     [ -z "$(sinfo -h -N -n handy -o %N)" ]
 }
 
+@test "nodes that joined are there whatever remuda.conf ends with" {
+    echo 'NodeName=handy CPUs=1' >"$REMUDA_STATE/joined.conf"
+    cp "$REMUDA_STATE/remuda.conf" "$WORK/before.conf"
+    for end in 'NodeName=other CPUs=1 \' '\' '# nothing more \' 'KillWait=9 \' '# "' 'KillWait=9'; do
+        { cat "$WORK/before.conf"; printf %s "$end"; } >"$REMUDA_STATE/remuda.conf"
+        scontrol reconfigure
+        echo "$end"
+        [ "$(sinfo -h -N -n handy -o %N)" = handy ]
+    done
+    cp "$WORK/before.conf" "$REMUDA_STATE/remuda.conf"
+    rm "$REMUDA_STATE/joined.conf"
+    scontrol reconfigure
+}
+
 @test "what is put into a backup by hand reaches nothing but the cluster's own files, and is nobody else's to write" {
     sql() { python3 -c 'import sqlite3,sys; d=sqlite3.connect(sys.argv[1]); d.execute("PRAGMA application_id=0"); d.execute(sys.argv[2]); d.commit()' "$@"; }
     remuda backup "$WORK/b"

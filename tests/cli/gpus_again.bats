@@ -216,6 +216,35 @@ says_not() { ! says "$1"; }
     until_true gres_is "gpu:a100:2"
 }
 
+@test "lines of gres.conf that change while jobs go on give no number to another device, nor does a restart" {
+    first=/dev/full second=/dev/tty # which these jobs can do without
+    begins() { grep -q "^gpu:a100:$1:" "$REMUDA_STATE"/nodes/*/devices; }
+    printf '%s\n' AutoDetect=off "Name=gpu Type=a100 File=$first" "Name=gpu Type=a100 File=$second" >"$REMUDA_STATE/gres.conf"
+    scontrol reconfigure
+    until_true grep -q "2=1:7,3=5:0" "$REMUDA_STATE"/nodes/*/devices # others than the two before
+    one=$(sbatch --parsable --mem=100 -c1 --gpus=1 --wrap 'while ! test -e sixth; do sleep 0.1; done')
+    until_true says "gpu 2 .*given to job $one of root"
+    other=$(sbatch --parsable --mem=100 -c1 --gpus=1 --wrap 'while ! test -e seventh; do sleep 0.1; done')
+    until_true says "gpu 3 .*given to job $other of root"
+    printf '%s\n' AutoDetect=off "Name=gpu Type=a100 File=$second" >"$REMUDA_STATE/gres.conf"
+    scontrol reconfigure
+    until_true begins 3
+    says "gpu 2 .*given to job $one of root"
+    touch sixth
+    over "$one"
+    until_true gres_is "gpu:a100:1" # it was the second's number by then
+    says_not "gpu 2 "
+    kill -9 "$(cat "$REMUDA_STATE"/nodes/*/node.pid)"
+    remuda up -q 3>&-
+    until_true says "gpu 3 .*given to job $other of root"
+    says_not "gpu 2 "
+    touch seventh
+    over "$other"
+    rm "$REMUDA_STATE/gres.conf"
+    scontrol update nodename=ALL state=resume
+    until_true gres_is "gpu:a100:2"
+}
+
 @test "a node without GPUs says what was looked for" {
     REMUDA_NVML=/nowhere.so REMUDA_KFD=/nowhere run -0 --separate-stderr remudad node --print-config
     [[ "$output" == *"# no GPUs: NVIDIA: no device of NVIDIA's is on the PCI bus, and there is no library (NVIDIA's management library cannot be opened: /nowhere.so"*"; AMD: there is no /nowhere: the driver amdgpu is not loaded, or a container was not given it"* ]]

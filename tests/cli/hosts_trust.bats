@@ -8,7 +8,8 @@ load hosts
     forged() { on "$FAR_NS" third python3 "$BATS_TEST_DIRNAME/hosts_join.py" 10.99.0.1 "$token" "$1" "$(id -u nobody)" "$2"; }
     for line in "NodeName=evil CPUs=99999999999" "NodeName=evil Gres=gpu:1::::" "NodeName=evil State=UP" "NodeName=evil CPUs=1 Virtual=YES" \
         "NodeName=evil CPUs=1048576" "NodeName=evil Sockets=1024 CoresPerSocket=1024" \
-        $'NodeName=evil CPUs=1\nSlurmUser=nobody' "NodeName=evil[1-9]" "NodeName=evil "; do
+        $'NodeName=evil CPUs=1\nSlurmUser=nobody' "NodeName=evil[1-9]" "NodeName=evil " \
+        "NodeName=evil CPUs=2 Gres=gpu:a:2 Devices=gpu:a:0:::;gpu:a:0:::"; do
         run -0 forged evil "$line"
         echo "$line: $output"
         [[ "$line" = "NodeName=evil " || "$output" =~ "done ACCESS_DENIED " ]]
@@ -25,6 +26,19 @@ load hosts
     sed -i '/evil[23]/d' "$SHARED/head/joined.conf"
     head1 remuda hosts remove evil || true
     head1 scontrol reconfigure
+}
+
+@test "another port in the configuration is said to count from the next start on" {
+    says() { grep -c "SlurmctldPort and SlurmctldAddr count from" "$SHARED/head/log/controller.log" || true; }
+    cp "$SHARED/head/remuda.conf" "$BATS_TEST_TMPDIR/conf"
+    head1 scontrol reconfigure
+    [ "$(says)" = 0 ]
+    echo "SlurmctldPort=16817" >>"$SHARED/head/remuda.conf"
+    head1 scontrol reconfigure
+    [ "$(says)" = 1 ]
+    cp "$BATS_TEST_TMPDIR/conf" "$SHARED/head/remuda.conf"
+    head1 scontrol reconfigure
+    [ "$(says)" = 1 ]
 }
 
 @test "whoever joins twice in one breath gets nothing of the one join into the other" {

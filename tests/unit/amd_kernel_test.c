@@ -192,7 +192,7 @@ static void one_unreadable(const char *file)
     struct str trouble = STR_INIT, search = STR_INIT;
     lie_set(file, EIO, NULL);
     discover_amd(&found, arena, &trouble, &search);
-    gpus_number(&found, NULL, NULL, arena);
+    gpus_number(&found, NULL, NULL, NULL, arena);
     assert_int_equal(found.gpu.n, 2);
     assert_int_equal(found.gpu.v[0].d.index, 0);
     assert_int_equal(found.gpu.v[1].d.index, 2);

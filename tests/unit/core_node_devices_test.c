@@ -177,9 +177,44 @@ static void an_operators_resume_has_the_node_look_again(void **unused)
     assert_int_equal(sent(FX_SEND, MSG_DEVICES_RETRY), 1);
 }
 
+/* Two jobs want one GPU each. One that was there twice was given to both, and the controller ended
+ * over it, and again at each start. */
+static void no_device_of_a_node_is_there_twice(void **unused)
+{
+    static const char *const gres[] = {
+        "gpu:a:2",      "gpu:2",           "gres:gpu:a:2", " gpu:a:2",       "gres/gpu:a:2",
+        "gpu:a:1,gpu:", "gpu:a:1,gpu:A:1", NULL,           "gpu:a:2(S:0-1)",
+    };
+    static const struct {
+        const char *text;
+        size_t n; /* 0: none can be used */
+    } devices[] = {
+        {"gpu:a:0:::;gpu:a:0:::", 0}, {"gpu:a:0:::;gpu:b:0:::", 0},
+        {"gpu:A:0:::;gpu:a:0:::", 0}, {"gpu:a:0:::", 1},
+        {"gpu:a:0:::;gpu:a:1:x:", 0}, {"gpu:a:1:::;gpu:a:0:::", 2},
+    };
+    for (size_t g = 0; g < ARRAY_LEN(gres); g++)
+        for (size_t d = 0; d < ARRAY_LEN(devices); d++) {
+            size_t fit = g == 5 ? 0 : devices[d].n, run = 0;
+            begin_with(GPU_CONF(""),
+                       (struct node){.real_gres = gres[g], .devices = devices[d].text});
+            for (int i = 0; i < 2; i++) {
+                struct job_spec s = a_job("gpus");
+                s.req.gres = "gpu:1";
+                uint64_t id = submit(s);
+                pass(1);
+                run += id && state(id) == JOB_RUNNING;
+            }
+            if (run != fit || !fit != !text_empty(node("n1")->device_trouble))
+                fail_msg("%s, %s: %zu jobs have one; %s", gres[g], devices[d].text, run,
+                         node("n1")->device_trouble);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORY(no_device_of_a_node_is_there_twice),
         STORY(a_node_whose_driver_fails_is_planned_with_no_gpu),
         STORY(a_node_without_any_is_planned_with_none),
         STORY(a_type_that_is_not_there_is_no_other),

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "../fake/amd_tree.h"
+#include "base/idset.h"
 #include "node/daemon/launch.h"
 #include "node/hardware/discover_gpus.h"
 
@@ -176,6 +177,144 @@ static void test_each_maker_counts_its_own(void **state)
     assert_text(gpus_names(&found, false, arena), "0=GPU-a,1=GPU-b");
 }
 
+/* Each set of eight cores, as a list of devices has them: a step's ':' ended the part before it. */
+static void test_cores_are_read_as_they_were_said(void **state)
+{
+    (void)state;
+    for (unsigned set = 1; set < 256; set++) {
+        struct str text = STR_INIT, cores = STR_INIT;
+        struct device_list list;
+        struct idset cpus = IDSET_INIT;
+        end(NULL);
+        begin(NULL);
+        gpu(&found, "GPU-a", "0000:10:00.0", "1:3");
+        for (unsigned i = 0; i < 8; i++)
+            if (set >> i & 1)
+                str_addf(&cores, "%s%u", cores.len ? "," : "", i);
+        conf(arena_printf(arena, "Name=gpu File=/dev/null Cores=%s\n", str_text(&cores)));
+        devices_format(&(struct device_list){&found.gpu.v[0].d, 1}, &text);
+        assert_true(devices_parse(str_text(&text), arena, &list, NULL));
+        assert_text(list.v[0].uuid, "GPU-a");
+        assert_true(idset_parse(&cpus, list.v[0].cpus, 100, NULL));
+        for (uint32_t i = 0; i < 8; i++)
+            assert_int_equal(idset_has(&cpus, i), set >> i & 1);
+        idset_done(&cpus);
+        str_done(&text);
+        str_done(&cores);
+    }
+}
+
+/* ---- numbers over a change of the lines ---- */
+
+static const char *const of_file[] = {"/dev/null", "/dev/zero", "/dev/full"}, *const number_of[] = {
+                                                                                  "1:3", "1:5",
+                                                                                  "1:7"};
+
+/* As discovery does it; `lists` is devices and files as a daemon keeps them, and becomes these. */
+static void discovers(const char *lines, bool library, const char **lists)
+{
+    struct str devices = STR_INIT, files = STR_INIT;
+    vec_done(&found.gpu);
+    memset(&found, 0, sizeof found);
+    if (library)
+        three();
+    gpus_number(&found, lists[0], lists[1], NULL, arena);
+    conf(lines);
+    gpus_number_lines(&found, lists[0], lists[1], arena);
+    for (size_t i = 0; i < found.gpu.n; i++) {
+        const struct gpu_row *g = &found.gpu.v[i];
+        str_addf(&devices, "%s", i ? ";" : "");
+        devices_format(&(struct device_list){(struct device *)&g->d, 1}, &devices);
+        if (text_is(g->d.kind, "gpu") && g->files)
+            str_addf(&files, "%s%d=%s", files.len ? "," : "", g->d.index, g->files);
+    }
+    lists[0] = arena_strdup(arena, str_text(&devices));
+    lists[1] = arena_strdup(arena, str_text(&files));
+    str_done(&devices);
+    str_done(&files);
+}
+
+/* The k-th of all orders of some of the three, behind a device of another kind; -1: there are no
+ * more. ret_number[f] is -1. */
+static const char *order(int k, int32_t *ret_number)
+{
+    const char *text = "Name=nic File=/dev/null\n";
+    int place[3] = {k % 4, k / 4 % 4, k / 16}; /* 0: none */
+    for (int i = 0; i < 3; i++) {
+        ret_number[i] = -1;
+        for (int n = 0; n < i; n++)
+            if (place[i] && place[i] == place[n])
+                return NULL;
+        if (place[i])
+            text = arena_printf(arena, "%sName=gpu File=%s\n", text, of_file[place[i] - 1]);
+    }
+    return text;
+}
+
+static void numbers_take(int32_t *ret_number)
+{
+    for (size_t i = 0; i < found.gpu.n; i++)
+        for (size_t f = 0; f < 3; f++)
+            if (text_is(found.gpu.v[i].d.kind, "gpu") &&
+                text_is(found.gpu.v[i].files, number_of[f]))
+                ret_number[f] = found.gpu.v[i].d.index;
+}
+
+/* A GPU that a job had as number 0 was number 0 no more, and another was, which the next got. */
+static void test_numbers_stay_when_lines_change(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 64 * 64 * 4; k++) {
+        end(NULL);
+        begin(NULL);
+        int32_t was[3], is[3];
+        const char *lists[2] = {NULL, NULL}, *before = order(k % 64, was),
+                   *after = order(k / 64 % 64, is);
+        if (!before || !after)
+            continue;
+        discovers(before, k / 4096 & 1, lists);
+        numbers_take(was);
+        for (int32_t i = 0, line = 0; i < (int32_t)found.gpu.n; i++)
+            if (text_is(found.gpu.v[i].d.kind, "gpu"))
+                assert_int_equal(found.gpu.v[i].d.index, line++);
+        discovers(after, k / 8192, lists);
+        numbers_take(is);
+        for (int f = 0; f < 3; f++)
+            for (int g = 0; g < 3; g++)
+                if (is[f] >= 0 && (was[f] >= 0 || k / 4096 == 0) &&
+                    (f == g ? was[f] >= 0 && is[f] != was[f] : is[f] == is[g] || is[f] == was[g]))
+                    fail_msg("of %s and then %s: %s is %d after %d", before, after, of_file[f],
+                             is[f], was[f]);
+    }
+}
+
+static const char *numbers(void)
+{
+    const char *text = "";
+    for (size_t i = 0; i < found.gpu.n; i++)
+        text = arena_printf(arena, "%s%d(%s) ", text, found.gpu.v[i].d.index,
+                            found.gpu.v[i].d.links ? found.gpu.v[i].d.links : "");
+    return text;
+}
+
+/* Lines without a file are known by their place; Links= count the lines. */
+static void test_places_of_lines_and_links(void **state)
+{
+    (void)state;
+    const char *lists[2] = {NULL, NULL};
+    discovers("Name=gpu Count=2\n", false, lists);
+    discovers("Name=gpu Count=3\n", false, lists);
+    assert_text(numbers(), "0() 1() 2() ");
+    discovers("Name=gpu Count=1\nName=gpu File=/dev/zero\n", true, lists);
+    assert_text(numbers(), "0() 1() ");
+    lists[0] = lists[1] = NULL;
+    discovers("Name=gpu File=/dev/null\nName=gpu File=/dev/zero\n", false, lists);
+    discovers("Name=gpu File=/dev/full Links=-1,0,4\nName=gpu File=/dev/zero Links=0,-1,4\n"
+              "Name=gpu File=/dev/null Links=4,4,-1\n",
+              false, lists);
+    assert_text(numbers(), "2(0) 1(0) 0(2+1) ");
+}
+
 /* ---- files and lists of drivers ---- */
 
 static char top[] = "/tmp/remuda-gpu-conf-XXXXXX";
@@ -286,6 +425,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_gpu_beside_one_with_instances, begin, end),
         cmocka_unit_test_setup_teardown(test_a_file_that_all_devices_have, begin, end),
         cmocka_unit_test_setup_teardown(test_each_maker_counts_its_own, begin, end),
+        cmocka_unit_test_setup_teardown(test_cores_are_read_as_they_were_said, begin, end),
+        cmocka_unit_test_setup_teardown(test_numbers_stay_when_lines_change, begin, end),
+        cmocka_unit_test_setup_teardown(test_places_of_lines_and_links, begin, end),
         cmocka_unit_test_setup_teardown(test_a_file_for_displays, begin, end),
         cmocka_unit_test_setup_teardown(test_what_the_driver_lists, begin, end),
         cmocka_unit_test_setup_teardown(test_nobody_opens_what_is_closed, begin, end),

@@ -1,6 +1,8 @@
 
 #include "model_config_help.h"
 
+#define CG "cgroup.conf"
+
 /* ---- grammar ---- */
 
 static void test_nothing_gives_the_defaults(void **state)
@@ -33,13 +35,17 @@ static void test_comments_end_a_line_unless_quoted_or_escaped(void **state)
     assert_string_equal(read("Prolog=/p\\#1\n")->settings.prolog, "/p#1");
 }
 
-static void test_a_backslash_continues_a_line_even_a_comment(void **state)
+static void test_a_backslash_continues_a_line_but_no_comment(void **state)
 {
     const struct config *c =
         read("NodeName=n1 CPUs=2 \\\n  RealMemory=100 \\  \n Weight=3\nClusterName=x\n");
     assert_true(c->node[0].memory_mib == 100 && c->node[0].weight == 3);
     assert_string_equal(c->settings.cluster_name, "x");
-    assert_string_equal(read("# off: \\\nClusterName=x\n")->settings.cluster_name, "remuda");
+    assert_string_equal(read("# off: \\\nClusterName=x\n")->settings.cluster_name, "x");
+    assert_string_equal(read("KillWait=5 \\\n# \\\nClusterName=x\n")->settings.cluster_name, "x");
+    c = read("NodeName=n1 CPUs=2 \\ # more\n RealMemory=100\n");
+    assert_int_equal(c->node[0].memory_mib, 100);
+    assert_string_equal(read("Prolog=\"/p \\\n#1\"\n")->settings.prolog, "/p  #1");
     assert_string_equal(read("ClusterName=x\\")->settings.cluster_name, "x");
 }
 
@@ -244,6 +250,31 @@ static void test_include_reads_another_file_in_place(void **state)
     assert_true(text_starts(c->warning[2], "remuda.conf:4: "));
 }
 
+/* A comment that spoke of it kept it from being read. */
+static void test_cgroup_conf_is_read_unless_it_is_included(void **state)
+{
+    static const char *const files[] = {
+        CG, "ConstrainRAMSpace=no\n", "/etc/" CG, "\n", "old-" CG, "\n", NULL};
+    static const struct {
+        const char *text;
+        bool read;
+    } rows[] = {
+        {"# see " CG "\n", true},
+        {"ClusterName=a # Include " CG "\n", true},
+        {"#Include " CG "\n", true},
+        {"Prolog=/x/" CG "\n", true},
+        {"Include old-" CG "\n", true},
+        {"Include /etc/" CG "\n", false},
+        {" include\t/etc/" CG " # ours\n", false},
+        {"Include=\"/etc/" CG "\"\r\n", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (read_with(rows[i].text, files)->settings.constrain_ram == rows[i].read)
+            fail_msg("%s", rows[i].text);
+    assert_false(read_with("Include " CG "\n", files)->settings.constrain_ram);
+    assert_no_warnings();
+}
+
 static void test_errors_say_in_which_file_they_are(void **state)
 {
     static const char *const files[] = {"a.conf", "\nKillWait=soon\n", "loop.conf",
@@ -261,7 +292,7 @@ int main(void)
         cmocka_unit_test(test_keys_in_any_case_several_on_a_line),
         cmocka_unit_test(test_the_last_of_two_values_holds),
         cmocka_unit_test(test_comments_end_a_line_unless_quoted_or_escaped),
-        cmocka_unit_test(test_a_backslash_continues_a_line_even_a_comment),
+        cmocka_unit_test(test_a_backslash_continues_a_line_but_no_comment),
         cmocka_unit_test(test_quotes_keep_blanks),
         cmocka_unit_test(test_lines_may_end_as_on_windows),
         cmocka_unit_test(test_what_is_no_pair_is_an_error_with_its_place),
@@ -274,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_numbers_by_type_of_gpu),
         cmocka_unit_test(test_the_cluster_says_what_gpus_bring),
         cmocka_unit_test(test_include_reads_another_file_in_place),
+        cmocka_unit_test(test_cgroup_conf_is_read_unless_it_is_included),
         cmocka_unit_test(test_errors_say_in_which_file_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);

@@ -126,6 +126,35 @@ static void test_what_is_wrong_is_named(void **state)
           "gres.conf:1: Flags=CountOnly and File= exclude each other");
 }
 
+/* They stand in lists of what a node has, between ':' and ','. */
+static void test_names_can_be_asked_for(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"Name=gpu Type=a:b", "Name=gpu Type=\"Tesla V100\"",
+                                        "Name=gpu Type=a;b", "Name=n:ic",
+
+                                        "Name=gres",         "Name=gpu Type=a,b Count=2"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct err err = {0};
+        if (gres_conf_parse(wrong[i], "gres.conf", "n2", arena, &conf, &err))
+            fail_msg("%s is read", wrong[i]);
+        assert_non_null(strstr(err.text, "gres.conf:1: Name="));
+    }
+    reads("Name=GPU Type=H100 Count=2\nName=Nic Count=1\n");
+    assert_string_equal(conf.row[0].name, "gpu");
+    assert_string_equal(conf.row[0].type, "H100");
+    assert_string_equal(conf.row[1].name, "Nic");
+}
+
+static void test_a_comment_does_not_go_on(void **state)
+{
+    (void)state;
+    reads("#Name=gpu \\\nName=nic Count=1\nName=x \\ # two\n Count=2\n");
+    assert_int_equal(conf.n, 2);
+    assert_string_equal(conf.row[0].name, "nic");
+    assert_int_equal(conf.row[1].count, 2);
+}
+
 static void test_an_empty_file_says_nothing(void **state)
 {
     (void)state;
@@ -143,6 +172,8 @@ int main(void)
         TEST(lines_of_other_nodes_are_not_ours),
         TEST(several_files_of_one_device_and_counts),
         TEST(what_is_wrong_is_named),
+        TEST(names_can_be_asked_for),
+        TEST(a_comment_does_not_go_on),
         TEST(an_empty_file_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,6 +197,24 @@ static void test_a_device_needs_kind_and_index(void **state)
     }
 }
 
+/* By kind and index: of another type or uuid, too, it would be two jobs' at once. */
+static void test_a_device_is_named_once(void **state)
+{
+    static const char *const kinds[] = {"gpu", "nic"}, *const types[] = {"", "a", "b"};
+    for (size_t i = 0; i < 2 * 3 * 2; i++) { /* a list of three, and one more at its end */
+        const char *kind = kinds[i % 2], *type = types[i / 2 % 3];
+        int index = i / 6 ? 1 : 2;
+        const char *text = arena_printf(
+            arena, "gpu:a:2:::;nic:a:3:::;gpu:a:0:::GPU-a;%s:%s:%d:::", kind, type, index);
+        struct device_list list = {0};
+        struct err e = {0};
+        if (devices_parse(text, arena, &list, &e) != (text_is(kind, "nic") || index != 2))
+            fail_msg("\"%s\": %s", text, e.text);
+        if (e.text[0])
+            assert_string_equal(e.text, "device gpu 2 is named twice");
+    }
+}
+
 static const char *asked(const char *text)
 {
     struct err e = {0};
@@ -234,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_devices_are_written_as_they_are_read),
         cmocka_unit_test(test_what_more_is_known_of_a_device),
         cmocka_unit_test(test_a_device_needs_kind_and_index),
+        cmocka_unit_test(test_a_device_is_named_once),
         cmocka_unit_test(test_what_a_job_asks_has_no_prefix_and_may_be_nothing),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

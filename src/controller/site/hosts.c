@@ -29,6 +29,8 @@ struct hosts {
     struct cert_pair authority;
     struct tls_context *tls;
     struct listener *listener;
+    int32_t port; /* of the listener, and SlurmctldAddr, "" = all addresses */
+    const char *listens_at;
     int64_t made_us;  /* of `tls`, by the wall clock */
     int64_t again_us; /* not before that, by the monotonic one: it failed */
 };
@@ -190,7 +192,20 @@ bool hosts_listen(struct hosts *h, struct err *ret_err)
     if (fd < 0)
         return err_prefix(ret_err, "SlurmctldPort=%d", (int)s->slurmctld_port);
     h->listener = listener_new_of(h->c->loop, fd, connection_came, h, ret_err);
+    h->port = s->slurmctld_port;
+    h->listens_at = arena_strdup(h->arena, s->slurmctld_addr ? s->slurmctld_addr : "");
     if (h->listener)
         log_info(h->c->log, "other hosts may connect to port %d", (int)s->slurmctld_port);
     return h->listener != NULL;
+}
+
+void hosts_port_look(const struct hosts *h, const struct settings *now)
+{
+    if (h && h->listener &&
+        (now->slurmctld_port != h->port ||
+         !text_is(now->slurmctld_addr ? now->slurmctld_addr : "", h->listens_at)))
+        log_warning(h->c->log,
+                    "SlurmctldPort and SlurmctldAddr count from the controller's next start on: "
+                    "until then other hosts reach it at port %d",
+                    (int)h->port);
 }

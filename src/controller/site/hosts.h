@@ -21,6 +21,8 @@ struct hosts *hosts_new(struct controller *c, host_came came);
 void hosts_free(struct hosts *h); /* NULL is fine */
 /* Opens the port; nothing if it is open. The error says what stands in the way. */
 bool hosts_listen(struct hosts *h, struct err *ret_err);
+/* Says in the log that these have another port or address than is open; NULL is fine. */
+void hosts_port_look(const struct hosts *h, const struct settings *now);
 /* What new connections speak through, by a certificate of today; valid until the loop goes
  * round. */
 struct tls_context *hosts_tls(struct hosts *h);

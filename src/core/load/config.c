@@ -1,6 +1,6 @@
 /* The configuration, at start and at reconfigure. Nodes and partitions that are gone go when
- * nothing runs there; what scontrol changed (drain, reason, a partition's state) stays; running
- * jobs are not touched. */
+ * nothing runs there; what scontrol changed (drain, reason, a partition's state) stays, and DRAIN
+ * or FAIL that the file newly says comes to it; running jobs are not touched. */
 #include "base/list.h"
 #include "core/load/load.h"
 #include "core/record/accounts/limits.h"
@@ -178,6 +178,29 @@ static void node_is_back(struct core *c, struct noderec *n)
     node_save(c, n);
 }
 
+/* What State= or DownNodes= says newly of a node that was there: DRAIN and FAIL are added, as in
+ * Slurm, an operator's reason stays. */
+static void node_state_said(struct core *c, struct noderec *n, const struct node *conf, bool drain,
+                            bool fail, bool down)
+{
+    if (down && n->n.state != NODE_DOWN)
+        fx_log(c, LEVEL_WARNING,
+               "node %s: State=DOWN counts when the controller starts; `scontrol update` does it "
+               "now",
+               n->n.name);
+    if (!(drain && !n->n.drain) && !(fail && !n->n.fail))
+        return;
+    n->n.drain |= drain;
+    n->n.fail |= fail;
+    if (text_empty(n->n.reason) && conf->reason) {
+        text_set(c, &n->n.reason, conf->reason);
+        text_set(c, &n->n.reason_user, NULL);
+        n->n.reason_uid = 0;
+        n->n.reason_us = c->turn.now_us;
+    }
+    node_save(c, n);
+}
+
 bool node_shown(const struct noderec *n)
 {
     return !n->withdrawn || n->job.n > 0;
@@ -188,13 +211,17 @@ static void nodes_apply(struct core *c, const struct config *config)
     for (size_t i = 0; i < c->node.n; i++)
         c->node.v[i]->mentioned = false;
     for (size_t i = 0; i < config->nnodes; i++) {
-        struct noderec *n = node_find(c, config->node[i].name);
+        const struct node *conf = &config->node[i];
+        struct noderec *n = node_find(c, conf->name);
+        bool drain = n && conf->drain && !n->conf.drain, fail = n && conf->fail && !n->conf.fail,
+             down = n && conf->state == NODE_DOWN && n->conf.state != NODE_DOWN;
         if (n)
-            node_change(c, n, &config->node[i]);
+            node_change(c, n, conf);
         else
-            n = node_add(c, &config->node[i]);
+            n = node_add(c, conf);
         n->mentioned = true;
         node_is_back(c, n);
+        node_state_said(c, n, conf, drain, fail, down);
         node_plan_update(c, n);
     }
     for (size_t i = 0; i < c->node.n; i++)

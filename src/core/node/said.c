@@ -36,21 +36,33 @@ bool node_says_too_many(const char *text)
     return n > LIMIT_DEVICES_PER_NODE; /* the last may end with one */
 }
 
-/* NULL: all of it is taken. */
-static const char *fault_of(const struct node *said, struct arena *a)
+/* As settings have it, so that all who look for a kind find it; NULL if there is none. */
+static const char *gres_folded(const struct gres_list *gres, struct arena *a)
+{
+    struct str text = STR_INIT;
+    gres_format(gres, &text);
+    const char *folded = gres->n ? arena_strdup(a, str_text(&text)) : NULL;
+    str_done(&text);
+    return folded;
+}
+
+/* NULL: all of it is taken, and *ret_gres is what real_gres says. */
+static const char *fault_of(const struct node *said, struct arena *a, const char **ret_gres)
 {
     struct types all = {0};
     struct gres_list gres = {0};
     struct device_list devices = {0};
+    struct err err = {0};
     bool fits = true;
     if (node_says_too_many(said->devices) || node_says_too_many(said->devices_out) ||
         node_says_too_many(said->device_health))
         return arena_printf(a, "it says that it has more than %u devices: none is used",
                             LIMIT_DEVICES_PER_NODE);
-    if (said->real_gres)
-        (void)gres_parse(said->real_gres, a, &gres, NULL);
-    if (said->devices)
-        (void)devices_parse(said->devices, a, &devices, NULL);
+    if (!gres_parse(said->real_gres, a, &gres, &err) ||
+        !devices_parse(said->devices, a, &devices, &err))
+        return arena_printf(a, "what it says of its devices cannot be read (%s): none is used",
+                            err.text);
+    *ret_gres = gres_folded(&gres, a);
     for (size_t i = 0; fits && i < gres.n; i++)
         fits = type_add(&all, gres.item[i].kind, gres.item[i].type);
     for (size_t i = 0; fits && i < devices.n; i++)
@@ -66,13 +78,10 @@ struct node node_said(struct core *c, struct noderec *n, const struct node *said
 {
     struct node taken = *said;
     struct arena *a = c->turn.fx->arena;
-    const char *fault = fault_of(said, a), **sentence[] = {&taken.arch,
-                                                           &taken.os,
-                                                           &taken.version,
-                                                           &taken.isolation,
-                                                           &taken.device_trouble,
-                                                           &taken.device_search,
-                                                           &taken.life};
+    const char *fault = fault_of(said, a, &taken.real_gres);
+    const char **sentence[] = {
+        &taken.arch,          &taken.os,  &taken.version, &taken.isolation, &taken.device_trouble,
+        &taken.device_search, &taken.life};
     for (size_t i = 0; i < ARRAY_LEN(sentence); i++)
         *sentence[i] = text_head(a, *sentence[i], LIMIT_NODE_SENTENCE_BYTES);
     if (!fault)

@@ -306,6 +306,26 @@ static bool device_parse(struct span text, struct arena *a, struct device *ret, 
            err_set(ret_err, ERR_INVALID, "\"%s\" is no device memory in MiB", mem);
 }
 
+static int by_kind_and_index(const void *x, const void *y)
+{
+    const struct device *one = x, *other = y;
+    int kinds = strcmp(one->kind, other->kind);
+    return kinds ? kinds : (one->index > other->index) - (one->index < other->index);
+}
+
+/* One that stands there twice would be given to two jobs. */
+static bool devices_differ(const struct device_list *list, struct arena *a, struct err *ret_err)
+{
+    struct device *sorted = arena_dup(a, list->v, list->n * sizeof *sorted);
+    if (list->n > 1)
+        qsort(sorted, list->n, sizeof *sorted, by_kind_and_index);
+    for (size_t i = 1; i < list->n; i++)
+        if (by_kind_and_index(&sorted[i - 1], &sorted[i]) == 0)
+            return err_set(ret_err, ERR_INVALID, "device %.60s %d is named twice", sorted[i].kind,
+                           sorted[i].index);
+    return true;
+}
+
 bool devices_parse(const char *text, struct arena *a, struct device_list *ret, struct err *ret_err)
 {
     struct span rest = span_of(text), piece;
@@ -319,6 +339,7 @@ bool devices_parse(const char *text, struct arena *a, struct device_list *ret, s
         ok = device_parse(piece, a, &d, ret_err);
         vec_push(&devices, d);
     }
+    ok = ok && devices_differ(&(struct device_list){devices.v, devices.n}, a, ret_err);
     if (ok) {
         ret->n = devices.n;
         ret->v = arena_dup(a, devices.v, devices.n * sizeof devices.v[0]);

@@ -71,7 +71,8 @@ struct device_list {
     struct device *v;
     size_t n; /* in the order of the text */
 };
-/* What devices_format writes; ERR_INVALID names the piece. */
+/* What devices_format writes; ERR_INVALID names the piece, or the device that is named twice: each
+ * is once in a list, by its kind and index. */
 bool devices_parse(const char *text, struct arena *a, struct device_list *ret, struct err *ret_err);
 /* "gpu:v100:0:16384:0-7:UUID|pci=…", joined by ';' */
 void devices_format(const struct device_list *list, struct str *out);

@@ -19,6 +19,7 @@
 #include "model/settings/settings_value.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* How the table of settings marks the keys that are there for Slurm's sake only. */
 typedef VEC(struct word) word_vec;
@@ -270,24 +271,23 @@ static bool line_take(struct parser *p, const struct line *line, struct err *ret
     return ok;
 }
 
-/* Cuts a comment off: a '#' outside quotes, unless a backslash stands before it. */
-static void comment_cut(struct str *line)
+/* Without its comment: a '#' outside quotes, which may have begun in a line before, unless a
+ * backslash stands before it. As in Slurm of each line before it is joined with the next: the '\\'
+ * at the end of a comment joins nothing, one before a comment does. */
+static struct span comment_cut(struct span piece, bool *quoted)
 {
-    bool quoted = false;
-    for (size_t i = 0; i < line->len; i++) {
-        if (line->data[i] == '"') {
-            quoted = !quoted;
-        } else if (line->data[i] == '#' && !quoted && (i == 0 || line->data[i - 1] != '\\')) {
-            str_cut(line, i);
-            return;
-        }
+    for (size_t i = 0; i < piece.len; i++) {
+        if (piece.data[i] == '"')
+            *quoted = !*quoted;
+        else if (piece.data[i] == '#' && !*quoted && (i == 0 || piece.data[i - 1] != '\\'))
+            return (struct span){piece.data, i};
     }
+    return piece;
 }
 
 static bool line_parse(struct parser *p, struct str *text, struct err *ret_err)
 {
     word_vec words = {0};
-    comment_cut(text);
     bool ok = words_take(p, str_text(text), &words, ret_err);
     if (ok && words.n)
         ok = line_take(p, &(struct line){words.v, words.n}, ret_err);
@@ -319,16 +319,17 @@ static bool file_parse(struct parser *p, const char *text, const char *file, str
 {
     struct span rest = span_of(text), piece;
     struct str line = STR_INIT;
-    bool ok = true, more = false;
+    bool ok = true, more = false, quoted = false;
     if (rest.len > LIMIT_CONFIG_BYTES)
         return err_set(ret_err, ERR_LIMIT, "%s: the configuration is larger than %u bytes", file,
                        LIMIT_CONFIG_BYTES);
     for (int number = 1; ok && span_next(&rest, '\n', &piece); number++) {
         if (!more)
             p->at = (struct place){file, number};
-        more = line_join(&line, piece) && rest.data;
+        more = line_join(&line, comment_cut(piece, &quoted)) && rest.data;
         if (more)
             continue;
+        quoted = false;
         struct err err = {0};
         ok = line_parse(p, &line, &err) || (p->joined && line_left_out(p, &err)) ||
              err_set(ret_err, err.code, "%s", err.text);
@@ -345,11 +346,31 @@ bool config_file_parse(struct parser *p, const char *text, const char *file, str
 
 /* ---- the whole ---- */
 
-/* cgroup.conf beside the configuration holds unless the configuration says otherwise. */
+/* Has it a line Include of that file? One that only speaks of it has not. */
+static bool includes(const char *text, const char *file)
+{
+    struct span rest = span_of(text), line;
+    bool quoted = false;
+    while (span_next(&rest, '\n', &line)) {
+        line = span_trim(comment_cut(line, &quoted));
+        quoted = false;
+        size_t word = strlen("Include"), name = strlen(file);
+        while (line.len && strchr("\r\" ", line.data[line.len - 1]))
+            line.len--;
+        if (line.len > word + name && strncasecmp(line.data, "Include", word) == 0 &&
+            strchr(" \t=", line.data[word]) &&
+            memcmp(line.data + line.len - name, file, name) == 0 &&
+            strchr(" \t=/\"", line.data[line.len - name - 1]))
+            return true;
+    }
+    return false;
+}
+
+/* cgroup.conf beside the configuration holds unless the configuration includes one. */
 static bool cgroup_file_take(struct parser *p, const char *text, struct err *ret_err)
 {
     struct err err = {0};
-    const char *settings = p->reader && !strstr(text, CGROUP_FILE)
+    const char *settings = p->reader && !includes(text, CGROUP_FILE)
                                ? p->reader(p->reader_ctx, CGROUP_FILE, p->a, &err)
                                : NULL;
     if (settings)

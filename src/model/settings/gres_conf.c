@@ -58,7 +58,7 @@ static void no_effect(struct parsing *p, const char *what)
 
 static bool take_name(struct parsing *p, struct gres_conf_reading *r, const char *value)
 {
-    r->row.name = value;
+    r->row.name = text_is_nocase(value, "gpu") ? "gpu" : value;
     return true;
 }
 
@@ -244,16 +244,31 @@ static bool key_take(struct parsing *p, struct gres_conf_reading *r, const char 
         key);
 }
 
+/* Both stand in the lists of what a node has, and can be asked for. */
+static bool names_check(const struct parsing *p, const struct gres_conf_row *w)
+{
+    struct gres_list list = {0};
+    struct err err = {0};
+    const char *text =
+        arena_printf(p->a, "%s%s%s:1", w->name, w->type ? ":" : "", w->type ? w->type : "");
+    bool fits = gres_parse(text, p->a, &list, &err) && list.n == 1 &&
+                text_is(list.item[0].kind, w->name) && text_is(list.item[0].type, w->type);
+    return fits || wrong(p, "Name=%s%s%s: %s", w->name, w->type ? " Type=" : "",
+                         w->type ? w->type : "", err.code ? err.text : "nobody could ask for it");
+}
+
 static bool row_check(const struct parsing *p, const struct gres_conf_reading *r)
 {
     const struct gres_conf_row *w = &r->row;
+    if (!names_check(p, w))
+        return false;
     int64_t files = w->one_device ? 1 : (int64_t)w->nfiles;
     if (r->has_file && w->count_only)
         return wrong(p, "Flags=CountOnly and File= exclude each other");
     if (w->nfiles > 0 && w->count && w->count != files)
         return wrong(p, "Count=%lld does not fit to %lld devices of File=: leave Count out",
                      (long long)w->count, (long long)files);
-    if (text_is_nocase(w->name, "gpu") && w->count > (int64_t)LIMIT_DEVICES_PER_NODE)
+    if (text_is(w->name, "gpu") && w->count > (int64_t)LIMIT_DEVICES_PER_NODE)
         return wrong(p, "Count=%lld: a node has at most %u GPUs", (long long)w->count,
                      LIMIT_DEVICES_PER_NODE);
     if (w->nfiles == 0 && !w->count && (w->cores || w->links))
@@ -305,14 +320,27 @@ static bool line_parse(struct parsing *p, const char *text)
     return ok;
 }
 
+/* Without its comment, as a line is before it is joined with the next. */
+static struct span comment_cut(struct span piece, bool *quoted)
+{
+    for (size_t i = 0; i < piece.len; i++) {
+        if (piece.data[i] == '"')
+            *quoted = !*quoted;
+        else if (piece.data[i] == '#' && !*quoted)
+            return span_trim((struct span){piece.data, i});
+    }
+    return piece;
+}
+
 bool gres_conf_parse(const char *text, const char *file, const char *node, struct arena *a,
                      struct gres_conf *ret, struct err *ret_err)
 {
     struct parsing p = {.file = file, .node = node, .a = a, .err = ret_err};
     struct span rest = span_of(text), piece;
     struct str line = STR_INIT;
-    bool ok = true;
+    bool ok = true, quoted = false;
     for (int number = 1; ok && span_next(&rest, '\n', &piece); number++) {
+        piece = comment_cut(piece, &quoted);
         bool goes_on = piece.len > 0 && piece.data[piece.len - 1] == '\\';
         p.line = line.len ? p.line : number;
         str_addn(&line, piece.data, piece.len - goes_on);
@@ -320,6 +348,7 @@ bool gres_conf_parse(const char *text, const char *file, const char *node, struc
             str_addc(&line, ' ');
             continue;
         }
+        quoted = false;
         ok = line_parse(&p, str_text(&line));
         str_clear(&line);
     }

@@ -113,11 +113,8 @@ bool topology_check(const struct topology *t, size_t *ret_wrong, struct err *ret
 
 static bool below(const struct topo_row *row, bool nodes, const char *name)
 {
-    struct hostlist names = HOSTLIST_INIT;
     const char *list = nodes ? row->nodes : row->switches;
-    bool found = list && hostlist_parse(&names, list, NULL) && hostlist_has(&names, name);
-    hostlist_done(&names);
-    return found;
+    return list && hostlist_text_has(list, name);
 }
 
 static const struct topo_row *parent_of(const struct topology *t, bool node, const char *name)

@@ -64,7 +64,7 @@ struct node_daemon {
      * none. */
     const char *expected;
     /* Devices of an earlier daemon whose steps go on, while no GPU was found since; NULL = none. */
-    const char *numbers;
+    const char *numbers, *numbers_files; /* and their files, as in machine.h */
     const char *given_up; /* likewise: nothing is there, and an operator said RESUME */
     unsigned find_tries;  /* of find_timer */
     bool keeps_gone;      /* a device is in the list only because a step still has it */
@@ -103,11 +103,18 @@ void node_devices_find_gone(struct node_daemon *d);
 void node_devices_watch(struct node_daemon *d);
 /* The process that looks: `remudad node --find`, with the known devices as its input. */
 int node_devices_find_main(const struct node_options *o);
-/* What an earlier daemon of the node gave numbers to, if steps of it go on; NULL = none. Before the
- * devices are found. */
-const char *node_devices_known(struct node_daemon *d, const char *node_dir, struct arena *a);
+/* Into known and known_files: what an earlier daemon of the node gave numbers to, if steps of it go
+ * on. Before the devices are found. */
+void node_devices_known(struct node_daemon *d, const char *node_dir, struct machine_ask *ask);
 /* Once they were found: says what is missed, keeps them for the next daemon. */
 void node_devices_begin(struct node_daemon *d);
+
+/* gpu_numbers.c: the GPU of that number; NULL = none. */
+const struct device *gpu_of_number(const struct device_list *list, int32_t index);
+/* Why the daemon cannot go by what was found: the number of a GPU that a step has would be another
+ * one's. In the arena; NULL: it can. */
+const char *gpu_number_lost(const struct node_daemon *d, const struct machine *found,
+                            struct arena *a);
 
 /* gpu_release.c: lets go of the GPUs if an administrator wants that, takes them up again if he does
  * not any more. At the start, and on SIGUSR1; ctx is the daemon. */

@@ -34,21 +34,23 @@ static const char *devices_path(const struct node_daemon *d, struct arena *a)
 }
 
 /* Numbers matter while a step that goes by them goes on. */
-const char *node_devices_known(struct node_daemon *d, const char *node_dir, struct arena *a)
+void node_devices_known(struct node_daemon *d, const char *node_dir, struct machine_ask *ask)
 {
     const char **names;
     size_t n = 0;
+    struct arena *a = d->arena;
     const char *text = file_read_text(devices_path(d, a), FOUND_BYTES, a, NULL);
-    struct span rest = span_of(text ? text : ""), numbers = {0}, places = {0};
+    struct span rest = span_of(text ? text : ""), numbers = {0}, places = {0}, files = {0};
     span_next(&rest, '\n', &numbers);
     if (span_next(&rest, '\n', &places))
         d->expected = arena_strndup(d->arena, places.data, places.len);
     if (span_next(&rest, '\n', &places))
         d->given_up = arena_strndup(d->arena, places.data, places.len);
+    span_next(&rest, '\n', &files); /* not in those of older releases */
     if (!dir_list(arena_printf(a, "%s/steps", node_dir), a, &names, &n, NULL) || n == 0)
-        return NULL;
-    d->numbers = arena_strndup(a, numbers.data, numbers.len);
-    return d->numbers;
+        return;
+    ask->known = d->numbers = arena_strndup(a, numbers.data, numbers.len);
+    ask->known_files = d->numbers_files = arena_strndup(a, files.data, files.len);
 }
 
 static bool has_gpu(const char *devices)
@@ -75,12 +77,20 @@ static const char *numbers_of(const struct node_daemon *d)
     return is_unasked(&d->machine) && d->numbers ? d->numbers : devices;
 }
 
+/* Their files; empty: not known. */
+static const char *files_of(const struct node_daemon *d)
+{
+    const char *files = d->machine.device_files, *before = d->numbers_files;
+    const char *those = is_unasked(&d->machine) && d->numbers ? before : files;
+    return those ? those : "";
+}
+
 static void keep(struct node_daemon *d)
 {
     struct err err = {0};
     struct str text = STR_INIT;
-    str_addf(&text, "%s\n%s\n%s\n", numbers_of(d), d->expected ? d->expected : "",
-             d->given_up ? d->given_up : "");
+    str_addf(&text, "%s\n%s\n%s\n%s\n", numbers_of(d), d->expected ? d->expected : "",
+             d->given_up ? d->given_up : "", files_of(d));
     if (!file_write_atomic(devices_path(d, d->arena), str_text(&text), text.len, 0600, &err))
         log_error(d->log, "%s", err.text);
     str_done(&text);
@@ -204,14 +214,6 @@ void node_devices_begin(struct node_daemon *d)
 
 /* ---- what is the same, and what not ---- */
 
-static const struct device *gpu_of(const struct device_list *list, int32_t index)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (list->v[i].index == index && text_is(list->v[i].kind, "gpu"))
-            return &list->v[i];
-    return NULL;
-}
-
 static bool is_same(const struct device *x, const struct device *y)
 {
     return text_is(x->uuid, y->uuid) && text_is(x->type, y->type) && text_is(x->pci, y->pci);
@@ -221,11 +223,11 @@ static void difference_log(struct node_daemon *d, const struct device_list *was,
                            const struct device_list *now)
 {
     for (size_t i = 0; i < was->n; i++)
-        if (text_is(was->v[i].kind, "gpu") && !gpu_of(now, was->v[i].index))
+        if (text_is(was->v[i].kind, "gpu") && !gpu_of_number(now, was->v[i].index))
             log_warning(d->log, "GPU %d is not there any more: %s %s", was->v[i].index,
                         was->v[i].type ? was->v[i].type : "", was->v[i].uuid ? was->v[i].uuid : "");
     for (size_t i = 0; i < now->n; i++) {
-        const struct device *n = &now->v[i], *w = gpu_of(was, n->index);
+        const struct device *n = &now->v[i], *w = gpu_of_number(was, n->index);
         if (text_is(n->kind, "gpu") && (!w || !is_same(w, n)))
             log_info(d->log, "GPU %d is %s: %s %s", n->index, w ? "another" : "new",
                      n->type ? n->type : "", n->uuid ? n->uuid : "");
@@ -270,7 +272,7 @@ static void held_add(struct node_daemon *d, struct machine *found, struct arena 
         all.v[all.n++] = now.v[i];
     for (size_t i = 0; i < was.n; i++) {
         const struct device *w = &was.v[i];
-        if (!text_is(w->kind, "gpu") || gpu_of(&now, w->index) ||
+        if (!text_is(w->kind, "gpu") || gpu_of_number(&now, w->index) ||
             !agent_gpu_is_held(d->agent, w->index))
             continue;
         all.v[all.n++] = *w;
@@ -347,8 +349,12 @@ static void found(void *ctx, const struct spawn_result *r)
     machine_parse(r->output, &m, a);
     bool silent = !m.hostname || text_is(m.device_trouble, SAY_HANGS) ||
                   text_is(m.device_trouble, SAY_CRASHES);
-    if (m.error || silent) { /* as they were, with what stands against it */
-        const char *why = m.error ? m.error : m.hostname ? m.device_trouble : SAY_CRASHES;
+    const char *lost = m.error || silent ? NULL : gpu_number_lost(d, &m, a);
+    if (m.error || silent || lost) { /* as they were, with what stands against it */
+        const char *why = lost         ? lost
+                          : m.error    ? m.error
+                          : m.hostname ? m.device_trouble
+                                       : SAY_CRASHES;
         struct machine as_before = d->machine;
         as_before.device_trouble = why;
         m = as_before;
@@ -374,13 +380,15 @@ static void find(struct node_daemon *d)
     struct err err = {0};
     const char *const argv[] = {"/proc/self/exe",     "node",   "--find",        "--state",
                                 d->options.state_dir, "--name", d->options.name, NULL};
-    const char *known = numbers_of(d);
+    struct str known = STR_INIT;
+    str_addf(&known, "%s\n%s\n", numbers_of(d), files_of(d));
     struct spawn_options o = {.argv = argv,
-                              .input = known,
-                              .input_len = strlen(known),
+                              .input = str_text(&known),
+                              .input_len = known.len,
                               .output_max = FOUND_BYTES,
                               .timeout_us = FIND_US};
     d->find = spawn_start(d->loop, &o, found, d, &err);
+    str_done(&known);
     if (!d->find)
         log_error(d->log, "the devices of this machine cannot be looked for: %s", err.text);
 }
@@ -455,13 +463,18 @@ int node_devices_find_main(const struct node_options *o)
 {
     struct arena *a = arena_new();
     struct machine m;
-    char *known = calloc(1, FOUND_BYTES);
-    size_t n = known ? fread(known, 1, FOUND_BYTES - 1, stdin) : 0;
-    struct machine_ask ask = {
-        .gres_conf = node_gres_conf(o, a), .node = o->name, .known = n ? known : NULL};
+    char *text = calloc(1, 2 * FOUND_BYTES);
+    size_t n = text ? fread(text, 1, 2 * FOUND_BYTES - 1, stdin) : 0;
+    struct span rest = {text, n}, known = {0}, files = {0};
+    span_next(&rest, '\n', &known);
+    span_next(&rest, '\n', &files);
+    struct machine_ask ask = {.gres_conf = node_gres_conf(o, a),
+                              .node = o->name,
+                              .known = arena_strndup(a, known.data, known.len),
+                              .known_files = arena_strndup(a, files.data, files.len)};
     machine_discover(&m, &ask, a);
     machine_write(&m, stdout);
-    free(known);
+    free(text);
     arena_free(a);
     return 0;
 }

@@ -324,10 +324,11 @@ static bool begin(struct node_daemon *d, const char *node_dir, struct err *ret_e
     if (!d->log)
         return false;
     last_words_prepare("remudad node", d->options.foreground ? NULL : log_path);
-    const struct machine_ask ask = {
+    struct machine_ask ask = {
         .gres_conf = d->options.is_virtual ? NULL : node_gres_conf(&d->options, d->arena),
-        .node = d->options.name,
-        .known = d->options.is_virtual ? NULL : node_devices_known(d, node_dir, d->arena)};
+        .node = d->options.name};
+    if (!d->options.is_virtual)
+        node_devices_known(d, node_dir, &ask);
     machine_discover(&d->machine, &ask, d->arena);
     if (d->machine.error)
         return err_set(ret_err, ERR_INVALID, "%s", d->machine.error);

@@ -164,14 +164,16 @@ static void discover_devices(struct machine *m, const struct machine_ask *ask, s
     struct err err = {0};
     if (conf_read(ask, a, &conf, &err)) {
         makers_ask(&conf, &found, a, &trouble, &search);
-        gpus_number(&found, ask->known, m->cpu_numbers, a);
+        gpus_number(&found, ask->known, ask->known_files, m->cpu_numbers, a);
         if (conf.remarks)
             remark_add(remarks, conf.remarks);
         if (conf.n > 0)
             nvidia_listed(&driver, a);
         if (gres_conf_apply(&found, &driver, &conf, ask->gres_conf, (int32_t)m->threads_per_core, a,
-                            &counted, &err))
+                            &counted, &err)) {
+            gpus_number_lines(&found, ask->known, ask->known_files, a);
             gpus_link(&found, a);
+        }
     }
     if (err.code)
         m->error = arena_strdup(a, err.text);

@@ -40,27 +40,25 @@ static const char *file_number(const struct applying *p, const struct gres_conf_
 static const char *cores_as_cpus(const struct applying *p, const char *cores)
 {
     struct idset set = IDSET_INIT, cpus = IDSET_INIT;
-    struct str text = STR_INIT;
     uint32_t core, each = p->threads_per_core > 1 ? (uint32_t)p->threads_per_core : 1;
     if (idset_parse(&set, cores, INT32_MAX, NULL))
         for (bool more = idset_first(&set, &core); more; more = idset_next(&set, core, &core))
             for (uint32_t t = 0; t < each; t++)
                 idset_add(&cpus, core * each + t);
-    idset_format(&cpus, &text);
-    const char *result = arena_strdup(p->a, str_text(&text));
+    const char *result = gpu_cpus_text(&cpus, p->a);
     idset_done(&set);
     idset_done(&cpus);
-    str_done(&text);
     return result;
 }
 
-static const char *links_as_indexes(const struct applying *p, const char *links)
+/* As places among the lines, "1+3"; the devices have no numbers yet that stay. */
+static const char *links_as_places(const struct applying *p, const char *links)
 {
     struct span rest = span_of(links), one;
     struct str text = STR_INIT;
-    for (int index = 0; span_next(&rest, ',', &one); index++)
+    for (int place = 0; span_next(&rest, ',', &one); place++)
         if (strtol(one.data, NULL, 10) > 0)
-            str_addf(&text, "%s%d", text.len ? "+" : "", index);
+            str_addf(&text, "%s%d", text.len ? "+" : "", place);
     const char *result = text.len ? arena_strdup(p->a, str_text(&text)) : NULL;
     str_done(&text);
     return result;
@@ -82,7 +80,7 @@ static void device_make(struct applying *p, const struct gres_conf_row *row, con
     g->d.type = row->type ? row->type : g->d.type;
     g->d.cpus = row->cores ? cores_as_cpus(p, row->cores) : g->d.cpus;
     g->said_links = row->links != NULL;
-    g->d.links = row->links ? links_as_indexes(p, row->links) : NULL;
+    g->d.links = row->links ? links_as_places(p, row->links) : NULL;
     g->files = known ? gpu_files_with(files, known->files, p->a) : files;
 }
 
@@ -138,6 +136,7 @@ bool gres_conf_apply(struct gpu_found *found, const struct gpu_found *driver,
     }
     for (size_t i = 0; ok && i < conf->n; i++)
         ok = row_apply(&p, &conf->row[i], counted);
+    made.by_lines = gpus;
     if (gpus && files && ok)
         made.closed = gpus_closed(found, driver, &made, a);
     vec_done(&found->gpu);

@@ -94,6 +94,16 @@ const char *gpu_files_with(const char *files, const char *more, struct arena *a)
     return result;
 }
 
+bool gpu_same_files(const struct gpu_row *row, const struct device *known, const char *files,
+                    bool exactly)
+{
+    if (!row->files || !files)
+        return false;
+    return exactly ? text_is(row->files, files)
+                   : !gpu_is_instance(&row->d) && !gpu_is_instance(known) &&
+                         (has_all(row->files, files) || has_all(files, row->files));
+}
+
 static size_t so_many_there(const struct gpu_found *found, const char *pci)
 {
     size_t n = 0;

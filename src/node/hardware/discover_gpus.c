@@ -1,7 +1,7 @@
 #include "node/hardware/discover_gpus.h"
 
 #include "base/alloc.h"
-#include "base/idset.h"
+#include "base/list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,24 +84,35 @@ static void links_say(struct gpu_found *f, struct arena *a)
 
 /* ---- CPUs ---- */
 
+const char *gpu_cpus_text(const struct idset *cpus, struct arena *a)
+{
+    uint32_t first, last, next = 0;
+    struct str text = STR_INIT;
+    for (bool more = idset_first(cpus, &first); more; first = next) {
+        for (last = first; (more = idset_next(cpus, last, &next)) && next == last + 1;)
+            last = next;
+        list_addf(&text, last > first ? "%u-%u" : "%u", first, last);
+    }
+    const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+    str_done(&text);
+    return result;
+}
+
 /* The system's CPU numbers as the node's: its place in cpu_numbers. CPUs that the node has not are
  * left out. */
 static const char *cpus_translate(const char *cpus, const char *cpu_numbers, struct arena *a)
 {
     struct idset system = IDSET_INIT, ours = IDSET_INIT;
     struct span rest = span_of(cpu_numbers), one;
-    struct str text = STR_INIT;
     uint32_t place = 0;
     if (!idset_parse(&system, cpus, UINT32_MAX, NULL))
         return cpus;
     for (; span_next(&rest, ',', &one); place++)
         if (idset_has(&system, (uint32_t)strtoul(one.data, NULL, 10)))
             idset_add(&ours, place);
-    idset_format(&ours, &text);
-    const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+    const char *result = gpu_cpus_text(&ours, a);
     idset_done(&system);
     idset_done(&ours);
-    str_done(&text);
     return result;
 }
 
@@ -126,20 +137,27 @@ static bool is_same(const struct device *x, const struct device *y, bool by_plac
            (!y->uuid || !x->uuid || text_is(x->type, y->type));
 }
 
+/* Or the number of one that cannot be read. */
+static bool is_gpu(const struct gpu_row *row)
+{
+    return row->is_hole || text_is(row->d.kind, "gpu");
+}
+
 static bool is_taken(const struct gpu_found *f, int32_t number)
 {
     for (size_t i = 0; i < f->gpu.n; i++)
-        if (f->gpu.v[i].d.index == number)
+        if (f->gpu.v[i].d.index == number && is_gpu(&f->gpu.v[i]))
             return true;
     return false;
 }
 
-static bool is_known(const struct device_list *known, int32_t number)
+/* The GPU that had the number; NULL = none. */
+static const struct device *known_of(const struct device_list *known, int32_t number)
 {
     for (size_t i = 0; i < known->n; i++)
         if (known->v[i].index == number && text_is(known->v[i].kind, "gpu"))
-            return true;
-    return false;
+            return &known->v[i];
+    return NULL;
 }
 
 static void known_numbers(struct gpu_found *f, const struct device_list *known, bool by_place)
@@ -156,9 +174,9 @@ static int32_t number_free(const struct gpu_found *f, const struct device_list *
 {
     ASSERT(place <= INT32_MAX);
     int32_t number = (int32_t)place;
-    if (!is_taken(f, number) && !is_known(known, number))
+    if (!is_taken(f, number) && !known_of(known, number))
         return number;
-    for (number = 0; is_taken(f, number) || is_known(known, number);)
+    for (number = 0; is_taken(f, number) || known_of(known, number);)
         number++;
     if (number > NUMBER_MOST)
         for (number = 0; is_taken(f, number);)
@@ -175,23 +193,106 @@ static void holes_drop(struct gpu_found *f)
     f->gpu.n = kept;
 }
 
-void gpus_number(struct gpu_found *f, const char *known, const char *cpu_numbers, struct arena *a)
+struct known {
+    struct device_list had;
+    const char *files; /* of these */
+    struct arena *a;
+};
+
+static const char *files_of(const struct known *k, const struct device *d)
 {
-    struct device_list had = {0};
-    if (known)
-        devices_parse(known, a, &had, NULL);
+    struct span files = device_name_of(k->files, (uint32_t)d->index);
+    return files.len ? arena_strndup(k->a, files.data, files.len) : NULL;
+}
+
+/* What no library knows, now or then. */
+static void known_by_files(struct gpu_found *f, const struct known *k, bool exactly)
+{
     for (size_t i = 0; i < f->gpu.n; i++)
-        f->gpu.v[i].d.index = -1;
-    known_numbers(f, &had, false);
-    known_numbers(f, &had, true);
+        for (size_t n = 0; n < k->had.n && f->gpu.v[i].d.index < 0; n++) {
+            const struct device *d = &k->had.v[n];
+            if (text_is(d->kind, "gpu") && (!d->uuid || !f->gpu.v[i].d.uuid) &&
+                gpu_same_files(&f->gpu.v[i], d, files_of(k, d), exactly) && !is_taken(f, d->index))
+                f->gpu.v[i].d.index = d->index;
+        }
+}
+
+static void numbers_begin(struct gpu_found *f, const char *known, const char *known_files,
+                          struct arena *a, struct known *ret)
+{
+    *ret = (struct known){.files = known_files, .a = a};
+    if (known)
+        devices_parse(known, a, &ret->had, NULL);
+    for (size_t i = 0; i < f->gpu.n; i++)
+        if (is_gpu(&f->gpu.v[i]))
+            f->gpu.v[i].d.index = -1;
+    known_numbers(f, &ret->had, false);
+    known_numbers(f, &ret->had, true);
+    known_by_files(f, ret, true);
+    known_by_files(f, ret, false);
+}
+
+void gpus_number(struct gpu_found *f, const char *known, const char *known_files,
+                 const char *cpu_numbers, struct arena *a)
+{
+    struct known k;
+    numbers_begin(f, known, known_files, a, &k);
     for (size_t i = 0; i < f->gpu.n; i++) {
         struct device *d = &f->gpu.v[i].d;
         if (d->index < 0)
-            d->index = number_free(f, &had, i);
+            d->index = number_free(f, &k.had, i);
         if (d->cpus && cpu_numbers)
             d->cpus = cpus_translate(d->cpus, cpu_numbers, a);
     }
     holes_drop(f);
+}
+
+/* ---- numbers of lines ---- */
+
+/* Where one of the two has nothing that it could be known by, the line's place says which it is. */
+static int32_t number_of_line(const struct gpu_found *f, const struct known *k,
+                              const struct gpu_row *row, size_t place)
+{
+    const struct device *had = known_of(&k->had, (int32_t)place);
+    bool by_place = (!row->d.uuid && !row->d.pci && !row->files) ||
+                    (had && !had->uuid && !had->pci && !files_of(k, had));
+    return by_place && !is_taken(f, (int32_t)place) ? (int32_t)place
+                                                    : number_free(f, &k->had, place);
+}
+
+/* Places among the lines as the numbers of those who stand there. */
+static const char *links_of_places(const struct gpu_found *f, const char *places, struct arena *a)
+{
+    struct span rest = span_of(places), one;
+    struct str text = STR_INIT;
+    while (span_next(&rest, '+', &one)) {
+        long place = strtol(one.data, NULL, 10);
+        for (size_t i = 0; i < f->gpu.n && place >= 0; i++)
+            if (is_gpu(&f->gpu.v[i]) && place-- == 0)
+                str_addf(&text, "%s%d", text.len ? "+" : "", f->gpu.v[i].d.index);
+    }
+    const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+    str_done(&text);
+    return result;
+}
+
+void gpus_number_lines(struct gpu_found *f, const char *known, const char *known_files,
+                       struct arena *a)
+{
+    struct known k;
+    if (!f->by_lines)
+        return;
+    numbers_begin(f, known, known_files, a, &k);
+    for (size_t i = 0, place = 0; i < f->gpu.n; i++)
+        if (is_gpu(&f->gpu.v[i])) {
+            struct gpu_row *row = &f->gpu.v[i];
+            if (row->d.index < 0)
+                row->d.index = number_of_line(f, &k, row, place);
+            place++;
+        }
+    for (size_t i = 0; i < f->gpu.n; i++)
+        if (is_gpu(&f->gpu.v[i]) && f->gpu.v[i].said_links)
+            f->gpu.v[i].d.links = links_of_places(f, f->gpu.v[i].d.links, a);
 }
 
 void gpus_link(struct gpu_found *f, struct arena *a)

@@ -4,6 +4,7 @@
 #define REMUDA_NODE_HARDWARE_DISCOVER_GPUS_H
 
 #include "base/arena.h"
+#include "base/idset.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "model/grammar/gres.h"
@@ -25,12 +26,17 @@ struct gpu_row {
 
 struct gpu_found {
     VEC(struct gpu_row) gpu;
+    bool by_lines;      /* gres.conf says which GPUs there are */
     const char *closed; /* files of GPUs that gres.conf does not name: "195:0 241:7"; NULL = none */
 };
 
 struct gpu_row *gpu_found_add(struct gpu_found *f);     /* valid until the next */
 void remark_add(struct str *remarks, const char *text); /* "; " between remarks */
 bool gpu_is_instance(const struct device *d);           /* of a GPU of NVIDIA's */
+
+/* CPUs near a device, "0-3,6", in the arena; NULL = none. Without steps ("0-6:2"), whose ':' stands
+ * between the parts of a device. */
+const char *gpu_cpus_text(const struct idset *cpus, struct arena *a);
 
 /* ---- discover_files.c ---- */
 
@@ -39,6 +45,11 @@ bool gpu_is_instance(const struct device *d);           /* of a GPU of NVIDIA's 
 const struct gpu_row *gpu_of_files(const struct gpu_found *f, const char *files);
 /* Those of `more` that are not among them added; in the arena. */
 const char *gpu_files_with(const char *files, const char *more, struct arena *a);
+/* Is the row the device that was known with these files (NULL = not known)? exactly: they are the
+ * same, else of a whole GPU all of the one are among the other, as who looks without the maker's
+ * library finds fewer. */
+bool gpu_same_files(const struct gpu_row *row, const struct device *known, const char *files,
+                    bool exactly);
 /* Files of what was found, or stands in the driver's list, and that none of `made` names: "195:0
  * 241:7", those of an instance with its GPU's; NULL = none. */
 const char *gpus_closed(const struct gpu_found *found, const struct gpu_found *driver,
@@ -55,10 +66,17 @@ bool gres_conf_apply(struct gpu_found *found, const struct gpu_found *driver,
                      const struct gres_conf *conf, const char *path, int32_t threads_per_core,
                      struct arena *a, struct str *counted, struct err *ret_err);
 /* Numbers them, and drops what is a hole. Those of `known` (as model/grammar/gres.h writes devices;
- * NULL = none) that are still there keep the numbers they have there; others get numbers that are
- * none of these. `cpu_numbers` are the system's numbers of the node's CPUs (machine.h): near CPUs
- * are from now on said as the node numbers them. */
-void gpus_number(struct gpu_found *f, const char *known, const char *cpu_numbers, struct arena *a);
+ * NULL = none) that are still there keep the numbers they have there, also what the makers'
+ * libraries did not know then, by `known_files` (device_files of machine.h; NULL = not known);
+ * others get numbers that are none of these. `cpu_numbers` are the system's numbers of the node's
+ * CPUs (machine.h): near CPUs are from now on said as the node numbers them. */
+void gpus_number(struct gpu_found *f, const char *known, const char *known_files,
+                 const char *cpu_numbers, struct arena *a);
+/* The same for what gres_conf_apply made of lines of gpu, if it did: what was known keeps its
+ * number wherever its line stands now; the others are numbered as their lines stand. Links= of
+ * lines are said by these numbers. */
+void gpus_number_lines(struct gpu_found *f, const char *known, const char *known_files,
+                       struct arena *a);
 /* Says of each which others it is linked with, by the numbers they have now. */
 void gpus_link(struct gpu_found *f, struct arena *a);
 

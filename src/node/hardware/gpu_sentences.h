@@ -33,6 +33,7 @@
 #define SAY_NO_FILES          "the device files of a GPU are not known: devices of other jobs are not hidden"
 #define SAY_MISSED            "the GPU at %s (%s) was here before and is not there now"
 #define SAY_NOT_ASKED         "gres.conf says AutoDetect=%s: %s was not asked for GPUs"
+#define SAY_NUMBER_LOST       "gres.conf would give the number of GPU %d, which a step has, to another: all stay as they were until it has ended"
 #define SAY_STARTING          "the library of its maker is still starting the GPUs, which takes seconds each without persistence mode"
 #define SAY_NO_ANSWER         "the library of its maker does not answer"
 #define SAY_HUNG              "its library hung twice when it was asked for it: look at dmesg"
@@ -66,6 +67,7 @@
     X(SAY_HANGS, "it took longer than two minutes: `nvidia-smi` hangs likewise; `dmesg`")                    \
     X(SAY_CRASHES, "the library is damaged, or of another version than the driver: the node's log says how it ended") \
     X(SAY_MISSED, "`dmesg`, `nvidia-smi -L`: it fell off its bus, or is in MIG mode without instances; if it was taken out: `scontrol update nodename=NAME state=resume`") \
+    X(SAY_NUMBER_LOST, "wait, or end the job; name the devices in gres.conf by File=")                       \
     X(SAY_NO_FILES, "instances whose capabilities `/proc/driver/nvidia/capabilities` does not list, or a GPU without a render node") \
     X(SAY_STARTING, "wait; `nvidia-smi -pm 1` or nvidia-persistenced makes it short")                        \
     X(SAY_NO_ANSWER, "the driver hangs: `dmesg`")                                                            \

@@ -50,9 +50,10 @@ struct machine {
  * What a child that crashed did not tell is 0 or NULL, and `remarks` says so. Texts live in the
  * arena. */
 struct machine_ask {
-    const char *gres_conf; /* the file, which need not be there; NULL = none */
-    const char *node;      /* whose lines of it count */
-    const char *known;     /* devices that have numbers already, which they keep; NULL = none */
+    const char *gres_conf;   /* the file, which need not be there; NULL = none */
+    const char *node;        /* whose lines of it count */
+    const char *known;       /* devices that have numbers already, which they keep; NULL = none */
+    const char *known_files; /* and device_files of these; NULL = not known */
 };
 /* The rows as lines of text, and read again: lines that are none are passed over, texts live in the
  * arena. */
