@@ -39,7 +39,7 @@ static struct step_use *step_of(struct gpu_usage *u, const struct gpu_holder *h)
 static struct step_use *step_of_process(struct gpu_usage *u, unsigned pid)
 {
     struct gpu_holder h;
-    return gpu_holder_find((pid_t)pid, &h) && h.step[0] ? step_of(u, &h) : NULL;
+    return gpu_holder_find(u->holders, (pid_t)pid, &h) && h.step[0] ? step_of(u, &h) : NULL;
 }
 
 /* The mean of a process's samples. */

@@ -384,7 +384,7 @@ static void start_too_late(void *ctx)
         answered(w, no_answer);
 }
 
-/* Without an answer in time; or there is no process to ask, or it does not take what it is asked. */
+/* Without an answer in time; or there is no process to ask, or it takes nothing more. */
 static void too_late(void *ctx)
 {
     struct gpu_watch *w = ctx;
