@@ -3,8 +3,8 @@
  *
  * Version 1 takes a rule against a device in two ways. Where a group allows all, it becomes an
  * exception. Where a group has a list of what is allowed, which a container's or a service's has,
- * the rule takes the line that is equal to it off; of one with a wildcard nothing is taken, and that
- * is no error. So the list is read afterwards. */
+ * the rule takes the line off that is equal to it. From one with a wildcard nothing is taken, and
+ * that is no error. So the list is read afterwards. */
 #include "node/cgroup/device_filter.h"
 #include "base/alloc.h"
 #include "base/str.h"
