@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 #include "node/hardware/gpu_holders.h"
+#include "node/step/proc_apart.h"
+#include "node/step/proc_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -219,6 +221,11 @@ static pid_t says_its_job(uid_t uid)
     return pid;
 }
 
+static int64_t share_of(const void *pid)
+{
+    return proc_share_bytes(*(const pid_t *)pid);
+}
+
 static void test_an_environment_that_does_not_come_keeps_nobody(void **state)
 {
     (void)state;
@@ -242,6 +249,8 @@ static void test_an_environment_that_does_not_come_keeps_nobody(void **state)
     alarm(60);
     bool found = gpu_holder_find(memory, pid, &h) && gpu_holder_find(memory, other, &others) &&
                  gpu_holder_find(memory, his, &same);
+    int64_t bytes;
+    bool shared = proc_apart(share_of, &pid, 300, &bytes); /* as shepherds ask */
     alarm(0);
     ended(server); /* whoever waits for the file gets an error */
     ended(pid);
@@ -252,6 +261,7 @@ static void test_an_environment_that_does_not_come_keeps_nobody(void **state)
     nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
     gpu_holders_free(memory);
     assert_true(found);
+    assert_false(shared);
     assert_int_equal(h.uid, NOBODY);
     assert_false(h.of_job);
     assert_string_equal(others.step, "4711.1.0");
