@@ -303,6 +303,14 @@ static void process_drop(struct gpu_watch *w)
     vec_clear(&w->now);
 }
 
+/* It is killed. */
+static void process_end(struct gpu_watch *w)
+{
+    if (w->process)
+        spawn_free(w->process);
+    process_drop(w);
+}
+
 static void process_done(void *ctx, const struct spawn_result *r)
 {
     struct gpu_watch *w = ctx;
@@ -352,9 +360,8 @@ static bool process_begin(struct gpu_watch *w, struct err *ret_err)
 /* It hangs at this device. */
 static void hang_count(struct gpu_watch *w)
 {
-    static const char why[] = SAY_HUNG;
     for (size_t i = 0; i < w->gpu.n; i++) {
-        struct device_seen seen = {.index = w->at, .sign = DEVICE_BROKEN, .why = why};
+        struct device_seen seen = {.index = w->at, .sign = DEVICE_BROKEN, .why = SAY_HUNG};
         if (w->gpu.v[i].index == w->at && ++w->gpu.v[i].hangs >= HANGS_MAX)
             w->ops.sign(w->ctx, &seen);
     }
@@ -368,8 +375,7 @@ static void process_hangs(struct gpu_watch *w)
         log_error(w->log, "the GPUs do not answer: their library hangs when it is asked for GPU %d",
                   w->at);
     hang_count(w);
-    spawn_free(w->process);
-    process_drop(w);
+    process_end(w);
     timer_set(w->restart, w->ops.restart_us);
 }
 
@@ -432,18 +438,17 @@ static void released_say(struct gpu_watch *w)
     }
 }
 
-void gpu_watch_release(struct gpu_watch *w, const char *why)
+pid_t gpu_watch_release(struct gpu_watch *w, const char *why)
 {
     ASSERT(!text_empty(why));
+    pid_t pid = w->process ? spawn_pid(w->process) : 0;
     free(w->released);
     w->released = xstrdup(why);
-    if (w->process) {
-        spawn_free(w->process);
-        process_drop(w);
-    }
+    process_end(w);
     if (w->asked.n > 0)
         answered(w, w->released);
     released_say(w);
+    return pid;
 }
 
 void gpu_watch_resume(struct gpu_watch *w)
@@ -467,10 +472,7 @@ void gpu_watch_devices(struct gpu_watch *w, const char *devices, const char *fil
 {
     gpus_drop(w);
     gpus_take(w, devices, files);
-    if (w->process) {
-        spawn_free(w->process);
-        process_drop(w);
-    }
+    process_end(w);
     if (w->asked.n > 0)
         answered(w, still_starts);
     if (w->began)
@@ -481,9 +483,7 @@ void gpu_watch_free(struct gpu_watch *w)
 {
     if (!w)
         return;
-    if (w->process)
-        spawn_free(w->process);
-    process_drop(w);
+    process_end(w);
     timer_free(w->timer);
     timer_free(w->restart);
     timer_free(w->start);
