@@ -25,7 +25,8 @@
 /* Of what the process says; it is asked each second. In a longer environment its step may not be
  * found: then its groups tell that it is a job's. */
 #define ENVIRON_BYTES    (1u << 20)
-#define ENVIRON_WAIT_MS  100
+#define ENVIRON_WAIT_MS  1000
+#define ENVIRONS_WAIT_MS 3000 /* for all of a round */
 #define ENVIRON_AGAIN_MS 10000
 #define LATE_MAX         64 /* threads that may be left to themselves */
 
@@ -48,6 +49,7 @@ struct gpu_holders {
     int64_t boot_us;        /* 0 = not read yet */
     struct bounded *thread; /* does nothing; NULL = there is none */
     VEC(struct late_user) late;
+    int64_t wait_ms; /* for environments, in what is left of the round */
 };
 
 static bool file_read(pid_t pid, const char *name, struct str *out)
@@ -167,13 +169,17 @@ static bool is_late(const struct gpu_holders *m, uid_t uid)
 static void environ_take(struct gpu_holders *m, struct gpu_holder *h)
 {
     late_look(m);
-    if (is_late(m, h->uid))
+    if (m->wait_ms <= 0 || is_late(m, h->uid))
         return;
     struct environ_read *r = xcalloc(1, sizeof *r);
     *r = (struct environ_read){*h, m->thread ? m->thread : bounded_new()};
     m->thread = r->thread;
+    int64_t begin_ms = bounded_now_ms();
+    int64_t wait_ms = m->wait_ms < ENVIRON_WAIT_MS ? m->wait_ms : ENVIRON_WAIT_MS;
     bool began = bounded_begin(r->thread, environ_run, r);
-    if (began && !bounded_wait(r->thread, bounded_now_ms() + ENVIRON_WAIT_MS)) {
+    bool in_time = began && bounded_wait(r->thread, begin_ms + wait_ms);
+    m->wait_ms -= bounded_now_ms() - begin_ms;
+    if (began && !in_time) {
         vec_push(&m->late, ((struct late_user){r, h->uid, bounded_now_ms() + ENVIRON_AGAIN_MS}));
         m->thread = NULL;
         return;
@@ -226,6 +232,7 @@ struct gpu_holders *gpu_holders_new(void)
     struct gpu_holders *m = xcalloc(1, sizeof *m);
     m->steps = proc_steps_new(geteuid());
     m->known = map_u64_new();
+    m->wait_ms = ENVIRONS_WAIT_MS;
     return m;
 }
 
@@ -243,6 +250,7 @@ void gpu_holders_forget(struct gpu_holders *m)
     known_free(m);
     m->known = map_u64_new();
     m->boot_us = 0;
+    m->wait_ms = ENVIRONS_WAIT_MS;
 }
 
 void gpu_holders_free(struct gpu_holders *m)
