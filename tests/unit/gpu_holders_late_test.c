@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "node/hardware/gpu_holders.h"
-#include "node/step/proc_apart.h"
+#include "node/shepherd/apart.h"
 #include "node/step/proc_tree.h"
 
 #include <errno.h>
@@ -250,7 +250,7 @@ static void test_an_environment_that_does_not_come_keeps_nobody(void **state)
     bool found = gpu_holder_find(memory, pid, &h) && gpu_holder_find(memory, other, &others) &&
                  gpu_holder_find(memory, his, &same);
     int64_t bytes;
-    bool shared = proc_apart(share_of, &pid, 300, &bytes); /* as shepherds ask */
+    bool shared = ask_apart(share_of, &pid, 300, &bytes); /* as shepherds ask */
     alarm(0);
     ended(server); /* whoever waits for the file gets an error */
     ended(pid);

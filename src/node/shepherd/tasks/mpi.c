@@ -1,8 +1,8 @@
 /* MPI programs that were started side by side without a launcher of their library do not find each
  * other; people are told so. */
 #include "base/alloc.h"
+#include "node/shepherd/apart.h"
 #include "node/shepherd/tasks/set.h"
-#include "node/step/proc_apart.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +47,7 @@ void task_set_singletons_check(struct task_set *t)
     int64_t maps = 0;
     for (size_t i = 0; i < t->n; i++)
         if (t->task[i].id == 0 && !t->task[i].ended && t->task[i].pid > 0 &&
-            proc_apart(maps_mpi, &t->task[i].pid, MAPS_WAIT_MS, &maps) && maps) {
+            ask_apart(maps_mpi, &t->task[i].pid, MAPS_WAIT_MS, &maps) && maps) {
             struct str line = STR_INIT;
             str_addf(&line,
                      "srun: warning: this is a program of MPI, and srun started %lld of them that "

@@ -5,8 +5,8 @@
 #include "node/shepherd/watch/memory_watch.h"
 
 #include "base/alloc.h"
+#include "node/shepherd/apart.h"
 #include "node/step/dir.h"
-#include "node/step/proc_apart.h"
 #include "node/step/proc_tree.h"
 
 #include <dirent.h>
@@ -22,14 +22,14 @@ struct memory_part {
     int exact;
 };
 
-struct shares {
+struct memory_shares {
     const pid_t *pids;
     size_t n;
 };
 
 static int64_t shares_add(const void *ctx)
 {
-    const struct shares *s = ctx;
+    const struct memory_shares *s = ctx;
     int64_t sum = 0;
     for (size_t i = 0; i < s->n; i++) {
         int64_t bytes = proc_share_bytes(s->pids[i]);
@@ -41,9 +41,9 @@ static int64_t shares_add(const void *ctx)
 /* Whose processes do not let it be found out has what it seems to have. */
 static int64_t shares_sum(const pid_t *pids, size_t n, int64_t rss_bytes)
 {
-    const struct shares s = {pids, n};
+    const struct memory_shares s = {pids, n};
     int64_t sum;
-    return proc_apart(shares_add, &s, SHARES_WAIT_MS, &sum) ? sum : rss_bytes;
+    return ask_apart(shares_add, &s, SHARES_WAIT_MS, &sum) ? sum : rss_bytes;
 }
 
 static void part_leave(const struct step_plan *p, int steps_fd, struct memory_part mine)

@@ -1,4 +1,4 @@
-#include "node/step/proc_apart.h"
+#include "node/shepherd/apart.h"
 
 #include "base/alloc.h"
 
@@ -28,7 +28,7 @@ static bool answer_read(int fd, int wait_ms, int64_t *ret)
     return ready > 0 && read(fd, ret, sizeof *ret) == sizeof *ret;
 }
 
-bool proc_apart(int64_t (*fn)(const void *ctx), const void *ctx, int wait_ms, int64_t *ret)
+bool ask_apart(int64_t (*fn)(const void *ctx), const void *ctx, int wait_ms, int64_t *ret)
 {
     ASSERT(fn && wait_ms >= 0);
     int ends[2];

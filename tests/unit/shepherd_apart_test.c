@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "node/step/proc_apart.h"
+#include "node/shepherd/apart.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -47,7 +47,7 @@ static void test_what_comes_back_and_what_does_not(void **state)
         if (text_is(cases[i].how, "hangs and is signalled"))
             alarm(1);
         bool hangs = strstr(cases[i].how, "hangs") != NULL;
-        bool answers = proc_apart(deed, cases[i].how, hangs ? 1500 : 60000, &answer);
+        bool answers = ask_apart(deed, cases[i].how, hangs ? 1500 : 60000, &answer);
         alarm(0);
         assert_int_equal(answers, cases[i].answers);
         assert_int_equal(answer, cases[i].answer);
