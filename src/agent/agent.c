@@ -102,6 +102,8 @@ static void clock_look(struct agent *a, const struct agent_event *ev)
     a->clock_us = difference;
     moved(&a->heartbeat_due_us, by_us);
     moved(&a->devices.due_us, by_us);
+    for (size_t i = 0; i < a->devices.n; i++) /* processes are newer or older by the same clock */
+        moved(&a->devices.v[i].from_us, by_us);
     moved(&a->end_all_us, by_us);
     while (held_next(&a->held, &w)) {
         moved(&w.step->prove_until_us, by_us);

@@ -20,6 +20,9 @@ for file in kfd renderD128 renderD129 renderD130; do
 done
 echo "| $ROCR_VISIBLE_DEVICES | $SLURM_JOB_GPUS"
 S
+    for minor in 1 2 3; do mknod -m 666 "$TOP/card$minor" c 226 "$minor"; done
+    sed 's/^for file in .*;/for file in card1 card2 card3;/' "$TOP/seen" >"$TOP/cards"
+    chmod 755 "$TOP/cards"
     # works GPU MIB PERCENT SECONDS: as if this process computed there
     cat >"$TOP/works" <<'S'
 #!/bin/sh
@@ -53,6 +56,15 @@ of() { sacct -n -P -j "$1" -o "jobid,$2" | sed -n "s/^$1|//p"; }
     id=$(sbatch --parsable --mem=100 -c1 --gpus=mi210:1 -o one.out --wrap './seen')
     over "$id"
     [ "$(cat one.out)" = "kfd renderD130 | 0 | 2" ]
+}
+
+@test "files for displays of AMD GPUs are hidden as their others are" {
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=mi210:1 -o own.out --wrap './cards')
+    none=$(sbatch --parsable --mem=100 -c1 -o none.out --wrap './cards')
+    over "$id"
+    over "$none"
+    [ "$(cat own.out)" = "card3 | 0 | 2" ]
+    grep -q "^|" none.out
 }
 
 @test "what steps use of AMD GPUs is in sacct: the memory of their processes, and how busy the GPUs are" {

@@ -104,6 +104,10 @@ static void device_make(const char *root, const struct amd_tree_gpu *gpu, size_t
         snprintf(path, sizeof path, "%s/ras/%s_err_count", dir, blocks[b]);
         amd_tree_say(root, path, "ue: 0\nce: 0\nde: 0\n");
     }
+    snprintf(path, sizeof path, "dev/char/226:%zu/device/drm/card%zu/dev", 128 + i, i + 1);
+    amd_tree_say(root, path, "226:%zu\n", i + 1);
+    snprintf(path, sizeof path, "dev/char/226:%zu/device/drm/renderD%zu/dev", 128 + i, 128 + i);
+    amd_tree_say(root, path, "226:%zu\n", 128 + i);
     snprintf(path, sizeof path, "%s/ras/features", dir);
     amd_tree_say(root, path, "feature mask: 0x3fff\n");
     snprintf(path, sizeof path, "%s/config", dir);

@@ -2,6 +2,8 @@
  * the controller hears. */
 #include "agent_gpus_help.h"
 
+#include "base/alloc.h"
+
 static void test_nothing_is_said_before_the_devices_were_looked_at(void **state)
 {
     (void)state;
@@ -349,9 +351,31 @@ static void test_a_clean_device_that_cannot_be_asked_any_more_is_not_clean(void 
     EXPECT("log \"GPU 1 is clean and can be given again\"; heartbeat");
 }
 
+/* Processes' starts are told by the wall clock, which may be set while a job has the device. */
+static void test_since_when_a_device_was_had_goes_with_the_clock(void **state)
+{
+    const int64_t by_us[] = {3600000000, -3600000000, 5000000, -5000000, 0};
+    for (size_t i = 0; i < ARRAY_LEN(by_us); i++) {
+        both_clean();
+        now_us += 1000000000000;
+        step((struct agent_event){.kind = AGENT_WAKE, .mono_us = 1000000});
+        launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+        int64_t from_us = now_us;
+        step_note(NOTE_STARTED, STEP_BATCH);
+        now_us += by_us[i] + 1000000;
+        step((struct agent_event){.kind = AGENT_WAKE, .mono_us = 2000000});
+        last_from_us = 0;
+        step_note(NOTE_EXITED, STEP_BATCH);
+        assert_in_range(last_from_us, from_us + by_us[i] - 10, from_us + by_us[i] + 10);
+        teardown(state);
+        setup_gpus(state);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST_GPUS(since_when_a_device_was_had_goes_with_the_clock),
         TEST_GPUS(nothing_is_said_before_the_devices_were_looked_at),
         TEST_GPUS(a_job_is_gone_when_its_device_is_clean),
         TEST_GPUS(a_stuck_device_is_out_and_the_job_is_over),

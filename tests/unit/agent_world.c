@@ -8,6 +8,7 @@ static struct agent_effects fx;
 struct str said;
 char last_health[1024];
 int64_t now_us;
+int64_t last_from_us;
 struct msg_node_welcome settings;
 
 int setup(void **state)
@@ -127,6 +128,7 @@ static void effect_say(const struct agent_effect *e)
     }
     str_add(&said, names[e->kind]);
     for (size_t i = 0; i < e->nlook; i++) {
+        last_from_us = e->look[i].from_us;
         str_addf(&said, " %d/%llu", e->look[i].index, (unsigned long long)e->look[i].use);
         for (uint32_t k = 0; k < e->look[i].nsteps; k++)
             str_addf(&said, "(%llu.%u.%lld)", (unsigned long long)e->look[i].step[k].job_id,

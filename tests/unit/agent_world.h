@@ -12,6 +12,7 @@ extern struct agent *agent;
 extern char last_health[1024]; /* device_health of the last message that had one */
 extern struct str said;        /* the effects since the last EXPECT */
 extern int64_t now_us;
+extern int64_t last_from_us;             /* of the last device that was to be looked at */
 extern struct msg_node_welcome settings; /* that welcome() gives */
 
 #define EXPECT(text)                                                                               \

@@ -1,6 +1,8 @@
 /* How GPUs of AMD are, by the files of the kernel: each lie in each file, devices that go, figures. */
 #include "amd_kernel_help.h"
 
+#include <sys/stat.h>
+
 #define LIAR 1u /* the GPU whose files lie */
 #define PID  4711
 
@@ -235,6 +237,22 @@ static void test_processes_are_where_they_have_something(void **state)
     amd_close(a);
 }
 
+/* Of who is not read nothing is known, so the list proves nothing. */
+static void test_more_processes_than_are_read_prove_nothing(void **state)
+{
+    (void)state;
+    struct amd *a = opened();
+    const amd_process_vec *p;
+    for (int n = 2; n <= 4096; n++) { /* one is there */
+        char path[96];
+        assert_true(n % 1000 != 0 || amd_processes(a, &p));
+        snprintf(path, sizeof path, "%s/" KFD "proc/%d", top, 10000 + n);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    assert_false(amd_processes(a, &p));
+    amd_close(a);
+}
+
 int main(void)
 {
     if (!mkdtemp(top))
@@ -249,6 +267,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_sleeps, begin, end),
         cmocka_unit_test_setup_teardown(test_errors_of_all_blocks_are_added, begin, end),
         cmocka_unit_test_setup_teardown(test_processes_are_where_they_have_something, begin, end),
+        cmocka_unit_test_setup_teardown(test_more_processes_than_are_read_prove_nothing, begin,
+                                        end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

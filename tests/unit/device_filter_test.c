@@ -5,8 +5,13 @@
 #include "base/alloc.h"
 #include "node/cgroup/device_filter.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* What the kernel would answer; -1: an instruction that is not known here, or an end that is
  * none. */
@@ -83,12 +88,79 @@ static void test_what_is_no_list_is_refused(void **state)
     assert_int_equal(number[1].minor, 22);
 }
 
+/* ---- version 1 ---- */
+
+static const struct device_number gpus[] = {{195, 1}, {226, 129}};
+
+static void test_a_list_with_a_wildcard_denies_nothing_below_it(void **state)
+{
+    static const struct {
+        const char *list;
+        bool denies, takes;
+    } cases[] = {
+        {"a *:* rwm\n", true, true}, /* exceptions are not shown */
+        {"", true, true},
+        {"c 1:3 rwm\nc 1:5 rwm\nb *:* rw\n", true, true},
+        {"c *:* m\nb *:* m\nc 136:* rwm\nc 10:200 rwm\n", true, true}, /* as LXC has it */
+        {"c *:* m\nc 195:* rwm\n", false, false},
+        {"c 195:* m\n", true, true},
+        {"c 195:* r\n", false, false},
+        {"c 226:* w\n", false, false},
+        {"c *:* rwm\n", false, false},
+        {"c *:129 rwm\n", false, true},
+        {"c 195:1 rw\n", false, true}, /* it is taken off by the rule */
+        {"c 195:0 rwm\n", true, true},
+        {"c 1951:* rwm\n", true, false},
+        {"c 511:* rwm\n", true, false}, /* whose that is only this machine knows */
+        {"garbage\nc 195:1\nc :1 rwm\n", true, true},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        assert_int_equal(device_list_denies(cases[i].list, gpus, ARRAY_LEN(gpus)), cases[i].denies);
+        assert_int_equal(device_list_takes_rules(cases[i].list), cases[i].takes);
+    }
+}
+
+/* In groups of the kernel's, where this machine has such and lets them be made. */
+static void test_the_kernel_takes_no_rule_against_a_wildcard(void **state)
+{
+    static const struct {
+        const char *allow;
+        bool holds;
+    } cases[] = {{NULL, true},         {"c 195:1 rwm", true}, {"c 195:* rwm", false},
+                 {"c *:* rwm", false}, {"c *:* m", true},     {"c 195:* m", true},
+                 {"c 226:* r", false}};
+    const char *top = "/sys/fs/cgroup/devices/remuda-unit-XXXXXX";
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char dir[64], path[96];
+        snprintf(dir, sizeof dir, "%s", top);
+        if (!mkdtemp(dir))
+            skip();
+        bool made = true;
+        for (int k = 0; k < 2 && cases[i].allow; k++) {
+            const char *rule = k ? cases[i].allow : "a";
+            snprintf(path, sizeof path, "%s/devices.%s", dir, k ? "allow" : "deny");
+            int fd = open(path, O_WRONLY | O_CLOEXEC);
+            made &= write(fd, rule, strlen(rule)) == (ssize_t)strlen(rule);
+            close(fd);
+        }
+        bool holds = device_filter_write(dir, gpus, ARRAY_LEN(gpus));
+        int why = errno;
+        rmdir(dir);
+        if (!made)
+            skip();
+        assert_int_equal(holds, cases[i].holds);
+        assert_true(holds || why == EPERM);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_devices_of_the_list_are_refused_and_no_others),
         cmocka_unit_test(test_the_longest_list),
         cmocka_unit_test(test_what_is_no_list_is_refused),
+        cmocka_unit_test(test_a_list_with_a_wildcard_denies_nothing_below_it),
+        cmocka_unit_test(test_the_kernel_takes_no_rule_against_a_wildcard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,16 +5,14 @@
 #include "node/hardware/gpu_holders.h"
 
 #include "node/step/proc_environ.h"
+#include "node/step/proc_step.h"
 
 #include <fcntl.h>
-#include <linux/prctl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -25,6 +23,8 @@
 
 static const struct gpu_held_use by_alice = {.job_id = 7, .uid = 1000, .from_us = 100 * SECOND};
 static const struct gpu_held_use not_known;
+
+static struct gpu_holders *memory;
 
 static void test_what_computes_counts(void **state)
 {
@@ -135,6 +135,7 @@ static void test_who_has_a_file_open_is_found(void **state)
     assert_int_equal(stat("/dev/full", &st), 0);
     struct device_number number[] = {{1, 3}, {major(st.st_rdev), minor(st.st_rdev)}};
     const uid_t user = getuid(), other = 65533;
+    bool cut = true;
     struct search s = {.pid = fork(), .number = number[1]}, none = s;
     if (s.pid == 0) {
         setenv("SLURM_JOB_ID", "4711", 1);
@@ -144,10 +145,16 @@ static void test_who_has_a_file_open_is_found(void **state)
     }
     for (int i = 0; i < 200 && !s.found.of_job;
          i++) { /* between fork and exec its environment is not there */
-        gpu_holders_each(&(struct gpu_holders_ask){number, 2, &user, 1}, holder_take, &s);
+        gpu_holders_forget(memory);
+        gpu_holders_each(memory, &(struct gpu_holders_ask){number, 2, &user, 1, 60000}, &cut,
+                         holder_take, &s);
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
-    gpu_holders_each(&(struct gpu_holders_ask){number, 2, &other, 1}, holder_take, &none);
+    assert_false(cut);
+    gpu_holders_each(memory, &(struct gpu_holders_ask){number, 2, &other, 1, 60000}, &cut,
+                     holder_take, &none);
+    assert_false(cut);
+    gpu_holders_forget(memory);
     kill(s.pid, SIGKILL);
     waitpid(s.pid, NULL, 0);
     assert_int_equal(none.found.pid, user == 0 ? s.pid : 0); /* root's are always looked at */
@@ -157,7 +164,7 @@ static void test_who_has_a_file_open_is_found(void **state)
     assert_int_equal(s.found.job_id, 4711);
     assert_true(llabs(s.found.start_us / SECOND - time(NULL)) < 10);
     struct gpu_holder gone;
-    assert_false(gpu_holder_find(s.pid, &gone));
+    assert_false(gpu_holder_find(memory, s.pid, &gone));
 }
 
 /* A process that stops once it is as wanted. */
@@ -243,7 +250,7 @@ static void test_the_kernel_is_believed_before_the_process(void **state)
         path[strlen(path)] = '/';
         mkdir(path, 0700);
         pid_t liar = lies_below_shepherd(path, cases[i].name, &shepherd);
-        bool found = gpu_holder_find(liar, &h);
+        bool found = gpu_holder_find(memory, liar, &h);
         kill(liar, SIGKILL);
         ended(shepherd);
         snprintf(end, sizeof path - (size_t)(end - path), "/state");
@@ -258,6 +265,41 @@ static void test_the_kernel_is_believed_before_the_process(void **state)
         assert_int_equal(h.only_says, cases[i].only_says);
     }
     rmdir(top);
+}
+
+/* Ancestors too: many processes below a long chain of them cost no more than the chain. */
+static void test_what_was_read_is_remembered_until_it_is_forgotten(void **state)
+{
+    (void)state;
+    char top[] = "/tmp/holders-XXXXXX", steps[64], dir[96], path[128];
+    struct gpu_holder h;
+    struct proc_steps *known = proc_steps_new(geteuid());
+    struct proc_step step = {0}, other = {0};
+    int shepherd;
+    assert_non_null(mkdtemp(top));
+    snprintf(steps, sizeof steps, "%s/steps", top);
+    snprintf(dir, sizeof dir, "%s/7.1.batch", steps);
+    snprintf(path, sizeof path, "%s/state", dir);
+    assert_int_equal(mkdir(steps, 0700) | mkdir(dir, 0700), 0);
+    pid_t liar = lies_below_shepherd(dir, "rm-7", &shepherd);
+    bool found = gpu_holder_find(memory, liar, &h) && h.job_id == 7 &&
+                 proc_steps_find(known, liar, &step) && step.job_id == 7;
+    ended(shepherd);
+    bool remembered = gpu_holder_find(memory, liar, &h) && h.job_id == 7 &&
+                      proc_steps_find(known, shepherd, &other) && other.job_id == 7;
+    gpu_holders_forget(memory);
+    proc_steps_forget(known);
+    bool anew =
+        gpu_holder_find(memory, liar, &h) && h.job_id == 8 && !proc_steps_find(known, liar, &step);
+    kill(liar, SIGKILL);
+    proc_steps_free(known);
+    unlink(path);
+    rmdir(dir);
+    rmdir(steps);
+    rmdir(top);
+    assert_true(found);
+    assert_true(remembered);
+    assert_true(anew);
 }
 
 /* What is said of a process goes into lines. */
@@ -277,66 +319,12 @@ static void test_a_process_says_no_lines(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct gpu_holder h;
         pid_t pid = says_of_its_step(cases[i].dir);
-        bool found = gpu_holder_find(pid, &h);
+        bool found = gpu_holder_find(memory, pid, &h);
         ended(pid);
         assert_true(found && h.of_job);
         assert_string_equal(h.step, cases[i].step);
         assert_string_equal(h.name, "?sign 0 lost x");
     }
-}
-
-/* Says that a GiB of its memory is its environment, in which nothing is. */
-static void environment_widen(void)
-{
-    size_t len = (size_t)1 << 30;
-    char text[4096] = "", *field[64], *save = NULL;
-    FILE *f = fopen("/proc/self/stat", "re");
-    size_t n = fread(text, 1, sizeof text - 1, f), words = 3;
-    char *all =
-        mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    fclose(f);
-    text[n] = '\0';
-    for (char *w = strtok_r(strrchr(text, ')') + 1, " ", &save); w && words < 64;
-         w = strtok_r(NULL, " ", &save))
-        field[words++] = w;
-#define FIELD(i) strtoull(field[i], NULL, 10) /* as proc(5) counts them */
-    struct prctl_mm_map m = {.start_code = FIELD(26),
-                             .end_code = FIELD(27),
-                             .start_stack = FIELD(28),
-                             .start_data = FIELD(45),
-                             .end_data = FIELD(46),
-                             .start_brk = FIELD(47),
-                             .brk = (unsigned long)sbrk(0),
-                             .arg_start = FIELD(48),
-                             .arg_end = FIELD(49),
-                             .env_start = (unsigned long)all,
-                             .env_end = (unsigned long)all + len,
-                             .exe_fd = (unsigned)-1};
-#undef FIELD
-    if (all == MAP_FAILED || prctl(PR_SET_MM, PR_SET_MM_MAP, &m, sizeof m, 0) != 0)
-        _exit(77);
-    raise(SIGSTOP);
-    _exit(0);
-}
-
-static void test_an_environment_without_end_is_not_read_whole(void **state)
-{
-    (void)state;
-    struct rusage before, after;
-    struct gpu_holder h;
-    int status;
-    pid_t pid = fork();
-    if (pid == 0)
-        environment_widen();
-    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
-    if (!WIFSTOPPED(status))
-        skip(); /* a kernel or a sandbox that does not let it */
-    getrusage(RUSAGE_SELF, &before);
-    bool found = gpu_holder_find(pid, &h);
-    getrusage(RUSAGE_SELF, &after);
-    ended(pid);
-    assert_true(found && !h.step[0]);
-    assert_in_range(after.ru_maxrss - before.ru_maxrss, 0, 16 << 10);
 }
 
 /* Nobody may look into it, so its files in /proc are root's. */
@@ -352,7 +340,7 @@ static void test_a_process_that_hides_is_its_users(void **state)
         raise(SIGSTOP);
         _exit(0);
     }
-    bool found = gpu_holder_find(stopped(pid), &h);
+    bool found = gpu_holder_find(memory, stopped(pid), &h);
     ended(pid);
     assert_true(found);
     assert_int_equal(h.uid, user);
@@ -396,20 +384,36 @@ static void test_assignments_one_by_one(void **state)
     assert_int_equal(all.n, 3);
 }
 
+static int setup(void **state)
+{
+    (void)state;
+    memory = gpu_holders_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    gpu_holders_free(memory);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_computes_counts),
-        cmocka_unit_test(test_services_and_older_processes_do_not),
-        cmocka_unit_test(test_steps_that_go_on_are_passed_over),
-        cmocka_unit_test(test_another_users_step_is_not_his),
-        cmocka_unit_test(test_an_open_file_counts_of_the_job_alone),
-        cmocka_unit_test(test_who_has_a_file_open_is_found),
-        cmocka_unit_test(test_the_kernel_is_believed_before_the_process),
-        cmocka_unit_test(test_a_process_says_no_lines),
-        cmocka_unit_test(test_an_environment_without_end_is_not_read_whole),
-        cmocka_unit_test(test_a_process_that_hides_is_its_users),
-        cmocka_unit_test(test_assignments_one_by_one),
+        cmocka_unit_test_setup_teardown(test_what_computes_counts, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_services_and_older_processes_do_not, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_steps_that_go_on_are_passed_over, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_another_users_step_is_not_his, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_open_file_counts_of_the_job_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_who_has_a_file_open_is_found, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_kernel_is_believed_before_the_process, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_what_was_read_is_remembered_until_it_is_forgotten,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_process_says_no_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_process_that_hides_is_its_users, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_assignments_one_by_one, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

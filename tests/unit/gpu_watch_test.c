@@ -31,6 +31,16 @@ static const char *behaviour(void)
     return how ? how : "";
 }
 
+/* How often this was called, in whatever process, by what it writes into a file. */
+static long starts(void)
+{
+    FILE *f = fopen(getenv("FAKE_MARK"), "a");
+    fputc('x', f);
+    long n = ftell(f);
+    fclose(f);
+    return n;
+}
+
 /* To one "go". */
 static void answer(const char *asked)
 {
@@ -63,16 +73,8 @@ static void answer(const char *asked)
     if (text_is(how, "more"))
         say("note something\nsign 1 lost it is lost\nsign 0 doubt it did not answer\nused 7.1.0 85 "
             "1048576\nused 7.1.batch 0 5\nused nonsense 1 2\nusage 1\n");
-}
-
-/* How often it was started, by what it writes into a file. */
-static long starts(void)
-{
-    FILE *f = fopen(getenv("FAKE_MARK"), "a");
-    fputc('x', f);
-    long n = ftell(f);
-    fclose(f);
-    return n;
+    if (text_is(how, "deaf") && starts() == 1)
+        pause();
 }
 
 static bool hangs_twice(void)
@@ -125,6 +127,10 @@ static int fake_process(void)
             answer(all);
             len = (size_t)(strstr(all, "begin\n") + 6 - all);
         }
+        if (text_is(behaviour(), "samples") && strstr(all, "sample 0 1\n")) {
+            say("sampled 1 1:5\n");
+            len = (size_t)(strstr(all, "begin\n") + 6 - all);
+        }
     }
     return 0;
 }
@@ -166,9 +172,16 @@ static void used(void *ctx, const struct gpu_used *u, size_t n, const struct gpu
         loop_stop(the_loop);
 }
 
+static void sampled(void *ctx, int32_t index, struct span values)
+{
+    (void)ctx;
+    str_addf(&said, "sampled %d %.*s; ", index, (int)values.len, values.data);
+}
+
 static void begin(const char *how)
 {
     const struct gpu_watch_ops ops = {.looked = looked,
+                                      .sampled = sampled,
                                       .sign = signed_by_itself,
                                       .used = used,
                                       .answer_us = 300000,
@@ -357,6 +370,44 @@ static void test_a_device_at_which_it_hung_twice_is_broken_and_not_asked_again(v
     end();
 }
 
+/* However often it is asked for samples, whatever of that goes out; the next process answers. */
+static void test_a_process_that_hears_nothing_more_is_ended(void **state)
+{
+    static const int samples[] = {0, 1, 300, 20000};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
+        char mark[] = "/tmp/remuda-watch-XXXXXX";
+        close(mkstemp(mark));
+        setenv("FAKE_MARK", mark, 1);
+        begin("deaf");
+        look();
+        SAID("0/5 shared ; 1/6 held process 12 (x) still holds it; ");
+        for (int k = 0; k < samples[i]; k++)
+            gpu_watch_sample(watch, 3);
+        look();
+        SAID("0/5 blind " SILENT "; 1/6 blind " SILENT "; ");
+        idle(200000);
+        look();
+        SAID("0/5 shared ; 1/6 held process 12 (x) still holds it; ");
+        unlink(mark);
+        end();
+    }
+}
+
+static void test_each_sample_is_asked_for_when_the_last_was_answered(void **state)
+{
+    (void)state;
+    begin("samples");
+    look();
+    str_clear(&said);
+    for (int i = 0; i < 3; i++) {
+        gpu_watch_sample(watch, 3);
+        idle(100000);
+    }
+    SAID("sampled 1 1:5; sampled 1 1:5; sampled 1 1:5; ");
+    end();
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +419,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_process_that_starts_slowly_is_not_ended),
         cmocka_unit_test(test_a_process_of_which_nothing_is_heard_while_it_starts_is_ended),
         cmocka_unit_test(test_a_device_at_which_it_hung_twice_is_broken_and_not_asked_again),
+        cmocka_unit_test(test_a_process_that_hears_nothing_more_is_ended),
+        cmocka_unit_test(test_each_sample_is_asked_for_when_the_last_was_answered),
         cmocka_unit_test(test_lines_come_in_pieces_and_devices_may_be_missing),
     };
     if (argc == 3 && text_is(argv[2], "--watch-gpus"))

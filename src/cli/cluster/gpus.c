@@ -274,15 +274,16 @@ static const char *node_here(const char *state_dir, struct cluster_gpus *g)
     return n == 1 ? found : NULL;
 }
 
-static bool file_says(const char *path, const char *line)
+/* Does a line begin so? The whole line. */
+static bool file_says(const char *path, const char *line, char *ret, size_t size)
 {
-    char text[256];
     bool says = false;
     FILE *f = file_if_there(path);
-    while (f && !says && fgets(text, sizeof text, f))
-        says = strncmp(text, line, strlen(line)) == 0;
+    while (f && !says && fgets(ret, (int)size, f))
+        says = strncmp(ret, line, strlen(line)) == 0;
     if (f)
         fclose(f);
+    ret[says ? strcspn(ret, "\n") : 0] = '\0';
     return says;
 }
 
@@ -301,8 +302,9 @@ static bool file_make(const char *state_dir, const char *name)
 static int let_go_wait(const char *path, const char *node)
 {
     const struct timespec nap = {.tv_nsec = 50 * 1000000};
+    char who[256] = "";
     for (int ms = 0; ms < LET_GO_MS; ms += 50) {
-        if (file_says(path, "let go")) {
+        if (file_says(path, "let go", who, sizeof who)) {
             printf("The daemon of %s has let go of the GPUs, and nobody is given them. Jobs that "
                    "run keep "
                    "theirs: "
@@ -312,8 +314,8 @@ static int let_go_wait(const char *path, const char *node)
         }
         nanosleep(&nap, NULL);
     }
-    program_error("remuda gpus", "the daemon of %s does not say that it has let go of the GPUs",
-                  node);
+    program_error("remuda gpus", "the daemon of %s does not say that it has let go of the GPUs%s%s",
+                  node, file_says(path, "process ", who, sizeof who) ? ": " : "", who);
     return 1;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "node/cgroup/base.h"
+#include "node/cgroup/device_filter.h"
 #include "node/cgroup/fs.h"
 
 #include <limits.h>
@@ -109,7 +110,13 @@ static void memory_tell(struct telling *t, const char *why)
 static void devices_tell(struct telling *t, const struct cgroup_system *sys, const char *why)
 {
     char dir[PATH_MAX];
+    struct str list = STR_INIT;
     bool v2 = false, v1 = cgroup_base_of(t->b, "devices", dir, sizeof dir, &v2);
+    if (v1 && device_list_read(dir, &list) && !device_list_takes_rules(str_text(&list))) {
+        v1 = false;
+        why = "the devices control group allows them by a wildcard, against which no rule helps";
+    }
+    str_done(&list);
     bool program = !v1 && sys->is_root && strstr(str_text(&t->b->text), "unified:");
     t->b->hides_devices = sys->is_root && (v1 || program);
     if (t->b->hides_devices)

@@ -1,7 +1,14 @@
 /* The program in words: is it a character device? If not, yes. Then for each number of the list:
- * same major and same minor? Then no. At the end: yes. */
+ * same major and same minor? Then no. At the end: yes.
+ *
+ * Version 1 takes a rule against a device in two ways. Where a group allows all, it becomes an
+ * exception. Where a group has a list of what is allowed, which a container's or a service's has,
+ * the rule takes the line off that is equal to it. From one with a wildcard nothing is taken, and
+ * that is no error. So the list is read afterwards. */
 #include "node/cgroup/device_filter.h"
 #include "base/alloc.h"
+#include "base/str.h"
+#include "node/step/dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +19,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PER_DEVICE 4
+#define PER_DEVICE    4
+#define LIST_BYTES    (256u << 10)
+#define NVIDIA_MAJOR  195u
+#define DRM_MAJOR     226u
+#define DYNAMIC_MAJOR 234u /* from here on the kernel gives them as drivers come */
 
 size_t device_numbers_parse(const char *text, struct device_number ret[DEVICE_DENY_MAX])
 {
@@ -114,6 +125,73 @@ bool device_filter_attach(const char *dir, const struct device_number *deny, siz
     return ok;
 }
 
+/* Of a line of devices.list, "c 195:* rwm". */
+struct list_line {
+    char kind, major[16], minor[16], access[8];
+};
+
+static bool line_read(struct span line, struct list_line *ret)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.*s", (int)line.len, line.data);
+    return sscanf(text, "%c %15[^:]:%15s %7s", &ret->kind, ret->major, ret->minor, ret->access) ==
+           4;
+}
+
+static bool allows_all(const struct list_line *l)
+{
+    return l->kind == 'a' && text_is(l->major, "*") && text_is(l->minor, "*");
+}
+
+/* To open it: making its file alone opens nothing. */
+static bool line_opens(const struct list_line *l, const struct device_number *number)
+{
+    return l->kind == 'c' && strpbrk(l->access, "rw") &&
+           (text_is(l->major, "*") || strtoul(l->major, NULL, 10) == number->major) &&
+           (text_is(l->minor, "*") || strtoul(l->minor, NULL, 10) == number->minor);
+}
+
+bool device_list_denies(const char *list, const struct device_number *deny, size_t n)
+{
+    struct span rest = span_of(list), one;
+    struct list_line l;
+    while (span_next(&rest, '\n', &one)) {
+        if (!line_read(one, &l))
+            continue;
+        if (allows_all(&l))
+            return true;
+        for (size_t i = 0; i < n; i++)
+            if (line_opens(&l, &deny[i]))
+                return false;
+    }
+    return true;
+}
+
+bool device_list_takes_rules(const char *list)
+{
+    struct span rest = span_of(list), one;
+    struct list_line l;
+    bool takes = true;
+    while (span_next(&rest, '\n', &one)) {
+        if (!line_read(one, &l))
+            continue;
+        if (allows_all(&l))
+            return true;
+        unsigned long major = strtoul(l.major, NULL, 10);
+        bool of_gpus = text_is(l.major, "*") || major == NVIDIA_MAJOR || major == DRM_MAJOR ||
+                       major >= DYNAMIC_MAJOR;
+        takes &= !(of_gpus && l.kind == 'c' && text_is(l.minor, "*") && strpbrk(l.access, "rw"));
+    }
+    return takes;
+}
+
+bool device_list_read(const char *dir, struct str *out)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/devices.list", dir);
+    return small_file_read(AT_FDCWD, path, LIST_BYTES, out);
+}
+
 bool device_filter_write(const char *dir, const struct device_number *deny, size_t n)
 {
     ASSERT(dir[0] == '/' && n <= DEVICE_DENY_MAX);
@@ -128,6 +206,12 @@ bool device_filter_write(const char *dir, const struct device_number *deny, size
     int saved = errno;
     if (fd >= 0)
         close(fd);
+    struct str list = STR_INIT;
+    if (ok && n > 0 && !(ok = device_list_read(dir, &list)))
+        saved = errno;
+    if (ok && !(ok = device_list_denies(str_text(&list), deny, n)))
+        saved = EPERM;
+    str_done(&list);
     errno = saved;
     return ok;
 }

@@ -4,6 +4,8 @@
 #ifndef REMUDA_NODE_CGROUP_DEVICE_FILTER_H
 #define REMUDA_NODE_CGROUP_DEVICE_FILTER_H
 
+#include "base/str.h"
+
 #include <linux/bpf.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +25,14 @@ size_t device_filter_program(const struct device_number *deny, size_t n, struct 
 /* Version 2: loads the program and ties it to the group at `dir`, with those of its parents still
  * in force. False with errno. */
 bool device_filter_attach(const char *dir, const struct device_number *deny, size_t n);
-/* Version 1: writes the rules into the group. False with errno. */
+/* Version 1: writes the rules into the group, and looks whether they hold. False with errno; EPERM:
+ * the group's list allows such devices by a wildcard, and no rule changes that. */
 bool device_filter_write(const char *dir, const struct device_number *deny, size_t n);
+/* Version 1: what the group at `dir` allows, a line each; false with errno. */
+bool device_list_read(const char *dir, struct str *out);
+/* Pure: after the rules were written, can none of these be opened? */
+bool device_list_denies(const char *list, const struct device_number *deny, size_t n);
+/* Pure: will rules against GPUs hold, whichever they are? */
+bool device_list_takes_rules(const char *list);
 
 #endif

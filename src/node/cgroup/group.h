@@ -1,8 +1,8 @@
 /* Control groups of steps: in each of the node's groups (cgroup/base.h) one for the job, in that
- * one for each of its steps, and where tasks have GPUs of their own one for each task. What holds
- * for the job (memory, swap, number of processes) is set on the job's group, so that its steps
- * together never exceed it. What is not there is done without: usage is then sampled from /proc,
- * limits are enforced at the samples, processes are found as descendants.
+ * one for each of its steps. What holds for the job (memory, swap, number of processes) is set on
+ * the job's group, so that its steps together never exceed it. What is not there is done without:
+ * usage is then sampled from /proc, limits are enforced at the samples, processes are found as
+ * descendants.
  *
  * A step that ends clean may hand its groups back instead of removing them; who may have them then,
  * cgroup/pool.h says. */

@@ -65,9 +65,10 @@ struct node_daemon {
     const char *expected;
     /* Devices of an earlier daemon whose steps go on, while no GPU was found since; NULL = none. */
     const char *numbers, *numbers_files; /* and their files, as in machine.h */
-    const char *given_up; /* likewise: nothing is there, and an operator said RESUME */
-    unsigned find_tries;  /* of find_timer */
-    bool keeps_gone;      /* a device is in the list only because a step still has it */
+    const char *given_up;        /* likewise: nothing is there, and an operator said RESUME */
+    unsigned find_tries;         /* of find_timer */
+    struct gpu_letting *letting; /* processes that had the GPUs open, and end; NULL = none do */
+    bool keeps_gone;             /* a device is in the list only because a step still has it */
     struct launch_site site;
     struct cgroup_bases groups;
     const char *known_groups; /* of earlier starts too */
@@ -119,6 +120,8 @@ const char *gpu_number_lost(const struct node_daemon *d, const struct machine *f
 /* gpu_release.c: lets go of the GPUs if an administrator wants that, takes them up again if he does
  * not any more. At the start, and on SIGUSR1; ctx is the daemon. */
 void node_gpus_release(void *ctx);
+/* Nobody's end is waited for any more. */
+void node_gpus_release_end(struct node_daemon *d);
 /* Says in NODE/protocol "PID PROTOCOL": this process takes SIGUSR1 for a word about its GPUs. */
 void node_gpus_releasable(const struct node_daemon *d);
 

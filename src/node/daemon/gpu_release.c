@@ -1,16 +1,21 @@
 /* An administrator who resets a GPU or changes its instances needs every process gone that has the
  * devices open, also the daemon's own. `remuda gpus release` on the node leaves a file in the
- * node's directory that says who and when, and sends SIGUSR1; the daemon ends its process and adds
- * a line that says so. The file stands over restarts, until `remuda gpus resume`. A daemon of an
- * earlier release would be ended by the signal: this one says in a file of its own that it is
- * not. */
+ * node's directory that says who and when, and sends SIGUSR1; the daemon kills its processes and,
+ * when they are gone, adds a line that says so. A process that the driver keeps has the devices
+ * open still: which it is, is a line too. The file stands over restarts, until `remuda gpus
+ * resume`. A daemon of an earlier release would be ended by the signal: this one says in a file of
+ * its own that it is not. */
+#include "base/alloc.h"
 #include "io/files.h"
 #include "io/log.h"
+#include "io/process/spawn.h"
 #include "model/protocol.h"
 #include "node/daemon/daemon.h"
+#include "node/hardware/gpu_time.h"
 #include "node/hardware/gpu_watch.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,14 +30,122 @@ void node_gpus_releasable(const struct node_daemon *d)
         log_error(d->log, "%s", err.text);
 }
 
+#define LETTING_MAX 2
+#define LATE_US     INT64_C(15000000)
+
+struct letting_process {
+    struct gpu_letting *of;
+    pid_t pid;
+    struct pid_watch *watch; /* NULL = it is gone */
+};
+
+struct gpu_letting {
+    struct node_daemon *d;
+    struct letting_process process[LETTING_MAX];
+    size_t left; /* of them */
+    struct timer *late;
+};
+
+static const char *file_path(const struct node_daemon *d, char path[4352])
+{
+    snprintf(path, 4352, "%s/nodes/%s/gpus-released", d->options.state_dir, d->options.name);
+    return path;
+}
+
+/* Nothing where it was taken away since. */
+static void line_add(const struct node_daemon *d, const char *line)
+{
+    char path[4352];
+    FILE *f = fopen(file_path(d, path), "r+e");
+    if (f && fseek(f, 0, SEEK_END) == 0)
+        fprintf(f, "%s\n", line);
+    if (f)
+        fclose(f);
+}
+
+void node_gpus_release_end(struct node_daemon *d)
+{
+    struct gpu_letting *l = d->letting;
+    if (!l)
+        return;
+    for (size_t i = 0; i < LETTING_MAX; i++)
+        pid_watch_free(l->process[i].watch);
+    timer_free(l->late);
+    free(l);
+    d->letting = NULL;
+}
+
+static void gone(void *ctx, int status, int64_t cpu_us)
+{
+    struct letting_process *p = ctx;
+    struct node_daemon *d = p->of->d;
+    (void)status;
+    (void)cpu_us;
+    p->watch = NULL;
+    if (--p->of->left > 0)
+        return;
+    node_gpus_release_end(d);
+    line_add(d, "let go");
+}
+
+static void late(void *ctx)
+{
+    const struct gpu_letting *l = ctx;
+    char line[96];
+    for (size_t i = 0; i < LETTING_MAX; i++) {
+        if (!l->process[i].watch)
+            continue;
+        snprintf(line, sizeof line, "process %ld still has them open", (long)l->process[i].pid);
+        log_error(l->d->log, "the GPUs are not let go of: %s", line);
+        line_add(l->d, line);
+    }
+}
+
+static void end_wait(struct gpu_letting *l, pid_t pid)
+{
+    struct letting_process *p = &l->process[l->left];
+    struct err err = {0};
+    if (pid <= 0)
+        return;
+    *p = (struct letting_process){l, pid, NULL};
+    p->watch = pid_watch_new(l->d->loop, pid, gone, p, &err);
+    if (p->watch)
+        l->left++;
+    else
+        log_error(l->d->log, "the end of process %ld cannot be waited for: %s", (long)pid,
+                  err.text);
+}
+
+static void release(struct node_daemon *d, const char *why)
+{
+    struct gpu_letting *l = d->letting; /* at an earlier word: there are no others since */
+    pid_t watches = gpu_watch_release(d->gpus, why), finds = d->find ? spawn_pid(d->find) : 0;
+    log_info(d->log, "the GPUs are let go of: %s", why);
+    if (d->find)
+        spawn_free(d->find);
+    d->find = NULL;
+    d->find_again = false;
+    if (!l) {
+        d->letting = l = xcalloc(1, sizeof *l);
+        *l = (struct gpu_letting){.d = d, .late = timer_new(d->loop, late, l)};
+        end_wait(l, watches);
+        end_wait(l, finds);
+    }
+    timer_set(l->late, gpu_time(LATE_US));
+    if (l->left > 0)
+        return;
+    node_gpus_release_end(d);
+    line_add(d, "let go");
+}
+
 void node_gpus_release(void *ctx)
 {
     struct node_daemon *d = ctx;
     char path[4352], who[128] = "", why[256];
-    snprintf(path, sizeof path, "%s/nodes/%s/gpus-released", d->options.state_dir, d->options.name);
-    FILE *f = fopen(path, "r+e");
+    FILE *f = fopen(file_path(d, path), "re");
     if (!f) {
         bool was_released = gpu_watch_is_released(d->gpus);
+        node_gpus_release_end(d);
         gpu_watch_resume(d->gpus);
         if (was_released) /* they may be others */
             node_devices_find(d, false, NULL);
@@ -40,11 +153,8 @@ void node_gpus_release(void *ctx)
     }
     if (fgets(who, sizeof who, f))
         who[strcspn(who, "\n")] = '\0';
+    fclose(f);
     snprintf(why, sizeof why, "released %s, `remuda gpus resume` on that node takes them up again",
              who);
-    gpu_watch_release(d->gpus, why);
-    log_info(d->log, "the GPUs are let go of: %s", why);
-    if (fseek(f, 0, SEEK_END) == 0)
-        fputs("let go\n", f);
-    fclose(f);
+    release(d, why);
 }

@@ -300,6 +300,7 @@ static void loop_end(struct node_daemon *d)
     if (d->find)
         spawn_free(d->find);
     timer_free(d->find_timer);
+    node_gpus_release_end(d);
     series_feed_free(d->series);
     gpu_watch_free(d->gpus);
     owners_free(d->owners);

@@ -26,8 +26,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HEALTH_MS 1000
-#define ABSENT_MS 10000 /* finding one by its name may start every GPU */
+#define HEALTH_MS  1000
+#define OPENERS_MS 5000  /* an answer may take 15 s */
+#define ABSENT_MS  10000 /* finding one by its name may start every GPU */
 
 /* A process that has a device file open. */
 struct opener {
@@ -38,6 +39,7 @@ struct opener {
 struct helper_asked {
     struct device_look look;
     char *steps; /* that go on and may hold it; owned */
+    bool cut;    /* its user has more files open than could be looked through */
 };
 
 struct helper {
@@ -100,6 +102,7 @@ static void versions_say(struct helper *p)
 
 static void health_look(struct helper *p, bool first)
 {
+    gpu_holders_forget(p->h.holders);
     for (size_t i = 0; i < MAKERS_N; i++)
         makers[i]->tick(&p->h);
     for (size_t i = 0; i < p->h.gpu.n; i++) {
@@ -130,9 +133,14 @@ static bool has_file(const struct gpu *g, const struct device_number *file)
     return false;
 }
 
-static void openers_weigh(const struct helper *p, const struct gpu *g, struct gpu_search *s)
+static void openers_weigh(const struct helper *p, const struct gpu *g,
+                          const struct helper_asked *asked, struct gpu_search *s)
 {
     s->computes = false;
+    if (asked->cut && g->nfiles > 0 && s->unsure.sign == DEVICE_WELL)
+        s->unsure = gpu_word_of(DEVICE_BLIND,
+                                "user %u has too many files open to find out whether it is one",
+                                (unsigned)asked->look.uid);
     for (size_t i = 0; i < p->opener.n && !s->why.len; i++)
         if (has_file(g, &p->opener.v[i].file))
             gpu_search_weigh(s, &p->opener.v[i].holder);
@@ -164,7 +172,7 @@ static struct gpu_word who_holds(struct helper *p, struct gpu *g, const struct h
     struct gpu_search s = {.use = &use, .steps = asked->steps, .unsure = {.sign = DEVICE_WELL}};
     if (g->maker)
         g->maker->search(&p->h, g, &s);
-    openers_weigh(p, g, &s);
+    openers_weigh(p, g, asked, &s);
     if (!s.why.len && s.unsure.sign == DEVICE_WELL)
         memory_weigh(p, g, &s);
     struct gpu_word word = s.why.len ? gpu_word_of(DEVICE_HELD, "%s", str_text(&s.why))
@@ -179,6 +187,7 @@ static struct gpu_word who_holds(struct helper *p, struct gpu *g, const struct h
 static void one_look(struct helper *p, struct gpu *g, const struct helper_asked *asked)
 {
     gpu_asking(&p->h, g);
+    gpu_holders_forget(p->h.holders);
     g->hangs = false; /* somebody asks for it again */
     if (g->maker && g->told_once && g->told == DEVICE_LOST && !p->retried) {
         p->retried = true;
@@ -206,10 +215,13 @@ static void openers_find(struct helper *p)
 {
     struct device_number file[GPU_FILES_MAX];
     uid_t *user = xcalloc(p->look.n + 1, sizeof *user);
-    size_t n = 0;
+    bool *cut = xcalloc(p->look.n + 1, sizeof *cut);
+    size_t n = 0, users = 0;
+    gpu_holders_forget(p->h.holders);
     vec_clear(&p->opener);
     for (size_t i = 0; i < p->look.n; i++) {
-        user[i] = p->look.v[i].look.uid;
+        if (p->look.v[i].look.from_us)
+            user[users++] = p->look.v[i].look.uid;
         for (size_t k = 0; k < p->h.gpu.n && p->look.v[i].look.from_us; k++) {
             const struct gpu *g = &p->h.gpu.v[k];
             for (size_t f = 0;
@@ -217,8 +229,12 @@ static void openers_find(struct helper *p)
                 file[n++] = g->file[f];
         }
     }
-    gpu_holders_each(&(struct gpu_holders_ask){file, n, user, p->look.n}, opener_take, p);
+    gpu_holders_each(p->h.holders, &(struct gpu_holders_ask){file, n, user, users, OPENERS_MS}, cut,
+                     opener_take, p);
+    for (size_t i = 0, at = 0; i < p->look.n; i++)
+        p->look.v[i].cut = p->look.v[i].look.from_us && cut[at++];
     free(user);
+    free(cut);
 }
 
 static void looks_answer(struct helper *p)
@@ -325,7 +341,8 @@ static void line_take(struct helper *p, const char *line)
         look.job_id = job;
         look.from_us = from;
         vec_push(&p->look,
-                 ((struct helper_asked){look, xstrdup(text_is(line + at, "-") ? "" : line + at)}));
+                 ((struct helper_asked){
+                     .look = look, .steps = xstrdup(text_is(line + at, "-") ? "" : line + at)}));
     } else if (text_starts(line, "sample ")) {
         samples_answer(p, line + strlen("sample "));
     } else if (text_is(line, "begin")) {
@@ -361,7 +378,8 @@ static bool has_watched(const struct helper *p)
 
 int gpu_watch_main(void)
 {
-    struct helper p = {0};
+    struct helper p = {.h.holders = gpu_holders_new()};
+    p.h.usage.holders = p.h.holders;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "remudad-gpus");
     for (int64_t due_ms = 0;;) {

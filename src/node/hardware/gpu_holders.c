@@ -1,26 +1,56 @@
+/* A process's environment is memory of its own, and the kernel reads it only when nothing changes
+ * that memory: who maps a file of a file system of his, and does not answer for it, keeps whoever
+ * reads it for ever. So that is done on a thread, which is waited for shortly and then left to
+ * itself, and its user's processes say nothing for some time. */
 #include "node/hardware/gpu_holders.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "io/process/groups.h"
+#include "node/hardware/amd/bounded.h"
 #include "node/step/dir.h"
 #include "node/step/proc_environ.h"
 #include "node/step/proc_step.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define SLACK_US   INT64_C(2000000) /* of the boot time, which is known in whole seconds */
 #define FILE_BYTES (64u << 10)      /* of what the kernel says of a process */
 /* Of what the process says; it is asked each second. In a longer environment its step may not be
  * found: then its groups tell that it is a job's. */
-#define ENVIRON_BYTES (1u << 20)
+#define ENVIRON_BYTES    (1u << 20)
+#define ENVIRON_WAIT_MS  1000
+#define ENVIRONS_WAIT_MS 3000 /* for all of a round */
+#define ENVIRON_AGAIN_MS 10000
+#define LATE_MAX         64 /* threads that may be left to themselves */
+
+/* A process's environment is read. */
+struct environ_read {
+    struct gpu_holder holder; /* what it says goes in here */
+    struct bounded *thread;
+};
+
+/* A user whose process's environment was not read in time. */
+struct late_user {
+    struct environ_read *read; /* not back yet, nor is its thread; NULL = both are */
+    uid_t uid;
+    int64_t until_ms; /* his are not read before */
+};
+
+struct gpu_holders {
+    struct proc_steps *steps;
+    struct map_u64 *known;  /* struct gpu_holder by its process */
+    int64_t boot_us;        /* 0 = not read yet */
+    struct bounded *thread; /* does nothing; NULL = there is none */
+    VEC(struct late_user) late;
+    int64_t wait_ms; /* for environments, in what is left of the round */
+};
 
 static bool file_read(pid_t pid, const char *name, struct str *out)
 {
@@ -52,7 +82,7 @@ static void name_take(struct gpu_holder *h, const char *name, int len)
 }
 
 /* Its name and when it started, from /proc/PID/stat: "PID (NAME) STATE …". */
-static bool stat_read(struct gpu_holder *h)
+static bool stat_read(struct gpu_holders *m, struct gpu_holder *h)
 {
     struct str text = STR_INIT;
     long ticks = sysconf(_SC_CLK_TCK);
@@ -67,20 +97,19 @@ static bool stat_read(struct gpu_holder *h)
             at = strchr(at + 1, ' ');
         start = at ? strtoull(at, NULL, 10) : 0;
     }
+    m->boot_us = m->boot_us ? m->boot_us : boot_us();
     if (start && ticks > 0)
-        h->start_us = boot_us() + (int64_t)(start / (unsigned long long)ticks) * 1000000;
+        h->start_us = m->boot_us + (int64_t)(start / (unsigned long long)ticks) * 1000000;
     str_done(&text);
     return ok;
 }
 
-/* Whose it is: the directory is root's in /proc where its owner closed its memory to others. */
-static bool owner_read(struct gpu_holder *h)
+bool gpu_holder_user(pid_t pid, uid_t *ret)
 {
     struct str text = STR_INIT;
-    const char *line =
-        file_read(h->pid, "status", &text) ? strstr(str_text(&text), "\nUid:\t") : NULL;
+    const char *line = file_read(pid, "status", &text) ? strstr(str_text(&text), "\nUid:\t") : NULL;
     if (line)
-        h->uid = (uid_t)strtoul(line + strlen("\nUid:\t"), NULL, 10);
+        *ret = (uid_t)strtoul(line + strlen("\nUid:\t"), NULL, 10);
     str_done(&text);
     return line != NULL;
 }
@@ -106,13 +135,66 @@ static bool assignment_take(void *ctx, const char *assignment)
     return !h->of_job || !h->job_id;
 }
 
+static void environ_run(void *ctx)
+{
+    struct environ_read *r = ctx;
+    proc_environ_each(r->holder.pid, ENVIRON_BYTES, assignment_take, &r->holder);
+}
+
+/* What is back by now, and whose time is over. */
+static void late_look(struct gpu_holders *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->late.n; i++) {
+        struct late_user *l = &m->late.v[i];
+        if (l->read && bounded_wait(l->read->thread, 0)) {
+            bounded_free(l->read->thread);
+            free(l->read);
+            l->read = NULL;
+        }
+        if (l->read || bounded_now_ms() < l->until_ms)
+            m->late.v[n++] = *l;
+    }
+    m->late.n = n;
+}
+
+static bool is_late(const struct gpu_holders *m, uid_t uid)
+{
+    bool late = m->late.n >= LATE_MAX;
+    for (size_t i = 0; i < m->late.n && !late; i++)
+        late = m->late.v[i].uid == uid;
+    return late;
+}
+
+static void environ_take(struct gpu_holders *m, struct gpu_holder *h)
+{
+    late_look(m);
+    if (m->wait_ms <= 0 || is_late(m, h->uid))
+        return;
+    struct environ_read *r = xcalloc(1, sizeof *r);
+    *r = (struct environ_read){*h, m->thread ? m->thread : bounded_new()};
+    m->thread = r->thread;
+    int64_t begin_ms = bounded_now_ms();
+    int64_t wait_ms = m->wait_ms < ENVIRON_WAIT_MS ? m->wait_ms : ENVIRON_WAIT_MS;
+    bool began = bounded_begin(r->thread, environ_run, r);
+    bool in_time = began && bounded_wait(r->thread, begin_ms + wait_ms);
+    m->wait_ms -= bounded_now_ms() - begin_ms;
+    if (began && !in_time) {
+        vec_push(&m->late, ((struct late_user){r, h->uid, bounded_now_ms() + ENVIRON_AGAIN_MS}));
+        m->thread = NULL;
+        return;
+    }
+    *h = r->holder;
+    free(r);
+}
+
 /* The kernel knows whose child it is. What it says of itself counts where it is no shepherd's: a
  * session that was put into a job's groups, or what was left when a shepherd was killed. */
-static void job_read(struct gpu_holder *h)
+static void job_read(struct gpu_holders *m, struct gpu_holder *h)
 {
     struct proc_step found;
     struct str text = STR_INIT;
-    if (proc_step_find(h->pid, geteuid(), &found)) {
+    if (proc_steps_find(m->steps, h->pid, &found)) {
         step_dir_name(found.job_id, found.attempt, found.step_id, &text);
         snprintf(h->step, sizeof h->step, "%s", str_text(&text));
         h->job_id = (int64_t)found.job_id;
@@ -120,7 +202,7 @@ static void job_read(struct gpu_holder *h)
         str_done(&text);
         return;
     }
-    proc_environ_each(h->pid, ENVIRON_BYTES, assignment_take, h);
+    environ_take(m, h);
     bool in_group =
         file_read(h->pid, "cgroup", &text) && text.len > 0 && groups_are_of_job(str_text(&text));
     h->only_says = h->of_job && !in_group;
@@ -128,13 +210,62 @@ static void job_read(struct gpu_holder *h)
     str_done(&text);
 }
 
-bool gpu_holder_find(pid_t pid, struct gpu_holder *ret)
+bool gpu_holder_find(struct gpu_holders *m, pid_t pid, struct gpu_holder *ret)
 {
+    struct gpu_holder *known = map_u64_get(m->known, (uint64_t)pid);
+    if (known) {
+        *ret = *known;
+        return true;
+    }
     *ret = (struct gpu_holder){.pid = pid};
-    if (!stat_read(ret) || !owner_read(ret))
+    if (!stat_read(m, ret) || !gpu_holder_user(pid, &ret->uid))
         return false;
-    job_read(ret);
+    job_read(m, ret);
+    known = xmalloc(sizeof *known);
+    *known = *ret;
+    map_u64_put(m->known, (uint64_t)pid, known);
     return true;
+}
+
+struct gpu_holders *gpu_holders_new(void)
+{
+    struct gpu_holders *m = xcalloc(1, sizeof *m);
+    m->steps = proc_steps_new(geteuid());
+    m->known = map_u64_new();
+    m->wait_ms = ENVIRONS_WAIT_MS;
+    return m;
+}
+
+static void known_free(struct gpu_holders *m)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(m->known, &w))
+        free(w.value);
+    map_u64_free(m->known);
+}
+
+void gpu_holders_forget(struct gpu_holders *m)
+{
+    proc_steps_forget(m->steps);
+    known_free(m);
+    m->known = map_u64_new();
+    m->boot_us = 0;
+    m->wait_ms = ENVIRONS_WAIT_MS;
+}
+
+void gpu_holders_free(struct gpu_holders *m)
+{
+    if (!m)
+        return;
+    late_look(m);
+    for (size_t i = 0; i < m->late.n; i++)
+        if (m->late.v[i].read) /* what it reads into is left to the thread */
+            bounded_free(m->late.v[i].read->thread);
+    vec_done(&m->late);
+    bounded_free(m->thread);
+    proc_steps_free(m->steps);
+    known_free(m);
+    free(m);
 }
 
 bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *use, bool computes,
@@ -172,63 +303,4 @@ bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *u
         of_these |= text_starts(name.data, job);
     }
     return !h->step[0] && of_these;
-}
-
-/* Marks those of the files that the process has open. Other files of its, which may be millions and
- * on file systems that do not answer, are not asked for anew. */
-static bool open_files(pid_t pid, const struct device_number *files, size_t n, bool *ret_open)
-{
-    ASSERT(n > 0);
-    char path[64];
-    struct dirent *e;
-    bool any = false;
-    snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
-    DIR *fds = opendir(path);
-    memset(ret_open, 0, n * sizeof *ret_open);
-    while (fds && (e = readdir(fds))) {
-        struct statx st;
-        if (!isdigit((unsigned char)e->d_name[0]) ||
-            statx(dirfd(fds), e->d_name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st) !=
-                0 ||
-            !S_ISCHR(st.stx_mode))
-            continue;
-        for (size_t i = 0; i < n; i++)
-            if (st.stx_rdev_major == files[i].major && st.stx_rdev_minor == files[i].minor)
-                any = ret_open[i] = true;
-    }
-    if (fds)
-        closedir(fds);
-    return any;
-}
-
-static bool is_one_of(uid_t uid, const uid_t *users, size_t n)
-{
-    bool found = uid == 0;
-    for (size_t i = 0; i < n && !found; i++)
-        found = users[i] == uid;
-    return found;
-}
-
-void gpu_holders_each(const struct gpu_holders_ask *ask,
-                      void (*fn)(void *ctx, const struct gpu_holder *h,
-                                 const struct device_number *file),
-                      void *ctx)
-{
-    bool is_open[GPU_FILES_MAX];
-    struct dirent *e;
-    size_t n = ask->n < GPU_FILES_MAX ? ask->n : GPU_FILES_MAX;
-    DIR *proc = n > 0 ? opendir("/proc") : NULL;
-    while (proc && (e = readdir(proc))) {
-        struct gpu_holder h = {
-            .pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0};
-        if (h.pid <= 0 || h.pid == getpid() || !owner_read(&h) ||
-            !is_one_of(h.uid, ask->users, ask->nusers) ||
-            !open_files(h.pid, ask->files, n, is_open) || !gpu_holder_find(h.pid, &h))
-            continue;
-        for (size_t i = 0; i < n; i++)
-            if (is_open[i])
-                fn(ctx, &h, &ask->files[i]);
-    }
-    if (proc)
-        closedir(proc);
 }

@@ -1,4 +1,4 @@
-/* Who holds a device: processes that have its file open or mapped, from /proc, and which of them
+/* Who holds a device: processes that have its file open, from /proc, and which of them
  * stand against giving it to somebody else. */
 #ifndef REMUDA_NODE_HARDWARE_GPU_HOLDERS_H
 #define REMUDA_NODE_HARDWARE_GPU_HOLDERS_H
@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+struct gpu_holders; /* opaque */
 
 struct gpu_holder {
     pid_t pid;
@@ -23,8 +25,20 @@ struct gpu_holder {
     char name[32];  /* as the kernel calls it; letters of ASCII */
 };
 
-/* False if there is no such process (any more). */
-bool gpu_holder_find(pid_t pid, struct gpu_holder *ret);
+/* What was read of processes, so that it is read once a round; and whose environments do not come
+ * back. Of one thread. */
+struct gpu_holders *gpu_holders_new(void);
+void gpu_holders_free(struct gpu_holders *m); /* NULL is fine */
+/* All but that is read anew: before each round, as numbers of processes are used again. */
+void gpu_holders_forget(struct gpu_holders *m);
+
+/* False if there is no such process (any more). Comes back soon whatever its owner does; a process
+ * below no shepherd whose environment does not come in time says nothing, nor do others of its
+ * user's for ten seconds: then it is a job's only by its control group. */
+bool gpu_holder_find(struct gpu_holders *m, pid_t pid, struct gpu_holder *ret);
+/* Whose it is: the directory is root's in /proc where its owner closed its memory to others. False
+ * if there is no such process. */
+bool gpu_holder_user(pid_t pid, uid_t *ret);
 
 /* What the device was used for last. */
 struct gpu_held_use {
@@ -55,13 +69,15 @@ struct gpu_holders_ask {
     const struct device_number *files;
     size_t n; /* of `files`; GPU_FILES_MAX at most */
     const uid_t *users;
-    size_t nusers; /* of `users` */
+    size_t nusers;   /* of `users` */
+    int64_t wait_ms; /* no longer than this, all of them together */
 };
 
 /* Calls fn for each process but this one, of these users or of root, that has some of these device
- * files open, and each such file: one walk through /proc for all of them. What others have open is
- * not looked at, for that may be very much. */
-void gpu_holders_each(const struct gpu_holders_ask *ask,
+ * files open, and each such file. What others have open is not looked at, for that may be very
+ * much. What of these users' may be more than there is time for: ret_cut, `nusers` of them, says of
+ * whom (and of all, if root's are). */
+void gpu_holders_each(struct gpu_holders *m, const struct gpu_holders_ask *ask, bool *ret_cut,
                       void (*fn)(void *ctx, const struct gpu_holder *h,
                                  const struct device_number *file),
                       void *ctx);

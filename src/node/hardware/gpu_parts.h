@@ -95,6 +95,7 @@ struct gpu_helper {
     void *events;        /* of NVML; NULL: none */
     bool events_told;    /* that there are none */
     VEC(struct gpu) gpu;
+    struct gpu_holders *holders; /* of this round: a second, or a device that is looked at */
     struct gpu_usage usage;
     struct str out; /* lines for the daemon, not sent yet */
 };

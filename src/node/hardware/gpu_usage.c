@@ -19,9 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define SAMPLES_MAX   1024u
 #define POWER_MAX_MW  5000000u
+#define SECOND_US     1000000u
 #define PASSED_MAX_MS 10000 /* power of so long ago says nothing */
 
 static struct step_use *step_of(struct gpu_usage *u, const struct gpu_holder *h)
@@ -39,7 +41,7 @@ static struct step_use *step_of(struct gpu_usage *u, const struct gpu_holder *h)
 static struct step_use *step_of_process(struct gpu_usage *u, unsigned pid)
 {
     struct gpu_holder h;
-    return gpu_holder_find((pid_t)pid, &h) && h.step[0] ? step_of(u, &h) : NULL;
+    return gpu_holder_find(u->holders, (pid_t)pid, &h) && h.step[0] ? step_of(u, &h) : NULL;
 }
 
 /* The mean of a process's samples. */
@@ -85,6 +87,22 @@ static void processes_join(struct nvml_processes *to, const struct nvml_processe
     }
 }
 
+/* The clock may be set back, and what the library says may be nonsense: what is not yet over is no
+ * time to ask from. If the samples since then are too many, the newest will do. */
+static void since_move(unsigned long long *since_us, const struct nvml_process_use *use, unsigned n,
+                       bool too_many)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    unsigned long long now_us = (unsigned long long)t.tv_sec * 1000000 + t.tv_nsec / 1000,
+                       latest_us = now_us + SECOND_US;
+    for (unsigned i = 0; i < n; i++)
+        if (use[i].at_us > *since_us && use[i].at_us <= latest_us)
+            *since_us = use[i].at_us;
+    if (too_many || *since_us > latest_us)
+        *since_us = now_us - SECOND_US;
+}
+
 static void samples_take(struct gpu_usage_work *w, const struct nvml *n, nvml_device device,
                          unsigned long long *since_us)
 {
@@ -94,8 +112,7 @@ static void samples_take(struct gpu_usage_work *w, const struct nvml *n, nvml_de
         n->process_use ? n->process_use(device, use, &samples, *since_us) : NVML_NOT_SUPPORTED;
     w->told = answer == NVML_OK || answer == NVML_NOT_FOUND; /* nothing since: idle */
     samples = answer != NVML_OK ? 0 : samples < SAMPLES_MAX ? samples : SAMPLES_MAX;
-    for (unsigned i = 0; i < samples; i++)
-        *since_us = use[i].at_us > *since_us ? use[i].at_us : *since_us;
+    since_move(since_us, use, samples, answer == NVML_TOO_SMALL);
     for (unsigned i = 0; i < w->list.v.n; i++) {
         if (is_first(w->list.v.v, i))
             w->percent[i] = percent_of(use, samples, w->list.v.v[i].pid);

@@ -39,7 +39,8 @@ struct gpu_meter {
 };
 
 struct gpu_usage {
-    VEC(struct step_use) step; /* in the order they were asked for */
+    struct gpu_holders *holders; /* not owned */
+    VEC(struct step_use) step;   /* in the order they were asked for */
     VEC(struct gpu_usage_row) gpu;
     bool percent_known;
 };

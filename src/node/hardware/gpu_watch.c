@@ -60,6 +60,7 @@ struct gpu_watch {
     int32_t at;          /* the device that the process asks for */
     bool ready;          /* the process has started */
     bool sent;           /* the process was asked */
+    bool sampling;       /* a sample was asked for, and nothing was heard since */
     char *released;      /* why there is to be none; owned, NULL = there is to be one */
     bool began;          /* a first look was asked for: there is to be a process */
 };
@@ -147,7 +148,8 @@ static void ready(struct gpu_watch *w)
         looks_send(w);
 }
 
-/* What does not go out at once is not asked: the next sample comes soon. */
+/* What does not go out at once is not asked: the next sample comes soon. Nor is it while one is not
+ * answered: samples for a process that hangs would fill the way, and a look would not go out. */
 void gpu_watch_sample(struct gpu_watch *w, uint64_t devices)
 {
     struct str ask = STR_INIT;
@@ -157,8 +159,8 @@ void gpu_watch_sample(struct gpu_watch *w, uint64_t devices)
             w->gpu.v[i].hangs < HANGS_MAX)
             str_addf(&ask, " %d", w->gpu.v[i].index);
     str_addc(&ask, '\n');
-    if (w->process && w->ready && memchr(ask.data, ' ', ask.len))
-        (void)!send(w->fd, ask.data, ask.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (w->process && w->ready && !w->sampling && memchr(ask.data, ' ', ask.len))
+        w->sampling = send(w->fd, ask.data, ask.len, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
     str_done(&ask);
 }
 
@@ -223,6 +225,7 @@ static void line_take(struct gpu_watch *w, struct span line)
         if (gpu_used_parse(line, &used) && w->used.n < GPU_USED_MAX)
             vec_push(&w->used, used);
     } else if (span_is(word, "usage")) {
+        w->sampling = false;
         w->ops.used(w->ctx, w->used.v, w->used.n, w->now.v, w->now.n, span_is(line, "1"));
         vec_clear(&w->used);
         vec_clear(&w->now);
@@ -236,6 +239,7 @@ static void line_take(struct gpu_watch *w, struct span line)
         sign_take(w, line);
     } else if (span_is(word, "sampled")) {
         struct span index;
+        w->sampling = false;
         if (span_next(&line, ' ', &index) && w->ops.sampled)
             w->ops.sampled(w->ctx, (int32_t)gpu_number(index), line);
     } else if (span_is(word, "note") || span_is(word, "library")) {
@@ -290,13 +294,21 @@ static void process_drop(struct gpu_watch *w)
         close(w->fd);
     w->fd = -1;
     w->process = NULL;
-    w->ready = w->sent = false;
+    w->ready = w->sent = w->sampling = false;
     w->at = NOWHERE;
     if (w->start)
         timer_stop(w->start);
     str_clear(&w->in);
     vec_clear(&w->used);
     vec_clear(&w->now);
+}
+
+/* It is killed. */
+static void process_end(struct gpu_watch *w)
+{
+    if (w->process)
+        spawn_free(w->process);
+    process_drop(w);
 }
 
 static void process_done(void *ctx, const struct spawn_result *r)
@@ -348,9 +360,8 @@ static bool process_begin(struct gpu_watch *w, struct err *ret_err)
 /* It hangs at this device. */
 static void hang_count(struct gpu_watch *w)
 {
-    static const char why[] = SAY_HUNG;
     for (size_t i = 0; i < w->gpu.n; i++) {
-        struct device_seen seen = {.index = w->at, .sign = DEVICE_BROKEN, .why = why};
+        struct device_seen seen = {.index = w->at, .sign = DEVICE_BROKEN, .why = SAY_HUNG};
         if (w->gpu.v[i].index == w->at && ++w->gpu.v[i].hangs >= HANGS_MAX)
             w->ops.sign(w->ctx, &seen);
     }
@@ -364,8 +375,7 @@ static void process_hangs(struct gpu_watch *w)
         log_error(w->log, "the GPUs do not answer: their library hangs when it is asked for GPU %d",
                   w->at);
     hang_count(w);
-    spawn_free(w->process);
-    process_drop(w);
+    process_end(w);
     timer_set(w->restart, w->ops.restart_us);
 }
 
@@ -380,11 +390,11 @@ static void start_too_late(void *ctx)
         answered(w, no_answer);
 }
 
-/* Without an answer in time; or there is no process to ask. */
+/* Without an answer in time; or there is no process to ask, or it takes nothing more. */
 static void too_late(void *ctx)
 {
     struct gpu_watch *w = ctx;
-    if (w->process && w->sent)
+    if (w->process && (w->sent || w->ready))
         process_hangs(w);
     answered(w, w->released ? w->released : w->process ? still_starts : no_answer);
 }
@@ -428,18 +438,17 @@ static void released_say(struct gpu_watch *w)
     }
 }
 
-void gpu_watch_release(struct gpu_watch *w, const char *why)
+pid_t gpu_watch_release(struct gpu_watch *w, const char *why)
 {
     ASSERT(!text_empty(why));
+    pid_t pid = w->process ? spawn_pid(w->process) : 0;
     free(w->released);
     w->released = xstrdup(why);
-    if (w->process) {
-        spawn_free(w->process);
-        process_drop(w);
-    }
+    process_end(w);
     if (w->asked.n > 0)
         answered(w, w->released);
     released_say(w);
+    return pid;
 }
 
 void gpu_watch_resume(struct gpu_watch *w)
@@ -463,10 +472,7 @@ void gpu_watch_devices(struct gpu_watch *w, const char *devices, const char *fil
 {
     gpus_drop(w);
     gpus_take(w, devices, files);
-    if (w->process) {
-        spawn_free(w->process);
-        process_drop(w);
-    }
+    process_end(w);
     if (w->asked.n > 0)
         answered(w, still_starts);
     if (w->began)
@@ -477,9 +483,7 @@ void gpu_watch_free(struct gpu_watch *w)
 {
     if (!w)
         return;
-    if (w->process)
-        spawn_free(w->process);
-    process_drop(w);
+    process_end(w);
     timer_free(w->timer);
     timer_free(w->restart);
     timer_free(w->start);

@@ -9,6 +9,8 @@
 #include "io/log.h"
 #include "io/loop.h"
 
+#include <sys/types.h>
+
 struct gpu_watch; /* opaque */
 
 struct gpu_watch_ops {
@@ -43,9 +45,10 @@ void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t 
  * asked, or while the process is not there or at work. */
 void gpu_watch_sample(struct gpu_watch *w, uint64_t devices);
 
-/* Ends the process, so that nothing here has the devices open, and starts none until
- * gpu_watch_resume; meanwhile `why` is what is said of each. */
-void gpu_watch_release(struct gpu_watch *w, const char *why);
+/* Kills the process, so that nothing here has the devices open once it is gone, and starts none
+ * until gpu_watch_resume; meanwhile `why` is what is said of each. Returns which process that was;
+ * 0 = there was none. */
+pid_t gpu_watch_release(struct gpu_watch *w, const char *why);
 /* After a release: the process is begun anew, and what hung is tried again. Nothing where it was
  * not released. */
 void gpu_watch_resume(struct gpu_watch *w);

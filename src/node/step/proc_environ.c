@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,14 +31,14 @@ void proc_environ_each(pid_t pid, size_t max, bool (*fn)(void *ctx, const char *
                        void *ctx)
 {
     ASSERT(pid > 0);
-    static char piece[PIECE_BYTES];
     char path[32];
     struct str text = STR_INIT;
     ssize_t n = -1;
     snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool more = fd >= 0;
-    while (more && max > 0 && (n = read(fd, piece, max < sizeof piece ? max : sizeof piece)) > 0) {
+    char *piece = more ? xmalloc(PIECE_BYTES) : NULL;
+    while (more && max > 0 && (n = read(fd, piece, max < PIECE_BYTES ? max : PIECE_BYTES)) > 0) {
         max -= (size_t)n;
         str_addn(&text, piece, (size_t)n);
         more = text.len <= 2 * PIECE_BYTES && all_take(&text, fn, ctx);
@@ -48,5 +49,6 @@ void proc_environ_each(pid_t pid, size_t max, bool (*fn)(void *ctx, const char *
     }
     if (fd >= 0)
         close(fd);
+    free(piece);
     str_done(&text);
 }

@@ -11,7 +11,9 @@
 
 /* Calls fn for each "NAME=value" of it, until fn says false. Nothing where it cannot be read. What
  * it says is its owner's word, and a process may say that any part of its memory is its environment
- * (prctl PR_SET_MM_MAP), terabytes of it: what is further behind than `max` bytes is not read. */
+ * (prctl PR_SET_MM_MAP), terabytes of it: what is further behind than `max` bytes is not read. Nor
+ * does it have to come back: the kernel waits for a process whose memory is being changed, and what
+ * changes it may be a file of a file system of his. */
 void proc_environ_each(pid_t pid, size_t max, bool (*fn)(void *ctx, const char *assignment),
                        void *ctx);
 

@@ -3,6 +3,7 @@
 #include "node/step/proc_step.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "node/step/dir.h"
 
@@ -18,6 +19,18 @@
 #define ANCESTORS_MAX 1000 /* however deep somebody nests his processes */
 #define STATUS_BYTES  (64u << 10)
 #define SHEPHERD_NAME "Name:\trm-"
+
+/* What was read of a process. */
+struct ancestor {
+    pid_t parent;
+    bool is_shepherd;
+    struct proc_step step; /* of a shepherd */
+};
+
+struct proc_steps {
+    uid_t keeper;
+    struct map_u64 *known; /* by process */
+};
 
 /* Of /proc/PID/status: its parent, its user, and whether it has a shepherd's name. A name has its
  * line's ends escaped there. */
@@ -68,17 +81,56 @@ static bool shepherd_step(pid_t pid, struct proc_step *ret)
     return found;
 }
 
-bool proc_step_find(pid_t pid, uid_t keeper, struct proc_step *ret)
+/* NULL if there is no such process. */
+static const struct ancestor *ancestor_of(struct proc_steps *s, pid_t pid)
 {
-    ASSERT(pid > 0);
+    struct ancestor *found = map_u64_get(s->known, (uint64_t)pid), read = {0};
     uid_t uid;
     bool named;
-    pid_t parent;
-    for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++, pid = parent) {
-        if (!status_read(pid, &parent, &uid, &named))
-            return false;
-        if (named && uid == keeper && shepherd_step(pid, ret))
-            return true;
+    if (found || !status_read(pid, &read.parent, &uid, &named))
+        return found;
+    read.is_shepherd = named && uid == s->keeper && shepherd_step(pid, &read.step);
+    found = xmalloc(sizeof *found);
+    *found = read;
+    map_u64_put(s->known, (uint64_t)pid, found);
+    return found;
+}
+
+bool proc_steps_find(struct proc_steps *s, pid_t pid, struct proc_step *ret)
+{
+    ASSERT(pid > 0);
+    const struct ancestor *a = NULL;
+    for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++, pid = a->parent) {
+        a = ancestor_of(s, pid);
+        if (a && a->is_shepherd)
+            *ret = a->step;
+        if (!a || a->is_shepherd)
+            return a != NULL;
     }
     return false;
+}
+
+struct proc_steps *proc_steps_new(uid_t keeper)
+{
+    struct proc_steps *s = xcalloc(1, sizeof *s);
+    *s = (struct proc_steps){keeper, map_u64_new()};
+    return s;
+}
+
+void proc_steps_forget(struct proc_steps *s)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(s->known, &w))
+        free(w.value);
+    map_u64_free(s->known);
+    s->known = map_u64_new();
+}
+
+void proc_steps_free(struct proc_steps *s)
+{
+    if (!s)
+        return;
+    proc_steps_forget(s);
+    map_u64_free(s->known);
+    free(s);
 }

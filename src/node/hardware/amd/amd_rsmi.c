@@ -225,7 +225,7 @@ static bool library_processes(const struct amd *a, amd_process_vec *ret)
         return true;
     for (uint32_t i = 0; code == 0 && i < n && i < PROCESSES_MAX; i++)
         process_take(a, process[i].pid, ret);
-    return code == 0;
+    return code == 0 && n <= PROCESSES_MAX;
 }
 
 const struct amd_source amd_by_rsmi = {

@@ -109,7 +109,7 @@ static void search(struct gpu_helper *h, struct gpu *g, struct gpu_search *s)
     }
     for (size_t i = 0; i < p->n; i++) {
         struct gpu_holder holder;
-        if (p->v[i].device != g->amd.number || !gpu_holder_find(p->v[i].pid, &holder))
+        if (p->v[i].device != g->amd.number || !gpu_holder_find(h->holders, p->v[i].pid, &holder))
             continue; /* gone since; its memory is looked at */
         gpu_search_memory(s, p->v[i].pid, p->v[i].has_bytes ? p->v[i].bytes : UINT64_MAX);
         s->computes = true;

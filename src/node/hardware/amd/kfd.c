@@ -336,7 +336,8 @@ static void process_take(const struct amd *a, const char *process, amd_process_v
     }
 }
 
-/* Kernels before 5.9 have no such list: then open files and memory in use are all that tells. */
+/* False, too, if there are too many: a device would be given on which those not listed compute.
+ * Kernels before 5.9 have no such list: then open files and memory in use are all that tells. */
 static bool kernel_processes(const struct amd *a, amd_process_vec *ret)
 {
     char path[PATH_SIZE];
@@ -351,7 +352,7 @@ static bool kernel_processes(const struct amd *a, amd_process_vec *ret)
             seen++;
         }
     closedir(dir);
-    return true;
+    return seen < PROCESSES_MAX;
 }
 
 const struct amd_source amd_by_kernel = {

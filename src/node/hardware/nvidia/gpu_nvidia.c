@@ -163,7 +163,7 @@ static void list_search(struct gpu_helper *h, struct gpu *g, struct gpu_search *
         s->unsure = word;
     for (size_t i = 0; i < list.v.n; i++) {
         struct gpu_holder holder;
-        if (!gpu_holder_find((pid_t)list.v.v[i].pid, &holder))
+        if (!gpu_holder_find(h->holders, (pid_t)list.v.v[i].pid, &holder))
             continue; /* gone since; its memory is looked at */
         s->computes = computes || holder.of_job;
         gpu_search_memory(s, holder.pid, list.v.v[i].used_bytes);

@@ -1,16 +1,20 @@
 /* MPI programs that were started side by side without a launcher of their library do not find each
  * other; people are told so. */
 #include "base/alloc.h"
+#include "node/shepherd/apart.h"
 #include "node/shepherd/tasks/set.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static bool maps_mpi(pid_t pid)
+#define MAPS_WAIT_MS 100
+
+static int64_t maps_mpi(const void *ctx)
 {
+    const pid_t *pid = ctx;
     char path[48], line[512];
     bool found = false;
-    snprintf(path, sizeof path, "/proc/%ld/maps", (long)pid);
+    snprintf(path, sizeof path, "/proc/%ld/maps", (long)*pid);
     FILE *f = fopen(path, "re");
     while (f && !found && fgets(line, sizeof line, f))
         found = strstr(line, "/libmpi.so") || strstr(line, "/libmpich.so") ||
@@ -40,9 +44,10 @@ void task_set_singletons_check(struct task_set *t)
     t->singletons_checked = true;
     if (t->plan->world < 2 || t->meet || has_launcher(t))
         return;
+    int64_t maps = 0;
     for (size_t i = 0; i < t->n; i++)
         if (t->task[i].id == 0 && !t->task[i].ended && t->task[i].pid > 0 &&
-            maps_mpi(t->task[i].pid)) {
+            ask_apart(maps_mpi, &t->task[i].pid, MAPS_WAIT_MS, &maps) && maps) {
             struct str line = STR_INIT;
             str_addf(&line,
                      "srun: warning: this is a program of MPI, and srun started %lld of them that "

@@ -5,6 +5,7 @@
 #include "node/shepherd/watch/memory_watch.h"
 
 #include "base/alloc.h"
+#include "node/shepherd/apart.h"
 #include "node/step/dir.h"
 #include "node/step/proc_tree.h"
 
@@ -14,19 +15,35 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SHARES_WAIT_MS 10000 /* of processes with hundreds of GiB it takes seconds */
+
 struct memory_part {
     long long bytes;
     int exact;
 };
 
-static int64_t shares_sum(const pid_t *pids, size_t n)
+struct memory_shares {
+    const pid_t *pids;
+    size_t n;
+};
+
+static int64_t shares_add(const void *ctx)
 {
+    const struct memory_shares *s = ctx;
     int64_t sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        int64_t bytes = proc_share_bytes(pids[i]);
+    for (size_t i = 0; i < s->n; i++) {
+        int64_t bytes = proc_share_bytes(s->pids[i]);
         sum += bytes > 0 ? bytes : 0;
     }
     return sum;
+}
+
+/* Whose processes do not let it be found out has what it seems to have. */
+static int64_t shares_sum(const pid_t *pids, size_t n, int64_t rss_bytes)
+{
+    const struct memory_shares s = {pids, n};
+    int64_t sum;
+    return ask_apart(shares_add, &s, SHARES_WAIT_MS, &sum) ? sum : rss_bytes;
 }
 
 static void part_leave(const struct step_plan *p, int steps_fd, struct memory_part mine)
@@ -90,7 +107,7 @@ bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_f
     bool step_over = p->mem_limit_bytes > 0 && mine.bytes > p->mem_limit_bytes;
     bool job_over = p->job_mem_bytes > 0 && mine.bytes + others.sum > p->job_mem_bytes;
     if (step_over || job_over)
-        mine = (struct memory_part){shares_sum(pids, n), 1};
+        mine = (struct memory_part){shares_sum(pids, n, rss_bytes), 1};
     if (p->job_mem_bytes > 0)
         part_leave(p, steps_fd, mine);
     if (step_over && mine.bytes > p->mem_limit_bytes) {
