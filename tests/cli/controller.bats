@@ -213,6 +213,16 @@ log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.
     [ "$output" = "done NONE" ]
 }
 
+@test "answers that nobody reads: what comes late of a request before them lets no other in" {
+    [ "$(id -u)" = 0 ] || skip "needs root to be another user"
+    chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"
+    start
+    run frames mingled 64101
+    [ "$output" = $'rows\n60 and script' ]
+    run frames ping
+    [ "$output" = "done NONE" ]
+}
+
 @test "a flood of one user leaves the others their share" {
     [ "$(id -u)" = 0 ] || skip "needs root to be two users"
     chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"

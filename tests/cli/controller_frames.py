@@ -271,6 +271,31 @@ def unread(c, uid, count):
     os.waitpid(as_user(uid, work), 0)
 
 
+def mingled(c, uid):
+    """As that user, and no answer is read: a script of 4 MiB, then again and again something to do, whose answer comes late, and queries. Prints what else is
+    answered meanwhile, and how many of all that was asked once it is read."""
+
+    def work():
+        first, one = Connection(sys.argv[1]), Connection(sys.argv[1])
+        first.submit(b"#!/bin/sh\n" + b"#" * (4194304 - 10), hold=True)
+        one.send("get_script", job_id=first.receive()["job_id"])
+        time.sleep(0.5)
+        for _ in range(20):
+            one.send("cancel", ids="999999")
+            one.send("query", what="SETTINGS")
+            one.send("query", what="SHARES")
+        time.sleep(1)
+        first.send("query", what="SETTINGS")
+        print(show(first.receive()), flush=True)
+        one.send("daemon", action="PING")
+        seen = {}
+        while (m := one.receive()) is not None and m["call"] != one.seq:
+            seen[m["call"]] = m["type"]
+        print(sum(1 for kind in seen.values() if kind == "done"), "and", seen[1], flush=True)
+
+    os.waitpid(as_user(uid, work), 0)
+
+
 def flood(c, uid, other, count):
     """One user submits over fifty connections as fast as it goes; another submits so many jobs one after another meanwhile."""
 
@@ -341,7 +366,7 @@ def storm(c, uid, other):
 
 
 def main():
-    command = {f.__name__: f for f in (halves, left, unread, flood, storm, ping, submit, submit_file, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
+    command = {f.__name__: f for f in (halves, left, unread, mingled, flood, storm, ping, submit, submit_file, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
     command(Connection(sys.argv[1]), *sys.argv[3:])
 
 

@@ -25,7 +25,8 @@ bool session_is_there(const struct sessions *s, uint64_t id)
 void session_gate(struct session *s)
 {
     bool behind = !s->trusted && conn_unsent(s->conn) > UNSENT_GATE; /* reads too slowly */
-    if (!s->user_known || s->querying || s->held || s->resting || behind)
+    bool asks = s->querying || s->answer || s->reading;              /* one answer at a time */
+    if (!s->user_known || asks || s->held || s->resting || behind)
         conn_pause(s->conn);
     else
         conn_resume(s->conn);

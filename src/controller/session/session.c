@@ -158,7 +158,8 @@ static void message_take(struct session *s, const struct message *m)
         session_gate(s);
         question_ask(c->questions, s->id, m, &peer);
     } else if (m->kind == MSG_GET_SCRIPT && s->large) {
-        s->querying = true;
+        s->querying = s->scripting = true;
+        s->script_seq = m->seq;
         session_gate(s);
         session_step(s, m, &peer);
     } else if (m->kind == MSG_MAKE_TOKEN && peer.is_admin) {
