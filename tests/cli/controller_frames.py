@@ -5,6 +5,7 @@ Usage: controller_frames.py STATE_DIR COMMAND [ARGUMENT…]. Prints one line for
 """
 import json
 import os
+import resource
 import signal
 import socket
 import struct
@@ -181,6 +182,32 @@ def many(c, count):
     print(f"{served} served")
     for why, n in refused.items():
         print(f"{n} {why}")
+
+
+def made_up(c, first, count, each, other):
+    """Opens so many connections as each of so many users from that number on, and asks something on each; then the other user does."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+    held, answers = [], []
+    for uid in range(int(first), int(first) + int(count)):
+        os.seteuid(uid)
+        held += [Connection(sys.argv[1]) for _ in range(int(each))]
+        os.seteuid(0)
+    for one in held:
+        try:
+            one.send("daemon", action="PING")
+        except OSError:
+            pass  # it was refused already
+        answers.append(show(one.receive()))
+    served = answers.count("done NONE")
+    print("some hundred served, and no more than 1024" if 200 < served <= 1024 else f"{served} served")
+    print(next((a for a in answers if a.startswith("done BUSY")), "nobody was refused"), flush=True)
+
+    def work():
+        known = Connection(sys.argv[1])
+        known.send("daemon", action="PING")
+        print("daemon:", show(known.receive()), flush=True)
+
+    os.waitpid(as_user(other, work), 0)
 
 
 def as_user(uid, work):
@@ -366,7 +393,7 @@ def storm(c, uid, other):
 
 
 def main():
-    command = {f.__name__: f for f in (halves, left, unread, mingled, flood, storm, ping, submit, submit_file, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
+    command = {f.__name__: f for f in (made_up, halves, left, unread, mingled, flood, storm, ping, submit, submit_file, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
     command(Connection(sys.argv[1]), *sys.argv[3:])
 
 

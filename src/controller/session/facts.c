@@ -80,9 +80,20 @@ const char *session_surplus_text(const struct sessions *s, uid_t uid, struct are
                                                                    : "");
 }
 
-bool session_surplus(const struct sessions *s, uid_t uid)
+bool session_surplus(const struct sessions *s, size_t has)
 {
-    return counted(s) > LIMIT_CONNECTIONS || share_connections(s->shares, uid) >= user_limit(s);
+    return counted(s) > LIMIT_CONNECTIONS || has >= user_limit(s);
+}
+
+const char *session_guests_surplus(const struct session *s, struct arena *a)
+{
+    if (s->trusted || !s->share || !share_is_guests(s->share) ||
+        share_count(s->share) <= user_limit(s->owner))
+        return NULL;
+    return arena_printf(a,
+                        "users whom the name services do not know (uid %u is one) have %zu "
+                        "connections to the controller together; no more are allowed",
+                        (unsigned)s->who.uid, share_count(s->share) - 1);
 }
 
 const char *session_host_surplus(const struct session *s, struct arena *a)
