@@ -13,6 +13,7 @@ The floods are ended and the queue is emptied between two kinds."""
 import json
 import os
 import pathlib
+import pwd
 import random
 import signal
 import socket
@@ -21,7 +22,7 @@ import struct
 import subprocess
 import time
 
-FLOODER, OTHER = 64101, 64102  # uids without accounts: the controller needs the numbers alone
+FLOODER, OTHER = (pwd.getpwnam(name).pw_uid for name in ("daemon", "bin"))  # with names: those without have one share
 PAIRS = 40
 SUBMISSIONS = 12  # in one go
 WAITING = 3000  # jobs of the flooder that wait, for what is asked about them

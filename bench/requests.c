@@ -380,6 +380,9 @@ static void queries(void)
          *uids = repeated("4000000000", LIMIT_TEXT_BYTES);
     char *one = repeated("n1", LIMIT_TEXT_BYTES), *every = repeated("n[1-10000]", LIMIT_TEXT_BYTES);
     char *thirteen = repeated("n[1-10000]", 13 * 11 + 1); /* 130,000 of 131,072 names */
+    char *sets = repeated(arena_printf(arena, "%llu_[0-130000000:4099,0-130000000:4111]",
+                                       (unsigned long long)array_id),
+                          LIMIT_REQUEST_JSON_BYTES - 4096);
     query("squeue", (struct msg_query){.what = QUERY_JOBS});
     char *fields = repeated("xyz", LIMIT_TEXT_BYTES);
     query_all("squeue, 16,000 fields", (struct msg_query){.what = QUERY_JOBS, .fields = fields});
@@ -387,6 +390,8 @@ static void queries(void)
     query("squeue -j, 10,000 ids", (struct msg_query){.what = QUERY_JOBS, .ids = ids});
     query("squeue -j, an array again and again",
           (struct msg_query){.what = QUERY_JOBS, .ids = again});
+    query("squeue -j, sets of elements that interleave",
+          (struct msg_query){.what = QUERY_JOBS, .ids = sets});
     query("squeue -n, 16,000 names",
           (struct msg_query){.what = QUERY_JOBS, .names = names, .states = "all"});
     query("squeue -u, 6,000 numbers", (struct msg_query){.what = QUERY_JOBS, .uids = uids});
@@ -440,6 +445,7 @@ static void queries(void)
     query_all("sacctmgr show assoc, nothing private", (struct msg_query){.what = QUERY_ASSOCS});
     free(ids);
     free(again);
+    free(sets);
     free(names);
     free(uids);
     free(one);
@@ -474,7 +480,8 @@ static void submissions(void)
         {"sbatch, 128 components x 4,096 times one job", many, NULL, 128},
         {"sbatch, 128 components x 4,096 times an array", arrays, NULL, 128},
         {"sbatch, array x 4,096 conditions", others, "0-1000000", 1},
-        {"sbatch, array of 500,000 pieces", NULL, "0-1000000:2", 1},
+        {"sbatch, array of 16,000 pieces", NULL, "0-32800000:4099,0-32800000:4111", 1},
+        {"sbatch, array of a million pieces", NULL, "0-2147483647:4099,0-2147483647:4111", 1},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         for (size_t k = 0; k < rows[i].n; k++) {

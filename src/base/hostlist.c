@@ -15,6 +15,8 @@
 /* Of one name, as in DNS; also bounds how deep brackets nest while they are multiplied out. */
 #define NAME_BYTES_MAX 255
 #define DIGITS_MAX     18
+/* Of one expression: each name goes through all of them. A cluster of many dimensions has four. */
+#define BRACKETS_MAX 8
 
 void hostlist_done(struct hostlist *h)
 {
@@ -176,6 +178,16 @@ static bool separates(char c)
     return c == ',' || c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+static bool brackets_check(struct span e, struct err *ret_err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < e.len; i++)
+        n += e.data[i] == '[';
+    return n <= BRACKETS_MAX ||
+           err_set(ret_err, ERR_LIMIT, "\"%.*s…\": a host list has at most %d brackets to a name",
+                   (int)(e.len < 40 ? e.len : 40), e.data, BRACKETS_MAX);
+}
+
 /* Takes the expression up to the next separator outside brackets; false at the end. */
 static bool expression_next(const char **at, struct span *ret)
 {
@@ -197,7 +209,7 @@ bool hostlist_parse(struct hostlist *h, const char *text, struct err *ret_err)
     size_t former = h->n;
     bool ok = true;
     while (ok && expression_next(&text, &piece))
-        ok = expand(h, &before, piece.data, piece.len, ret_err);
+        ok = brackets_check(piece, ret_err) && expand(h, &before, piece.data, piece.len, ret_err);
     while (!ok && h->n > former)
         free(h->name[--h->n]);
     if (!ok && h->n == 0)

@@ -1,6 +1,7 @@
 /* Lists of host names in Slurm's notation: "gpu[1-3,07],login" and back. The order given is kept.
  * Grammar as scontrol(1) "show hostnames" documents: brackets hold numbers and ranges, padded with
- * zeros as the lower end is written; several brackets in one name multiply (a[1-2]b[1-2]). */
+ * zeros as the lower end is written; several brackets in one name multiply (a[1-2]b[1-2]), eight
+ * at most. */
 #ifndef REMUDA_BASE_HOSTLIST_H
 #define REMUDA_BASE_HOSTLIST_H
 
@@ -21,7 +22,7 @@ struct hostlist {
 
 void hostlist_done(struct hostlist *h); /* names too; empty again */
 /* Adds every name of `text` (expressions separated by commas or blanks; "" adds none). ERR_INVALID
- * names the place; ERR_LIMIT above HOSTLIST_MAX; on error h is unchanged. */
+ * names the place; ERR_LIMIT above HOSTLIST_MAX or eight brackets; on error h is unchanged. */
 bool hostlist_parse(struct hostlist *h, const char *text, struct err *ret_err);
 /* How many names `text` has, at most `most` + 1; of what cannot be read any number. It is read, not
  * multiplied out. */

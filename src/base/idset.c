@@ -5,9 +5,8 @@
  * time: once three of its members are in, the rest follow.
  *
  * Ranges with steps that interleave ("1-9:2,4-20:4") are taken apart into members and built anew.
- * That is the one operation whose cost is the number of members, so it is limited.
- *
- * What two sets have in common is reckoned range by range, by the Chinese remainder theorem. */
+ * That is the one operation whose cost is the number of members, so it is limited. What two sets
+ * have in common is reckoned range by range, by the Chinese remainder theorem. */
 #include "base/idset.h"
 
 #include "base/alloc.h"
@@ -16,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MERGE_MAX (UINT64_C(1) << 20) /* members of interleaved ranges */
+#define MERGE_MAX (UINT64_C(1) << 16) /* members of interleaved ranges, all of a text */
 
 void idset_done(struct idset *s)
 {
@@ -54,6 +53,7 @@ struct builder {
     struct idset *out;
     struct idrange run; /* of `members` members; its step means something from two on */
     uint64_t members;
+    uint64_t room; /* members of interleaved ranges that may still be taken apart */
 };
 
 /* Too few members for a range of their own: a later one may be the begin of a longer range
@@ -131,10 +131,8 @@ static bool range_read(struct span text, uint32_t max, struct idrange *ret, stru
     if (ok && at < end && *at == '-') {
         at++;
         ok = number_read(&at, end, &last);
-        if (ok && at < end && *at == ':') {
-            at++;
-            ok = number_read(&at, end, &step) && step > 0;
-        }
+        if (ok && at < end && *at == ':')
+            ok = (at++, number_read(&at, end, &step)) && step > 0;
     }
     if (!ok || at != end)
         return err_set(ret_err, ERR_INVALID,
@@ -154,16 +152,11 @@ static bool range_read(struct span text, uint32_t max, struct idrange *ret, stru
     return true;
 }
 
-static int range_compare(const void *pa, const void *pb)
+/* Of ranges, and of members. */
+static int first_compare(const void *pa, const void *pb)
 {
-    const struct idrange *a = pa, *b = pb;
-    return (a->first > b->first) - (a->first < b->first);
-}
-
-static int id_compare(const void *pa, const void *pb)
-{
-    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-    return (a > b) - (a < b);
+    return (*(const uint32_t *)pa > *(const uint32_t *)pb) -
+           (*(const uint32_t *)pa < *(const uint32_t *)pb);
 }
 
 /* Builds ranges whose extents overlap, member by member. */
@@ -173,16 +166,17 @@ static bool interleaved_build(struct builder *b, const struct idrange *r, size_t
     uint64_t total = 0;
     for (size_t i = 0; i < n; i++)
         total += range_count(&r[i]);
-    if (total > MERGE_MAX)
+    if (total > b->room)
         return err_set(ret_err, ERR_LIMIT,
                        "index ranges with steps that overlap may have %llu indexes, not %llu",
-                       (unsigned long long)MERGE_MAX, (unsigned long long)total);
+                       (unsigned long long)b->room, (unsigned long long)total);
+    b->room -= total;
     uint32_t *id = xmalloc(total * sizeof *id);
     size_t at = 0;
     for (size_t i = 0; i < n; i++)
         for (uint64_t k = 0, count = range_count(&r[i]); k < count; k++)
             id[at++] = (uint32_t)(r[i].first + k * r[i].step);
-    qsort(id, at, sizeof *id, id_compare);
+    qsort(id, at, sizeof *id, first_compare);
     for (size_t i = 0; i < at; i++)
         if (i == 0 || id[i] != id[i - 1])
             builder_id(b, id[i]);
@@ -212,46 +206,52 @@ static size_t group_build(struct builder *b, const struct idset *raw, size_t i, 
     return end;
 }
 
-bool idset_parse(struct idset *s, const char *text, uint32_t max, struct err *ret_err)
+bool idset_parse_within(struct idset *s, const char *text, uint32_t max, uint64_t *room,
+                        struct err *ret_err)
 {
     struct idset raw = IDSET_INIT, built = IDSET_INIT;
     struct span rest = span_of(text), piece;
     struct idrange r = {0};
     bool ok = true;
     while (ok && span_next(&rest, ',', &piece)) {
-        ok = range_read(span_trim(piece), max, &r, ret_err);
+        ok = raw.n < *room ? range_read(span_trim(piece), max, &r, ret_err)
+                           : err_set(ret_err, ERR_LIMIT, "one request lists too many ranges");
         if (ok)
             range_push(&raw, r);
     }
+    *room -= raw.n;
     if (ok && raw.n > 1)
-        qsort(raw.range, raw.n, sizeof raw.range[0], range_compare);
-    struct builder b = {.out = &built};
-    for (size_t i = 0; ok && i < raw.n;) {
-        i = group_build(&b, &raw, i, ret_err);
-        ok = i > 0;
-    }
+        qsort(raw.range, raw.n, sizeof raw.range[0], first_compare);
+    struct builder b = {.out = &built, .room = *room < MERGE_MAX ? *room : MERGE_MAX};
+    *room -= b.room;
+    for (size_t i = 0; ok && i < raw.n;)
+        ok = (i = group_build(&b, &raw, i, ret_err)) > 0;
+    *room += b.room;
     builder_end(&b);
     idset_done(&raw);
     idset_done(ok ? s : &built);
-    if (ok)
-        *s = built;
+    *s = ok ? built : *s;
     return ok;
+}
+
+bool idset_parse(struct idset *s, const char *text, uint32_t max, struct err *ret_err)
+{
+    return idset_parse_within(s, text, max, &(uint64_t){UINT64_MAX}, ret_err);
 }
 
 /* ---- writing ---- */
 
 static void range_format(const struct idrange *r, struct str *out)
 {
+    bool pair = r->last - r->first == r->step;
     str_add_u64(out, r->first);
     if (r->last == r->first)
         return;
-    bool pair = r->last - r->first == r->step;
     str_addc(out, pair ? ',' : '-');
     str_add_u64(out, r->last);
-    if (!pair && r->step > 1) {
-        str_addc(out, ':');
+    str_add(out, !pair && r->step > 1 ? ":" : "");
+    if (!pair && r->step > 1)
         str_add_u64(out, r->step);
-    }
 }
 
 void idset_format(const struct idset *s, struct str *out)

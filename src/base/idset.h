@@ -25,9 +25,13 @@ struct idset {
 void idset_done(struct idset *s);                            /* empty again */
 void idset_copy(struct idset *to, const struct idset *from); /* `to` is replaced */
 /* Reads "1,3,5-10,20-100:5"; members up to `max`. Replaces what s held; on error s is unchanged.
- * Ranges with steps that interleave with others may have 2^20 members together (ERR_LIMIT). The
- * text after a '%' is not part of it (see array_parse in model). */
+ * Ranges with steps that interleave with others may have 2^16 members, all of a text (ERR_LIMIT).
+ * The text after a '%' is not part of it (see array_parse in model). */
 bool idset_parse(struct idset *s, const char *text, uint32_t max, struct err *ret_err);
+/* The same of one of many texts that share *room: each takes of it what it has of ranges, as they
+ * are written, and of such members. ERR_LIMIT where there is no more. */
+bool idset_parse_within(struct idset *s, const char *text, uint32_t max, uint64_t *room,
+                        struct err *ret_err);
 /* "0-12:4,20", as sbatch(1) --array; two members make "1,2"; equal sets give equal texts. */
 void idset_format(const struct idset *s, struct str *out);
 bool idset_has(const struct idset *s, uint32_t id); /* by halves */

@@ -15,10 +15,10 @@ static void job_load(struct core *c, const struct job *row)
 {
     struct jobrec *r = job_new(c, row->id);
     record_intern(c, &job_fields, &r->j, row);
-    user_room_count(c, r);
     hold_load(r);
     if (row->array_pending && row->array_task_id == NO_TASK)
         idset_parse(&r->pending, row->array_pending, LIMIT_ARRAY_INDEX, NULL);
+    user_room_count(c, r);
     if (row->cron && job_live(r))
         cron_join(c, r);
     /* It had run, and its next time was still to be found. */

@@ -22,9 +22,15 @@
 /* --priority=TOP, and the highest that may be asked for */
 #define PRIORITY_TOP      4294967293u
 #define LIMIT_ARRAY_INDEX 2147483647u /* largest array index (2^31-1) */
-#define LIMIT_NICE        2147483645  /* of --nice and SiteFactor, either way */
-#define LIMIT_NODES       65536u
-#define LIMIT_TASKS       (1u << 24)
+/* of what an array has left to start: ranges and single indexes; so many cannot be written out, but
+ * steps that interleave come to any number */
+#define LIMIT_ARRAY_PIECES 16384u
+/* of a request: ranges in the brackets of its references to elements, and indexes of those with
+ * steps that interleave */
+#define LIMIT_REF_RANGES 131072u
+#define LIMIT_NICE       2147483645 /* of --nice and SiteFactor, either way */
+#define LIMIT_NODES      65536u
+#define LIMIT_TASKS      (1u << 24)
 /* one flat pool of a simulated machine is a node, too */
 #define LIMIT_CPUS_PER_NODE    1048576u
 #define LIMIT_DEVICES_PER_NODE 1024u /* devices of one gres kind on one node */

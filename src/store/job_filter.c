@@ -144,10 +144,11 @@ static void refs_join(struct job_filter *f)
 static bool read_refs(struct job_filter *f, const char *text, struct err *ret_err)
 {
     struct span piece;
+    uint64_t room = LIMIT_REF_RANGES;
     while (text && next_ref(&text, &piece)) {
         struct job_ref ref = {0};
         char *word = xstrndup(piece.data, piece.len);
-        bool good = job_ref_parse(word, &ref, ret_err);
+        bool good = job_ref_parse_within(word, &room, &ref, ret_err);
         free(word);
         if (!good)
             return false;

@@ -183,6 +183,18 @@ log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.
     [ "$output" = "done NONE" ]
 }
 
+@test "users without a name, of whom one user may have 65,536, have the connections of one" {
+    [ "$(id -u)" = 0 ] || skip "needs root to be many users"
+    chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"
+    start
+    run frames made_up 64200 60 20 "$(id -u daemon)"
+    [ "${lines[0]}" = "some hundred served, and no more than 1024" ]
+    [[ "${lines[1]}" == "done BUSY users whom the name services do not know (uid 64"* ]]
+    [ "${lines[2]}" = "daemon: done NONE" ]
+    run frames ping
+    [ "$output" = "done NONE" ]
+}
+
 @test "halves of messages: so many bytes a user, and the others are served" {
     [ "$(id -u)" = 0 ] || skip "needs root to be another user"
     chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"
@@ -213,11 +225,21 @@ log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.
     [ "$output" = "done NONE" ]
 }
 
+@test "answers that nobody reads: what comes late of a request before them lets no other in" {
+    [ "$(id -u)" = 0 ] || skip "needs root to be another user"
+    chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"
+    start
+    run frames mingled 64101
+    [ "$output" = $'rows\n60 and script' ]
+    run frames ping
+    [ "$output" = "done NONE" ]
+}
+
 @test "a flood of one user leaves the others their share" {
     [ "$(id -u)" = 0 ] || skip "needs root to be two users"
     chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"
     start
-    run frames flood 64101 64102 50
+    run frames flood "$(id -u daemon)" "$(id -u bin)" 50
     [[ "$output" == "50 submissions of the other user were answered"* ]]
 }
 

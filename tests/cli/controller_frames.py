@@ -5,6 +5,7 @@ Usage: controller_frames.py STATE_DIR COMMAND [ARGUMENT…]. Prints one line for
 """
 import json
 import os
+import resource
 import signal
 import socket
 import struct
@@ -183,6 +184,32 @@ def many(c, count):
         print(f"{n} {why}")
 
 
+def made_up(c, first, count, each, other):
+    """Opens so many connections as each of so many users from that number on, and asks something on each; then the other user does."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+    held, answers = [], []
+    for uid in range(int(first), int(first) + int(count)):
+        os.seteuid(uid)
+        held += [Connection(sys.argv[1]) for _ in range(int(each))]
+        os.seteuid(0)
+    for one in held:
+        try:
+            one.send("daemon", action="PING")
+        except OSError:
+            pass  # it was refused already
+        answers.append(show(one.receive()))
+    served = answers.count("done NONE")
+    print("some hundred served, and no more than 1024" if 200 < served <= 1024 else f"{served} served")
+    print(next((a for a in answers if a.startswith("done BUSY")), "nobody was refused"), flush=True)
+
+    def work():
+        known = Connection(sys.argv[1])
+        known.send("daemon", action="PING")
+        print("daemon:", show(known.receive()), flush=True)
+
+    os.waitpid(as_user(other, work), 0)
+
+
 def as_user(uid, work):
     """In a process of that user; its id."""
     pid = os.fork()
@@ -271,6 +298,31 @@ def unread(c, uid, count):
     os.waitpid(as_user(uid, work), 0)
 
 
+def mingled(c, uid):
+    """As that user, and no answer is read: a script of 4 MiB, then again and again something to do, whose answer comes late, and queries. Prints what else is
+    answered meanwhile, and how many of all that was asked once it is read."""
+
+    def work():
+        first, one = Connection(sys.argv[1]), Connection(sys.argv[1])
+        first.submit(b"#!/bin/sh\n" + b"#" * (4194304 - 10), hold=True)
+        one.send("get_script", job_id=first.receive()["job_id"])
+        time.sleep(0.5)
+        for _ in range(20):
+            one.send("cancel", ids="999999")
+            one.send("query", what="SETTINGS")
+            one.send("query", what="SHARES")
+        time.sleep(1)
+        first.send("query", what="SETTINGS")
+        print(show(first.receive()), flush=True)
+        one.send("daemon", action="PING")
+        seen = {}
+        while (m := one.receive()) is not None and m["call"] != one.seq:
+            seen[m["call"]] = m["type"]
+        print(sum(1 for kind in seen.values() if kind == "done"), "and", seen[1], flush=True)
+
+    os.waitpid(as_user(uid, work), 0)
+
+
 def flood(c, uid, other, count):
     """One user submits over fifty connections as fast as it goes; another submits so many jobs one after another meanwhile."""
 
@@ -341,7 +393,7 @@ def storm(c, uid, other):
 
 
 def main():
-    command = {f.__name__: f for f in (halves, left, unread, flood, storm, ping, submit, submit_file, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
+    command = {f.__name__: f for f in (made_up, halves, left, unread, mingled, flood, storm, ping, submit, submit_file, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
     command(Connection(sys.argv[1]), *sys.argv[3:])
 
 

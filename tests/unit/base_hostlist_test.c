@@ -130,17 +130,40 @@ static void test_a_list_has_a_bounded_number_of_names(void **state)
     hostlist_done(&h);
 }
 
+/* Each name goes through all brackets: eighty of them made a second of 255 bytes. */
+static void test_an_expression_has_a_bounded_number_of_brackets(void **state)
+{
+    for (size_t n = 0; n < 84; n++) {
+        struct hostlist h = HOSTLIST_INIT;
+        struct str text = STR_INIT;
+        struct err e = {0};
+        str_add(&text, "one,b[1][2],a");
+        for (size_t i = 0; i < n; i++)
+            str_add(&text, i % 2 ? "-[1-2]" : "[1]");
+        bool few = n <= 8;
+        assert_int_equal(hostlist_parse(&h, str_text(&text), &e), few);
+        assert_int_equal(h.n, few ? 2 + (1u << n / 2) : 0);
+        assert_int_equal(e.code, few ? ERR_NONE : ERR_LIMIT);
+        hostlist_done(&h);
+        str_done(&text);
+    }
+}
+
 static void test_a_name_has_at_most_255_bytes(void **state)
 {
     struct str text = STR_INIT;
-    for (int i = 0; i < 255; i++)
-        str_add(&text, "[1]");
+    for (int i = 0; i < 252; i++)
+        str_addc(&text, 'a');
+    str_add(&text, "[100]");
     assert_int_equal(strlen(names(str_text(&text))), 255);
     str_add(&text, "[1]");
     assert_non_null(strstr(names(str_text(&text)), "longer than 255"));
     for (int i = 0; i < 100000; i++)
-        str_add(&text, "[1]");
+        str_addc(&text, 'a');
     assert_non_null(strstr(names(str_text(&text)), "longer than 255"));
+    for (int i = 0; i < 100000; i++)
+        str_add(&text, "[1]");
+    assert_non_null(strstr(names(str_text(&text)), "8 brackets"));
     str_done(&text);
 }
 
@@ -324,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_names_may_be_separated_by_blanks_and_lines_too),
         cmocka_unit_test(test_a_range_is_padded_as_its_lower_end_is),
         cmocka_unit_test(test_several_brackets_multiply),
+        cmocka_unit_test(test_an_expression_has_a_bounded_number_of_brackets),
         cmocka_unit_test(test_what_is_wrong_is_named),
         cmocka_unit_test(test_ways_through_brackets_are_not_gone_one_by_one),
         cmocka_unit_test(test_a_refused_text_changes_nothing),

@@ -126,13 +126,60 @@ static void test_interleaved_steps_have_a_limit(void **state)
 {
     struct idset s = IDSET_INIT;
     struct err e = {0};
-    assert_true(idset_parse(&s, "0-1000000:2,1-1000000:2", INDEX_MAX, &e));
-    assert_string_equal(text_of(&s), "0-1000000");
+    assert_true(idset_parse(&s, "0-60000:2,1-60000:2", INDEX_MAX, &e));
+    assert_string_equal(text_of(&s), "0-60000");
     assert_false(idset_parse(&s, "0-2147483646:2,1-2147483647:2", INDEX_MAX, &e));
+    assert_int_equal(e.code, ERR_LIMIT);
+    assert_string_equal(text_of(&s), "0-60000");
+    /* Of a text all together, however they lie: thirty bytes are 60,000 ranges, and so are the
+     * next thirty. */
+    assert_true(idset_parse(&s, "0-120000000:4099,0-120000000:4111", INDEX_MAX, &e));
+    assert_true(s.n > 50000);
+    assert_false(idset_parse(&s,
+                             "0-120000000:4099,0-120000000:4111,"
+                             "200000000-320000000:4099,200000000-320000000:4111",
+                             INDEX_MAX, &e));
     assert_int_equal(e.code, ERR_LIMIT);
     assert_true(idset_parse(&s, "0-1000000000:2,1000000001-2147483647:3", INDEX_MAX, &e));
     assert_int_equal(s.n, 2);
     idset_done(&s);
+}
+
+/* What the texts of a request may cost together, whatever one of them does. */
+static void test_texts_share_their_room(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t room, left;
+        bool fits;
+    } rows[] = {
+        {"7", 1, 0, true},
+        {"7", 0, 0, false},
+        {"1-1000000", 5, 4, true},
+        {"0-1000000000:2", 5, 4, true},
+        {"1,3,6,10", 4, 0, true},
+        {"1,3,6,10", 3, 0, false},
+        {"0-9:2,1-9:3", 10, 0, true}, /* two ranges, of 5 and 3 members */
+        {"0-9:2,1-9:3", 9, 7, false},
+        {"0-9:2,1-9:3,100-109:2,101-109:3", 20, 0, true},
+        {"0-120000000:4099,0-120000000:4111", 1u << 20, (1u << 20) - 2 - 29276 - 29190, true},
+        {"0-2147483647:4099,0-2147483647:4111", UINT64_MAX, UINT64_MAX - 2, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct idset s = IDSET_INIT, alone = IDSET_INIT;
+        uint64_t room = rows[i].room;
+        struct err e = {0};
+        assert_int_equal(idset_parse_within(&s, rows[i].text, INDEX_MAX, &room, &e), rows[i].fits);
+        assert_int_equal(room, rows[i].left);
+        assert_int_equal(e.code, rows[i].fits ? ERR_NONE : ERR_LIMIT);
+        if (rows[i].fits) {
+            assert_true(idset_parse(&alone, rows[i].text, INDEX_MAX, &e));
+            assert_int_equal(s.n, alone.n);
+        }
+        idset_done(&s);
+        idset_done(&alone);
+    }
 }
 
 static void test_members_come_in_order(void **state)
@@ -404,6 +451,7 @@ int main(void)
         cmocka_unit_test(test_the_largest_index_is_allowed_and_the_next_is_not),
         cmocka_unit_test(test_a_million_elements_cost_one_range),
         cmocka_unit_test(test_interleaved_steps_have_a_limit),
+        cmocka_unit_test(test_texts_share_their_room),
         cmocka_unit_test(test_members_come_in_order),
         cmocka_unit_test(test_a_member_may_leave_a_stepped_range_and_come_back),
         cmocka_unit_test(test_the_largest_numbers_are_members_like_others),

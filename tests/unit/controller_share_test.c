@@ -390,10 +390,34 @@ static void users_that_a_host_may_have_made_up_are_one_user(void **unused)
     shares_free(all);
 }
 
+/* Each of 65,536 would have a share; what their requests make necessary later is theirs, too. */
+static void users_without_a_name_are_one_user(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct user_share *light = share_join(all, LIGHT), *nameless = share_join_guests(all, ""),
+                      *host = share_join_guests(all, "h1"), *as_host = share_join_host(all, "h1");
+    assert_true(share_is_guests(nameless) && share_is_guests(host));
+    assert_false(share_is_guests(light) || share_is_guests(as_host));
+    assert_ptr_not_equal(nameless, host);
+    serve(light, 10);
+    for (uid_t uid = 100000; uid < 100010; uid++)
+        shares_caused(all, uid, 2000 * US, 2000);
+    assert_false(share_may(nameless));
+    assert_true(share_may(light));
+    assert_true(share_may(host));
+    share_leave(light);
+    share_leave(nameless);
+    share_leave(host);
+    share_leave(as_host);
+    shares_free(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(users_that_a_host_may_have_made_up_are_one_user),
+        cmocka_unit_test(users_without_a_name_are_one_user),
         cmocka_unit_test(bytes_and_large_answers_are_bounded_for_each_user),
         cmocka_unit_test(one_thing_after_the_other_never_pauses),
         cmocka_unit_test(halves_get_a_fifth),

@@ -25,7 +25,8 @@ bool session_is_there(const struct sessions *s, uint64_t id)
 void session_gate(struct session *s)
 {
     bool behind = !s->trusted && conn_unsent(s->conn) > UNSENT_GATE; /* reads too slowly */
-    if (!s->user_known || s->querying || s->held || s->resting || behind)
+    bool asks = s->querying || s->answer || s->reading;              /* one answer at a time */
+    if (!s->user_known || asks || s->held || s->resting || behind)
         conn_pause(s->conn);
     else
         conn_resume(s->conn);
@@ -79,9 +80,20 @@ const char *session_surplus_text(const struct sessions *s, uid_t uid, struct are
                                                                    : "");
 }
 
-bool session_surplus(const struct sessions *s, uid_t uid)
+bool session_surplus(const struct sessions *s, size_t has)
 {
-    return counted(s) > LIMIT_CONNECTIONS || share_connections(s->shares, uid) >= user_limit(s);
+    return counted(s) > LIMIT_CONNECTIONS || has >= user_limit(s);
+}
+
+const char *session_guests_surplus(const struct session *s, struct arena *a)
+{
+    if (s->trusted || !s->share || !share_is_guests(s->share) ||
+        share_count(s->share) <= user_limit(s->owner))
+        return NULL;
+    return arena_printf(a,
+                        "users whom the name services do not know (uid %u is one) have %zu "
+                        "connections to the controller together; no more are allowed",
+                        (unsigned)s->who.uid, share_count(s->share) - 1);
 }
 
 const char *session_host_surplus(const struct session *s, struct arena *a)

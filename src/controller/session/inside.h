@@ -61,6 +61,8 @@ struct session {
     char *remark;              /* goes with the next DONE that says no more; NULL = none */
     bool spoke;                /* the core knows of it */
     bool user_known, querying, held, resting; /* resting: waits for the user's next slice */
+    bool scripting;                           /* querying, for the answer to get_script */
+    uint64_t script_seq;                      /* which it asked for last */
     unsigned asked;                           /* requests since turn `asked_turn` */
     uint64_t asked_turn;                      /* the turn its last request is in */
     struct answer *answer;                    /* that is being sent; NULL = none */
@@ -103,11 +105,12 @@ struct peer session_peer(const struct session *s);
 void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const char *detail);
 /* The same of one that may be asked again after so long. */
 void session_refuse_now(struct session *s, uint64_t seq, int64_t again_us, const char *detail);
-/* Are there as many connections, of all or of that user, as may be? And the sentence about it, in
- * the arena. */
-bool session_surplus(const struct sessions *s, uid_t uid);
+/* Are there as many connections, of all or of a user who has so many, as may be? */
+bool session_surplus(const struct sessions *s, size_t has);
 /* Why no more connections are taken, of all or of that user; in the arena. */
 const char *session_surplus_text(const struct sessions *s, uid_t uid, struct arena *a);
+/* NULL: users without a name, of whom it is, may have it. Else the sentence, in the arena. */
+const char *session_guests_surplus(const struct session *s, struct arena *a);
 /* NULL: the host that the session comes from may have it. Else the sentence, in the arena. */
 const char *session_host_surplus(const struct session *s, struct arena *a);
 /* The host that a connection from another one comes from; NULL: shut out, or none yet. */
@@ -118,6 +121,10 @@ const struct host *remote_host(const struct session *s);
 void session_step(struct session *s, const struct message *m, const struct peer *peer);
 /* Does the request leave everything as it is? Such are served while the store is away. */
 bool session_reads(const struct message *m);
+/* The share of who speaks on this host; to be left. Users without a name are one together: whoever
+ * may have user namespaces (/etc/subuid) is 65,536 of them. It is the user's own while nobody has
+ * looked the name up. */
+struct user_share *session_share_here(struct sessions *all, const struct conn_peer *who);
 /* It no longer counts among its user's connections, and waits no more for that user's turn. */
 void session_uncount(struct session *s);
 /* It counts among those of its host, if that has a bound. */

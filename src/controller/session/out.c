@@ -15,11 +15,13 @@
 #define PIECE_BYTES (256u << 10) /* of an answer sent at a time */
 #define PUMP_BYTES  (1u << 20)   /* of it in a round: who reads as fast as it is sent has no end */
 
-/* The answer to get_script left, or waits only for who reads it. */
-static void script_answered(struct session *s, enum message_kind kind)
+/* The answer to get_script left, or waits only for who reads it. That of a request before it may
+ * come later than it was asked for. */
+static void script_answered(struct session *s, enum message_kind kind, uint64_t seq)
 {
-    if (!s->large || (kind != MSG_SCRIPT && kind != MSG_DONE))
+    if (!s->scripting || seq != s->script_seq || (kind != MSG_SCRIPT && kind != MSG_DONE))
         return;
+    s->scripting = false;
     s->querying = false;
     session_gate(s);
 }
@@ -102,6 +104,7 @@ static void payload_came(void *ctx, const struct payload *p, const struct err *w
         return;
     }
     enum message_kind kind = q->msg.kind;
+    uint64_t seq = q->msg.seq;
     q->ready = true;
     if (p) {
         payload_attach(&q->msg, p, &q->bytes);
@@ -113,7 +116,7 @@ static void payload_came(void *ctx, const struct payload *p, const struct err *w
         wire_encode(&m, &q->bytes);
     }
     queued_send(s);
-    script_answered(s, kind);
+    script_answered(s, kind, seq);
 }
 
 static void payload_wait(struct session *s, const struct message *m, uint64_t job)
@@ -218,7 +221,7 @@ void session_send(struct sessions *all, uint64_t id, const struct message *m, ui
     }
     if (m->kind == MSG_DONE)
         remark_drop(s);
-    script_answered(s, m->kind);
+    script_answered(s, m->kind, m->seq);
 }
 
 /* ---- answers out ---- */

@@ -111,7 +111,9 @@ static void change_do(const struct kept_request *one, const struct str *found)
     struct message answer = {0};
     struct event ev = kept_request_event(one);
     struct err err = {0};
-    if (!turns_admit(c->turns, false)) {
+    if (!session_is_there(c->sessions, one->session)) {
+        /* its host may have been shut out meanwhile */
+    } else if (!turns_admit(c->turns, false)) {
         refuse(one, "the store is away; nothing was changed");
     } else if (frame_take(found->data, found->len, &frame, &err) > 0 &&
                wire_decode(&frame, a, &answer, &err) && answer.kind == MSG_DONE) {

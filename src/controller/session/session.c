@@ -56,14 +56,27 @@ void sessions_free(struct sessions *s)
     free(s);
 }
 
+/* True: it was too many. */
+static bool guests_refuse(struct session *s)
+{
+    arena_reset(s->owner->arena);
+    const char *why = session_guests_surplus(s, s->owner->arena);
+    if (!why)
+        return false;
+    session_refuse(s, 0, REFUSE_BUSY, why);
+    conn_close(s->conn);
+    return true;
+}
+
 static void user_found(void *ctx)
 {
     struct session *s = ctx;
     s->user_known = true;
-    if (s->from && s->share)
+    if (s->share)
         session_recount(s);
     session_guest(s);
-    session_gate(s);
+    if (!guests_refuse(s))
+        session_gate(s);
 }
 
 /* The reason why this connection cannot be served, or NULL. Node daemons have no limit of this
@@ -80,7 +93,7 @@ static const char *unwelcome(struct session *s, struct arena *a, enum refusal *r
     const char *too_many = session_host_surplus(s, a);
     if (too_many)
         return too_many;
-    s->surplus = session_surplus(s->owner, s->who.uid);
+    s->surplus = session_surplus(s->owner, share_connections(s->owner->shares, s->who.uid));
     return s->surplus && !s->trusted ? session_surplus_text(s->owner, s->who.uid, a) : NULL;
 }
 
@@ -158,7 +171,8 @@ static void message_take(struct session *s, const struct message *m)
         session_gate(s);
         question_ask(c->questions, s->id, m, &peer);
     } else if (m->kind == MSG_GET_SCRIPT && s->large) {
-        s->querying = true;
+        s->querying = s->scripting = true;
+        s->script_seq = m->seq;
         session_gate(s);
         session_step(s, m, &peer);
     } else if (m->kind == MSG_MAKE_TOKEN && peer.is_admin) {
@@ -209,7 +223,8 @@ static bool rate_admits(struct session *s, const struct message *m)
     if (peer.is_admin || free || who == WHO_NODE || who == WHO_CONTROLLER || who == WHO_STREAM)
         return true;
     int64_t again_us =
-        rate_take(s->owner->rates, &c->config.settings.word, peer.uid, clock_monotonic_us(), &say);
+        rate_take(s->owner->rates, &c->config.settings.word,
+                  peer.user || s->remote ? peer.uid : GUEST_UID, clock_monotonic_us(), &say);
     if (!again_us)
         return true;
     if (say)
@@ -359,6 +374,8 @@ void session_admit(struct session *s)
     s->user_known = users_recent(all->c->users, s->who.uid, s->who.gid) != NULL;
     if (s->user_known)
         session_guest(s);
+    if (guests_refuse(s))
+        return;
     session_gate(s);
     if (!s->user_known)
         users_ask(all->c->users, s->who.uid, s->who.gid, user_found, s);

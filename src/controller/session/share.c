@@ -130,10 +130,14 @@ struct user_share *share_join_address(struct shares *all, const char *address)
     return join(all, hash_quick(address, strlen(address)) | ADDRESS, SLICE_ADDRESS_NS);
 }
 
+static uint64_t host_key(const char *host, uint64_t as)
+{
+    return (hash_quick(host, strlen(host)) & (NODE - 1)) | as;
+}
+
 static struct user_share *join_host(struct shares *all, const char *host, uint64_t as)
 {
-    uint64_t hash = hash_quick(host, strlen(host));
-    return join(all, (hash & (NODE - 1)) | as, SLICE_OTHERS_NS);
+    return join(all, host_key(host, as), SLICE_OTHERS_NS);
 }
 
 struct user_share *share_join_host(struct shares *all, const char *host)
@@ -149,6 +153,11 @@ struct user_share *share_join_node(struct shares *all, const char *host)
 struct user_share *share_join_guests(struct shares *all, const char *host)
 {
     return join_host(all, host, GUESTS);
+}
+
+bool share_is_guests(const struct user_share *s)
+{
+    return (s->key & GUESTS) && !(s->key & (ADDRESS | HOST));
 }
 
 void share_leave(struct user_share *s)
@@ -444,6 +453,8 @@ void share_spent_on_half(struct user_share *s, int64_t ns)
 void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us)
 {
     struct user_share *s = map_u64_get(all->by_uid, uid);
+    if (!s) /* one of those without a name */
+        s = map_u64_get(all->by_uid, host_key("", GUESTS));
     int64_t much = cost_ns > ALLOWED_CAUSED_NS ? cost_ns - ALLOWED_CAUSED_NS : 0;
     if (s)
         owe(s, cost_ns, much, took_us * NS, loop_served_us(all->loop));

@@ -29,9 +29,11 @@ struct user_share *share_join_address(struct shares *all, const char *address);
 /* The same of a host (its id) that speaks for users and is not trusted with who they are, to count
  * its connections and the time that goes into what they ask for. */
 struct user_share *share_join_host(struct shares *all, const char *host);
-/* The same of those of its users whom the controller does not know: there are as many as the host
- * likes, so they are one user together. */
+/* The same of those of its users whom the controller does not know ("": of the controller's own
+ * host): there are as many as somebody likes, so they are one user together. */
 struct user_share *share_join_guests(struct shares *all, const char *host);
+/* Is it one of those? */
+bool share_is_guests(const struct user_share *s);
 /* The same of a host's node daemon, for shares_said and shares_caused_from: what it says that
  * costs much at once, or in a round, has a tenth of the time. */
 struct user_share *share_join_node(struct shares *all, const char *host);
@@ -51,7 +53,7 @@ void share_spent(struct user_share *s, int64_t ns);
  * none of it is allowed for nothing. */
 void share_spent_on_half(struct user_share *s, int64_t ns);
 /* What was asked made more necessary later (a commit, a plan): so much processor time, and so long
- * others had to wait for it. Nothing if the user is not known any more. */
+ * others had to wait for it. Who has no share is one of this host without a name. */
 void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us);
 
 /* So much of what share_spent and shares_caused were told came from that host (share_join_host;

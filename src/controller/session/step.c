@@ -4,6 +4,7 @@
 #include "controller/turn.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 void session_uncount(struct session *s)
 {
@@ -24,12 +25,21 @@ void session_uncount(struct session *s)
     s->resting = false;
 }
 
+struct user_share *session_share_here(struct sessions *all, const struct conn_peer *who)
+{
+    const struct user *u = users_cached(all->c->users, who->uid, who->gid);
+    bool made_up = u && !u->name && who->uid != 0 && who->uid != geteuid();
+    return made_up ? share_join_guests(all->shares, "") : share_join(all->shares, who->uid);
+}
+
 /* Whom a host may have made up has no share of his own. */
 static struct user_share *share_of(const struct session *s, const struct user *u)
 {
     const struct host *h = s->from && (!u || !u->name) ? remote_host(s) : NULL;
-    return h ? share_join_guests(s->owner->shares, h->id)
-             : share_join(s->owner->shares, s->who.uid);
+    if (h)
+        return share_join_guests(s->owner->shares, h->id);
+    return s->remote ? share_join(s->owner->shares, s->who.uid)
+                     : session_share_here(s->owner, &s->who);
 }
 
 void session_count_host(struct session *s)

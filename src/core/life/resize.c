@@ -7,6 +7,9 @@
  * What nodes that go have not cleaned yet stands in the row (`leaving`): a controller that starts
  * again tells them again when they say hello (node/link.c), and nobody else gets it before. */
 #include "core/life/life.h"
+#include "core/record/asked.h"
+
+#include <string.h>
 
 void hold_terminate(struct core *c, struct jobrec *r, const struct node_hold *h)
 {
@@ -27,25 +30,36 @@ static enum refusal refuse(enum refusal refusal, const char *sentence, const cha
     return refusal;
 }
 
-static bool holds_node(struct core *c, struct jobrec *r, const char *name)
+/* Of each node there is: what the job has, and what of it is to stay. A list may name it often. */
+enum stay { STAY_NOT, STAY_HELD, STAY_NAMED };
+
+static bool holds(const struct node_hold *h)
 {
-    const struct noderec *n = node_find(c, name);
-    const struct node_hold *h = n ? hold_find(r, n->index) : NULL;
-    return h && !h->leaving && !h->released;
+    return !h->leaving && !h->released;
 }
 
+/* *ret_count: nodes that are named. */
 static enum refusal list_check(struct core *c, struct jobrec *r, const struct hostlist *keep,
-                               const char **detail)
+                               uint8_t *stay, int32_t *ret_count, const char **detail)
 {
     struct arena *a = c->turn.fx->arena;
-    for (size_t i = 0; i < keep->n; i++)
-        if (!holds_node(c, r, keep->name[i]))
+    memset(stay, STAY_NOT, c->node.n);
+    for (size_t i = 0; i < r->hold.n; i++)
+        if (holds(&r->hold.v[i]))
+            stay[r->hold.v[i].node] = STAY_HELD;
+    *ret_count = 0;
+    for (size_t i = 0; i < keep->n; i++) {
+        const struct noderec *n = node_find(c, keep->name[i]);
+        if (!n || !stay[n->index])
             return refuse(
                 REFUSE_INVALID_NODE,
                 arena_printf(a,
                              "%s is none of its nodes, %s: a running job can only give nodes back",
                              keep->name[i], r->j.nodes),
                 detail);
+        *ret_count += stay[n->index] != STAY_NAMED;
+        stay[n->index] = STAY_NAMED;
+    }
     if (!keep->n)
         return refuse(REFUSE_INVALID_NODE, "a job keeps one node at least; `scancel` ends it",
                       detail);
@@ -74,15 +88,14 @@ static enum refusal count_check(struct core *c, const struct jobrec *r, int32_t 
     return REFUSE_NONE;
 }
 
-static void leaving_mark(struct core *c, struct jobrec *r, const struct hostlist *keep,
-                         int32_t count)
+/* stay: NULL = the first of them, so many. */
+static void leaving_mark(struct jobrec *r, const uint8_t *stay, int32_t count)
 {
     int32_t held = 0;
     for (size_t i = 0; i < r->hold.n; i++) {
         struct node_hold *h = &r->hold.v[i];
-        if (h->leaving || h->released)
-            continue;
-        h->leaving = keep ? !hostlist_has(keep, c->node.v[h->node]->n.name) : held++ >= count;
+        if (holds(h))
+            h->leaving = stay ? stay[h->node] != STAY_NAMED : held++ >= count;
     }
 }
 
@@ -131,13 +144,14 @@ enum refusal job_resize(struct core *c, struct jobrec *r, const char *keep, int3
     struct hostlist names = HOSTLIST_INIT;
     struct err err = {0};
     ASSERT(!r->j.het_job_id);
-    if (keep && !hostlist_parse(&names, keep, &err))
+    if (keep && (!names_fit(c, keep, &err) || !hostlist_parse(&names, keep, &err)))
         return refuse(REFUSE_INVALID_NODE, arena_strdup(c->turn.fx->arena, err.text), detail);
+    uint8_t *stay = keep ? arena_alloc(c->turn.fx->arena, c->node.n + 1) : NULL;
     enum refusal refusal =
-        keep ? list_check(c, r, &names, detail) : count_check(c, r, count, detail);
-    if (!refusal && (keep ? names.n < (size_t)r->j.alloc_nodes : count < r->j.alloc_nodes)) {
+        keep ? list_check(c, r, &names, stay, &count, detail) : count_check(c, r, count, detail);
+    if (!refusal && count < r->j.alloc_nodes) {
         job_part_keep(c, r);
-        leaving_mark(c, r, keep ? &names : NULL, count);
+        leaving_mark(r, stay, count);
         alloc_shrink(c, r);
         steps_leave(c, r);
         nodes_leave(c, r);

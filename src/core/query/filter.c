@@ -5,6 +5,7 @@
 #include "core/query/query.h"
 #include "core/record/asked.h"
 #include "model/job/stopped.h"
+#include "model/limits.h"
 
 #include <stdlib.h>
 
@@ -54,6 +55,7 @@ static enum refusal states_read(struct filter *f, struct str *detail)
 static enum refusal refs_read(struct filter *f, struct str *detail)
 {
     struct err err = {0};
+    uint64_t room = LIMIT_REF_RANGES;
     int depth = 0;
     const char *start = f->q.ids;
     for (const char *at = start; at; at++) {
@@ -62,8 +64,8 @@ static enum refusal refs_read(struct filter *f, struct str *detail)
             continue;
         if (at > start) {
             struct job_ref ref;
-            bool known =
-                job_ref_parse(arena_strndup(f->a, start, (size_t)(at - start)), &ref, &err);
+            bool known = job_ref_parse_within(arena_strndup(f->a, start, (size_t)(at - start)),
+                                              &room, &ref, &err);
             if (!known && f->q.what != QUERY_PRIORITY) { /* sprio finds nothing by such a name */
                 str_add(detail, err.text);
                 return REFUSE_INVALID_JOB_ID;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RANGES_A_LOOK 8 /* of a set of elements, gone through in the time of a record */
+
 /* An element gets a record of its own because somebody names it; what is asked of it may still be
  * refused, so it is stored and planned with as it is. */
 static struct jobrec *element_known(struct core *c, struct jobrec *element)
@@ -143,10 +145,17 @@ bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_v
     return r != NULL;
 }
 
+/* What is named is compared with what waits range by range. */
+static size_t ranges_work(const struct core *c, const struct job_ref *ref)
+{
+    const struct jobrec *master = ref->tasks.count ? job_find(c, ref->job_id) : NULL;
+    return (ref->tasks.n + (master ? master->pending.n : 0)) / RANGES_A_LOOK;
+}
+
 size_t ref_work(const struct core *c, const struct job_ref *ref)
 {
     const struct arrayrec *array = array_of(c, ref->job_id);
-    return 1 +
+    return 1 + ranges_work(c, ref) +
            (array && ref->task_id == NO_TASK && !ref->exact ? map_u64_count(array->element) : 0);
 }
 
@@ -170,13 +179,14 @@ const char *refs_next(const char **at, struct arena *a)
 enum refusal refs_collect(struct core *c, const char *refs, jobrec_vec *out, const char **detail)
 {
     size_t work = 0;
+    uint64_t room = LIMIT_REF_RANGES;
     for (const char *at = refs ? refs : ""; *at;) {
         const char *piece = refs_next(&at, c->turn.fx->arena);
         struct job_ref ref;
         struct err err = {0};
         if (!*piece)
             continue;
-        if (!job_ref_parse(piece, &ref, &err)) {
+        if (!job_ref_parse_within(piece, &room, &ref, &err)) {
             *detail = arena_strdup(c->turn.fx->arena, err.text);
             return REFUSE_INVALID_JOB_ID;
         }

@@ -56,6 +56,7 @@ struct sweep {
     uint32_t split_from; /* elements that still wait from there on are meant, too */
     struct told told;    /* what came of it */
     size_t work;         /* see ref_work */
+    uint64_t room;       /* see job_ref_parse_within */
     size_t split;        /* elements that became jobs of their own */
 };
 
@@ -69,6 +70,7 @@ static struct sweep *sweep_new(struct core *c, const struct sweep_kind *kind, co
     s->body = arena_alloc(s->arena, t->size);
     record_copy(t, s->body, body, s->arena);
     s->ctx = arena_alloc(s->arena, kind->ctx_size);
+    s->room = LIMIT_REF_RANGES;
     s->rest = refs ? arena_strdup(s->arena, refs) : NULL;
     s->peer = *c->turn.peer; /* all that says what this peer may */
     s->peer.user = arena_strdup(s->arena, c->turn.peer->user);
@@ -167,7 +169,7 @@ static void ref_begin(struct core *c, struct sweep *s, const char *text, struct 
 {
     struct err err = {0};
     jobrec_vec jobs = {0};
-    if (!job_ref_parse(text, &s->ref, &err)) {
+    if (!job_ref_parse_within(text, &s->room, &s->ref, &err)) {
         outcome_add(s, text, REFUSE_INVALID_JOB_ID, err.text);
         return;
     }

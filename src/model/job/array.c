@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool array_parse(const char *text, uint32_t max_index, struct idset *ret_ids, uint32_t *ret_limit,
-                 struct err *ret_err)
+/* room: NULL = its own. */
+static bool array_read(const char *text, uint32_t max_index, uint64_t *room, struct idset *ret_ids,
+                       uint32_t *ret_limit, struct err *ret_err)
 {
     const char *percent = text ? strchr(text, '%') : NULL;
     uint64_t limit = 0;
@@ -18,11 +19,18 @@ bool array_parse(const char *text, uint32_t max_index, struct idset *ret_ids, ui
                        "\"%.60s\": after %% comes how many elements may run at once, at least 1",
                        text);
     char *indexes = xstrndup(text ? text : "", percent ? (size_t)(percent - text) : SIZE_MAX);
-    bool ok = idset_parse(ret_ids, indexes, max_index, ret_err);
+    bool ok = room ? idset_parse_within(ret_ids, indexes, max_index, room, ret_err)
+                   : idset_parse(ret_ids, indexes, max_index, ret_err);
     free(indexes);
     if (ok)
         *ret_limit = (uint32_t)limit;
     return ok;
+}
+
+bool array_parse(const char *text, uint32_t max_index, struct idset *ret_ids, uint32_t *ret_limit,
+                 struct err *ret_err)
+{
+    return array_read(text, max_index, NULL, ret_ids, ret_limit, ret_err);
 }
 
 #define TASKS_LISTED 4096 /* sets with more members are not taken apart */
@@ -107,7 +115,7 @@ static bool step_read(const char *text, int64_t *ret)
 }
 
 /* "7", "[1-3]", or "[1-3%2]" after the '_'. */
-static bool tasks_read(const char *text, struct job_ref *ret, struct err *ret_err)
+static bool tasks_read(const char *text, uint64_t *room, struct job_ref *ret, struct err *ret_err)
 {
     uint64_t task;
     uint32_t limit;
@@ -120,14 +128,14 @@ static bool tasks_read(const char *text, struct job_ref *ret, struct err *ret_er
         return true;
     if (text[0] == '[' && text[len - 1] == ']') {
         char *inside = xstrndup(text + 1, len - 2);
-        bool ok = array_parse(inside, LIMIT_ARRAY_INDEX, &ret->tasks, &limit, ret_err);
+        bool ok = array_read(inside, LIMIT_ARRAY_INDEX, room, &ret->tasks, &limit, ret_err);
         free(inside);
         return ok;
     }
     return false;
 }
 
-static bool ref_read(char *text, struct job_ref *ret, struct err *ret_err)
+static bool ref_read(char *text, uint64_t *room, struct job_ref *ret, struct err *ret_err)
 {
     uint64_t offset;
     char *bracket = strchr(text, ']');
@@ -148,7 +156,7 @@ static bool ref_read(char *text, struct job_ref *ret, struct err *ret_err)
     char *under = strchr(text, '_');
     if (under) {
         *under = '\0';
-        if (!tasks_read(under + 1, ret, ret_err))
+        if (!tasks_read(under + 1, room, ret, ret_err))
             return false;
     }
     return text_to_u64(text, UINT64_MAX, &ret->job_id) && ret->job_id > 0;
@@ -156,10 +164,16 @@ static bool ref_read(char *text, struct job_ref *ret, struct err *ret_err)
 
 bool job_ref_parse(const char *text, struct job_ref *ret, struct err *ret_err)
 {
+    return job_ref_parse_within(text, NULL, ret, ret_err);
+}
+
+bool job_ref_parse_within(const char *text, uint64_t *room, struct job_ref *ret,
+                          struct err *ret_err)
+{
     *ret = (struct job_ref){.task_id = NO_TASK, .het_offset = -1};
     char *copy = xstrdup(text ? text : "");
     struct err err = {0};
-    bool ok = ref_read(copy, ret, &err);
+    bool ok = ref_read(copy, room, ret, &err);
     free(copy);
     if (ok)
         return true;

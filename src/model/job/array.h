@@ -28,6 +28,10 @@ struct job_ref {
 };
 /* "42", "42_7", "42_[1-5]", "42+1", "42.0"; job_ref_done frees. ERR_INVALID shows these forms. */
 bool job_ref_parse(const char *text, struct job_ref *ret, struct err *ret_err);
+/* The same of one of the references of a request, which share *room, LIMIT_REF_RANGES at first: see
+ * idset_parse_within (ERR_LIMIT). */
+bool job_ref_parse_within(const char *text, uint64_t *room, struct job_ref *ret,
+                          struct err *ret_err);
 void job_ref_done(struct job_ref *r); /* its indexes */
 
 #endif

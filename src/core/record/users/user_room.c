@@ -17,6 +17,8 @@
 #include <string.h>
 
 #define SHORT_BYTES 256u
+/* Of what an array has left: a range in memory, and what it is written as. */
+#define PIECE_BYTES 24u
 #define ROW_BYTES   512u /* in the store, with its indexes, of a job that says nothing */
 #define MIB         (INT64_C(1) << 20)
 /* A user's jobs are so many times what is left at most: however many one user has, the next may
@@ -77,6 +79,12 @@ uint32_t texts_long(const struct job_spec *spec)
     return texts_sum(spec, true);
 }
 
+uint32_t pending_bytes(const struct idset *pending)
+{
+    size_t bytes = pending->n * PIECE_BYTES;
+    return bytes > SHORT_BYTES ? (uint32_t)bytes : 0;
+}
+
 uint32_t row_short(const struct job_spec *spec)
 {
     return ROW_BYTES + texts_sum(spec, false);
@@ -102,7 +110,7 @@ void user_room_count(struct core *c, struct jobrec *r)
     room_of(c, r->j.user_id)->jobs += !r->in_room;
     r->in_room = true;
     bool element = r->j.array_job_id && r->j.array_job_id != r->j.id;
-    uint32_t now = element ? 0 : texts_long(&r->j.spec);
+    uint32_t now = element ? 0 : texts_long(&r->j.spec) + pending_bytes(&r->pending);
     if (now == r->long_texts)
         return;
     room_of(c, r->j.user_id)->texts += (int64_t)now - r->long_texts;

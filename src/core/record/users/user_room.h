@@ -7,12 +7,14 @@
 
 /* Bytes of its long texts; those beyond are not told apart. */
 uint32_t texts_long(const struct job_spec *spec);
+/* Bytes of what an array has left to start, in memory and as it is written; few are none. */
+uint32_t pending_bytes(const struct idset *pending);
 /* Bytes of a row of such a job in the store, but for those. */
 uint32_t row_short(const struct job_spec *spec);
 /* May the user's jobs have so many more? Operators may have any number. Else why, in words. */
 bool user_room_texts_fit(const struct core *c, uint32_t uid, int64_t more, struct str *why);
-/* Counts the job, once, and the long texts that it has now; what it had before no more. An element
- * has its array's texts. */
+/* Counts the job, once, and the long texts and what is left of an array that it has now; what it
+ * had before no more. An element has its array's texts. */
 void user_room_count(struct core *c, struct jobrec *r);
 /* Its room is its user's again, before it goes. */
 void user_room_uncount(struct core *c, struct jobrec *r);

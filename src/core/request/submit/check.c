@@ -123,7 +123,17 @@ static enum refusal array_check(struct core *c, struct submission *s, struct dra
         return submission_refuse(s, REFUSE_INVALID_ARRAY, "a heterogeneous job cannot be an array");
     if (!array_parse(d->spec.array, largest, &d->ids, &d->limit, &err))
         return submission_refuse(s, REFUSE_INVALID_ARRAY, "%s", err.text);
-    return REFUSE_NONE;
+    if (d->ids.n > LIMIT_ARRAY_PIECES)
+        return submission_refuse(
+            s, REFUSE_INVALID_ARRAY,
+            "the array's indexes come to %zu ranges; at most %u are allowed: submit several "
+            "arrays, or number the elements without gaps and have the script look up which is "
+            "meant",
+            d->ids.n, LIMIT_ARRAY_PIECES);
+    int64_t more = texts_long(&d->spec) + (int64_t)pending_bytes(&d->ids);
+    return s->m->test_only || user_room_texts_fit(c, c->turn.peer->uid, more, &s->detail)
+               ? REFUSE_NONE
+               : REFUSE_TOO_LARGE;
 }
 
 /* A misspelt name would exclude nothing. A job that waits keeps the names of nodes that leave. */
@@ -260,17 +270,17 @@ static enum refusal together_check(struct core *c, struct submission *s)
     return refusal;
 }
 
-uint64_t submission_texts(const struct job_spec *spec, uint64_t elements)
+uint64_t submission_texts(const struct job_spec *spec, const struct idset *ids)
 {
-    return texts_long(spec) * (elements ? elements : 1);
+    return texts_long(spec) * (ids->count ? ids->count : 1) + pending_bytes(ids);
 }
 
 static enum refusal disk_check(struct core *c, struct submission *s)
 {
     uint64_t bytes = s->m->script.len + s->m->env.len;
     for (size_t i = 0; i < s->n; i++)
-        bytes += row_short(&s->draft[i].spec) +
-                 submission_texts(&s->draft[i].spec, s->draft[i].ids.count);
+        bytes +=
+            row_short(&s->draft[i].spec) + submission_texts(&s->draft[i].spec, &s->draft[i].ids);
     return s->m->test_only || user_room_disk_fits(c, c->turn.peer->uid, bytes, &s->detail)
                ? REFUSE_NONE
                : REFUSE_TOO_LARGE;

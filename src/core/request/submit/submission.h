@@ -27,7 +27,7 @@ enum refusal submission_refuse(struct submission *s, enum refusal refusal, const
 void submission_say(struct str *to, const char *sentence);
 /* Its jobs as they would be kept, numbers among them; owned by the caller. */
 struct jobrec *submission_trials(const struct core *c, const struct submission *s);
-/* Bytes of its long texts on the disk: of each element a row comes to be. */
-uint64_t submission_texts(const struct job_spec *spec, uint64_t elements);
+/* Bytes on the disk of its long texts, of each element, and of the list of elements. */
+uint64_t submission_texts(const struct job_spec *spec, const struct idset *ids);
 
 #endif

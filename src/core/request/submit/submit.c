@@ -134,7 +134,7 @@ enum refusal submission_keep(struct core *c, struct submission *s, uint64_t *ret
         job_start_state(c, r);
         c->diag.jobs_submitted++;
         user_room_row(c, r->j.user_id, &r->j.spec);
-        user_room_disk(c, r->j.user_id, submission_texts(&r->j.spec, r->pending.count));
+        user_room_disk(c, r->j.user_id, submission_texts(&r->j.spec, &r->pending));
         if (i == 0)
             payload_save(c, s->m, first);
         usage_know(c, r->j.user_id, r->j.spec.req.account, r->j.user_name);
