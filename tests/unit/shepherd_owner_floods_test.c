@@ -50,11 +50,12 @@ static void flood_start(int fd)
 }
 
 static int stream_fd;
+static pid_t stream_pid; /* the shepherd */
 
 static void stream_keep(int fd, pid_t pid)
 {
-    (void)pid;
     stream_fd = fd;
+    stream_pid = pid;
 }
 
 static int floods_setup(void **state)
@@ -399,6 +400,63 @@ static void test_paths_of_tasks_are_not_kept(void **state)
     ends_in_time(shepherd);
 }
 
+/* Shepherds of a place where remuda-pmix, the owner's process, says what `frames` has. */
+static char place[64];
+
+static int place_setup(void **state)
+{
+    char command[1024], path[96];
+    strcpy(place, "/tmp/shepherd-place-XXXXXX");
+    assert_non_null(mkdtemp(place));
+    snprintf(path, sizeof path, "%s/remuda-shepherd", place);
+    snprintf(command, sizeof command,
+             "chmod 755 %s && cp \"${REMUDA_SHEPHERD:-$(dirname $(readlink /proc/%d/exe))"
+             "/../../src/node/remuda-shepherd}\" %s && "
+             "printf '#!/bin/sh\\ncat %s/frames >&3\\nexec sleep 1000\\n' >%s/remuda-pmix && "
+             "chmod 755 %s/remuda-pmix",
+             place, (int)getpid(), path, place, place, place);
+    assert_int_equal(system(command), 0);
+    setenv("REMUDA_SHEPHERD", path, 1);
+    return floods_setup(state);
+}
+
+static int place_teardown(void **state)
+{
+    char command[128];
+    unsetenv("REMUDA_SHEPHERD");
+    snprintf(command, sizeof command, "rm -rf %s", place);
+    int failed = floods_teardown(state);
+    return failed | system(command);
+}
+
+static void test_variables_of_pmix_are_not_kept_without_end(void **state)
+{
+    (void)state;
+    enum { TASKS = 800 };
+    static char value[60 << 10];
+    char path[128];
+    memset(value, 'x', sizeof value - 1);
+    memcpy(value, "PMIX_X=", 7);
+    for (int i = 0; i < TASKS; i++) {
+        struct msg_stream_mpi m = {
+            .op = MPI_ANSWER, .ranks = "start", .rank = i, .data = {value, sizeof value}};
+        wire_encode(&(struct message){.kind = MSG_STREAM_MPI, .body = &m}, &piece);
+    }
+    struct msg_stream_mpi all = {.op = MPI_MET, .ranks = "start"};
+    wire_encode(&(struct message){.kind = MSG_STREAM_MPI, .body = &all}, &piece);
+    snprintf(path, sizeof path, "%s/frames", place);
+    FILE *f = fopen(path, "w");
+    assert_true(f && fwrite(piece.data, 1, piece.len, f) == piece.len && fclose(f) == 0);
+    tasks.mpi = "pmix";
+    tasks.mpi_name = "7.0";
+    tasks.mpi_map = "n1 0-799";
+    launch_many(TASKS, ":");
+    until(&met);
+    long most = status_kib(stream_pid, "VmHWM:");
+    assert_true(most > 0 && most < SMALL_KIB);
+    ends_in_time(stream_pid);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, floods_setup, floods_teardown)
 
 int main(void)
@@ -415,6 +473,8 @@ int main(void)
         TEST(writers_without_end_are_not_made),
         TEST(as_many_writers_as_may_be_write),
         TEST(paths_of_tasks_are_not_kept),
+        cmocka_unit_test_setup_teardown(test_variables_of_pmix_are_not_kept_without_end,
+                                        place_setup, place_teardown),
     };
     return cmocka_run_group_tests(tests_all, NULL, NULL);
 }

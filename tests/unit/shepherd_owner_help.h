@@ -28,7 +28,7 @@ static struct stream_hub *hub;
 static struct arena *arena;
 static const char *key;
 static struct msg_stream_tasks tasks;
-static bool done, started;
+static bool done, started, met; /* met: something about MPI */
 static int done_status;
 static struct str notices; /* a line each */
 static uid_t came_as;      /* whose connection it was */
@@ -59,6 +59,7 @@ static inline void message(void *ctx, void *peer_ctx, struct stream_peer *p,
     (void)ctx;
     (void)peer_ctx;
     started |= m->kind == MSG_STREAM_STARTED;
+    met |= m->kind == MSG_STREAM_MPI;
     done |= m->kind == MSG_STREAM_DONE;
     if (m->kind == MSG_STREAM_NOTICE)
         str_addf(&notices, "%s\n", ((const struct msg_stream_notice *)m->body)->text);
@@ -105,7 +106,7 @@ static inline int setup(void **state)
     arena = arena_new();
     key = hub_key_new(arena);
     tasks = (struct msg_stream_tasks){0};
-    done = started = false;
+    done = started = met = false;
     on_hello = NULL;
     hub = hub_new(false, NULL, NULL, &ops, &ctx, &e);
     assert_non_null(hub);
