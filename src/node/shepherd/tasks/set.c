@@ -85,8 +85,10 @@ void task_set_follow(struct task_set *t, const char *address, const char *key)
     size_t i = 1;
     while (i < t->nstreams && t->stream[i].fd >= 0)
         i++;
-    if (i == 1 + FOLLOWERS_MAX)
+    if (i == 1 + FOLLOWERS_MAX) {
+        stream_refuse(t->plan, address, key, FOLLOW_US);
         return;
+    }
     if (i == t->nstreams)
         t->nstreams++;
     t->granted[i] = 0;
