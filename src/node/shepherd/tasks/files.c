@@ -216,8 +216,9 @@ bool task_files_open(struct task_set *t)
     if (text_empty(t->what.std_out) && text_empty(t->what.std_err))
         return true;
     if (!turns_take(t)) {
-        task_set_notice(t, "slurmstepd: error: -l writes " WRITERS_MAX_TEXT
-                           " files on a node at most; leave -l out");
+        struct msg_stream_notice m = {.text = "slurmstepd: error: -l writes " WRITERS_MAX_TEXT
+                                              " files on a node at most; leave -l out"};
+        stream_send(&t->stream[0], MSG_STREAM_NOTICE, &m);
         return false;
     }
     if (t->what.label)
