@@ -37,6 +37,7 @@ struct pmi {
     struct map_str *space, *attributes; /* values owned */
     size_t bytes;
     struct map_str *fresh; /* keys of `space` that tasks here wrote since the last meeting */
+    size_t fresh_bytes;    /* that fresh_take would give */
     bool meeting;
     struct str mapping; /* empty = not to be had */
     struct str out;
@@ -78,12 +79,16 @@ static void map_free(struct map_str *m)
 
 static bool put_mine(struct pmi *p, struct span key, struct span value)
 {
-    if (!put(p, p->space, key, value))
-        return false;
-    char *name = xstrndup(key.data, key.len);
-    map_str_put(p->fresh, name, p);
+    char *name = xstrndup(key.len ? key.data : "", key.len);
+    const char *old = map_str_get(p->fresh, name) ? map_str_get(p->space, name) : NULL;
+    size_t bytes = p->fresh_bytes + key.len + value.len + 2 - (old ? key.len + strlen(old) + 2 : 0);
+    bool fits = bytes <= PMI_MEET_BYTES && put(p, p->space, key, value);
+    if (fits) {
+        map_str_put(p->fresh, name, p);
+        p->fresh_bytes = bytes;
+    }
     free(name);
-    return true;
+    return fits;
 }
 
 /* What the tasks here wrote since they last met, "key\0value\0", each key once. */
@@ -97,6 +102,7 @@ static void fresh_take(struct pmi *p, struct str *out)
     }
     map_str_free(p->fresh);
     p->fresh = map_str_new();
+    p->fresh_bytes = 0;
 }
 
 void pmi_learn(struct pmi *p, struct span data)

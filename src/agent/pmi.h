@@ -15,6 +15,9 @@
 #include <stdint.h>
 
 #define PMI_SPACE_BYTES (32u << 20) /* keys and values of one program on one node */
+/* Of these, what its tasks there write from one meeting to the next, which goes out in one frame
+ * (LIMIT_FRAME_DATA_BYTES). */
+#define PMI_MEET_BYTES (15u << 20)
 
 struct pmi; /* opaque */
 

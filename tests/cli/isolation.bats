@@ -148,6 +148,14 @@ key() { sed -n 's|.*/remuda\.node1\.||p' "$REMUDA_STATE/nodes/node1/cgroups" | h
     eventually test -z "$(pgrep -f "^python3 $TOP/bomb.py")"
 }
 
+@test "a step of more tasks than PidsMax has no more of them, wherever they are born" {
+    needs "number of processes"
+    run srun -Q -O -n200 sh -c 'echo $$ >>tasks; exec sleep 3'
+    [ "$status" -ne 0 ]
+    [[ "$output" == *"Resource temporarily unavailable"* ]]
+    [ "$(wc -l <tasks)" -le 60 ] && [ "$(wc -l <tasks)" -gt 0 ]
+}
+
 @test "all jobs of a node together leave processes for others" {
     needs processes
     while IFS='=' read -r controllers dir; do

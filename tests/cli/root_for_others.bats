@@ -48,6 +48,19 @@ setup() {
     [ "$(stat -c %U home/new)" = nobody ]
 }
 
+@test "what root runs in a user's job does not show the user root's environment" {
+    id=$(as_nobody sbatch --parsable -D "$SHARED/home" -o /dev/null --wrap 'sleep 600')
+    wait_state "$id" RUNNING
+    SECRET=root-8151 run -0 remuda shell "$id" -- env
+    [[ "$output" != *root-8151* ]]
+    [[ "$output" == *"PATH="* && "$output" == *"SLURM_JOB_ID=$id"* ]]
+    SECRET=root-8151 sbcast -j "$id" -f "$SHARED/secret" "$SHARED/home/copy"
+    [ "$(cat home/copy)" = SECRET=root-8151 ]
+    rm home/copy
+    [[ "$(as_nobody env MINE=kept-8151 remuda shell "$id" -- env)" == *MINE=kept-8151* ]]
+    scancel "$id"
+}
+
 @test "scrontab -u USER -e: the editor is root's, and only what asks the controller is the user's" {
     printf '#!/bin/sh\nid -u >%s/editor\necho "@daily true" >"$1"\n' "$SHARED" >ed
     chmod 755 ed

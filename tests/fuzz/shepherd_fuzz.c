@@ -9,7 +9,7 @@
 #include "model/grammar/script_args.h"
 #include "model/job/alloc.h"
 #include "model/job/pattern.h"
-#include "node/step/bind.h"
+#include "node/step/bind/bind.h"
 #include "node/step/dir.h"
 #include "node/step/multi_prog.h"
 #include "node/step/plan.h"

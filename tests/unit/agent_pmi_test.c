@@ -6,6 +6,7 @@
 #include "agent/pmi_map.h"
 #include "agent/pmi_words.h"
 #include "base/alloc.h"
+#include "model/limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -312,6 +313,13 @@ static void test_what_is_written_again_is_brought_once(void **state)
     done(p);
 }
 
+static void all_meet(struct pmi *p)
+{
+    assert_true(tell(p, 0, "cmd=barrier_in\n"));
+    assert_true(tell(p, 1, "cmd=barrier_in\n"));
+    pmi_met(p);
+}
+
 /* Each costs memory beside its bytes. */
 static void test_very_many_short_keys_have_no_room(void **state)
 {
@@ -342,11 +350,41 @@ static void test_a_program_has_so_much_room(void **state)
     }
     size_t n = 0;
     do {
+        if (n % 1000 == 999) {
+            all_meet(p);
+            assert_in_range(brought.len, 1, 1001 * sizeof line);
+        }
         snprintf(line, sizeof line, "cmd=put kvsname=42.0 key=k%zu value=%s\n", n++, value);
         assert_true(tell(p, 0, line));
     } while (strstr(str_text(&said[0]), "rc=0") && n < 2 * most);
     assert_string_equal(str_text(&said[0]), "cmd=put_result rc=-1 msg=no_room\n");
     assert_in_range(n, most - 100, most);
+    done(p);
+}
+
+/* What goes out in one frame: more than fits one ended the step as if its node had failed. */
+static void test_what_is_brought_to_a_meeting_fits_a_frame(void **state)
+{
+    (void)state;
+    struct pmi *p = server("a 0,2\nb 1,3\n");
+    char value[4001], line[4096];
+    unsigned seed = 7;
+    for (int round = 0; round < 4; round++) {
+        size_t n = 0, most = 3 * PMI_MEET_BYTES / sizeof value;
+        do {
+            seed = seed * 1103515245u + 12345u;
+            size_t len = 1000 + (seed >> 16) % 3000, again = (seed >> 8) % 3;
+            memset(value, 'v', len);
+            value[len] = '\0';
+            snprintf(line, sizeof line, "cmd=put kvsname=42.0 key=k%zu value=%s\n",
+                     again || !n ? n : n - 1, value);
+            n++;
+            assert_true(tell(p, 0, line));
+        } while (strstr(str_text(&said[0]), "rc=0") && n < most);
+        assert_string_equal(str_text(&said[0]), "cmd=put_result rc=-1 msg=no_room\n");
+        all_meet(p);
+        assert_in_range(brought.len, PMI_MEET_BYTES - sizeof line, LIMIT_FRAME_DATA_BYTES);
+    }
     done(p);
 }
 
@@ -364,6 +402,7 @@ int main(void)
         cmocka_unit_test(test_what_is_written_again_is_brought_once),
         cmocka_unit_test(test_very_many_short_keys_have_no_room),
         cmocka_unit_test(test_a_program_has_so_much_room),
+        cmocka_unit_test(test_what_is_brought_to_a_meeting_fits_a_frame),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

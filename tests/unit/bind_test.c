@@ -1,11 +1,13 @@
 #include "unit.h"
 
 #include "base/arena.h"
+#include "base/idset.h"
 #include "model/job/alloc.h"
-#include "node/step/bind.h"
+#include "node/step/bind/bind.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* A node of two sockets with four cores each; two GPUs near each socket; the system numbers the
  * CPUs of the sockets in turn. */
@@ -166,6 +168,152 @@ static void test_many_tasks_with_all_cpus_each(void **state)
     arena_free(a);
 }
 
+/* The longest word there may be, of every list and number, for the most tasks there may be: each
+ * was read anew for each task, up to 44 s of the daemon's loop, and the node was taken for gone. */
+static void test_many_tasks_and_long_words(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {
+        "map_cpu:",  "mask_cpu:", "map_ldom:",  "mask_ldom:", "map_mem:",      "mask_mem:",
+        "map_gpu:",  "mask_gpu:", "map_gpu:0*", "single:",    "per_task:",     "verbose,",
+        "mask_mem:", "prefer,",   "mask:0*1,",  "map_cpu:,",  "map_gpu:0*1,*", NULL};
+    static const char *const pieces[] = {"0", "5", "f", ",", "verbose,", "*", "0*0,", "0,"};
+    enum { WORD = 65000 };
+    for (size_t i = 0; heads[i]; i++)
+        for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++) {
+            struct arena *a = arena_new();
+            char *word = arena_alloc(a, WORD + 32), *at = word + sprintf(word, "%s", heads[i]);
+            while (at < word + WORD)
+                at += sprintf(at, "%s", pieces[k]);
+            struct job_spec spec = {
+                .cpu_bind = word, .mem_bind = word, .gpu_bind = word, .req.gpus_per_task = word};
+            clock_t from = clock();
+            const char *tasks =
+                bind_by(a, "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=65533 ids=0-65532", &spec).tasks;
+            assert_non_null(strstr(tasks, "\n65532 "));
+            if (clock() - from > 8 * CLOCKS_PER_SEC)
+                fail_msg("%s%s…: %.1f s", heads[i], pieces[k],
+                         (double)(clock() - from) / CLOCKS_PER_SEC);
+            arena_free(a);
+        }
+}
+
+/* ---- what the lists say, by another reading of them ---------------------------------------- */
+
+/* A node whose CPUs are more than a mask of 64 bits has, in sockets of 40. */
+enum { WIDE = 160, WIDE_SOCKET = 40, WIDE_TASKS = 23, WIDE_GPUS = 70 };
+
+enum list_kind { MAP_CPU, MASK_CPU, MAP_LDOM, MASK_LDOM, MAP_MEM, MASK_MEM, MAP_GPU, MASK_GPU };
+
+static unsigned random_below(unsigned *seed, unsigned n)
+{
+    *seed = *seed * 1103515245u + 12345u;
+    return (*seed >> 16) % n;
+}
+
+/* One element: its text, and which numbers below 200 it has. */
+static void element_make(unsigned *seed, bool mask, unsigned most, struct str *text, bool *has)
+{
+    memset(has, 0, 200);
+    if (!mask) {
+        unsigned n = random_below(seed, most), form = random_below(seed, 3);
+        has[n] = true;
+        str_addf(text, form == 0 ? "%u" : form == 1 ? "0x%x" : "00%u", n);
+        return;
+    }
+    unsigned digits = 1 + random_below(seed, 50);
+    str_add(text, random_below(seed, 2) ? "0x" : "");
+    for (unsigned i = digits; i-- > 0;) {
+        unsigned digit = random_below(seed, 16);
+        str_addf(text, random_below(seed, 2) ? "%x" : "%X", digit);
+        for (unsigned bit = 0; bit < 4 && 4 * i + bit < 200; bit++)
+            has[4 * i + bit] = digit >> bit & 1;
+    }
+}
+
+/* What the task's line is to say where the element has these numbers. */
+static void expect(enum list_kind kind, const bool *has, struct str *out)
+{
+    struct idset set = IDSET_INIT;
+    bool ldom = kind == MAP_LDOM || kind == MASK_LDOM, gpu = kind == MAP_GPU || kind == MASK_GPU;
+    unsigned end = kind <= MASK_LDOM ? WIDE : gpu ? WIDE_GPUS : 200;
+    for (unsigned i = 0; i < 200; i++) {
+        unsigned id = kind == MAP_GPU ? i % WIDE_GPUS : i;
+        if (has[ldom ? i / WIDE_SOCKET : i] && (id < end))
+            idset_add(&set, id);
+    }
+    if (kind == MAP_MEM || kind == MASK_MEM) {
+        idset_format(&set, out);
+    } else {
+        uint32_t id;
+        for (bool more = idset_first(&set, &id); more; more = idset_next(&set, id, &id))
+            str_addf(out, "%s%u", out->len ? "," : "", id);
+    }
+    str_add(out, set.count ? "" : "-");
+    idset_done(&set);
+}
+
+static void list_try(enum list_kind kind, unsigned seed, const char *cpu_numbers)
+{
+    static const char *const names[] = {"map_cpu", "mask_cpu", "map_ldom", "mask_ldom",
+                                        "map_mem", "mask_mem", "map_gpu",  "mask_gpu"};
+    static bool has[WIDE_TASKS][200];
+    struct str text = STR_INIT;
+    size_t n = 0, elements = 1 + random_below(&seed, 6);
+    bool mask = kind % 2 == 1;
+    str_addf(&text, "%s%s:", random_below(&seed, 2) ? "verbose," : "", names[kind]);
+    for (size_t i = 0; i < elements; i++) {
+        bool one[200];
+        size_t count = random_below(&seed, 2) ? 1 + random_below(&seed, 9) : 1;
+        str_add(&text, i ? "," : "");
+        element_make(&seed, mask, kind == MAP_LDOM ? 5 : 190, &text, one);
+        if (count > 1 || random_below(&seed, 2))
+            str_addf(&text, "*%zu", count);
+        for (size_t k = 0; k < count && n < WIDE_TASKS; k++)
+            memcpy(has[n++], one, sizeof one);
+    }
+    struct arena *a = arena_new();
+    struct alloc al = {0};
+    struct bind_result r;
+    const char *asked = str_text(&text);
+    struct job_spec spec = {.cpu_bind = kind <= MASK_LDOM ? asked : "none",
+                            .mem_bind = kind == MAP_MEM || kind == MASK_MEM ? asked : NULL,
+                            .gpu_bind = kind >= MAP_GPU ? asked : NULL};
+    assert_true(alloc_parse("a cpus=0-159 mem=1 gpu:v100=0-69 tasks=23 ids=0-22", a, &al, NULL));
+    struct bind_ask ask = {.here = alloc_find(&al, "a"),
+                           .spec = &spec,
+                           .cpu_numbers = cpu_numbers,
+                           .threads_per_core = 1,
+                           .cores_per_socket = WIDE_SOCKET};
+    bind_tasks(&ask, a, &r);
+    const char *line = r.tasks;
+    for (size_t i = 0; i < WIDE_TASKS; i++, line = strchr(line, '\n') + 1) {
+        struct str wanted = STR_INIT;
+        char cpus[1024], gpus[1024], mem[1024];
+        expect(kind, has[i % n], &wanted);
+        assert_int_equal(sscanf(line, "%*s %1023s %1023s %1023s", cpus, gpus, mem), 3);
+        const char *got = kind <= MASK_LDOM ? cpus : kind >= MAP_GPU ? gpus : mem;
+        if (!text_is(got, str_text(&wanted)))
+            fail_msg("%s: task %zu has %s, not %s", asked, i, got, str_text(&wanted));
+        str_done(&wanted);
+    }
+    arena_free(a);
+    str_done(&text);
+}
+
+/* Masks of more than 64 bits had the first 64; "*4" was not read; lists of domains and masks of
+ * memory did nothing. */
+static void test_lists_say_what_they_say(void **state)
+{
+    (void)state;
+    struct str numbers = STR_INIT;
+    for (int i = 0; i < WIDE; i++)
+        str_addf(&numbers, "%s%d", i ? "," : "", i);
+    for (unsigned seed = 0; seed < 2000; seed++)
+        list_try((enum list_kind)(seed % 8), seed, str_text(&numbers));
+    str_done(&numbers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +322,8 @@ int main(void)
         cmocka_unit_test(test_many_tasks_and_long_lists),
         cmocka_unit_test(test_no_task_has_more_than_all),
         cmocka_unit_test(test_many_tasks_with_all_cpus_each),
+        cmocka_unit_test(test_many_tasks_and_long_words),
+        cmocka_unit_test(test_lists_say_what_they_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static const char *const files[] = {
     "cgroup.procs",  "cgroup.type",  "cgroup.controllers", "cgroup.subtree_control",
     "cgroup.kill",   "memory.max",   "memory.swap.max",    "memory.stat",
     "memory.events", "memory.peak",  "memory.current",     "cpuset.cpus",
-    "pids.max",      "cgroup.freeze"};
+    "pids.max",      "pids.current", "cgroup.freeze"};
 
 /* What ends so, a directory to be made or a file to be written, is refused so often. */
 static struct {

@@ -1,6 +1,28 @@
 /* A step's control groups: limits, memory, groups handed back. */
 #include "cgroup_help.h"
 
+#include <dlfcn.h>
+
+static int births_refused; /* errno of clone3(2); 0: it is the kernel's own */
+
+long syscall(long number, ...)
+{
+    static long (*kernel)(long, ...);
+    long v[6];
+    va_list args;
+    va_start(args, number);
+    for (size_t i = 0; i < ARRAY_LEN(v); i++)
+        v[i] = va_arg(args, long);
+    va_end(args);
+    if (number == SYS_clone3 && births_refused) {
+        errno = births_refused;
+        return -1;
+    }
+    if (!kernel)
+        *(void **)&kernel = dlsym(RTLD_NEXT, "syscall");
+    return kernel(number, v[0], v[1], v[2], v[3], v[4], v[5]);
+}
+
 /* ---- a step's ---- */
 
 static bool is_known(void *ctx, const char *name)
@@ -124,6 +146,70 @@ static void test_who_cannot_enter_for_want_of_room_tries_again(void **state)
     assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.procs"), "0");
     refuse("cgroup.procs", EROFS, 1000);
     assert_int_equal(why_not_entered(&c), EROFS);
+    file_fill(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.procs", "");
+    step_cgroup_remove(&c);
+    step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
+    cgroup_bases_done(&b);
+}
+
+/* A step of many tasks was born outside where the kernel did not let it be born inside, and moved
+ * in, at which the kernel looks at no limit. */
+static void test_nobody_is_born_outside_for_want_of_room_inside(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    struct step_cgroup c;
+    const int wants[] = {EAGAIN, ENOMEM};
+    const int cannot[] = {ENOSYS, EINVAL, EBADF, EOPNOTSUPP, EPERM};
+    int why = 0;
+    assert_true(step_cgroup_make(&c, str_text(&b.text), "42.1.0", &(struct cgroup_limits){0}));
+    for (size_t i = 0; i < ARRAY_LEN(wants); i++) {
+        births_refused = wants[i];
+        pid_t pid = step_cgroup_fork(&c, &why);
+        int told = errno;
+        if (pid == 0)
+            _exit(0);
+        assert_int_equal(pid, -1);
+        assert_int_equal(told, wants[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(cannot); i++) {
+        births_refused = cannot[i];
+        assert_int_equal(why_not_entered(&c), 0);
+    }
+    births_refused = 0;
+    file_fill(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.procs", "");
+    step_cgroup_remove(&c);
+    step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
+    cgroup_bases_done(&b);
+}
+
+/* Who moves in, as all do with version 1, is counted, but not kept out. */
+static void test_who_is_one_too_many_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *job_max, *job, *node_max, *node;
+        int why;
+    } rows[] = {
+        {"50", "50", "300", "300", 0},     {"50", "51", "300", "51", EAGAIN},
+        {"50", "9", "300", "301", EAGAIN}, {"max", "70000", "max", "70000", 0},
+        {"50", "50", "max", "70000", 0},   {"0", "1", "max", "1", EAGAIN},
+        {"50", "", "300", "", 0},          {"", "70000", "", "70000", 0},
+    };
+    struct cgroup_bases b = bases_of(false, NULL);
+    struct step_cgroup c;
+    char job[4200], node[4200];
+    assert_true(
+        step_cgroup_make(&c, str_text(&b.text), "42.1.0", &(struct cgroup_limits){.pids = 50}));
+    snprintf(node, sizeof node, "%s", in_tree("user/me/remuda.n1.1"));
+    snprintf(job, sizeof job, "%s", in_tree("user/me/remuda.n1.1/42.1"));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        file_fill(job, "pids.max", rows[i].job_max);
+        file_fill(job, "pids.current", rows[i].job);
+        file_fill(node, "pids.max", rows[i].node_max);
+        file_fill(node, "pids.current", rows[i].node);
+        assert_int_equal(why_not_entered(&c), rows[i].why);
+    }
     file_fill(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.procs", "");
     step_cgroup_remove(&c);
     step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
@@ -327,6 +413,8 @@ int main(void)
         TEST(limits_of_job_and_step),
         TEST(groups_that_cannot_be_made_are_told),
         TEST(who_cannot_enter_for_want_of_room_tries_again),
+        TEST(nobody_is_born_outside_for_want_of_room_inside),
+        TEST(who_is_one_too_many_is_told),
         TEST(all_in_them_stand_still),
         TEST(what_counts_as_memory),
         TEST(clean_groups_are_handed_back_and_taken),

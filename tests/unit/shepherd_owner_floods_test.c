@@ -50,11 +50,12 @@ static void flood_start(int fd)
 }
 
 static int stream_fd;
+static pid_t stream_pid; /* the shepherd */
 
 static void stream_keep(int fd, pid_t pid)
 {
-    (void)pid;
     stream_fd = fd;
+    stream_pid = pid;
 }
 
 static int floods_setup(void **state)
@@ -85,12 +86,17 @@ static void ends_in_time(pid_t shepherd)
     assert_true(now_ms() - began < END_MS);
 }
 
-static long resident_kib(pid_t pid)
+static long status_kib(pid_t pid, const char *which)
 {
     char path[48];
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    const char *line = strstr(world_file(path), "VmRSS:");
-    return line ? strtol(line + 6, NULL, 10) : 0;
+    const char *line = strstr(world_file(path), which);
+    return line ? strtol(line + strlen(which), NULL, 10) : 0;
+}
+
+static long resident_kib(pid_t pid)
+{
+    return status_kib(pid, "VmRSS:");
 }
 
 /* ---- what is said ---- */
@@ -340,6 +346,117 @@ static void test_who_has_a_tasks_output_does_not_keep_its_shepherd(void **state)
     }
 }
 
+/* ---- what its tasks are many of ---- */
+
+/* One for each file, in none of the step's groups. */
+static void test_writers_without_end_are_not_made(void **state)
+{
+    (void)state;
+    tasks.label = true;
+    tasks.std_out = "f%t";
+    tasks.std_err = "g%t";
+    launch_many(600, ":");
+    until(&done);
+    assert_string_equal(str_text(&notices), "slurmstepd: error: -l writes 1,024 files on a node "
+                                            "at most; leave -l out\n");
+    assert_int_equal(done_status, 1 << 8);
+    char path[128];
+    snprintf(path, sizeof path, "%s/f0", world.dir);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void test_as_many_writers_as_may_be_write(void **state)
+{
+    (void)state;
+    tasks.label = true;
+    tasks.std_out = "f%t";
+    tasks.std_err = "e%t";
+    launch_many(100, "echo said");
+    until(&done);
+    assert_string_equal(str_text(&notices), "");
+    assert_int_equal(done_status, 0);
+    char path[128];
+    snprintf(path, sizeof path, "%s/f99", world.dir);
+    assert_string_equal(world_file(path), "99: said\n");
+}
+
+/* 131,066 of 8 KiB would be a gigabyte of root's, twice while they are compared. */
+static void test_paths_of_tasks_are_not_kept(void **state)
+{
+    (void)state;
+    enum { TASKS = 1500, LONG = 4000 };
+    static char out[LONG + 8], err[LONG + 8];
+    for (int i = 0; i < LONG; i++)
+        out[i] = err[i] = i % 2 ? '/' : '.';
+    memcpy(out + LONG, "f%t", 4);
+    memcpy(err + LONG, "e%t", 4);
+    tasks.std_out = out;
+    tasks.std_err = err;
+    launch_many(TASKS, "exec sleep 1000");
+    until(&started);
+    pid_t shepherd = (pid_t)world_wait(&world, NOTE_STARTED).pid;
+    long most = status_kib(shepherd, "VmHWM:");
+    assert_true(most > 0 && most < SMALL_KIB);
+    ends_in_time(shepherd);
+}
+
+/* Shepherds of a place where remuda-pmix, the owner's process, says what `frames` has. */
+static char place[64];
+
+static int place_setup(void **state)
+{
+    char command[1024], path[96];
+    strcpy(place, "/tmp/shepherd-place-XXXXXX");
+    assert_non_null(mkdtemp(place));
+    snprintf(path, sizeof path, "%s/remuda-shepherd", place);
+    snprintf(command, sizeof command,
+             "chmod 755 %s && cp \"${REMUDA_SHEPHERD:-$(dirname $(readlink /proc/%d/exe))"
+             "/../../src/node/remuda-shepherd}\" %s && "
+             "printf '#!/bin/sh\\ncat %s/frames >&3\\nexec sleep 1000\\n' >%s/remuda-pmix && "
+             "chmod 755 %s/remuda-pmix",
+             place, (int)getpid(), path, place, place, place);
+    assert_int_equal(system(command), 0);
+    setenv("REMUDA_SHEPHERD", path, 1);
+    return floods_setup(state);
+}
+
+static int place_teardown(void **state)
+{
+    char command[128];
+    unsetenv("REMUDA_SHEPHERD");
+    snprintf(command, sizeof command, "rm -rf %s", place);
+    int failed = floods_teardown(state);
+    return failed | system(command);
+}
+
+static void test_variables_of_pmix_are_not_kept_without_end(void **state)
+{
+    (void)state;
+    enum { TASKS = 800 };
+    static char value[60 << 10];
+    char path[128];
+    memset(value, 'x', sizeof value - 1);
+    memcpy(value, "PMIX_X=", 7);
+    for (int i = 0; i < TASKS; i++) {
+        struct msg_stream_mpi m = {
+            .op = MPI_ANSWER, .ranks = "start", .rank = i, .data = {value, sizeof value}};
+        wire_encode(&(struct message){.kind = MSG_STREAM_MPI, .body = &m}, &piece);
+    }
+    struct msg_stream_mpi all = {.op = MPI_MET, .ranks = "start"};
+    wire_encode(&(struct message){.kind = MSG_STREAM_MPI, .body = &all}, &piece);
+    snprintf(path, sizeof path, "%s/frames", place);
+    FILE *f = fopen(path, "w");
+    assert_true(f && fwrite(piece.data, 1, piece.len, f) == piece.len && fclose(f) == 0);
+    tasks.mpi = "pmix";
+    tasks.mpi_name = "7.0";
+    tasks.mpi_map = "n1 0-799";
+    launch_many(TASKS, ":");
+    until(&met);
+    long most = status_kib(stream_pid, "VmHWM:");
+    assert_true(most > 0 && most < SMALL_KIB);
+    ends_in_time(stream_pid);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, floods_setup, floods_teardown)
 
 int main(void)
@@ -353,6 +470,11 @@ int main(void)
         TEST(what_who_attaches_says_is_not_kept),
         TEST(who_attaches_hears_once_what_came_before),
         TEST(who_has_a_tasks_output_does_not_keep_its_shepherd),
+        TEST(writers_without_end_are_not_made),
+        TEST(as_many_writers_as_may_be_write),
+        TEST(paths_of_tasks_are_not_kept),
+        cmocka_unit_test_setup_teardown(test_variables_of_pmix_are_not_kept_without_end,
+                                        place_setup, place_teardown),
     };
     return cmocka_run_group_tests(tests_all, NULL, NULL);
 }

@@ -28,8 +28,10 @@ static struct stream_hub *hub;
 static struct arena *arena;
 static const char *key;
 static struct msg_stream_tasks tasks;
-static bool done, started;
-static uid_t came_as; /* whose connection it was */
+static bool done, started, met; /* met: something about MPI */
+static int done_status;
+static struct str notices; /* a line each */
+static uid_t came_as;      /* whose connection it was */
 
 /* What a test does with the connection of the shepherd `pid`, before its answer; NULL = nothing. */
 static void (*on_hello)(int fd, pid_t pid);
@@ -57,9 +59,14 @@ static inline void message(void *ctx, void *peer_ctx, struct stream_peer *p,
     (void)ctx;
     (void)peer_ctx;
     started |= m->kind == MSG_STREAM_STARTED;
+    met |= m->kind == MSG_STREAM_MPI;
     done |= m->kind == MSG_STREAM_DONE;
-    if (m->kind == MSG_STREAM_DONE)
+    if (m->kind == MSG_STREAM_NOTICE)
+        str_addf(&notices, "%s\n", ((const struct msg_stream_notice *)m->body)->text);
+    if (m->kind == MSG_STREAM_DONE) {
+        done_status = ((const struct msg_stream_done *)m->body)->exit_status;
         peer_close(p);
+    }
 }
 
 static inline void gone(void *ctx, void *peer_ctx, struct stream_peer *p)
@@ -99,7 +106,7 @@ static inline int setup(void **state)
     arena = arena_new();
     key = hub_key_new(arena);
     tasks = (struct msg_stream_tasks){0};
-    done = started = false;
+    done = started = met = false;
     on_hello = NULL;
     hub = hub_new(false, NULL, NULL, &ops, &ctx, &e);
     assert_non_null(hub);
@@ -111,17 +118,20 @@ static inline int teardown(void **state)
     (void)state;
     hub_free(hub);
     arena_free(arena);
+    str_done(&notices);
     world_end(&world);
     return 0;
 }
 
-/* Step 7.0 with one task, as nobody where we are root. */
-static inline void launch(const char *command)
+/* Step 7.0 with so many tasks, as nobody where we are root. */
+static inline void launch_many(int n, const char *command)
 {
     static char name[64];
     static const char env[] = "SLURM_NODEID=0";
     struct step_plan p = world_plan(&world, 7, "");
-    struct str dir = STR_INIT, args = STR_INIT;
+    struct str dir = STR_INIT, args = STR_INIT, lines = STR_INIT;
+    for (int i = 0; i < n; i++)
+        str_addf(&lines, "%d - - -\n", i);
     step_dir_name(7, 1, 0, &dir);
     snprintf(name, sizeof name, "%s", str_text(&dir));
     str_addn(&args, "sh\0-c", 6);
@@ -135,8 +145,8 @@ static inline void launch(const char *command)
     p.dir_name = name;
     p.address = hub_address(hub);
     p.key = key;
-    p.tasks = "0 - - -\n";
-    p.world = 1;
+    p.tasks = str_text(&lines);
+    p.world = n;
     p.kill_wait_us = 500000;
     p.std_out = NULL;
     p.script = (struct plan_bytes){0};
@@ -144,6 +154,12 @@ static inline void launch(const char *command)
     world_send(&world, &p);
     str_done(&dir);
     str_done(&args);
+    str_done(&lines);
+}
+
+static inline void launch(const char *command)
+{
+    launch_many(1, command);
 }
 
 #endif

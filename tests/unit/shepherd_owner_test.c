@@ -3,9 +3,11 @@
 #include "shepherd_owner_help.h"
 
 #include "base/alloc.h"
+#include "node/daemon/herd_files.h"
 #include "node/shepherd/linger.h"
 #include "node/shepherd/tasks/stream.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <netinet/in.h>
@@ -14,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #define DOMAIN "/proc/sys/kernel/domainname"
@@ -251,6 +254,103 @@ static void test_who_follows_may_have_left_no_word(void **state)
     assert_int_equal(world_wait(&world, NOTE_EXITED).job_id, 7);
 }
 
+/* ---- who attaches ---- */
+
+enum { ATTACHED = 8 };
+
+/* A command that listens, as sattach does; its text for the file is "ADDRESS\nKEY". */
+static int listener(struct str *text)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    socklen_t len = sizeof name.sun_family; /* the kernel chooses an abstract name */
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&name, len), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    len = sizeof name;
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &len), 0);
+    str_addc(text, '@');
+    str_addn(text, name.sun_path + 1, len - offsetof(struct sockaddr_un, sun_path) - 1);
+    str_addf(text, "\n%s", key);
+    return fd;
+}
+
+static int taken(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    assert_int_equal(poll(&p, 1, WAIT_MS), 1);
+    int came = accept(fd, NULL, NULL);
+    assert_true(came >= 0);
+    close(fd);
+    return came;
+}
+
+/* As herd.c does, half a second apart there. */
+static void give(const struct step_command *c, const char *text)
+{
+    for (int n = 0; !herd_command_give(world.steps, "7.1.0", c, text, false); n++) {
+        assert_int_equal(errno, EAGAIN);
+        assert_true(n < 1500);
+        usleep(10000);
+    }
+}
+
+/* The second took the place of the first, who waited until the step's end; the ninth did. */
+static void test_all_who_attach_at_once_are_heard(void **state)
+{
+    (void)state;
+    const struct step_command follow = {.op = COMMAND_FOLLOW}, end = {.op = COMMAND_TERMINATE};
+    struct str texts[ATTACHED + 1] = {{0}}, all = STR_INIT;
+    int fds[ATTACHED + 1];
+    launch("read none");
+    until(&started);
+    pid_t shepherd = (pid_t)world_wait(&world, NOTE_STARTED).pid;
+    for (int i = 0; i <= ATTACHED; i++)
+        fds[i] = listener(&texts[i]);
+    kill(shepherd, SIGSTOP);
+    assert_true(herd_command_give(world.steps, "7.1.0", &follow, str_text(&texts[0]), false));
+    assert_false(herd_command_give(world.steps, "7.1.0", &follow, str_text(&texts[1]), false));
+    assert_int_equal(errno, EAGAIN);
+    kill(shepherd, SIGCONT);
+    for (int i = 1; i <= ATTACHED; i++)
+        give(&follow, str_text(&texts[i]));
+    for (int i = 0; i <= ATTACHED; i++)
+        fds[i] = taken(fds[i]);
+    char bytes[4096];
+    for (ssize_t n; (n = recv(fds[ATTACHED], bytes, sizeof bytes, 0)) > 0;)
+        str_addn(&all, bytes, (size_t)n);
+    assert_non_null(memmem(all.data, all.len, "attached to this step already", 29));
+    for (int i = 0; i <= ATTACHED; i++) {
+        close(fds[i]);
+        str_done(&texts[i]);
+    }
+    str_done(&all);
+    world_command(&world, shepherd, &end);
+    until(&done);
+}
+
+/* Of a shepherd of an earlier release the file stays. */
+static void test_a_word_that_nobody_reads_is_replaced_in_the_end(void **state)
+{
+    (void)state;
+    const struct step_command tell = {.op = COMMAND_TELL}, end = {.op = COMMAND_TERMINATE};
+    launch("read none");
+    until(&started);
+    pid_t shepherd = (pid_t)world_wait(&world, NOTE_STARTED).pid;
+    kill(shepherd, SIGSTOP);
+    assert_true(herd_command_give(world.steps, "7.1.0", &tell, "lost", false));
+    assert_false(herd_command_give(world.steps, "7.1.0", &tell, "told", false));
+    assert_true(herd_command_give(world.steps, "7.1.0", &tell, "told", true));
+    kill(shepherd, SIGCONT);
+    give(&tell, "again");
+    give(&tell, "and again");
+    world_command(&world, shepherd, &end);
+    until(&done);
+    const char *at = str_text(&notices);
+    at = strstr(at, "slurmstepd: error: told\nslurmstepd: error: again\n");
+    assert_non_null(at);
+    assert_null(strstr(str_text(&notices), "lost"));
+}
+
 /* A thousand addresses, all of somebody who takes the call and says nothing: all of them together
  * have the time that one gets. */
 static void test_addresses_that_say_nothing(void **state)
@@ -320,6 +420,8 @@ int main(void)
         TEST(a_labelled_pipe_that_is_full_holds_the_task_only),
         TEST(a_labelled_pipe_loses_nothing),
         TEST(who_follows_may_have_left_no_word),
+        TEST(all_who_attach_at_once_are_heard),
+        TEST(a_word_that_nobody_reads_is_replaced_in_the_end),
         TEST(addresses_that_say_nothing),
         TEST(places_to_linger),
     };

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "cli/step/stream_hub.h"
 #include "node/step/dir.h"
+#include "node/step/multi_prog.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -402,6 +403,31 @@ static void test_another_program_for_each(void **state)
     assert_string_equal(str_text(&srun.out[1]), "rest 1 1\n");
 }
 
+/* A list that was cut at 256 bytes had other tasks, who ran another line's program, or none. */
+static void test_long_lists_name_their_tasks(void **state)
+{
+    (void)state;
+    for (int step = 2; step < 7; step++) {
+        struct str text = STR_INIT, wanted = STR_INIT, words = STR_INIT;
+        for (int line = 0; line < step; line++) {
+            for (int i = line; i < 3000; i += step)
+                str_addf(&text, "%s%d", i > line ? "," : "", i);
+            str_addf(&text, " ./line%d %%o\n", line);
+        }
+        for (int task = 0; task < 3000; task++) {
+            str_clear(&words);
+            str_clear(&wanted);
+            assert_true(multi_prog_words((struct span){text.data, text.len}, task, &words));
+            str_addf(&wanted, "./line%d%c%d%c", task % step, 0, task / step, 0);
+            assert_int_equal(words.len, wanted.len);
+            assert_memory_equal(words.data, wanted.data, words.len);
+        }
+        str_done(&text);
+        str_done(&wanted);
+        str_done(&words);
+    }
+}
+
 static void test_task_prolog_and_epilog(void **state)
 {
     char prolog[128], epilog[128], mark[128];
@@ -455,6 +481,7 @@ int main(void)
         TEST(terminal),
         TEST(files_on_the_node),
         TEST(another_program_for_each),
+        TEST(long_lists_name_their_tasks),
         TEST(task_prolog_and_epilog),
         TEST(what_daemonised_is_killed),
     };

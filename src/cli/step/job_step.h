@@ -19,8 +19,8 @@ struct job_step {
 /* "42", "42_7" or "42+1": one job. */
 bool job_step_names_job(const char *text);
 /* Connects, finds the running job ("42", "42_7", "42+1"), and fills a step of `name` that shares
- * the job's resources, with this command's environment, directory and limits. False: it was said
- * why. */
+ * the job's resources, with this command's directory, limits and environment: of root's, where the
+ * job is another's, PATH, TERM and LANG alone, and of sbcast's always. False: it was said why. */
 bool job_step_open(struct job_step *s, const char *command, const char *job, const char *name,
                    struct arena *a);
 /* The program and its arguments, NULL-terminated. */

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -143,7 +144,9 @@ bool submit_become(const char *user, const char *group, struct err *ret_err)
     const struct passwd *pw =
         user ? user_by_uid(uid) : NULL; /* groups that may open his files, too */
     bool groups = pw ? initgroups(pw->pw_name, gid) == 0 : setgroups(0, NULL) == 0;
-    if (!groups || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
+    /* Where fs.suid_dumpable is 1 the user could trace it, and read what root had in it. */
+    if (!groups || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0 ||
+        (uid != 0 && prctl(PR_SET_DUMPABLE, 0) != 0))
         return err_set(ret_err, ERR_DENIED, "cannot become user %u, group %u: %s", (unsigned)uid,
                        (unsigned)gid, strerror(errno));
     return true;

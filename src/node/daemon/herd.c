@@ -22,13 +22,10 @@
 #include "node/step/spare_dirs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -106,11 +103,10 @@ static bool is_waiting(const struct herd_link *h, const struct note *step)
 static void end_deliver(struct herd_link *h, const struct note *step, const char *name,
                         bool must_have_begun, bool always)
 {
-    struct retry later = {.step = *step, .must_have_begun = must_have_begun};
     pid_t pid = step_dir_shepherd(h->steps_fd, name);
     bool looked = pid >= 0 && ((pid > 0 && !always) || kept_notes_deliver(h, step, name));
     if (!looked)
-        retries_add(h->retries, &later);
+        retries_add(h->retries, &(struct retry){.step = *step, .must_have_begun = must_have_begun});
     else if (pid == 0)
         gone_deliver(h, step);
 }
@@ -274,11 +270,32 @@ static void tidy_again(void *ctx)
         tidy_soon(h);
 }
 
+/* One that there is no room to give now comes later, and who must not overtake it behind it. */
+static bool command_try(struct herd_link *h, const struct retry *r)
+{
+    struct retry later = *r;
+    struct str name = STR_INIT;
+    herd_step_name(&r->step, &name);
+    bool waits = retries_have_command(h->retries, &r->step, r->command.op), told = false;
+    pid_t pid = r->step.pid > 0 ? step_dir_shepherd(h->steps_fd, str_text(&name)) : 0;
+    if (!waits && pid > 0)
+        told = herd_command_give(h->steps_fd, str_text(&name), &r->command, r->text,
+                                 later.tries++ >= COMMAND_TRIES);
+    waits |= pid < 0 || (pid > 0 && !told && shortage_is(errno));
+    if (pid == 0)
+        herd_look_after(h, &r->step, true);
+    else if (!told && !(waits && retries_add(h->retries, &later)))
+        log_error(h->log, "cannot reach the shepherd of step %s, process %lld: %s", str_text(&name),
+                  (long long)pid, strerror(errno));
+    str_done(&name);
+    return told;
+}
+
 /* What there was no room for. */
 static void try_again(void *ctx, const struct retry *r)
 {
     if (r->is_command)
-        herd_command(ctx, &r->step, &r->command, r->text);
+        command_try(ctx, r);
     else
         look_after(ctx, &r->step, r->must_have_begun, true);
 }
@@ -416,26 +433,12 @@ void herd_start(struct herd_link *h, const struct step_plan *asked)
     waiting_plan_add(&h->waiting, &ids, &plan);
 }
 
-/* A command that there is no room to give now comes later, and those after it behind it. */
 bool herd_command(struct herd_link *h, const struct note *step, const struct step_command *c,
                   const char *why_text)
 {
     ASSERT(step->job_id);
-    const struct retry r = {.step = *step, .is_command = true, .command = *c, .text = why_text};
-    struct str name = STR_INIT;
-    herd_step_name(step, &name);
-    bool waits = retries_have_command(h->retries, step), told = false;
-    pid_t pid = step->pid > 0 ? step_dir_shepherd(h->steps_fd, str_text(&name)) : 0;
-    if (!waits && pid > 0)
-        told = herd_command_give(h->steps_fd, str_text(&name), c, why_text);
-    waits |= pid < 0 || (pid > 0 && !told && shortage_is(errno));
-    if (pid == 0)
-        herd_look_after(h, step, true);
-    else if (!told && !(waits && retries_add(h->retries, &r)))
-        log_error(h->log, "cannot reach the shepherd of step %s, process %lld: %s", str_text(&name),
-                  (long long)pid, strerror(errno));
-    str_done(&name);
-    return told;
+    return command_try(
+        h, &(struct retry){.step = *step, .is_command = true, .command = *c, .text = why_text});
 }
 
 void herd_clear(struct herd_link *h, const struct note *step, int64_t uid_plus1)

@@ -85,14 +85,20 @@ bool herd_kept_read(int steps_fd, const struct note *step, struct str *out)
     return ok;
 }
 
-/* Whole or not at all: the shepherd may be reading what came with an earlier command. */
-static bool file_replace(int steps_fd, const char *path, const char *text)
+/* Whole or not at all: the shepherd may be reading what came with an earlier command. Without
+ * `replace` one that is there stays: EAGAIN. */
+static bool file_put(int steps_fd, const char *path, const char *text, bool replace)
 {
     struct str making = STR_INIT;
     str_addf(&making, "%s" STEP_DIR_MAKING, path);
-    bool ok = small_file_write(steps_fd, str_text(&making), text, strlen(text), 0600) &&
-              renameat(steps_fd, str_text(&making), steps_fd, path) == 0;
-    int why = errno;
+    bool ok = small_file_write(steps_fd, str_text(&making), text, strlen(text), 0600);
+    if (ok && !replace) {
+        ok = renameat2(steps_fd, str_text(&making), steps_fd, path, RENAME_NOREPLACE) == 0;
+        ok |= replace = !ok && (errno == EINVAL || errno == ENOSYS); /* this file system cannot */
+    }
+    if (ok && replace)
+        ok = renameat(steps_fd, str_text(&making), steps_fd, path) == 0;
+    int why = !ok && errno == EEXIST ? EAGAIN : errno;
     if (!ok)
         unlinkat(steps_fd, str_text(&making), 0);
     str_done(&making);
@@ -101,20 +107,22 @@ static bool file_replace(int steps_fd, const char *path, const char *text)
 }
 
 bool herd_command_give(int steps_fd, const char *name, const struct step_command *c,
-                       const char *text)
+                       const char *text, bool replace)
 {
     struct str path = STR_INIT;
     const char *file = file_of(c);
-    bool ok = true;
+    bool ok = true, turn = command_has_turn(c->op);
     str_addf(&path, "%s/%s", name, file ? file : "");
     if (file)
-        ok = file_replace(steps_fd, str_text(&path), text) ||
+        ok = file_put(steps_fd, str_text(&path), text, replace || !turn) ||
              !shortage_is(errno); /* without its text, for another reason */
-    ok = ok && step_dir_signal(steps_fd, name, command_value(c));
+    bool told = ok && step_dir_signal(steps_fd, name, command_value(c));
     int why = errno;
+    if (ok && !told && turn)
+        unlinkat(steps_fd, str_text(&path), 0); /* nobody reads it */
     str_done(&path);
     errno = why;
-    return ok;
+    return told;
 }
 
 bool herd_shepherd_rouse(pid_t pid, bool ends, struct note *ret)

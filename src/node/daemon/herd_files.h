@@ -25,9 +25,10 @@ struct note herd_plan_ids(const struct step_plan *p);
 /* Appends what the step kept for its epilog; false if nothing. */
 bool herd_kept_read(int steps_fd, const struct note *step, struct str *out);
 /* Gives a command to the shepherd of the step `name`, with the file that goes with it, if one does,
- * which has that text. False with errno, as of step_dir_signal. */
+ * which has that text. False with errno, as of step_dir_signal; EAGAIN too where the shepherd has
+ * not read the file of the one before (command_has_turn), unless that is to be replaced. */
 bool herd_command_give(int steps_fd, const char *name, const struct step_command *c,
-                       const char *text);
+                       const char *text, bool replace);
 /* A shepherd that says nothing though its step is to end: does it stand still (stopped, traced, in
  * the kernel)? Then it gets SIGCONT, or with `ends`, unless it stands in the kernel, SIGKILL, and
  * *ret, which has the step, is NOTE_STUCK about it. False: it does not. */

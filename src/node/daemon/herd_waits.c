@@ -111,10 +111,13 @@ bool retries_add(struct retries *r, const struct retry *what)
     return true;
 }
 
-bool retries_have_command(const struct retries *r, const struct note *step)
+bool retries_have_command(const struct retries *r, const struct note *step, enum command_op op)
 {
-    for (size_t i = 0; i < r->list.of.n; i++)
-        if (r->list.of.v[i].is_command && note_same_step(&r->list.of.v[i].step, step))
+    for (size_t i = 0; i < r->list.of.n; i++) {
+        const struct retry *one = &r->list.of.v[i];
+        if (one->is_command && note_same_step(&one->step, step) &&
+            (command_has_turn(op) || !command_has_turn(one->command.op)))
             return true;
+    }
     return false;
 }

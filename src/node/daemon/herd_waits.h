@@ -29,8 +29,13 @@ struct retry {
     bool must_have_begun; /* a look */
     bool is_command;
     struct step_command command;
+    int tries;        /* to give it, so far */
     const char *text; /* NULL = none */
 };
+
+/* So often, half a second apart, a command waits until the shepherd has read the file of the one
+ * before; one of an earlier release never removes it. */
+#define COMMAND_TRIES 10
 
 struct retries; /* opaque */
 
@@ -40,7 +45,8 @@ struct retries *retries_new(struct loop *l, void (*again)(void *ctx, const struc
 void retries_free(struct retries *r); /* NULL is fine */
 /* Copied, its text too. Beyond some thousands it is dropped: false. */
 bool retries_add(struct retries *r, const struct retry *what);
-/* Is there a command to that step? Further ones go behind it. */
-bool retries_have_command(const struct retries *r, const struct note *step);
+/* Is there a command to that step that one of `op` must not overtake? What ends or signals a step
+ * does not wait for who wants to see or say something. */
+bool retries_have_command(const struct retries *r, const struct note *step, enum command_op op);
 
 #endif

@@ -11,7 +11,7 @@
 #include "model/job/alloc.h"
 #include "model/job/pattern.h"
 #include "model/record/series.h"
-#include "node/step/bind.h"
+#include "node/step/bind/bind.h"
 #include "node/step/dir.h"
 
 #include <stdlib.h>

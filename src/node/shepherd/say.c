@@ -153,6 +153,7 @@ void shepherd_message_say(struct shepherd *s)
     struct str text = STR_INIT, line = STR_INIT;
     snprintf(path, sizeof path, "%s/tell", s->plan->dir_name);
     bool any = small_file_read(s->herd->steps_fd, path, 1000, &text) && text.len > 0;
+    unlinkat(s->herd->steps_fd, path, 0); /* the next may come */
     unsigned first = any ? (unsigned char)text.data[0] : 0;
     bool marked = (first & ~3u) == (unsigned)TELL_MARK;
     const char *words = str_text(&text) + marked;

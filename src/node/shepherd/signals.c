@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* With a value only where it says something: signals with one are counted against a limit of the
  * user's, those without always arrive. */
@@ -92,13 +93,15 @@ static void signal_step(struct shepherd *s, const struct step_command *c)
     }
 }
 
-/* The daemon left "ADDRESS KEY" in the step's directory. */
+/* The daemon left "ADDRESS KEY" in the step's directory, and another one when this is gone. */
 static void follow(struct shepherd *s)
 {
     struct str text = STR_INIT;
     char path[320];
     snprintf(path, sizeof path, "%s/follow", s->plan->dir_name);
-    if (s->tasks && small_file_read(s->herd->steps_fd, path, 4096, &text)) {
+    bool any = small_file_read(s->herd->steps_fd, path, 4096, &text);
+    unlinkat(s->herd->steps_fd, path, 0);
+    if (any && s->tasks) {
         char *key = text.len ? strrchr(text.data, '\n') : NULL;
         if (key) {
             *key++ = '\0';

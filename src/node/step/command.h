@@ -14,6 +14,7 @@
 enum command_op {
     COMMAND_TERMINATE = 1, /* TERM, then KILL */
     COMMAND_KILL = 2,
+    /* Their files are the shepherd's, once it has the signal, and it removes them. */
     COMMAND_FOLLOW = 3, /* the step's file "follow" says whom */
     COMMAND_TELL = 4    /* the step's file "tell" is a line for its error output */
 };
@@ -47,6 +48,12 @@ struct step_command {
     bool batch;           /* KILL: to the batch shell alone, not to what it started */
     bool of_job;          /* everybody in the job is told */
 };
+
+/* Has it a file that the shepherd removes when it has read it, before which no other may come? */
+static inline bool command_has_turn(enum command_op op)
+{
+    return op == COMMAND_FOLLOW || op == COMMAND_TELL;
+}
 
 static inline uint64_t command_pack(const struct step_command *c)
 {

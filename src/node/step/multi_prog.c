@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/idset.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct word_place {
@@ -18,18 +18,18 @@ struct word_place {
 static bool line_names(struct span tasks, struct word_place *p)
 {
     struct idset set = IDSET_INIT;
-    char text[256];
     uint32_t id;
     p->among = p->task;
     if (span_is(tasks, "*"))
         return true;
-    snprintf(text, sizeof text, "%.*s", (int)tasks.len, tasks.data);
+    char *text = xstrndup(tasks.data, tasks.len); /* may be long: "0,2,4,…" */
     bool named = idset_parse(&set, text, UINT32_MAX, NULL) && idset_has(&set, (uint32_t)p->task);
     p->among = 0;
     for (bool more = named && idset_first(&set, &id); more && id < (uint32_t)p->task;
          more = idset_next(&set, id, &id))
         p->among++;
     idset_done(&set);
+    free(text);
     return named;
 }
 

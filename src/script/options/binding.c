@@ -35,8 +35,12 @@ static const char *list_offence(const char *list, bool mask)
 {
     for (struct span rest = span_of(list), item; span_next(&rest, ',', &item);) {
         bool hex = item.len > 2 && item.data[0] == '0' && (item.data[1] | 32) == 'x';
-        for (size_t i = hex ? 2 : 0; i < item.len && item.data[i] != '*'; i++)
+        size_t i = hex ? 2 : 0;
+        for (; i < item.len && item.data[i] != '*'; i++)
             if (!strchr(hex || mask ? "0123456789abcdefABCDEF" : "0123456789", item.data[i]))
+                return item.data + i;
+        for (i++; i < item.len; i++)
+            if (!strchr("0123456789", item.data[i]))
                 return item.data + i;
     }
     return NULL;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "base/rng.h"
 #include "model/job/job.h"
 #include "model/job/pattern.h"
 #include "node/shepherd/setup.h"
@@ -18,6 +19,10 @@
 
 #define LINE_MAX_BYTES (64u << 10) /* a longer one goes out in pieces */
 #define PIECE_BYTES    4096u       /* what a pipe takes as a whole or not at all */
+
+/* Processes of --label, which no limit of the job's counts. */
+#define WRITERS_MAX      1024
+#define WRITERS_MAX_TEXT "1,024"
 
 _Static_assert(PATTERN_NAME_MAX >= PATH_MAX, "a name that was cut must be none that opens");
 
@@ -59,19 +64,19 @@ char *task_path(const struct task_set *t, const struct task *task, const char *p
     return path_on(t, task, pattern, node_index(t));
 }
 
-/* What is kept for each task, outside the job's limits. A directory that no process can enter takes
- * no file either (file_place_check). */
-static const char *full_path(const struct task_set *t, const struct task *task, const char *pattern,
-                             int32_t node)
+/* A directory that no process can enter takes no file either (file_place_check). */
+static void full_path(const struct task_set *t, const struct task *task, const char *pattern,
+                      int32_t node, struct str *ret)
 {
     char *name = path_on(t, task, pattern, node);
     const char *dir = t->what.work_dir;
-    if (!dir || strnlen(dir, PATH_MAX) == PATH_MAX)
-        dir = "";
-    const char *path =
-        name[0] == '/' ? arena_strdup(t->arena, name) : arena_printf(t->arena, "%s/%s", dir, name);
+    str_clear(ret);
+    if (name[0] != '/' && dir && strnlen(dir, PATH_MAX) < PATH_MAX)
+        str_add(ret, dir);
+    if (name[0] != '/')
+        str_addc(ret, '/');
+    str_add(ret, name);
     free(name);
-    return path;
 }
 
 /* ---- who is first ----
@@ -79,26 +84,43 @@ static const char *full_path(const struct task_set *t, const struct task *task, 
  * A file has a turn. With --label it is its writer's, and all tasks wait for what that says; else
  * the first task of a shared file has the writing end of a pipe until the file is open, or it is
  * gone; the others wait for the pipe's end. A task waits for ones before it alone, so none waits in
- * a circle. */
+ * a circle.
+ *
+ * Paths have 8 KiB, and there may be 131,066 of them, outside the job's limits: a turn is found by
+ * two hashes of its path, which only writers keep. */
 
 struct file_turn {
     size_t first; /* task */
     size_t users; /* streams of tasks */
     int ends[2];  /* -1: nobody else has it, or no pipe could be made */
     struct file_writer *writer;
-    const char *path;
+    char *path; /* owned; with --label alone */
     struct file_turn *next;
 };
 
-static void turn_take(struct task_set *t, struct map_str *of_path, size_t i, struct task_file *f,
-                      const char *path)
+#define TURN_KEY_BYTES 33
+
+static void turn_key(const struct str *path, char ret[TURN_KEY_BYTES])
 {
-    struct file_turn *turn = map_str_get(of_path, path);
+    snprintf(ret, TURN_KEY_BYTES, "%016llx%016llx",
+             (unsigned long long)hash_bytes(HASH_INIT, path->data, path->len),
+             (unsigned long long)hash_quick(path->data, path->len));
+}
+
+static void turn_take(struct task_set *t, struct map_str *of_path, size_t i, struct task_file *f,
+                      const struct str *path)
+{
+    char key[TURN_KEY_BYTES];
+    turn_key(path, key);
+    struct file_turn *turn = map_str_get(of_path, key);
     if (!turn) {
-        turn = arena_alloc(t->arena, sizeof *turn);
-        *turn = (struct file_turn){.first = i, .ends = {-1, -1}, .path = path, .next = t->turns};
+        turn = xcalloc(1, sizeof *turn);
+        *turn = (struct file_turn){.first = i,
+                                   .ends = {-1, -1},
+                                   .path = t->what.label ? xstrdup(str_text(path)) : NULL,
+                                   .next = t->turns};
         t->turns = turn;
-        map_str_put(of_path, path, turn);
+        map_str_put(of_path, key, turn);
     } else if (!t->what.label && turn->first != i && turn->ends[0] < 0 &&
                pipe2(turn->ends, O_CLOEXEC) != 0) {
         turn->ends[0] = turn->ends[1] = -1;
@@ -108,26 +130,36 @@ static void turn_take(struct task_set *t, struct map_str *of_path, size_t i, str
     f->turn_first = turn->first == i && !t->what.label;
 }
 
-static void turns_take(struct task_set *t)
+/* False: there are more than WRITERS_MAX writers of --label. */
+static bool turns_take(struct task_set *t)
 {
     struct map_str *of_path = map_str_new();
     const char *const pattern[] = {t->what.std_out, t->what.std_err};
     int32_t node = node_index(t);
-    for (size_t i = 0; i < t->n; i++)
+    struct str path = STR_INIT;
+    size_t most = t->what.label ? WRITERS_MAX : SIZE_MAX;
+    for (size_t i = 0; i < t->n && map_str_count(of_path) <= most; i++)
         for (size_t s = 0; s < ARRAY_LEN(pattern); s++)
-            if (!text_empty(pattern[s]))
-                turn_take(t, of_path, i, &t->task[i].file[s],
-                          full_path(t, &t->task[i], pattern[s], node));
+            if (!text_empty(pattern[s])) {
+                full_path(t, &t->task[i], pattern[s], node, &path);
+                turn_take(t, of_path, i, &t->task[i].file[s], &path);
+            }
+    bool fit = map_str_count(of_path) <= most;
+    str_done(&path);
     map_str_free(of_path);
+    return fit;
 }
 
 void task_files_begun(struct task_set *t)
 {
-    for (const struct file_turn *turn = t->turns; turn; turn = turn->next)
-        for (size_t end = 0; end < 2; end++)
-            if (turn->ends[end] >= 0)
-                close(turn->ends[end]);
-    t->turns = NULL;
+    while (t->turns) {
+        struct file_turn *turn = t->turns;
+        t->turns = turn->next;
+        fd_close(&turn->ends[0]);
+        fd_close(&turn->ends[1]);
+        free(turn->path);
+        free(turn);
+    }
     for (size_t i = 0; i < t->n; i++)
         t->task[i].file[0].turn = t->task[i].file[1].turn = NULL;
 }
@@ -179,13 +211,19 @@ static void writers_start(struct task_set *t)
             fd_close(&turn->writer->lines);
 }
 
-void task_files_open(struct task_set *t)
+bool task_files_open(struct task_set *t)
 {
     if (text_empty(t->what.std_out) && text_empty(t->what.std_err))
-        return;
-    turns_take(t);
+        return true;
+    if (!turns_take(t)) {
+        struct msg_stream_notice m = {.text = "slurmstepd: error: -l writes " WRITERS_MAX_TEXT
+                                              " files on a node at most; leave -l out"};
+        stream_send(&t->stream[0], MSG_STREAM_NOTICE, &m);
+        return false;
+    }
     if (t->what.label)
         writers_start(t);
+    return true;
 }
 
 /* ---- lines with numbers ---- */

@@ -24,6 +24,7 @@
 #define READ_BYTES      2048
 #define OWED_BYTES      (64u << 20) /* when tasks do not read so much, none is asked for more */
 #define VARIABLES_BYTES (64u << 10) /* of one task: what is longer is none of PMIx's making */
+#define VARIABLES_EACH  4096u       /* of many tasks, on average */
 
 #define START "start" /* the meeting before the first task starts, of PMIx alone */
 
@@ -32,7 +33,8 @@ struct meet {
     struct pmix_server *pmix; /* the one or the other */
     bool apart;               /* none of them: some node has no PMIx, and only the site asked */
     bool starts_told;
-    struct str *variables; /* of PMIx: of each task, each ended by NUL */
+    struct str *variables;  /* of PMIx: of each task, each ended by NUL */
+    size_t variables_bytes; /* of all */
     int32_t *rank;
     int32_t size;
     const char *name;
@@ -182,11 +184,15 @@ static void pmix_fails(struct task_set *t, const char *why)
 
 static void variables_keep(struct task_set *t, const struct msg_stream_mpi *m)
 {
-    if (m->data.len > VARIABLES_BYTES)
+    size_t most = VARIABLES_BYTES + VARIABLES_EACH * t->n;
+    if (m->data.len > VARIABLES_BYTES || m->data.len > most - t->meet->variables_bytes)
         return;
     for (size_t i = 0; i < t->n; i++)
-        if (t->meet->rank[i] == m->rank && !t->meet->variables[i].len)
+        if (t->meet->rank[i] == m->rank && !t->meet->variables[i].len) {
             str_addn(&t->meet->variables[i], m->data.data, m->data.len);
+            t->meet->variables_bytes += m->data.len;
+            return;
+        }
 }
 
 /* What waits for a rank that is gone has nothing to save by waiting on. */

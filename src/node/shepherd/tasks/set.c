@@ -85,8 +85,10 @@ void task_set_follow(struct task_set *t, const char *address, const char *key)
     size_t i = 1;
     while (i < t->nstreams && t->stream[i].fd >= 0)
         i++;
-    if (i == 1 + FOLLOWERS_MAX)
+    if (i == 1 + FOLLOWERS_MAX) {
+        stream_refuse(t->plan, address, key, FOLLOW_US);
         return;
+    }
     if (i == t->nstreams)
         t->nstreams++;
     t->granted[i] = 0;
@@ -170,6 +172,7 @@ static bool ends_open(struct task_set *t, struct task *task, struct task_ends *e
            output_end_open(t, task, STREAM_OUT, ends) && output_end_open(t, task, STREAM_ERR, ends);
 }
 
+/* `why`: an errno; 0 = it has been told. */
 static void start_failed(struct task_set *t, struct task *task, int why)
 {
     struct str line = STR_INIT;
@@ -177,7 +180,8 @@ static void start_failed(struct task_set *t, struct task *task, int why)
              strerror(why));
     task->ended = true;
     task->status = 1 << 8;
-    task_set_notice(t, str_text(&line));
+    if (why)
+        task_set_notice(t, str_text(&line));
     str_done(&line);
 }
 
@@ -230,9 +234,12 @@ void tasks_start(struct task_set *t)
 {
     ASSERT(!t->launched);
     t->launched = true;
-    task_files_open(t);
+    bool may_run = task_files_open(t);
     for (size_t i = 0; i < t->n; i++)
-        task_start(t, i);
+        if (may_run)
+            task_start(t, i);
+        else
+            start_failed(t, &t->task[i], 0);
     task_files_begun(t);
     started_tell(t);
     ends_tell(t, false);

@@ -95,7 +95,8 @@ struct task_set {
 bool task_set_open(struct task_set *t, char *why, size_t why_size);
 /* A step without a command begins; after task_set_open. */
 void task_set_launch(struct task_set *t);
-/* Another command that wants to see (sattach); silently not, if it cannot be reached. */
+/* Another command that wants to see (sattach); one too many is told so; silently not, if it cannot
+ * be reached. */
 void task_set_follow(struct task_set *t, const char *address, const char *key);
 
 size_t task_set_wait_max(const struct task_set *t); /* room for entries to wait for */

@@ -331,6 +331,21 @@ void stream_finish(struct stream *s, int wait_ms)
     stream_close(s);
 }
 
+void stream_refuse(const struct step_plan *p, const char *addresses, const char *key,
+                   int64_t within_us)
+{
+    struct stream s;
+    const struct msg_stream_notice why = {
+        .text = "slurmstepd: error: as many commands as may are attached to this step already"};
+    const struct msg_stream_done done = {.exit_status = 1 << 8};
+    if (!stream_connect(&s, p, addresses, key, getpid(), FOLLOWER_FRAME_BYTES, within_us))
+        return;
+    stream_send(&s, MSG_STREAM_NOTICE, &why);
+    stream_send(&s, MSG_STREAM_DONE, &done);
+    stream_flush(&s);
+    stream_close(&s);
+}
+
 /* ---- receiving ---- */
 
 static bool may_speak(struct stream *s, const struct message *m)

@@ -41,6 +41,9 @@ struct stream {
  * taken. */
 bool stream_connect(struct stream *s, const struct step_plan *p, const char *addresses,
                     const char *key, int64_t pid, size_t frame_max, int64_t within_us);
+/* Tells a command that wants to see the step that as many as may do so already, without waiting. */
+void stream_refuse(const struct step_plan *p, const char *addresses, const char *key,
+                   int64_t within_us);
 /* What was not sent is lost; nothing where it is closed. */
 void stream_close(struct stream *s);
 

@@ -1,7 +1,7 @@
 /* Which CPUs, memory and GPUs each task of a step gets on this node: --cpu-bind, --mem-bind,
  * --gpu-bind and the deeper levels of --distribution. */
-#ifndef REMUDA_NODE_STEP_BIND_H
-#define REMUDA_NODE_STEP_BIND_H
+#ifndef REMUDA_NODE_STEP_BIND_BIND_H
+#define REMUDA_NODE_STEP_BIND_BIND_H
 
 #include "base/arena.h"
 #include "base/err.h"
