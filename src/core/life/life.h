@@ -16,8 +16,10 @@ void job_extended(struct core *c, struct jobrec *r, int64_t add_us);
 
 /* ---- forget.c ---- */
 void job_forget(struct core *c, struct jobrec *r); /* out of all indexes, freed */
-/* Has it been over for so long, and does nobody wait for it? An array's record stays until the last
- * of its elements may go. */
+/* With the components beside it, of which each may go. */
+void job_forget_whole(struct core *c, struct jobrec *r);
+/* Has it been over for so long, and does nobody wait for it, or for a component beside it? An
+ * array's record stays until the last of its elements may go. */
 bool job_may_forget(const struct core *c, const struct jobrec *r, int64_t age_us);
 /* An element of that user's is to become a record: where MaxJobCount is reached, one that is over
  * goes before MinJobAge. */

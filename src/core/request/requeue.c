@@ -1,6 +1,9 @@
 /* A job is sent back to the queue by hand. */
 #include "core/request/request.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* A component goes back with its leader, and may be there first; any other job that waits is where
  * it was to go. */
 static enum refusal requeue_waiting(struct core *c, struct jobrec *r, bool hold,
@@ -40,6 +43,21 @@ static bool run_fits(struct core *c, const struct jobrec *r, const char **detail
     return fits;
 }
 
+/* Of components that ended at different times a restart finds the later ones alone; without the
+ * others none runs. */
+static bool is_whole(const struct core *c, const struct jobrec *r)
+{
+    const char *set = r->j.het_job_id && r->j.het_set ? strchr(r->j.het_set, '-') : NULL;
+    uint64_t last = set ? strtoull(set + 1, NULL, 10) : r->j.id;
+    jobrec_vec jobs = {0};
+    if (!r->j.het_job_id)
+        return true;
+    components_find(c, r->j.het_job_id, &jobs);
+    bool whole = jobs.n > 0 && jobs.v[jobs.n - 1]->j.id >= last;
+    vec_done(&jobs);
+    return whole;
+}
+
 enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special,
                          const char **detail)
 {
@@ -55,6 +73,11 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
                                           : "JobRequeue=0 forbids it; `scontrol update JobId=… "
                                             "Requeue=1` allows it for a job";
         return REFUSE_DISABLED;
+    }
+    if (!is_whole(c, r)) {
+        *detail = "components of it have been over for so long that they are forgotten, and none "
+                  "runs without the others: submit it again";
+        return REFUSE_NOT_REQUEUABLE;
     }
     if (!run_fits(c, r, detail))
         return REFUSE_TOO_LARGE;
