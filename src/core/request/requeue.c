@@ -1,9 +1,6 @@
 /* A job is sent back to the queue by hand. */
 #include "core/request/request.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* A component goes back with its leader, and may be there first; any other job that waits is where
  * it was to go. */
 static enum refusal requeue_waiting(struct core *c, struct jobrec *r, bool hold,
@@ -47,13 +44,16 @@ static bool run_fits(struct core *c, const struct jobrec *r, const char **detail
  * others none runs. */
 static bool is_whole(const struct core *c, const struct jobrec *r)
 {
-    const char *set = r->j.het_job_id && r->j.het_set ? strchr(r->j.het_set, '-') : NULL;
-    uint64_t last = set ? strtoull(set + 1, NULL, 10) : r->j.id;
     jobrec_vec jobs = {0};
-    if (!r->j.het_job_id)
+    struct str set = STR_INIT;
+    if (!r->j.het_job_id || !r->j.het_set)
         return true;
     components_find(c, r->j.het_job_id, &jobs);
-    bool whole = jobs.n > 0 && jobs.v[jobs.n - 1]->j.id >= last;
+    if (jobs.n)
+        str_addf(&set, "%llu-%llu", (unsigned long long)r->j.het_job_id,
+                 (unsigned long long)jobs.v[jobs.n - 1]->j.id);
+    bool whole = text_is(str_text(&set), r->j.het_set);
+    str_done(&set);
     vec_done(&jobs);
     return whole;
 }
