@@ -66,7 +66,7 @@ static void job_fire(struct core *c, struct jobrec *r)
     else if (r->j.state == JOB_RUNNING)
         running_fire(c, r);
     else if (job_may_forget(c, r, c->settings.min_job_age_us)) {
-        job_forget(c, r);
+        job_forget_whole(c, r);
         return;
     } else if (job_state_over((enum job_state)r->j.state)) {
         /* Somebody still waits for it: look again later. */

@@ -216,12 +216,40 @@ static void what_jobs_use_is_not_taken_away(void **unused)
     sent_well();
 }
 
+/* It is the owner who is to be in the group; of whom a job's record has one. */
+static void a_coordinator_moves_jobs_where_their_owners_may_go(void **unused)
+{
+    static const struct {
+        const char *allow;
+        bool fits;
+    } rows[] = {{"alice", true}, {"lab,alice", true}, {"bob", false}, {"lab", false}};
+    tree();
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        configure(arena_printf(w.a, CONF "PartitionName=lab Nodes=n1 State=UP AllowGroups=%s\n",
+                               rows[i].allow));
+        am_alice();
+        struct job_spec s = a_job("j"), to = {.req.partition = "lab"};
+        s.hold = true;
+        s.req.account = "nova";
+        uint64_t id = submit(s);
+        am_bob();
+        say(1, MSG_UPDATE_JOB,
+            &(struct msg_update_job){.ids = ids_of(id), .fields = "partition", .values = {&to, 1}});
+        assert_int_equal(refusal() == REFUSE_NONE, rows[i].fits);
+        assert_string_equal(job(id)->spec.req.partition, rows[i].fits ? "lab" : "main");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORY(each_deed_by_everybody),          STORY(no_name_is_empty),
-        STORY(a_user_gets_another_name),        STORY(a_tree_of_a_coordinators_is_looked_at_once),
-        STORY(a_name_with_a_past_is_not_taken), STORY(what_jobs_use_is_not_taken_away),
+        STORY(each_deed_by_everybody),
+        STORY(no_name_is_empty),
+        STORY(a_user_gets_another_name),
+        STORY(a_tree_of_a_coordinators_is_looked_at_once),
+        STORY(a_coordinator_moves_jobs_where_their_owners_may_go),
+        STORY(a_name_with_a_past_is_not_taken),
+        STORY(what_jobs_use_is_not_taken_away),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     vec_done(&list);

@@ -375,6 +375,31 @@ static void a_singleton_gets_another_name(void **unused)
     }
 }
 
+/* Who waits for the name hears of it when it is another's, not when that was asked for in vain. */
+static void a_name_that_was_refused_frees_nobody(void **unused)
+{
+    struct job_spec first = a_job("x"), held = a_job("held"), to = {.name = "y"};
+    first.hold = held.hold = true;
+    uint64_t a = submit(first), b = submit_after("x", "singleton"), h = submit(held);
+    const char *const refused[] = {on("afterok", 999), on("afterok", a), "after",
+                                   on("before", 999)};
+    assert_int_equal(state(b), JOB_PENDING);
+    struct msg_update_job m = {.ids = ids_of(a), .fields = "name,dependency", .values = {&to, 1}};
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+        to.dependency = refused[i];
+        say(1, MSG_UPDATE_JOB, &m);
+        assert_int_not_equal(refusal(), REFUSE_NONE);
+        assert_string_equal(job(a)->spec.name, "x");
+        assert_int_equal(state(b), JOB_PENDING);
+        pass(MIN);
+        assert_int_equal(state(b), JOB_PENDING);
+    }
+    to.dependency = on("afterok", h);
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_int_equal(state(b), JOB_RUNNING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +426,7 @@ int main(void)
         STORY(a_failed_job_that_is_requeued_may_still_end_well),
         STORY(a_restart_forgets_no_dependency),
         STORY(a_singleton_gets_another_name),
+        STORY(a_name_that_was_refused_frees_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

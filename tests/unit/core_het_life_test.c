@@ -118,12 +118,126 @@ static void what_goes_back_is_cancelled_whole(void **unused)
     }
 }
 
+static bool is_there(uint64_t id)
+{
+    struct rows r = ask((struct msg_query){.what = QUERY_JOBS, .ids = ids_of(id)});
+    bool there = false;
+    for (size_t i = 0; i < r.row.n; i++)
+        there |= ((const struct job *)r.row.v[i])->id == id;
+    vec_done(&r.row);
+    return there;
+}
+
+static void all_fail(uint64_t id)
+{
+    script_ends(id, 0x100);
+    for (uint64_t k = 0; k < 3; k++)
+        released(id + k);
+    for (uint64_t k = 0; k < 3; k++)
+        assert_true(job_state_over((enum job_state)state(id + k)));
+}
+
+/* A job waits for one of them: all stay, whatever makes room, and go back together; when it is gone
+ * they go together. */
+static void while_one_is_waited_for_all_are_there(void **unused)
+{
+    (void)unused;
+    for (uint64_t of = 0; of < 3; of++)
+        for (int room = 0; room < 2; room++) {
+            configure(room ? CONF "MaxJobCount=6\n" : CONF);
+            uint64_t id = components(3);
+            struct job_spec s = a_job("waits"), many = a_job("many");
+            s.dependency = arena_printf(w.a, "afterok:%llu", (unsigned long long)(id + of));
+            uint64_t waits = submit(s);
+            if (of == 0)
+                all_fail(id);
+            else { /* each by itself */
+                for (uint64_t k = 1; k < 3; k++) {
+                    assert_int_equal(cancel(ids_of(id + k)), REFUSE_NONE);
+                    released(id + k);
+                }
+                all_fail(id);
+            }
+            assert_int_equal(job(waits)->reason, REASON_DEPENDENCY_NEVER);
+            pass(MIN);
+            many.array = "0-1";
+            if (room)
+                assert_int_not_equal(submit(many), 0);
+            for (int m = 0; !room && m < 20; m++)
+                pass(MIN);
+            for (uint64_t k = 0; k < 3; k++)
+                assert_true(is_there(id + k));
+            assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+            pass(MIN);
+            for (uint64_t k = 0; k < 3; k++)
+                assert_int_equal(state(id + k), JOB_RUNNING);
+            assert_int_equal(cancel(ids_of(waits)), REFUSE_NONE);
+            all_fail(id);
+            for (int m = 0; m < 20; m++)
+                pass(MIN);
+            for (uint64_t k = 0; k < 3; k++)
+                assert_false(is_there(id + k));
+            for (uint64_t more = id + 3; more < id + 10; more++)
+                cancel(ids_of(more));
+            for (uint64_t more = id + 3; more < id + 10; more++)
+                if (is_there(more))
+                    released(more);
+        }
+}
+
+/* To make room, as by age. */
+static void no_component_makes_room_alone(void **unused)
+{
+    (void)unused;
+    configure(CONF "MaxJobCount=5\n");
+    uint64_t id = components(3);
+    assert_int_equal(cancel(ids_of(id + 1)), REFUSE_NONE);
+    released(id + 1);
+    all_fail(id);
+    pass(MIN);
+    struct job_spec many = a_job("many");
+    many.array = "0-2";
+    assert_int_not_equal(submit(many), 0);
+    pass(MIN);
+    size_t there = 0;
+    for (uint64_t k = 0; k < 3; k++)
+        there += is_there(id + k);
+    assert_true(there == 0 || there == 3);
+}
+
+/* One ended long before the others, and the controller, started again, reads what ended lately. */
+static void components_go_back_together_or_not_at_all(void **unused)
+{
+    (void)unused;
+    for (uint64_t early = 0; early < 4; early++) { /* 3: none */
+        uint64_t id = components(3);
+        all_fail(id);
+        for (size_t i = w.store.n; i-- > 0;)
+            if (w.store.v[i].table == TABLE_JOB &&
+                ((const struct job *)w.store.v[i].record)->id == id + early)
+                vec_remove(&w.store, i);
+        restart(CONF);
+        for (int n = 1; n <= 4; n++)
+            hello(n);
+        am_alice();
+        enum refusal refused = control(ids_of(id), ACTION_REQUEUE);
+        assert_int_equal(refused == REFUSE_NONE, early == 3);
+        pass(MIN);
+        for (uint64_t k = 0; k < 3; k++)
+            if (k != early)
+                assert_int_equal(state(id + k) == JOB_RUNNING, early == 3);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(one_that_is_over_is_there_while_others_are),
         STORY(one_that_is_ending_goes_back_with_the_others),
         STORY(what_goes_back_is_cancelled_whole),
+        STORY(while_one_is_waited_for_all_are_there),
+        STORY(no_component_makes_room_alone),
+        STORY(components_go_back_together_or_not_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,10 +79,173 @@ static void it_recurs_in_one_way(void **unused)
     world_close();
 }
 
+/* ---- whom it is for ---- */
+
+#define OF_ALICE ((struct reservation){.users = "alice"})
+#define OF_BOB   ((struct reservation){.users = "bob"})
+
+static void for_alice(void)
+{
+    world_open(CONF, 4);
+    struct reservation r = OF_ALICE;
+    r.nodes = "n[1-2]";
+    r.start_us = w.now;
+    r.duration_us = DAY;
+    change(true, r, "users,nodes,start_us,duration_us");
+    am_alice();
+}
+
+static struct job_spec inside(const char *name)
+{
+    struct job_spec s = a_wide_job(name);
+    s.req.reservation = "r";
+    return s;
+}
+
+/* The first fills the nodes; what is behind it waits. Each looks anew when it is about to start. */
+static void who_is_let_in_no_more_does_not_start(void **unused)
+{
+    static const struct {
+        const char *users, *accounts, *fields;
+    } rows[] = {{"bob", NULL, "users"},
+                {"-alice", NULL, "users"},
+                {NULL, "other", "users,accounts"},
+                {NULL, "-mine", "users,accounts"}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for_alice();
+        struct job_spec s = inside("j"), array = inside("array"),
+                        both[] = {inside("a"), inside("b")};
+        s.req.account = array.req.account = both[0].req.account = both[1].req.account = "mine";
+        array.array = "0-3";
+        s.req.ntasks = 16;
+        s.req.min_nodes = s.req.max_nodes = 2;
+        uint64_t first = submit(s), plain = submit(s), many = submit(array),
+                 het = submit_all(both, 2);
+        assert_true(first && plain && many && het);
+        assert_int_equal(state(first), JOB_RUNNING);
+        change(false, (struct reservation){.users = rows[i].users, .accounts = rows[i].accounts},
+               rows[i].fields);
+        assert_int_equal(state(first), JOB_RUNNING); /* what runs goes on */
+        script_ends(first, 0);
+        pass(MIN);
+        const uint64_t waiting[] = {plain, many, het, het + 1};
+        for (size_t k = 0; k < ARRAY_LEN(waiting); k++) {
+            assert_int_equal(state(waiting[k]), JOB_PENDING);
+            assert_int_equal(job(waiting[k])->reason, REASON_RESERVATION);
+        }
+        assert_non_null(strstr(why_one(plain)->because, "no longer, for its user"));
+        change(false, (struct reservation){.users = "alice"}, "users,accounts");
+        pass(MIN);
+        size_t free = 0;
+        for (size_t k = 0; k < ARRAY_LEN(waiting); k++)
+            free += job(waiting[k])->reason != REASON_RESERVATION;
+        assert_int_equal(free, ARRAY_LEN(waiting));
+        assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "RUNNING"}) > 0, 1);
+        world_close();
+    }
+}
+
+/* An account let it in: with another it is refused, whatever else is asked for. */
+static void with_another_account_it_does_not_stay(void **unused)
+{
+    for_alice();
+    change(false, (struct reservation){.accounts = "mine"}, "users,accounts");
+    am_alice();
+    struct job_spec s = inside("j"), to = {.req = {.account = "other", .time_limit_us = 5 * MIN}};
+    s.req.account = "mine";
+    s.hold = true;
+    uint64_t id = submit(s);
+    assert_int_not_equal(id, 0);
+    static const char *const fields[] = {"account", "account,time_limit_us"};
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        struct msg_update_job m = {.ids = ids_of(id), .fields = fields[i], .values = {&to, 1}};
+        am_alice();
+        say(1, MSG_UPDATE_JOB, &m);
+        assert_int_equal(refusal(), REFUSE_RESERVATION_ACCESS);
+        am_olga();
+        say(1, MSG_UPDATE_JOB, &m);
+        assert_int_equal(refusal(), REFUSE_RESERVATION_ACCESS);
+    }
+    assert_string_equal(job(id)->spec.req.account, "mine");
+    am_alice();
+    struct msg_update_job m = {
+        .ids = ids_of(id), .fields = "account,reservation", .values = {&to, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_string_equal(job(id)->spec.req.account, "other");
+    world_close();
+}
+
+/* Groups are not asked again: of a job only one of its owner's is known. */
+static void groups_are_asked_once(void **unused)
+{
+    for_alice();
+    change(false, (struct reservation){.groups = "lab"}, "users,groups");
+    am_alice();
+    w.peer.groups = "alice,lab";
+    struct job_spec s = inside("j"), to = {.req.account = "other"};
+    s.hold = true;
+    uint64_t id = submit(s);
+    assert_int_not_equal(id, 0);
+    am_olga();
+    say(1, MSG_UPDATE_JOB,
+        &(struct msg_update_job){.ids = ids_of(id), .fields = "account", .values = {&to, 1}});
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+    pass(MIN);
+    assert_int_equal(state(id), JOB_RUNNING);
+    world_close();
+}
+
+static void drop(void)
+{
+    am_root();
+    say(1, MSG_UPDATE_RESERVATION, &(struct msg_update_reservation){.name = "r", .remove = true});
+    assert_int_equal(refusal(), REFUSE_NONE);
+}
+
+/* Of one that rests with SPECIAL_EXIT, as of one that waits, it goes from the request; of one that
+ * is over the name stays, and means the next reservation of that name only where that is his. */
+static void the_name_of_one_that_is_gone_lets_nobody_into_the_next(void **unused)
+{
+    for (int special = 0; special < 2; special++) {
+        for_alice();
+        uint64_t id = submit(inside("j"));
+        assert_int_equal(state(id), JOB_RUNNING);
+        script_ends(id, 0x100);
+        struct msg_job_control back = {
+            .ids = ids_of(id), .action = ACTION_REQUEUE_HOLD, .special_exit = special != 0};
+        if (special) {
+            say(1, MSG_JOB_CONTROL, &back);
+            assert_int_equal(state(id), JOB_SPECIAL_EXIT);
+        }
+        drop();
+        assert_int_equal(job(id)->spec.req.reservation != NULL, !special);
+        struct reservation r = OF_BOB;
+        r.nodes = "n1";
+        r.start_us = w.now;
+        r.duration_us = DAY;
+        change(true, r, "users,nodes,start_us,duration_us");
+        am_alice();
+        if (!special)
+            say(1, MSG_JOB_CONTROL, &back);
+        assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+        pass(MIN);
+        assert_int_equal(state(id), special ? JOB_RUNNING : JOB_PENDING);
+        assert_true(special ? !text_is(job(id)->nodes, "n1")
+                            : job(id)->reason == REASON_RESERVATION);
+        world_close();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_recurs_in_one_way),
+        cmocka_unit_test(who_is_let_in_no_more_does_not_start),
+        cmocka_unit_test(with_another_account_it_does_not_stay),
+        cmocka_unit_test(groups_are_asked_once),
+        cmocka_unit_test(the_name_of_one_that_is_gone_lets_nobody_into_the_next),
         cmocka_unit_test(a_change_of_a_night_that_is_skipped_keeps_the_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

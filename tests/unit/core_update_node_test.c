@@ -231,11 +231,63 @@ static void a_failing_node_takes_nothing_new(void **unused)
     assert_string_equal(job(id)->nodes, "n4");
 }
 
+/* How the reports have it since then; nothing before. */
+static const struct node_spell *spell_since(const char *name, int64_t at_us)
+{
+    for (size_t i = 0; i < w.store.n; i++) {
+        const struct node_spell *s = w.store.v[i].record;
+        if (w.store.v[i].table == TABLE_NODE_SPELL && text_is(s->name, name) &&
+            s->start_us == at_us)
+            return s;
+    }
+    return NULL;
+}
+
+/* Its CPUs are down when the last job has gone: until then they are its jobs', or idle. */
+static void it_is_drained_when_its_last_job_has_gone(void **unused)
+{
+    for (int jobs = 0; jobs < 3; jobs++)
+        for (int resumed = 0; resumed < 2; resumed++)
+            for (int again = 0; again < 2; again++) {
+                world_open(CONF, 1);
+                uint64_t id[2] = {0};
+                for (int i = 0; i < jobs; i++) {
+                    struct job_spec s = a_job("j");
+                    s.req.time_limit_us = 100 * MIN;
+                    id[i] = submit(s);
+                    assert_int_equal(state(id[i]), JOB_RUNNING);
+                }
+                pass(MIN);
+                assert_int_equal(set("n1", "drain", "x"), REFUSE_NONE);
+                const struct node_spell *s = spell_since("n1", w.now);
+                assert_int_equal(s && s->drain, jobs == 0);
+                for (int i = 0; i < jobs; i++) {
+                    pass(MIN);
+                    if (again) {
+                        restart(CONF);
+                        struct held held[2] = {{0}};
+                        size_t n = 0;
+                        for (int k = i; k < jobs; k++)
+                            held[n++] =
+                                (struct held){.job_id = id[k], .attempt = 1, .step_id = STEP_BATCH};
+                        hello_holding(1, held, n);
+                    }
+                    if (resumed && i + 1 == jobs)
+                        assert_int_equal(set("n1", "resume", NULL), REFUSE_NONE);
+                    script_ends(id[i], 0);
+                    s = spell_since("n1", w.now);
+                    assert_int_equal(s && s->drain, i + 1 == jobs && !resumed);
+                }
+                world_close();
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(a_drained_node_finishes_its_jobs_and_takes_no_others),
         STORY(a_drained_node_stays_so_over_a_restart),
+        cmocka_unit_test(it_is_drained_when_its_last_job_has_gone),
         STORY(a_node_set_down_loses_its_jobs),
         STORY(a_resumed_node_that_does_not_come_is_down_again),
         STORY(what_makes_no_sense_is_refused_and_changes_nothing),

@@ -1,4 +1,5 @@
 /* Hours of a partition: who starts in them has no more nodes and no more time than they allow. */
+#include "sched/answer/blockers.h"
 #include "sched_alone.h"
 
 /* Ten nodes; NOW is a Monday, 13:46:40. */
@@ -90,12 +91,92 @@ static void a_promise_in_them(void **state)
     world_end(&w);
 }
 
+static void components_come(struct world *w, const struct job_request *req, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct waiting job = {.job_id = 100 + i,
+                              .het_job_id = 100,
+                              .het_size = (uint32_t)n,
+                              .req = req,
+                              .uid = 1000,
+                              .elements = 1,
+                              .submit_us = NOW,
+                              .eligible_us = NOW};
+        cluster_wait(w->cl, &job);
+    }
+}
+
+/* Each component is a job of its user's. */
+static void components_are_so_many_jobs(void **state)
+{
+    (void)state;
+    for (size_t runs_there = 0; runs_there < 4; runs_there++)
+        for (size_t most = runs_there ? runs_there : 1; most < 6; most++)
+            for (size_t n = 2; n < 4; n++) {
+                struct arena *a = arena_new();
+                struct world w =
+                    in_hours(arena_printf(a, "weekdays 08:00-18:00 max_jobs_per_user=%zu", most));
+                struct job_request one = nodes_whole(1, HOUR);
+                one.partition = "main";
+                for (uint64_t id = 1; id <= runs_there; id++)
+                    runs(&w, id, one);
+                components_come(&w, &one, n);
+                struct waiting behind = {.job_id = 200,
+                                         .req = &one,
+                                         .uid = 1000,
+                                         .elements = 1,
+                                         .submit_us = NOW + 1,
+                                         .eligible_us = NOW + 1};
+                cluster_wait(w.cl, &behind);
+                sched_plan(w.cl, NOW, NULL, w.plan);
+                bool fits = runs_there + n <= most;
+                for (size_t i = 0; i < n; i++)
+                    assert_int_equal(start_of(w.plan, 100 + i) != NULL, fits);
+                /* They keep nothing for themselves meanwhile. */
+                assert_int_equal(start_of(w.plan, 200) != NULL,
+                                 runs_there + (fits ? n : 0) + 1 <= most);
+                struct plan_wait wait;
+                if (!fits) {
+                    assert_true(plan_wait_of(w.plan, w.cl, 100, &wait));
+                    assert_int_equal(wait.reason, REASON_QOS_MAX_JOBS_PER_USER);
+                    assert_true(wait.planned_us > NOW);
+                    assert_non_null(strstr(sched_hours_bar(w.cl, 100, NOW, a),
+                                           runs_there == most ? "so many of its user run there"
+                                                              : "components, and"));
+                }
+                world_end(&w);
+                arena_free(a);
+            }
+}
+
+/* One that may be in another partition goes there. */
+static void a_component_goes_where_no_hours_hold_it(void **state)
+{
+    (void)state;
+    struct world w = in_hours("weekdays 08:00-18:00 max_jobs_per_user=1");
+    struct partition night = a_part("night", "ALL");
+    struct job_request both = nodes_whole(1, HOUR);
+    put_part(w.cl, &night);
+    both.partition = "main,night";
+    components_come(&w, &both, 3);
+    sched_plan(w.cl, NOW, NULL, w.plan);
+    size_t in_main = 0;
+    for (uint64_t id = 100; id < 103; id++) {
+        assert_non_null(start_of(w.plan, id));
+        in_main += text_is(start_of(w.plan, id)->partition, "main");
+    }
+    assert_int_equal(in_main, 1);
+    world_end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_that_it_did_not_name),
         cmocka_unit_test(time_that_may_be_shorter),
         cmocka_unit_test(a_promise_in_them),
+        cmocka_unit_test(components_are_so_many_jobs),
+        cmocka_unit_test(a_component_goes_where_no_hours_hold_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,34 +42,53 @@ void job_forget(struct core *c, struct jobrec *r)
     free(r);
 }
 
-/* Components are found by their leader, without a gap: they go when all of them may. */
-static bool components_stay(const struct core *c, const struct jobrec *r, int64_t age_us)
+/* Does a job in the queue wait for how it ended? It may be sent back for that. */
+static bool is_awaited(const struct core *c, const struct jobrec *r)
 {
-    jobrec_vec jobs = {0};
-    bool stay = false;
-    if (!r->j.het_job_id)
-        return false;
-    components_find(c, r->j.het_job_id, &jobs);
-    for (size_t i = 0; i < jobs.n && !stay; i++)
-        stay = job_live(jobs.v[i]) || time_add(jobs.v[i]->j.end_us, age_us) > c->turn.now_us;
-    vec_done(&jobs);
-    return stay;
-}
-
-bool job_may_forget(const struct core *c, const struct jobrec *r, int64_t age_us)
-{
-    /* One of scrontab that is over goes back at once. */
-    if (r->j.cron || !job_state_over((enum job_state)r->j.state) || dependents_look_still(c, r) ||
-        time_add(r->j.end_us, age_us) > c->turn.now_us || components_stay(c, r, age_us))
-        return false;
     const struct id_list *list =
         map_u64_get(c->jobs.dependents, r->j.array_job_id ? r->j.array_job_id : r->j.id);
     for (size_t i = 0; list && i < list->id.n; i++) {
         const struct jobrec *other = job_find(c, list->id.v[i]);
         if (other && other->j.state == JOB_PENDING)
-            return false;
+            return true;
     }
-    return true;
+    return false;
+}
+
+static bool stays(const struct core *c, const struct jobrec *r, int64_t age_us)
+{
+    /* One of scrontab that is over goes back at once. */
+    return r->j.cron || job_live(r) || dependents_look_still(c, r) ||
+           time_add(r->j.end_us, age_us) > c->turn.now_us || is_awaited(c, r);
+}
+
+/* Components are found by their leader, without a gap, and one that is sent back takes the others
+ * along: they go together, when all of them may. */
+bool job_may_forget(const struct core *c, const struct jobrec *r, int64_t age_us)
+{
+    jobrec_vec jobs = {0};
+    bool stay = stays(c, r, age_us);
+    if (!stay && r->j.het_job_id)
+        components_find(c, r->j.het_job_id, &jobs);
+    for (size_t i = 0; i < jobs.n && !stay; i++)
+        stay = stays(c, jobs.v[i], age_us);
+    vec_done(&jobs);
+    return !stay;
+}
+
+void job_forget_whole(struct core *c, struct jobrec *r)
+{
+    jobrec_vec jobs = {0};
+    bool found = false;
+    if (r->j.het_job_id)
+        components_find(c, r->j.het_job_id, &jobs);
+    for (size_t i = jobs.n; i-- > 0;) {
+        found |= jobs.v[i] == r;
+        job_forget(c, jobs.v[i]);
+    }
+    if (!found)
+        job_forget(c, r);
+    vec_done(&jobs);
 }
 
 void forget_for_room(struct core *c, uint32_t uid)
@@ -80,7 +99,7 @@ void forget_for_room(struct core *c, uint32_t uid)
     if (!r)
         return;
     if (job_may_forget(c, r, LEAST_AGE_US))
-        job_forget(c, r);
+        job_forget_whole(c, r);
     else
         user_room_over(c, r); /* later */
 }

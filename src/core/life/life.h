@@ -16,8 +16,10 @@ void job_extended(struct core *c, struct jobrec *r, int64_t add_us);
 
 /* ---- forget.c ---- */
 void job_forget(struct core *c, struct jobrec *r); /* out of all indexes, freed */
-/* Has it been over for so long, and does nobody wait for it? An array's record stays until the last
- * of its elements may go. */
+/* With the components beside it, of which each may go. */
+void job_forget_whole(struct core *c, struct jobrec *r);
+/* Has it been over for so long, and does nobody wait for it, or for a component beside it? An
+ * array's record stays until the last of its elements may go. */
 bool job_may_forget(const struct core *c, const struct jobrec *r, int64_t age_us);
 /* An element of that user's is to become a record: where MaxJobCount is reached, one that is over
  * goes before MinJobAge. */
@@ -209,10 +211,12 @@ void resv_load(struct core *c, const struct reservation *row);
 void resvs_restore(struct core *c);
 void resvs_fire(struct core *c);         /* begins, ends, recurrences, purges that are due */
 int64_t resvs_due(const struct core *c); /* INT64_MAX = never */
-/* May this user run jobs with that request in the reservations it names? Fills why not;
- * *ret_partition: the reservation's, for jobs that name none. */
+/* May this user run jobs with that request in the reservations it names? Fills why not. */
 enum refusal resv_check(const struct core *c, const struct job_request *req, const char *user,
                         const char *groups, struct str *why);
+/* May a job that was let in stay with another account? Fills why not. */
+enum refusal resv_account_check(const struct core *c, const struct job_request *req,
+                                const char *user, struct str *why);
 /* Says to the user that a job does not outlive its reservation, where its limit is longer. */
 void resv_warn(const struct core *c, const struct job_request *req, struct str *to);
 /* The reservations that q->names lists (NULL = all), each to v->row. PrivateData is the view's to

@@ -31,7 +31,6 @@ static void run_clear(struct core *c, struct jobrec *r)
     text_set(c, &r->j.extensions, NULL);
     text_set(c, &r->j.failed_node, NULL);
     text_set(c, &r->j.place, NULL);
-    r->j.exit_status = 0;
     r->j.oom = false;
     r->j.killed_by_uid_plus1 = 0;
     r->j.cpu_user_us = r->j.cpu_system_us = r->j.energy_mj = 0;
@@ -86,11 +85,7 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
     /* The former run's row, while what it had is still there. */
     if (r->j.start_us)
         run_keep(c, r, how);
-    if (r->j.array_job_id) /* its times and status are about to go, which are counted */
-        array_count(c, r, -1);
     run_clear(c, r);
-    if (r->j.array_job_id)
-        array_count(c, r, +1);
     if (was_over)
         dependents_reopen(c, r);
     /* What it waited for was there when it started, or no longer matters to who sends a cancelled
@@ -111,6 +106,7 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
         job_move(c, r, JOB_SPECIAL_EXIT);
     else if (!special)
         job_move(c, r, JOB_PENDING);
+    r->j.exit_status = 0; /* which was counted of an array, until then */
     job_save(c, r);
     if (!r->j.cron)
         mail_job(c, r, MAIL_REQUEUE);

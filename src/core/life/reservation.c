@@ -75,7 +75,7 @@ static bool runs_in(const struct jobrec *r, const char *name)
 
 static bool waits_for(const struct jobrec *r, const char *name)
 {
-    return (r->j.state == JOB_PENDING || r->j.requeue_pending) && r->j.spec.req.reservation &&
+    return (job_waits(r) || r->j.requeue_pending) && r->j.spec.req.reservation &&
            list_has(r->j.spec.req.reservation, name);
 }
 
@@ -161,6 +161,16 @@ enum refusal resv_check(const struct core *c, const struct job_request *req, con
     return REFUSE_NONE;
 }
 
+enum refusal resv_account_check(const struct core *c, const struct job_request *req,
+                                const char *user, struct str *why)
+{
+    const struct resvrec *v =
+        req->reservation ? resv_closed(c, req->reservation, user, req->account) : NULL;
+    if (v)
+        who_may(&v->r, why);
+    return v ? REFUSE_RESERVATION_ACCESS : REFUSE_NONE;
+}
+
 /* ---- the end ---- */
 
 /* The list without the name; NULL when nothing is left. */
@@ -183,7 +193,7 @@ static void job_leave(struct core *c, struct jobrec *r, const struct reservation
     const char *left = list_without(c, r->j.spec.req.reservation, v->name);
     text_set(c, &r->j.spec.req.reservation, left);
     bool held = !left && !(v->flags & RESV_NO_HOLD_JOBS_AFTER) && !r->j.spec.hold;
-    if (held && r->j.state != JOB_PENDING) {
+    if (held && !job_waits(r)) {
         r->j.hold_after_requeue = true;
     } else if (held) {
         hold_write(c, r, true);

@@ -1,6 +1,8 @@
 /* Counts of an array's elements, so that no event walks an array. */
 #include "core/record/record.h"
 
+#define WORK_ELEMENT 8 /* one of a walk (WORK_JOB) */
+
 void array_pending_text(struct core *c, struct jobrec *master)
 {
     ASSERT(job_is_array(master));
@@ -16,73 +18,63 @@ static bool active(enum job_state s)
     return s == JOB_RUNNING || s == JOB_SUSPENDED || s == JOB_COMPLETING || s == JOB_REQUEUED;
 }
 
-static void code_count(struct arrayrec *array, int32_t code, bool first)
+static void extremes_add(struct extremes *x, int32_t value, bool first)
 {
-    array->code_least = first || code < array->code_least ? code : array->code_least;
-    array->code_most = first || code > array->code_most ? code : array->code_most;
+    if (first || value < x->least)
+        x->least = value, x->of_least = 0;
+    if (first || value > x->most)
+        x->most = value, x->of_most = 0;
+    x->of_least += value == x->least;
+    x->of_most += value == x->most;
 }
 
-static void exit_count(struct arrayrec *array, int32_t status, bool first)
+/* False: nobody has one of them any more. */
+static bool extremes_drop(struct extremes *x, int32_t value)
 {
-    array->exit_least = first || status < array->exit_least ? status : array->exit_least;
-    array->exit_most = first || status > array->exit_most ? status : array->exit_most;
+    x->of_least -= value == x->least && x->of_least > 0;
+    x->of_most -= value == x->most && x->of_most > 0;
+    return x->of_least > 0 && x->of_most > 0;
 }
 
-/* One that failed goes back: what is said of the others' codes is read from those in memory. */
-static void codes_recount(struct arrayrec *array, const struct jobrec *without)
+/* One that ended goes back, the last with that code or status: what is said of the others is read
+ * from those in memory. There are few codes, so that many that go back walk the array few times. */
+static void ends_recount(struct core *c, struct arrayrec *array, const struct jobrec *without)
 {
     struct map_walk w = {0};
-    bool first = true;
-    while (map_u64_next(array->element, &w)) {
-        const struct jobrec *r = w.value;
-        if (r == without || job_live(r) || r->j.state == JOB_COMPLETED)
-            continue;
-        code_count(array, status_rank(r->j.exit_status), first);
-        first = false;
-    }
-}
-
-static void bad_count(struct arrayrec *array, const struct jobrec *r, int sign)
-{
-    ASSERT(sign == 1 || array->bad >= (job_is_array(r) ? (uint32_t)r->pending.count : 1));
-    int32_t code = status_rank(r->j.exit_status);
-    bool first = !array->bad;
-    /* Those that waited still are one record, which was cancelled. */
-    uint32_t n = job_is_array(r) ? (uint32_t)r->pending.count : 1;
-    array->bad += (uint32_t)sign * n;
-    if (sign > 0)
-        code_count(array, code, first);
-    else if (code == array->code_least || code == array->code_most)
-        codes_recount(array, r);
-}
-
-/* The same of exit statuses, of all that are over. */
-static void exits_recount(struct arrayrec *array, const struct jobrec *without)
-{
-    struct map_walk w = {0};
-    bool first = true;
+    bool first = true, first_bad = true;
+    work_add(c, map_u64_count(array->element) * WORK_ELEMENT);
     while (map_u64_next(array->element, &w)) {
         const struct jobrec *r = w.value;
         if (r == without || job_live(r))
             continue;
-        exit_count(array, r->j.exit_status, first);
+        extremes_add(&array->exit, r->j.exit_status, first);
         first = false;
+        if (r->j.state == JOB_COMPLETED)
+            continue;
+        extremes_add(&array->code, status_rank(r->j.exit_status), first_bad);
+        first_bad = false;
     }
 }
 
-static void end_count(struct arrayrec *array, const struct jobrec *r, int sign)
+static void end_count(struct core *c, struct arrayrec *array, const struct jobrec *r, int sign)
 {
-    ASSERT(sign == 1 || r->j.state != JOB_COMPLETED || array->well > 0);
-    bool first = !array->well && !array->bad;
-    if (r->j.state == JOB_COMPLETED)
-        array->well += (uint32_t)sign;
-    else
-        bad_count(array, r, sign);
-    if (sign > 0)
-        exit_count(array, r->j.exit_status, first);
-    else if (array->exit_least != array->exit_most &&
-             (r->j.exit_status == array->exit_least || r->j.exit_status == array->exit_most))
-        exits_recount(array, r);
+    bool well = r->j.state == JOB_COMPLETED, first = !array->well && !array->bad, known = true;
+    int32_t code = status_rank(r->j.exit_status);
+    /* Those that waited still are one record, which was cancelled. */
+    uint32_t n = job_is_array(r) ? (uint32_t)r->pending.count : 1;
+    ASSERT(sign == 1 || (well ? array->well > 0 : array->bad >= n));
+    if (sign > 0) {
+        extremes_add(&array->exit, r->j.exit_status, first);
+        if (!well)
+            extremes_add(&array->code, code, !array->bad);
+    } else {
+        known = extremes_drop(&array->exit, r->j.exit_status);
+        known = (well || extremes_drop(&array->code, code)) && known;
+    }
+    array->well += well ? (uint32_t)sign : 0;
+    array->bad += well ? 0 : (uint32_t)sign * n;
+    if (!known)
+        ends_recount(c, array, r);
 }
 
 void array_count(struct core *c, const struct jobrec *r, int sign)
@@ -96,7 +88,7 @@ void array_count(struct core *c, const struct jobrec *r, int sign)
     if (sign > 0 && !waits && began_us > array->began_us)
         array->began_us = began_us;
     if (job_state_over(state))
-        end_count(array, r, sign);
+        end_count(c, array, r, sign);
     if (job_is_array(r))
         return;
     array->live += job_live(r) ? (uint32_t)sign : 0;
@@ -114,7 +106,7 @@ void hold_write(struct core *c, struct jobrec *r, bool hold)
 {
     if (r->j.spec.hold == hold)
         return;
-    bool counted = r->j.array_job_id && c->store.loaded;
+    bool counted = r->j.array_job_id && c->store.loaded && job_waits(r);
     if (counted)
         array_count(c, r, -1);
     r->j.spec.hold = hold;

@@ -53,8 +53,8 @@ static struct dependees_verdict verdict_of_array(const struct arrayrec *array,
         .waiting = array->waiting + waits,
         .held = array->held + (rest && rest->j.spec.hold ? waits : 0),
         .running = (int64_t)array->active - array->suspended,
-        .code_least = array->code_least,
-        .code_most = array->code_most,
+        .code_least = array->code.least,
+        .code_most = array->code.most,
         .array = array,
     };
 }

@@ -175,9 +175,13 @@ static bool deps_settle(struct core *c, struct jobrec *r, bool *ret_over)
     return status == DEP_SATISFIED;
 }
 
+/* Whom a reservation is for may change, and so may the job's account, or a name be another
+ * reservation's since. */
 static bool resv_ready(const struct core *c, const struct jobrec *r)
 {
-    return !r->j.spec.req.reservation || resv_there(c, r->j.spec.req.reservation);
+    const struct job_request *req = &r->j.spec.req;
+    return !req->reservation || (resv_there(c, req->reservation) &&
+                                 !resv_closed(c, req->reservation, r->j.user_name, req->account));
 }
 
 /* What keeps it from the planner; NONE = nothing. */
@@ -192,7 +196,8 @@ static enum job_reason own_reason(const struct core *c, const struct jobrec *r, 
     if (r->j.spec.begin_us > now_us)
         return REASON_BEGIN_TIME;
     if (!resv_ready(c, r))
-        return REASON_RESERVATION_DELETED;
+        return resv_there(c, r->j.spec.req.reservation) ? REASON_RESERVATION
+                                                        : REASON_RESERVATION_DELETED;
     if (r->former_runs)
         return REASON_CLEANING;
     enum job_reason bar = minutes_or_limits_bar(c, r, NULL);

@@ -188,6 +188,18 @@ bool resv_there(const struct core *c, const char *names)
     return false;
 }
 
+const struct resvrec *resv_closed(const struct core *c, const char *names, const char *user,
+                                  const char *account)
+{
+    for (size_t i = 0; i < c->resv.n; i++) {
+        struct reservation v = c->resv.v[i]->r;
+        v.groups = NULL;
+        if (list_has(names, v.name) && !resv_admits(&v, user, NULL, account))
+            return c->resv.v[i];
+    }
+    return NULL;
+}
+
 const char *resv_partition(const struct core *c, const char *names)
 {
     struct span rest = span_of(names), piece;

@@ -58,11 +58,11 @@ static void how_they_ended(const struct arrayrec *a, const struct jobrec *r, str
     const char *state = !a->bad   ? "COMPLETED"
                         : a->well ? "Mixed"
                                   : enum_name(&job_state_names, r->j.state);
-    if (status_signal(a->exit_most))
-        str_addf(out, ", %s, MaxSignal [%d]", state, status_signal(a->exit_most));
+    if (status_signal(a->exit.most))
+        str_addf(out, ", %s, MaxSignal [%d]", state, status_signal(a->exit.most));
     else
-        str_addf(out, ", %s, ExitCode [%d-%d]", state, status_code(a->exit_least),
-                 status_code(a->exit_most));
+        str_addf(out, ", %s, ExitCode [%d-%d]", state, status_code(a->exit.least),
+                 status_code(a->exit.most));
 }
 
 static void how_it_ended(const struct jobrec *r, struct str *out)

@@ -4,9 +4,16 @@
 #include "base/str.h"
 #include "core/record/record.h"
 
-static bool is_so(const struct node_spell *s, const struct node *n)
+/* As in Slurm: while jobs have something of it, it is not drained yet. */
+static bool is_drained(const struct noderec *n)
 {
-    return s->start_us && s->state == n->state && s->drain == (n->drain || n->fail) &&
+    return (n->n.drain || n->n.fail) && n->job.n == 0;
+}
+
+static bool is_so(const struct node_spell *s, const struct noderec *rec)
+{
+    const struct node *n = &rec->n;
+    return s->start_us && s->state == n->state && s->drain == is_drained(rec) &&
            s->cpus == n->cpus && s->memory_mib == n->memory_mib && text_is(s->gres, n->gres);
 }
 
@@ -24,7 +31,7 @@ void node_spell_note(struct core *c, struct noderec *n)
 {
     ASSERT(!text_empty(n->n.name));
     struct node_spell *s = &n->spell;
-    if (is_so(s, &n->n))
+    if (is_so(s, n))
         return;
     node_spell_end(c, n);
     text_set(c, &s->name, n->n.name);
@@ -33,7 +40,7 @@ void node_spell_note(struct core *c, struct noderec *n)
     text_set(c, &s->gres, n->n.gres);
     s->start_us = c->turn.now_us;
     s->state = n->n.state;
-    s->drain = n->n.drain || n->n.fail;
+    s->drain = is_drained(n);
     s->cpus = n->n.cpus;
     s->memory_mib = n->n.memory_mib;
     fx_store(c, TABLE_NODE_SPELL, s);

@@ -52,11 +52,19 @@ void node_save_changed(struct core *c, struct noderec *n)
     triggers_node(c, n);
 }
 
+/* Jobs decide whether one that takes no more is drained, or will be. */
+static void drain_note(struct core *c, struct noderec *n)
+{
+    if ((n->n.drain || n->n.fail) && !n->withdrawn)
+        node_spell_note(c, n);
+}
+
 void node_job_add(struct core *c, uint32_t node, uint64_t job_id)
 {
     ASSERT(node < c->node.n);
     vec_push(&c->node.v[node]->job, job_id);
     c->node.v[node]->n.last_busy_us = c->turn.now_us;
+    drain_note(c, c->node.v[node]);
     triggers_node(c, c->node.v[node]);
 }
 
@@ -70,6 +78,7 @@ void node_job_remove(struct core *c, uint32_t node, uint64_t job_id)
             break;
         }
     n->n.last_busy_us = c->turn.now_us;
+    drain_note(c, n);
     triggers_node(c, n);
 }
 

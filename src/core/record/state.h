@@ -112,6 +112,12 @@ struct jobrec {
     uint32_t long_texts;  /* bytes of them, as its user's were counted (users/user_room.c) */
 };
 
+/* The least and the most of what is counted, and how many have each of them. */
+struct extremes {
+    int32_t least, most;
+    uint32_t of_least, of_most;
+};
+
 /* An array: its elements that have records of their own, and counts of them, so that no event walks
  * an array. Elements that left memory stay counted in what is said about ended ones. */
 struct arrayrec {
@@ -122,8 +128,8 @@ struct arrayrec {
     uint32_t held;                    /* of those that wait */
     uint32_t live;                    /* that are not over */
     uint32_t well, bad;               /* that ended COMPLETED, otherwise */
-    int32_t code_least, code_most;    /* exit codes of the latter, as status_rank tells them */
-    int32_t exit_least, exit_most;    /* wait statuses of those that ended */
+    struct extremes code;             /* exit codes of the latter, as status_rank tells them */
+    struct extremes exit;             /* wait statuses of those that ended */
     int64_t began_us;                 /* when the last of those that began did */
     bool begun;                       /* one of them has started */
     bool idle_mailed;                 /* that GPUs of one of them are idle */

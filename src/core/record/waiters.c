@@ -44,7 +44,7 @@ static bool ended(const struct core *c, uint64_t id, struct msg_job_ended *ret)
     const struct jobrec *r = job_find(c, id);
     *ret = (struct msg_job_ended){.job_id = id, .state = JOB_COMPLETED};
     if (array) {
-        ret->exit_status = array->exit_most;
+        ret->exit_status = array->exit.most;
         ret->state = array->bad ? JOB_FAILED : JOB_COMPLETED;
         return array_over(c, id);
     }

@@ -40,6 +40,24 @@ static bool run_fits(struct core *c, const struct jobrec *r, const char **detail
     return fits;
 }
 
+/* Of components that ended at different times a restart finds the later ones alone; without the
+ * others none runs. */
+static bool is_whole(const struct core *c, const struct jobrec *r)
+{
+    jobrec_vec jobs = {0};
+    struct str set = STR_INIT;
+    if (!r->j.het_job_id || !r->j.het_set)
+        return true;
+    components_find(c, r->j.het_job_id, &jobs);
+    if (jobs.n)
+        str_addf(&set, "%llu-%llu", (unsigned long long)r->j.het_job_id,
+                 (unsigned long long)jobs.v[jobs.n - 1]->j.id);
+    bool whole = text_is(str_text(&set), r->j.het_set);
+    str_done(&set);
+    vec_done(&jobs);
+    return whole;
+}
+
 enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special,
                          const char **detail)
 {
@@ -55,6 +73,11 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
                                           : "JobRequeue=0 forbids it; `scontrol update JobId=… "
                                             "Requeue=1` allows it for a job";
         return REFUSE_DISABLED;
+    }
+    if (!is_whole(c, r)) {
+        *detail = "components of it have been over for so long that they are forgotten, and none "
+                  "runs without the others: submit it again";
+        return REFUSE_NOT_REQUEUABLE;
     }
     if (!run_fits(c, r, detail))
         return REFUSE_TOO_LARGE;

@@ -32,6 +32,13 @@ bool update_is_taken_apart(const struct jobrec *r, const char *name);
 /* May the peer change that, and could the job run as it would be then? Nothing is changed; `u` has
  * what update_take needs. */
 enum refusal update_check(struct core *c, struct jobrec *r, struct update *u, const char **detail);
+bool update_given(const struct update *u, const char *field); /* is it one of those named? */
+/* Would it change which nodes a running job has? */
+bool update_resizes(const struct update *u);
+/* So many bytes more on the disk, where each element that waits gets a row. */
+uint64_t update_disk_more(const struct jobrec *r, const struct job_spec *to);
+
+/* ---- update_take.c ---- */
 /* Behind update_check. Refused, with nothing changed: nodes that a running job cannot give back, a
  * dependency that is none. */
 enum refusal update_take(struct core *c, struct jobrec *r, const struct update *u,

@@ -163,6 +163,12 @@ static const char *because(const struct core *c, const struct jobrec *r, enum jo
                             named(c, r, a));
     if (reason == REASON_ARRAY_TASK_LIMIT)
         return limit_text(c, r, a);
+    if (reason == REASON_RESERVATION && !r->waiting)
+        return arena_printf(a,
+                            "a reservation that it names is not, or no longer, for its user with "
+                            "its account; `scontrol update JobId=%s ReservationName=` lets it "
+                            "start without",
+                            named(c, r, a));
     if (reason == REASON_NONE)
         return "it came just now and is about to be planned";
     struct str detail = STR_INIT;

@@ -38,7 +38,7 @@
     X(TIME, start_us, 0, "since")                                                                  \
     X(TIME, end_us, 0, "until; 0 = it still is so")                                                \
     X(ENUM, state, &node_state_names, "UNKNOWN (never reported), UP, DOWN, FUTURE")                \
-    X(BOOL, drain, 0, "took no new jobs")                                                          \
+    X(BOOL, drain, 0, "drained: took no new jobs, and none was left")                              \
     X(TEXT, reason, 0, "why it was down or drained")                                               \
     X(TEXT, reason_user, 0, "who said so")                                                         \
     X(I32, cpus, 0, "CPUs to schedule")                                                            \

@@ -45,12 +45,46 @@ static int32_t running(const struct cluster *cl, const struct option *o, uint32_
     return n;
 }
 
+/* Of how many of its components may that partition be? */
+static int32_t components_of(const struct cluster *cl, const struct wjob *j, const struct spart *p)
+{
+    int32_t n = 0;
+    for (uint32_t i = 0; i < j->w.het_size; i++) {
+        const struct wjob *one = map_u64_get(cl->queue.by_job, j->w.het_job_id + i);
+        const struct compiled *c = one ? demand_of(cl, one->lane->klass) : NULL;
+        bool may = false;
+        for (size_t k = 0; c && k < c->n; k++)
+            may |= c->option[k].part == p;
+        n += may;
+    }
+    return n > 0 ? n : 1;
+}
+
+/* Has its user as many as they allow, or too many for all of its components? */
+static const char *jobs_bar(const struct cluster *cl, const struct wjob *j, const struct option *o,
+                            const struct time_window *limits, const char *end, struct arena *a)
+{
+    struct str names = STR_INIT, said = STR_INIT;
+    int32_t most = limits->max_jobs_per_user, n = running(cl, o, j->w.uid, &names),
+            comes = components_of(cl, j, o->part);
+    if (n + comes > most)
+        str_addf(&said, "TimeWindows of partition %s allow a user %d running job%s%s; ",
+                 o->part->p.name, most, most == 1 ? "" : "s", end);
+    if (n >= most)
+        str_addf(&said, "so many of its user run there (%s)", str_text(&names));
+    else if (said.len)
+        str_addf(&said, "it has %d components, and %d of its user run there", comes, n);
+    const char *text = said.len ? arena_strdup(a, str_text(&said)) : NULL;
+    str_done(&names);
+    str_done(&said);
+    return text;
+}
+
 const char *hours_bar(const struct cluster *cl, const struct wjob *j, const struct option *o,
                       int64_t now_us, struct arena *a)
 {
     ASSERT(j->lane && o->part);
     struct time_window limits;
-    struct str names = STR_INIT;
     const char *said = NULL, *part = o->part->p.name;
     if (o->part->windows.n == 0)
         return NULL;
@@ -65,14 +99,8 @@ const char *hours_bar(const struct cluster *cl, const struct wjob *j, const stru
                             part, span_text(limits.max_time_us, a), end,
                             o->limit_min_us == TIME_UNLIMITED ? "unlimited"
                                                               : span_text(o->limit_min_us, a));
-    else if (limits.max_jobs_per_user > 0 &&
-             running(cl, o, j->w.uid, &names) >= limits.max_jobs_per_user)
-        said = arena_printf(a,
-                            "TimeWindows of partition %s allow a user %d running job%s%s; so many "
-                            "of its user run there (%s)",
-                            part, limits.max_jobs_per_user,
-                            limits.max_jobs_per_user == 1 ? "" : "s", end, str_text(&names));
-    str_done(&names);
+    else if (limits.max_jobs_per_user > 0)
+        said = jobs_bar(cl, j, o, &limits, end, a);
     return said;
 }
 

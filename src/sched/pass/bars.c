@@ -47,23 +47,29 @@ static int32_t running_then(struct pass *p, const struct spart *part, uint32_t u
     return n;
 }
 
-/* Has its user as many jobs running there as the window that is open allows? */
-static bool part_window_full(struct pass *p, const struct entry *e)
+/* Has its user, with so many beside it, as many jobs running there as the window that is open
+ * allows? */
+static bool part_window_full(struct pass *p, const struct option *o, uint32_t uid, int32_t beside)
 {
     struct time_window limits;
-    const struct spart *part = e->o->part;
+    const struct spart *part = o->part;
     if (part->windows.n == 0)
         return false;
-    uint32_t uid = e->job->w.uid;
     time_windows_at(&part->windows, p->w->now_us, &p->cl->local.zone, &limits);
     return limits.max_jobs_per_user > 0 &&
-           (p->future ? running_then(p, part, uid) : running_of(p, part, uid)) >=
+           (p->future ? running_then(p, part, uid) : running_of(p, part, uid)) + beside >=
                limits.max_jobs_per_user;
 }
 
 enum job_reason entry_held_by(struct pass *p, const struct entry *e)
 {
-    return part_window_full(p, e) ? REASON_QOS_MAX_JOBS_PER_USER : REASON_NONE;
+    return option_held_by(p, e->o, e->job->w.uid, 0);
+}
+
+enum job_reason option_held_by(struct pass *p, const struct option *o, uint32_t uid, int32_t beside)
+{
+    ASSERT(beside >= 0);
+    return part_window_full(p, o, uid, beside) ? REASON_QOS_MAX_JOBS_PER_USER : REASON_NONE;
 }
 
 /* ---- who has much ---- */

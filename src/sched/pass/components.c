@@ -2,6 +2,7 @@
 #include "sched/pass/components.h"
 
 #include "base/alloc.h"
+#include "sched/pass/bars.h"
 #include "sched/pass/to_place.h"
 #include "sched/world/resv_view.h"
 
@@ -69,7 +70,8 @@ struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us,
     const struct compiled *c = demand_of(p->cl, j->lane->klass);
     for (size_t i = 0; i < c->n; i++) {
         struct option *o = &c->option[i];
-        if (o->never != REASON_NONE)
+        if (o->never != REASON_NONE ||
+            (at_us == p->w->now_us && option_held_by(p, o, j->w.uid, 0) != REASON_NONE))
             continue;
         struct to_place what = pass_to_place(p, c, o, j);
         p->cost += try_cost(p, o);
