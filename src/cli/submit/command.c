@@ -262,10 +262,8 @@ static bool list_file_read(struct submit_command *c, struct submit_options *o, c
 /* -F, or -w and -x with a file; the command line's --nodelist beats -F. */
 static bool list_files_read(struct submit_command *c, struct submit_options *o, struct err *e)
 {
-    const struct option_row *row = option_named("nodelist", c->command);
-    bool through_list = o->nodefile && text_is(o->given[option_index(row)], o->nodefile);
-    return (!o->nodefile || list_file_read(c, o, o->nodefile, "nodelist",
-                                           through_list ? "nodelist" : "nodefile", e)) &&
+    const char *from = o->nodefile == o->nodelist_file ? "nodelist" : "nodefile";
+    return (!o->nodefile || list_file_read(c, o, o->nodefile, "nodelist", from, e)) &&
            (!o->exclude_file || list_file_read(c, o, o->exclude_file, "exclude", "exclude", e));
 }
 

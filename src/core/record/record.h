@@ -105,10 +105,8 @@ bool peer_administers(const struct core *c, const struct peer *peer);
 int64_t job_over_time(const struct core *c, const struct jobrec *r);
 /* INT64_MAX = none; the over-time allowance not counted. */
 int64_t job_limit_end(const struct core *c, const struct jobrec *r);
-/* The same, and of one that is suspended what it was when it was stopped. */
-int64_t job_run_end(const struct jobrec *r);
-/* Now, or when it was stopped: what was due to it by then was done. */
-int64_t job_ran_until(const struct core *c, const struct jobrec *r);
+int64_t job_run_end(const struct jobrec *r); /* the same; of a suspended one what it was then */
+int64_t job_ran_until(const struct core *c, const struct jobrec *r); /* now, or its suspension */
 /* Appends what the nodes of an allocation have together: "gpu:v100=4,nic=2"; nothing where it has
  * none. */
 void alloc_gres_text(const struct alloc *al, struct str *out);
@@ -313,8 +311,7 @@ bool dependencies_split_fit(const struct core *c, const struct jobrec *master, s
     "the jobs it would wait for wait for so many others (more than 262,144 conditions together) "  \
     "that it cannot be seen in time whether one of them waits for it: let one job wait for many, " \
     "and the others for that one"
-/* Would `r` wait for itself? Counts what it looks at off *looks; true, too, when these are
- * spent. */
+/* Would `r` wait for itself? Counts what it looks at off *looks; true, too, with none left. */
 bool dependency_circle(const struct core *c, const struct jobrec *r,
                        const struct dependency_list *list, size_t *looks);
 /* One of those that its open on:COUNT waits for has come: r waits for it by d. */
@@ -488,8 +485,7 @@ int32_t status_higher(int32_t a, int32_t b); /* the wait status of the higher ra
 enum job_state status_state(int32_t status);
 
 /* ---- diag.c ---- */
-/* All counters from zero, as sdiag --reset; when it started, and what was backfilled ever,
- * stays. */
+/* All counters from zero, as sdiag --reset; its start and what was backfilled ever stay. */
 void diag_reset(struct core *c);
 void diag_count_end(struct core *c, const struct jobrec *r); /* of a job that is over */
 

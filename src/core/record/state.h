@@ -85,8 +85,7 @@ struct jobrec {
     struct step_queue *queue; /* step/queue.c; NULL = none waits, none left memory */
     /* Came back by a requeue; 0 = not in this life of the controller. */
     int64_t back_us;
-    /* Connection an attached allocation belongs to; 0 = none. Of the leader of a heterogeneous
-     * job. */
+    /* Connection an attached allocation belongs to; 0 = none. Of a heterogeneous job's leader. */
     uint64_t holder_conn;
     int64_t charged_us; /* run time that fair share knows of */
     int64_t timer_us;   /* due time in the heap; 0 = none */

@@ -49,6 +49,7 @@ struct submit_options {
     const char *clusters;              /* -M */
     const char *export_file;           /* --export-file */
     const char *nodefile;              /* -F, or a -w that names a file: the command reads it */
+    const char *nodelist_file;         /* the latter; the same address as nodefile if it counts */
     const char *exclude_file;          /* a -x that names a file: likewise */
     const char *uid, *gid;             /* --uid, --gid (root only) */
     const char *get_user_env;          /* "" = given without value */

@@ -45,11 +45,11 @@ JOB_SETTER(set_oversubscribe)
 JOB_SETTER(set_nodelist)
 {
     if (!strchr(value, '/')) {
-        if (o->nodefile && text_is(o->given[option_index(row)], o->nodefile))
-            o->nodefile = NULL; /* that this option named before; -F's is weighed later */
+        if (o->nodefile == o->nodelist_file)
+            o->nodefile = NULL; /* -F's is weighed later */
         return set_hosts(o, row, value, env, a, ret_err);
     }
-    o->nodefile = arena_strdup(a, value);
+    o->nodefile = o->nodelist_file = arena_strdup(a, value);
     return true;
 }
 
