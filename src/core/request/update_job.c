@@ -355,6 +355,7 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
         usage_tick(c); /* what it had until now is charged by itself; once for all in a turn */
     limits_count(c, r, -1);
     spec_take(c, r, u);
+    usage_know(c, r->j.user_id, r->j.spec.req.account, r->j.user_name);
     limits_count(c, r, +1);
     user_room_count(c, r);
     if (u->m->admin_comment)
@@ -470,9 +471,8 @@ enum refusal update_take(struct core *c, struct jobrec *r, const struct update *
                          const char **detail)
 {
     struct err err = {0};
-    enum refusal refusal = REFUSE_NONE;
-    if (update_of_a_run(r) && resizes(u))
-        refusal = resize(c, r, u, detail);
+    bool resized = update_of_a_run(r) && resizes(u);
+    enum refusal refusal = resized ? resize(c, r, u, detail) : REFUSE_NONE;
     if (refusal)
         return refusal;
     const char *after = given(u, "dependency") ? u->values->dependency : NULL;
