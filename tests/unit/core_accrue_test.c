@@ -2,6 +2,8 @@
  * point a second, and a job that gains nothing has the priority of one that has just come. */
 #include "core_tree.h"
 
+#include "core/record/record.h"
+
 #define AGEING                                                                                     \
     ENFORCED "PriorityType=priority/multifactor\nPriorityWeightAge=604800\nPriorityMaxAge=7-0\n"   \
              "PriorityWeightPartition=0\n"
@@ -251,12 +253,46 @@ static void comes_back(void **unused)
     assert_true(gains(third));
 }
 
+/* With limits, but no QOS insisted on, a job names any, and partitions in any order. */
+static size_t texts_after(int from, int to)
+{
+    struct job_spec s = job_of(8, "physics", NULL);
+    am_alice();
+    for (int i = from; i < to; i++) {
+        s.req.qos = arena_printf(w.a, "x%d", i);
+        s.req.partition = arena_printf(w.a, "main,p%d", i % 20);
+        uint64_t id = submit(s);
+        assert_int_equal(state(id), JOB_PENDING);
+        cancel(ids_of(id));
+    }
+    pass(30 * MIN); /* they are not in memory any more */
+    return intern_count(w.c->pool);
+}
+
+static void names_are_not_kept_for_ever(void **unused)
+{
+    struct str conf = STR_INIT;
+    str_add(&conf, "AccountingStorageEnforce=limits\n");
+    for (int i = 0; i < 20; i++)
+        str_addf(&conf, "PartitionName=p%d Nodes=n1\n", i);
+    full();
+    configure(arena_printf(w.a, AGEING "%s", str_text(&conf)));
+    str_done(&conf);
+    assert_int_equal(limit_set("physics", "GrpJobsAccrue=5"), REFUSE_NONE);
+    size_t few = texts_after(0, 5);
+    assert_in_range(texts_after(5, 500), 1, few + 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_limit),      TREE_STORY(elements),
-        TREE_STORY(an_element_of_its_own), TREE_STORY(before_the_limit),
-        TREE_STORY(cancelled_elements),    TREE_STORY(comes_back),
+        cmocka_unit_test(each_limit),
+        TREE_STORY(elements),
+        TREE_STORY(an_element_of_its_own),
+        TREE_STORY(before_the_limit),
+        TREE_STORY(cancelled_elements),
+        TREE_STORY(comes_back),
+        TREE_STORY(names_are_not_kept_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

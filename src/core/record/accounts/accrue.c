@@ -18,10 +18,10 @@ struct accrue_hit {
     bool above;
 };
 
-/* All jobs of a user in an account, a QOS and partitions: the same limits apply to them. */
+/* All jobs of a user in an account, a QOS and a partition: the same limits apply to them. */
 struct accruer {
-    const char *account, *user, *qos, *partition; /* interned */
-    int64_t n;                                    /* jobs that gain */
+    struct limit_subject who; /* texts interned */
+    int64_t n;                /* jobs that gain */
     VEC(struct accrue_hit) hit;
     /* Who would like to, in order from `first` on; who no longer waits is passed over. */
     VEC(struct accrue_wish {
@@ -54,28 +54,17 @@ static struct accrue_sum *sum_take(struct accruing *all, const char *key)
     return sum;
 }
 
-/* Of several partitions that of the first counts, as for the priority. */
-static struct limit_subject subject_of(const struct core *c, const struct accruer *a)
-{
-    const struct partrec *part = part_first(c, a->partition);
-    return (struct limit_subject){.user = a->user,
-                                  .account = a->account,
-                                  .qos = a->qos,
-                                  .partition = part ? part->p.name : NULL};
-}
-
 static void hits_make(struct core *c, struct accruer *a)
 {
     struct accruing *all = c->accounts.accruing;
-    struct limit_subject who = subject_of(c, a);
     struct str key = STR_INIT;
     limit_hits hits = {0};
     vec_clear(&a->hit);
     if (all->any)
-        limits_collect(c, &who, COUNTS_ACCRUING, &hits);
+        limits_collect(c, &a->who, COUNTS_ACCRUING, &hits);
     for (size_t i = 0; i < hits.n; i++) {
         str_clear(&key);
-        limit_key(c, &who, &hits.v[i], &key);
+        limit_key(c, &a->who, &hits.v[i], &key);
         struct accrue_hit hit = {.sum = sum_take(all, str_text(&key)),
                                  .most = hits.v[i].value,
                                  .above = hits.v[i].above};
@@ -130,21 +119,33 @@ void accrue_free(struct core *c)
     free(all);
 }
 
+/* Of several partitions that of the first counts, as for the priority. What is not there limits
+ * nobody: names that somebody thought of make nothing that stays. */
+static struct limit_subject subject_of(const struct core *c, const struct jobrec *r)
+{
+    const struct job_request *req = &r->j.spec.req;
+    const struct qosrec *q = qos_find(c, req->qos);
+    const struct partrec *part = part_first(c, req->partition);
+    return (struct limit_subject){.user = r->j.user_name,
+                                  .account = req->account,
+                                  .qos = q ? q->q.name : NULL,
+                                  .partition = part ? part->p.name : NULL};
+}
+
 static struct accruer *accruer_of(struct core *c, const struct jobrec *r)
 {
     struct accruing *all = c->accounts.accruing;
-    const struct job_request *req = &r->j.spec.req;
+    struct limit_subject who = subject_of(c, r);
     struct str key = STR_INIT;
-    str_addf(&key, "%s\n%s\n%s\n%s", req->account ? req->account : "",
-             r->j.user_name ? r->j.user_name : "", req->qos ? req->qos : "",
-             req->partition ? req->partition : "");
+    str_addf(&key, "%s\n%s\n%s\n%s", who.account ? who.account : "", who.user ? who.user : "",
+             who.qos ? who.qos : "", who.partition ? who.partition : "");
     struct accruer *a = map_str_get(all->of, str_text(&key));
     if (!a) {
         a = xcalloc(1, sizeof *a);
-        text_set(c, &a->account, req->account);
-        text_set(c, &a->user, r->j.user_name);
-        text_set(c, &a->qos, req->qos);
-        text_set(c, &a->partition, req->partition);
+        text_set(c, &a->who.account, who.account);
+        text_set(c, &a->who.user, who.user);
+        text_set(c, &a->who.qos, who.qos);
+        text_set(c, &a->who.partition, who.partition);
         hits_make(c, a);
         map_str_put(all->of, str_text(&key), a);
         vec_push(&all->list, a);
