@@ -225,6 +225,25 @@ static void a_closed_partition_says_nothing(void **unused)
         }
 }
 
+/* Where nothing is insisted on any more, all that waits is looked at anew. */
+static void nothing_is_insisted_on_any_more(void **unused)
+{
+    static const char *const left[] = {"associations", "none"};
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++)
+        for (size_t way = 0; text_starts(asked[i].on, "qos ") && way < ARRAY_LEN(left); way++) {
+            world_open(TWO_OF_TEST, 4);
+            the_tree();
+            full_by_bob();
+            assert_int_equal(limit_set(asked[i].on, asked[i].limit), REFUSE_NONE);
+            uint64_t id = either(job_of(4, NULL, "normal"), 0);
+            assert_int_equal(state(id), JOB_PENDING);
+            configure(arena_printf(w.a, TWO_OF_TEST "AccountingStorageEnforce=%s\n", left[way]));
+            pass(MIN);
+            assert_string_equal(job(id)->run_partition, "free");
+            world_close();
+        }
+}
+
 /* ---- how many there are ---- */
 
 static uint64_t try_as(const char *who)
@@ -417,6 +436,7 @@ int main(void)
         cmocka_unit_test(a_second_partition_is_of_the_account),
         cmocka_unit_test(no_time_is_no_more_time),
         cmocka_unit_test(a_closed_partition_says_nothing),
+        cmocka_unit_test(nothing_is_insisted_on_any_more),
         cmocka_unit_test(limits_of_submissions),
         cmocka_unit_test(in_an_account_by_partition),
         cmocka_unit_test(what_a_job_is_of_stays),
