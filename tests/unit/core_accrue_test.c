@@ -2,6 +2,7 @@
  * point a second, and a job that gains nothing has the priority of one that has just come. */
 #include "core_tree.h"
 
+#include "core/record/accounts/accrue.h"
 #include "core/record/record.h"
 
 #define AGEING                                                                                     \
@@ -283,6 +284,31 @@ static void names_are_not_kept_for_ever(void **unused)
     assert_in_range(texts_after(5, 500), 1, few + 5);
 }
 
+/* Nor are those who came and went, or went to and fro, while nobody may gain. */
+static void wishes_are_not_kept_for_ever(void **unused)
+{
+    enum { ROUNDS = 3000 };
+    full();
+    assert_int_equal(limit_set("root", "GrpJobsAccrue=1"), REFUSE_NONE);
+    uint64_t gaining = waits_as("alice:physics"), id = waits_as("alice:physics");
+    size_t before = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct job_spec to = {.req = {.account = i % 2 ? "physics" : "chem"}};
+        struct msg_update_job m = {.ids = ids_of(id), .fields = "account", .values = {&to, 1}};
+        say(1, MSG_UPDATE_JOB, &m);
+        assert_int_equal(refusal(), REFUSE_NONE);
+        if (i % 10 == 0)
+            cancel(ids_of(waits_as("bob:physics")));
+        am_alice();
+        if (i == ROUNDS / 10)
+            before = accrue_wishes(w.c);
+    }
+    assert_in_range(accrue_wishes(w.c), 1, before + 200);
+    assert_int_equal(age(id), 0);
+    cancel(ids_of(gaining));
+    assert_true(gains(id));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +319,7 @@ int main(void)
         TREE_STORY(cancelled_elements),
         TREE_STORY(comes_back),
         TREE_STORY(names_are_not_kept_for_ever),
+        TREE_STORY(wishes_are_not_kept_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

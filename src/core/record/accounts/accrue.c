@@ -30,6 +30,7 @@ struct accruer {
     })
     queue;
     size_t first;
+    size_t full; /* when it is so long those that no longer wait go; 0 = it never was */
     bool sorted;
 };
 
@@ -276,11 +277,40 @@ static int wish_order(const void *a, const void *b)
     return (x->job_id > y->job_id) - (x->job_id < y->job_id);
 }
 
+static void wishes_sort(struct accruer *a)
+{
+    if (!a->sorted && a->queue.n > a->first)
+        qsort(a->queue.v + a->first, a->queue.n - a->first, sizeof a->queue.v[0], wish_order);
+    a->sorted = true;
+}
+
+/* Whoever comes and goes while there is no place leaves a wish: they go when they are most. One
+ * that went to another account and came back stands there twice. */
+static void wishes_prune(struct core *c, struct accruer *a)
+{
+    size_t n = 0;
+    wishes_sort(a);
+    for (size_t i = a->first; i < a->queue.n; i++) {
+        struct accrue_wish w = a->queue.v[i];
+        struct jobrec *r = job_find(c, w.job_id);
+        bool its = r && r->accrue.of == a;
+        if (its && !wishes(r))
+            r->accrue.wishes = false;
+        else if (its && !(n && wish_order(&a->queue.v[n - 1], &w) == 0))
+            a->queue.v[n++] = w;
+    }
+    a->queue.n = n;
+    a->first = 0;
+    a->full = 2 * n + 64;
+}
+
 static void wish(struct core *c, struct accruer *a, struct jobrec *r)
 {
     struct accrue_wish w = {r->j.eligible_us, r->j.id};
     if (r->accrue.wishes || !wishes(r))
         return;
+    if (a->queue.n >= a->full)
+        wishes_prune(c, a);
     a->sorted =
         a->queue.n == a->first || (a->sorted && wish_order(&a->queue.v[a->queue.n - 1], &w) <= 0);
     vec_push(&a->queue, w);
@@ -366,9 +396,7 @@ static void give(struct core *c, struct accruer *a, struct jobrec *r, int64_t n)
 /* The first that still wishes. */
 static struct jobrec *first_wish(struct core *c, struct accruer *a)
 {
-    if (!a->sorted && a->queue.n > a->first)
-        qsort(a->queue.v + a->first, a->queue.n - a->first, sizeof a->queue.v[0], wish_order);
-    a->sorted = true;
+    wishes_sort(a);
     for (; a->first < a->queue.n; a->first++) {
         struct jobrec *r = job_find(c, a->queue.v[a->first].job_id);
         if (r && r->accrue.of == a && wishes(r))
@@ -410,6 +438,15 @@ struct jobrec *accrue_next(struct core *c)
             return r;
     }
     return NULL;
+}
+
+size_t accrue_wishes(const struct core *c)
+{
+    const struct accruing *all = c->accounts.accruing;
+    size_t n = 0;
+    for (size_t i = 0; all && i < all->list.n; i++)
+        n += all->list.v[i]->queue.n;
+    return n;
 }
 
 /* ---- for core_check ------------------------------------------------------------------------- */
