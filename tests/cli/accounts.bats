@@ -16,7 +16,14 @@ EOF
     cd "$BATS_TEST_TMPDIR"
 }
 
+nothing_runs() {
+    [ -z "$(squeue -h -t R,S,CG -o %i)" ]
+}
+
+# Jobs outlive their cluster: what a test leaves would sleep on beside those that follow.
 teardown() {
+    scancel -u "$(id -un)" || true
+    eventually nothing_runs || true
     remuda down
 }
 

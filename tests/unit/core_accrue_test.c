@@ -2,6 +2,9 @@
  * point a second, and a job that gains nothing has the priority of one that has just come. */
 #include "core_tree.h"
 
+#include "core/record/accounts/accrue.h"
+#include "core/record/record.h"
+
 #define AGEING                                                                                     \
     ENFORCED "PriorityType=priority/multifactor\nPriorityWeightAge=604800\nPriorityMaxAge=7-0\n"   \
              "PriorityWeightPartition=0\n"
@@ -251,12 +254,72 @@ static void comes_back(void **unused)
     assert_true(gains(third));
 }
 
+/* With limits, but no QOS insisted on, a job names any, and partitions in any order. */
+static size_t texts_after(int from, int to)
+{
+    struct job_spec s = job_of(8, "physics", NULL);
+    am_alice();
+    for (int i = from; i < to; i++) {
+        s.req.qos = arena_printf(w.a, "x%d", i);
+        s.req.partition = arena_printf(w.a, "main,p%d", i % 20);
+        uint64_t id = submit(s);
+        assert_int_equal(state(id), JOB_PENDING);
+        cancel(ids_of(id));
+    }
+    pass(30 * MIN); /* they are not in memory any more */
+    return intern_count(w.c->pool);
+}
+
+static void names_are_not_kept_for_ever(void **unused)
+{
+    struct str conf = STR_INIT;
+    str_add(&conf, "AccountingStorageEnforce=limits\n");
+    for (int i = 0; i < 20; i++)
+        str_addf(&conf, "PartitionName=p%d Nodes=n1\n", i);
+    full();
+    configure(arena_printf(w.a, AGEING "%s", str_text(&conf)));
+    str_done(&conf);
+    assert_int_equal(limit_set("physics", "GrpJobsAccrue=5"), REFUSE_NONE);
+    size_t few = texts_after(0, 5);
+    assert_in_range(texts_after(5, 500), 1, few + 5);
+}
+
+/* Nor are those who came and went, or went to and fro, while nobody may gain. */
+static void wishes_are_not_kept_for_ever(void **unused)
+{
+    enum { ROUNDS = 3000 };
+    full();
+    assert_int_equal(limit_set("root", "GrpJobsAccrue=1"), REFUSE_NONE);
+    uint64_t gaining = waits_as("alice:physics"), id = waits_as("alice:physics");
+    size_t before = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct job_spec to = {.req = {.account = i % 2 ? "physics" : "chem"}};
+        struct msg_update_job m = {.ids = ids_of(id), .fields = "account", .values = {&to, 1}};
+        say(1, MSG_UPDATE_JOB, &m);
+        assert_int_equal(refusal(), REFUSE_NONE);
+        if (i % 10 == 0)
+            cancel(ids_of(waits_as("bob:physics")));
+        am_alice();
+        if (i == ROUNDS / 10)
+            before = accrue_wishes(w.c);
+    }
+    assert_in_range(accrue_wishes(w.c), 1, before + 200);
+    assert_int_equal(age(id), 0);
+    cancel(ids_of(gaining));
+    assert_true(gains(id));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_limit),      TREE_STORY(elements),
-        TREE_STORY(an_element_of_its_own), TREE_STORY(before_the_limit),
-        TREE_STORY(cancelled_elements),    TREE_STORY(comes_back),
+        cmocka_unit_test(each_limit),
+        TREE_STORY(elements),
+        TREE_STORY(an_element_of_its_own),
+        TREE_STORY(before_the_limit),
+        TREE_STORY(cancelled_elements),
+        TREE_STORY(comes_back),
+        TREE_STORY(names_are_not_kept_for_ever),
+        TREE_STORY(wishes_are_not_kept_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,6 +237,29 @@ static void test_what_was_used_decays_with_time(void **unused)
     assert_in_range(used(), before * 9 / 10, before);
 }
 
+/* Names of accounts that somebody thought of are forgotten at a start, those whose time was just
+ * moved among them. */
+static void test_rows_that_tell_nothing(void **unused)
+{
+    (void)unused;
+    struct job_spec spec = a_job("held");
+    spec.hold = true;
+    for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+        opened(NODES);
+        life_of(NODES, "this-boot");
+        for (int n = 0; n < 50; n++) {
+            spec.req.account = arena_printf(w.a, "a%d", n);
+            cancel(ids_of(submit(spec)));
+        }
+        w.now += ways[i];
+        for (int life = 0; life < 2; life++)
+            life_of(NODES, "this-boot");
+        struct rows r = ask((struct msg_query){.what = QUERY_SHARES});
+        assert_in_range(r.row.n, 0, 1);
+        vec_done(&r.row);
+    }
+}
+
 /* The planner knows by when a run is over at most: of what waits for it, that is told. */
 static void test_when_what_waits_begins(void **unused)
 {
@@ -316,6 +339,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_jobs_take_turns, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_what_was_used_decays_with_time, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_rows_that_tell_nothing, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_when_what_waits_begins, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_a_run_that_gave_a_node_back, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_a_trigger_runs_once_for_a_run, open_world, teardown),

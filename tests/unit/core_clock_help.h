@@ -48,25 +48,29 @@ static inline void clock_is_set(int64_t by_us)
     timed((struct event){.kind = EV_WAKE});
 }
 
-/* The first life stores the difference, the second finds it changed by that much. */
-static inline void two_lives_of(const char *conf, const char *second_boot, int64_t set_by_us)
+/* The controller starts again, on a machine that was booted so. */
+static inline void life_of(const char *conf, const char *boot)
 {
     struct err err = {0};
     struct config config;
     assert_true(config_parse(conf, "t", NULL, NULL, &config, &err));
-    for (int life = 0; life < 2; life++) {
-        core_free(w.c);
-        effects_reset(&w.fx);
-        w.now += life * set_by_us;
-        w.c = core_new(1, "ctl");
-        timed((struct event){
-            .kind = EV_CONFIG, .config = &config, .text = life ? second_boot : "this-boot"});
-        for (int t = 0; t < STORE_TABLE_COUNT; t++)
-            load((enum store_table)t);
-        core_loaded(w.c, w.now, &w.fx);
-        settle(0);
-    }
+    core_free(w.c);
+    effects_reset(&w.fx);
+    w.c = core_new(1, "ctl");
+    timed((struct event){.kind = EV_CONFIG, .config = &config, .text = boot});
+    for (int t = 0; t < STORE_TABLE_COUNT; t++)
+        load((enum store_table)t);
+    core_loaded(w.c, w.now, &w.fx);
+    settle(0);
     config_done(&config);
+}
+
+/* The first life stores the difference, the second finds it changed by that much. */
+static inline void two_lives_of(const char *conf, const char *second_boot, int64_t set_by_us)
+{
+    life_of(conf, "this-boot");
+    w.now += set_by_us;
+    life_of(conf, second_boot);
 }
 
 static inline void two_lives(void)

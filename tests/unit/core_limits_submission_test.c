@@ -60,6 +60,11 @@ static void the_wall_of_who_gives_no_time(void **unused)
     uint64_t id = submit(s);
     assert_int_equal(state(id), JOB_RUNNING);
     assert_int_equal(job(id)->limit_us, 5 * MIN);
+    assert_int_equal(limit_set("qos test", "MaxWall=0"), REFUSE_NONE);
+    id = submit(s); /* and where no time is allowed it waits */
+    assert_string_equal(reason(id), "QOSMaxWallDurationPerJobLimit");
+    assert_int_equal(limit_set("qos test", "MaxWall=-1"), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_RUNNING);
 }
 
 /* ---- several partitions --------------------------------------------------------------------- */
@@ -68,6 +73,11 @@ static void the_wall_of_who_gives_no_time(void **unused)
 #define TWO_OF_TEST                                                                                \
     ENFORCED                                                                                       \
     "PartitionName=full Nodes=n1 DefaultTime=60\nPartitionName=free Nodes=n[2-4] QOS=test\n"
+
+#define WIDE_OF_TEST                                                                               \
+    ENFORCED                                                                                       \
+    "PartitionName=full Nodes=n1 DefaultTime=60 QOS=wide\n"                                        \
+    "PartitionName=free Nodes=n[2-4] QOS=test\n"
 
 static void update(uint64_t id, const char *fields, struct job_spec to)
 {
@@ -179,6 +189,57 @@ static void no_time_is_no_more_time(void **unused)
             assert_string_equal(job(id)->run_partition, "free");
             assert_int_equal(job(id)->limit_us, way == LIFTED ? TIME_UNLIMITED : 5 * MIN);
             script_ends(full, 0);
+            world_close();
+        }
+}
+
+/* Where a job may not run its time is not shortened for, and nothing there lets it wait unsaid. */
+static void a_closed_partition_says_nothing(void **unused)
+{
+    static const char *const shorter[] = {"MaxWall=5", "MaxWall=-1"};
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++)
+        for (int way = 0; text_is(asked[i].word, "QOSMinCpuNotSatisfied") && way < 4; way++) {
+            world_open(WIDE_OF_TEST, 4);
+            the_tree();
+            struct account_change *ch = change(VERB_ADD, NOUN_QOS);
+            ch->qos = (struct record_list){KEEP(struct qos, .name = "wide"), 1};
+            ch = change(VERB_MODIFY, NOUN_QOS);
+            ch->fields = "flags";
+            ch->qos = (struct record_list){
+                KEEP(struct qos, .name = "normal", .flags = QOS_DENY_ON_LIMIT), 1};
+            assert_int_equal(changed(false), REFUSE_NONE);
+            assert_int_equal(limit_set(asked[i].on, asked[i].limit), REFUSE_NONE);
+            assert_int_equal(limit_set(asked[i].on, shorter[way / 2]), REFUSE_NONE);
+            struct job_spec s = job_of(4, NULL, "normal");
+            s.req.time_limit_us = 0;
+            uint64_t id = either(s, way & 1);
+            assert_string_equal(job(id)->run_partition, "full");
+            assert_int_equal(job(id)->limit_us, 60 * MIN);
+            assert_int_equal(limit_set("qos wide", "GrpTRES=cpu=3"), REFUSE_NONE);
+            s.req.partition = way & 1 ? "free,full" : "full,free";
+            assert_int_equal(submit(s), 0);
+            assert_int_equal(refusal(), REFUSE_PARTITION_LIMIT);
+            assert_int_equal(limit_set(asked[i].on, asked[i].lifted), REFUSE_NONE);
+            assert_true(submit(s) > 0);
+            world_close();
+        }
+}
+
+/* Where nothing is insisted on any more, all that waits is looked at anew. */
+static void nothing_is_insisted_on_any_more(void **unused)
+{
+    static const char *const left[] = {"associations", "none"};
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++)
+        for (size_t way = 0; text_starts(asked[i].on, "qos ") && way < ARRAY_LEN(left); way++) {
+            world_open(TWO_OF_TEST, 4);
+            the_tree();
+            full_by_bob();
+            assert_int_equal(limit_set(asked[i].on, asked[i].limit), REFUSE_NONE);
+            uint64_t id = either(job_of(4, NULL, "normal"), 0);
+            assert_int_equal(state(id), JOB_PENDING);
+            configure(arena_printf(w.a, TWO_OF_TEST "AccountingStorageEnforce=%s\n", left[way]));
+            pass(MIN);
+            assert_string_equal(job(id)->run_partition, "free");
             world_close();
         }
 }
@@ -374,6 +435,8 @@ int main(void)
         cmocka_unit_test(a_second_partition_lifts_nothing),
         cmocka_unit_test(a_second_partition_is_of_the_account),
         cmocka_unit_test(no_time_is_no_more_time),
+        cmocka_unit_test(a_closed_partition_says_nothing),
+        cmocka_unit_test(nothing_is_insisted_on_any_more),
         cmocka_unit_test(limits_of_submissions),
         cmocka_unit_test(in_an_account_by_partition),
         cmocka_unit_test(what_a_job_is_of_stays),

@@ -129,6 +129,34 @@ static void denied(void **unused)
     }
 }
 
+#define WIDE_OF_TEST                                                                               \
+    ENFORCED "PartitionName=full Nodes=n[1-4] QOS=wide\nPartitionName=free Nodes=n[1-4] "          \
+             "QOS=test\n"
+
+/* A partition that they may not enter lifts no limit of the other's. */
+static void a_closed_partition_lifts_nothing(void **unused)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        struct job_spec s[2] = {job_of(4, "physics", "normal"), job_of(4, "physics", "normal")};
+        world_open(WIDE_OF_TEST, 4);
+        the_tree();
+        struct account_change *ch = change(VERB_ADD, NOUN_QOS);
+        ch->qos = (struct record_list){KEEP(struct qos, .name = "wide"), 1};
+        assert_int_equal(changed(false), REFUSE_NONE);
+        assert_int_equal(limit_set("qos test", "MinTRESPerJob=cpu=5"), REFUSE_NONE);
+        assert_int_equal(limit_set("qos wide", "GrpTRES=cpu=6"), REFUSE_NONE);
+        for (int i = 0; i < 2; i++)
+            s[i].req.partition = turn ? "free,full" : "full,free";
+        am_alice();
+        uint64_t id = submit_all(s, 2);
+        for (uint64_t i = id; i < id + 2; i++)
+            assert_string_equal(reason(i), "QOSGrpCpuLimit");
+        assert_int_equal(limit_set("qos test", "MinTRESPerJob=cpu=-1"), REFUSE_NONE);
+        assert_int_equal(state(id), JOB_RUNNING);
+        world_close();
+    }
+}
+
 /* One component that a limit holds by itself holds all: they say so, and keep no node from work that
  * ends later than they could start. */
 static void held_by_one(void **unused)
@@ -186,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_row),
         cmocka_unit_test(denied),
+        cmocka_unit_test(a_closed_partition_lifts_nothing),
         TREE_STORY(held_by_one),
         TREE_STORY(a_component_changes),
     };

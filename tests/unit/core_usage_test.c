@@ -1,5 +1,7 @@
 /* Fair share: what is used is charged, decays, survives a restart and decides who comes next; and
  * the parts of a priority. */
+#include "sched/books/state.h"
+
 #include "core_help.h"
 
 #include "core/record/accounts/limits.h"
@@ -444,6 +446,30 @@ static void test_names_of_accounts_are_not_kept_for_ever(void **unused)
     assert_in_range(shares(), 5, 7); /* and there is room again */
 }
 
+/* Nor does the planner keep any of those that are only asked about, or that a job comes to name. */
+static void test_names_that_no_job_comes_with(void **unused)
+{
+    struct job_spec s = a_job("one"), to = s;
+    struct msg_submit tried = {.specs = {&s, 1}, .test_only = true};
+    am_alice();
+    for (int i = 0; i < 1000; i++) {
+        s.req.account = arena_printf(w.a, "a%d", i);
+        say(1, MSG_SUBMIT, &tried);
+        assert_int_equal(refusal(), REFUSE_NONE);
+    }
+    assert_in_range(map_str_count(w.c->cluster->share_of), 0, 2);
+    s.hold = true;
+    uint64_t id = submit(s);
+    struct msg_update_job m = {.ids = ids_of(id), .fields = "account", .values = {&to, 1}};
+    for (int i = 0; i < 1000; i++) {
+        to.req.account = arena_printf(w.a, "b%d", i);
+        say(1, MSG_UPDATE_JOB, &m);
+        assert_int_equal(refusal(), REFUSE_NONE);
+    }
+    assert_in_range(map_str_count(w.c->cluster->share_of), 200, 203);
+    assert_in_range(shares(), 200, 202);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +488,7 @@ int main(void)
         SHARES(test_parts_of_the_default_order),
         SHARES(test_accounts_that_somebody_thinks_of),
         SHARES(test_names_of_accounts_are_not_kept_for_ever),
+        SHARES(test_names_that_no_job_comes_with),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -310,6 +310,7 @@ static void parts_apply(struct core *c, const struct config *config)
 
 void config_apply(struct core *c, const struct config *config)
 {
+    bool enforced = enforces_associations(c);
     settings_take(c, &config->settings);
     cluster_set_zone(c->cluster, config->zone);
     cluster_set_topology(c->cluster, &config->topology);
@@ -323,6 +324,8 @@ void config_apply(struct core *c, const struct config *config)
         accounts_tres_note(c);
         uses_know_tres(c);
         limits_anew(c);
+        if (enforced && !enforces_associations(c)) /* else that looks at all */
+            jobs_anew(c);
         crons_look(c);
     }
     plan_soon(c);

@@ -179,10 +179,11 @@ enum refusal wckey_choose(struct core *c, struct job_spec *spec, const char *use
                                              : wckey_refuse(c, spec->wckey, user, first, detail);
 }
 
-/* What it exceeds by itself in each of its partitions. */
+/* What it exceeds by itself in each of its partitions that are open to it. */
 static enum job_reason alone_bar(struct core *c, const struct jobrec *r, struct str *detail)
 {
-    struct span rest = span_of(r->j.spec.req.partition ? r->j.spec.req.partition : ""), piece;
+    const char *open = limits_open(c, r, c->turn.fx->arena);
+    struct span rest = span_of(open ? open : ""), piece;
     enum job_reason bar = REASON_NONE;
     while (span_next(&rest, ',', &piece)) {
         const char *name = arena_strndup(c->turn.fx->arena, piece.data, piece.len);
@@ -208,7 +209,7 @@ enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elemen
     if (!limits_room(c, &who, elements, detail))
         return REFUSE_PARTITION_LIMIT;
     struct jobrec trial = {.j = {.spec = *spec, .user_name = user}};
-    int64_t wall_us = limits_wall_given_us(c, &trial, spec->req.partition);
+    int64_t wall_us = limits_wall_given_us(c, &trial, limits_open(c, &trial, c->turn.fx->arena));
     if (wall_us) /* for all to see; whatever changes it is given no more */
         trial.j.spec.req.time_limit_us = spec->req.time_limit_us = wall_us;
     struct str why = STR_INIT;

@@ -18,10 +18,10 @@ struct accrue_hit {
     bool above;
 };
 
-/* All jobs of a user in an account, a QOS and partitions: the same limits apply to them. */
+/* All jobs of a user in an account, a QOS and a partition: the same limits apply to them. */
 struct accruer {
-    const char *account, *user, *qos, *partition; /* interned */
-    int64_t n;                                    /* jobs that gain */
+    struct limit_subject who; /* texts interned */
+    int64_t n;                /* jobs that gain */
     VEC(struct accrue_hit) hit;
     /* Who would like to, in order from `first` on; who no longer waits is passed over. */
     VEC(struct accrue_wish {
@@ -30,6 +30,7 @@ struct accruer {
     })
     queue;
     size_t first;
+    size_t full; /* when it is so long those that no longer wait go; 0 = it never was */
     bool sorted;
 };
 
@@ -54,28 +55,17 @@ static struct accrue_sum *sum_take(struct accruing *all, const char *key)
     return sum;
 }
 
-/* Of several partitions that of the first counts, as for the priority. */
-static struct limit_subject subject_of(const struct core *c, const struct accruer *a)
-{
-    const struct partrec *part = part_first(c, a->partition);
-    return (struct limit_subject){.user = a->user,
-                                  .account = a->account,
-                                  .qos = a->qos,
-                                  .partition = part ? part->p.name : NULL};
-}
-
 static void hits_make(struct core *c, struct accruer *a)
 {
     struct accruing *all = c->accounts.accruing;
-    struct limit_subject who = subject_of(c, a);
     struct str key = STR_INIT;
     limit_hits hits = {0};
     vec_clear(&a->hit);
     if (all->any)
-        limits_collect(c, &who, COUNTS_ACCRUING, &hits);
+        limits_collect(c, &a->who, COUNTS_ACCRUING, &hits);
     for (size_t i = 0; i < hits.n; i++) {
         str_clear(&key);
-        limit_key(c, &who, &hits.v[i], &key);
+        limit_key(c, &a->who, &hits.v[i], &key);
         struct accrue_hit hit = {.sum = sum_take(all, str_text(&key)),
                                  .most = hits.v[i].value,
                                  .above = hits.v[i].above};
@@ -130,21 +120,33 @@ void accrue_free(struct core *c)
     free(all);
 }
 
+/* Of several partitions that of the first counts, as for the priority. What is not there limits
+ * nobody: names that somebody thought of make nothing that stays. */
+static struct limit_subject subject_of(const struct core *c, const struct jobrec *r)
+{
+    const struct job_request *req = &r->j.spec.req;
+    const struct qosrec *q = qos_find(c, req->qos);
+    const struct partrec *part = part_first(c, req->partition);
+    return (struct limit_subject){.user = r->j.user_name,
+                                  .account = req->account,
+                                  .qos = q ? q->q.name : NULL,
+                                  .partition = part ? part->p.name : NULL};
+}
+
 static struct accruer *accruer_of(struct core *c, const struct jobrec *r)
 {
     struct accruing *all = c->accounts.accruing;
-    const struct job_request *req = &r->j.spec.req;
+    struct limit_subject who = subject_of(c, r);
     struct str key = STR_INIT;
-    str_addf(&key, "%s\n%s\n%s\n%s", req->account ? req->account : "",
-             r->j.user_name ? r->j.user_name : "", req->qos ? req->qos : "",
-             req->partition ? req->partition : "");
+    str_addf(&key, "%s\n%s\n%s\n%s", who.account ? who.account : "", who.user ? who.user : "",
+             who.qos ? who.qos : "", who.partition ? who.partition : "");
     struct accruer *a = map_str_get(all->of, str_text(&key));
     if (!a) {
         a = xcalloc(1, sizeof *a);
-        text_set(c, &a->account, req->account);
-        text_set(c, &a->user, r->j.user_name);
-        text_set(c, &a->qos, req->qos);
-        text_set(c, &a->partition, req->partition);
+        text_set(c, &a->who.account, who.account);
+        text_set(c, &a->who.user, who.user);
+        text_set(c, &a->who.qos, who.qos);
+        text_set(c, &a->who.partition, who.partition);
         hits_make(c, a);
         map_str_put(all->of, str_text(&key), a);
         vec_push(&all->list, a);
@@ -275,11 +277,40 @@ static int wish_order(const void *a, const void *b)
     return (x->job_id > y->job_id) - (x->job_id < y->job_id);
 }
 
+static void wishes_sort(struct accruer *a)
+{
+    if (!a->sorted && a->queue.n > a->first)
+        qsort(a->queue.v + a->first, a->queue.n - a->first, sizeof a->queue.v[0], wish_order);
+    a->sorted = true;
+}
+
+/* Whoever comes and goes while there is no place leaves a wish: they go when they are most. One
+ * that went to another account and came back stands there twice. */
+static void wishes_prune(struct core *c, struct accruer *a)
+{
+    size_t n = 0;
+    wishes_sort(a);
+    for (size_t i = a->first; i < a->queue.n; i++) {
+        struct accrue_wish w = a->queue.v[i];
+        struct jobrec *r = job_find(c, w.job_id);
+        bool its = r && r->accrue.of == a;
+        if (its && !wishes(r))
+            r->accrue.wishes = false;
+        else if (its && !(n && wish_order(&a->queue.v[n - 1], &w) == 0))
+            a->queue.v[n++] = w;
+    }
+    a->queue.n = n;
+    a->first = 0;
+    a->full = 2 * n + 64;
+}
+
 static void wish(struct core *c, struct accruer *a, struct jobrec *r)
 {
     struct accrue_wish w = {r->j.eligible_us, r->j.id};
     if (r->accrue.wishes || !wishes(r))
         return;
+    if (a->queue.n >= a->full)
+        wishes_prune(c, a);
     a->sorted =
         a->queue.n == a->first || (a->sorted && wish_order(&a->queue.v[a->queue.n - 1], &w) <= 0);
     vec_push(&a->queue, w);
@@ -365,9 +396,7 @@ static void give(struct core *c, struct accruer *a, struct jobrec *r, int64_t n)
 /* The first that still wishes. */
 static struct jobrec *first_wish(struct core *c, struct accruer *a)
 {
-    if (!a->sorted && a->queue.n > a->first)
-        qsort(a->queue.v + a->first, a->queue.n - a->first, sizeof a->queue.v[0], wish_order);
-    a->sorted = true;
+    wishes_sort(a);
     for (; a->first < a->queue.n; a->first++) {
         struct jobrec *r = job_find(c, a->queue.v[a->first].job_id);
         if (r && r->accrue.of == a && wishes(r))
@@ -409,6 +438,15 @@ struct jobrec *accrue_next(struct core *c)
             return r;
     }
     return NULL;
+}
+
+size_t accrue_wishes(const struct core *c)
+{
+    const struct accruing *all = c->accounts.accruing;
+    size_t n = 0;
+    for (size_t i = 0; all && i < all->list.n; i++)
+        n += all->list.v[i]->queue.n;
+    return n;
 }
 
 /* ---- for core_check ------------------------------------------------------------------------- */

@@ -21,6 +21,8 @@ int64_t accrue_element(struct core *c, struct jobrec *array);
 struct jobrec *accrue_next(struct core *c);
 /* How many of such a limit's jobs gain; `key` as limit_key makes it. */
 int64_t accrue_count(const struct core *c, const char *key);
+/* How many wishes for a place are kept, those of jobs that gave up among them; for tests. */
+size_t accrue_wishes(const struct core *c);
 /* Asserts that places are counted as jobs have them. */
 void accrue_check(const struct core *c);
 /* At the end of the controller. */

@@ -71,7 +71,7 @@ static bool within(const struct core *c, const struct jobrec *r, const struct li
     switch ((enum resource_limit)l->what) {
     case LIMIT_MAX_WALL: /* who gives none is given no more (limits_wall_given_us) */
         return wall ? wall != TIME_UNLIMITED && wall <= wall_us(h)
-                    : r->j.spec.req.time_min_us <= wall_us(h);
+                    : wall_us(h) > 0 && r->j.spec.req.time_min_us <= wall_us(h);
     case LIMIT_MAX_TRES: return limits_asked_of(r, l->tres) <= limit_worth(c, who, h);
     case LIMIT_MAX_TRES_PER_NODE: return limits_asked_of(r, l->tres) / job_nodes(&r->j) <= h->value;
     case LIMIT_MAX_TRES_MINS:

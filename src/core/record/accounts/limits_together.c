@@ -28,7 +28,8 @@ static bool has(const limit_hits *hits, const struct limit *l)
     return false;
 }
 
-/* Does the limit hold in each of the other partitions, too? Else it may start elsewhere. */
+/* Does the limit hold in each of the other partitions open to it, too? Else it may start
+ * elsewhere. */
 static bool in_all(const struct core *c, const struct jobrec *r, struct span partitions,
                    const struct limit *l, struct arena *a)
 {
@@ -61,7 +62,8 @@ static struct together *together_of(struct together_sum *s, const struct limit_s
 
 static void component_add(struct together_sum *s, const struct jobrec *r)
 {
-    struct span rest = span_of(r->j.spec.req.partition ? r->j.spec.req.partition : ""), first;
+    const char *open = limits_open(s->c, r, s->a);
+    struct span rest = span_of(open ? open : ""), first;
     limit_hits hits = {0};
     if (!span_next(&rest, ',', &first))
         return;

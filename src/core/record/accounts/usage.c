@@ -21,14 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_ROWS 1000 /* of users in accounts: all are worked out anew for one that comes */
+#define FEW_ROWS     1000 /* of users in accounts: all are worked out anew for one that comes */
+#define STRANGE_MOST 200  /* accounts of a user's that nobody made, told apart */
 
 struct usagerec {
     struct usage u; /* texts interned */
     bool unsaved;
 };
-
-#define STRANGE_MOST 200 /* accounts of a user's that nobody made, told apart */
 
 /* ---- records -------------------------------------------------------------------------------- */
 
@@ -55,7 +54,7 @@ static size_t strange_of(const struct core *c, uint32_t uid)
 const char *usage_account(const struct core *c, uint32_t uid, const char *account)
 {
     struct str who = STR_INIT;
-    if (!is_strange(c, account) || strange_of(c, uid) < STRANGE_MOST)
+    if (!is_strange(c, account))
         return account;
     who_write(&who, uid, account);
     const char *same = map_str_get(c->usage.row, str_text(&who)) ? account : NULL;
@@ -93,7 +92,8 @@ static struct usagerec *row_of(struct core *c, uint32_t uid, const char *account
 static struct usagerec *usage_of(struct core *c, uint32_t uid, const char *account,
                                  const char *user)
 {
-    return row_of(c, uid, usage_account(c, uid, account), user);
+    bool room = strange_of(c, uid) < STRANGE_MOST;
+    return row_of(c, uid, room ? account : usage_account(c, uid, account), user);
 }
 
 /* The planner hears how long jobs are expected to run. */
@@ -444,7 +444,7 @@ void usage_tick(struct core *c)
         plan_soon(c);
 }
 
-/* Rows of accounts that nobody made which tell nothing: no use, no run's time, of no job. */
+/* Saved rows of accounts that nobody made which tell nothing: no use, no run's time, of no job. */
 static void strange_forget(struct core *c)
 {
     struct map_walk w = {0};
@@ -458,8 +458,8 @@ static void strange_forget(struct core *c)
     }
     for (w = (struct map_walk){0}; map_str_next(c->usage.row, &w);) {
         struct usagerec *u = w.value;
-        if (is_strange(c, u->u.account) && !u->u.usage && text_empty(u->u.run_times) &&
-            !map_str_get(live, u->u.who)) {
+        if (is_strange(c, u->u.account) && !u->unsaved && !u->u.usage &&
+            text_empty(u->u.run_times) && !map_str_get(live, u->u.who)) {
             fx_remove(c, TABLE_USAGE, &u->u);
             map_str_del(c->usage.row, u->u.who);
             record_drop(c, &usage_fields, &u->u);

@@ -9,7 +9,7 @@ void usage_load(struct core *c, const struct usage *row);
 void usage_restore(struct core *c); /* when all rows are loaded */
 /* The clock was set: until when use is charged and decayed is told, and stored, in the new time. */
 void usage_move(struct core *c, int64_t by_us);
-/* They submit: they have a share. */
+/* They have a job that says so: they have a share. */
 void usage_know(struct core *c, uint32_t uid, const char *account, const char *user);
 void usage_charge(struct core *c, struct jobrec *r); /* what it used since it was charged last */
 /* The run, charged to its end, ended so: how long it ran is remembered of its user
@@ -17,8 +17,9 @@ void usage_charge(struct core *c, struct jobrec *r); /* what it used since it wa
 void usage_learn(struct core *c, const struct jobrec *r, enum job_state how);
 /* With RefundNodeFail: the run, charged to its end, was lost with a node. */
 void usage_refund(struct core *c, const struct jobrec *r);
-/* The account whose row has what the user uses in this one: it, or NULL where the user named so
- * many that nobody made that further ones are not told apart. */
+/* The account whose row has what the user uses in this one: it, or NULL where nobody made it and
+ * none of his jobs came with it, or only when he had named so many that further ones are not told
+ * apart. */
 const char *usage_account(const struct core *c, uint32_t uid, const char *account);
 /* Billing units of a run, in thousandths. */
 int64_t usage_billing_milli(const struct core *c, const struct jobrec *r);
