@@ -48,11 +48,15 @@ struct jobrec *array_split_one(struct core *c, struct jobrec *master, uint32_t t
     return r;
 }
 
+#define WORK_PIECE 8 /* of WORK_JOB: a range of what has not begun, which is written anew */
+
 void array_taken(struct core *c, struct jobrec *master)
 {
     ASSERT(master->j.array_job_id);
+    user_room_count(c, master);
     if (!job_is_array(master))
         return; /* the last index took its record */
+    work_add(c, master->pending.n * WORK_PIECE);
     array_pending_text(c, master);
     eligible_update(c, master);
     job_save(c, master);

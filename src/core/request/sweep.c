@@ -259,10 +259,10 @@ static bool refs_slice(struct core *c, struct sweep *s, struct sweep_slice left)
             next_begin(c, s, &left);
             continue;
         }
+        size_t before = c->turn.work;
         struct jobrec *r = job_next(c, s, &left);
         if (r) {
             left.jobs -= cost_of(r, left.jobs);
-            size_t before = c->turn.work;
             job_do(c, s, r);
             work_take(c, before, &left);
         } else if (!s->named || s->walked) {
