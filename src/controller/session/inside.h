@@ -61,6 +61,7 @@ struct session {
     char *remark;              /* goes with the next DONE that says no more; NULL = none */
     bool spoke;                /* the core knows of it */
     bool user_known, querying, held, resting; /* resting: waits for the user's next slice */
+    bool user_kept;                           /* users_let_go when it ends */
     bool scripting;                           /* querying, for the answer to get_script */
     uint64_t script_seq;                      /* which it asked for last */
     unsigned asked;                           /* requests since turn `asked_turn` */

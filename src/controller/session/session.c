@@ -339,6 +339,8 @@ static void session_closed(void *ctx, struct conn *conn, const struct err *why)
                    &(struct event){.kind = EV_CLOSED, .conn = s->id, .text = why->text});
     if (!s->user_known)
         users_cancel(all->c->users, s->who.uid, s->who.gid, s);
+    if (s->user_kept)
+        users_let_go(all->c->users, s->who.uid, s->who.gid);
     remote_end(s);
     free(s->node);
     free(s->remark);
@@ -371,6 +373,8 @@ void session_admit(struct session *s)
         return;
     }
     session_count(s);
+    users_keep(all->c->users, s->who.uid, s->who.gid);
+    s->user_kept = true;
     s->user_known = users_recent(all->c->users, s->who.uid, s->who.gid) != NULL;
     if (s->user_known)
         session_guest(s);

@@ -76,8 +76,11 @@ void session_recount(struct session *s)
 void session_guest(struct session *s)
 {
     const struct user *u = users_cached(s->owner->c->users, s->who.uid, s->who.gid);
-    if (s->from && (!u || !u->name))
-        s->who.uid = GUEST_UID;
+    if (!s->from || (u && u->name))
+        return;
+    users_let_go(s->owner->c->users, s->who.uid, s->who.gid);
+    s->user_kept = false;
+    s->who.uid = GUEST_UID;
 }
 
 bool session_reads(const struct message *m)
