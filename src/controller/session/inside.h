@@ -25,7 +25,8 @@ struct queued {
 /* Of a connection from another host. */
 struct remote {
     struct arena *arena;
-    const char *address;    /* "host:port", for the log */
+    const char *address;    /* for the log */
+    const char *network;    /* all of whose addresses may be one machine's */
     bool vouched;           /* it is known who speaks */
     bool guest;             /* an administrator on a host that does not speak for such */
     uid_t uid;              /* the user it says */
