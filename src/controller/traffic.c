@@ -1,10 +1,13 @@
 /* Monitoring knows Slurm's names and numbers of messages, so a kind that Slurm has, too, is counted
- * under those; ours are counted under our own. Users beyond a bound are counted together. */
+ * under those; ours are counted under our own. Where there are as many users as are counted one by
+ * one, those who have had the least are counted together: else who came with many numbers would
+ * keep all who come later out of sight. */
 #include "controller/traffic.h"
 
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 
@@ -58,14 +61,17 @@ struct traffic *traffic_new(void)
     return t;
 }
 
+static void tally_free(struct traffic_tally *one)
+{
+    free(one->user);
+    free(one);
+}
+
 static void users_free(struct traffic *t)
 {
     struct map_walk walk = {0};
-    while (map_u64_next(t->by_user, &walk)) {
-        struct traffic_tally *one = walk.value;
-        free(one->user);
-        free(one);
-    }
+    while (map_u64_next(t->by_user, &walk))
+        tally_free(walk.value);
     map_u64_free(t->by_user);
 }
 
@@ -83,10 +89,42 @@ void traffic_reset(struct traffic *t)
     *t = (struct traffic){.by_user = map_u64_new()};
 }
 
+static int us_compare(const void *one, const void *other)
+{
+    int64_t a = *(const int64_t *)one, b = *(const int64_t *)other;
+    return (a > b) - (a < b);
+}
+
 static void tally_add(struct traffic_tally *one, int64_t us)
 {
     one->count++;
     one->us += us > 0 ? us : 0;
+}
+
+static struct traffic_tally *user_tally(struct traffic *t, uint32_t uid, const char *user);
+
+/* A quarter of all at once, so that the next ones need not look. */
+static void least_go(struct traffic *t)
+{
+    struct map_walk walk = {0};
+    VEC(int64_t) us = {0};
+    struct traffic_tally *rest = user_tally(t, REST, "others");
+    while (map_u64_next(t->by_user, &walk))
+        vec_push(&us, ((const struct traffic_tally *)walk.value)->us);
+    qsort(us.v, us.n, sizeof us.v[0], us_compare);
+    int64_t most = us.v[us.n / 4];
+    size_t left = us.n / 4;
+    vec_done(&us);
+    walk = (struct map_walk){0};
+    while (left > 0 && map_u64_next(t->by_user, &walk)) {
+        struct traffic_tally *one = walk.value;
+        if (one == rest || one->us > most)
+            continue;
+        rest->count += one->count;
+        rest->us += one->us;
+        tally_free(map_u64_del(t->by_user, walk.key));
+        left--;
+    }
 }
 
 static struct traffic_tally *user_tally(struct traffic *t, uint32_t uid, const char *user)
@@ -95,7 +133,7 @@ static struct traffic_tally *user_tally(struct traffic *t, uint32_t uid, const c
     if (one)
         return one;
     if (map_u64_count(t->by_user) >= USERS_MAX && uid != REST)
-        return user_tally(t, REST, "others");
+        least_go(t);
     one = xcalloc(1, sizeof *one);
     *one = (struct traffic_tally){.uid = uid, .user = user ? xstrdup(user) : NULL};
     map_u64_put(t->by_user, (uint64_t)uid + 1, one);

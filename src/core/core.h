@@ -255,8 +255,8 @@ void core_foresee(const struct core *c, int64_t now_us, struct str *out);
  * false: nobody's. */
 bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid);
 
-/* Of whom memory has jobs: their numbers, *ret_n of them, in the arena. Whoever has name services
- * asks them now and then who has these numbers, and says so (EV_OWNERS). */
+/* Of whom memory has jobs with a name: their numbers, *ret_n of them, in the arena. Whoever has
+ * name services asks them now and then who has these numbers, and says so (EV_OWNERS). */
 const uint32_t *core_owners(const struct core *c, struct arena *a, size_t *ret_n);
 
 /* May the node have had that run of the job? False: it surely never had. What is no more in memory

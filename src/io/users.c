@@ -13,160 +13,13 @@
 #include "io/clock.h"
 #include "io/work.h"
 
-#include <errno.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #define PATIENCE_US  (2 * USEC_PER_SEC)  /* then the old entry serves */
 #define NAMELESS_MAX 4096                /* more, before they are looked through */
 #define NAMELESS_US  (60 * USEC_PER_SEC) /* so long one is remembered at least */
-
-/* ---- blocking
- * ----------------------------------------------------------------------------- */
-
-#define NAP_FIRST_US INT64_C(10000)
-#define NAP_MOST_US  500000
-#define NAPS         25 /* ten seconds */
-
-bool lookup_again(int why, int *naps)
-{
-    if ((why != ENOMEM && why != EMFILE && why != ENFILE) || *naps >= NAPS)
-        return false;
-    int64_t us = *naps < 6 ? NAP_FIRST_US << *naps : NAP_MOST_US;
-    nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
-    ++*naps;
-    return true;
-}
-
-/* getpwuid_r and friends want a buffer whose size nobody knows: double it until it fits. */
-static char *group_name(gid_t gid)
-{
-    char *name = NULL;
-    int naps = 0;
-    for (size_t size = 4096; size <= (64u << 20);) {
-        char *room = xmalloc(size);
-        struct group entry, *found = NULL;
-        int rc = getgrgid_r(gid, &entry, room, size, &found);
-        if (found)
-            name = xstrdup(entry.gr_name);
-        free(room);
-        if (rc == ERANGE)
-            size *= 4;
-        else if (found || !lookup_again(rc, &naps))
-            break;
-    }
-    return name;
-}
-
-/* libc takes a file that it had no room to read for one without groups: only errno tells. */
-gid_t *groups_list(const char *name, gid_t primary, int *ret_n)
-{
-    int room = 64, naps = 0;
-    for (;;) {
-        int n = room;
-        gid_t *gids = xcalloc((size_t)room, sizeof *gids);
-        errno = 0;
-        bool fits = getgrouplist(name, primary, gids, &n) >= 0;
-        bool again = lookup_again(errno, &naps);
-        if (!again && !fits && n <= room) { /* it cannot be told which */
-            gids[0] = primary;
-            n = 1;
-            fits = true;
-        }
-        *ret_n = n;
-        if (!again && fits)
-            return gids;
-        free(gids);
-        room = n > room ? n : room;
-    }
-}
-
-static void groups_lookup(struct user *u)
-{
-    int n = 0;
-    gid_t *gids = groups_list(u->name, u->primary_gid, &n);
-    struct str names = STR_INIT;
-    u->member = xcalloc((size_t)n, sizeof *u->member);
-    u->nmembers = (size_t)n;
-    for (int i = 0; i < n; i++) {
-        char *name = group_name(gids[i]);
-        u->member[i] = (struct user_group){gids[i], name};
-        if (name && names.len > 0)
-            str_addc(&names, ',');
-        str_add(&names, name);
-    }
-    free(gids);
-    u->groups = str_take(&names);
-}
-
-const struct user_group *user_group(const struct user *user, gid_t gid)
-{
-    for (size_t i = 0; i < user->nmembers; i++)
-        if (user->member[i].gid == gid)
-            return &user->member[i];
-    return NULL;
-}
-
-static bool passwd_lookup(uid_t uid, struct user *ret)
-{
-    bool known = false;
-    int naps = 0;
-    for (size_t size = 4096; size <= (1u << 20);) {
-        char *room = xmalloc(size);
-        struct passwd entry, *found = NULL;
-        int rc = getpwuid_r(uid, &entry, room, size, &found);
-        if (found) {
-            known = true;
-            ret->primary_gid = entry.pw_gid;
-            ret->name = xstrdup(entry.pw_name);
-            ret->home = xstrdup(entry.pw_dir);
-            ret->shell = xstrdup(entry.pw_shell);
-        }
-        free(room);
-        if (rc == ERANGE)
-            size *= 4;
-        else if (known || !lookup_again(rc, &naps))
-            break;
-    }
-    return known;
-}
-
-bool user_lookup(uid_t uid, gid_t gid, struct user *ret)
-{
-    *ret = (struct user){.uid = uid, .gid = gid, .primary_gid = gid};
-    bool known = passwd_lookup(uid, ret);
-    if (gid == GID_OF_USER)
-        ret->gid = ret->primary_gid;
-    ret->group = ret->gid == GID_OF_USER ? NULL : group_name(ret->gid);
-    if (known)
-        groups_lookup(ret);
-    return known;
-}
-
-static void text_free(const char *text)
-{
-    free((void *)text);
-}
-
-void user_done(struct user *user)
-{
-    text_free(user->name);
-    text_free(user->group);
-    text_free(user->groups);
-    text_free(user->home);
-    text_free(user->shell);
-    for (size_t i = 0; i < user->nmembers; i++)
-        text_free(user->member[i].name);
-    free(user->member);
-    *user = (struct user){0};
-}
-
-/* ---- cache
- * -------------------------------------------------------------------------------- */
+#define GIDS_MAX     64                  /* of a uid: entries that nobody needs now go */
+#define LOOKUPS_MAX  8                   /* in the pool: what is no lookup waits for these */
 
 struct users_waiter {
     loop_fn found;
@@ -176,20 +29,35 @@ struct users_waiter {
 
 struct users_entry {
     struct users *users; /* NULL when the cache was freed during a lookup */
+    struct users_person *person;
+    struct users_entry *next; /* of the same uid: the older ones */
     uid_t uid;
     gid_t gid;
     struct user user, fresh;
-    bool known, asking;
-    int64_t asked_us; /* monotonic; 0 = never */
-    int64_t began_us; /* when the lookup under way began */
+    bool known, asking, running; /* asking: it waits for a lookup, or one is running */
+    size_t kept;                 /* so many need it */
+    uint64_t round;              /* of the loop, the last in which somebody read it */
+    int64_t asked_us;            /* monotonic; 0 = never */
+    int64_t began_us;            /* when the lookup under way was asked for */
     struct users_waiter *waiters;
     struct timer *patience; /* of theirs, where there is an old entry */
+};
+
+/* Lookups take turns by uid, and one of a uid runs: whoever comes with one group after the other
+ * waits for himself. */
+struct users_person {
+    struct users_entry *entries;
+    size_t n;
+    struct users_person *next; /* whose turn is after this one's */
 };
 
 struct users {
     struct loop *loop;
     int64_t max_age_us;
     struct map_u64 *entries;
+    struct map_u64 *persons; /* by uid */
+    struct users_person *turn, **last_turn;
+    size_t running;
     size_t nameless_max; /* entries, when those without a name are looked through next */
     loop_fn changed;     /* NULL = nobody is told */
     void *changed_ctx;
@@ -201,6 +69,8 @@ struct users *users_new(struct loop *l, int64_t max_age_us)
     u->loop = l;
     u->max_age_us = max_age_us;
     u->entries = map_u64_new();
+    u->persons = map_u64_new();
+    u->last_turn = &u->turn;
     u->nameless_max = NAMELESS_MAX;
     return u;
 }
@@ -217,21 +87,50 @@ static void entry_free(struct users_entry *e)
     free(e);
 }
 
+/* Nobody reads it, or will without asking. */
+static bool entry_idle(const struct users_entry *e)
+{
+    return !e->asking && !e->waiters && !e->kept && e->round != loop_rounds(e->users->loop).n;
+}
+
+static void entry_drop(struct users_entry *e)
+{
+    struct users *u = e->users;
+    struct users_entry **at = &e->person->entries;
+    while (*at != e)
+        at = &(*at)->next;
+    *at = e->next;
+    e->person->n--;
+    map_u64_del(u->entries, entry_key(e->uid, e->gid));
+    if (e->person->n == 0)
+        free(map_u64_del(u->persons, e->uid));
+    entry_free(e);
+}
+
+/* There are as many groups as somebody with user namespaces likes. */
+static void oldest_drop(const struct users_person *p)
+{
+    struct users_entry *oldest = NULL;
+    for (struct users_entry *e = p->entries; e; e = e->next)
+        if (entry_idle(e))
+            oldest = e;
+    if (oldest)
+        entry_drop(oldest);
+}
+
 /* Who has no name is nobody's record, and another host may make up as many as it likes. */
 static void nameless_forget(struct users *u)
 {
     int64_t before = clock_monotonic_us() - NAMELESS_US;
     struct map_walk at = {0};
-    VEC(uint64_t) old = {0};
+    VEC(struct users_entry *) old = {0};
     while (map_u64_next(u->entries, &at)) {
-        const struct users_entry *e = at.value;
-        if (e->known && !e->user.name && !e->asking && !e->waiters && e->asked_us < before)
-            vec_push(&old, entry_key(e->uid, e->gid));
+        struct users_entry *e = at.value;
+        if (e->known && !e->user.name && entry_idle(e) && e->asked_us < before)
+            vec_push(&old, e);
     }
-    for (size_t i = 0; i < old.n; i++) {
-        entry_free(map_u64_get(u->entries, old.v[i]));
-        map_u64_del(u->entries, old.v[i]);
-    }
+    for (size_t i = 0; i < old.n; i++)
+        entry_drop(old.v[i]);
     vec_done(&old);
     u->nameless_max = map_u64_count(u->entries) + NAMELESS_MAX;
 }
@@ -243,10 +142,15 @@ static struct users_entry *entry_get(struct users *u, uid_t uid, gid_t gid)
         return e;
     if (map_u64_count(u->entries) >= u->nameless_max)
         nameless_forget(u);
+    struct users_person *p = map_u64_get(u->persons, uid);
+    if (p && p->n >= GIDS_MAX)
+        oldest_drop(p);
+    if (!p)
+        map_u64_put(u->persons, uid, p = xcalloc(1, sizeof *p));
     e = xcalloc(1, sizeof *e);
-    e->users = u;
-    e->uid = uid;
-    e->gid = gid;
+    *e = (struct users_entry){.users = u, .person = p, .next = p->entries, .uid = uid, .gid = gid};
+    p->entries = e;
+    p->n++;
     map_u64_put(u->entries, entry_key(uid, gid), e);
     return e;
 }
@@ -259,13 +163,34 @@ static void lookup_run(void *ctx)
 
 static void waiters_call(struct users_entry *e)
 {
+    e->kept++;
     while (e->waiters) { /* a callback may cancel others */
         struct users_waiter *w = e->waiters;
         e->waiters = w->next;
         w->found(w->ctx);
         free(w);
     }
+    e->kept--;
 }
+
+static void turn_add(struct users *u, struct users_person *p)
+{
+    p->next = NULL;
+    *u->last_turn = p;
+    u->last_turn = &p->next;
+}
+
+/* What waits for its lookup longest. */
+static struct users_entry *person_waits(const struct users_person *p)
+{
+    struct users_entry *first = NULL;
+    for (struct users_entry *e = p->entries; e; e = e->next)
+        if (e->asking && !e->running && (!first || e->began_us <= first->began_us))
+            first = e;
+    return first;
+}
+
+static void lookups_run(struct users *u);
 
 static void lookup_done(void *ctx)
 {
@@ -274,7 +199,7 @@ static void lookup_done(void *ctx)
     user_done(&e->user);
     e->user = e->fresh;
     e->fresh = (struct user){0};
-    e->asking = false;
+    e->asking = e->running = false;
     e->known = true;
     e->asked_us = clock_monotonic_us();
     timer_free(e->patience);
@@ -283,18 +208,39 @@ static void lookup_done(void *ctx)
         entry_free(e);
         return;
     }
+    e->users->running--;
+    if (person_waits(e->person))
+        turn_add(e->users, e->person);
+    lookups_run(e->users);
     if (changed && e->users->changed)
         e->users->changed(e->users->changed_ctx);
     waiters_call(e);
+}
+
+static void lookups_run(struct users *u)
+{
+    while (u->turn && u->running < LOOKUPS_MAX) {
+        struct users_entry *e = person_waits(u->turn);
+        if (!(u->turn = u->turn->next))
+            u->last_turn = &u->turn;
+        e->running = true;
+        u->running++;
+        work_start(u->loop, lookup_run, lookup_done, e);
+    }
 }
 
 static void entry_ask(struct users *u, struct users_entry *e)
 {
     if (e->asking)
         return;
+    bool in_turn = false; /* or one of the uid runs */
+    for (const struct users_entry *one = e->person->entries; one; one = one->next)
+        in_turn |= one->asking;
     e->asking = true;
     e->began_us = clock_monotonic_us();
-    work_start(u->loop, lookup_run, lookup_done, e);
+    if (!in_turn)
+        turn_add(u, e->person);
+    lookups_run(u);
 }
 
 const struct user *users_cached(struct users *u, uid_t uid, gid_t gid)
@@ -302,6 +248,7 @@ const struct user *users_cached(struct users *u, uid_t uid, gid_t gid)
     struct users_entry *e = map_u64_get(u->entries, entry_key(uid, gid));
     if (!e || !e->known)
         return NULL;
+    e->round = loop_rounds(u->loop).n;
     if (clock_monotonic_us() - e->asked_us > u->max_age_us)
         entry_ask(u, e);
     return &e->user;
@@ -337,6 +284,18 @@ void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx)
         e->patience = timer_new(u->loop, patience_over, e);
         timer_set(e->patience, PATIENCE_US);
     }
+}
+
+void users_keep(struct users *u, uid_t uid, gid_t gid)
+{
+    entry_get(u, uid, gid)->kept++;
+}
+
+void users_let_go(struct users *u, uid_t uid, gid_t gid)
+{
+    struct users_entry *e = map_u64_get(u->entries, entry_key(uid, gid));
+    ASSERT(e && e->kept > 0);
+    e->kept--;
 }
 
 void users_cancel(struct users *u, uid_t uid, gid_t gid, void *ctx)
@@ -390,7 +349,7 @@ static void entry_forget(struct users_entry *e)
     e->users = NULL;
     timer_free(e->patience);
     e->patience = NULL;
-    if (!e->asking)
+    if (!e->running)
         entry_free(e);
 }
 
@@ -401,6 +360,10 @@ void users_free(struct users *u)
     struct map_walk at = {0};
     while (map_u64_next(u->entries, &at))
         entry_forget(at.value);
+    at = (struct map_walk){0};
+    while (map_u64_next(u->persons, &at))
+        free(at.value);
+    map_u64_free(u->persons);
     map_u64_free(u->entries);
     free(u);
 }

@@ -36,7 +36,8 @@ const struct user_group *user_group(const struct user *user, gid_t gid);
 
 struct users; /* opaque */
 
-/* Entries are kept for max_age_us, then asked again. */
+/* Entries are kept for max_age_us, then asked again. Of a user with more than 64 groups those that
+ * nobody needs are forgotten. */
 struct users *users_new(struct loop *l, int64_t max_age_us);
 void users_free(struct users *u); /* waiting callbacks are not called. NULL is fine */
 /* The cached entry, however old, valid until the next round of the loop; NULL if it is not cached.
@@ -48,6 +49,10 @@ const struct user *users_recent(struct users *u, uid_t uid, gid_t gid);
 /* found(ctx) in a later round, when users_cached will not be NULL for it: with the answer, or after
  * 2 s, if there is an old entry. */
 void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx);
+/* The entry, once it is there, stays: for who reads users_cached in later rounds without asking. */
+void users_keep(struct users *u, uid_t uid, gid_t gid);
+/* Once for each users_keep, which there must have been. */
+void users_let_go(struct users *u, uid_t uid, gid_t gid);
 /* Takes back what users_ask was given that ctx for. */
 void users_cancel(struct users *u, uid_t uid, gid_t gid, void *ctx);
 /* Asks again for those who have another name than `name` says (uid, plus 1 → text). */

@@ -2,6 +2,8 @@
  * beside them, and what all have who speak through one host. */
 #include "controller_share_help.h"
 
+#include <stdio.h>
+
 #define MANY 50
 
 /* One submission, with its connection, costs more than a round allows for nothing. Who makes one now
@@ -212,6 +214,72 @@ static void small_words_of_a_node_count(void **unused)
     shares_free(all);
 }
 
+/* What a user who has rested has at once before a pause, while strangers come and go. */
+static int64_t at_once_beside(unsigned strangers)
+{
+    struct shares *all = world();
+    struct user_share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
+    int64_t had = 0;
+    char name[32];
+    rest(20 * USEC_PER_SEC);
+    serve(light, 50);
+    for (unsigned i = 0; i < strangers; i++) {
+        snprintf(name, sizeof name, "2001:db8::%x", i);
+        struct user_share *from = share_join_address(all, name);
+        share_spent(from, 1);
+        share_leave(from);
+    }
+    for (; share_pause(f) <= 1; had += 700) {
+        serve(f, 700);
+        rest(1);
+    }
+    share_leave(light);
+    share_leave(f);
+    shares_free(all);
+    return had;
+}
+
+/* Addresses are as many as somebody likes. They are nobody among whom users share, nor does what
+ * makes a user pause go through them. */
+static void any_number_of_strangers_leaves_users_what_they_have(void **unused)
+{
+    (void)unused;
+    int64_t alone = at_once_beside(0);
+    assert_true(alone > 2000);
+    for (unsigned strangers = 1; strangers <= 100000; strangers *= 10)
+        assert_int_equal(at_once_beside(strangers), alone);
+}
+
+/* A host that is known stays so while strangers are forgotten. */
+static void strangers_are_forgotten_and_hosts_are_not(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct user_share *user = share_join(all, LIGHT), *other = share_join(all, LIGHT + 1),
+                      *host = share_join_address(all, "192.0.2.1");
+    char name[32];
+    serve(user, 50);
+    serve(other, 50);
+    serve(host, 1000);
+    share_vouch(host);
+    share_leave(host);
+    for (unsigned i = 0; i < 5000; i++) {
+        snprintf(name, sizeof name, "2001:db8::%x", i);
+        struct user_share *from = share_join_address(all, name);
+        serve(from, 20);
+        share_leave(from);
+    }
+    struct user_share *stranger = share_join_address(all, "192.0.2.2");
+    assert_false(share_may(stranger)); /* what they owe together is remembered */
+    assert_ptr_equal(share_join_address(all, "192.0.2.1"), host);
+    assert_true(share_may(host));
+    share_leave(host);
+    share_leave(stranger);
+    share_leave(user);
+    share_leave(other);
+    shares_free(all);
+}
+
 static void one_went_on(void *ctx)
 {
     (void)ctx;
@@ -249,6 +317,8 @@ int main(void)
         cmocka_unit_test(users_of_one_host_have_half_together),
         cmocka_unit_test(what_a_node_says_has_a_tenth),
         cmocka_unit_test(small_words_of_a_node_count),
+        cmocka_unit_test(any_number_of_strangers_leaves_users_what_they_have),
+        cmocka_unit_test(strangers_are_forgotten_and_hosts_are_not),
         cmocka_unit_test(a_session_waits_for_its_hosts_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -353,6 +353,28 @@ static void reads_whole(struct world *w, int fd)
     assert_true(w->got.len > LARGE);
 }
 
+static bool a_while(struct world *w)
+{
+    return clock_monotonic_us() > w->until_us - 30 * USEC_PER_SEC + 20000;
+}
+
+/* `nc -N` and others say with their request that nothing follows, and are answered. */
+static void who_sends_no_more_is_answered(void **unused)
+{
+    struct world w;
+    begin(&w, (struct http_times){0});
+    w.fd = client(&w, false);
+    tell(w.fd, GET("/later"), strlen(GET("/later")));
+    assert_int_equal(shutdown(w.fd, SHUT_WR), 0);
+    until(&w, a_while);
+    struct http_body *b = http_body_of("at last");
+    http_answer(w.server, w.last, 200, "text/plain", b);
+    http_body_unref(b);
+    until(&w, at_end);
+    starts(str_text(&w.got), "HTTP/1.1 200");
+    end(&w);
+}
+
 static int asks_large(struct world *w, bool trusted, uint64_t source, size_t asked_then)
 {
     w->source = source;
@@ -458,6 +480,7 @@ int main(void)
         cmocka_unit_test(half_a_request_ends_after_a_time),
         cmocka_unit_test(who_asked_in_time_waits_as_long_as_we_think),
         cmocka_unit_test(a_large_answer_comes_whole_and_waits_for_no_one),
+        cmocka_unit_test(who_sends_no_more_is_answered),
         cmocka_unit_test(who_says_nothing_keeps_nobody_out),
         cmocka_unit_test(who_connects_without_end_pushes_out_his_own),
         cmocka_unit_test(however_many_they_are_the_owner_keeps_his_place),

@@ -3,6 +3,7 @@
 #include "io_help.h"
 
 #include "io/net/name_lookup.h"
+#include "io/net/tcp_socket.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -113,11 +114,28 @@ static void test_a_name_service_that_is_silent(void **state)
     usleep(100000); /* the threads that came too late end */
 }
 
+/* Of IPv6 one machine may have 2^64 addresses. */
+static void test_the_network_of_an_address(void **state)
+{
+    struct world *w = *state;
+    static const char *const pair[][2] = {
+        {"192.0.2.7", "192.0.2.7"},
+        {"2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"},
+        {"2001:db8::1", "2001:db8::"},
+        {"fe80::1:2:3:4%eth0", "fe80::"},
+        {"::1", "::"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
+        assert_string_equal(tcp_socket_network(pair[i][0], w->arena), pair[i][1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_addresses_in_their_order),
         TEST(test_a_name_that_is_none),
+        TEST(test_the_network_of_an_address),
         TEST(test_a_name_service_that_is_silent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,8 @@ static struct {
     const char *_Atomic name; /* of NUMBER */
     atomic_bool hangs;
     atomic_int refusals; /* so often there is no descriptor for it */
+    atomic_bool all;     /* everybody has that name */
+    atomic_int asked;
 } service;
 
 /* In place of libc's. */
@@ -26,11 +28,12 @@ int getpwuid_r(uid_t uid, struct passwd *entry, char *room, size_t size, struct 
     while (service.hangs)
         usleep(10000);
     *found = NULL;
+    atomic_fetch_add(&service.asked, 1);
     if (atomic_load(&service.refusals) > 0) {
         atomic_fetch_sub(&service.refusals, 1);
         return EMFILE;
     }
-    if (uid != NUMBER)
+    if (uid != NUMBER && !service.all)
         return ENOENT;
     *entry = (struct passwd){.pw_uid = uid, .pw_gid = 70000, .pw_dir = room, .pw_shell = room};
     snprintf(room, size, "/");
@@ -164,6 +167,77 @@ static void name_services_that_hang_do_not_keep_a_loop_from_its_end(void **state
     assert_int_equal(status, 0);
 }
 
+static void found_counts(void *ctx)
+{
+    struct world *w = ctx;
+    w->calls++;
+}
+
+static void last_stops(void *ctx)
+{
+    struct world *w = ctx;
+    if (--w->calls == 0)
+        loop_stop(w->loop);
+}
+
+/* There are as many groups as somebody likes who may have user namespaces, and as many users. Who
+ * comes after thousands of one user's lookups waits for the few that run. */
+static void lookups_take_turns_by_user(void **state)
+{
+    enum { GROUPS = 3000 };
+    struct world *w = *state;
+    struct users *u = users_new(w->loop, USEC_PER_HOUR);
+    service.name = "alice";
+    service.all = service.hangs = true;
+    atomic_store(&service.asked, 0);
+    w->calls = 0;
+    for (gid_t gid = 0; gid < GROUPS; gid++)
+        users_ask(u, NUMBER, gid, found_counts, w);
+    users_ask(u, NUMBER + 1, 1, world_stop, w);
+    service.hangs = false;
+    loop_run(w->loop);
+    assert_non_null(users_cached(u, NUMBER + 1, 1));
+    assert_in_range(w->calls, 0, 64);
+    assert_in_range(atomic_load(&service.asked), 1, 64);
+    users_free(u); /* with lookups that did not begin */
+    service.all = false;
+}
+
+/* Of each user 64 entries are kept, and what somebody needs, be it the oldest. */
+static void entries_of_a_user_have_an_end(void **state)
+{
+    enum { GROUPS = 500, LEFT = 64 };
+    struct world *w = *state;
+    struct users *u = users_new(w->loop, USEC_PER_HOUR);
+    size_t there = 0;
+    service.name = "alice";
+    for (gid_t gid = 0; gid < GROUPS; gid++) {
+        if (gid == 3)
+            users_keep(u, NUMBER, gid);
+        w->calls = 1;
+        users_ask(u, NUMBER, gid, last_stops, w);
+        loop_run(w->loop);
+        assert_non_null(users_cached(u, NUMBER, gid));
+    }
+    assert_non_null(users_cached(u, NUMBER, 3));
+    for (gid_t gid = 0; gid < GROUPS; gid++)
+        there += users_cached(u, NUMBER, gid) != NULL;
+    assert_in_range(there, 2, LEFT);
+    users_let_go(u, NUMBER, 3);
+    /* Who waits is told, though all are needed. */
+    for (gid_t gid = GROUPS; gid < 2 * GROUPS; gid++)
+        users_keep(u, NUMBER, gid);
+    w->calls = GROUPS;
+    for (gid_t gid = GROUPS; gid < 2 * GROUPS; gid++)
+        users_ask(u, NUMBER, gid, last_stops, w);
+    loop_run(w->loop);
+    for (gid_t gid = GROUPS; gid < 2 * GROUPS; gid++) {
+        assert_non_null(users_cached(u, NUMBER, gid));
+        users_let_go(u, NUMBER, gid);
+    }
+    users_free(u);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +245,8 @@ int main(void)
         TEST(who_cannot_be_looked_up_for_want_of_room_is_no_stranger),
         TEST(owners_of_jobs_are_asked_again),
         TEST(name_services_that_hang_do_not_keep_who_is_known),
+        TEST(lookups_take_turns_by_user),
+        TEST(entries_of_a_user_have_an_end),
         TEST(name_services_that_hang_do_not_keep_a_loop_from_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

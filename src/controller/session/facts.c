@@ -69,15 +69,25 @@ static size_t user_limit(const struct sessions *s)
     return most < LIMIT_CONNECTIONS_PER_USER ? most : LIMIT_CONNECTIONS_PER_USER;
 }
 
-const char *session_surplus_text(const struct sessions *s, uid_t uid, struct arena *a)
+const char *session_surplus_text(const struct sessions *s, const struct conn_peer *who,
+                                 const struct user_share *share, struct arena *a)
 {
+    const char *few =
+        user_limit(s) < LIMIT_CONNECTIONS_PER_USER ? " while others have so many" : "";
     if (counted(s) > LIMIT_CONNECTIONS)
         return arena_printf(a, "the controller has %u connections; no more are allowed",
                             LIMIT_CONNECTIONS);
-    return arena_printf(a, "uid %u has %zu connections to the controller; no more are allowed%s",
-                        (unsigned)uid, user_limit(s),
-                        user_limit(s) < LIMIT_CONNECTIONS_PER_USER ? " while others have so many"
-                                                                   : "");
+    if (!share || !share_is_guests(share))
+        return arena_printf(a,
+                            "uid %u has %zu connections to the controller; no more are allowed%s",
+                            (unsigned)who->uid, user_limit(s), few);
+    return arena_printf(
+        a,
+        "%s (uid %u is one) have %zu connections to the controller together; no more are allowed%s",
+        users_cached(s->c->users, who->uid, who->gid)
+            ? "users whom the name services do not know"
+            : "users for whom the name services are being asked",
+        (unsigned)who->uid, user_limit(s), few);
 }
 
 bool session_surplus(const struct sessions *s, size_t has)
@@ -85,15 +95,10 @@ bool session_surplus(const struct sessions *s, size_t has)
     return counted(s) > LIMIT_CONNECTIONS || has >= user_limit(s);
 }
 
-const char *session_guests_surplus(const struct session *s, struct arena *a)
+const char *session_share_surplus(const struct session *s, struct arena *a)
 {
-    if (s->trusted || !s->share || !share_is_guests(s->share) ||
-        share_count(s->share) <= user_limit(s->owner))
-        return NULL;
-    return arena_printf(a,
-                        "users whom the name services do not know (uid %u is one) have %zu "
-                        "connections to the controller together; no more are allowed",
-                        (unsigned)s->who.uid, share_count(s->share) - 1);
+    bool many = s->share && !s->trusted && share_count(s->share) > user_limit(s->owner);
+    return many ? session_surplus_text(s->owner, &s->who, s->share, a) : NULL;
 }
 
 const char *session_host_surplus(const struct session *s, struct arena *a)

@@ -25,7 +25,8 @@ struct queued {
 /* Of a connection from another host. */
 struct remote {
     struct arena *arena;
-    const char *address;    /* "host:port", for the log */
+    const char *address;    /* for the log */
+    const char *network;    /* all of whose addresses may be one machine's */
     bool vouched;           /* it is known who speaks */
     bool guest;             /* an administrator on a host that does not speak for such */
     uid_t uid;              /* the user it says */
@@ -61,6 +62,7 @@ struct session {
     char *remark;              /* goes with the next DONE that says no more; NULL = none */
     bool spoke;                /* the core knows of it */
     bool user_known, querying, held, resting; /* resting: waits for the user's next slice */
+    bool user_kept;                           /* users_let_go when it ends */
     bool scripting;                           /* querying, for the answer to get_script */
     uint64_t script_seq;                      /* which it asked for last */
     unsigned asked;                           /* requests since turn `asked_turn` */
@@ -107,10 +109,12 @@ void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const
 void session_refuse_now(struct session *s, uint64_t seq, int64_t again_us, const char *detail);
 /* Are there as many connections, of all or of a user who has so many, as may be? */
 bool session_surplus(const struct sessions *s, size_t has);
-/* Why no more connections are taken, of all or of that user; in the arena. */
-const char *session_surplus_text(const struct sessions *s, uid_t uid, struct arena *a);
-/* NULL: users without a name, of whom it is, may have it. Else the sentence, in the arena. */
-const char *session_guests_surplus(const struct session *s, struct arena *a);
+/* Why no more connections are taken, of all or of that user, or of those who have the share
+ * together (NULL: it is the user's own); in the arena. */
+const char *session_surplus_text(const struct sessions *s, const struct conn_peer *who,
+                                 const struct user_share *share, struct arena *a);
+/* NULL: those whose share it has may have it. Else the sentence, in the arena. */
+const char *session_share_surplus(const struct session *s, struct arena *a);
 /* NULL: the host that the session comes from may have it. Else the sentence, in the arena. */
 const char *session_host_surplus(const struct session *s, struct arena *a);
 /* The host that a connection from another one comes from; NULL: shut out, or none yet. */
@@ -122,8 +126,8 @@ void session_step(struct session *s, const struct message *m, const struct peer 
 /* Does the request leave everything as it is? Such are served while the store is away. */
 bool session_reads(const struct message *m);
 /* The share of who speaks on this host; to be left. Users without a name are one together: whoever
- * may have user namespaces (/etc/subuid) is 65,536 of them. It is the user's own while nobody has
- * looked the name up. */
+ * may have user namespaces (/etc/subuid) is 65,536 of them. So are those whose name was not looked
+ * up yet, apart from those: they only begin. */
 struct user_share *session_share_here(struct sessions *all, const struct conn_peer *who);
 /* It no longer counts among its user's connections, and waits no more for that user's turn. */
 void session_uncount(struct session *s);

@@ -32,6 +32,7 @@
 /* Of connections that have not said who they are. */
 #define UNKNOWN_MAX         256
 #define UNKNOWN_PER_ADDRESS 64
+#define UNKNOWN_PER_NETWORK 128 /* where others need the places */
 #define UNKNOWN_FRAME_BYTES (64u << 10)
 
 static void impatient(void *ctx)
@@ -55,17 +56,23 @@ static void remote_known(struct session *s)
 }
 
 /* Where too many have not said who they are, at all or of one address, the oldest of them goes: who
- * is what it should be needs a moment only. */
+ * is what it should be needs a moment only. A network that has half of all places pushes out its
+ * own. */
 static void unknown_add(struct session *s)
 {
     struct sessions *all = s->owner;
-    struct session *oldest = NULL;
-    size_t same = 0;
-    for (struct session *one = all->unknown; one; one = one->remote->next_unknown)
+    struct session *oldest = NULL, *near = NULL;
+    size_t same = 0, network = 0;
+    for (struct session *one = all->unknown; one; one = one->remote->next_unknown) {
         if (text_is(one->remote->address, s->remote->address) && !same++)
             oldest = one;
+        if (text_is(one->remote->network, s->remote->network) && !network++)
+            near = one;
+    }
+    if (network < UNKNOWN_PER_NETWORK)
+        near = all->unknown;
     if (same < UNKNOWN_PER_ADDRESS)
-        oldest = all->unknown_count >= UNKNOWN_MAX ? all->unknown : NULL;
+        oldest = all->unknown_count >= UNKNOWN_MAX ? near : NULL;
     if (oldest) {
         remote_known(oldest);
         conn_abort(oldest->conn);
@@ -82,6 +89,7 @@ void remote_begin(struct session *s, int fd)
     s->remote = xcalloc(1, sizeof *s->remote);
     s->remote->arena = arena_new();
     s->remote->address = tcp_socket_peer(fd, s->remote->arena);
+    s->remote->network = tcp_socket_network(s->remote->address, s->remote->arena);
     s->remote->patience = timer_new(s->owner->c->loop, impatient, s);
     timer_set(s->remote->patience, PATIENCE_US);
     conn_set_frame_max(s->conn, UNKNOWN_FRAME_BYTES);

@@ -57,10 +57,10 @@ void sessions_free(struct sessions *s)
 }
 
 /* True: it was too many. */
-static bool guests_refuse(struct session *s)
+static bool surplus_refuse(struct session *s)
 {
     arena_reset(s->owner->arena);
-    const char *why = session_guests_surplus(s, s->owner->arena);
+    const char *why = session_share_surplus(s, s->owner->arena);
     if (!why)
         return false;
     session_refuse(s, 0, REFUSE_BUSY, why);
@@ -75,7 +75,7 @@ static void user_found(void *ctx)
     if (s->share)
         session_recount(s);
     session_guest(s);
-    if (!guests_refuse(s))
+    if (!surplus_refuse(s))
         session_gate(s);
 }
 
@@ -94,7 +94,7 @@ static const char *unwelcome(struct session *s, struct arena *a, enum refusal *r
     if (too_many)
         return too_many;
     s->surplus = session_surplus(s->owner, share_connections(s->owner->shares, s->who.uid));
-    return s->surplus && !s->trusted ? session_surplus_text(s->owner, s->who.uid, a) : NULL;
+    return s->surplus && !s->trusted ? session_surplus_text(s->owner, &s->who, NULL, a) : NULL;
 }
 
 /* ---- frames in ---- */
@@ -136,7 +136,7 @@ static void message_take(struct session *s, const struct message *m)
     enum who who = message_table[m->kind].who;
     if (s->surplus && m->kind != MSG_NODE_HELLO) {
         session_refuse(s, m->seq, REFUSE_BUSY,
-                       session_surplus_text(s->owner, s->who.uid, s->owner->arena));
+                       session_surplus_text(s->owner, &s->who, s->share, s->owner->arena));
         conn_close(s->conn);
     } else if (who == WHO_CONTROLLER || who == WHO_STREAM || (who == WHO_NODE && !s->trusted)) {
         session_refuse(s, m->seq, who == WHO_NODE ? REFUSE_ACCESS_DENIED : REFUSE_BAD_MESSAGE,
@@ -339,6 +339,8 @@ static void session_closed(void *ctx, struct conn *conn, const struct err *why)
                    &(struct event){.kind = EV_CLOSED, .conn = s->id, .text = why->text});
     if (!s->user_known)
         users_cancel(all->c->users, s->who.uid, s->who.gid, s);
+    if (s->user_kept)
+        users_let_go(all->c->users, s->who.uid, s->who.gid);
     remote_end(s);
     free(s->node);
     free(s->remark);
@@ -371,10 +373,12 @@ void session_admit(struct session *s)
         return;
     }
     session_count(s);
+    users_keep(all->c->users, s->who.uid, s->who.gid);
+    s->user_kept = true;
     s->user_known = users_recent(all->c->users, s->who.uid, s->who.gid) != NULL;
     if (s->user_known)
         session_guest(s);
-    if (guests_refuse(s))
+    if (surplus_refuse(s))
         return;
     session_gate(s);
     if (!s->user_known)

@@ -199,7 +199,7 @@ bool session_park(struct sessions *all, int fd, const struct conn_peer *who)
     if (!may && !surplus)
         park(all, fd, share, false);
     if (!may && surplus)
-        parked_refuse(fd, session_surplus_text(all, who->uid, all->arena));
+        parked_refuse(fd, session_surplus_text(all, who, share, all->arena));
     if (!may)
         share_spent(share, clock_thread_ns() - began);
     if (may || surplus)

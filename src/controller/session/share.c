@@ -49,16 +49,37 @@
 #define CROWD_US           (USEC_PER_SEC / 2)
 #define CREDIT_MAX_NS      (10000 * NS)
 #define ROUND_MUCH_NS      (2000 * NS) /* of a round, for all together who have much */
+#define STRANGERS_GONE     1024        /* addresses that are remembered after their connections */
 
 struct shares *shares_new(struct loop *l)
 {
     struct shares *all = xcalloc(1, sizeof *all);
     all->loop = l;
     all->by_uid = map_u64_new();
+    all->strangers = map_u64_new();
     all->timer = timer_new(l, shares_run, all);
-    all->last_gone = &all->gone;
+    all->gone.last = &all->gone.first;
+    all->strangers_gone.last = &all->strangers_gone.first;
     all->last_waiting = &all->waiting;
     return all;
+}
+
+/* Nobody who speaks from there has shown what host it is. Users of a host that has are many, and
+ * each of their commands begins there. */
+static bool is_stranger(const struct user_share *s)
+{
+    return (s->key & ADDRESS) && !s->vouched;
+}
+
+/* Where it is found, and where it waits to be forgotten. */
+static struct map_u64 *map_of(const struct user_share *s)
+{
+    return is_stranger(s) ? s->all->strangers : s->all->by_uid;
+}
+
+static struct gone *gone_of(const struct user_share *s)
+{
+    return is_stranger(s) ? &s->all->strangers_gone : &s->all->gone;
 }
 
 static void gone_remove(struct user_share *s)
@@ -69,14 +90,15 @@ static void gone_remove(struct user_share *s)
     if (s->next_gone)
         s->next_gone->gone = s->gone;
     else
-        s->all->last_gone = s->gone;
+        gone_of(s)->last = s->gone;
+    gone_of(s)->n--;
     s->gone = NULL;
 }
 
 static void gone_free(struct user_share *s)
 {
     gone_remove(s);
-    map_u64_del(s->all->by_uid, s->key);
+    map_u64_del(map_of(s), s->key);
     free(s);
 }
 
@@ -84,27 +106,35 @@ void shares_free(struct shares *all)
 {
     if (!all)
         return;
-    while (all->gone)
-        gone_free(all->gone);
-    CHECK(map_u64_count(all->by_uid) == 0);
+    while (all->gone.first)
+        gone_free(all->gone.first);
+    while (all->strangers_gone.first)
+        gone_free(all->strangers_gone.first);
+    CHECK(map_u64_count(all->by_uid) == 0 && map_u64_count(all->strangers) == 0);
     map_u64_free(all->by_uid);
+    map_u64_free(all->strangers);
     timer_free(all->timer);
     free(all);
 }
 
-/* Of those who left, the ones who are owed and owe nothing any more. */
-static void gone_sweep(struct shares *all)
+/* Of those who left, the ones who are owed and owe nothing any more; and strangers who are too
+ * many, as what these owe all together is remembered. */
+static void gone_sweep(struct shares *all, struct gone *gone, size_t most)
 {
     int64_t now = loop_served_us(all->loop);
-    while (all->gone && all->gone->asked_us < now - ABOUT_US && all->gone->free_us < now)
-        gone_free(all->gone);
+    while (gone->first && (gone->n > most ||
+                           (gone->first->asked_us < now - ABOUT_US && gone->first->free_us < now)))
+        gone_free(gone->first);
 }
 
 static struct user_share *join(struct shares *all, uint64_t key, int64_t slice_ns)
 {
     struct user_share *s = map_u64_get(all->by_uid, key);
+    if (!s && (key & ADDRESS))
+        s = map_u64_get(all->strangers, key);
     if (!s) {
-        gone_sweep(all);
+        gone_sweep(all, &all->gone, SIZE_MAX);
+        gone_sweep(all, &all->strangers_gone, STRANGERS_GONE);
         s = xcalloc(1, sizeof *s);
         *s = (struct user_share){.all = all,
                                  .key = key,
@@ -113,7 +143,7 @@ static struct user_share *join(struct shares *all, uint64_t key, int64_t slice_n
                                  .credit_us = -ABOUT_US,
                                  .asked_us = -ABOUT_US};
         s->last = &s->first;
-        map_u64_put(all->by_uid, key, s);
+        map_u64_put(map_of(s), key, s);
     }
     gone_remove(s);
     s->connections++;
@@ -163,15 +193,16 @@ bool share_is_guests(const struct user_share *s)
 void share_leave(struct user_share *s)
 {
     ASSERT(s->connections > 0);
-    struct shares *all = s->all;
     if (--s->connections > 0)
         return;
     if (s->listed)
         share_unlist(s);
+    struct gone *gone = gone_of(s);
     s->next_gone = NULL;
-    s->gone = all->last_gone;
-    *all->last_gone = s;
-    all->last_gone = &s->next_gone;
+    s->gone = gone->last;
+    *gone->last = s;
+    gone->last = &s->next_gone;
+    gone->n++;
 }
 
 size_t share_connections(const struct shares *all, uid_t uid)
@@ -202,13 +233,6 @@ void recents_note(struct recents *r, uint64_t key, int64_t now_us)
 static bool others_about(const struct user_share *s, int64_t now_us)
 {
     return recents_others(&s->all->users, s->key, now_us);
-}
-
-/* Nobody who speaks from there has shown what host it is. Users of a host that has are many, and
- * each of their commands begins there. */
-static bool is_stranger(const struct user_share *s)
-{
-    return (s->key & ADDRESS) && !s->vouched;
 }
 
 static void note_asked(struct user_share *s, int64_t now_us)
@@ -298,10 +322,9 @@ static int64_t others_over(const struct user_share *s, int64_t now_us, bool *ret
     struct map_walk at = {0};
     int64_t n = 0;
     *ret_light = is_stranger(s);
-    while (map_u64_next(s->all->by_uid, &at)) {
+    while (map_u64_next(map_of(s), &at)) {
         const struct user_share *other = at.value;
         if (other == s || share_is_host(other) || ((other->key & ADDRESS) && !is_stranger(s)) ||
-            is_stranger(other) != is_stranger(s) ||
             (!other->first && other->asked_us <= now_us - ABOUT_US))
             continue;
         if (is_over(other, now_us))

@@ -30,7 +30,8 @@ struct user_share *share_join_address(struct shares *all, const char *address);
  * its connections and the time that goes into what they ask for. */
 struct user_share *share_join_host(struct shares *all, const char *host);
 /* The same of those of its users whom the controller does not know ("": of the controller's own
- * host): there are as many as somebody likes, so they are one user together. */
+ * host; "new": of that, who were not looked up yet): there are as many as somebody likes, so they
+ * are one user together. */
 struct user_share *share_join_guests(struct shares *all, const char *host);
 /* Is it one of those? */
 bool share_is_guests(const struct user_share *s);

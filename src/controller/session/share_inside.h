@@ -14,6 +14,12 @@
 #define ABOUT_US     (10 * USEC_PER_SEC) /* who asked for something less long ago is about */
 #define OVER_US      USEC_PER_SEC        /* who had too much less long ago still has … */
 
+/* Without a connection: who left first is first. */
+struct gone {
+    struct user_share *first, **last;
+    size_t n;
+};
+
 /* Two different ones, who asked last first. */
 struct recents {
     struct {
@@ -25,16 +31,17 @@ struct recents {
 
 struct shares {
     struct loop *loop;
-    struct map_u64 *by_uid;
+    struct map_u64 *by_uid;    /* and hosts, nodes, addresses of hosts */
+    struct map_u64 *strangers; /* addresses: as many as somebody likes, for no walk over users */
     struct timer *timer;
     struct user_share *waiting, **last_waiting; /* who came first is first */
-    int64_t strangers_ns, strangers_us;   /* the debt of all addresses together, as it was then */
-    int64_t strangers_free_us;            /* none of them is listened to before */
-    struct user_share *gone, **last_gone; /* without a connection: who left first is first */
-    int64_t crowd_us;                     /* since when those who had much are counted anew */
-    int64_t crowd, crowd_before;          /* so many, and while they were counted before */
-    uint64_t round;                       /* the last one in which something was done for anybody */
-    int64_t round_ns;                     /* and how much of it for those who have much */
+    int64_t strangers_ns, strangers_us; /* the debt of all addresses together, as it was then */
+    int64_t strangers_free_us;          /* none of them is listened to before */
+    struct gone gone, strangers_gone;
+    int64_t crowd_us;            /* since when those who had much are counted anew */
+    int64_t crowd, crowd_before; /* so many, and while they were counted before */
+    uint64_t round;              /* the last one in which something was done for anybody */
+    int64_t round_ns;            /* and how much of it for those who have much */
     struct recents users;
     struct recents origins; /* from where: hosts whose users are counted together, 0 = elsewhere */
 };

@@ -1,6 +1,7 @@
 /* Who waits is called back few at a time, the longest waiting first: a user with a thousand
  * connections costs no more than one with ten. */
 #include "base/alloc.h"
+#include "base/map.h"
 #include "controller/session/share_inside.h"
 
 #define BURST 8 /* connections that go on at once */
@@ -32,6 +33,8 @@ void share_vouch(struct user_share *s)
 {
     if (s->vouched)
         return;
+    map_u64_del(s->all->strangers, s->key);
+    map_u64_put(s->all->by_uid, s->key, s);
     s->vouched = true;
     s->debt_ns = 0;
     s->free_us = 0;

@@ -28,8 +28,9 @@ void session_uncount(struct session *s)
 struct user_share *session_share_here(struct sessions *all, const struct conn_peer *who)
 {
     const struct user *u = users_cached(all->c->users, who->uid, who->gid);
-    bool made_up = u && !u->name && who->uid != 0 && who->uid != geteuid();
-    return made_up ? share_join_guests(all->shares, "") : share_join(all->shares, who->uid);
+    if ((u && u->name) || who->uid == 0 || who->uid == geteuid())
+        return share_join(all->shares, who->uid);
+    return share_join_guests(all->shares, u ? "" : "new");
 }
 
 /* Whom a host may have made up has no share of his own. */
@@ -76,8 +77,11 @@ void session_recount(struct session *s)
 void session_guest(struct session *s)
 {
     const struct user *u = users_cached(s->owner->c->users, s->who.uid, s->who.gid);
-    if (s->from && (!u || !u->name))
-        s->who.uid = GUEST_UID;
+    if (!s->from || (u && u->name))
+        return;
+    users_let_go(s->owner->c->users, s->who.uid, s->who.gid);
+    s->user_kept = false;
+    s->who.uid = GUEST_UID;
 }
 
 bool session_reads(const struct message *m)

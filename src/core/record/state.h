@@ -233,6 +233,7 @@ struct trigger_book {
 struct waiter {
     enum wait_kind kind;
     uint32_t uid;               /* whose call it is */
+    bool nameless;              /* of a user without a name */
     uint64_t conn, seq, job_id; /* who is answered, and for which call */
     int64_t step_id;            /* WAIT_WISH, WAIT_STEP */
     bool told;                  /* ALLOCATED went out */

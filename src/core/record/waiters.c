@@ -65,6 +65,7 @@ void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t st
     ASSERT(kind == WAIT_END || job_find(c, job_id));
     vec_push(&c->calls.waiter, ((struct waiter){.kind = kind,
                                                 .uid = c->turn.peer->uid,
+                                                .nameless = peer_is_nameless(c->turn.peer),
                                                 .conn = c->turn.conn,
                                                 .seq = c->turn.seq,
                                                 .job_id = job_id,
@@ -84,8 +85,11 @@ bool waiters_full(const struct core *c, const struct message *m)
     size_t n = 0;
     if (c->calls.waiter.n < LIMIT_CALLS_PER_USER || !is_answered_later(m))
         return false;
-    for (size_t i = 0; i < c->calls.waiter.n; i++)
-        n += c->calls.waiter.v[i].uid == c->turn.peer->uid;
+    bool nameless = peer_is_nameless(c->turn.peer);
+    for (size_t i = 0; i < c->calls.waiter.n; i++) {
+        const struct waiter *w = &c->calls.waiter.v[i];
+        n += w->uid == c->turn.peer->uid || (nameless && w->nameless);
+    }
     return n >= LIMIT_CALLS_PER_USER;
 }
 

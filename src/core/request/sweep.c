@@ -143,7 +143,7 @@ static size_t splitting(const struct core *c, const struct sweep *s)
     size_t n = s->split;
     for (size_t i = 0; i < c->slices.sweeps.list.n; i++) {
         const struct sweep *other = c->slices.sweeps.list.v[i];
-        n += other != s && other->peer.uid == s->peer.uid ? other->split : 0;
+        n += other != s && peers_are_one(&other->peer, &s->peer) ? other->split : 0;
     }
     return n;
 }
@@ -407,7 +407,7 @@ static bool sweeps_full(const struct core *c)
 {
     size_t n = 0;
     for (size_t i = 0; i < c->slices.sweeps.list.n; i++)
-        n += c->slices.sweeps.list.v[i]->peer.uid == c->turn.peer->uid;
+        n += peers_are_one(&c->slices.sweeps.list.v[i]->peer, c->turn.peer);
     return n >= SWEEPS_PER_USER;
 }
 

@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -311,6 +312,18 @@ static void in_sealed(struct conn *c, const char *data, size_t len)
         conn_out_written(c);
 }
 
+/* Nothing is read from now on. Of a socket of this machine it can be told whether the other side
+ * still takes something; of another what is written tells. */
+static void in_ended(struct conn *c)
+{
+    struct pollfd now = {.fd = c->fd};
+    bool takes = poll(&now, 1, 0) == 0;
+    if (takes && c->ops->ended && c->ops->ended(c->ctx, c))
+        conn_pause(c);
+    else
+        conn_end(c);
+}
+
 static void in_read(struct conn *c)
 {
     char *room = loop_scratch(c->loop);
@@ -322,7 +335,7 @@ static void in_read(struct conn *c)
     else if (n == 0 && c->in.len > 0)
         conn_fail(c, ERR_UNAVAILABLE, "the connection ended within a message");
     else if (n == 0)
-        conn_end(c);
+        in_ended(c);
     else if (errno != EAGAIN && errno != EINTR)
         conn_fail(c, ERR_UNAVAILABLE, strerror(errno));
 }

@@ -35,6 +35,10 @@ struct conn_ops {
     /* Instead of frames: bytes as they came, whatever they are; up to LOOP_SCRATCH_BYTES more may
      * come after conn_pause. NULL for a connection of frames. */
     void (*bytes)(void *ctx, struct conn *c, const char *data, size_t len);
+    /* Of a connection of bytes: the other side sends nothing more, which it may do that waits for
+     * an answer. True: the connection stays until the caller ends it, or what is written fails.
+     * NULL: it ends. */
+    bool (*ended)(void *ctx, struct conn *c);
     /* The other side is gone, or conn_close/conn_abort was called: once, last; the conn is freed
      * after it. why->code is ERR_NONE when the other side closed in order or we did; ERR_INVALID
      * when bytes came that cannot be a frame; ERR_LIMIT, ERR_UNAVAILABLE otherwise. */

@@ -357,6 +357,14 @@ static void exchange_drained(void *ctx, struct conn *c)
         body_pump(x);
 }
 
+/* Who has asked may be done with sending. */
+static bool exchange_ended(void *ctx, struct conn *c)
+{
+    struct exchange *x = ctx;
+    (void)c;
+    return x->server && x->place.stage != ASKS;
+}
+
 static void exchange_closed(void *ctx, struct conn *c, const struct err *why)
 {
     struct exchange *x = ctx;
@@ -379,6 +387,7 @@ static void exchange_worked(void *ctx, struct conn *c, int64_t ns)
 
 static const struct conn_ops exchange_ops = {
     .bytes = exchange_bytes,
+    .ended = exchange_ended,
     .closed = exchange_closed,
     .drained = exchange_drained,
     .worked = exchange_worked,

@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -128,4 +129,15 @@ const char *tcp_socket_peer(int fd, struct arena *a)
                     NI_NUMERICHOST) != 0)
         return "";
     return arena_strdup(a, strncmp(text, "::ffff:", 7) == 0 ? text + 7 : text);
+}
+
+const char *tcp_socket_network(const char *address, struct arena *a)
+{
+    struct in6_addr bytes;
+    char text[INET6_ADDRSTRLEN];
+    const char *alone = arena_strndup(a, address, strcspn(address, "%"));
+    if (inet_pton(AF_INET6, alone, &bytes) != 1)
+        return arena_strdup(a, address);
+    memset(bytes.s6_addr + 8, 0, 8);
+    return arena_strdup(a, inet_ntop(AF_INET6, &bytes, text, sizeof text));
 }

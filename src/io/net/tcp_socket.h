@@ -25,6 +25,9 @@ int tcp_socket_connect(const struct tcp_address *to, struct err *ret_err);
 int tcp_socket_listen(const char *host, int port, struct err *ret_err);
 /* Sets an accepted socket up as tcp_socket_connect does. */
 void tcp_socket_tune(int fd);
+/* The network of an address as tcp_socket_peer gives it, all of which one machine may have: of IPv6
+ * the first 64 bits ("2001:db8::"), else itself. In the arena. */
+const char *tcp_socket_network(const char *address, struct arena *a);
 /* The other side's address as text ("10.0.0.2"), in the arena; "" if it cannot be told. */
 const char *tcp_socket_peer(int fd, struct arena *a);
 

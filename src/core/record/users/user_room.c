@@ -10,7 +10,10 @@
  * of its elements', its former runs' and its steps', each with all of its texts. It is counted when
  * it comes: a level that sinks to nothing in a day. It is not stored, so a new controller begins at
  * nothing. Long texts of elements count when the array comes, and are refused then; their rows only
- * when there are such, as most of a large array's may never come. */
+ * when there are such, as most of a large array's may never come.
+ *
+ * Who has no name is one of as many as somebody likes who may have user namespaces: what all such
+ * have together is held to what one user may have, too. */
 #include "core/record/record.h"
 
 #include <stdlib.h>
@@ -27,8 +30,11 @@
 #define FEW_OF        100u /* few of a user are one of so many of MaxJobCount at most … */
 #define BEYOND_OF     10u  /* … and all few together are one of so many beyond it */
 
+#define NAMELESS UINT64_C(0) /* among the rooms, of all without a name together */
+
 struct user_room {
-    uint64_t jobs; /* records in memory */
+    uint64_t jobs;  /* records in memory */
+    uint64_t named; /* of them, that say their user's name */
     int64_t texts;
     size_t asked;          /* bytes that its steps were asked with */
     int64_t disk, disk_us; /* the level as it was then */
@@ -41,14 +47,43 @@ static struct user_room *room_find(const struct core *c, uint32_t uid)
     return map_u64_get(c->users.room, (uint64_t)uid + 1);
 }
 
-static struct user_room *room_of(struct core *c, uint32_t uid)
+static struct user_room *room_at(struct core *c, uint64_t key)
 {
-    struct user_room *u = room_find(c, uid);
+    struct user_room *u = map_u64_get(c->users.room, key);
     if (!u) {
         u = xcalloc(1, sizeof *u);
-        map_u64_put(c->users.room, (uint64_t)uid + 1, u);
+        map_u64_put(c->users.room, key, u);
     }
     return u;
+}
+
+static struct user_room *room_of(struct core *c, uint32_t uid)
+{
+    return room_at(c, (uint64_t)uid + 1);
+}
+
+/* Does somebody of that number ask who has no name? */
+static bool is_nameless(const struct core *c, uint32_t uid)
+{
+    const struct peer *peer = c->turn.peer;
+    return peer && peer->uid == uid && peer_is_nameless(peer);
+}
+
+/* What is held to what a user may have; NULL: nothing. */
+static const struct user_room *room_held(const struct core *c, uint32_t uid)
+{
+    return is_nameless(c, uid) ? map_u64_get(c->users.room, NAMELESS) : room_find(c, uid);
+}
+
+static void room_add(struct core *c, const struct jobrec *r, int jobs, int64_t texts)
+{
+    bool named = r->j.user_name != NULL;
+    struct user_room *own = room_of(c, r->j.user_id), *all = named ? NULL : room_at(c, NAMELESS);
+    own->named += (uint64_t)(named ? jobs : 0);
+    for (struct user_room *u = own; u; u = u == own ? all : NULL) {
+        u->jobs += (uint64_t)(int64_t)jobs;
+        u->texts += texts;
+    }
 }
 
 static bool is_bound(const struct core *c, int32_t most)
@@ -92,7 +127,7 @@ uint32_t row_short(const struct job_spec *spec)
 
 bool user_room_texts_fit(const struct core *c, uint32_t uid, int64_t more, struct str *why)
 {
-    const struct user_room *u = room_find(c, uid);
+    const struct user_room *u = room_held(c, uid);
     int64_t have = u ? u->texts : 0, most = c->settings.max_user_texts * MIB;
     if (more <= 0 || !is_bound(c, c->settings.max_user_texts) || have + more <= most)
         return true;
@@ -107,24 +142,24 @@ bool user_room_texts_fit(const struct core *c, uint32_t uid, int64_t more, struc
 void user_room_count(struct core *c, struct jobrec *r)
 {
     ASSERT(job_find(c, r->j.id) == r);
-    room_of(c, r->j.user_id)->jobs += !r->in_room;
+    room_add(c, r, !r->in_room, 0);
     r->in_room = true;
     bool element = r->j.array_job_id && r->j.array_job_id != r->j.id;
     uint32_t now = element ? 0 : texts_long(&r->j.spec) + pending_bytes(&r->pending);
     if (now == r->long_texts)
         return;
-    room_of(c, r->j.user_id)->texts += (int64_t)now - r->long_texts;
+    room_add(c, r, 0, (int64_t)now - r->long_texts);
     r->long_texts = now;
 }
 
 void user_room_uncount(struct core *c, struct jobrec *r)
 {
     if (r->in_room)
-        room_of(c, r->j.user_id)->jobs--;
+        room_add(c, r, -1, 0);
     r->in_room = false;
     ASSERT(!r->long_texts || room_of(c, r->j.user_id)->texts >= r->long_texts);
     if (r->long_texts)
-        room_of(c, r->j.user_id)->texts -= r->long_texts;
+        room_add(c, r, 0, -(int64_t)r->long_texts);
     r->long_texts = 0;
 }
 
@@ -139,7 +174,7 @@ void user_room_conditions(struct core *c, const struct jobrec *r, int sign)
     ASSERT(sign == 1 || sign == -1);
     int64_t bytes = conditions_bytes(&r->deps);
     if (bytes)
-        room_of(c, r->j.user_id)->texts += sign * bytes;
+        room_add(c, r, 0, sign * bytes);
 }
 
 /* ---- steps ---- */
@@ -186,7 +221,7 @@ static int64_t level(const struct core *c, const struct user_room *u, int64_t *r
 
 bool user_room_disk_fits(const struct core *c, uint32_t uid, uint64_t bytes, struct str *why)
 {
-    const struct user_room *u = room_find(c, uid);
+    const struct user_room *u = room_held(c, uid);
     int64_t until_us, have = u ? level(c, u, &until_us) : 0,
                       most = c->settings.max_user_scripts * MIB;
     if (!bytes || !is_bound(c, c->settings.max_user_scripts) ||
@@ -202,14 +237,20 @@ bool user_room_disk_fits(const struct core *c, uint32_t uid, uint64_t bytes, str
     return false;
 }
 
+static void disk_add(const struct core *c, struct user_room *u, uint64_t bytes)
+{
+    int64_t until_us, have = level(c, u, &until_us);
+    u->disk = time_add(have, bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX);
+    u->disk_us = until_us;
+}
+
 void user_room_disk(struct core *c, uint32_t uid, uint64_t bytes)
 {
     if (!bytes || !c->settings.max_user_scripts)
         return;
-    struct user_room *u = room_of(c, uid);
-    int64_t until_us, have = level(c, u, &until_us);
-    u->disk = time_add(have, bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX);
-    u->disk_us = until_us;
+    disk_add(c, room_of(c, uid), bytes);
+    if (is_nameless(c, uid))
+        disk_add(c, room_at(c, NAMELESS), bytes);
 }
 
 void user_room_row(struct core *c, uint32_t uid, const struct job_spec *spec)
@@ -233,7 +274,7 @@ bool user_room_fits(const struct core *c, const struct msg_submit *m, struct str
 
 bool user_room_jobs_fit(const struct core *c, uint32_t uid, size_t more, struct str *why)
 {
-    const struct user_room *u = room_find(c, uid);
+    const struct user_room *u = room_held(c, uid);
     uint64_t all = map_u64_count(c->jobs.by_id), most = (uint64_t)c->settings.max_job_count,
              left = all < most ? most - all : 0, own = u ? u->jobs : 0;
     if (!more)
@@ -264,7 +305,7 @@ static bool is_few(const struct core *c, uint64_t own, size_t more)
  * own, and operators anybody's. */
 bool user_room_elements_fit(const struct core *c, uint32_t uid, size_t more, struct str *why)
 {
-    const struct user_room *u = room_find(c, uid);
+    const struct user_room *u = room_held(c, uid);
     struct str full = STR_INIT;
     bool fits = is_few(c, u ? u->jobs : 0, more) || !is_bound(c, c->settings.max_job_count) ||
                 user_room_jobs_fit(c, uid, more, &full);
@@ -325,7 +366,7 @@ const uint32_t *core_owners(const struct core *c, struct arena *a, size_t *ret_n
     uint32_t *uid = arena_alloc(a, (map_u64_count(c->users.room) + 1) * sizeof *uid);
     *ret_n = 0;
     while (map_u64_next(c->users.room, &w))
-        if (((const struct user_room *)w.value)->jobs)
+        if (((const struct user_room *)w.value)->named)
             uid[(*ret_n)++] = (uint32_t)(w.key - 1);
     return uid;
 }
@@ -337,6 +378,8 @@ void user_rooms_check(const struct core *c, size_t asked)
     uint64_t jobs = 0;
     size_t kept = 0;
     while (map_u64_next(c->users.room, &w)) {
+        if (w.key == NAMELESS)
+            continue;
         counted += ((const struct user_room *)w.value)->texts;
         jobs += ((const struct user_room *)w.value)->jobs;
         kept += ((const struct user_room *)w.value)->asked;

@@ -1,0 +1,68 @@
+/* Whoever may have user namespaces is 65,536 users without a name: together they have what one user
+ * may have, and those with a name have theirs. */
+#include "core_help.h"
+
+#include "model/limits.h"
+
+#define FIRST 70000u
+#define MOST  40u
+
+static char long_text[65536];
+
+/* So many jobs are taken, each of another number without a name. */
+static size_t taken_of_as_many(void)
+{
+    struct job_spec s = a_job("talker");
+    memset(long_text, 'x', sizeof long_text - 1);
+    s.hold = true;
+    s.comment = long_text;
+    size_t n = 0;
+    for (; n < MOST; n++) {
+        am(FIRST + (uint32_t)n, NULL, false);
+        if (!submit(s))
+            break;
+    }
+    return n;
+}
+
+static void users_without_a_name_have_the_room_of_one(void **unused)
+{
+    static const char *const bound[] = {"MaxUserTexts=1\n", "MaxUserScripts=1\n",
+                                        "MaxJobCount=20\n"};
+    for (size_t i = 0; i < ARRAY_LEN(bound); i++) {
+        configure(arena_printf(w.a, CONF "%s", bound[i]));
+        size_t first = taken_of_as_many();
+        assert_in_range(first, i ? 0 : 10, 19);
+        assert_int_not_equal(refusal(), REFUSE_NONE);
+        am_bob();
+        assert_int_not_equal(submit(a_job("named")), 0);
+    }
+}
+
+static void users_without_a_name_have_the_calls_of_one(void **unused)
+{
+    struct job_spec held = a_job("held");
+    held.hold = true;
+    am_bob();
+    struct msg_wait_job wait = {.job_id = submit(held)};
+    for (uint32_t i = 0; i < LIMIT_CALLS_PER_USER; i++) {
+        am(FIRST + i, NULL, false);
+        say(1, MSG_WAIT_JOB, &wait);
+        assert_int_equal(refusal(), REFUSE_NONE);
+    }
+    am(FIRST - 1, NULL, false);
+    say(1, MSG_WAIT_JOB, &wait);
+    assert_int_equal(refusal(), REFUSE_BUSY);
+    am_bob();
+    say(2, MSG_WAIT_JOB, &wait);
+    assert_int_equal(refusal(), REFUSE_NONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(users_without_a_name_have_the_room_of_one),
+        STORY(users_without_a_name_have_the_calls_of_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
