@@ -168,7 +168,7 @@ static bool interleaved_build(struct builder *b, const struct idrange *r, size_t
         total += range_count(&r[i]);
     if (total > b->room)
         return err_set(ret_err, ERR_LIMIT,
-                       "index ranges with steps that overlap may have %llu indexes, not %llu",
+                       "index ranges with steps that overlap may have %llu more indexes, not %llu",
                        (unsigned long long)b->room, (unsigned long long)total);
     b->room -= total;
     uint32_t *id = xmalloc(total * sizeof *id);

@@ -53,6 +53,15 @@ static void where_no_node_is_left_there_is_no_step(void **unused)
     asked(id, STEP(.exact = true), SPEC(.exclude = all), 0);
 }
 
+/* More names than there could be nodes to leave out. */
+static void names_without_end_are_not_left_out(void **unused)
+{
+    uint64_t id = salloc(2);
+    asked(id, STEP(0), SPEC(.exclude = "a[1-131072][1][1][1][1][1][1][1]"), 0);
+    const struct msg_done *done = heard(SRUN, MSG_DONE);
+    assert_non_null(strstr(done->detail, "name each once"));
+}
+
 /* Three products beyond what a number holds, and one that comes out as 0 there. */
 static void so_many_tasks_no_step_has(void **unused)
 {
@@ -132,6 +141,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(where_no_node_is_left_there_is_no_step),
+        STORY(names_without_end_are_not_left_out),
+        STORY(names_without_end_are_not_left_out),
         STORY(so_many_tasks_no_step_has),
         STORY(a_list_of_tasks_that_names_no_node),
         STORY(what_nodes_say_was_used_stays_a_number),

@@ -149,7 +149,9 @@ bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_v
 static size_t ranges_work(const struct core *c, const struct job_ref *ref)
 {
     const struct jobrec *master = ref->tasks.count ? job_find(c, ref->job_id) : NULL;
-    return (ref->tasks.n + (master ? master->pending.n : 0)) / RANGES_A_LOOK;
+    size_t waiting = master ? master->pending.n : 0; /* of an older release's array more */
+    waiting = waiting < LIMIT_ARRAY_PIECES ? waiting : LIMIT_ARRAY_PIECES;
+    return (ref->tasks.n + waiting) / RANGES_A_LOOK;
 }
 
 size_t ref_work(const struct core *c, const struct job_ref *ref)

@@ -1,7 +1,7 @@
 /* Making a step: its place among the other steps of its job, its record, its launch. A step that
  * can never be is refused with a sentence. */
+#include "core/record/asked.h"
 #include "core/step/layout.h"
-
 #include "core/step/step.h"
 #include "model/settings/key.h"
 
@@ -168,6 +168,11 @@ static enum refusal place_find(struct core *c, struct jobrec *r, const struct ms
     if (!alloc_parse(r->j.alloc, a, &held, &err)) {
         str_add(detail, err.text);
         return REFUSE_UNAVAILABLE;
+    }
+    /* Names of --nodelist are the job's, and may be there for each task. */
+    if (!names_fit(c, ((const struct job_spec *)m->spec.v)->req.exclude, &err)) {
+        str_add(detail, err.text);
+        return REFUSE_TOO_LARGE;
     }
     if (!step_want_read(m, &r->j, &held, a, want, &refusal, detail) ||
         (refusal = step_features_forbid(c, &((const struct job_spec *)m->spec.v)->req, &held, a,
