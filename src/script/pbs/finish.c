@@ -11,6 +11,14 @@
 
 #include <string.h>
 
+void pbs_note(struct pbs_request *r, struct arena *a, const char *what, const char *why)
+{
+    if (r->no_effect && strstr(r->no_effect, what))
+        return;
+    r->no_effect = r->no_effect ? arena_printf(a, "%s; %s: %s", r->no_effect, what, why)
+                                : arena_printf(a, "%s: %s", what, why);
+}
+
 static int32_t at_least(int32_t n, int32_t least)
 {
     return n > least ? n : least;

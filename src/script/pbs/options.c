@@ -17,14 +17,6 @@
     static bool name##_in(struct pbs_request *r, const struct option_row *row, const char *value,  \
                           const struct option_env *env, struct arena *a, struct err *ret_err)
 
-void pbs_note(struct pbs_request *r, struct arena *a, const char *what, const char *why)
-{
-    if (r->no_effect && strstr(r->no_effect, what))
-        return;
-    r->no_effect = r->no_effect ? arena_printf(a, "%s; %s: %s", r->no_effect, what, why)
-                                : arena_printf(a, "%s: %s", what, why);
-}
-
 static bool refuse(const struct option_row *row, const char *value, const char *allowed,
                    struct err *e)
 {
