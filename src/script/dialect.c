@@ -99,3 +99,20 @@ bool dialect_blame_row(struct err *e, const struct option_row *row, const char *
     err_set(e, ERR_VALUE, "%s", allowed);
     return err_prefix(e, "-%s %.200s", row->name, value);
 }
+
+/* Is there a | at the level of no parenthesis? */
+static bool is_either(const char *features)
+{
+    int depth = 0;
+    for (; *features && (depth > 0 || *features != '|'); features++)
+        depth += (strchr("([", *features) != NULL) - (strchr(")]", *features) != NULL);
+    return *features;
+}
+
+const char *dialect_features_join(const char *had, const char *more, struct arena *a)
+{
+    if (!had)
+        return more;
+    return arena_printf(a, "%s&%s", is_either(had) ? arena_printf(a, "(%s)", had) : had,
+                        is_either(more) ? arena_printf(a, "(%s)", more) : more);
+}

@@ -55,6 +55,10 @@ bool dialect_blame(struct err *e, const char *option, const char *value, const c
 bool dialect_blame_row(struct err *e, const struct option_row *row, const char *value,
                        const char *allowed);
 
+/* Features of hosts, as --constraint has them, of which both texts hold: "a|b" and "c" are
+ * "(a|b)&c", as & binds closer than |. `had` NULL: `more` alone. The arena's. */
+const char *dialect_features_join(const char *had, const char *more, struct arena *a);
+
 typedef VEC(char *) dialect_words;
 
 #endif

@@ -144,6 +144,39 @@ $id 3 arr[3]" ]
     wait_state "$second" CANCELLED
 }
 
+@test "btop and bbot of an element: it alone goes before or behind its brothers and the others" {
+    nices() { squeue -h -r -p gpuv100 -O 'JobID:20,ArrayJobID:20,ArrayTaskID:20,Nice:20' | awk '{ print $2, $3, $4 }' | sort -n -k1,1 -k2,2; }
+    submitted -x -q gpuv100 -m "n1 n2" -n 2 -R 'span[ptile=1]' -o /dev/null sleep 600
+    local first=$id
+    wait_state "$id" RUNNING
+    submitted -q gpuv100 -x -J 'row[1-5]' -o /dev/null true
+    local row=$id
+    nice() { nices | awk -v n="$row" '$1 == n { printf("%s%s", ($3 > 0 ? "+" : "0"), ($2 == 5 ? "\n" : "")) }'; }
+    [ "$(nice)" = 00000 ]
+    run -0 btop "$row[3]"
+    [ "$output" = "Job <$row[3]> has been moved to position 1 from top." ]
+    [ "$(nice)" = ++0++ ]
+    run -0 bbot "$row[3]"
+    [ "$(nice)" = +++++ ]
+    [ "$(nices | awk -v n="$row" '$1 == n && $2 == 3 { at = $3 } $1 == n && $2 == 4 { other = $3 } END { print (at > other) }')" = 1 ]
+    submitted -q gpuv100 -x -J 'row[1-5]' -o /dev/null true
+    row=$id
+    run -0 bbot "$row[2]"
+    [ "$(nice)" = 0+000 ]
+    bkill -q gpuv100 0
+}
+
+@test "what waits of an array of 20000: what names its elements is asked in pieces, and the whole as one" {
+    submitted -H -J 'very[1-20000]' -q gpuv100 -o /dev/null true
+    run -0 bresume "$id"
+    run -0 bstop "$id"
+    [ "$output" = "Job <$id> is being stopped" ]
+    bswitch hpc "$id[7]"
+    run -0 bkill -q gpuv100 0
+    [ "$(squeue -h -r -o %i | grep "^${id}_")" = "${id}_7" ]
+    bkill "$id"
+}
+
 @test "bkill 0 and -J, -q: all of mine that are meant" {
     submitted -H -J one -o /dev/null true
     local one=$id

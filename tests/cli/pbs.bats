@@ -316,6 +316,17 @@ $id[2].head X" ]
         iconv -f UTF-8 -t UTF-8 said > /dev/null || { echo "$command"; cat said; false; }
     done
     [ "$(qstat "$id" | sed -n 3p | PYTHONUTF8=1 python3 -c 'l = input(); w = l.split(); print(len(w[1]), l.index(w[2]))')" = "16 35" ]
+    qdel "$id"
+    name=$(printf 'ä%.0s' {1..8})
+    submitted -h -N "$name" -- /bin/true
+    next_column() { "$@" | PYTHONUTF8=1 NAME=$name python3 -c 'import os, sys; name = os.environ["NAME"]; rest = sys.stdin.read().splitlines()[-1].partition(name)[2]; print(len(name) + len(rest) - len(rest.lstrip()))'; }
+    [ "$(next_column qstat -w "$id")" = 16 ]
+    [ "$(next_column qstat -aw "$id")" = 22 ]
+    [ "$(next_column bjobs -w "$id")" = 11 ]
+    [ "$(next_column bhist -w "$id")" = 10 ]
+    name=$(printf 'ä%.0s' {1..40})
+    qdel "$id"
+    submitted -h -N "$name" -- /bin/true
     [ "$(bjobs -noheader -o 'name:-6' "$id")" = "*äääää" ]
     qdel "$id"
 }

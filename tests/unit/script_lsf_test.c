@@ -131,10 +131,12 @@ static void directives_become_a_job(void **state)
         {"#BSUB -R \"select[gpu32gb]\"", "--ntasks=1 --constraint=gpu32gb"},
         {"#BSUB -R \"select[gpu80gb && model == XeonGold6226R]\"",
          "--ntasks=1 --constraint=gpu80gb&XeonGold6226R"},
-        {"#BSUB -R \"select[(a || model==b) && c]\"", "--ntasks=1 --constraint=a|b&c"},
+        {"#BSUB -R \"select[(a || model==b) && c]\"", "--ntasks=1 --constraint=(a|b)&c"},
+        {"#BSUB -R \"select[a||b]\" -R \"select[c]\"", "--ntasks=1 --constraint=(a|b)&c"},
+        {"#BSUB -R \"select[a||b]\" -R \"select[c||d]\"", "--ntasks=1 --constraint=(a|b)&(c|d)"},
         {"#BSUB -R \"select[a && (b && c)]\"", "--ntasks=1 --constraint=a&b&c"},
         {"#BSUB -R \"select[((ncpus>=2 && (a || b)) && ((c && d)))]\"",
-         "--mincpus=2 --ntasks=1 --constraint=a|b&c&d"},
+         "--mincpus=2 --ntasks=1 --constraint=(a|b)&c&d"},
         {"#BSUB -R \"select[a && (ncpus>=2 && (type==any && (b)))]\"",
          "--mincpus=2 --ntasks=1 --constraint=a&b"},
         {"#BSUB -R \"select[type==any]\"", "--ntasks=1"},
@@ -339,6 +341,9 @@ static void what_is_not_there_is_refused_by_name(void **state)
         {"-R\x1f"
          "rusage[mem=x]",
          "\"x\": a size is needed"},
+        {"-R\x1f"
+         "select[(a && b]",
+         "\"(a && b\": a parenthesis is missing"},
         {"-R\x1f"
          "span[hosts=2]",
          "hosts=1, hosts=-1, ptile=N, stripe and block are allowed"},

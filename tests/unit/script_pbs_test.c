@@ -154,6 +154,9 @@ static void directives_become_a_job(void **state)
         {"#PBS -W depend=before:1:2.srv,beforeok:3,beforenotok:4,beforeany:5[]",
          "--dependency=before:1:2,beforeok:3,beforenotok:4,beforeany:5 "
          "--nodes=1 --ntasks=1"},
+        {"#PBS -l nodes=1:a|b -l feature=c|d", "--nodes=1 --ntasks=1 --ntasks-per-node=1 "
+                                               "--constraint=(a|b)&(c|d)"},
+        {"#PBS -l nodes=1:a|b:c", "--nodes=1 --ntasks=1 --ntasks-per-node=1 --constraint=(a|b)&c"},
         {"#PBS -W x=advres:res", "--reservation=res --nodes=1 --ntasks=1"},
         {"#PBS-joe -lnodes=1:ppn=2", "--nodes=1 --ntasks=2 --ntasks-per-node=2"},
         {"#PBS -hzN name", "--hold --nodes=1 --ntasks=1"},
@@ -278,6 +281,10 @@ static void what_is_not_there_is_refused_by_name(void **state)
         {"-l mem=lots", "\"lots\": a size is needed"},
         {"-l walltime=1:2:3:4", "a time is needed"},
         {"-W stagein=x", "-W stagein is not supported"},
+        {"-W umask=", "octal digits up to 777 are needed"},
+        {"-W umask=7777", "octal digits up to 777 are needed"},
+        {"-W umask=9", "octal digits up to 777 are needed"},
+        {"-W umask=37777777777777777777777", "octal digits up to 777 are needed"},
         {"-W depend=syncwith:3", "-W depend=syncwith is not supported"},
         {"-W depend=on:0", "on:COUNT says for how many jobs"},
         {"-W depend=on:1,on:2", "on:COUNT is said once"},

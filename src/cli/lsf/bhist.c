@@ -144,9 +144,8 @@ static struct times times_of(const struct lsf_job_list *l, size_t from, size_t t
 static void line_add(struct bhist *b, const struct job *j, const struct times *t)
 {
     const char *id = lsf_job_id(j, b->a), *name = lsf_job_name(j, b->a);
-    if (!b->wide)
-        name = lsf_cut(name, 9, b->a);
-    str_addf(&b->out, "%-7s %-7.*s %-9s %-8.0f%-8.0f%-8.0f%-8.0f%-8.0f%-8.0f%-10.0f\n", id,
+    name = b->wide ? lsf_fill(name, 9, b->a) : lsf_cut(name, 9, b->a);
+    str_addf(&b->out, "%-7s %-7.*s %s %-8.0f%-8.0f%-8.0f%-8.0f%-8.0f%-8.0f%-10.0f\n", id,
              b->wide ? 64 : 7, j->user_name, name, t->pend, t->psusp, t->run, t->ususp, t->ssusp,
              0.0, t->total);
 }

@@ -149,16 +149,16 @@ static const char *memory(struct bjobs *b, const struct job *j)
 static void wide_add(struct bjobs *b, const struct job *j)
 {
     bool pending = lsf_job_is_pending(j);
-    str_addf(&b->out, "%-7llu %-7s %-5s %-10s %-11s %-11s %-10s ",
+    str_addf(&b->out, "%-7llu %-7s %-5s %-10s %-11s %-11s %s ",
              (unsigned long long)lsf_job_number(j), j->user_name, lsf_job_state(j),
              job_partition(j), j->spec.alloc_host ? j->spec.alloc_host : "-",
-             lsf_exec_host(j, b->a), lsf_job_name(j, b->a));
+             lsf_exec_host(j, b->a), lsf_fill(lsf_job_name(j, b->a), 10, b->a));
     if (!b->wider) {
         str_addf(&b->out, "%s\n", lsf_time(job_first_submit_us(j), b->a));
         return;
     }
-    str_addf(&b->out, "%s %-10s %-12s %-6s %-6s %-5s %s %s\n", moment(job_first_submit_us(j), b->a),
-             j->spec.project ? j->spec.project : "default", cpu_time(j, b->a),
+    str_addf(&b->out, "%s %s %-12s %-6s %-6s %-5s %s %s\n", moment(job_first_submit_us(j), b->a),
+             lsf_fill(j->spec.project ? j->spec.project : "default", 10, b->a), cpu_time(j, b->a),
              pending ? "0" : memory(b, j), "0", "-", moment(pending ? 0 : j->start_us, b->a),
              moment(lsf_job_is_over(j) ? j->end_us : 0, b->a));
 }

@@ -3,11 +3,11 @@
 #include "cli/lsf/control.h"
 
 #include "base/alloc.h"
-#include "base/idset.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
 #include "cli/record/columns_job.h"
 #include "model/grammar/signals.h"
+#include "model/job/array.h"
 #include "model/job/job_counts.h"
 #include "model/limits.h"
 
@@ -267,23 +267,54 @@ static int64_t lead(const struct job *a, const struct job *b)
     return (priority > waits ? priority : waits) + 1;
 }
 
-static bool nice_add(const struct lsf_control *k, const char *id, const struct job *j, int64_t more)
+/* `ref`: "12" of all of an array, "12_[1-3]" of elements, all of which have the Nice of `j`. */
+static bool nice_add(const struct lsf_control *k, const char *id, const char *ref,
+                     const struct job *j, int64_t more)
 {
     int64_t nice = j->spec.nice + more;
     struct job_spec values = {.nice = (int32_t)(nice < LIMIT_NICE ? nice : LIMIT_NICE)};
-    struct msg_update_job m = {
-        .ids = arena_printf(k->a, "%llu", (unsigned long long)lsf_job_number(j)),
-        .fields = "nice",
-        .values = {&values, 1}};
+    struct msg_update_job m = {.ids = ref, .fields = "nice", .values = {&values, 1}};
     return more <= 0 || lsf_control_ask(k, id, MSG_UPDATE_JOB, &m);
+}
+
+static const char *number_ref(const struct lsf_control *k, const struct job *j)
+{
+    return arena_printf(k->a, "%llu", (unsigned long long)lsf_job_number(j));
+}
+
+/* Elements of the job's own array that go behind it; they are as `like` is. The set is emptied. */
+static bool brothers_behind(const struct lsf_control *k, const char *id, const struct job *j,
+                            const struct job *like, struct idset *brothers)
+{
+    const char *piece;
+    bool ok = true;
+    for (uint32_t from = 0; ok && (piece = lsf_elements_next(brothers, &from, k->a));)
+        ok = nice_add(k, id, arena_printf(k->a, "%s_%s", number_ref(k, j), piece), like,
+                      lead(like, j));
+    idset_done(brothers);
+    return ok;
+}
+
+static bool is_named(const struct job_ref *r, uint32_t index)
+{
+    return (r->task_id == NO_TASK && !r->tasks.count) || r->task_id == index ||
+           idset_has(&r->tasks, index);
+}
+
+static bool waits_alike(const struct job *a, const struct job *b)
+{
+    return a->spec.nice == b->spec.nice && a->priority == b->priority &&
+           job_first_submit_us(a) == job_first_submit_us(b);
 }
 
 /* Among the owner's jobs that wait in the same queue. For btop those that go before it get Nice,
  * for bbot it does: nobody else's place changes but for the better. */
 static bool move_one(const struct lsf_control *k, const char *id, bool top)
 {
-    const struct job *j = lsf_control_job(k, id);
+    const struct job *j = lsf_control_job(k, id), *brother = NULL;
     struct lsf_filter others = {.queue = j ? job_partition(j) : NULL};
+    struct job_ref mine;
+    struct idset brothers = IDSET_INIT;
     struct lsf_job_list l = {0};
     struct err e = {0};
     int64_t most = 0;
@@ -294,19 +325,32 @@ static bool move_one(const struct lsf_control *k, const char *id, bool top)
         return lsf_control_problem(id, lsf_job_is_over(j) ? "Job has already finished"
                                                           : "Job has already started");
     others.users = j->user_name;
-    bool ok = lsf_jobs_read(k->client, &others, k->a, &l, &e);
+    bool ok = job_ref_parse(lsf_job_ref(id, k->a), &mine, &e) &&
+              lsf_jobs_read(k->client, &others, k->a, &l, &e);
     for (size_t i = 0; ok && i < l.job.n; i++) {
         const struct job *o = l.job.v[i];
-        bool same = lsf_job_number(o) == lsf_job_number(j) || lsf_job_number(o) == last;
+        bool own = lsf_job_number(o) == lsf_job_number(j);
+        bool same = own ? is_named(&mine, o->array_task_id) : lsf_job_number(o) == last;
         if (same || o->cron || !text_is(lsf_job_state(o), "PEND"))
             continue; /* a line of scrontab's table is changed there alone */
-        last = lsf_job_number(o);
-        if (top)
-            ok = nice_add(k, id, o, lead(o, j));
-        else
+        if (!top) {
             most = lead(j, o) > most ? lead(j, o) : most;
+        } else if (own) {
+            if (brother && !waits_alike(brother, o))
+                ok = brothers_behind(k, id, j, brother, &brothers);
+            brother = o;
+            idset_add(&brothers, o->array_task_id);
+        } else {
+            ok = nice_add(k, id, number_ref(k, o), o, lead(o, j));
+        }
+        last = lsf_job_number(o);
     }
-    ok = ok && (top || nice_add(k, id, j, most));
+    if (top && ok && brother)
+        ok = brothers_behind(k, id, j, brother, &brothers);
+    else if (ok)
+        ok = top || nice_add(k, id, lsf_job_ref(id, k->a), j, most);
+    idset_done(&brothers);
+    job_ref_done(&mine);
     lsf_job_list_done(&l);
     if (ok)
         printf("Job <%s> has been moved to position 1 from %s.\n", id, top ? "top" : "bottom");
@@ -336,16 +380,15 @@ static bool switch_one(const struct lsf_control *k, const char *id)
 
 /* ---- which jobs ---- */
 
-/* What is live of the list from `at` on and has one number, which ends before *ret_next. NULL: all
- * of it is over. "12" where all of an array is meant, else "12[1-3,9]": what an element alone has,
- * as its host, does not reach the others. */
-static const char *target_of(const struct lsf_control *k, const struct lsf_job_list *l, size_t at,
-                             size_t *ret_next)
+/* Adds what is live of the list from `at` on and has one number, which ends before the index that
+ * is returned. "12" where all of an array is meant, else "12[1-3,9]", several where there are many:
+ * what an element alone has, as its host, does not reach the others. */
+static size_t target_add(struct lsf_control *k, const struct lsf_job_list *l, size_t at)
 {
     struct idset meant = IDSET_INIT, rest = IDSET_INIT;
-    struct str text = STR_INIT;
     uint64_t number = lsf_job_number(l->job.v[at]);
-    uint32_t index;
+    const char *whole = arena_printf(k->a, "%llu", (unsigned long long)number), *piece;
+    uint32_t index, from = 0;
     bool live = false;
     for (; at < l->job.n && lsf_job_number(l->job.v[at]) == number; at++) {
         const struct job *j = l->job.v[at];
@@ -361,31 +404,23 @@ static const char *target_of(const struct lsf_control *k, const struct lsf_job_l
             for (bool more = idset_first(&rest, &index); more;
                  more = idset_next(&rest, index, &index))
                 idset_add(&meant, index);
-    str_addf(&text, "%llu", (unsigned long long)number);
-    if (meant.count && lsf_job_list_is_part(l, number)) {
-        str_addc(&text, '[');
-        idset_format(&meant, &text);
-        str_addc(&text, ']');
-    }
-    const char *id = live ? arena_strdup(k->a, str_text(&text)) : NULL;
-    str_done(&text);
+    if (live && !(meant.count && lsf_job_list_is_part(l, number)))
+        vec_push(&k->filter.ids, whole);
+    else
+        while ((piece = lsf_elements_next(&meant, &from, k->a)))
+            vec_push(&k->filter.ids, (const char *)arena_printf(k->a, "%s%s", whole, piece));
     idset_done(&meant);
     idset_done(&rest);
-    *ret_next = at;
-    return id;
+    return at;
 }
 
 /* Those that the filters leave, an array once. */
 static bool targets_find(struct lsf_control *k, struct err *e)
 {
     struct lsf_job_list l = {0};
-    size_t next;
     bool ok = lsf_jobs_read(k->client, &k->filter, k->a, &l, e);
-    for (size_t i = 0; ok && i < l.job.n; i = next) {
-        const char *id = target_of(k, &l, i, &next);
-        if (id)
-            vec_push(&k->filter.ids, id);
-    }
+    for (size_t i = 0; ok && i < l.job.n;)
+        i = target_add(k, &l, i);
     lsf_job_list_done(&l);
     return ok;
 }

@@ -2,6 +2,7 @@
 #ifndef REMUDA_CLI_LSF_CONTROL_H
 #define REMUDA_CLI_LSF_CONTROL_H
 
+#include "base/idset.h"
 #include "cli/lsf/jobs.h"
 #include "model/message.h"
 
@@ -39,5 +40,8 @@ void lsf_done_print(const char *id, const char *what);
 bool lsf_stop_one(const struct lsf_control *k, const char *id);
 /* as lsf_stop_one, the other way */
 bool lsf_resume_one(const struct lsf_control *k, const char *id);
+/* The next of the elements, up to so many that a request takes them, from *from on (0 at first), as
+ * "[1-3,9]"; NULL: there are none left. The arena's. */
+const char *lsf_elements_next(const struct idset *elements, uint32_t *from, struct arena *a);
 
 #endif

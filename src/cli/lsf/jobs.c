@@ -299,7 +299,13 @@ const char *lsf_cut(const char *text, size_t width, struct arena *a)
     size_t len = strlen(text), all = utf8_width(text, len);
     if (all > width)
         return arena_printf(a, "*%s", text + utf8_bytes(text, len, all - width + 1));
-    return arena_printf(a, "%s%*s", text, (int)(width - all), "");
+    return lsf_fill(text, width, a);
+}
+
+const char *lsf_fill(const char *text, size_t width, struct arena *a)
+{
+    size_t all = utf8_width(text, strlen(text));
+    return arena_printf(a, "%s%*s", text, (int)(all < width ? width - all : 0), "");
 }
 
 bool lsf_job_is_pending(const struct job *j)

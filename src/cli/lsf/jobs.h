@@ -77,6 +77,8 @@ const char *lsf_pending_reason(const struct job *j, struct arena *a);
 const char *lsf_suspend_reason(const struct job *j);
 /* As many characters: what is too long has its end, behind '*', the rest blanks behind it. */
 const char *lsf_cut(const char *text, size_t width, struct arena *a);
+/* At least as many characters, with blanks behind it. The arena's. */
+const char *lsf_fill(const char *text, size_t width, struct arena *a);
 
 struct past_jobs;
 /* What the steps of these jobs used; the caller calls past_done. Asks for nothing if all of them

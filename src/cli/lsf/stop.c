@@ -1,7 +1,27 @@
-/* bstop and bresume: to each element of an array what fits it. */
-#include "base/idset.h"
+/* bstop and bresume: to each element of an array what fits it; elements in pieces. */
 #include "cli/lsf/control.h"
 #include "model/grammar/signals.h"
+
+#include <string.h>
+
+#define PIECE_MAX 5000u /* elements of a request: their indexes have room in it */
+
+const char *lsf_elements_next(const struct idset *elements, uint32_t *from, struct arena *a)
+{
+    struct idset piece = IDSET_INIT;
+    struct str text = STR_INIT;
+    uint32_t at;
+    bool more = *from ? idset_next(elements, *from - 1, &at) : idset_first(elements, &at);
+    for (; more && piece.count < PIECE_MAX; more = idset_next(elements, at, &at)) {
+        idset_add(&piece, at);
+        *from = at + 1;
+    }
+    idset_format(&piece, &text);
+    const char *kept = piece.count ? arena_printf(a, "[%s]", str_text(&text)) : NULL;
+    idset_done(&piece);
+    str_done(&text);
+    return kept;
+}
 
 /* What elements of an array are: to each what fits it. */
 enum control_part { WAITS, RUNS, SUSPENDED, PARTS };
@@ -38,20 +58,25 @@ static bool part_resume(const struct lsf_control *k, const char *id, const char 
                              : signal_send(k, id, ref, SIGNAL_CONT);
 }
 
-static const char *part_ref(const struct lsf_control *k, uint64_t array, const struct idset *tasks)
+typedef bool (*part_deed)(const struct lsf_control *k, const char *id, const char *ref,
+                          enum control_part part);
+
+/* Elements by name become jobs of their own, so an array of which nothing else is there is named as
+ * a whole. */
+static bool part_do(const struct lsf_control *k, const char *id, uint64_t array,
+                    const struct idset tasks[PARTS], enum control_part p, part_deed one)
 {
-    struct str text = STR_INIT;
-    str_addf(&text, "%llu_[", (unsigned long long)array);
-    idset_format(tasks, &text);
-    str_addc(&text, ']');
-    const char *kept = arena_strdup(k->a, str_text(&text));
-    str_done(&text);
-    return kept;
+    bool whole = p == WAITS && !tasks[RUNS].count && !tasks[SUSPENDED].count && !strchr(id, '[');
+    const char *piece;
+    bool ok = true;
+    if (!tasks[p].count || !array || whole)
+        return !tasks[p].count || one(k, id, lsf_job_ref(id, k->a), p);
+    for (uint32_t from = 0; ok && (piece = lsf_elements_next(&tasks[p], &from, k->a));)
+        ok = one(k, id, arena_printf(k->a, "%llu_%s", (unsigned long long)array, piece), p);
+    return ok;
 }
 
-static bool parts_do(const struct lsf_control *k, const char *id,
-                     bool (*one)(const struct lsf_control *k, const char *id, const char *ref,
-                                 enum control_part part))
+static bool parts_do(const struct lsf_control *k, const char *id, part_deed one)
 {
     struct lsf_filter wanted = {0};
     struct lsf_job_list l = {0};
@@ -77,9 +102,7 @@ static bool parts_do(const struct lsf_control *k, const char *id,
                                      : !l.job.n ? "No matching job found"
                                                 : "Job has already finished");
     for (int p = 0; ok && p < PARTS; p++)
-        if (tasks[p].count)
-            ok = one(k, id, array ? part_ref(k, array, &tasks[p]) : lsf_job_ref(id, k->a),
-                     (enum control_part)p);
+        ok = part_do(k, id, array, tasks, (enum control_part)p, one);
     for (int p = 0; p < PARTS; p++)
         idset_done(&tasks[p]);
     lsf_filter_done(&wanted);

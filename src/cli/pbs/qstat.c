@@ -88,11 +88,11 @@ OPTION_TABLE(qstat_options, rows, .usage = "qstat [OPTIONS] [job_id | queue | @s
 
 /* ---- lines ---- */
 
-/* As many characters; but with -w as it is. */
+/* As many characters; with -w what is longer stays as it is. */
 static const char *cut(const struct qstat *q, const char *text, size_t width)
 {
     size_t len = strlen(text), all = utf8_width(text, len);
-    if (q->unwrapped)
+    if (all > width && q->unwrapped)
         return text;
     if (all > width)
         return arena_printf(q->a, "%.*s*", (int)utf8_bytes(text, len, width - 1), text);
@@ -128,8 +128,8 @@ static void line_add(struct qstat *q, const struct qstat_row *r)
         str_addf(&q->out, "%-25s %-16s %-15s %8s %1s %-15s\n", cut(q, r->id, 25), cut(q, name, 16),
                  cut(q, j->user_name, 15), time_use(q, r), r->state, queue);
     else if (q->unwrapped)
-        str_addf(&q->out, "%-30s %-15s %-15s  %8s %1s %-15s\n", r->id, name, j->user_name,
-                 time_use(q, r), r->state, queue);
+        str_addf(&q->out, "%-30s %s %s  %8s %1s %-15s\n", r->id, cut(q, name, 15),
+                 cut(q, j->user_name, 15), time_use(q, r), r->state, queue);
     else
         str_addf(&q->out, "%-17s %-16s %-16s  %8s %1s %-16s\n", cut(q, r->id, 17), cut(q, name, 16),
                  cut(q, j->user_name, 16), time_use(q, r), r->state, queue);
@@ -191,9 +191,9 @@ static void alternate_add(struct qstat *q, const struct qstat_row *r)
                  cut(q, j->user_name, 11), cut(q, job_partition(j), 8), cut(q, name, 16), "--",
                  qstat_nodes(j, q->a), job_cpus(j), memory, limit_text(q, j), r->state, elapsed);
     else if (q->unwrapped)
-        str_addf(&q->out, "%-30s %-15s %-15s %-15s %8s %4d %5d %6s %5s %1s %5s", r->id,
-                 j->user_name, job_partition(j), name, "--", qstat_nodes(j, q->a), job_cpus(j),
-                 memory, limit_text(q, j), r->state, elapsed);
+        str_addf(&q->out, "%-30s %s %s %s %8s %4d %5d %6s %5s %1s %5s", r->id,
+                 cut(q, j->user_name, 15), cut(q, job_partition(j), 15), cut(q, name, 15), "--",
+                 qstat_nodes(j, q->a), job_cpus(j), memory, limit_text(q, j), r->state, elapsed);
     else
         str_addf(&q->out, "%-15s %-8s %-8s %-10s %6s %3d %3d %6s %5s %1s %5s", cut(q, r->id, 15),
                  cut(q, j->user_name, 8), cut(q, job_partition(j), 8), cut(q, name, 10), "--",

@@ -39,6 +39,11 @@ static void list_join(struct resources_reading *d, const char **list, struct spa
 
 /* ---- select ---- */
 
+static void features_add(struct resources_reading *d, const char *more)
+{
+    d->r->features = dialect_features_join(d->r->features, more, d->a);
+}
+
 /* What no option of a job says is asked of each host when the job is submitted. */
 static bool of_hosts(struct resources_reading *d, struct span text)
 {
@@ -100,7 +105,7 @@ static bool term_take(struct resources_reading *d, struct span text)
     if (!lsf_term_split(text, &t))
         return refuse_value(d, text, "a resource, or NAME OP VALUE, is needed");
     if (feature_of(&t, &feature))
-        list_join(d, &d->r->features, feature, "&");
+        features_add(d, kept(d, feature));
     else if (lsf_name_is_one_of(t.name, "type"))
         return lsf_term_is_equal(&t) ||
                refuse_value(d, text, "type==any and type==local are allowed");
@@ -174,9 +179,7 @@ static bool alternatives_take(struct resources_reading *d, struct span text)
             return false;
         list_join(d, &list, feature, "|");
     }
-    bool alone = !d->r->features;
-    struct span both = span_of(arena_printf(d->a, alone ? "%s" : "(%s)", list));
-    list_join(d, &d->r->features, both, "&");
+    features_add(d, list);
     return true;
 }
 
@@ -190,6 +193,18 @@ static bool is_plain(struct span text)
         if (text.data[i] == '!' && (i + 1 == text.len || text.data[i + 1] != '='))
             return false;
     return true;
+}
+
+/* Does each parenthesis that is opened have its end, behind it, and each end its beginning? */
+static bool parentheses_fit(struct span text)
+{
+    size_t depth = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] == ')' && !depth)
+            return false;
+        depth += (size_t)(text.data[i] == '(') - (size_t)(text.data[i] == ')');
+    }
+    return !depth;
 }
 
 static bool pieces_take(struct resources_reading *d, struct span whole, unsigned depth)
@@ -210,7 +225,10 @@ static bool pieces_take(struct resources_reading *d, struct span whole, unsigned
 static bool select_read(struct resources_reading *d, struct span text)
 {
     struct span whole = span_trim(text);
-    return is_plain(whole) ? pieces_take(d, whole, 0) : of_hosts(d, whole);
+    if (!is_plain(whole))
+        return of_hosts(d, whole);
+    return parentheses_fit(whole) ? pieces_take(d, whole, 0)
+                                  : refuse_value(d, whole, "a parenthesis is missing");
 }
 
 /* ---- rusage ---- */

@@ -11,6 +11,14 @@
 
 #include <string.h>
 
+void pbs_note(struct pbs_request *r, struct arena *a, const char *what, const char *why)
+{
+    if (r->no_effect && strstr(r->no_effect, what))
+        return;
+    r->no_effect = r->no_effect ? arena_printf(a, "%s; %s: %s", r->no_effect, what, why)
+                                : arena_printf(a, "%s: %s", what, why);
+}
+
 static int32_t at_least(int32_t n, int32_t least)
 {
     return n > least ? n : least;
@@ -128,9 +136,7 @@ void pbs_resources_note(struct pbs_request *r, struct arena *a)
 
 static const char *features_of(const struct pbs_resources *l, struct arena *a)
 {
-    if (l->properties && l->features)
-        return arena_printf(a, "%s&%s", l->properties, l->features);
-    return l->properties ? l->properties : l->features;
+    return l->features ? dialect_features_join(l->properties, l->features, a) : l->properties;
 }
 
 static bool size_finish(const struct pbs_request *r, struct dialect_out *d, struct err *e)
@@ -215,10 +221,8 @@ static void chunk_pack(struct pbs_resources *l, const struct pbs_resources *more
 
 static void properties_join(struct pbs_resources *l, const char *more, struct arena *a)
 {
-    if (more && l->properties && !text_is(more, l->properties))
-        l->properties = arena_printf(a, "%s&%s", l->properties, more);
-    else if (more)
-        l->properties = more;
+    if (more && !(l->properties && text_is(more, l->properties)))
+        l->properties = dialect_features_join(l->properties, more, a);
 }
 
 static struct pbs_resources part_at(const struct pbs_request *r, size_t part, struct arena *a)

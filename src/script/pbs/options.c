@@ -17,14 +17,6 @@
     static bool name##_in(struct pbs_request *r, const struct option_row *row, const char *value,  \
                           const struct option_env *env, struct arena *a, struct err *ret_err)
 
-void pbs_note(struct pbs_request *r, struct arena *a, const char *what, const char *why)
-{
-    if (r->no_effect && strstr(r->no_effect, what))
-        return;
-    r->no_effect = r->no_effect ? arena_printf(a, "%s; %s: %s", r->no_effect, what, why)
-                                : arena_printf(a, "%s: %s", what, why);
-}
-
 static bool refuse(const struct option_row *row, const char *value, const char *allowed,
                    struct err *e)
 {
@@ -254,8 +246,9 @@ static bool attribute_set(struct pbs_request *r, struct span name, struct span v
         r->umask = text;
         if (decimal && text_to_i64(text, 0, 0777, &n))
             r->umask = arena_printf(a, "%llo", (unsigned long long)n);
-        return strspn(text, "01234567") == strlen(text) ||
-               dialect_blame(e, "-W umask", text, "octal digits are needed");
+        size_t zeros = strspn(text, "0"), digits = strspn(text + zeros, "01234567");
+        return (zeros + digits && !text[zeros + digits] && digits <= 3) ||
+               dialect_blame(e, "-W umask", text, "octal digits up to 777 are needed");
     }
     if (span_is(name, "group_list")) {
         r->group = arena_strndup(a, text, strcspn(text, "@,"));

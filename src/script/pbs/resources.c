@@ -86,9 +86,7 @@ static bool time_read(struct pbs_resources_reading *d, struct span text, int64_t
 static void property_add(struct pbs_resources_reading *d, struct span name)
 {
     struct pbs_resources *l = &d->r->l;
-    l->properties = l->properties
-                        ? arena_printf(d->a, "%s&%.*s", l->properties, (int)name.len, name.data)
-                        : kept(d, name);
+    l->properties = dialect_features_join(l->properties, kept(d, name), d->a);
 }
 
 static bool pair_split(struct span text, struct span *name, struct span *value)
@@ -345,9 +343,7 @@ static bool single_read(struct pbs_resources_reading *d, struct span value)
 static bool feature_read(struct pbs_resources_reading *d, struct span value)
 {
     struct pbs_resources *l = &d->r->l;
-    l->features = l->features
-                      ? arena_printf(d->a, "%s&%.*s", l->features, (int)value.len, value.data)
-                      : kept(d, value);
+    l->features = dialect_features_join(l->features, kept(d, value), d->a);
     return true;
 }
 
