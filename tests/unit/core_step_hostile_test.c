@@ -142,7 +142,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORY(where_no_node_is_left_there_is_no_step),
         STORY(names_without_end_are_not_left_out),
-        STORY(names_without_end_are_not_left_out),
         STORY(so_many_tasks_no_step_has),
         STORY(a_list_of_tasks_that_names_no_node),
         STORY(what_nodes_say_was_used_stays_a_number),
