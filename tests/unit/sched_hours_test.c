@@ -232,6 +232,41 @@ static void components_of_several_partitions(void **state)
     }
 }
 
+/* One that may go elsewhere takes no place from those that cannot, nor they from each other where
+ * there are as many. */
+static void who_may_go_elsewhere_is_not_counted(void **state)
+{
+    (void)state;
+    for (size_t only = 0; only < 4; only++)
+        for (int most = 1; most < 4; most++) {
+            struct arena *a = arena_new();
+            struct world w =
+                in_hours(arena_printf(a, "weekdays 08:00-18:00 max_jobs_per_user=%d", most));
+            struct partition night = a_part("night", "ALL");
+            put_part(w.cl, &night);
+            struct job_request req[4];
+            for (size_t i = 0; i < 4; i++) {
+                req[i] = nodes_whole(1, HOUR);
+                req[i].partition = i < only ? "main" : "main,night";
+                struct waiting job = {.job_id = 100 + i,
+                                      .het_job_id = 100,
+                                      .het_size = 4,
+                                      .req = &req[i],
+                                      .uid = 1000,
+                                      .elements = 1,
+                                      .submit_us = NOW,
+                                      .eligible_us = NOW};
+                cluster_wait(w.cl, &job);
+            }
+            sched_plan(w.cl, NOW, NULL, w.plan);
+            for (size_t i = 0; i < only; i++)
+                assert_int_equal(sched_hours_bar(w.cl, 100 + i, NOW, a) != NULL, (int)only > most);
+            assert_int_equal(start_of(w.plan, 100) != NULL, (int)only <= most);
+            world_end(&w);
+            arena_free(a);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +275,7 @@ int main(void)
         cmocka_unit_test(a_promise_in_them),
         cmocka_unit_test(components_are_so_many_jobs),
         cmocka_unit_test(components_of_several_partitions),
+        cmocka_unit_test(who_may_go_elsewhere_is_not_counted),
         cmocka_unit_test(a_component_goes_where_no_hours_hold_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
