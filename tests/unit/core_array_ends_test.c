@@ -9,6 +9,10 @@
     "NodeName=n1 CPUs=500 RealMemory=80000\n"                                                      \
     "PartitionName=main Nodes=n1 Default=YES MaxTime=2:00:00 State=UP\n"
 
+#define FORGETS                                                                                    \
+    "ClusterName=test\nMinJobAge=300\nKillWait=30\nNodeName=n1 CPUs=500 RealMemory=80000\n"        \
+    "PartitionName=main Nodes=n1 Default=YES MaxTime=2:00:00 State=UP\n"
+
 static uint64_t many(size_t n)
 {
     struct job_spec s = a_job("many");
@@ -113,6 +117,36 @@ static void what_is_said_of_ends_is_of_those_that_are_over(void **unused)
     }
 }
 
+/* One ended and left memory, one runs on, one goes back and ends again: as the first and the last
+ * end say. */
+static void what_left_memory_is_said_when_another_goes_back(void **unused)
+{
+    static const int32_t statuses[] = {0, 0x100, 0x200, 9};
+    for (size_t i = 0; i < 4 * 4 * 4; i++) {
+        int32_t gone = statuses[i % 4], was = statuses[i / 4 % 4], is = statuses[i / 16];
+        world_open(FORGETS, 1);
+        uint64_t id = many(3);
+        ends(id, 0, gone);
+        pass(20 * MIN);
+        assert_null(record(id, 0));
+        ends(id, 1, was);
+        assert_int_equal(control(element(id, 1), ACTION_REQUEUE), REFUSE_NONE);
+        pass(130 * SEC);
+        const struct arrayrec *a = counts(id);
+        assert_int_equal(a->exit.least, gone);
+        assert_int_equal(a->exit.most, gone);
+        ends(id, 1, is);
+        assert_int_equal(a->exit.least, gone < is ? gone : is);
+        assert_int_equal(a->exit.most, gone > is ? gone : is);
+        int32_t code = status_rank(gone ? gone : is);
+        if (gone || is)
+            assert_true(a->code.least <= code && code <= a->code.most);
+        if (!gone != !is)
+            assert_int_equal(a->code.least, a->code.most);
+        world_close();
+    }
+}
+
 static size_t worked;
 static void work_sum(void)
 {
@@ -153,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_said_of_ends_is_of_those_that_are_over, wide,
                                         teardown),
+        cmocka_unit_test(what_left_memory_is_said_when_another_goes_back),
         cmocka_unit_test_setup_teardown(an_array_that_goes_back_is_hardly_walked, wide, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

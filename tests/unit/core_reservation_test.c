@@ -82,7 +82,6 @@ static void it_recurs_in_one_way(void **unused)
 /* ---- whom it is for ---- */
 
 #define OF_ALICE ((struct reservation){.users = "alice"})
-#define OF_BOB   ((struct reservation){.users = "bob"})
 
 static void for_alice(void)
 {
@@ -204,36 +203,58 @@ static void drop(void)
     assert_int_equal(refusal(), REFUSE_NONE);
 }
 
-/* Of one that rests with SPECIAL_EXIT, as of one that waits, it goes from the request; of one that
- * is over the name stays, and means the next reservation of that name only where that is his. */
+static void back(uint64_t id, bool special)
+{
+    am_alice();
+    say(1, MSG_JOB_CONTROL,
+        &(struct msg_job_control){.ids = ids_of(id),
+                                  .action = special ? ACTION_REQUEUE_HOLD : ACTION_REQUEUE,
+                                  .special_exit = special});
+    assert_int_equal(refusal(), REFUSE_NONE);
+}
+
+/* It goes from the request of whoever might wait for it once more, and the next may be for groups,
+ * of which nobody asks when he starts: he is held, and runs elsewhere when he is let go. */
 static void the_name_of_one_that_is_gone_lets_nobody_into_the_next(void **unused)
 {
-    for (int special = 0; special < 2; special++) {
+    static const enum job_state are[] = {JOB_FAILED, JOB_SPECIAL_EXIT, JOB_COMPLETING};
+    static const struct {
+        struct reservation r;
+        const char *fields;
+    } next[] = {{{.users = "bob"}, "users,nodes,start_us,duration_us"},
+                {{.accounts = "other"}, "accounts,nodes,start_us,duration_us"},
+                {{.groups = "physics"}, "groups,nodes,start_us,duration_us"}};
+    for (size_t i = 0; i < ARRAY_LEN(are) * ARRAY_LEN(next); i++) {
+        enum job_state is = are[i % ARRAY_LEN(are)];
         for_alice();
         uint64_t id = submit(inside("j"));
         assert_int_equal(state(id), JOB_RUNNING);
-        script_ends(id, 0x100);
-        struct msg_job_control back = {
-            .ids = ids_of(id), .action = ACTION_REQUEUE_HOLD, .special_exit = special != 0};
-        if (special) {
-            say(1, MSG_JOB_CONTROL, &back);
-            assert_int_equal(state(id), JOB_SPECIAL_EXIT);
-        }
+        if (is == JOB_COMPLETING)
+            assert_int_equal(cancel(ids_of(id)), REFUSE_NONE);
+        else
+            script_ends(id, 0x100);
+        if (is == JOB_SPECIAL_EXIT)
+            back(id, true);
+        assert_int_equal(state(id), is);
         drop();
-        assert_int_equal(job(id)->spec.req.reservation != NULL, !special);
-        struct reservation r = OF_BOB;
-        r.nodes = "n1";
+        assert_null(job(id)->spec.req.reservation);
+        struct reservation r = next[i / ARRAY_LEN(are)].r;
+        r.nodes = "n2"; /* the other may be on its way back still */
         r.start_us = w.now;
         r.duration_us = DAY;
-        change(true, r, "users,nodes,start_us,duration_us");
+        change(true, r, next[i / ARRAY_LEN(are)].fields);
+        if (is != JOB_SPECIAL_EXIT)
+            back(id, false);
+        if (is == JOB_COMPLETING)
+            script_ends(id, 0x100);
+        pass(130 * SEC);
+        assert_int_equal(state(id), is == JOB_SPECIAL_EXIT ? is : JOB_PENDING);
+        assert_true(job(id)->spec.hold);
         am_alice();
-        if (!special)
-            say(1, MSG_JOB_CONTROL, &back);
         assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
         pass(MIN);
-        assert_int_equal(state(id), special ? JOB_RUNNING : JOB_PENDING);
-        assert_true(special ? !text_is(job(id)->nodes, "n1")
-                            : job(id)->reason == REASON_RESERVATION);
+        assert_int_equal(state(id), JOB_RUNNING);
+        assert_false(text_is(job(id)->nodes, "n2"));
         world_close();
     }
 }

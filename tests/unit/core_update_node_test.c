@@ -243,6 +243,18 @@ static const struct node_spell *spell_since(const char *name, int64_t at_us)
     return NULL;
 }
 
+/* A restart is none of its times: it is as it was. */
+static bool was_unknown(const char *name, int64_t since_us)
+{
+    for (size_t i = 0; i < w.store.n; i++) {
+        const struct node_spell *s = w.store.v[i].record;
+        if (w.store.v[i].table == TABLE_NODE_SPELL && text_is(s->name, name) &&
+            s->state == NODE_UNKNOWN && s->start_us > since_us)
+            return true;
+    }
+    return false;
+}
+
 /* Its CPUs are down when the last job has gone: until then they are its jobs', or idle. */
 static void it_is_drained_when_its_last_job_has_gone(void **unused)
 {
@@ -265,6 +277,8 @@ static void it_is_drained_when_its_last_job_has_gone(void **unused)
                     pass(MIN);
                     if (again) {
                         restart(CONF);
+                        pass(10 * SEC);
+                        assert_false(was_unknown("n1", w.now - 20 * SEC));
                         struct held held[2] = {{0}};
                         size_t n = 0;
                         for (int k = i; k < jobs; k++)

@@ -169,6 +169,104 @@ static void a_component_goes_where_no_hours_hold_it(void **state)
     world_end(&w);
 }
 
+/* Can each have a place, of those that hours leave? */
+static bool all_seated(const unsigned *may, size_t n, int left[3])
+{
+    bool ok = n == 0;
+    for (size_t part = 0; part < 3 && !ok; part++) {
+        if (!(may[0] >> part & 1) || left[part] == 0)
+            continue;
+        left[part]--;
+        ok = all_seated(may + 1, n - 1, left);
+        left[part]++;
+    }
+    return ok;
+}
+
+/* Of several partitions each, in all ways: they are held where not all can be, and only there. */
+static void components_of_several_partitions(void **state)
+{
+    (void)state;
+    static const char *const lists[] = {NULL, "p0",    "p1",    "p0,p1",
+                                        "p2", "p0,p2", "p1,p2", "p0,p1,p2"};
+    for (unsigned k = 0; k < 7 * 7 * 7 * 2; k++) {
+        unsigned may[] = {1 + k % 7, 1 + k / 7 % 7, 1 + k / 49 % 7};
+        bool full = k / 343;
+        struct world w = in_hours(NULL);
+        struct job_request req[3], low = nodes_whole(10, HOUR), one = nodes_whole(1, HOUR);
+        for (size_t i = 0; i < 3; i++) {
+            struct partition p = a_part(lists[1 << i], "ALL");
+            p.priority_tier = 2;
+            p.time_windows = i == 2 ? "weekdays 08:00-18:00 max_jobs_per_user=2"
+                                    : "weekdays 08:00-18:00 max_jobs_per_user=1";
+            put_part(w.cl, &p);
+        }
+        low.partition = one.partition = "main";
+        if (full)
+            runs(&w, 1, low);
+        for (size_t i = 0; i < 3; i++) {
+            req[i] = nodes_whole(1, HOUR);
+            req[i].partition = lists[may[i]];
+            struct waiting job = {.job_id = 100 + i,
+                                  .het_job_id = 100,
+                                  .het_size = 3,
+                                  .req = &req[i],
+                                  .uid = 1000,
+                                  .elements = 1,
+                                  .submit_us = NOW,
+                                  .eligible_us = NOW};
+            cluster_wait(w.cl, &job);
+        }
+        sched_plan(w.cl, NOW, NULL, w.plan);
+        int left[] = {1, 1, 2};
+        bool fits = all_seated(may, 3, left);
+        struct plan_wait wait;
+        for (uint64_t id = 100; id < 103 && !full; id++)
+            if ((start_of(w.plan, id) != NULL) != fits)
+                fail_msg("%u %u %u: job %d", may[0], may[1], may[2], (int)id);
+        if (full || !fits) {
+            assert_true(plan_wait_of(w.plan, w.cl, 100, &wait));
+            assert_int_equal(wait.reason == REASON_QOS_MAX_JOBS_PER_USER, !fits);
+        }
+        world_end(&w);
+    }
+}
+
+/* One that may go elsewhere takes no place from those that cannot, nor they from each other where
+ * there are as many. */
+static void who_may_go_elsewhere_is_not_counted(void **state)
+{
+    (void)state;
+    for (size_t only = 0; only < 4; only++)
+        for (int most = 1; most < 4; most++) {
+            struct arena *a = arena_new();
+            struct world w =
+                in_hours(arena_printf(a, "weekdays 08:00-18:00 max_jobs_per_user=%d", most));
+            struct partition night = a_part("night", "ALL");
+            put_part(w.cl, &night);
+            struct job_request req[4];
+            for (size_t i = 0; i < 4; i++) {
+                req[i] = nodes_whole(1, HOUR);
+                req[i].partition = i < only ? "main" : "main,night";
+                struct waiting job = {.job_id = 100 + i,
+                                      .het_job_id = 100,
+                                      .het_size = 4,
+                                      .req = &req[i],
+                                      .uid = 1000,
+                                      .elements = 1,
+                                      .submit_us = NOW,
+                                      .eligible_us = NOW};
+                cluster_wait(w.cl, &job);
+            }
+            sched_plan(w.cl, NOW, NULL, w.plan);
+            for (size_t i = 0; i < only; i++)
+                assert_int_equal(sched_hours_bar(w.cl, 100 + i, NOW, a) != NULL, (int)only > most);
+            assert_int_equal(start_of(w.plan, 100) != NULL, (int)only <= most);
+            world_end(&w);
+            arena_free(a);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +274,8 @@ int main(void)
         cmocka_unit_test(time_that_may_be_shorter),
         cmocka_unit_test(a_promise_in_them),
         cmocka_unit_test(components_are_so_many_jobs),
+        cmocka_unit_test(components_of_several_partitions),
+        cmocka_unit_test(who_may_go_elsewhere_is_not_counted),
         cmocka_unit_test(a_component_goes_where_no_hours_hold_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

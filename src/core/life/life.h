@@ -198,7 +198,8 @@ void component_end(struct core *c, struct jobrec *r, enum job_state how, enum jo
 /* ---- reservation.c ---- */
 void resv_save(struct core *c, struct resvrec *v); /* its row */
 void resv_tell(struct core *c, struct resvrec *v); /* the planner */
-/* It is over: jobs that wait for it are held, or go on without it. */
+/* It is over: jobs that wait for it are held, or go on without it; those that ended lose its name,
+ * too. */
 void resv_drop(struct core *c, struct resvrec *v);
 /* That run in it, or wait for it. */
 size_t resv_jobs(const struct core *c, const char *name, bool running);

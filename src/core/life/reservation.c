@@ -73,10 +73,14 @@ static bool runs_in(const struct jobrec *r, const char *name)
            text_is(r->j.run_reservation, name);
 }
 
+static bool asks_for(const struct jobrec *r, const char *name)
+{
+    return r->j.spec.req.reservation && list_has(r->j.spec.req.reservation, name);
+}
+
 static bool waits_for(const struct jobrec *r, const char *name)
 {
-    return (job_waits(r) || r->j.requeue_pending) && r->j.spec.req.reservation &&
-           list_has(r->j.spec.req.reservation, name);
+    return (job_waits(r) || r->j.requeue_pending) && asks_for(r, name);
 }
 
 size_t resv_jobs(const struct core *c, const char *name, bool running)
@@ -187,7 +191,7 @@ static const char *list_without(struct core *c, const char *list, const char *na
 }
 
 /* As in Slurm: a job that has no reservation left to wait for is held, unless the reservation was
- * made to let it go on. */
+ * made to let it go on; one that does not wait, if it is sent back. */
 static void job_leave(struct core *c, struct jobrec *r, const struct reservation *v)
 {
     const char *left = list_without(c, r->j.spec.req.reservation, v->name);
@@ -213,13 +217,15 @@ static void resv_keep(struct core *c, const struct resvrec *v)
         fx_store(c, TABLE_PAST_RESERVATION, &past);
 }
 
+/* None runs in it, but any that asks for it may wait once more, those that are over, too; and the
+ * next of that name may be for others. */
 void resv_drop(struct core *c, struct resvrec *v)
 {
     struct map_walk w = {0};
-    VEC(uint64_t) waiting = {0};
+    VEC(uint64_t) asking = {0};
     while (map_u64_next(c->jobs.by_id, &w))
-        if (waits_for(w.value, v->r.name))
-            vec_push(&waiting, w.key);
+        if (asks_for(w.value, v->r.name))
+            vec_push(&asking, w.key);
     resv_keep(c, v);
     fx_remove(c, TABLE_RESERVATION, &v->r);
     cluster_remove_reservation(c->cluster, v->r.name);
@@ -230,9 +236,9 @@ void resv_drop(struct core *c, struct resvrec *v)
         }
     if (v->magnetic)
         magnets_update(c);
-    for (size_t i = 0; i < waiting.n; i++)
-        job_leave(c, job_find(c, waiting.v[i]), &v->r);
-    vec_done(&waiting);
+    for (size_t i = 0; i < asking.n; i++)
+        job_leave(c, job_find(c, asking.v[i]), &v->r);
+    vec_done(&asking);
     record_drop(c, &reservation_fields, &v->r);
     free(v);
     plan_soon(c);

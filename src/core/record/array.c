@@ -20,9 +20,9 @@ static bool active(enum job_state s)
 
 static void extremes_add(struct extremes *x, int32_t value, bool first)
 {
-    if (first || value < x->least)
+    if (first || !x->of_least || value < x->least)
         x->least = value, x->of_least = 0;
-    if (first || value > x->most)
+    if (first || !x->of_most || value > x->most)
         x->most = value, x->of_most = 0;
     x->of_least += value == x->least;
     x->of_most += value == x->most;
@@ -36,24 +36,38 @@ static bool extremes_drop(struct extremes *x, int32_t value)
     return x->of_least > 0 && x->of_most > 0;
 }
 
+/* An end that nobody has any more is that of those in memory, or of the other end where none is
+ * there; one that somebody has stays, as he may have left memory. */
+static void extremes_mend(struct extremes *x, const struct extremes *seen)
+{
+    const struct extremes was = *x;
+    if (!was.of_least) {
+        x->least = seen->of_least ? seen->least : was.of_most ? was.most : was.least;
+        x->of_least = seen->of_least ? seen->of_least : was.of_most;
+    }
+    if (!was.of_most) {
+        x->most = seen->of_most ? seen->most : was.of_least ? was.least : was.most;
+        x->of_most = seen->of_most ? seen->of_most : was.of_least;
+    }
+}
+
 /* One that ended goes back, the last with that code or status: what is said of the others is read
  * from those in memory. There are few codes, so that many that go back walk the array few times. */
 static void ends_recount(struct core *c, struct arrayrec *array, const struct jobrec *without)
 {
     struct map_walk w = {0};
-    bool first = true, first_bad = true;
+    struct extremes exit = {0}, code = {0};
     work_add(c, map_u64_count(array->element) * WORK_ELEMENT);
     while (map_u64_next(array->element, &w)) {
         const struct jobrec *r = w.value;
         if (r == without || job_live(r))
             continue;
-        extremes_add(&array->exit, r->j.exit_status, first);
-        first = false;
-        if (r->j.state == JOB_COMPLETED)
-            continue;
-        extremes_add(&array->code, status_rank(r->j.exit_status), first_bad);
-        first_bad = false;
+        extremes_add(&exit, r->j.exit_status, false);
+        if (r->j.state != JOB_COMPLETED)
+            extremes_add(&code, status_rank(r->j.exit_status), false);
     }
+    extremes_mend(&array->exit, &exit);
+    extremes_mend(&array->code, &code);
 }
 
 static void end_count(struct core *c, struct arrayrec *array, const struct jobrec *r, int sign)

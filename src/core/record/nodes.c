@@ -52,10 +52,11 @@ void node_save_changed(struct core *c, struct noderec *n)
     triggers_node(c, n);
 }
 
-/* Jobs decide whether one that takes no more is drained, or will be. */
+/* Jobs decide whether one that takes no more is drained, or will be. Of one that is loaded the
+ * state is not known before its agent is back, while its spell goes on. */
 static void drain_note(struct core *c, struct noderec *n)
 {
-    if ((n->n.drain || n->n.fail) && !n->withdrawn)
+    if (c->store.loaded && (n->n.drain || n->n.fail) && !n->withdrawn)
         node_spell_note(c, n);
 }
 

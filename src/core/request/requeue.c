@@ -96,7 +96,7 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
     case JOB_COMPLETING:
         /* It is ending anyway: it goes back instead of taking its end state. */
         r->j.requeue_pending = true;
-        r->j.hold_after_requeue = hold || r->j.admin_hold;
+        r->j.hold_after_requeue |= hold || r->j.admin_hold;
         held_why(r, hold);
         job_move_ending(c, r, JOB_REQUEUED,
                         special ? JOB_SPECIAL_EXIT : (enum job_state)r->j.end_state);
@@ -118,7 +118,7 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
     case JOB_DEADLINE:
     case JOB_OUT_OF_MEMORY:
     case JOB_RESIZING:
-        r->j.hold_after_requeue = hold || r->j.admin_hold;
+        r->j.hold_after_requeue |= hold || r->j.admin_hold;
         held_why(r, hold);
         back_to_pending(c, r, (enum job_state)r->j.state, special);
         return REFUSE_NONE;

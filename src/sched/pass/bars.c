@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "sched/books/limits/caps.h"
 #include "sched/books/limits/people.h"
+#include "sched/books/tables.h"
 #include "sched/pass/found.h"
 #include "sched/pass/preempt/preempt.h"
 #include "sched/pass/priority.h"
@@ -12,14 +13,32 @@
 #include "sched/world/part_windows.h"
 #include "sched/world/resv_view.h"
 
-static int32_t running_of(const struct pass *p, const struct spart *part, uint32_t uid)
+static uint64_t running_key(uint32_t part, uint32_t uid)
+{
+    return (uint64_t)(part + 1) << 32 | uid;
+}
+
+/* Of whom so many run as the pass begins, in partitions with hours: one walk for all who ask. */
+static void running_count(struct pass *p)
 {
     struct map_walk walk = {0};
-    int32_t n = 0;
+    p->running = map_u64_new();
+    p->cost += map_u64_count(p->cl->run.by_job) / 8;
     while (map_u64_next(p->cl->run.by_job, &walk)) {
         const struct run *r = walk.value;
-        n += r->uid == uid && text_is(r->partition, part->p.name);
+        const struct spart *part = r->partition ? cluster_part(p->cl, r->partition) : NULL;
+        if (!part || part->windows.n == 0)
+            continue;
+        void **slot = map_u64_slot(p->running, running_key(part->idx, r->uid));
+        *slot = (void *)((uintptr_t)*slot + 1);
     }
+}
+
+static int32_t running_of(struct pass *p, const struct spart *part, uint32_t uid)
+{
+    if (!p->running)
+        running_count(p);
+    int32_t n = (int32_t)(uintptr_t)map_u64_get(p->running, running_key(part->idx, uid));
     for (size_t i = 0; i < p->v->start.n; i++) {
         const struct wjob *j = map_u64_get(p->cl->queue.by_job, p->v->start.v[i].job_id);
         n += j && j->w.uid == uid && text_is(p->v->start.v[i].partition, part->p.name);
@@ -47,29 +66,26 @@ static int32_t running_then(struct pass *p, const struct spart *part, uint32_t u
     return n;
 }
 
-/* Has its user, with so many beside it, as many jobs running there as the window that is open
- * allows? */
-static bool part_window_full(struct pass *p, const struct option *o, uint32_t uid, int32_t beside)
+int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid)
 {
     struct time_window limits;
-    const struct spart *part = o->part;
     if (part->windows.n == 0)
-        return false;
+        return INT32_MAX;
     time_windows_at(&part->windows, p->w->now_us, &p->cl->local.zone, &limits);
-    return limits.max_jobs_per_user > 0 &&
-           (p->future ? running_then(p, part, uid) : running_of(p, part, uid)) + beside >=
-               limits.max_jobs_per_user;
+    if (limits.max_jobs_per_user <= 0)
+        return INT32_MAX;
+    int32_t n = p->future ? running_then(p, part, uid) : running_of(p, part, uid);
+    return n < limits.max_jobs_per_user ? limits.max_jobs_per_user - n : 0;
 }
 
 enum job_reason entry_held_by(struct pass *p, const struct entry *e)
 {
-    return option_held_by(p, e->o, e->job->w.uid, 0);
+    return option_held_by(p, e->o, e->job->w.uid);
 }
 
-enum job_reason option_held_by(struct pass *p, const struct option *o, uint32_t uid, int32_t beside)
+enum job_reason option_held_by(struct pass *p, const struct option *o, uint32_t uid)
 {
-    ASSERT(beside >= 0);
-    return part_window_full(p, o, uid, beside) ? REASON_QOS_MAX_JOBS_PER_USER : REASON_NONE;
+    return hours_room(p, o->part, uid) > 0 ? REASON_NONE : REASON_QOS_MAX_JOBS_PER_USER;
 }
 
 /* ---- who has much ---- */

@@ -10,9 +10,11 @@
 /* The limit that holds it at the world's time, whatever is free; REASON_NONE = none does. In the
  * future those count of whom it is foreseen that they run then. */
 enum job_reason entry_held_by(struct pass *p, const struct entry *e);
-/* The same of a job of that user's in that option, where so many of his come with it. */
-enum job_reason option_held_by(struct pass *p, const struct option *o, uint32_t uid,
-                               int32_t beside);
+/* The same of a job of that user's in that option. */
+enum job_reason option_held_by(struct pass *p, const struct option *o, uint32_t uid);
+/* So many more jobs of that user's may run in the partition then, as its hours have it: 0 and
+ * above; INT32_MAX = they say nothing. */
+int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid);
 /* Nothing but lack of room on nodes, or of licences, can keep it. */
 bool entry_lacks_room_only(struct pass *p, const struct entry *e);
 /* Leaves it to others what it could have? Its user holds more than a quarter of the cluster then

@@ -71,7 +71,7 @@ struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us,
     for (size_t i = 0; i < c->n; i++) {
         struct option *o = &c->option[i];
         if (o->never != REASON_NONE ||
-            (at_us == p->w->now_us && option_held_by(p, o, j->w.uid, 0) != REASON_NONE))
+            (at_us == p->w->now_us && option_held_by(p, o, j->w.uid) != REASON_NONE))
             continue;
         struct to_place what = pass_to_place(p, c, o, j);
         p->cost += try_cost(p, o);
@@ -81,4 +81,68 @@ struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us,
             return o;
     }
     return NULL;
+}
+
+/* ---- hours of partitions ---- */
+
+/* What hours leave in a partition. */
+struct seats {
+    const struct spart *part;
+    int32_t left;
+    bool asked; /* for the component that is being seated */
+};
+
+struct seating {
+    struct pass *p;
+    const struct het *h;
+    VEC(struct seats) at;
+    size_t *in; /* by component: its place in `at` plus 1; 0 = it has none yet */
+};
+
+static size_t seats_of(struct seating *s, const struct spart *part, uint32_t uid)
+{
+    for (size_t i = 0; i < s->at.n; i++)
+        if (s->at.v[i].part == part)
+            return i;
+    struct seats new = {.part = part, .left = hours_room(s->p, part, uid)};
+    vec_push(&s->at, new);
+    return s->at.n - 1;
+}
+
+/* Where all are taken, one that sits there may go elsewhere. */
+static bool seat(struct seating *s, size_t i)
+{
+    const struct wjob *j = s->h->job[i];
+    const struct compiled *c = demand_of(s->p->cl, j->lane->klass);
+    for (size_t k = 0; k < c->n; k++) {
+        if (c->option[k].never != REASON_NONE)
+            continue;
+        size_t at = seats_of(s, c->option[k].part, j->w.uid);
+        if (s->at.v[at].asked)
+            continue;
+        s->at.v[at].asked = true;
+        bool free_one = s->at.v[at].left > 0;
+        s->at.v[at].left -= free_one;
+        for (size_t other = 0; other < s->h->n && !free_one; other++)
+            free_one = s->in[other] == at + 1 && seat(s, other);
+        if (!free_one)
+            continue;
+        s->in[i] = at + 1;
+        return true;
+    }
+    return false;
+}
+
+const struct wjob *het_held_by_hours(struct pass *p, const struct het *h)
+{
+    struct seating s = {.p = p, .h = h, .in = xcalloc(h->n + 1, sizeof(size_t))};
+    const struct wjob *held = NULL;
+    for (size_t i = 0; i < h->n && !held; i++) {
+        for (size_t k = 0; k < s.at.n; k++)
+            s.at.v[k].asked = false;
+        held = seat(&s, i) ? NULL : h->job[i];
+    }
+    vec_done(&s.at);
+    free(s.in);
+    return held;
 }

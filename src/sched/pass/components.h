@@ -16,5 +16,8 @@ int64_t het_limit_at(const struct pass *p, const struct option *o, int64_t start
  * few of those that are shunned (bitmaps, NULL = none is); fills p->at. NULL = none. */
 struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us,
                          const uint64_t *barred, const uint64_t *shunned);
+/* The component that has no place any more in its partitions, as their hours have it, wherever the
+ * others might be; NULL = each has one. */
+const struct wjob *het_held_by_hours(struct pass *p, const struct het *h);
 
 #endif

@@ -245,47 +245,15 @@ static bool components_capped(struct pass *p, const struct het *h, const struct 
     return held_by != REASON_NONE;
 }
 
-/* The partition that it could be in; NULL = there are several, or none. */
-static const struct spart *only_part(struct pass *p, const struct wjob *j)
-{
-    const struct compiled *c = demand_of(p->cl, j->lane->klass);
-    const struct spart *part = NULL;
-    for (size_t i = 0; i < c->n; i++) {
-        if (c->option[i].never != REASON_NONE)
-            continue;
-        if (part && part != c->option[i].part)
-            return NULL;
-        part = c->option[i].part;
-    }
-    return part;
-}
-
-/* Hours of a partition hold a component, with those that come with it there, wherever it might be:
- * so all are held. */
+/* Hours of partitions hold a component, wherever they all might be: so all are held. */
 static bool components_held(struct pass *p, const struct het *h, const struct entry *e)
 {
-    for (size_t i = 0; i < h->n; i++) {
-        const struct wjob *j = h->job[i];
-        const struct compiled *c = demand_of(p->cl, j->lane->klass);
-        const struct spart *part = only_part(p, j);
-        enum job_reason held_by = REASON_NONE;
-        int32_t beside = 0;
-        for (size_t k = 0; part && part->windows.n && k < i; k++)
-            beside += only_part(p, h->job[k]) == part;
-        for (size_t k = 0; k < c->n; k++) {
-            if (c->option[k].never != REASON_NONE)
-                continue;
-            held_by = option_held_by(p, &c->option[k], j->w.uid, beside);
-            if (held_by == REASON_NONE)
-                break;
-        }
-        if (held_by == REASON_NONE)
-            continue;
-        pass_note(p, &(struct entry){.lane = j->lane}, held_by);
-        pass_note(p, e, held_by);
-        return true;
-    }
-    return false;
+    const struct wjob *held = het_held_by_hours(p, h);
+    if (!held)
+        return false;
+    pass_note(p, &(struct entry){.lane = held->lane}, REASON_QOS_MAX_JOBS_PER_USER);
+    pass_note(p, e, REASON_QOS_MAX_JOBS_PER_USER);
+    return true;
 }
 
 /* A component that leaves its place to others, whichever partition it would be in, leaves those of

@@ -252,6 +252,7 @@ struct pass {
     /* By uid + 1: what users hold at the world's time, struct holding, less what they really hold;
      * in the plan's arena. NULL = the same */
     struct map_u64 *held;
+    struct map_u64 *running; /* of whom so many run in partitions with hours (bars.c); NULL yet */
 };
 
 /* What looking at an entry costs, in units of one in the packed order, about 5 ns. */

@@ -164,6 +164,8 @@ void pass_close(struct pass *p)
     vec_done(&p->awaited);
     if (p->held)
         map_u64_free(p->held);
+    if (p->running)
+        map_u64_free(p->running);
     free(p->pos);
     free(p->left);
     free(p->served);

@@ -175,8 +175,9 @@ bool together_again(struct beside *t)
         const struct standing *s = place_of(all, t->h->n, j->w.job_id);
         struct compiled *c = demand_of(p->cl, j->lane->klass);
         struct option *o = s ? &c->option[s->option] : NULL;
-        bool is_back =
-            o && s->variant < o->nvariants && option_held_by(p, o, j->w.uid, 0) == REASON_NONE;
+        /* Hours are asked of what begins now: later others of its user's will have ended. */
+        bool is_back = o && s->variant < o->nvariants &&
+                       (t->at_us > p->w->now_us || option_held_by(p, o, j->w.uid) == REASON_NONE);
         if (is_back) {
             struct to_place what = pass_to_place(p, c, o, j);
             standing_place(p, s, o);
