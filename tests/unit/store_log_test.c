@@ -231,6 +231,11 @@ static void test_a_log_is_asked_for_where_it_is_long_and_then_seldom(void **stat
     reader_says(f, "COMMIT");
     writer_shorten(w);
     assert_int_equal(store_log_pages(f->w.store), 0);
+    reader_says(f, "BEGIN; SELECT count(*) FROM job");
+    for (n = 0; store_log_pages(f->w.store) < 2 * long_pages; n++)
+        assert_true(n < 60 && big_commit(f, w));
+    assert_false(writer_holds(w)); /* who reads long, again and again */
+    reader_says(f, "COMMIT");
     writer_free(w);
     f->w.store = NULL;
 }
