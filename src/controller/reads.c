@@ -1,7 +1,8 @@
 /* A reading of years may take minutes: were they worked off in the order they came, one user could
  * have all threads for as long as they like. Users with something waiting stand in a ring; a thread
  * that is free takes the first whose turn it is and who has none at work. As there are several
- * threads, who asks for much holds up nobody but himself. */
+ * threads, who asks for much holds up nobody but himself, save while the log of the store is to be
+ * cut off (writer_holds), which is seldom: then all wait for those that are at work. */
 #include "controller/reads.h"
 
 #include "base/alloc.h"

@@ -77,8 +77,9 @@ void turns_end(struct turns *t)
 {
     if (!t)
         return;
-    worker_free(t->writer); /* lets out what is being written, which needs the others */
-    t->writer = NULL;
+    struct worker *w = t->writer;
+    t->writer = NULL; /* it is given nothing more */
+    worker_free(w);   /* lets out what is being written, which needs the others */
     timer_stop(t->wake);
     timer_stop(t->retry);
     timer_stop(t->rested);

@@ -357,6 +357,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
         allocation_restored(c, r);
     }
     arena_free(a);
+    crons_restore(c);
     crons_look(c);
     triggers_restore(c);
     triggers_site(c, TRIGGER_BIT(CONTROLLER_OPERATION) | TRIGGER_BIT(CONTROLLER_CONTROL) |

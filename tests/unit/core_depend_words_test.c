@@ -330,6 +330,26 @@ static void test_one_element_of_a_special_exit_array(void **unused)
     }
 }
 
+/* By its own number, too, and by its array's. */
+static void an_element_stays_while_one_waits_for_it(void **unused)
+{
+    (void)unused;
+    static const bool by_array[] = {false, true};
+    for (size_t i = 0; i < ARRAY_LEN(by_array); i++) {
+        uint64_t array = submit_array("1-2", NULL), own = element(array, 1)->id;
+        assert_true(own != array);
+        uint64_t waits =
+            submit_after("x", arena_printf(w.a, "after:%llu+600",
+                                           (unsigned long long)(by_array[i] ? array : own)));
+        element_ends(array, 1, 0);
+        element_ends(array, 2, 0);
+        pass(30 * MIN);
+        assert_int_equal(state(waits), JOB_PENDING);
+        assert_int_equal(state(own), JOB_COMPLETED);
+        cancel(ids_of(waits));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +367,7 @@ int main(void)
         STORY(what_cannot_be_read_is_held_with_a_reason),
         STORY(nobody_makes_anothers_job_wait),
         STORY(a_requeue_opens_what_had_failed),
+        STORY(an_element_stays_while_one_waits_for_it),
         STORY(test_one_element_of_a_special_exit_array),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

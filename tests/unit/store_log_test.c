@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A limit on the size of files stands for a full disk: writes fail in the same place. */
@@ -110,6 +111,34 @@ static void test_so_it_does_after_a_restart(void **state)
     assert_true(writer_commit(writer, b, &e));
     batch_free(b);
     writer_free(writer);
+}
+
+/* A writer that can commit nothing yet knows that there is something to cut off. */
+static void test_the_log_of_a_life_before_counts(void **state)
+{
+    struct full *f = *state;
+    struct err e;
+    uint64_t seq, epoch;
+    reader_says(f, "BEGIN; SELECT count(*) FROM job");
+    for (uint64_t id = 1; id < 100; id++)
+        assert_true(world_commit(&f->w, small(&f->w, id), &e));
+    size_t pages = store_log_pages(f->w.store);
+    store_close(f->w.store);
+    f->w.store = store_open_sqlite(f->w.path, false, &e);
+    assert_non_null(f->w.store);
+    assert_in_range(store_log_pages(f->w.store), pages, 2 * pages);
+    struct batch *b = small(&f->w, 1);
+    struct writer *w = writer_of(f->w.store, f->w.epoch);
+    struct stat st;
+    assert_int_equal(stat(arena_printf(f->w.arena, "%s-wal", f->w.path), &st), 0);
+    disk_of((rlim_t)st.st_size);
+    while (store_take_epoch(f->w.store, &epoch, &seq, &e))
+        continue;
+    assert_false(writer_commit(w, b, &e));
+    assert_true(writer_holds(w));
+    batch_free(b);
+    writer_free(w);
+    f->w.store = NULL;
 }
 
 /* ---- readings that overlap ---- */
@@ -231,6 +260,11 @@ static void test_a_log_is_asked_for_where_it_is_long_and_then_seldom(void **stat
     reader_says(f, "COMMIT");
     writer_shorten(w);
     assert_int_equal(store_log_pages(f->w.store), 0);
+    reader_says(f, "BEGIN; SELECT count(*) FROM job");
+    for (n = 0; store_log_pages(f->w.store) < 2 * long_pages; n++)
+        assert_true(n < 60 && big_commit(f, w));
+    assert_false(writer_holds(w)); /* who reads long, again and again */
+    reader_says(f, "COMMIT");
     writer_free(w);
     f->w.store = NULL;
 }
@@ -264,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_disk_that_the_log_filled_heals_when_the_reader_ends),
         TEST(so_it_does_after_a_restart),
+        TEST(the_log_of_a_life_before_counts),
         TEST(readings_let_the_log_be_cut_off),
         TEST(a_log_is_asked_for_where_it_is_long_and_then_seldom),
         TEST(the_end_waits_for_no_log),

@@ -7,7 +7,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define HOLD_PAGES 32000 /* 125 MiB */
+#define HOLD_PAGES 32000  /* 125 MiB */
+#define REST_PAGES 256000 /* 1 GiB: while it rests */
 #define REST_US    USEC_PER_MIN
 #define REST_TIMES 10 /* as long as readers were held */
 
@@ -87,14 +88,18 @@ static bool open_for(struct writer *w, const struct batch *b, struct err *ret_er
            err_set(ret_err, ERR_DENIED, "%s was written to meanwhile", w->path);
 }
 
-/* It is what is to go where the disk has no room for another commit, however short it is. */
+/* It is what is to go where the disk has no room for another commit, however short it is. Where it
+ * has, everybody who reads rests from waiting also when it was cut off: who always has one long
+ * reading at work would make all others wait again and again. */
 static void log_look(struct writer *w, bool committed)
 {
-    size_t pages = store_log_pages(w->store);
+    size_t pages = store_log_pages(w->store), more = 2 * w->left_pages;
     int64_t now_us = clock_monotonic_us();
     if (!pages || w->holds || (committed && pages < HOLD_PAGES))
         return;
-    if (pages < 2 * w->left_pages && now_us < w->rest_until_us)
+    if (committed && more < REST_PAGES)
+        more = REST_PAGES;
+    if (pages < more && now_us < w->rest_until_us)
         return;
     w->held_us = now_us;
     w->holds = true;

@@ -25,8 +25,9 @@ bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err);
  * no other is to begin, but of scripts that are to be launched. By any thread. */
 bool writer_holds(const struct writer *w);
 /* After that, while as few read as can be: the log is copied and cut off, unless somebody needs it
- * still (a backup, or a person's sqlite3, who must not keep everybody from reading): then it is
- * asked for again when the log has doubled, or in some time. */
+ * still (a backup, or a person's sqlite3, who must not keep everybody from reading). It is asked
+ * for again in some time (a minute, and ten times as long as readers were held), or when the log
+ * has grown much, or fills the disk. */
 void writer_shorten(struct writer *w);
 /* At the end: what makes the next start fast (store_pack). */
 bool writer_pack(struct writer *w, struct err *ret_err);

@@ -42,17 +42,22 @@ void job_forget(struct core *c, struct jobrec *r)
     free(r);
 }
 
-/* Does a job in the queue wait for how it ended? It may be sent back for that. */
-static bool is_awaited(const struct core *c, const struct jobrec *r)
+static bool is_awaited_as(const struct core *c, uint64_t id)
 {
-    const struct id_list *list =
-        map_u64_get(c->jobs.dependents, r->j.array_job_id ? r->j.array_job_id : r->j.id);
+    const struct id_list *list = id ? map_u64_get(c->jobs.dependents, id) : NULL;
     for (size_t i = 0; list && i < list->id.n; i++) {
         const struct jobrec *other = job_find(c, list->id.v[i]);
         if (other && other->j.state == JOB_PENDING)
             return true;
     }
     return false;
+}
+
+/* Does a job in the queue wait for how it ended? It may be sent back for that. An element is waited
+ * for by its own number, too. */
+static bool is_awaited(const struct core *c, const struct jobrec *r)
+{
+    return is_awaited_as(c, r->j.id) || is_awaited_as(c, r->j.array_job_id);
 }
 
 static bool stays(const struct core *c, const struct jobrec *r, int64_t age_us)

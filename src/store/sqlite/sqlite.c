@@ -421,6 +421,17 @@ static const void *sqlite_next(struct cursor *cursor, bool *ret_failed, struct e
     return c->record;
 }
 
+/* Until a commit says how long it is. */
+static size_t log_length(const char *path)
+{
+    struct stat st;
+    struct str wal = STR_INIT;
+    str_addf(&wal, "%s-wal", path);
+    size_t pages = stat(str_text(&wal), &st) == 0 ? (size_t)st.st_size / 4096 : 0;
+    str_done(&wal);
+    return pages;
+}
+
 struct store *sqlite_open_as(const char *path, const char *name, bool read_only,
                              struct err *ret_err)
 {
@@ -450,8 +461,10 @@ struct store *sqlite_open_as(const char *path, const char *name, bool read_only,
         sql_failed(s->db, rc, "opening", ret_err);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (rc == SQLITE_OK && set_up(s, read_only, ret_err) &&
-        (read_only || prepare_writer(s, ret_err)))
+        (read_only || prepare_writer(s, ret_err))) {
+        s->log_pages = read_only ? 0 : log_length(path);
         return &s->store;
+    }
     sqlite_close(&s->store);
     return NULL;
 }

@@ -128,6 +128,43 @@ void cron_over(struct core *c, struct jobrec *r)
     cron_leave(c, r);
 }
 
+/* Has the table the last line of its entry still? */
+static bool line_is_there(const struct crontabrec *table, const struct jobrec *r)
+{
+    const char *at = table->t.text;
+    for (uint32_t number = 1; at && *at; number++) {
+        size_t len = strcspn(at, "\n");
+        struct span line = span_trim((struct span){at, len});
+        if (number == r->j.cron_last)
+            return line.len && *line.data != '#';
+        at += len + (at[len] == '\n');
+    }
+    return false;
+}
+
+/* Has another its lines, which waits for them or was made later? */
+static bool lines_are_taken(const struct core *c, const struct crontabrec *table,
+                            const struct jobrec *r)
+{
+    for (size_t i = 0; i < table->job.n; i++) {
+        const struct jobrec *other = job_find(c, table->job.v[i]);
+        if (other != r && other->j.cron_first <= r->j.cron_last &&
+            other->j.cron_last >= r->j.cron_first && (job_live(other) || other->j.id > r->j.id))
+            return true;
+    }
+    return false;
+}
+
+void crons_restore(struct core *c)
+{
+    for (size_t i = 0; i < c->marks.again.n; i++) {
+        struct jobrec *r = job_find(c, c->marks.again.v[i]);
+        const struct crontabrec *table = crontab_find(c, r->j.user_id);
+        if (!line_is_there(table, r) || lines_are_taken(c, table, r))
+            cron_leave(c, r);
+    }
+}
+
 static int64_t next_time(const struct core *c, const struct jobrec *r)
 {
     struct cron cron;

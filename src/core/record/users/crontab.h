@@ -18,6 +18,10 @@ void cron_leave(struct core *c, struct jobrec *r);
 /* A job of a table is over: it waits for its next time when the event ends; who ended it for good
  * has its lines in the table marked. */
 void cron_over(struct core *c, struct jobrec *r);
+/* At the start, when all is loaded: those that are over and whose entry is gone, or another's, are
+ * no more of a table. An older release lost such jobs, and their tables were written anew without
+ * them. */
+void crons_restore(struct core *c);
 /* Has run, and is to wait: its begin time is the next. */
 void cron_wait(struct core *c, struct jobrec *r);
 /* The clock was set, or the time zone: those that wait, wait for the time that is next now. */
