@@ -249,13 +249,15 @@ void gpus_number(struct gpu_found *f, const char *known, const char *known_files
 
 /* ---- numbers of lines ---- */
 
-/* Where one of the two has nothing that it could be known by, the line's place says which it is. */
+/* Where nothing is known of both that could be compared (a library that fails after an upgrade, and
+ * what an older release kept, which had no files), the line's place says which it is. */
 static int32_t number_of_line(const struct gpu_found *f, const struct known *k,
                               const struct gpu_row *row, size_t place)
 {
     const struct device *had = known_of(&k->had, (int32_t)place);
-    bool by_place = (!row->d.uuid && !row->d.pci && !row->files) ||
-                    (had && !had->uuid && !had->pci && !files_of(k, had));
+    bool comparable = had && ((had->uuid && row->d.uuid) || (had->pci && row->d.pci) ||
+                              (row->files && files_of(k, had)));
+    bool by_place = (!row->d.uuid && !row->d.pci && !row->files) || (had && !comparable);
     return by_place && !is_taken(f, (int32_t)place) ? (int32_t)place
                                                     : number_free(f, &k->had, place);
 }
