@@ -205,13 +205,14 @@ static const char *files_of(const struct known *k, const struct device *d)
     return files.len ? arena_strndup(k->a, files.data, files.len) : NULL;
 }
 
-/* What no library knows, now or then. */
+/* What no library knows, now or then. Another address is another GPU, which got the files. */
 static void known_by_files(struct gpu_found *f, const struct known *k, bool exactly)
 {
     for (size_t i = 0; i < f->gpu.n; i++)
         for (size_t n = 0; n < k->had.n && f->gpu.v[i].d.index < 0; n++) {
             const struct device *d = &k->had.v[n];
             if (text_is(d->kind, "gpu") && (!d->uuid || !f->gpu.v[i].d.uuid) &&
+                (!d->pci || !f->gpu.v[i].d.pci || text_is(d->pci, f->gpu.v[i].d.pci)) &&
                 gpu_same_files(&f->gpu.v[i], d, files_of(k, d), exactly) && !is_taken(f, d->index))
                 f->gpu.v[i].d.index = d->index;
         }
