@@ -183,7 +183,7 @@ static void no_device_of_a_node_is_there_twice(void **unused)
 {
     static const char *const gres[] = {
         "gpu:a:2",      "gpu:2",           "gres:gpu:a:2", " gpu:a:2",       "gres/gpu:a:2",
-        "gpu:a:1,gpu:", "gpu:a:1,gpu:A:1", NULL,           "gpu:a:2(S:0-1)",
+        "gpu:a:1,gpu:", "gpu:a:1,gpu:A:1", NULL,           "gpu:a:2(S:0-1)", "gpu:a b:2",
     };
     static const struct {
         const char *text;
@@ -195,7 +195,7 @@ static void no_device_of_a_node_is_there_twice(void **unused)
     };
     for (size_t g = 0; g < ARRAY_LEN(gres); g++)
         for (size_t d = 0; d < ARRAY_LEN(devices); d++) {
-            size_t fit = g == 5 ? 0 : devices[d].n, run = 0;
+            size_t fit = devices[d].n, run = 0;
             begin_with(GPU_CONF(""),
                        (struct node){.real_gres = gres[g], .devices = devices[d].text});
             for (int i = 0; i < 2; i++) {
@@ -211,10 +211,34 @@ static void no_device_of_a_node_is_there_twice(void **unused)
         }
 }
 
+/* Of a daemon of an older release, whose gres.conf has it: its devices were all taken away. */
+static void a_type_that_nobody_can_ask_for(void **unused)
+{
+    static const char *const type[] = {"Tesla V100", "a b", "a\tb", ".a"};
+    static const char *const conf[] = {GPU_CONF(""), GPU_CONF("Gres=gpu:2")};
+    static const char *const search[] = {NULL, "AMD: there is none"};
+    struct arena *a = arena_new();
+    for (size_t t = 0; t < ARRAY_LEN(type); t++)
+        for (size_t k = 0; k < 4; k++) {
+            struct node n = {.real_gres = arena_printf(a, "gpu:%s:2", type[t]),
+                             .devices =
+                                 arena_printf(a, "gpu:%s:0:::;gpu:%s:1:::", type[t], type[t]),
+                             .device_search = search[k / 2]};
+            begin_with(conf[k % 2], n);
+            says(NULL);
+            assert_null(node("n1")->device_trouble);
+            assert_int_equal(state(wants("gpu:1")), JOB_RUNNING);
+            assert_int_equal(state(wants("gpu:1")), JOB_RUNNING);
+            assert_int_equal(state(wants("gpu:1")), JOB_PENDING);
+        }
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(no_device_of_a_node_is_there_twice),
+        STORY(a_type_that_nobody_can_ask_for),
         STORY(a_node_whose_driver_fails_is_planned_with_no_gpu),
         STORY(a_node_without_any_is_planned_with_none),
         STORY(a_type_that_is_not_there_is_no_other),

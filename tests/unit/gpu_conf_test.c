@@ -288,6 +288,27 @@ static void test_numbers_stay_when_lines_change(void **state)
     }
 }
 
+/* As older releases kept them: NVIDIA's library failed after an upgrade, and the four that jobs had
+ * became 4 to 7, with 0 to 3 free for others. */
+static void test_numbers_stay_where_nothing_can_be_compared(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 64 * 4; k++) {
+        end(NULL);
+        begin(NULL);
+        int32_t was[3];
+        const char *lists[2] = {NULL, NULL}, *lines = order(k % 64, was);
+        if (!lines)
+            continue;
+        discovers(lines, k / 64 & 1, lists);
+        lists[1] = "";
+        discovers(lines, k / 128, lists);
+        for (int32_t i = 0, line = 0; i < (int32_t)found.gpu.n; i++)
+            if (text_is(found.gpu.v[i].d.kind, "gpu") && found.gpu.v[i].d.index != line++)
+                fail_msg("%s: line %d is %d", lines, line - 1, found.gpu.v[i].d.index);
+    }
+}
+
 static const char *numbers(void)
 {
     const char *text = "";
@@ -427,6 +448,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_each_maker_counts_its_own, begin, end),
         cmocka_unit_test_setup_teardown(test_cores_are_read_as_they_were_said, begin, end),
         cmocka_unit_test_setup_teardown(test_numbers_stay_when_lines_change, begin, end),
+        cmocka_unit_test_setup_teardown(test_numbers_stay_where_nothing_can_be_compared, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(test_places_of_lines_and_links, begin, end),
         cmocka_unit_test_setup_teardown(test_a_file_for_displays, begin, end),
         cmocka_unit_test_setup_teardown(test_what_the_driver_lists, begin, end),

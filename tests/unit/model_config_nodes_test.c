@@ -104,6 +104,21 @@ static void test_a_host_that_joined_may_be_described_by_the_site_too(void **stat
                       "remuda.conf:2: NodeName: ", "n9 is described twice");
 }
 
+/* After a '\\' at the end the file was a word of that line, and its nodes were not there. */
+static void test_hosts_that_joined_are_there_whatever_the_text_ends_with(void **state)
+{
+    static const char *const files[] = {"joined.conf", "NodeName=n9 CPUs=9\n", NULL};
+    static const char *const end[] = {"",     "\n",     "\\",        "\\\n",           "\\\r\n",
+                                      "# \\", "# \\\n", "CPUs=4 \\", "CPUs=4 \\\n\\\n"};
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < ARRAY_LEN(end); i++) {
+        const char *text = arena_printf(a, "NodeName=n1 %s", end[i]);
+        if (read_with(config_with_joined(text, a), files)->nnodes != 2)
+            fail_msg("%s", text);
+    }
+    arena_free(a);
+}
+
 /* What such a host says of itself keeps nobody from starting: a line that cannot be read is left
  * out, and said. */
 static void test_a_line_of_a_host_that_joined_may_be_wrong(void **state)
@@ -156,6 +171,7 @@ int main(void)
         cmocka_unit_test(test_default_lines_hold_for_what_follows_and_add_up),
         cmocka_unit_test(test_a_node_is_described_once),
         cmocka_unit_test(test_a_host_that_joined_may_be_described_by_the_site_too),
+        cmocka_unit_test(test_hosts_that_joined_are_there_whatever_the_text_ends_with),
         cmocka_unit_test(test_a_line_of_a_host_that_joined_may_be_wrong),
         cmocka_unit_test(test_down_nodes),
     };

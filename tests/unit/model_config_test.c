@@ -267,6 +267,10 @@ static void test_cgroup_conf_is_read_unless_it_is_included(void **state)
         {"Include /etc/" CG "\n", false},
         {" include\t/etc/" CG " # ours\n", false},
         {"Include=\"/etc/" CG "\"\r\n", false},
+        {"Include \\\n/etc/" CG "\n", false},
+        {"Include \\ # ours\r\n \\\n  /etc/" CG "\n", false},
+        {"# \\\nInclude /etc/" CG "\n", false},
+        {"Include /etc/" CG " \\", false},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (read_with(rows[i].text, files)->settings.constrain_ram == rows[i].read)

@@ -130,15 +130,24 @@ static void test_what_is_wrong_is_named(void **state)
 static void test_names_can_be_asked_for(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"Name=gpu Type=a:b", "Name=gpu Type=\"Tesla V100\"",
-                                        "Name=gpu Type=a;b", "Name=n:ic",
-
-                                        "Name=gres",         "Name=gpu Type=a,b Count=2"};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    static const char *const name[] = {"n:ic", "gres", "\"n ic\"", "n,ic", "_nic", "n;ic"};
+    static const char *const type[] = {"a:b", "\"Tesla V100\"", "a;b", "a,b", ".a", "(a)"};
+    for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
         struct err err = {0};
-        if (gres_conf_parse(wrong[i], "gres.conf", "n2", arena, &conf, &err))
-            fail_msg("%s is read", wrong[i]);
+        if (gres_conf_parse(arena_printf(arena, "Name=%s", name[i]), "gres.conf", "n2", arena,
+                            &conf, &err))
+            fail_msg("%s is read", name[i]);
         assert_non_null(strstr(err.text, "gres.conf:1: Name="));
+        reads(arena_printf(arena, "NodeName=n1 Name=%s\n", name[i])); /* another node's */
+        assert_int_equal(conf.n, 0);
+    }
+    for (size_t i = 0; i < sizeof type / sizeof type[0]; i++) {
+        reads(arena_printf(arena, "Name=gpu Type=%s Count=2\n", type[i]));
+        assert_int_equal(conf.n, 1);
+        assert_null(conf.row[0].type);
+        assert_non_null(strstr(conf.remarks, "gres.conf:1: Type="));
+        reads(arena_printf(arena, "NodeName=n1 Name=gpu Type=%s Count=2\n", type[i]));
+        assert_null(conf.remarks);
     }
     reads("Name=GPU Type=H100 Count=2\nName=Nic Count=1\n");
     assert_string_equal(conf.row[0].name, "gpu");

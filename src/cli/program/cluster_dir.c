@@ -68,7 +68,7 @@ static bool conf_read(const char *dir, const char *path, struct arena *a, struct
 {
     const char *text = conf_part_read((void *)(uintptr_t)dir, path, a, ret_err);
     if (text && conf_part_read((void *)(uintptr_t)dir, "joined.conf", a, NULL))
-        text = arena_printf(a, "%s\nInclude joined.conf\n", text);
+        text = config_with_joined(text, a);
     return text && config_parse(text, path, conf_part_read, (void *)(uintptr_t)dir, ret, ret_err);
 }
 

@@ -34,8 +34,8 @@ bool config_file_read(const char *path, struct config *ret, struct err *ret_err)
         *ret_err = err;
         text = NULL;
     }
-    if (joined) /* nodes of hosts that joined; the empty line ends one that ends with '\\' */
-        text = arena_printf(a, "%s\n\nInclude joined.conf\n", text);
+    if (joined)
+        text = config_with_joined(text, a);
     bool ok = text && config_parse(text, file, include_read, file, ret, ret_err);
     if (ok)
         ret->zone = local_zone(ret->arena);

@@ -46,6 +46,27 @@ static const char *gres_folded(const struct gres_list *gres, struct arena *a)
     return folded;
 }
 
+/* Of a daemon that has a kind or type that nobody can ask for (Type="Tesla V100" of gres.conf): its
+ * devices, without such types. */
+static struct gres_list gres_of_devices(const struct device_list *devices, struct arena *a)
+{
+    struct gres_list list = {.item = arena_alloc(a, (devices->n + 1) * sizeof *list.item)};
+    for (size_t i = 0; i < devices->n; i++) {
+        const struct device *d = &devices->v[i];
+        const char *type = d->type && gres_can_be_asked(d->kind, d->type) ? d->type : NULL;
+        size_t k = 0;
+        if (!gres_can_be_asked(d->kind, NULL))
+            continue;
+        while (k < list.n &&
+               !(text_is(list.item[k].kind, d->kind) && text_is(list.item[k].type, type)))
+            k++;
+        if (k == list.n)
+            list.item[list.n++] = (struct gres_item){d->kind, type, 0};
+        list.item[k].count++;
+    }
+    return list;
+}
+
 /* NULL: all of it is taken, and *ret_gres is what real_gres says. */
 static const char *fault_of(const struct node *said, struct arena *a, const char **ret_gres)
 {
@@ -58,15 +79,16 @@ static const char *fault_of(const struct node *said, struct arena *a, const char
         node_says_too_many(said->device_health))
         return arena_printf(a, "it says that it has more than %u devices: none is used",
                             LIMIT_DEVICES_PER_NODE);
-    if (!gres_parse(said->real_gres, a, &gres, &err) ||
-        !devices_parse(said->devices, a, &devices, &err))
+    if (!devices_parse(said->devices, a, &devices, &err))
         return arena_printf(a, "what it says of its devices cannot be read (%s): none is used",
                             err.text);
+    for (size_t i = 0; fits && i < devices.n; i++)
+        fits = type_add(&all, devices.v[i].kind, devices.v[i].type);
+    if (fits && !gres_parse(said->real_gres, a, &gres, NULL))
+        gres = gres_of_devices(&devices, a);
     *ret_gres = gres_folded(&gres, a);
     for (size_t i = 0; fits && i < gres.n; i++)
         fits = type_add(&all, gres.item[i].kind, gres.item[i].type);
-    for (size_t i = 0; fits && i < devices.n; i++)
-        fits = type_add(&all, devices.v[i].kind, devices.v[i].type);
     return fits
                ? NULL
                : arena_printf(

@@ -57,6 +57,17 @@ static bool name_ok(const char *name, const char *marks)
     return len && i == len;
 }
 
+/* "gres" is a prefix of kinds (prefix_drop), so no kind can be called so. */
+static bool kind_ok(const char *name)
+{
+    return name_ok(name, KIND_MARKS) && !text_is_nocase(name, "gres");
+}
+
+bool gres_can_be_asked(const char *kind, const char *type)
+{
+    return kind_ok(kind) && (!type || name_ok(type, TYPE_MARKS));
+}
+
 /* The parts of "kind:type:count" between colons; more than `max` are an error. */
 static bool parts_split(char *text, size_t max, char **ret_part, size_t *ret_n, struct err *ret_err)
 {
@@ -83,8 +94,7 @@ static bool item_parse(char *text, const char *kind, struct gres_item *ret, stru
     *ret = (struct gres_item){.kind = kind, .count = 1};
     if (!parts_split(text, at + 2, part, &n, ret_err))
         return false;
-    /* "gres" is a prefix of kinds (prefix_drop), so no kind can be called so. */
-    if (!kind && (!name_ok(part[0], KIND_MARKS) || text_is_nocase(part[0], "gres")))
+    if (!kind && !kind_ok(part[0]))
         return err_set(ret_err, ERR_INVALID, "\"%.60s\" is no kind of resource: " GRES_HELP,
                        part[0]);
     if (!kind)

@@ -46,6 +46,9 @@ void gres_list_tres(const struct gres_list *list, struct str *out);
 /* The same of the text of a node's Gres=, or of several nodes' with commas between; what cannot be
  * read is left out. */
 void gres_text_tres(const char *text, struct str *out);
+/* Can people ask for a kind of that name and, if not NULL, for a type of it of that name? What a
+ * node has may be called otherwise ("Tesla V100"). */
+bool gres_can_be_asked(const char *kind, const char *type);
 /* Asked NULL = any; "a|b"; letter case ignored. */
 bool gres_type_matches(const char *asked, const char *has);
 

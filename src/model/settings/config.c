@@ -346,24 +346,33 @@ bool config_file_parse(struct parser *p, const char *text, const char *file, str
 
 /* ---- the whole ---- */
 
+static bool line_includes(struct span line, const char *file)
+{
+    size_t word = strlen("Include"), name = strlen(file);
+    line = span_trim(line);
+    while (line.len && strchr("\r\" ", line.data[line.len - 1]))
+        line.len--;
+    return line.len > word + name && strncasecmp(line.data, "Include", word) == 0 &&
+           strchr(" \t=", line.data[word]) &&
+           memcmp(line.data + line.len - name, file, name) == 0 &&
+           strchr(" \t=/\"", line.data[line.len - name - 1]);
+}
+
 /* Has it a line Include of that file? One that only speaks of it has not. */
 static bool includes(const char *text, const char *file)
 {
-    struct span rest = span_of(text), line;
-    bool quoted = false;
-    while (span_next(&rest, '\n', &line)) {
-        line = span_trim(comment_cut(line, &quoted));
+    struct span rest = span_of(text), piece;
+    struct str line = STR_INIT;
+    bool quoted = false, found = false;
+    while (!found && span_next(&rest, '\n', &piece)) {
+        if (line_join(&line, comment_cut(piece, &quoted)) && rest.data)
+            continue;
         quoted = false;
-        size_t word = strlen("Include"), name = strlen(file);
-        while (line.len && strchr("\r\" ", line.data[line.len - 1]))
-            line.len--;
-        if (line.len > word + name && strncasecmp(line.data, "Include", word) == 0 &&
-            strchr(" \t=", line.data[word]) &&
-            memcmp(line.data + line.len - name, file, name) == 0 &&
-            strchr(" \t=/\"", line.data[line.len - name - 1]))
-            return true;
+        found = line_includes(span_of(str_text(&line)), file);
+        str_clear(&line);
     }
-    return false;
+    str_done(&line);
+    return found;
 }
 
 /* cgroup.conf beside the configuration holds unless the configuration includes one. */
@@ -433,6 +442,11 @@ static void parser_done(struct parser *p)
     vec_done(&p->down);
     vec_done(&p->warning);
     vec_done(&p->weighs);
+}
+
+const char *config_with_joined(const char *text, struct arena *a)
+{
+    return arena_printf(a, "%s\n\nInclude " CONFIG_JOINED "\n", text);
 }
 
 bool config_parse(const char *text, const char *file, config_reader reader, void *ctx,

@@ -244,24 +244,26 @@ static bool key_take(struct parsing *p, struct gres_conf_reading *r, const char 
         key);
 }
 
-/* Both stand in the lists of what a node has, and can be asked for. */
-static bool names_check(const struct parsing *p, const struct gres_conf_row *w)
+/* Both stand in the lists of what a node has, and are asked for by these names. Without a type of
+ * its own a device can still be asked for. */
+static bool names_check(struct parsing *p, struct gres_conf_row *w)
 {
-    struct gres_list list = {0};
-    struct err err = {0};
-    const char *text =
-        arena_printf(p->a, "%s%s%s:1", w->name, w->type ? ":" : "", w->type ? w->type : "");
-    bool fits = gres_parse(text, p->a, &list, &err) && list.n == 1 &&
-                text_is(list.item[0].kind, w->name) && text_is(list.item[0].type, w->type);
-    return fits || wrong(p, "Name=%s%s%s: %s", w->name, w->type ? " Type=" : "",
-                         w->type ? w->type : "", err.code ? err.text : "nobody could ask for it");
+    if (!gres_can_be_asked(w->name, NULL))
+        return wrong(p, "Name=%s: nobody could ask for it: letters, digits, _ and - are allowed",
+                     w->name);
+    if (w->type && !gres_can_be_asked(w->name, w->type)) {
+        no_effect(p, arena_printf(p->a,
+                                  "Type=%s has no effect, as nobody could ask for it: letters, "
+                                  "digits and _ - . + / are allowed",
+                                  w->type));
+        w->type = NULL;
+    }
+    return true;
 }
 
 static bool row_check(const struct parsing *p, const struct gres_conf_reading *r)
 {
     const struct gres_conf_row *w = &r->row;
-    if (!names_check(p, w))
-        return false;
     int64_t files = w->one_device ? 1 : (int64_t)w->nfiles;
     if (r->has_file && w->count_only)
         return wrong(p, "Flags=CountOnly and File= exclude each other");
@@ -287,17 +289,20 @@ static bool fits_node(const struct parsing *p, const char *nodes)
     return found;
 }
 
-static void line_keep(struct parsing *p, struct gres_conf_reading *r)
+static bool line_keep(struct parsing *p, struct gres_conf_reading *r)
 {
     bool ours = r->nodes && fits_node(p, r->nodes);
     if (r->nodes && !ours)
-        return;
+        return true;
+    if (r->row.name && !names_check(p, &r->row))
+        return false;
     if (r->detect && ours)
         p->detect_here = r->detect;
     else if (r->detect)
         p->detect = r->detect;
     if (r->row.name)
         vec_push(&p->rows, r->row);
+    return true;
 }
 
 static bool line_parse(struct parsing *p, const char *text)
@@ -315,9 +320,7 @@ static bool line_parse(struct parsing *p, const char *text)
     ok = ok &&
          (!any || r.row.name || r.detect || wrong(p, "Name= is missing: which resource is this?"));
     ok = ok && (!r.row.name || row_check(p, &r));
-    if (ok && any)
-        line_keep(p, &r);
-    return ok;
+    return ok && (!any || line_keep(p, &r));
 }
 
 /* Without its comment, as a line is before it is joined with the next. */

@@ -2,9 +2,8 @@
  * sees to it wherever something is known of a device (hardware/discover_gpus.c); where that does
  * not do, nobody goes by the new list. */
 #include "node/daemon/daemon.h"
+#include "node/hardware/discover_gpus.h"
 #include "node/hardware/gpu_sentences.h"
-
-#include <string.h>
 
 const struct device *gpu_of_number(const struct device_list *list, int32_t index)
 {
@@ -14,16 +13,26 @@ const struct device *gpu_of_number(const struct device_list *list, int32_t index
     return NULL;
 }
 
-/* Something of it is as it was, or nothing is known of both that could be compared. */
-static bool may_be_same(const struct device *x, struct span x_files, const struct device *y,
-                        struct span y_files)
+static const char *files_of(const char *files, const struct device *d, struct arena *a)
 {
-    bool files = x_files.len && y_files.len, uuids = x->uuid && y->uuid, pci = x->pci && y->pci;
-    if (!files && !uuids && !pci)
-        return true;
-    return (files && x_files.len == y_files.len &&
-            memcmp(x_files.data, y_files.data, x_files.len) == 0) ||
-           (uuids && text_is(x->uuid, y->uuid)) || (pci && text_is(x->pci, y->pci));
+    struct span own = device_name_of(files, (uint32_t)d->index);
+    return own.len ? arena_strndup(a, own.data, own.len) : NULL;
+}
+
+/* By what discovery knows it by, the surest first; or nothing is known of both that could be
+ * compared. */
+static bool may_be_same(const struct device *x, const char *x_files, const struct device *y,
+                        const char *y_files)
+{
+    bool pci = x->pci && y->pci, at_place = pci && text_is(x->pci, y->pci);
+    bool is_part = gpu_is_instance(x) || gpu_is_instance(y); /* its place is others', too */
+    struct gpu_row row = {.d = *y, .files = y_files};
+    if (x->uuid && y->uuid)
+        return text_is(x->uuid, y->uuid) || (at_place && !is_part);
+    if (pci && (!at_place || !is_part))
+        return at_place;
+    return !x_files || !y_files || gpu_same_files(&row, x, x_files, true) ||
+           gpu_same_files(&row, x, x_files, false);
 }
 
 const char *gpu_number_lost(const struct node_daemon *d, const struct machine *found,
@@ -36,8 +45,8 @@ const char *gpu_number_lost(const struct node_daemon *d, const struct machine *f
     for (size_t i = 0; i < was.n; i++) {
         const struct device *w = &was.v[i], *n = gpu_of_number(&now, w->index);
         if (text_is(w->kind, "gpu") && n && agent_gpu_is_held(d->agent, w->index) &&
-            !may_be_same(w, device_name_of(m->device_files, (uint32_t)w->index), n,
-                         device_name_of(found->device_files, (uint32_t)n->index)))
+            !may_be_same(w, files_of(m->device_files, w, a), n,
+                         files_of(found->device_files, n, a)))
             return arena_printf(a, SAY_NUMBER_LOST, w->index);
     }
     return NULL;

@@ -205,13 +205,14 @@ static const char *files_of(const struct known *k, const struct device *d)
     return files.len ? arena_strndup(k->a, files.data, files.len) : NULL;
 }
 
-/* What no library knows, now or then. */
+/* What no library knows, now or then. Another address is another GPU, which got the files. */
 static void known_by_files(struct gpu_found *f, const struct known *k, bool exactly)
 {
     for (size_t i = 0; i < f->gpu.n; i++)
         for (size_t n = 0; n < k->had.n && f->gpu.v[i].d.index < 0; n++) {
             const struct device *d = &k->had.v[n];
             if (text_is(d->kind, "gpu") && (!d->uuid || !f->gpu.v[i].d.uuid) &&
+                (!d->pci || !f->gpu.v[i].d.pci || text_is(d->pci, f->gpu.v[i].d.pci)) &&
                 gpu_same_files(&f->gpu.v[i], d, files_of(k, d), exactly) && !is_taken(f, d->index))
                 f->gpu.v[i].d.index = d->index;
         }
@@ -249,13 +250,15 @@ void gpus_number(struct gpu_found *f, const char *known, const char *known_files
 
 /* ---- numbers of lines ---- */
 
-/* Where one of the two has nothing that it could be known by, the line's place says which it is. */
+/* Where nothing is known of both that could be compared (a library that fails after an upgrade, and
+ * what an older release kept, which had no files), the line's place says which it is. */
 static int32_t number_of_line(const struct gpu_found *f, const struct known *k,
                               const struct gpu_row *row, size_t place)
 {
     const struct device *had = known_of(&k->had, (int32_t)place);
-    bool by_place = (!row->d.uuid && !row->d.pci && !row->files) ||
-                    (had && !had->uuid && !had->pci && !files_of(k, had));
+    bool comparable = had && ((had->uuid && row->d.uuid) || (had->pci && row->d.pci) ||
+                              (row->files && files_of(k, had)));
+    bool by_place = (!row->d.uuid && !row->d.pci && !row->files) || (had && !comparable);
     return by_place && !is_taken(f, (int32_t)place) ? (int32_t)place
                                                     : number_free(f, &k->had, place);
 }

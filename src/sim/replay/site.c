@@ -51,10 +51,11 @@ bool site_read(const char *path, struct site *site, struct replay_machine *ret,
     size_t len;
     *site = (struct site){.path = xstrdup(path), .text = file_text(path, &len, ret_err)};
     if (site->text && joined_there(path)) {
-        struct str text = STR_INIT;
-        str_addf(&text, "%s\nInclude joined.conf\n", site->text);
-        free(site->text);
-        site->text = str_take(&text);
+        struct arena *a = arena_new();
+        char *alone = site->text;
+        site->text = xstrdup(config_with_joined(alone, a));
+        free(alone);
+        arena_free(a);
     }
     if (!site->text || !config_parse(site->text, path, site_include, site->path, &c, ret_err)) {
         site_done(site);
