@@ -265,7 +265,7 @@ static void test_an_environment_that_does_not_come_keeps_nobody(void **state)
     bool found = gpu_holder_find(memory, pid, &h) && gpu_holder_find(memory, other, &others) &&
                  gpu_holder_find(memory, his, &same);
     int64_t bytes;
-    bool shared = ask_apart(share_of, &pid, 300, &bytes); /* as shepherds ask */
+    enum apart shared = ask_apart(share_of, &pid, 300, &bytes); /* as shepherds ask */
     alarm(0);
     ended(server); /* whoever waits for the file gets an error */
     ended(pid);
@@ -276,7 +276,7 @@ static void test_an_environment_that_does_not_come_keeps_nobody(void **state)
     nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
     gpu_holders_free(memory);
     assert_true(found);
-    assert_false(shared);
+    assert_int_equal(shared, APART_LATE);
     assert_int_equal(h.uid, NOBODY);
     assert_false(h.of_job);
     assert_string_equal(others.step, "4711.1.0");
