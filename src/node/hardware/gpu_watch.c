@@ -39,6 +39,7 @@ struct gpu_watch {
     struct watched_gpus gpu;
     struct gpu_watch_ops ops;
     void *ctx;
+    struct gpu_killed *killed;
     struct spawn *process; /* NULL while there is none */
     int fd;
     struct fd_watch *watch;
@@ -68,8 +69,13 @@ struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *dev
                                 const char *files, const struct gpu_watch_ops *ops, void *ctx)
 {
     struct gpu_watch *w = xcalloc(1, sizeof *w);
-    *w = (struct gpu_watch){
-        .loop = l, .log = log, .ops = *ops, .ctx = ctx, .fd = -1, .arena = arena_new()};
+    *w = (struct gpu_watch){.loop = l,
+                            .log = log,
+                            .ops = *ops,
+                            .ctx = ctx,
+                            .fd = -1,
+                            .arena = arena_new(),
+                            .killed = gpu_killed_new(l)};
     w->ops.answer_us = ops->answer_us ? ops->answer_us : answer_us();
     w->ops.start_us = ops->start_us ? ops->start_us : START_US / ANSWER_US * answer_us();
     w->ops.restart_us = ops->restart_us ? ops->restart_us : gpu_time(RESTART_US);
@@ -271,8 +277,11 @@ static void process_drop(struct gpu_watch *w)
 /* It is killed. */
 static void process_end(struct gpu_watch *w)
 {
-    if (w->process)
+    if (w->process) {
+        pid_t pid = spawn_pid(w->process);
         spawn_free(w->process);
+        gpu_killed_add(w->killed, pid);
+    }
     process_drop(w);
 }
 
@@ -393,17 +402,15 @@ static void released_say(struct gpu_watch *w)
     }
 }
 
-pid_t gpu_watch_release(struct gpu_watch *w, const char *why)
+void gpu_watch_release(struct gpu_watch *w, const char *why)
 {
     ASSERT(!text_empty(why));
-    pid_t pid = w->process ? spawn_pid(w->process) : 0;
     free(w->released);
     w->released = xstrdup(why);
     process_end(w);
     if (w->asked.n > 0)
         answered(w, w->released);
     released_say(w);
-    return pid;
 }
 
 void gpu_watch_resume(struct gpu_watch *w)
@@ -423,6 +430,11 @@ bool gpu_watch_is_released(const struct gpu_watch *w)
     return w->released != NULL;
 }
 
+struct gpu_killed *gpu_watch_killed(const struct gpu_watch *w)
+{
+    return w->killed;
+}
+
 void gpu_watch_devices(struct gpu_watch *w, const char *devices, const char *files)
 {
     watched_gpus_drop(&w->gpu);
@@ -439,6 +451,7 @@ void gpu_watch_free(struct gpu_watch *w)
     if (!w)
         return;
     process_end(w);
+    gpu_killed_free(w->killed);
     timer_free(w->timer);
     timer_free(w->restart);
     timer_free(w->start);
