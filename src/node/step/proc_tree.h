@@ -38,7 +38,8 @@ struct proc_usage {
 };
 /* All but what it read and wrote; false if it is gone. */
 bool proc_usage(pid_t pid, struct proc_usage *ret);
-/* The same of the text of /proc/PID/stat, which is taken apart: the name in it may hold anything. False if it is none. */
+/* The same of the text of /proc/PID/stat, which is taken apart: the name in it may hold anything.
+ * False if it is none. */
 bool proc_usage_parse(char *stat, struct proc_usage *ret);
 /* What it read and wrote; of one that ended and was not waited for, too. 0 if it is gone. A process
  * that executes a program may keep whoever asks for as long as it likes. */
