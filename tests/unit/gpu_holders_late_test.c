@@ -423,6 +423,36 @@ static void test_who_has_too_many_descriptors_keeps_himself_alone(void **state)
     assert_int_equal(good, ARRAY_LEN(order));
 }
 
+/* A user's part is his once, however many instances of GPUs he had. */
+static void test_many_looks_for_one_user_leave_him_his_time(void **state)
+{
+    (void)state;
+    uid_t users[56];
+    enum gpu_holders_cut cut[ARRAY_LEN(users)];
+    struct stat st;
+    bool all = false;
+    if (getuid() != 0)
+        skip();
+    assert_int_equal(stat("/dev/full", &st), 0);
+    const struct device_number number = {major(st.st_rdev), minor(st.st_rdev)};
+    pid_t crowd = opens("/dev/null", 20000, 0, NOBODY);
+    for (size_t i = 0; i < ARRAY_LEN(users); i++)
+        users[i] = NOBODY;
+    for (int tries = 0; tries < 10 && !all; tries++) { /* the machine may be busy */
+        struct gpu_holders *memory = gpu_holders_new();
+        struct openers o = {0};
+        gpu_holders_each(memory,
+                         &(struct gpu_holders_ask){&number, 1, users, ARRAY_LEN(users), 2000}, cut,
+                         opener_take, &o);
+        gpu_holders_free(memory);
+        all = true;
+        for (size_t i = 0; i < ARRAY_LEN(users); i++)
+            all &= cut[i] == GPU_HOLDERS_ALL;
+    }
+    ended(crowd);
+    assert_true(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +460,7 @@ int main(void)
         cmocka_unit_test(test_an_environment_that_does_not_come_keeps_nobody),
         cmocka_unit_test(test_environments_that_come_just_in_time_keep_nobody_for_long),
         cmocka_unit_test(test_who_has_too_many_descriptors_keeps_himself_alone),
+        cmocka_unit_test(test_many_looks_for_one_user_leave_him_his_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
