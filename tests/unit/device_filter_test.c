@@ -105,18 +105,21 @@ static void test_a_list_with_a_wildcard_denies_nothing_below_it(void **state)
         {"c *:* m\nc 195:* rwm\n", false, false},
         {"c 195:* m\n", true, true},
         {"c 195:* r\n", false, false},
+        {"c 195:0 rwm\nc 195:1 rwm\nc 226:129 rwm\nc 510:* rwm\n", false,
+         true}, /* beside nvidia-uvm */
         {"c 226:* w\n", false, false},
         {"c *:* rwm\n", false, false},
-        {"c *:129 rwm\n", false, true},
+        {"c *:129 rwm\n", false, false},
         {"c 195:1 rw\n", false, true}, /* it is taken off by the rule */
         {"c 195:0 rwm\n", true, true},
         {"c 1951:* rwm\n", true, false},
-        {"c 511:* rwm\n", true, false}, /* whose that is only this machine knows */
+        {"c 511:* rwm\n", true, true},
         {"garbage\nc 195:1\nc :1 rwm\n", true, true},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         assert_int_equal(device_list_denies(cases[i].list, gpus, ARRAY_LEN(gpus)), cases[i].denies);
-        assert_int_equal(device_list_takes_rules(cases[i].list), cases[i].takes);
+        assert_int_equal(device_list_takes_rules(cases[i].list, gpus, ARRAY_LEN(gpus)),
+                         cases[i].takes);
     }
 }
 

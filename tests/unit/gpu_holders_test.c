@@ -135,7 +135,7 @@ static void test_who_has_a_file_open_is_found(void **state)
     assert_int_equal(stat("/dev/full", &st), 0);
     struct device_number number[] = {{1, 3}, {major(st.st_rdev), minor(st.st_rdev)}};
     const uid_t user = getuid(), other = 65533;
-    bool cut = true;
+    enum gpu_holders_cut cut = GPU_HOLDERS_CUT_SYSTEM;
     struct search s = {.pid = fork(), .number = number[1]}, none = s;
     if (s.pid == 0) {
         setenv("SLURM_JOB_ID", "4711", 1);
@@ -150,10 +150,10 @@ static void test_who_has_a_file_open_is_found(void **state)
                          holder_take, &s);
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
-    assert_false(cut);
+    assert_int_equal(cut, GPU_HOLDERS_ALL);
     gpu_holders_each(memory, &(struct gpu_holders_ask){number, 2, &other, 1, 60000}, &cut,
                      holder_take, &none);
-    assert_false(cut);
+    assert_int_equal(cut, GPU_HOLDERS_ALL);
     gpu_holders_forget(memory);
     kill(s.pid, SIGKILL);
     waitpid(s.pid, NULL, 0);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -161,11 +162,64 @@ static void test_nothing_is_said_once_they_are_wanted_back(void **state)
     assert_false(gpu_watch_is_released(d.gpus));
 }
 
+/* One that hung and was killed is in the kernel still, and has them open. */
+static void test_who_was_killed_before_is_waited_for(void **state)
+{
+    (void)state;
+    char line[96];
+    pid_t pid = find_begin(true);
+    snprintf(line, sizeof line, "process %ld still has them open", (long)pid);
+    word_give();
+    d.options.is_virtual = true; /* nothing is looked for */
+    unlink(file);
+    node_gpus_release(&d); /* they are wanted back */
+    word_give();
+    assert_false(says("let go"));
+    assert_true(comes(line));
+    kill(pid, SIGKILL);
+    assert_true(comes("let go"));
+}
+
+static void none_left(void *told)
+{
+    ++*(int *)told;
+}
+
+static void test_whose_end_cannot_be_watched_is_not_gone(void **state)
+{
+    (void)state;
+    struct gpu_killed *killed = gpu_watch_killed(d.gpus);
+    struct rlimit most, none;
+    int told = 0;
+    pid_t one, pid = find_begin(true);
+    spawn_free(d.find);
+    d.find = NULL;
+    getrlimit(RLIMIT_NOFILE, &most);
+    none = most;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+    gpu_killed_add(killed, pid);
+    setrlimit(RLIMIT_NOFILE, &most);
+    gpu_killed_on_none(killed, none_left, &told);
+    idle(100000);
+    assert_int_equal(gpu_killed_left(killed), 1);
+    assert_int_equal(gpu_killed_pids(killed, &one, 1), 1);
+    assert_int_equal(one, pid);
+    kill(pid, SIGKILL);
+    for (int i = 0; i < 600 && !told; i++)
+        idle(50000);
+    assert_int_equal(told, 1);
+    assert_int_equal(gpu_killed_left(killed), 0);
+    assert_int_equal(kill(pid, 0), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_it_is_said_when_they_are_gone, begin, end),
         cmocka_unit_test_setup_teardown(test_who_stays_is_named, begin, end),
+        cmocka_unit_test_setup_teardown(test_who_was_killed_before_is_waited_for, begin, end),
+        cmocka_unit_test_setup_teardown(test_whose_end_cannot_be_watched_is_not_gone, begin, end),
         cmocka_unit_test_setup_teardown(test_nothing_is_said_once_they_are_wanted_back, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,6 +102,17 @@ static void start(void)
     say("library NVML 12.1\nready\n");
 }
 
+/* Each device by itself, as soon as it is asked for. */
+static void samples_answer(const char *lines)
+{
+    char text[32];
+    for (const char *at = strstr(lines, "sample "); at; at = strstr(at, "sample "))
+        for (at += strlen("sample"); *at == ' '; at += 2) {
+            snprintf(text, sizeof text, "sampled %c 1:5\n", at[1]);
+            say(text);
+        }
+}
+
 static int fake_process(void)
 {
     static char all[65536];
@@ -127,8 +138,8 @@ static int fake_process(void)
             answer(all);
             len = (size_t)(strstr(all, "begin\n") + 6 - all);
         }
-        if (text_is(behaviour(), "samples") && strstr(all, "sample 0 1\n")) {
-            say("sampled 1 1:5\n");
+        if (text_is(behaviour(), "samples") && strstr(all, "begin\n")) {
+            samples_answer(strstr(all, "begin\n") + 6);
             len = (size_t)(strstr(all, "begin\n") + 6 - all);
         }
     }
@@ -404,8 +415,29 @@ static void test_each_sample_is_asked_for_when_the_last_was_answered(void **stat
         gpu_watch_sample(watch, 3);
         idle(100000);
     }
-    SAID("sampled 1 1:5; sampled 1 1:5; sampled 1 1:5; ");
+    SAID("sampled 0 1:5; sampled 1 1:5; sampled 0 1:5; sampled 1 1:5; sampled 0 1:5; sampled 1 "
+         "1:5; ");
     end();
+}
+
+/* Each step asks for its own devices, and all of them at once where they began together. */
+static void test_samples_that_are_asked_for_at_once_are_all_answered(void **state)
+{
+    static const uint64_t asked[][3] = {{1, 2, 0}, {2, 1, 0}, {1, 2, 1}, {2, 1, 3}, {1, 3, 2}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+        begin("samples");
+        look();
+        for (int turn = 0; turn < 3; turn++) {
+            str_clear(&said);
+            for (size_t k = 0; k < 3; k++)
+                gpu_watch_sample(watch, asked[i][k]);
+            idle(100000);
+            assert_non_null(strstr(str_text(&said), "sampled 0 1:5; "));
+            assert_non_null(strstr(str_text(&said), "sampled 1 1:5; "));
+        }
+        end();
+    }
 }
 
 int main(int argc, char **argv)
@@ -421,6 +453,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_device_at_which_it_hung_twice_is_broken_and_not_asked_again),
         cmocka_unit_test(test_a_process_that_hears_nothing_more_is_ended),
         cmocka_unit_test(test_each_sample_is_asked_for_when_the_last_was_answered),
+        cmocka_unit_test(test_samples_that_are_asked_for_at_once_are_all_answered),
         cmocka_unit_test(test_lines_come_in_pieces_and_devices_may_be_missing),
     };
     if (argc == 3 && text_is(argv[2], "--watch-gpus"))

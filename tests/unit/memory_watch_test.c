@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +129,26 @@ static void test_the_smaller_step_stays(void **state)
     assert_string_not_equal(mine_left(t), "0 1\n");
 }
 
+/* Where there are no descriptors left nothing can be asked: that is no proof against the step. */
+static void test_what_cannot_be_found_out_ends_nobody(void **state)
+{
+    struct two_steps *t = *state;
+    struct memory_watch w;
+    struct step_plan p = plan_of(MINE, 0);
+    struct rlimit most, none;
+    pid_t self = getpid();
+    p.mem_limit_bytes = 1;
+    getrlimit(RLIMIT_NOFILE, &most);
+    none = most;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+    bool ends = memory_watch(&w, &p, t->steps_fd, &self, 1, 1 << 30);
+    setrlimit(RLIMIT_NOFILE, &most);
+    assert_false(ends);
+    assert_true(memory_watch(&w, &p, t->steps_fd, &self, 1, 1 << 30));
+    assert_in_range(w.used_bytes, 2, (1 << 30) - 1); /* what it shares is counted in parts */
+}
+
 static void test_what_an_ended_step_left_does_not_count(void **state)
 {
     struct two_steps *t = *state;
@@ -143,6 +164,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_larger_step_ends_and_counts_no_more, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_the_smaller_step_stays, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_found_out_ends_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_an_ended_step_left_does_not_count, setup,
                                         teardown),
     };

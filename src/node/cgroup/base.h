@@ -20,6 +20,7 @@ struct cgroup_system {
     bool is_virtual;
     /* Processes and threads that all jobs of the node may have together; 0 = no limit. */
     int64_t pids;
+    const char *devices; /* files that are to be hidden, "195:0 195:1"; NULL = none */
 };
 /* This machine's; tests describe others. */
 struct cgroup_system cgroup_system_here(void);

@@ -107,20 +107,40 @@ static void memory_tell(struct telling *t, const char *why)
                   "this kernel does not count it; swapaccount=1 at boot may help", "");
 }
 
+/* By rules of version 1? Not where its list allows one of them by a wildcard. */
+static bool rules_hide(const char *dir, const char *devices)
+{
+    struct device_number number[DEVICE_DENY_MAX];
+    struct str list = STR_INIT;
+    size_t n = device_numbers_parse(devices ? devices : "", number);
+    bool takes = n != SIZE_MAX && (!device_list_read(dir, &list) ||
+                                   device_list_takes_rules(str_text(&list), number, n));
+    str_done(&list);
+    return takes;
+}
+
+static bool programs_hide(const struct cgroup_bases *b)
+{
+    return strstr(str_text(&b->text), "unified:") != NULL;
+}
+
+bool cgroup_bases_hide(const struct cgroup_bases *b, bool is_root, const char *devices)
+{
+    char dir[PATH_MAX];
+    bool v2, v1 = cgroup_base_of(b, "devices", dir, sizeof dir, &v2);
+    return is_root && (programs_hide(b) || (v1 && rules_hide(dir, devices)));
+}
+
 static void devices_tell(struct telling *t, const struct cgroup_system *sys, const char *why)
 {
     char dir[PATH_MAX];
-    struct str list = STR_INIT;
-    bool v2 = false, v1 = cgroup_base_of(t->b, "devices", dir, sizeof dir, &v2);
-    if (v1 && device_list_read(dir, &list) && !device_list_takes_rules(str_text(&list))) {
-        v1 = false;
+    bool v2, has_v1 = cgroup_base_of(t->b, "devices", dir, sizeof dir, &v2);
+    bool v1 = has_v1 && rules_hide(dir, sys->devices);
+    if (has_v1 && !v1)
         why = "the devices control group allows them by a wildcard, against which no rule helps";
-    }
-    str_done(&list);
-    bool program = !v1 && sys->is_root && strstr(str_text(&t->b->text), "unified:");
-    t->b->hides_devices = sys->is_root && (v1 || program);
+    t->b->hides_devices = cgroup_bases_hide(t->b, sys->is_root, sys->devices);
     if (t->b->hides_devices)
-        has_add(t, program, "devices");
+        has_add(t, !v1, "devices");
     else
         lacks_add(t, "devices of other jobs are not hidden", sys->is_root ? why : "that takes root",
                   "");

@@ -27,6 +27,8 @@ bool cgroup_base_of(const struct cgroup_bases *b, const char *which, char *dir, 
                     bool *ret_v2);
 /* Can all processes of a group be ended in one go? */
 bool cgroup_bases_end_all(const struct cgroup_bases *b);
+/* Can files of these devices ("195:0 195:1"; NULL = none) be hidden from jobs? */
+bool cgroup_bases_hide(const struct cgroup_bases *b, bool is_root, const char *devices);
 /* Fills in `said`, `complete`, `limits_memory` and `hides_devices`. The reason of memory's place
  * may be put into words that fit better. */
 void cgroup_bases_tell(struct cgroup_bases *b, const struct cgroup_system *sys,

@@ -19,11 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PER_DEVICE    4
-#define LIST_BYTES    (256u << 10)
-#define NVIDIA_MAJOR  195u
-#define DRM_MAJOR     226u
-#define DYNAMIC_MAJOR 234u /* from here on the kernel gives them as drivers come */
+#define PER_DEVICE 4
+#define LIST_BYTES (256u << 10)
 
 size_t device_numbers_parse(const char *text, struct device_number ret[DEVICE_DENY_MAX])
 {
@@ -167,7 +164,7 @@ bool device_list_denies(const char *list, const struct device_number *deny, size
     return true;
 }
 
-bool device_list_takes_rules(const char *list)
+bool device_list_takes_rules(const char *list, const struct device_number *deny, size_t n)
 {
     struct span rest = span_of(list), one;
     struct list_line l;
@@ -177,10 +174,9 @@ bool device_list_takes_rules(const char *list)
             continue;
         if (allows_all(&l))
             return true;
-        unsigned long major = strtoul(l.major, NULL, 10);
-        bool of_gpus = text_is(l.major, "*") || major == NVIDIA_MAJOR || major == DRM_MAJOR ||
-                       major >= DYNAMIC_MAJOR;
-        takes &= !(of_gpus && l.kind == 'c' && text_is(l.minor, "*") && strpbrk(l.access, "rw"));
+        bool many = text_is(l.major, "*") || text_is(l.minor, "*");
+        for (size_t i = 0; i < n && many; i++)
+            takes &= !line_opens(&l, &deny[i]);
     }
     return takes;
 }

@@ -32,7 +32,8 @@ bool device_filter_write(const char *dir, const struct device_number *deny, size
 bool device_list_read(const char *dir, struct str *out);
 /* Pure: after the rules were written, can none of these be opened? */
 bool device_list_denies(const char *list, const struct device_number *deny, size_t n);
-/* Pure: will rules against GPUs hold, whichever they are? */
-bool device_list_takes_rules(const char *list);
+/* Pure: will rules against these hold? Against a line that allows one of them by a wildcard none
+ * does. What the list allows of other devices does not matter. */
+bool device_list_takes_rules(const char *list, const struct device_number *deny, size_t n);
 
 #endif

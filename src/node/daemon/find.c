@@ -344,6 +344,8 @@ static void found(void *ctx, const struct spawn_result *r)
     struct arena *a = arena_new();
     struct machine m = {0};
     bool again = d->find_again;
+    if (r->timed_out) /* and may be in the kernel still */
+        gpu_killed_add(gpu_watch_killed(d->gpus), spawn_pid(d->find));
     d->find = NULL;
     d->find_again = false;
     machine_parse(r->output, &m, a);

@@ -30,19 +30,11 @@ void node_gpus_releasable(const struct node_daemon *d)
         log_error(d->log, "%s", err.text);
 }
 
-#define LETTING_MAX 2
-#define LATE_US     INT64_C(15000000)
-
-struct letting_process {
-    struct gpu_letting *of;
-    pid_t pid;
-    struct pid_watch *watch; /* NULL = it is gone */
-};
+#define LATE_US  INT64_C(15000000)
+#define TOLD_MAX 16
 
 struct gpu_letting {
     struct node_daemon *d;
-    struct letting_process process[LETTING_MAX];
-    size_t left; /* of them */
     struct timer *late;
 };
 
@@ -68,22 +60,15 @@ void node_gpus_release_end(struct node_daemon *d)
     struct gpu_letting *l = d->letting;
     if (!l)
         return;
-    for (size_t i = 0; i < LETTING_MAX; i++)
-        pid_watch_free(l->process[i].watch);
+    gpu_killed_on_none(gpu_watch_killed(d->gpus), NULL, NULL);
     timer_free(l->late);
     free(l);
     d->letting = NULL;
 }
 
-static void gone(void *ctx, int status, int64_t cpu_us)
+static void all_gone(void *ctx)
 {
-    struct letting_process *p = ctx;
-    struct node_daemon *d = p->of->d;
-    (void)status;
-    (void)cpu_us;
-    p->watch = NULL;
-    if (--p->of->left > 0)
-        return;
+    struct node_daemon *d = ctx;
     node_gpus_release_end(d);
     line_add(d, "let go");
 }
@@ -91,51 +76,39 @@ static void gone(void *ctx, int status, int64_t cpu_us)
 static void late(void *ctx)
 {
     const struct gpu_letting *l = ctx;
+    pid_t pid[TOLD_MAX];
     char line[96];
-    for (size_t i = 0; i < LETTING_MAX; i++) {
-        if (!l->process[i].watch)
-            continue;
-        snprintf(line, sizeof line, "process %ld still has them open", (long)l->process[i].pid);
+    size_t n = gpu_killed_pids(gpu_watch_killed(l->d->gpus), pid, TOLD_MAX);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(line, sizeof line, "process %ld still has them open", (long)pid[i]);
         log_error(l->d->log, "the GPUs are not let go of: %s", line);
         line_add(l->d, line);
     }
 }
 
-static void end_wait(struct gpu_letting *l, pid_t pid)
-{
-    struct letting_process *p = &l->process[l->left];
-    struct err err = {0};
-    if (pid <= 0)
-        return;
-    *p = (struct letting_process){l, pid, NULL};
-    p->watch = pid_watch_new(l->d->loop, pid, gone, p, &err);
-    if (p->watch)
-        l->left++;
-    else
-        log_error(l->d->log, "the end of process %ld cannot be waited for: %s", (long)pid,
-                  err.text);
-}
-
 static void release(struct node_daemon *d, const char *why)
 {
-    struct gpu_letting *l = d->letting; /* at an earlier word: there are no others since */
-    pid_t watches = gpu_watch_release(d->gpus, why), finds = d->find ? spawn_pid(d->find) : 0;
+    struct gpu_killed *killed = gpu_watch_killed(d->gpus);
+    pid_t finds = d->find ? spawn_pid(d->find) : 0;
+    gpu_watch_release(d->gpus, why);
     log_info(d->log, "the GPUs are let go of: %s", why);
-    if (d->find)
+    if (d->find) {
         spawn_free(d->find);
+        gpu_killed_add(killed, finds);
+    }
     d->find = NULL;
     d->find_again = false;
-    if (!l) {
-        d->letting = l = xcalloc(1, sizeof *l);
-        *l = (struct gpu_letting){.d = d, .late = timer_new(d->loop, late, l)};
-        end_wait(l, watches);
-        end_wait(l, finds);
-    }
-    timer_set(l->late, gpu_time(LATE_US));
-    if (l->left > 0)
+    if (gpu_killed_left(killed) == 0) {
+        node_gpus_release_end(d);
+        line_add(d, "let go");
         return;
-    node_gpus_release_end(d);
-    line_add(d, "let go");
+    }
+    if (!d->letting) {
+        d->letting = xcalloc(1, sizeof *d->letting);
+        *d->letting = (struct gpu_letting){d, timer_new(d->loop, late, d->letting)};
+    }
+    gpu_killed_on_none(killed, all_gone, d);
+    timer_set(d->letting->late, gpu_time(LATE_US));
 }
 
 void node_gpus_release(void *ctx)

@@ -7,6 +7,7 @@
 #include "io/process/release.h"
 #include "model/grammar/gres.h"
 #include "node/cgroup/base.h"
+#include "node/cgroup/controllers.h"
 #include "node/daemon/daemon.h"
 #include "node/step/login_shell.h"
 #include "node/step/shortage.h"
@@ -78,6 +79,22 @@ static int64_t pids_possible(void)
     return ids == 0 || (threads > 0 && threads < ids) ? threads : ids;
 }
 
+/* All files of GPUs that may have to be hidden from a job: "195:0 195:1". */
+static const char *gpu_files(const struct machine *m, struct arena *a)
+{
+    struct str out = STR_INIT;
+    struct span rest = span_of(m->device_files ? m->device_files : ""), one, number, file;
+    while (span_next(&rest, ',', &one))
+        if (span_next(&one, '=', &number))
+            while (span_next(&one, '+', &file))
+                str_addf(&out, "%s%.*s", out.len ? " " : "", (int)file.len, file.data);
+    if (!text_empty(m->closed_files))
+        str_addf(&out, "%s%s", out.len ? " " : "", m->closed_files);
+    const char *text = arena_strdup(a, str_text(&out));
+    str_done(&out);
+    return text;
+}
+
 /* The groups of earlier starts are in NODE_DIR/cgroups: steps may still be in them. */
 static const char *cgroups_make(struct node_daemon *d, const char *node_dir)
 {
@@ -90,6 +107,7 @@ static const char *cgroups_make(struct node_daemon *d, const char *node_dir)
     /* There may be thousands of these. */
     here.has_systemd = here.has_systemd && !d->options.is_virtual;
     here.is_virtual = d->options.is_virtual;
+    here.devices = gpu_files(&d->machine, d->arena);
     const char *former = file_read_text(path, 1 << 20, d->arena, NULL);
     for (const char *c = node_dir; *c; c++)
         hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
@@ -194,7 +212,10 @@ void node_site_fill(struct node_daemon *d, const char *node_dir)
 void node_site_devices(struct node_daemon *d)
 {
     const struct machine *m = &d->machine;
-    bool hides = !d->options.is_virtual && d->groups.hides_devices;
+    struct arena *a = arena_new();
+    bool hides =
+        !d->options.is_virtual && cgroup_bases_hide(&d->groups, geteuid() == 0, gpu_files(m, a));
+    arena_free(a);
     d->site.has_gpus = m->gres && strstr(m->gres, "gpu");
     d->site.devices = m->devices;
     if (d->series)

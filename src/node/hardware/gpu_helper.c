@@ -39,7 +39,7 @@ struct opener {
 struct helper_asked {
     struct device_look look;
     char *steps; /* that go on and may hold it; owned */
-    bool cut;    /* its user has more files open than could be looked through */
+    enum gpu_holders_cut cut;
 };
 
 struct helper {
@@ -102,7 +102,7 @@ static void versions_say(struct helper *p)
 
 static void health_look(struct helper *p, bool first)
 {
-    gpu_holders_forget(p->h.holders);
+    gpu_holders_round(p->h.holders);
     for (size_t i = 0; i < MAKERS_N; i++)
         makers[i]->tick(&p->h);
     for (size_t i = 0; i < p->h.gpu.n; i++) {
@@ -133,14 +133,28 @@ static bool has_file(const struct gpu *g, const struct device_number *file)
     return false;
 }
 
+static struct gpu_word cut_word(const struct helper_asked *asked)
+{
+    switch (asked->cut) {
+    case GPU_HOLDERS_ALL: break;
+    case GPU_HOLDERS_CUT_USER:
+        return gpu_word_of(DEVICE_BLIND,
+                           "user %u has too many files open to find out whether it is one",
+                           (unsigned)asked->look.uid);
+    case GPU_HOLDERS_CUT_SYSTEM:
+        return gpu_word_of(DEVICE_BLIND,
+                           "there are too many processes, or root has too many files open, to find "
+                           "out whether one holds it");
+    }
+    return gpu_word_of(DEVICE_WELL, "%s", "");
+}
+
 static void openers_weigh(const struct helper *p, const struct gpu *g,
                           const struct helper_asked *asked, struct gpu_search *s)
 {
     s->computes = false;
-    if (asked->cut && g->nfiles > 0 && s->unsure.sign == DEVICE_WELL)
-        s->unsure = gpu_word_of(DEVICE_BLIND,
-                                "user %u has too many files open to find out whether it is one",
-                                (unsigned)asked->look.uid);
+    if (g->nfiles > 0 && s->unsure.sign == DEVICE_WELL)
+        s->unsure = cut_word(asked);
     for (size_t i = 0; i < p->opener.n && !s->why.len; i++)
         if (has_file(g, &p->opener.v[i].file))
             gpu_search_weigh(s, &p->opener.v[i].holder);
@@ -215,9 +229,8 @@ static void openers_find(struct helper *p)
 {
     struct device_number file[GPU_FILES_MAX];
     uid_t *user = xcalloc(p->look.n + 1, sizeof *user);
-    bool *cut = xcalloc(p->look.n + 1, sizeof *cut);
+    enum gpu_holders_cut *cut = xcalloc(p->look.n + 1, sizeof *cut);
     size_t n = 0, users = 0;
-    gpu_holders_forget(p->h.holders);
     vec_clear(&p->opener);
     for (size_t i = 0; i < p->look.n; i++) {
         if (p->look.v[i].look.from_us)
@@ -232,7 +245,7 @@ static void openers_find(struct helper *p)
     gpu_holders_each(p->h.holders, &(struct gpu_holders_ask){file, n, user, users, OPENERS_MS}, cut,
                      opener_take, p);
     for (size_t i = 0, at = 0; i < p->look.n; i++)
-        p->look.v[i].cut = p->look.v[i].look.from_us && cut[at++];
+        p->look.v[i].cut = p->look.v[i].look.from_us ? cut[at++] : GPU_HOLDERS_ALL;
     free(user);
     free(cut);
 }
@@ -240,6 +253,7 @@ static void openers_find(struct helper *p)
 static void looks_answer(struct helper *p)
 {
     p->retried = false;
+    gpu_holders_round(p->h.holders);
     openers_find(p);
     for (size_t i = 0; i < p->look.n; i++)
         for (size_t k = 0; k < p->h.gpu.n; k++)

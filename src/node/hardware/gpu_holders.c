@@ -1,7 +1,8 @@
 /* A process's environment is memory of its own, and the kernel reads it only when nothing changes
  * that memory: who maps a file of a file system of his, and does not answer for it, keeps whoever
  * reads it for ever. So that is done on a thread, which is waited for shortly and then left to
- * itself, and its user's processes say nothing for some time. */
+ * itself, and its user's processes say nothing for some time. Nor do those of a user whose
+ * environments come in time, but took too long together. */
 #include "node/hardware/gpu_holders.h"
 
 #include "base/alloc.h"
@@ -43,12 +44,19 @@ struct late_user {
     int64_t until_ms; /* his are not read before */
 };
 
+/* How long a user's environments took in this round. */
+struct slow_user {
+    uid_t uid;
+    int64_t ms;
+};
+
 struct gpu_holders {
     struct proc_steps *steps;
     struct map_u64 *known;  /* struct gpu_holder by its process */
     int64_t boot_us;        /* 0 = not read yet */
     struct bounded *thread; /* does nothing; NULL = there is none */
     VEC(struct late_user) late;
+    VEC(struct slow_user) slow;
     int64_t wait_ms; /* for environments, in what is left of the round */
 };
 
@@ -160,10 +168,26 @@ static void late_look(struct gpu_holders *m)
 
 static bool is_late(const struct gpu_holders *m, uid_t uid)
 {
-    bool late = m->late.n >= LATE_MAX;
-    for (size_t i = 0; i < m->late.n && !late; i++)
+    bool late = false;
+    size_t threads = 0;
+    for (size_t i = 0; i < m->late.n && !late; i++) {
         late = m->late.v[i].uid == uid;
-    return late;
+        threads += m->late.v[i].read != NULL;
+    }
+    return late || threads >= LATE_MAX;
+}
+
+/* Whoever lets each of his come just in time would have the round's time for himself. */
+static void slow_count(struct gpu_holders *m, uid_t uid, int64_t ms)
+{
+    size_t i = 0;
+    while (i < m->slow.n && m->slow.v[i].uid != uid)
+        i++;
+    if (i == m->slow.n)
+        vec_push(&m->slow, ((struct slow_user){.uid = uid}));
+    m->slow.v[i].ms += ms;
+    if (m->slow.v[i].ms > ENVIRON_WAIT_MS)
+        vec_push(&m->late, ((struct late_user){NULL, uid, bounded_now_ms() + ENVIRON_AGAIN_MS}));
 }
 
 static void environ_take(struct gpu_holders *m, struct gpu_holder *h)
@@ -178,12 +202,14 @@ static void environ_take(struct gpu_holders *m, struct gpu_holder *h)
     int64_t wait_ms = m->wait_ms < ENVIRON_WAIT_MS ? m->wait_ms : ENVIRON_WAIT_MS;
     bool began = bounded_begin(r->thread, environ_run, r);
     bool in_time = began && bounded_wait(r->thread, begin_ms + wait_ms);
-    m->wait_ms -= bounded_now_ms() - begin_ms;
+    int64_t took_ms = bounded_now_ms() - begin_ms;
+    m->wait_ms -= took_ms;
     if (began && !in_time) {
         vec_push(&m->late, ((struct late_user){r, h->uid, bounded_now_ms() + ENVIRON_AGAIN_MS}));
         m->thread = NULL;
         return;
     }
+    slow_count(m, h->uid, took_ms);
     *h = r->holder;
     free(r);
 }
@@ -250,7 +276,13 @@ void gpu_holders_forget(struct gpu_holders *m)
     known_free(m);
     m->known = map_u64_new();
     m->boot_us = 0;
+}
+
+void gpu_holders_round(struct gpu_holders *m)
+{
+    gpu_holders_forget(m);
     m->wait_ms = ENVIRONS_WAIT_MS;
+    vec_clear(&m->slow);
 }
 
 void gpu_holders_free(struct gpu_holders *m)
@@ -262,6 +294,7 @@ void gpu_holders_free(struct gpu_holders *m)
         if (m->late.v[i].read) /* what it reads into is left to the thread */
             bounded_free(m->late.v[i].read->thread);
     vec_done(&m->late);
+    vec_done(&m->slow);
     bounded_free(m->thread);
     proc_steps_free(m->steps);
     known_free(m);

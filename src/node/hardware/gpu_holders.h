@@ -25,16 +25,19 @@ struct gpu_holder {
     char name[32];  /* as the kernel calls it; letters of ASCII */
 };
 
-/* What was read of processes, so that it is read once a round; and whose environments do not come
+/* What was read of processes, so that it is read once; and whose environments do not come
  * back. Of one thread. */
 struct gpu_holders *gpu_holders_new(void);
 void gpu_holders_free(struct gpu_holders *m); /* NULL is fine */
-/* All but that is read anew: before each round, as numbers of processes are used again. */
+/* All but that is read anew, as numbers of processes are used again. */
 void gpu_holders_forget(struct gpu_holders *m);
+/* The same, and a round begins: environments have three seconds in each, all together. */
+void gpu_holders_round(struct gpu_holders *m);
 
 /* False if there is no such process (any more). Comes back soon whatever its owner does; a process
  * below no shepherd whose environment does not come in time says nothing, nor do others of its
- * user's for ten seconds: then it is a job's only by its control group. */
+ * user's for ten seconds, nor those of a user whose took more than a second of a round: then it is
+ * a job's only by its control group. */
 bool gpu_holder_find(struct gpu_holders *m, pid_t pid, struct gpu_holder *ret);
 /* Whose it is: the directory is root's in /proc where its owner closed its memory to others. False
  * if there is no such process. */
@@ -73,13 +76,19 @@ struct gpu_holders_ask {
     int64_t wait_ms; /* no longer than this, all of them together */
 };
 
+/* Was all looked through that may hold a device, of a user's? */
+enum gpu_holders_cut {
+    GPU_HOLDERS_ALL,
+    GPU_HOLDERS_CUT_USER,   /* there was not time enough for what he has open */
+    GPU_HOLDERS_CUT_SYSTEM, /* nor for what root has, or for the processes that there are */
+};
+
 /* Calls fn for each process but this one, of these users or of root, that has some of these device
  * files open, and each such file. What others have open is not looked at, for that may be very
  * much. What of these users' may be more than there is time for: ret_cut, `nusers` of them, says of
- * whom (and of all, if root's are). */
-void gpu_holders_each(struct gpu_holders *m, const struct gpu_holders_ask *ask, bool *ret_cut,
-                      void (*fn)(void *ctx, const struct gpu_holder *h,
-                                 const struct device_number *file),
-                      void *ctx);
+ * whom. A user may be there more than once. */
+void gpu_holders_each(
+    struct gpu_holders *m, const struct gpu_holders_ask *ask, enum gpu_holders_cut *ret_cut,
+    void (*fn)(void *ctx, const struct gpu_holder *h, const struct device_number *file), void *ctx);
 
 #endif

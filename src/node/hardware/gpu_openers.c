@@ -1,6 +1,7 @@
 /* A user may have descriptors by the million, in as many processes as he likes, and looking through
  * them takes longer than an answer may. So each user's processes have a part of the time, of what
- * those before left over, and of whom it was not enough that is told. */
+ * those before left over, and of whom it was not enough that is told. Root's, which are in the
+ * looks of all, come first and have half of it. */
 #include "node/hardware/gpu_holders.h"
 
 #include "base/alloc.h"
@@ -40,11 +41,14 @@ static bool is_one_of(uid_t uid, const uid_t *users, size_t n)
     return found;
 }
 
-static void processes_list(struct openers_walk *w)
+/* False: the time was not enough. */
+static bool processes_list(struct openers_walk *w, int64_t until_ms)
 {
     struct dirent *e;
+    bool in_time = true;
     DIR *proc = w->nfiles > 0 ? opendir("/proc") : NULL;
-    while (proc && (e = readdir(proc))) {
+    while (proc && in_time && (e = readdir(proc))) {
+        in_time = bounded_now_ms() < until_ms;
         struct candidate c = {
             .pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0};
         if (c.pid > 0 && c.pid != getpid() && gpu_holder_user(c.pid, &c.uid) &&
@@ -53,6 +57,7 @@ static void processes_list(struct openers_walk *w)
     }
     if (proc)
         closedir(proc);
+    return in_time;
 }
 
 /* Marks those of the files that the process has open; false: the time was not enough. Other files
@@ -102,27 +107,50 @@ static bool user_look(struct openers_walk *w, uid_t uid, int64_t until_ms)
     return in_time;
 }
 
-void gpu_holders_each(struct gpu_holders *m, const struct gpu_holders_ask *ask, bool *ret_cut,
-                      void (*fn)(void *ctx, const struct gpu_holder *h,
-                                 const struct device_number *file),
-                      void *ctx)
+/* Where he is first among them. */
+static size_t first_of(const struct gpu_holders_ask *ask, size_t user)
 {
-    struct openers_walk w = {.memory = m, .ask = ask, .fn = fn, .ctx = ctx};
-    w.nfiles = ask->n < GPU_FILES_MAX ? ask->n : GPU_FILES_MAX;
-    processes_list(&w);
-    int64_t begin_ms = bounded_now_ms(), end_ms = begin_ms + ask->wait_ms;
-    /* Root's first: they are in the looks of all. */
-    bool root_cut = !user_look(&w, 0, begin_ms + ask->wait_ms / (int64_t)(ask->nusers + 1));
-    for (size_t i = 0; i < ask->nusers; i++) {
-        int64_t now_ms = bounded_now_ms(), left = (int64_t)(ask->nusers - i);
-        size_t same = 0;
-        while (ask->users[same] != ask->users[i])
-            same++;
-        ret_cut[i] =
-            same < i
-                ? ret_cut[same]
-                : root_cut || (ask->users[i] != 0 &&
-                               !user_look(&w, ask->users[i], now_ms + (end_ms - now_ms) / left));
+    size_t first = 0;
+    while (ask->users[first] != ask->users[user])
+        first++;
+    return first;
+}
+
+static bool is_looked_at(const struct gpu_holders_ask *ask, size_t user)
+{
+    return ask->users[user] != 0 && first_of(ask, user) == user;
+}
+
+static void users_look(struct openers_walk *w, int64_t end_ms, enum gpu_holders_cut *ret_cut)
+{
+    int64_t left = 0;
+    for (size_t i = 0; i < w->ask->nusers; i++)
+        left += is_looked_at(w->ask, i);
+    for (size_t i = 0; i < w->ask->nusers; i++) {
+        int64_t now_ms = bounded_now_ms();
+        if (!is_looked_at(w->ask, i)) {
+            size_t first = first_of(w->ask, i);
+            ret_cut[i] = first < i ? ret_cut[first] : GPU_HOLDERS_ALL;
+            continue;
+        }
+        ret_cut[i] = user_look(w, w->ask->users[i], now_ms + (end_ms - now_ms) / left--)
+                         ? GPU_HOLDERS_ALL
+                         : GPU_HOLDERS_CUT_USER;
     }
+}
+
+void gpu_holders_each(
+    struct gpu_holders *m, const struct gpu_holders_ask *ask, enum gpu_holders_cut *ret_cut,
+    void (*fn)(void *ctx, const struct gpu_holder *h, const struct device_number *file), void *ctx)
+{
+    ASSERT(ask && (ret_cut || ask->nusers == 0));
+    struct openers_walk w = {.memory = m, .ask = ask, .fn = fn, .ctx = ctx};
+    int64_t end_ms = bounded_now_ms() + ask->wait_ms;
+    w.nfiles = ask->n < GPU_FILES_MAX ? ask->n : GPU_FILES_MAX;
+    if (processes_list(&w, end_ms) && user_look(&w, 0, end_ms - ask->wait_ms / 2))
+        users_look(&w, end_ms, ret_cut);
+    else
+        for (size_t i = 0; i < ask->nusers; i++)
+            ret_cut[i] = GPU_HOLDERS_CUT_SYSTEM;
     vec_done(&w.process);
 }

@@ -11,10 +11,10 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "io/process/spawn.h"
-#include "model/grammar/gres.h"
 #include "node/hardware/gpu_lines.h"
 #include "node/hardware/gpu_sentences.h"
 #include "node/hardware/gpu_time.h"
+#include "node/hardware/gpu_watched.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -25,7 +25,6 @@
 
 #define ANSWER_US      INT64_C(15000000)
 #define START_US       INT64_C(120000000)
-#define HANGS_MAX      2 /* suspicion needs more than one */
 #define NOWHERE        INT32_C(-1)
 #define LINE_MAX_BYTES (64u << 10)
 #define SEEN_MAX       4096
@@ -34,19 +33,13 @@
 static const char no_answer[] = SAY_NO_ANSWER;
 static const char still_starts[] = SAY_STARTING;
 
-/* What is said of a device to each process that starts. */
-struct watched_gpu {
-    int32_t index;
-    char *uuid, *pci, *files;
-    int hangs;
-};
-
 struct gpu_watch {
     struct loop *loop;
     struct log *log;
-    VEC(struct watched_gpu) gpu;
+    struct watched_gpus gpu;
     struct gpu_watch_ops ops;
     void *ctx;
+    struct gpu_killed *killed;
     struct spawn *process; /* NULL while there is none */
     int fd;
     struct fd_watch *watch;
@@ -61,50 +54,10 @@ struct gpu_watch {
     bool ready;          /* the process has started */
     bool sent;           /* the process was asked */
     bool sampling;       /* a sample was asked for, and nothing was heard since */
+    uint64_t sample_due; /* of which devices one is wanted next (bit n: number n) */
     char *released;      /* why there is to be none; owned, NULL = there is to be one */
     bool began;          /* a first look was asked for: there is to be a process */
 };
-
-static const char *files_of(const char *files, int32_t index, struct str *out)
-{
-    struct span rest = span_of(files ? files : ""), one, number;
-    str_clear(out);
-    while (span_next(&rest, ',', &one))
-        if (span_next(&one, '=', &number) && strtol(number.data, NULL, 10) == index)
-            str_addf(out, "%.*s", (int)one.len, one.data);
-    return out->len ? str_text(out) : "-";
-}
-
-static void gpus_take(struct gpu_watch *w, const char *devices, const char *files)
-{
-    struct arena *a = arena_new();
-    struct device_list list = {0};
-    struct str file = STR_INIT;
-    if (devices)
-        devices_parse(devices, a, &list, NULL);
-    for (size_t i = 0; i < list.n; i++) {
-        const struct device *d = &list.v[i];
-        if (!text_is(d->kind, "gpu"))
-            continue;
-        struct watched_gpu g = {.index = d->index,
-                                .uuid = xstrdup(text_empty(d->uuid) ? "-" : d->uuid),
-                                .pci = xstrdup(text_empty(d->pci) ? "-" : d->pci),
-                                .files = xstrdup(files_of(files, d->index, &file))};
-        vec_push(&w->gpu, g);
-    }
-    str_done(&file);
-    arena_free(a);
-}
-
-static void gpus_drop(struct gpu_watch *w)
-{
-    for (size_t i = 0; i < w->gpu.n; i++) {
-        free(w->gpu.v[i].uuid);
-        free(w->gpu.v[i].pci);
-        free(w->gpu.v[i].files);
-    }
-    vec_clear(&w->gpu);
-}
 
 static int64_t answer_us(void)
 {
@@ -116,12 +69,17 @@ struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *dev
                                 const char *files, const struct gpu_watch_ops *ops, void *ctx)
 {
     struct gpu_watch *w = xcalloc(1, sizeof *w);
-    *w = (struct gpu_watch){
-        .loop = l, .log = log, .ops = *ops, .ctx = ctx, .fd = -1, .arena = arena_new()};
+    *w = (struct gpu_watch){.loop = l,
+                            .log = log,
+                            .ops = *ops,
+                            .ctx = ctx,
+                            .fd = -1,
+                            .arena = arena_new(),
+                            .killed = gpu_killed_new(l)};
     w->ops.answer_us = ops->answer_us ? ops->answer_us : answer_us();
     w->ops.start_us = ops->start_us ? ops->start_us : START_US / ANSWER_US * answer_us();
     w->ops.restart_us = ops->restart_us ? ops->restart_us : gpu_time(RESTART_US);
-    gpus_take(w, devices, files);
+    watched_gpus_take(&w->gpu, devices, files);
     return w;
 }
 
@@ -148,20 +106,30 @@ static void ready(struct gpu_watch *w)
         looks_send(w);
 }
 
-/* What does not go out at once is not asked: the next sample comes soon. Nor is it while one is not
- * answered: samples for a process that hangs would fill the way, and a look would not go out. */
-void gpu_watch_sample(struct gpu_watch *w, uint64_t devices)
+/* What does not go out at once is not asked: the next sample comes soon. While one is not answered
+ * the next waits, and what else is wanted meanwhile goes with it: samples for a process that hangs
+ * would fill the way, and a look would not go out. */
+static void sample_send(struct gpu_watch *w)
 {
     struct str ask = STR_INIT;
+    if (!w->sample_due || !w->process || !w->ready || w->sampling)
+        return;
     str_add(&ask, "sample");
     for (size_t i = 0; i < w->gpu.n; i++)
-        if (w->gpu.v[i].index < 64 && devices >> w->gpu.v[i].index & 1 &&
-            w->gpu.v[i].hangs < HANGS_MAX)
+        if (w->gpu.v[i].index < 64 && w->sample_due >> w->gpu.v[i].index & 1 &&
+            w->gpu.v[i].hangs < WATCHED_HANGS_MAX)
             str_addf(&ask, " %d", w->gpu.v[i].index);
     str_addc(&ask, '\n');
-    if (w->process && w->ready && !w->sampling && memchr(ask.data, ' ', ask.len))
+    w->sample_due = 0;
+    if (memchr(ask.data, ' ', ask.len))
         w->sampling = send(w->fd, ask.data, ask.len, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
     str_done(&ask);
+}
+
+void gpu_watch_sample(struct gpu_watch *w, uint64_t devices)
+{
+    w->sample_due |= w->process && w->ready ? devices : 0;
+    sample_send(w);
 }
 
 /* ---- answers ---- */
@@ -226,6 +194,7 @@ static void line_take(struct gpu_watch *w, struct span line)
             vec_push(&w->used, used);
     } else if (span_is(word, "usage")) {
         w->sampling = false;
+        sample_send(w);
         w->ops.used(w->ctx, w->used.v, w->used.n, w->now.v, w->now.n, span_is(line, "1"));
         vec_clear(&w->used);
         vec_clear(&w->now);
@@ -240,6 +209,7 @@ static void line_take(struct gpu_watch *w, struct span line)
     } else if (span_is(word, "sampled")) {
         struct span index;
         w->sampling = false;
+        sample_send(w);
         if (span_next(&line, ' ', &index) && w->ops.sampled)
             w->ops.sampled(w->ctx, (int32_t)gpu_number(index), line);
     } else if (span_is(word, "note") || span_is(word, "library")) {
@@ -295,6 +265,7 @@ static void process_drop(struct gpu_watch *w)
     w->fd = -1;
     w->process = NULL;
     w->ready = w->sent = w->sampling = false;
+    w->sample_due = 0;
     w->at = NOWHERE;
     if (w->start)
         timer_stop(w->start);
@@ -306,8 +277,11 @@ static void process_drop(struct gpu_watch *w)
 /* It is killed. */
 static void process_end(struct gpu_watch *w)
 {
-    if (w->process)
+    if (w->process) {
+        pid_t pid = spawn_pid(w->process);
         spawn_free(w->process);
+        gpu_killed_add(w->killed, pid);
+    }
     process_drop(w);
 }
 
@@ -322,16 +296,6 @@ static void process_done(void *ctx, const struct spawn_result *r)
     timer_set(w->restart, w->ops.restart_us);
     if (w->asked.n > 0)
         answered(w, no_answer);
-}
-
-static void hello_say(const struct gpu_watch *w, struct str *out)
-{
-    for (size_t i = 0; i < w->gpu.n; i++) {
-        const struct watched_gpu *g = &w->gpu.v[i];
-        str_addf(out, "device %d %s %s %d %s\n", g->index, g->uuid, g->pci, g->hangs >= HANGS_MAX,
-                 g->files);
-    }
-    str_add(out, "begin\n");
 }
 
 static bool process_begin(struct gpu_watch *w, struct err *ret_err)
@@ -351,7 +315,7 @@ static bool process_begin(struct gpu_watch *w, struct err *ret_err)
     w->fd = pair[0];
     w->watch = fd_watch_new(w->loop, w->fd, readable, w, ret_err);
     timer_set(w->start, w->ops.start_us);
-    hello_say(w, &hello);
+    watched_gpus_say(&w->gpu, &hello);
     bool said = send(w->fd, str_text(&hello), hello.len, MSG_NOSIGNAL) == (ssize_t)hello.len;
     str_done(&hello);
     return w->watch && said;
@@ -362,7 +326,7 @@ static void hang_count(struct gpu_watch *w)
 {
     for (size_t i = 0; i < w->gpu.n; i++) {
         struct device_seen seen = {.index = w->at, .sign = DEVICE_BROKEN, .why = SAY_HUNG};
-        if (w->gpu.v[i].index == w->at && ++w->gpu.v[i].hangs >= HANGS_MAX)
+        if (w->gpu.v[i].index == w->at && ++w->gpu.v[i].hangs >= WATCHED_HANGS_MAX)
             w->ops.sign(w->ctx, &seen);
     }
 }
@@ -438,17 +402,15 @@ static void released_say(struct gpu_watch *w)
     }
 }
 
-pid_t gpu_watch_release(struct gpu_watch *w, const char *why)
+void gpu_watch_release(struct gpu_watch *w, const char *why)
 {
     ASSERT(!text_empty(why));
-    pid_t pid = w->process ? spawn_pid(w->process) : 0;
     free(w->released);
     w->released = xstrdup(why);
     process_end(w);
     if (w->asked.n > 0)
         answered(w, w->released);
     released_say(w);
-    return pid;
 }
 
 void gpu_watch_resume(struct gpu_watch *w)
@@ -468,10 +430,15 @@ bool gpu_watch_is_released(const struct gpu_watch *w)
     return w->released != NULL;
 }
 
+struct gpu_killed *gpu_watch_killed(const struct gpu_watch *w)
+{
+    return w->killed;
+}
+
 void gpu_watch_devices(struct gpu_watch *w, const char *devices, const char *files)
 {
-    gpus_drop(w);
-    gpus_take(w, devices, files);
+    watched_gpus_drop(&w->gpu);
+    watched_gpus_take(&w->gpu, devices, files);
     process_end(w);
     if (w->asked.n > 0)
         answered(w, still_starts);
@@ -484,11 +451,11 @@ void gpu_watch_free(struct gpu_watch *w)
     if (!w)
         return;
     process_end(w);
+    gpu_killed_free(w->killed);
     timer_free(w->timer);
     timer_free(w->restart);
     timer_free(w->start);
-    gpus_drop(w);
-    vec_done(&w->gpu);
+    watched_gpus_drop(&w->gpu);
     str_done(&w->in);
     vec_done(&w->asked);
     vec_done(&w->seen);

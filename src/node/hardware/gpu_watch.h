@@ -8,6 +8,7 @@
 #include "agent/agent.h"
 #include "io/log.h"
 #include "io/loop.h"
+#include "node/hardware/gpu_killed.h"
 
 #include <sys/types.h>
 
@@ -46,14 +47,16 @@ void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t 
 void gpu_watch_sample(struct gpu_watch *w, uint64_t devices);
 
 /* Kills the process, so that nothing here has the devices open once it is gone, and starts none
- * until gpu_watch_resume; meanwhile `why` is what is said of each. Returns which process that was;
- * 0 = there was none. */
-pid_t gpu_watch_release(struct gpu_watch *w, const char *why);
+ * until gpu_watch_resume; meanwhile `why` is what is said of each. */
+void gpu_watch_release(struct gpu_watch *w, const char *why);
 /* After a release: the process is begun anew, and what hung is tried again. Nothing where it was
  * not released. */
 void gpu_watch_resume(struct gpu_watch *w);
 /* No helper is to run, since gpu_watch_release. */
 bool gpu_watch_is_released(const struct gpu_watch *w);
+/* Those that it killed, and others that had the devices open: the caller may add to them. The
+ * watch's own. */
+struct gpu_killed *gpu_watch_killed(const struct gpu_watch *w);
 /* These are the devices from now on: the process is started anew with them. */
 void gpu_watch_devices(struct gpu_watch *w, const char *devices, const char *files);
 

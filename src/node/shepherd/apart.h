@@ -4,12 +4,23 @@
 #ifndef REMUDA_NODE_SHEPHERD_APART_H
 #define REMUDA_NODE_SHEPHERD_APART_H
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* Has fn(ctx) called in a process of its own, and waits for what it returns. False: it did not come
- * in time, and that process is killed, or there is none to be had. Of a program with one thread; a
- * child that is not waited for here is reaped by the caller's waitpid(-1, …). */
-bool ask_apart(int64_t (*fn)(const void *ctx), const void *ctx, int wait_ms, int64_t *ret);
+enum apart {
+    APART_ANSWERED,
+    APART_LATE,   /* it did not come in time: that process is killed */
+    APART_NOBODY, /* there is no process or pipe to be had, or it ended: nothing is known */
+};
+
+/* Has fn(ctx) called in a process of its own, and waits for what it returns. Of a program with one
+ * thread; a child that is not waited for here is reaped by the caller's waitpid(-1, …). */
+enum apart ask_apart(int64_t (*fn)(const void *ctx), const void *ctx, int wait_ms, int64_t *ret);
+
+/* The same for fn(ctx, i) of each i from *next to n - 1, all in one process: ret[i] is what it
+ * returned, *next the first that did not answer. Each is waited for each_ms, all of them *left_ms,
+ * of which is taken what it took. */
+enum apart ask_apart_each(int64_t (*fn)(const void *ctx, size_t i), const void *ctx, size_t n,
+                          int each_ms, int *left_ms, size_t *next, int64_t *ret);
 
 #endif

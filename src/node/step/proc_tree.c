@@ -289,10 +289,7 @@ bool proc_usage(pid_t pid, struct proc_usage *ret)
 {
     ASSERT(pid > 0);
     char buffer[1024];
-    if (!stat_read(pid, buffer, sizeof buffer) || !proc_usage_parse(buffer, ret))
-        return false;
-    proc_io(pid, &ret->read_bytes, &ret->write_bytes);
-    return true;
+    return stat_read(pid, buffer, sizeof buffer) && proc_usage_parse(buffer, ret);
 }
 
 int64_t proc_share_bytes(pid_t pid)

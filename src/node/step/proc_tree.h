@@ -36,13 +36,13 @@ struct proc_usage {
     int64_t rss_bytes, vm_bytes, major_faults; /* of a process now; faults since it began */
     int64_t read_bytes, write_bytes; /* through system calls, cached or not, as Slurm counts */
 };
-/* False if it is gone. */
+/* All but what it read and wrote; false if it is gone. */
 bool proc_usage(pid_t pid, struct proc_usage *ret);
-/* The same of the text of /proc/PID/stat, which is taken apart, but for what it read and wrote: the
- * name in it may hold anything. False if it is none. */
+/* The same of the text of /proc/PID/stat, which is taken apart: the name in it may hold anything.
+ * False if it is none. */
 bool proc_usage_parse(char *stat, struct proc_usage *ret);
-/* What it read and wrote alone, as for proc_usage; of one that ended and was not waited for, too. 0
- * if it is gone. */
+/* What it read and wrote; of one that ended and was not waited for, too. 0 if it is gone. A process
+ * that executes a program may keep whoever asks for as long as it likes. */
 void proc_io(pid_t pid, int64_t *ret_read_bytes, int64_t *ret_write_bytes);
 /* Memory of the process with what it shares counted in parts (PSS); -1 if the kernel does not tell.
  * Costs more than proc_usage. */

@@ -47,7 +47,7 @@ void task_set_singletons_check(struct task_set *t)
     int64_t maps = 0;
     for (size_t i = 0; i < t->n; i++)
         if (t->task[i].id == 0 && !t->task[i].ended && t->task[i].pid > 0 &&
-            ask_apart(maps_mpi, &t->task[i].pid, MAPS_WAIT_MS, &maps) && maps) {
+            ask_apart(maps_mpi, &t->task[i].pid, MAPS_WAIT_MS, &maps) == APART_ANSWERED && maps) {
             struct str line = STR_INIT;
             str_addf(&line,
                      "srun: warning: this is a program of MPI, and srun started %lld of them that "

@@ -12,38 +12,49 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define SHARES_WAIT_MS 10000 /* of processes with hundreds of GiB it takes seconds */
+#define SHARE_WAIT_MS  5000 /* of a process with hundreds of GiB it takes seconds */
+#define SHARES_WAIT_MS 10000
 
 struct memory_part {
     long long bytes;
     int exact;
 };
 
-struct memory_shares {
-    const pid_t *pids;
-    size_t n;
-};
-
-static int64_t shares_add(const void *ctx)
+static int64_t share_of(const void *ctx, size_t i)
 {
-    const struct memory_shares *s = ctx;
-    int64_t sum = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        int64_t bytes = proc_share_bytes(s->pids[i]);
-        sum += bytes > 0 ? bytes : 0;
-    }
-    return sum;
+    const pid_t *pids = ctx;
+    return proc_share_bytes(pids[i]);
 }
 
-/* Whose processes do not let it be found out has what it seems to have. */
-static int64_t shares_sum(const pid_t *pids, size_t n, int64_t rss_bytes)
+/* A process that does not let it be found out has what it seems to have, and so have those for
+ * which it leaves no time. False: it was not found out this time, through no fault of theirs. */
+static bool shares_sum(const pid_t *pids, size_t n, long long *ret_sum)
 {
-    const struct memory_shares s = {pids, n};
-    int64_t sum;
-    return ask_apart(shares_add, &s, SHARES_WAIT_MS, &sum) ? sum : rss_bytes;
+    int64_t *share = xcalloc(n + 1, sizeof *share);
+    int left_ms = SHARES_WAIT_MS;
+    bool known = true, is_late = false;
+    for (size_t i = 0; i < n && known;) {
+        struct proc_usage u = {0};
+        enum apart how = APART_LATE;
+        if (left_ms > 0)
+            how = ask_apart_each(share_of, pids, n, SHARE_WAIT_MS, &left_ms, &i, share);
+        if (how == APART_ANSWERED)
+            continue;
+        is_late |= left_ms > 0; /* by itself */
+        known = how == APART_LATE && is_late;
+        if (proc_usage(pids[i], &u))
+            share[i] = u.rss_bytes;
+        i++;
+    }
+    *ret_sum = 0;
+    for (size_t i = 0; i < n; i++)
+        *ret_sum += share[i] > 0 ? share[i] : 0;
+    free(share);
+    return known;
 }
 
 static void part_leave(const struct step_plan *p, int steps_fd, struct memory_part mine)
@@ -107,9 +118,13 @@ bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_f
     bool step_over = p->mem_limit_bytes > 0 && mine.bytes > p->mem_limit_bytes;
     bool job_over = p->job_mem_bytes > 0 && mine.bytes + others.sum > p->job_mem_bytes;
     if (step_over || job_over)
-        mine = (struct memory_part){shares_sum(pids, n, rss_bytes), 1};
+        mine.exact = shares_sum(pids, n, &mine.bytes);
+    if (!mine.exact)
+        mine.bytes = rss_bytes;
     if (p->job_mem_bytes > 0)
         part_leave(p, steps_fd, mine);
+    if ((step_over || job_over) && !mine.exact)
+        return false;
     if (step_over && mine.bytes > p->mem_limit_bytes) {
         *w = (struct memory_watch){mine.bytes, p->mem_limit_bytes, false};
         return true;

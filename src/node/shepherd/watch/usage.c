@@ -1,6 +1,7 @@
 #include "node/shepherd/watch/usage.h"
 
 #include "base/alloc.h"
+#include "node/shepherd/apart.h"
 #include "node/shepherd/processes.h"
 #include "node/shepherd/say.h"
 #include "node/shepherd/signals.h"
@@ -19,6 +20,7 @@
 
 #define WATCH_GAP_US  INT64_C(1000000)
 #define SERIES_GAP_US INT64_C(2000000)
+#define IO_WAIT_MS    500
 #define TELL_GAP_US   INT64_C(4500000)
 
 static int64_t max_of(int64_t a, int64_t b)
@@ -135,8 +137,39 @@ static void owners_remember(struct shepherd *s, size_t n)
     free(child);
 }
 
+struct io_question {
+    const pid_t *pids;
+    int64_t *wrote; /* by whoever is asked, of whom it was last asked what he read */
+};
+
+/* Two numbers for each process: what it read, then what it wrote. */
+static int64_t io_of(const void *ctx, size_t i)
+{
+    const struct io_question *q = ctx;
+    int64_t read = 0;
+    if (i % 2)
+        return *q->wrote;
+    proc_io(q->pids[i / 2], &read, q->wrote);
+    return read;
+}
+
+/* What the processes read and wrote, two numbers each, owned by the caller. A process that executes
+ * a program may keep whoever asks for this. Who is not known by then has 0, and is counted with
+ * another sample: what was found before stays. */
+static int64_t *ios_ask(const pid_t *pids, size_t n)
+{
+    int64_t *io = xcalloc(2 * n + 1, sizeof *io), wrote = 0;
+    const struct io_question q = {pids, &wrote};
+    int left_ms = IO_WAIT_MS;
+    size_t next = 0;
+    if (n > 0)
+        ask_apart_each(io_of, &q, 2 * n, IO_WAIT_MS, &left_ms, &next, io);
+    return io;
+}
+
 static void processes_add(struct shepherd *s, size_t n)
 {
+    int64_t *io = ios_ask(s->pids, n);
     struct proc_usage u;
     int64_t largest_rss = 0, user = 0, system = 0;
     pid_t largest = 0;
@@ -145,6 +178,8 @@ static void processes_add(struct shepherd *s, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (!proc_usage(s->pids[i], &u))
             continue;
+        u.read_bytes = io[2 * i];
+        u.write_bytes = io[2 * i + 1];
         account_add(&s->account, task_of(s, s->tops[i]), &u);
         s->rss_now += u.rss_bytes;
         user += u.cpu_user_us;
@@ -155,6 +190,7 @@ static void processes_add(struct shepherd *s, size_t n)
         }
     }
     account_end(&s->account);
+    free(io);
     if (largest)
         largest_keep(s, largest, largest_rss);
     s->live_user_us = user;
