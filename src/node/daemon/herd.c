@@ -277,7 +277,8 @@ static bool command_try(struct herd_link *h, const struct retry *r)
     struct str name = STR_INIT;
     herd_step_name(&r->step, &name);
     bool waits = retries_have_command(h->retries, &r->step, r->command.op), told = false;
-    pid_t pid = r->step.pid > 0 ? step_dir_shepherd(h->steps_fd, str_text(&name)) : 0;
+    pid_t pid =
+        waits || r->step.pid <= 0 ? r->step.pid : step_dir_shepherd(h->steps_fd, str_text(&name));
     if (!waits && pid > 0)
         told = herd_command_give(h->steps_fd, str_text(&name), &r->command, r->text,
                                  later.tries++ >= COMMAND_TRIES);
