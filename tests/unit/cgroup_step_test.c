@@ -23,6 +23,20 @@ long syscall(long number, ...)
     return kernel(number, v[0], v[1], v[2], v[3], v[4], v[5]);
 }
 
+static void crowd_make(size_t i);
+static size_t crowd_once_in; /* crowds[] whose counts a new process finds, plus 1; 0 = as it was */
+
+pid_t fork(void)
+{
+    static pid_t (*libc_fork)(void);
+    if (!libc_fork)
+        *(void **)&libc_fork = dlsym(RTLD_NEXT, "fork");
+    pid_t pid = libc_fork();
+    if (pid == 0 && crowd_once_in)
+        crowd_make(crowd_once_in - 1);
+    return pid;
+}
+
 /* ---- a step's ---- */
 
 static bool is_known(void *ctx, const char *name)
@@ -183,33 +197,82 @@ static void test_nobody_is_born_outside_for_want_of_room_inside(void **state)
     cgroup_bases_done(&b);
 }
 
-/* Who moves in, as all do with version 1, is counted, but not kept out. */
+static struct {
+    const char *job_max, *job, *node_max, *node;
+    int64_t left; /* how many more may come; below 0: so many too many */
+} const crowds[] = {
+    {"50", "50", "300", "300", 0},       {"50", "49", "300", "49", 1},
+    {"50", "51", "300", "51", -1},       {"50", "9", "300", "299", 1},
+    {"50", "9", "300", "300", 0},        {"50", "9", "300", "301", -1},
+    {"300", "200", "max", "70000", 100}, {"300", "236", "max", "70000", 64},
+    {"300", "237", "max", "70000", 63},  {"max", "70000", "max", "70000", INT64_MAX},
+    {"50", "50", "max", "70000", 0},     {"0", "1", "max", "1", -1},
+    {"50", "", "300", "", INT64_MAX},    {"", "70000", "", "70000", INT64_MAX},
+};
+
+static void crowd_make(size_t i)
+{
+    char job[4200], node[4200];
+    snprintf(node, sizeof node, "%s", in_tree("user/me/remuda.n1.1"));
+    snprintf(job, sizeof job, "%s", in_tree("user/me/remuda.n1.1/42.1"));
+    file_fill(job, "pids.max", crowds[i].job_max);
+    file_fill(job, "pids.current", crowds[i].job);
+    file_fill(node, "pids.max", crowds[i].node_max);
+    file_fill(node, "pids.current", crowds[i].node);
+}
+
+/* Who moves in, as all do with version 1, is counted, but not kept out: each of a step of many
+ * tasks was born all the same, and stayed until all had been. */
+static void test_who_would_be_one_too_many_is_not_born(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    struct step_cgroup c;
+    int why = 0;
+    assert_true(
+        step_cgroup_make(&c, str_text(&b.text), "42.1.0", &(struct cgroup_limits){.pids = 50}));
+    char *v2 = c.v2;
+    for (size_t i = 0; i < 3 * ARRAY_LEN(crowds); i++) {
+        bool may = crowds[i / 3].left > 0;
+        crowd_make(i / 3);
+        c.v2 = i % 3 == 0 ? NULL : v2;           /* as with version 1 */
+        births_refused = i % 3 == 1 ? EPERM : 0; /* nobody can be born there, this kernel says */
+        if (may) {
+            assert_int_equal(why_not_entered(&c), 0);
+        } else {
+            pid_t pid = step_cgroup_fork(&c, &why);
+            int told = errno;
+            if (pid == 0)
+                _exit(0);
+            assert_int_equal(pid, -1);
+            assert_int_equal(told, EAGAIN);
+        }
+        assert_int_equal(step_cgroup_pids_short(&c), crowds[i / 3].left < STEP_CGROUP_PIDS_NEAR);
+    }
+    births_refused = 0;
+    file_fill(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.procs", "");
+    c.v2 = v2;
+    step_cgroup_remove(&c);
+    step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
+    cgroup_bases_done(&b);
+}
+
+/* Others came meanwhile: the counts are those that are found once it is in. */
 static void test_who_is_one_too_many_is_told(void **state)
 {
     (void)state;
-    static const struct {
-        const char *job_max, *job, *node_max, *node;
-        int why;
-    } rows[] = {
-        {"50", "50", "300", "300", 0},     {"50", "51", "300", "51", EAGAIN},
-        {"50", "9", "300", "301", EAGAIN}, {"max", "70000", "max", "70000", 0},
-        {"50", "50", "max", "70000", 0},   {"0", "1", "max", "1", EAGAIN},
-        {"50", "", "300", "", 0},          {"", "70000", "", "70000", 0},
-    };
     struct cgroup_bases b = bases_of(false, NULL);
     struct step_cgroup c;
-    char job[4200], node[4200];
     assert_true(
         step_cgroup_make(&c, str_text(&b.text), "42.1.0", &(struct cgroup_limits){.pids = 50}));
-    snprintf(node, sizeof node, "%s", in_tree("user/me/remuda.n1.1"));
-    snprintf(job, sizeof job, "%s", in_tree("user/me/remuda.n1.1/42.1"));
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        file_fill(job, "pids.max", rows[i].job_max);
-        file_fill(job, "pids.current", rows[i].job);
-        file_fill(node, "pids.max", rows[i].node_max);
-        file_fill(node, "pids.current", rows[i].node);
-        assert_int_equal(why_not_entered(&c), rows[i].why);
+    for (size_t i = 0; i < ARRAY_LEN(crowds); i++) {
+        crowd_make(1);
+        crowd_once_in = i + 1;
+        births_refused = EPERM;
+        assert_int_equal(why_not_entered(&c), crowds[i].left < 0 ? (uint8_t)STEP_CGROUP_FULL : 0);
     }
+    crowd_once_in = 0;
+    births_refused = 0;
     file_fill(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.procs", "");
     step_cgroup_remove(&c);
     step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
@@ -414,6 +477,7 @@ int main(void)
         TEST(groups_that_cannot_be_made_are_told),
         TEST(who_cannot_enter_for_want_of_room_tries_again),
         TEST(nobody_is_born_outside_for_want_of_room_inside),
+        TEST(who_would_be_one_too_many_is_not_born),
         TEST(who_is_one_too_many_is_told),
         TEST(all_in_them_stand_still),
         TEST(what_counts_as_memory),

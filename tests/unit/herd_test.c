@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "io/files.h"
 #include "node/daemon/herd.h"
+#include "node/daemon/herd_waits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -240,6 +241,49 @@ static void who_cannot_be_looked_at_is_not_gone(void **state)
     assert_int_equal(gone_after_look(5, true), 1);
 }
 
+/* ---- one step's commands ---- */
+
+static size_t again[3]; /* of a job's step 0: what it tells, what it follows, its signals */
+
+static void again_count(void *ctx, const struct retry *r)
+{
+    (void)ctx;
+    assert_int_equal(r->is_command, r->step.step_id == 0);
+    again[r->command.op == COMMAND_TELL ? 0 : r->command.op == COMMAND_FOLLOW ? 1 : 2] += 1;
+}
+
+/* One user's words to his own step, of which one goes out each half second, took the room in which
+ * everybody's signals wait. */
+static void ones_words_leave_room_for_others(void **state)
+{
+    (void)state;
+    struct retries *r = retries_new(w.loop, again_count, NULL);
+    struct retry one = {.step = {.job_id = 5, .attempt = 1}, .is_command = true, .text = "word"};
+    for (int i = 0; i < 10000; i++) {
+        one.command.op = i % 3 ? COMMAND_TELL : COMMAND_FOLLOW;
+        assert_true(retries_add(r, &one));
+    }
+    one.step.job_id = 6; /* another's have room, and what is no word of the same step */
+    for (int i = 0; i < 16; i++)
+        assert_true(retries_add(r, &one));
+    one.command.op = COMMAND_KILL;
+    for (one.step.job_id = 5; one.step.job_id < 2005; one.step.job_id++)
+        assert_true(retries_add(r, &one));
+    one.step.job_id = 5;
+    for (int i = 0; i < 20; i++)
+        assert_true(retries_add(r, &one));
+    const struct retry look = {.step = {.job_id = 5, .attempt = 1, .step_id = 1}};
+    assert_true(retries_add(r, &look));
+    struct timer *timer = timer_new(w.loop, loop_end, NULL);
+    timer_set(timer, 700000);
+    memset(again, 0, sizeof again);
+    loop_run(w.loop);
+    timer_free(timer);
+    retries_free(r);
+    assert_int_equal(again[0] + again[1], 16 + 16);
+    assert_int_equal(again[2], 2000 + 20 + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +293,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(large_plans_are_no_reason_to_end_the_parent, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(who_cannot_be_looked_at_is_not_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(ones_words_leave_room_for_others, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 
 #include "model/limits.h"
 
+#include <stdio.h>
+
 static void time_limits(void **state)
 {
     static const struct {
@@ -145,6 +147,28 @@ static void words_that_are_checked(void **state)
         refused(*state, bad[i].words, bad[i].lead);
     assert_int_equal(taken(*state, "--priority=TOP")->priority_asked, PRIORITY_TOP);
     assert_int_equal(taken(*state, "--mail-type=NONE,END")->mail_types, 0);
+}
+
+/* A number and how often it is to be taken: without either, or never, steps were bound to
+ * something else. */
+static void lists_of_places(void **state)
+{
+    static const char *const lists[] = {"--mem-bind=map_mem:", "--mem-bind=mask_mem:",
+                                        "--gpu-bind=map_gpu:", "--gpu-bind=mask_gpu:"};
+    static const char *const good[] = {"0", "0*1", "0x1*10", "1*02"};
+    static const char *const bad[] = {"0*", "0*0", "*4", "0*00", "1**2", "0*1*2", "0*x", "*"};
+    char words[64];
+    for (size_t l = 0; l < ARRAY_LEN(lists); l++)
+        for (size_t i = 0; i < ARRAY_LEN(good) + 2 * ARRAY_LEN(bad); i++) {
+            size_t b = i - ARRAY_LEN(good);
+            bool is_good = i < ARRAY_LEN(good);
+            snprintf(words, sizeof words, "%s%s%s", lists[l], !is_good && b % 2 ? "1," : "",
+                     is_good ? good[i] : bad[b / 2]);
+            if (is_good)
+                taken(*state, words);
+            else
+                refused(*state, words, "error: ");
+        }
 }
 
 static void signals(void **state)
@@ -307,6 +331,7 @@ int main(void)
         T(memory_sizes),
         T(memory_kinds_exclude_each_other),
         T(words_that_are_checked),
+        T(lists_of_places),
         T(signals),
         T(begin_and_deadline),
         T(dependencies_and_arrays),

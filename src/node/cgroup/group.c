@@ -15,13 +15,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -161,7 +159,7 @@ static bool step_limits_put(struct step_cgroup *c, const struct group_making *m,
     return true;
 }
 
-/* ---- making and removing ---- */
+/* ---- making ---- */
 
 /* False: it is not there. */
 static bool group_keep(struct step_cgroup *c, const struct group_making *m)
@@ -339,74 +337,7 @@ void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name
             group_keep(c, &m);
 }
 
-/* ---- entering ----
- *
- * A write to cgroup.procs waits until no process of the machine is in the middle of fork or exit:
- * 20 to 30 ms after a pause, which would be most of the time that a small step takes. Two ways do
- * not wait: version 2 lets a process be born in a group, and a single thread that moves itself by
- * version 1's `tasks` needs nobody else to stand still.
- *
- * Who moves himself is not kept out by pids.max: then it is looked at here. Where the kernel keeps
- * one from being born in a group, for there are too many, nobody is born outside instead. */
-
-/* As fork(), but in that version 2 group. ENOSYS, EINVAL and the like: this kernel cannot (before
- * 5.7). */
-static pid_t fork_into(int dir_fd)
-{
-    struct clone_args how = {
-        .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)dir_fd};
-    return (pid_t)syscall(SYS_clone3, &how, sizeof how);
-}
-
-static bool group_enter(const struct step_cgroup *c, size_t i)
-{
-    return (c->dir[i] != c->v2 && cgroup_files_enter(&c->files, i, c->fd[i])) ||
-           cgroup_put_at(c->fd[i], "cgroup.procs", "0");
-}
-
-/* `born_in`: the group that the calling process was born in; NULL = none. */
-static int groups_enter(const struct step_cgroup *c, const char *born_in)
-{
-    struct shortage shortage = {0};
-    for (size_t i = 0; i < c->n; i++)
-        while (c->dir[i] != born_in && !group_enter(c, i))
-            if (!shortage_passes(&shortage))
-                return errno;
-    return 0;
-}
-
-static int64_t pids_number(int fd, const char *name)
-{
-    char text[64];
-    return cgroup_get_at(fd, name, text, sizeof text) && text[0] >= '0' && text[0] <= '9'
-               ? strtoll(text, NULL, 10)
-               : -1; /* "max", or the top of all */
-}
-
-/* The kernel counts who enters a group, and looks at the limit only when somebody is born in it:
- * are there more in the job's or the node's than may be? */
-static bool pids_are_over(const struct step_cgroup *c)
-{
-    int fd = step_cgroup_fd(c, c->pids);
-    int64_t job = pids_number(fd, "../pids.max"), node = pids_number(fd, "../../pids.max");
-    return (job >= 0 && pids_number(fd, "../pids.current") > job) ||
-           (node >= 0 && pids_number(fd, "../../pids.current") > node);
-}
-
-pid_t step_cgroup_fork(const struct step_cgroup *c, int *ret_why)
-{
-    const char *born_in = c->v2;
-    pid_t pid = born_in ? fork_into(step_cgroup_fd(c, born_in)) : -1;
-    if (pid < 0 && (!born_in || !shortage_is(errno))) {
-        born_in = NULL;
-        pid = fork();
-    }
-    if (pid == 0)
-        *ret_why = groups_enter(c, born_in);
-    if (pid == 0 && !*ret_why && c->pids && c->pids != born_in && pids_are_over(c))
-        *ret_why = EAGAIN;
-    return pid;
-}
+/* ---- removing ---- */
 
 /* Processes that were just waited for may still be counted. */
 static void group_remove_soon(const char *dir)

@@ -78,12 +78,19 @@ enum group_back step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup
 void step_cgroup_close(struct step_cgroup *c);
 /* Opens those that another process made. */
 void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name);
+/* No errno: the job or the node's jobs have more processes than they may. */
+#define STEP_CGROUP_FULL (-1)
+
 /* fork(), with the child in the groups from the start; -1 with errno, EAGAIN also where the job or
  * the node's jobs have as many processes as they may. To the child, which has to have one thread
- * only, *ret_why is 0 or, if the kernel refused or there are more processes than may be, an errno:
- * it is then in some of them or in none, or one too many, so that it had better end. What the
- * kernel refuses for want of room is tried again. */
+ * only, *ret_why is 0 or, if the kernel refused, an errno, or STEP_CGROUP_FULL: it is then in some
+ * of them or in none, or one too many, so that it had better end. What the kernel refuses for want
+ * of room is tried again. */
 pid_t step_cgroup_fork(const struct step_cgroup *c, int *ret_why);
+/* Would so few more reach what the job or the node's jobs may have? That nobody can be born is then
+ * their doing; when it is asked, one or the other may just have ended. */
+#define STEP_CGROUP_PIDS_NEAR 64
+bool step_cgroup_pids_short(const struct step_cgroup *c);
 
 /* Of dir, which is one of c->dir, open; -1 = it is none of them. */
 static inline int step_cgroup_fd(const struct step_cgroup *c, const char *dir)

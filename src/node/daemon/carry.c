@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define TURN_KEEP_BYTES (256u << 10)
+#define FOLLOW_BYTES    4000u /* addresses and key */
 
 /* ---- events in ---- */
 
@@ -169,10 +170,11 @@ static void signal_step(struct node_daemon *d, const struct agent_effect *e)
     herd_command(d->herd, &e->note, &c, NULL);
 }
 
+/* Where somebody listens, and the key: several may wait. No command's own are so long. */
 static void follow(struct node_daemon *d, const struct agent_effect *e)
 {
     struct step_command c = {.op = COMMAND_FOLLOW};
-    if (e->text && e->why)
+    if (e->text && e->why && strlen(e->text) + strlen(e->why) <= FOLLOW_BYTES)
         herd_command(d->herd, &e->note, &c, arena_printf(d->turn, "%s\n%s", e->text, e->why));
 }
 

@@ -1,7 +1,6 @@
-/* Notes come through a socket that says which process wrote them (notes_socket.h): that is the
- * shepherd's process id, whatever the note says. What was told while no daemon was there is in the
- * state files, which the next one reads first. A note may come twice (from the socket and from the
- * state file); the agent takes notes by the state of the step, so repetitions do nothing. */
+/* Notes come through a socket that says which process wrote them (notes_socket.h), whatever they
+ * say. What was told while no daemon was there is in the state files, which the next reads first.
+ * One may come twice, from both; the agent goes by the state of the step, so that does nothing. */
 #include "node/daemon/herd.h"
 
 #include "base/alloc.h"
@@ -277,7 +276,8 @@ static bool command_try(struct herd_link *h, const struct retry *r)
     struct str name = STR_INIT;
     herd_step_name(&r->step, &name);
     bool waits = retries_have_command(h->retries, &r->step, r->command.op), told = false;
-    pid_t pid = r->step.pid > 0 ? step_dir_shepherd(h->steps_fd, str_text(&name)) : 0;
+    pid_t pid = r->step.pid;
+    pid = pid > 0 && !waits ? step_dir_shepherd(h->steps_fd, str_text(&name)) : pid;
     if (!waits && pid > 0)
         told = herd_command_give(h->steps_fd, str_text(&name), &r->command, r->text,
                                  later.tries++ >= COMMAND_TRIES);
@@ -437,8 +437,8 @@ bool herd_command(struct herd_link *h, const struct note *step, const struct ste
                   const char *why_text)
 {
     ASSERT(step->job_id);
-    return command_try(
-        h, &(struct retry){.step = *step, .is_command = true, .command = *c, .text = why_text});
+    struct retry r = {.step = *step, .is_command = true, .command = *c, .text = why_text};
+    return command_try(h, &r);
 }
 
 void herd_clear(struct herd_link *h, const struct note *step, int64_t uid_plus1)

@@ -5,8 +5,9 @@
 
 #include <stdlib.h>
 
-#define AGAIN_US INT64_C(500000)
-#define MOST     4096u
+#define AGAIN_US   INT64_C(500000)
+#define MOST       4096u
+#define MOST_TURNS 16u /* of one step, that each have their turn */
 
 bool note_same_step(const struct note *a, const struct note *b)
 {
@@ -99,9 +100,25 @@ void retries_free(struct retries *r)
     free(r);
 }
 
+static bool has_turn(const struct retry *one)
+{
+    return one->is_command && command_has_turn(one->command.op);
+}
+
+/* Each waits for half a second at least, and anybody may give his own step one after the other. */
+static bool has_enough(const struct retries *r, const struct retry *what)
+{
+    size_t n = 0;
+    for (size_t i = 0; has_turn(what) && i < r->list.of.n; i++)
+        n += has_turn(&r->list.of.v[i]) && note_same_step(&r->list.of.v[i].step, &what->step);
+    return n >= MOST_TURNS;
+}
+
 bool retries_add(struct retries *r, const struct retry *what)
 {
     struct retry copy = *what;
+    if (has_enough(r, what))
+        return true;
     if (r->list.of.n >= MOST)
         return false;
     copy.text = what->text ? xstrdup(what->text) : NULL;

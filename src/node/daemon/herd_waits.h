@@ -43,7 +43,8 @@ struct retries; /* opaque */
 struct retries *retries_new(struct loop *l, void (*again)(void *ctx, const struct retry *r),
                             void *ctx);
 void retries_free(struct retries *r); /* NULL is fine */
-/* Copied, its text too. Beyond some thousands it is dropped: false. */
+/* Copied, its text too. Beyond some thousands it is dropped: false. Commands of one step that each
+ * have a turn (step/command.h) are dropped without a word, true, where many wait. */
 bool retries_add(struct retries *r, const struct retry *what);
 /* Is there a command to that step that one of `op` must not overtake? What ends or signals a step
  * does not wait for who wants to see or say something. */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "io/process/keyring.h"
+#include "node/cgroup/group.h"
 #include "node/shepherd/as_owner.h"
 #include "node/step/descriptors.h"
 #include "node/step/login_shell.h"
@@ -85,11 +86,12 @@ _Noreturn void setup_fail(struct setup *s, const char *format, ...)
 void groups_check(struct setup *s, int groups_why)
 {
     char line[NOTE_DETAIL_BYTES];
+    bool full = groups_why == STEP_CGROUP_FULL; /* by what runs: the node is well */
     if (!groups_why)
         return;
     snprintf(line, sizeof line, "cannot enter the step's control groups on %s: %s", s->plan->node,
-             strerror(groups_why));
-    give_up(s, SETUP_UNFIT, line);
+             full ? "there are as many processes as may be" : strerror(groups_why));
+    give_up(s, full ? SETUP_FULL : SETUP_UNFIT, line);
 }
 
 /* ---- limits and identity ---- */

@@ -28,6 +28,7 @@ void remarks_write(struct setup *s);
 enum setup_word {
     SETUP_FAILED = 'F', /* why the step could not be set up */
     SETUP_UNFIT = 'U',  /* the same, and any other would fail on this node */
+    SETUP_FULL = 'N',   /* the same now: the jobs have as many processes as they may */
     SETUP_ODD = 'O',    /* it runs, but not as asked: for the job's records */
     SETUP_OPENED = 'P'  /* a batch script's output files are open, and truncated no more */
 };

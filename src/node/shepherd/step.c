@@ -114,7 +114,8 @@ static bool setup_failed(struct shepherd *s, struct note *ret)
     *ret = s->note;
     if (!WIFEXITED(s->status) || WEXITSTATUS(s->status) != SHEPHERD_SETUP_EXIT)
         return false;
-    ret->retry = ret->unfit = shepherd_setup_word(s, SETUP_UNFIT, ret->detail);
+    ret->unfit = shepherd_setup_word(s, SETUP_UNFIT, ret->detail);
+    ret->retry = ret->unfit || shepherd_setup_word(s, SETUP_FULL, ret->detail);
     if (!ret->retry && !shepherd_setup_word(s, SETUP_FAILED, ret->detail))
         return false;
     ret->kind = NOTE_FAILED;
@@ -347,9 +348,11 @@ static void watch(struct shepherd *s)
 
 static void failed_exit(struct shepherd *s, const char *what)
 {
+    int why = errno;
     snprintf(s->note.detail, sizeof s->note.detail, "%s on %s: %s", what, s->plan->node,
-             strerror(errno));
-    s->note.retry = s->note.unfit = 1;
+             strerror(why));
+    s->note.retry = 1;
+    s->note.unfit = why != EAGAIN || !step_cgroup_pids_short(&s->groups); /* not a job's doing */
     bool told = shepherd_tell(s, NOTE_FAILED, TELL_WAIT_MS);
     if (s->state_fd >= 0)
         step_dir_note(s->state_fd, &s->note);

@@ -34,14 +34,18 @@ static bool binding_valid(const char *value, const char *const *types, size_t n)
 static const char *list_offence(const char *list, bool mask)
 {
     for (struct span rest = span_of(list), item; span_next(&rest, ',', &item);) {
-        bool hex = item.len > 2 && item.data[0] == '0' && (item.data[1] | 32) == 'x';
-        size_t i = hex ? 2 : 0;
+        bool hex = item.len > 2 && item.data[0] == '0' && (item.data[1] | 32) == 'x', some = false;
+        size_t first = hex ? 2 : 0, i = first, star;
         for (; i < item.len && item.data[i] != '*'; i++)
             if (!strchr(hex || mask ? "0123456789abcdefABCDEF" : "0123456789", item.data[i]))
                 return item.data + i;
-        for (i++; i < item.len; i++)
+        if (i == item.len)
+            continue;
+        for (star = i++; i < item.len; i++, some |= item.data[i - 1] != '0')
             if (!strchr("0123456789", item.data[i]))
                 return item.data + i;
+        if (star == first || !some)
+            return item.data + star; /* of no number, or none of it */
     }
     return NULL;
 }

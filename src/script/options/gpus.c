@@ -6,6 +6,7 @@
 #include "model/grammar/gres.h"
 #include "model/limits.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define EACH .min = 1, .max = LIMIT_CPUS_PER_NODE, .component = true
@@ -37,10 +38,14 @@ static bool places_valid(const char *list, bool masks)
     while (ok && span_next(&rest, ',', &one)) {
         size_t at = one.len > 2 && one.data[0] == '0' && (one.data[1] | 0x20) == 'x' ? 2 : 0,
                from = at;
-        while (at < one.len &&
-               (strchr(digits, one.data[at]) || (at > from && strchr("*-", one.data[at]))))
+        while (at < one.len && (strchr(digits, one.data[at]) || (at > from && one.data[at] == '-')))
             at++;
-        ok = at == one.len && at > from;
+        ok = at > from;
+        if (ok && at < one.len && one.data[at] == '*') { /* so often, once at least */
+            for (ok = false, at++; at < one.len && isdigit((unsigned char)one.data[at]); at++)
+                ok |= one.data[at] != '0';
+        }
+        ok = ok && at == one.len;
     }
     return ok;
 }

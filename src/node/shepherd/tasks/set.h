@@ -159,8 +159,8 @@ struct task_ends {
     int in, out, err, meet; /* descriptors of the task's side; -1 = none */
     const char *terminal;   /* NULL = none */
 };
-/* In the new process: binding, limits, user, environment, exec(3). `groups_why`: errno of its
- * control groups, 0 = it is in them. What fails is told through failure_fd. */
+/* In the new process: binding, limits, user, environment, exec(3). `groups_why`: of
+ * step_cgroup_fork. What fails is told through failure_fd. */
 _Noreturn void task_exec(const struct task_set *t, const struct task *task, size_t local_id,
                          const struct task_ends *ends, int groups_why);
 
