@@ -73,6 +73,8 @@ bool store_take_epoch(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq, s
 size_t store_log_pages(const struct store *s);
 /* Copies it and cuts it off, as far as it can without waiting for anybody. By the writer alone. */
 void store_log_shorten(struct store *s);
+/* The same of a store that cannot be opened for writing, if `seq` is its last commit. */
+void store_log_free(const char *path, uint64_t seq);
 /* The number of the last commit. */
 bool store_last(struct store *s, uint64_t *ret_seq, struct err *ret_err);
 

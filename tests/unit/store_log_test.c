@@ -89,11 +89,11 @@ static void test_a_disk_that_the_log_filled_heals_when_the_reader_ends(void **st
 }
 
 /* Nor at another start: the store could be read alone, for ever. Only what was read is copied. */
-static void test_so_it_does_after_a_restart(void **state)
+static void heals_after_a_restart(struct full *f, const char *before)
 {
-    struct full *f = *state;
     struct err e;
     uint64_t seq;
+    reader_says(f, before);
     fill(f);
     while (store_take_epoch(f->w.store, &f->w.epoch, &seq, &e))
         continue; /* there may be room for so little */
@@ -111,6 +111,17 @@ static void test_so_it_does_after_a_restart(void **state)
     assert_true(writer_commit(writer, b, &e));
     batch_free(b);
     writer_free(writer);
+}
+
+static void test_so_it_does_after_a_restart(void **state)
+{
+    heals_after_a_restart(*state, "");
+}
+
+/* Which has an index to make, for which there is no room either. */
+static void test_so_it_does_after_an_upgrade(void **state)
+{
+    heals_after_a_restart(*state, "DROP INDEX job_by_cron");
 }
 
 /* A writer that can commit nothing yet knows that there is something to cut off. */
@@ -298,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_disk_that_the_log_filled_heals_when_the_reader_ends),
         TEST(so_it_does_after_a_restart),
+        TEST(so_it_does_after_an_upgrade),
         TEST(the_log_of_a_life_before_counts),
         TEST(readings_let_the_log_be_cut_off),
         TEST(a_log_is_asked_for_where_it_is_long_and_then_seldom),

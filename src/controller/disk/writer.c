@@ -53,16 +53,14 @@ void writer_free(struct writer *w)
 static bool open_again(struct writer *w, const uint64_t *read_seq, uint64_t *ret_seq,
                        struct err *ret_err)
 {
-    uint64_t last;
     struct store *s = store_open_sqlite(w->path, false, ret_err);
-    if (!s)
-        return false;
-    if (!store_take_epoch(s, &w->epoch, ret_seq, ret_err)) {
-        if (read_seq && store_last(s, &last, NULL) && last == *read_seq)
-            store_log_shorten(s);
+    bool good = s && store_take_epoch(s, &w->epoch, ret_seq, ret_err);
+    if (!good && s)
         store_close(s);
+    if (!good && read_seq)
+        store_log_free(w->path, *read_seq);
+    if (!good)
         return false;
-    }
     w->store = s;
     w->open = true;
     return true;
