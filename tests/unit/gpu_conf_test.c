@@ -309,6 +309,20 @@ static void test_numbers_stay_where_nothing_can_be_compared(void **state)
     }
 }
 
+/* Its files are another's now. */
+static void test_a_gpu_at_another_address_is_another(void **state)
+{
+    (void)state;
+    static const char *const pci[] = {"0000:11:00.0", "0000:10:00.0", NULL};
+    for (size_t i = 0; i < 3; i++) {
+        end(NULL);
+        begin(NULL);
+        gpu(&found, NULL, pci[i], "1:3");
+        gpus_number(&found, "gpu:t:5:::|pci=0000:10:00.0", "5=1:3", NULL, arena);
+        assert_int_equal(found.gpu.v[0].d.index == 5, i > 0);
+    }
+}
+
 static const char *numbers(void)
 {
     const char *text = "";
@@ -450,6 +464,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_numbers_stay_when_lines_change, begin, end),
         cmocka_unit_test_setup_teardown(test_numbers_stay_where_nothing_can_be_compared, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(test_a_gpu_at_another_address_is_another, begin, end),
         cmocka_unit_test_setup_teardown(test_places_of_lines_and_links, begin, end),
         cmocka_unit_test_setup_teardown(test_a_file_for_displays, begin, end),
         cmocka_unit_test_setup_teardown(test_what_the_driver_lists, begin, end),

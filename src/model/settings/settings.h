@@ -276,8 +276,8 @@ void config_warnings_say(const struct config *c, bool all, const char *details,
 typedef const char *(*config_reader)(void *ctx, const char *path, struct arena *a,
                                      struct err *ret_err);
 
-/* The text of a configuration with the nodes of hosts that joined, whose file lies beside it; in the
- * arena. Whatever it ends with: an empty line ends one that goes on in the next. */
+/* The text of a configuration with the nodes of hosts that joined, whose file lies beside it; in
+ * the arena. Whatever it ends with: an empty line ends one that goes on in the next. */
 const char *config_with_joined(const char *text, struct arena *a);
 /* Parses slurm.conf's grammar: Key=Value pairs separated by blanks, '#' comments, backslash
  * continuation, quotes, NodeName=DEFAULT and PartitionName=DEFAULT, ranges in names, NodeSet,
