@@ -390,7 +390,8 @@ static void users_that_a_host_may_have_made_up_are_one_user(void **unused)
     shares_free(all);
 }
 
-/* Each of 65,536 would have a share; what their requests make necessary later is theirs, too. */
+/* Each of 65,536 would have a share; what their requests make necessary later is theirs, too. What
+ * others' do, who have no share (node daemons, guests of hosts, who has left), is not. */
 static void users_without_a_name_are_one_user(void **unused)
 {
     (void)unused;
@@ -401,8 +402,15 @@ static void users_without_a_name_are_one_user(void **unused)
     assert_false(share_is_guests(light) || share_is_guests(as_host));
     assert_ptr_not_equal(nameless, host);
     serve(light, 10);
-    for (uid_t uid = 100000; uid < 100010; uid++)
+    assert_true(share_guests_mark("") != share_guests_mark("h1"));
+    for (uint64_t uid = 0; uid <= UINT32_MAX; uid = uid * 5 + 1)
         shares_caused(all, uid, 2000 * US, 2000);
+    shares_caused(all, UINT32_MAX - 1, 20000 * US, 20000); /* guests of hosts */
+    shares_caused(all, share_guests_mark("h2"), 20000 * US, 20000);
+    assert_true(share_may(nameless));
+    assert_int_equal(share_pause(nameless), 0);
+    for (int i = 0; i < 10; i++)
+        shares_caused(all, share_guests_mark(""), 2000 * US, 2000);
     assert_false(share_may(nameless));
     assert_true(share_may(light));
     assert_true(share_may(host));

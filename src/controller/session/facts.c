@@ -182,10 +182,19 @@ uint64_t session_origin(const struct sessions *all, uint64_t id)
     return of ? share_mark(of) : 0;
 }
 
+uint64_t session_payer(const struct sessions *all, uint64_t id, const struct peer *who)
+{
+    const struct session *s = map_u64_get(all->by_id, id);
+    if (s && s->share)
+        return share_mark(s->share);
+    bool made_up = !s && !who->user && !who->is_admin && text_is(who->host, all->c->host);
+    return made_up ? share_guests_mark("") : who->uid;
+}
+
 void session_caused(struct sessions *all, const struct turn_cause *who, int64_t cost_ns,
                     int64_t took_us)
 {
-    shares_caused(all->shares, who->uid, cost_ns, took_us);
+    shares_caused(all->shares, who->by, cost_ns, took_us);
     if (who->from)
         shares_caused_from(all->shares, who->from, cost_ns);
 }
