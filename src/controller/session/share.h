@@ -40,6 +40,10 @@ bool share_is_guests(const struct user_share *s);
 struct user_share *share_join_node(struct shares *all, const char *host);
 /* Connections that have it now. */
 size_t share_count(const struct user_share *s);
+/* How many may: what any user may have, and no more than `fair`, half of what is left of all. Those
+ * who were not looked up yet are bound so only where less than a quarter is left: who has many
+ * numbers is not to keep out all others while name services are slow. NULL: a user's. */
+size_t share_connections_most(const struct user_share *s, size_t fair);
 /* A host of the cluster has shown itself at that address: its users' commands begin there, and are
  * no strangers'. What it owed as one is forgotten. */
 void share_vouch(struct user_share *s);
