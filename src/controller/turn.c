@@ -124,9 +124,8 @@ static uint64_t origin_of(const struct turns *t, const struct event *ev, bool of
     return report && !of_node ? 0 : session_origin(t->c->sessions, ev->conn);
 }
 
-/* What was stored since effect `from`: whose doing it is. */
-static void stores_note(struct turns *t, size_t from, const struct event *ev,
-                        const uint32_t *sweeper)
+/* What was stored since effect `from`: whose doing it is. `payer`: who pays; NULL: nobody. */
+static void stores_note(struct turns *t, size_t from, const struct event *ev, const uint64_t *payer)
 {
     bool asked = ev->kind == EV_MESSAGE && ev->peer;
     const struct effects *fx = &t->open->fx;
@@ -138,10 +137,9 @@ static void stores_note(struct turns *t, size_t from, const struct event *ev,
     }
     if (!rows)
         return;
-    const uint32_t *uid = asked ? &ev->peer->uid : sweeper;
     uint64_t origin = asked ? origin_of(t, ev, of_node) : 0;
-    causes_add(&t->open->causes, uid, origin, rows);
-    causes_add(&t->to_plan, uid, origin, rows);
+    causes_add(&t->open->causes, payer, origin, rows);
+    causes_add(&t->to_plan, payer, origin, rows);
 }
 
 static void diag_reset(struct turns *t)
@@ -156,11 +154,13 @@ void turns_step(struct turns *t, const struct event *ev)
     const struct message *m = ev->kind == EV_MESSAGE ? ev->msg : NULL;
     struct event timed = *ev;
     size_t from = t->open->fx.n;
-    uint32_t uid;
     clock_both(&timed.now_us, &timed.mono_us);
-    bool sweeps = ev->kind == EV_WAKE && core_sweeper(t->c->core, timed.now_us, &uid);
+    const struct peer *who = ev->kind == EV_WAKE      ? core_sweeper(t->c->core, timed.now_us)
+                             : ev->kind == EV_MESSAGE ? ev->peer
+                                                      : NULL;
+    uint64_t payer = who ? session_payer(t->c->sessions, m ? ev->conn : 0, who) : 0;
     core_step(t->c->core, &timed, &t->open->fx);
-    stores_note(t, from, ev, sweeps ? &uid : NULL);
+    stores_note(t, from, ev, who ? &payer : NULL);
     if (m && m->kind == MSG_DAEMON &&
         ((const struct msg_daemon *)m->body)->action == DAEMON_RESET_DIAG && ev->peer->is_admin)
         diag_reset(t);

@@ -251,9 +251,9 @@ bool core_foresee_due(const struct core *c);
 /* Appends the forecast, as the text that EV_FORESEEN takes back. */
 void core_foresee(const struct core *c, int64_t now_us, struct str *out);
 
-/* Whose jobs the wake of that moment goes on to end, of those asked for together (`scancel -u`);
- * false: nobody's. */
-bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid);
+/* Whose jobs the wake of that moment goes on to end, of those asked for together (`scancel -u`):
+ * who asked, until the next step. NULL: nobody's. */
+const struct peer *core_sweeper(const struct core *c, int64_t now_us);
 
 /* Of whom memory has jobs with a name: their numbers, *ret_n of them, in the arena. Whoever has
  * name services asks them now and then who has these numbers, and says so (EV_OWNERS). */

@@ -2,6 +2,8 @@
  * clock is the test's: it goes on by what is spent, and by nothing else. */
 #include "controller_share_help.h"
 
+#include "model/limits.h"
+
 #include <stdio.h>
 
 /* ---- the bounds ---- */
@@ -390,7 +392,29 @@ static void users_that_a_host_may_have_made_up_are_one_user(void **unused)
     shares_free(all);
 }
 
-/* Each of 65,536 would have a share; what their requests make necessary later is theirs, too. */
+/* Who was not looked up yet is no user: all such may have all but a quarter. */
+static void who_begins_has_a_place_while_there_are_any(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct user_share *begins = share_join_guests(all, "new"),
+                      *of[] = {NULL, share_join(all, LIGHT), share_join_guests(all, ""),
+                               share_join_guests(all, "h1"), share_join_host(all, "new")};
+    for (size_t fair = 16; fair <= LIMIT_CONNECTIONS / 2 + 16; fair++) {
+        size_t user = fair < LIMIT_CONNECTIONS_PER_USER ? fair : LIMIT_CONNECTIONS_PER_USER;
+        bool plenty = fair >= LIMIT_CONNECTIONS / 8;
+        assert_int_equal(share_connections_most(begins, fair), plenty ? LIMIT_CONNECTIONS : fair);
+        for (size_t i = 0; i < ARRAY_LEN(of); i++)
+            assert_int_equal(share_connections_most(of[i], fair), user);
+    }
+    for (size_t i = 1; i < ARRAY_LEN(of); i++)
+        share_leave(of[i]);
+    share_leave(begins);
+    shares_free(all);
+}
+
+/* Each of 65,536 would have a share; what their requests make necessary later is theirs, too. What
+ * others' do, who have no share (node daemons, guests of hosts, who has left), is not. */
 static void users_without_a_name_are_one_user(void **unused)
 {
     (void)unused;
@@ -401,8 +425,15 @@ static void users_without_a_name_are_one_user(void **unused)
     assert_false(share_is_guests(light) || share_is_guests(as_host));
     assert_ptr_not_equal(nameless, host);
     serve(light, 10);
-    for (uid_t uid = 100000; uid < 100010; uid++)
+    assert_true(share_guests_mark("") != share_guests_mark("h1"));
+    for (uint64_t uid = 0; uid <= UINT32_MAX; uid = uid * 5 + 1)
         shares_caused(all, uid, 2000 * US, 2000);
+    shares_caused(all, UINT32_MAX - 1, 20000 * US, 20000); /* guests of hosts */
+    shares_caused(all, share_guests_mark("h2"), 20000 * US, 20000);
+    assert_true(share_may(nameless));
+    assert_int_equal(share_pause(nameless), 0);
+    for (int i = 0; i < 10; i++)
+        shares_caused(all, share_guests_mark(""), 2000 * US, 2000);
     assert_false(share_may(nameless));
     assert_true(share_may(light));
     assert_true(share_may(host));
@@ -418,6 +449,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(users_that_a_host_may_have_made_up_are_one_user),
         cmocka_unit_test(users_without_a_name_are_one_user),
+        cmocka_unit_test(who_begins_has_a_place_while_there_are_any),
         cmocka_unit_test(bytes_and_large_answers_are_bounded_for_each_user),
         cmocka_unit_test(one_thing_after_the_other_never_pauses),
         cmocka_unit_test(halves_get_a_fifth),

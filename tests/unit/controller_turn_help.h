@@ -113,11 +113,18 @@ void session_send(struct sessions *s, uint64_t id, const struct message *m, uint
     note.sent[note.nsent++] = m->seq;
 }
 
-bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid)
+const struct peer *core_sweeper(const struct core *c, int64_t now_us)
 {
+    static struct peer who;
     (void)c, (void)now_us;
-    *ret_uid = note.sweeper;
-    return note.sweeper != 0;
+    who.uid = note.sweeper;
+    return note.sweeper ? &who : NULL;
+}
+
+uint64_t session_payer(const struct sessions *s, uint64_t id, const struct peer *who)
+{
+    (void)s, (void)id;
+    return who->uid;
 }
 
 uint64_t session_origin(const struct sessions *s, uint64_t id)
@@ -133,7 +140,7 @@ void session_caused(struct sessions *s, const struct turn_cause *who, int64_t co
     if (note.ncaused == NOTES)
         return;
     note.from[note.ncaused] = who->from;
-    note.caused[note.ncaused++] = who->uid;
+    note.caused[note.ncaused++] = (uint32_t)who->by;
 }
 
 void session_close(struct sessions *s, uint64_t id)

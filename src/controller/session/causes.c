@@ -5,17 +5,17 @@
 /* The latest users, looked through for more rows; one of longer ago is written again */
 #define SEEN 8
 
-void causes_add(struct causes *c, const uint32_t *uid, uint64_t from, uint64_t rows)
+void causes_add(struct causes *c, const uint64_t *by, uint64_t from, uint64_t rows)
 {
     size_t seen = c->v.n < SEEN ? c->v.n : SEEN;
     c->rows += rows;
-    for (size_t i = c->v.n - seen; uid && i < c->v.n; i++)
-        if (c->v.v[i].uid == *uid && c->v.v[i].from == from) {
+    for (size_t i = c->v.n - seen; by && i < c->v.n; i++)
+        if (c->v.v[i].by == *by && c->v.v[i].from == from) {
             c->v.v[i].rows += rows;
             return;
         }
-    if (uid)
-        vec_push(&c->v, ((struct turn_cause){*uid, from, rows}));
+    if (by)
+        vec_push(&c->v, ((struct turn_cause){*by, from, rows}));
 }
 
 void causes_charge(struct sessions *s, const struct causes *c, int64_t cost_ns, int64_t took_us)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct turn_cause {
-    uint32_t uid;  /* who asked for it */
+    uint64_t by;   /* who asked for it (session_payer) */
     uint64_t from; /* where (session_origin) */
     uint64_t rows; /* stored for that user */
 };
@@ -17,8 +17,8 @@ struct causes {
     uint64_t rows;            /* of all, also of what nobody asked for */
 };
 
-/* So many more rows that this one asked for; uid NULL: nobody did. */
-void causes_add(struct causes *c, const uint32_t *uid, uint64_t from, uint64_t rows);
+/* So many more rows that this one asked for; `by` NULL: nobody did. */
+void causes_add(struct causes *c, const uint64_t *by, uint64_t from, uint64_t rows);
 /* Each user is charged with their part of it (session_caused). */
 void causes_charge(struct sessions *s, const struct causes *c, int64_t cost_ns, int64_t took_us);
 void causes_clear(struct causes *c); /* keeps the memory */

@@ -63,41 +63,40 @@ static size_t fair_limit(const struct sessions *s)
     return left / 2 + CONNECTIONS_LEAST;
 }
 
-static size_t user_limit(const struct sessions *s)
+static size_t share_limit(const struct sessions *s, const struct user_share *share)
 {
-    size_t most = fair_limit(s);
-    return most < LIMIT_CONNECTIONS_PER_USER ? most : LIMIT_CONNECTIONS_PER_USER;
+    return share_connections_most(share, fair_limit(s));
 }
 
 const char *session_surplus_text(const struct sessions *s, const struct conn_peer *who,
                                  const struct user_share *share, struct arena *a)
 {
-    const char *few =
-        user_limit(s) < LIMIT_CONNECTIONS_PER_USER ? " while others have so many" : "";
+    size_t most = share_limit(s, share);
+    const char *few = most == fair_limit(s) ? " while others have so many" : "";
     if (counted(s) > LIMIT_CONNECTIONS)
         return arena_printf(a, "the controller has %u connections; no more are allowed",
                             LIMIT_CONNECTIONS);
     if (!share || !share_is_guests(share))
         return arena_printf(a,
                             "uid %u has %zu connections to the controller; no more are allowed%s",
-                            (unsigned)who->uid, user_limit(s), few);
+                            (unsigned)who->uid, most, few);
     return arena_printf(
         a,
         "%s (uid %u is one) have %zu connections to the controller together; no more are allowed%s",
         users_cached(s->c->users, who->uid, who->gid)
             ? "users whom the name services do not know"
             : "users for whom the name services are being asked",
-        (unsigned)who->uid, user_limit(s), few);
+        (unsigned)who->uid, most, few);
 }
 
-bool session_surplus(const struct sessions *s, size_t has)
+bool session_surplus(const struct sessions *s, const struct user_share *share, size_t has)
 {
-    return counted(s) > LIMIT_CONNECTIONS || has >= user_limit(s);
+    return counted(s) > LIMIT_CONNECTIONS || has >= share_limit(s, share);
 }
 
 const char *session_share_surplus(const struct session *s, struct arena *a)
 {
-    bool many = s->share && !s->trusted && share_count(s->share) > user_limit(s->owner);
+    bool many = s->share && !s->trusted && share_count(s->share) > share_limit(s->owner, s->share);
     return many ? session_surplus_text(s->owner, &s->who, s->share, a) : NULL;
 }
 
@@ -182,10 +181,19 @@ uint64_t session_origin(const struct sessions *all, uint64_t id)
     return of ? share_mark(of) : 0;
 }
 
+uint64_t session_payer(const struct sessions *all, uint64_t id, const struct peer *who)
+{
+    const struct session *s = map_u64_get(all->by_id, id);
+    if (s && s->share)
+        return share_mark(s->share);
+    bool made_up = !s && !who->user && !who->is_admin && text_is(who->host, all->c->host);
+    return made_up ? share_guests_mark("") : who->uid;
+}
+
 void session_caused(struct sessions *all, const struct turn_cause *who, int64_t cost_ns,
                     int64_t took_us)
 {
-    shares_caused(all->shares, who->uid, cost_ns, took_us);
+    shares_caused(all->shares, who->by, cost_ns, took_us);
     if (who->from)
         shares_caused_from(all->shares, who->from, cost_ns);
 }

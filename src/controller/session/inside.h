@@ -107,8 +107,9 @@ struct peer session_peer(const struct session *s);
 void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const char *detail);
 /* The same of one that may be asked again after so long. */
 void session_refuse_now(struct session *s, uint64_t seq, int64_t again_us, const char *detail);
-/* Are there as many connections, of all or of a user who has so many, as may be? */
-bool session_surplus(const struct sessions *s, size_t has);
+/* Are there as many connections, of all or of those who have the share (NULL: it is a user's own)
+ * and so many, as may be? */
+bool session_surplus(const struct sessions *s, const struct user_share *share, size_t has);
 /* Why no more connections are taken, of all or of that user, or of those who have the share
  * together (NULL: it is the user's own); in the arena. */
 const char *session_surplus_text(const struct sessions *s, const struct conn_peer *who,

@@ -93,7 +93,7 @@ static const char *unwelcome(struct session *s, struct arena *a, enum refusal *r
     const char *too_many = session_host_surplus(s, a);
     if (too_many)
         return too_many;
-    s->surplus = session_surplus(s->owner, share_connections(s->owner->shares, s->who.uid));
+    s->surplus = session_surplus(s->owner, NULL, share_connections(s->owner->shares, s->who.uid));
     return s->surplus && !s->trusted ? session_surplus_text(s->owner, &s->who, NULL, a) : NULL;
 }
 

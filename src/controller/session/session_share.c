@@ -194,7 +194,7 @@ bool session_park(struct sessions *all, int fd, const struct conn_peer *who)
     ASSERT(fd >= 0);
     int64_t began = clock_thread_ns();
     struct user_share *share = session_share_here(all, who);
-    bool surplus = session_surplus(all, share_count(share) - 1);
+    bool surplus = session_surplus(all, share, share_count(share) - 1);
     bool may = share_may(share);
     if (!may && !surplus)
         park(all, fd, share, false);

@@ -185,6 +185,11 @@ struct user_share *share_join_guests(struct shares *all, const char *host)
     return join_host(all, host, GUESTS);
 }
 
+uint64_t share_guests_mark(const char *host)
+{
+    return host_key(host, GUESTS);
+}
+
 bool share_is_guests(const struct user_share *s)
 {
     return (s->key & GUESTS) && !(s->key & (ADDRESS | HOST));
@@ -473,11 +478,9 @@ void share_spent_on_half(struct user_share *s, int64_t ns)
     round_note(s, ns, now);
 }
 
-void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us)
+void shares_caused(struct shares *all, uint64_t by, int64_t cost_ns, int64_t took_us)
 {
-    struct user_share *s = map_u64_get(all->by_uid, uid);
-    if (!s) /* one of those without a name */
-        s = map_u64_get(all->by_uid, host_key("", GUESTS));
+    struct user_share *s = map_u64_get(all->by_uid, by);
     int64_t much = cost_ns > ALLOWED_CAUSED_NS ? cost_ns - ALLOWED_CAUSED_NS : 0;
     if (s)
         owe(s, cost_ns, much, took_us * NS, loop_served_us(all->loop));

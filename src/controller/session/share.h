@@ -40,6 +40,10 @@ bool share_is_guests(const struct user_share *s);
 struct user_share *share_join_node(struct shares *all, const char *host);
 /* Connections that have it now. */
 size_t share_count(const struct user_share *s);
+/* How many may: what any user may have, and no more than `fair`, half of what is left of all. Those
+ * who were not looked up yet are bound so only where less than a quarter is left: who has many
+ * numbers is not to keep out all others while name services are slow. NULL: a user's. */
+size_t share_connections_most(const struct user_share *s, size_t fair);
 /* A host of the cluster has shown itself at that address: its users' commands begin there, and are
  * no strangers'. What it owed as one is forgotten. */
 void share_vouch(struct user_share *s);
@@ -54,8 +58,9 @@ void share_spent(struct user_share *s, int64_t ns);
  * none of it is allowed for nothing. */
 void share_spent_on_half(struct user_share *s, int64_t ns);
 /* What was asked made more necessary later (a commit, a plan): so much processor time, and so long
- * others had to wait for it. Who has no share is one of this host without a name. */
-void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us);
+ * others had to wait for it. `by`: a uid, or the mark of a share (share_mark); nothing if it is
+ * gone. */
+void shares_caused(struct shares *all, uint64_t by, int64_t cost_ns, int64_t took_us);
 
 /* So much of what share_spent and shares_caused were told came from that host (share_join_host;
  * NULL: from elsewhere). However many users it speaks for, they have half of the time where
@@ -66,7 +71,10 @@ void shares_spent_from(struct shares *all, struct user_share *from, int64_t ns);
 void shares_said(struct shares *all, struct user_share *node, int64_t ns);
 /* The same of a host by its mark (share_mark): nothing if it is gone. */
 void shares_caused_from(struct shares *all, uint64_t mark, int64_t ns);
-uint64_t share_mark(const struct user_share *s); /* never 0 */
+/* Never 0 of a host or of guests; of a user it is the uid. */
+uint64_t share_mark(const struct user_share *s);
+/* Of those that share_join_guests would give, if somebody has it. */
+uint64_t share_guests_mark(const char *host);
 
 /* Has somebody else asked for something a moment ago? */
 bool share_others(const struct user_share *s);

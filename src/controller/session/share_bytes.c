@@ -2,14 +2,24 @@
  * nobody reads. */
 #include "base/alloc.h"
 #include "controller/session/share_inside.h"
+#include "model/limits.h"
 
 #define BYTES_MAX  (64u << 20)
 #define UNSENT_MAX (128u << 20)
 #define LARGE_MAX  8 /* answers of some MiB at once */
+/* Half of what is left of all connections, where a quarter is */
+#define FAIR_PLENTY (LIMIT_CONNECTIONS / 8)
 
 size_t share_count(const struct user_share *s)
 {
     return s->connections;
+}
+
+size_t share_connections_most(const struct user_share *s, size_t fair)
+{
+    if (s && s->key == share_guests_mark("new") && fair >= FAIR_PLENTY)
+        return LIMIT_CONNECTIONS;
+    return fair < LIMIT_CONNECTIONS_PER_USER ? fair : LIMIT_CONNECTIONS_PER_USER;
 }
 
 bool share_bytes(struct user_share *s, ptrdiff_t more)

@@ -364,12 +364,9 @@ int64_t sweeps_due(const struct core *c)
     return c->slices.sweeps.due_us > c->turn.now_us + REST_US ? 0 : c->slices.sweeps.due_us;
 }
 
-bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid)
+const struct peer *core_sweeper(const struct core *c, int64_t now_us)
 {
-    if (sweeps_due(c) > now_us)
-        return false;
-    *ret_uid = c->slices.sweeps.list.v[sweep_next(c)]->peer.uid;
-    return true;
+    return sweeps_due(c) > now_us ? NULL : &c->slices.sweeps.list.v[sweep_next(c)]->peer;
 }
 
 static bool others_ask(const struct core *c)
