@@ -99,8 +99,7 @@ bool peer_coordinates(const struct core *c, const struct peer *peer, const char 
 /* May it do what operators may; administrate? NULL, a peer from a host that is not believed in this
  * (peer.is_plain) and one without a known name may not. */
 bool peer_operates(const struct core *c, const struct peer *peer);
-/* Name services do not know the user: one of as many as somebody likes. An administrator never
- * is. */
+/* Name services do not know him: one of as many as somebody likes. An administrator never is. */
 bool peer_is_nameless(const struct peer *peer);
 /* Are both one user, or both without a name, who are one together? */
 bool peers_are_one(const struct peer *one, const struct peer *other);
@@ -361,8 +360,7 @@ struct limit_mail {
 };
 #define LIMIT_MAILS 3
 extern const struct limit_mail limit_mails[LIMIT_MAILS];
-/* When that part of the limit is over, of one that is suspended as above, unless the mail was sent,
- * or nobody asked for it. */
+/* When that part of the limit is over (likewise), unless it was sent or nobody asked for it. */
 int64_t due_mail(const struct jobrec *r, const struct limit_mail *m);
 /* Of its own time limit (srun --time), over-time and stopped time added. */
 int64_t step_limit_end(const struct core *c, const struct jobrec *r, const struct steprec *st);
@@ -446,8 +444,7 @@ void had_nodes_note(struct core *c, struct jobrec *r);      /* its nodes are abo
 const char *node_devices_said(const char *devices_out, struct arena *a);
 /* Which of its processes cannot be killed, where, in words; NULL = none is known. */
 const char *job_stuck_said(const struct core *c, const struct jobrec *r, struct arena *a);
-/* Appends what is out of use of the devices that an allocation has: "gpu 0 of n1 is not clean:
- * …". */
+/* Appends what is out of use of an allocation's devices: "gpu 0 of n1 is not clean: …". */
 void alloc_outs_say(const struct core *c, const struct alloc *held, struct arena *a,
                     struct str *out);
 
@@ -455,8 +452,7 @@ void alloc_outs_say(const struct core *c, const struct alloc *held, struct arena
 struct gpu_use;
 struct gpu_idle;
 void node_gpus_set(struct core *c, struct noderec *n, const char *text); /* NULL: not known */
-/* Until it says anew: its daemon is away. */
-void node_gpus_forget(struct noderec *n);
+void node_gpus_forget(struct noderec *n); /* until it says anew: its daemon is away */
 const struct gpu_use *node_gpu_use(const struct noderec *n, uint32_t index); /* NULL: not known */
 /* Of any type, in the allocation that it has or had last. */
 bool job_has_gpus(const struct jobrec *r);
@@ -498,8 +494,7 @@ void diag_count_end(struct core *c, const struct jobrec *r); /* of a job that is
 /* Mails what happened (one bit of enum mail_type), if --mail-type asked for it; elements of an
  * array say it together unless that says ARRAY_TASKS. */
 void mail_job(struct core *c, struct jobrec *r, uint32_t type);
-/* That its GPUs are idle, in that sentence, whatever its --mail-type: once for an array, unless
- * that says ARRAY_TASKS. */
+/* That its GPUs are idle, in that sentence, whatever its --mail-type; for an array likewise. */
 void mail_gpu_idle(struct core *c, struct jobrec *r, const char *sentence);
 
 #endif

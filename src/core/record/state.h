@@ -158,8 +158,7 @@ struct noderec {
     struct node_spell spell;
     uint64_t conn; /* 0 = not connected */
     int64_t pid;   /* of its daemon; 0 = not told */
-    /* Another daemon by that name, which waits (node/rival.c): its connection, 0 = there is none,
-     * and its pid. */
+    /* Another daemon by that name, which waits (node/rival.c): its connection, or 0; its pid. */
     uint64_t rival;
     int64_t rival_pid;
     struct line_share lines; /* that its words made (node_log.c) */
