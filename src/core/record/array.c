@@ -41,6 +41,7 @@ static bool extremes_drop(struct extremes *x, int32_t value)
 static void extremes_mend(struct extremes *x, const struct extremes *seen)
 {
     const struct extremes was = *x;
+    ASSERT(!was.of_least || !was.of_most || was.least <= was.most);
     if (!was.of_least) {
         x->least = seen->of_least ? seen->least : was.of_most ? was.most : was.least;
         x->of_least = seen->of_least ? seen->of_least : was.of_most;

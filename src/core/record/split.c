@@ -55,7 +55,8 @@ void array_taken(struct core *c, struct jobrec *master)
     ASSERT(master->j.array_job_id);
     user_room_count(c, master);
     if (!job_is_array(master))
-        return; /* the last index took its record */
+        return;                    /* the last index took its record */
+    ASSERT(master->pending.n > 0); /* an array waits with what has not begun */
     work_add(c, master->pending.n * WORK_PIECE);
     array_pending_text(c, master);
     eligible_update(c, master);

@@ -135,6 +135,7 @@ enum refusal update_take(struct core *c, struct jobrec *r, const struct update *
 {
     struct err err = {0};
     enum refusal refusal = REFUSE_NONE;
+    ASSERT(job_find(c, r->j.id) == r);
     if (update_of_a_run(r) && update_resizes(u))
         refusal = resize(c, r, u, detail);
     if (refusal)

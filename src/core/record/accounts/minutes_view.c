@@ -78,6 +78,7 @@ static void lefts_gather(lefts *v)
         v->v[n - 1].us = v->v[i].us;
     }
     v->n = n;
+    ASSERT(v->n <= LEFTS_MOST);
 }
 
 /* Of it is still to be used after so long, if all run on: it shrinks with the time. */
