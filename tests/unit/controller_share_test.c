@@ -392,24 +392,28 @@ static void users_that_a_host_may_have_made_up_are_one_user(void **unused)
     shares_free(all);
 }
 
-/* Who was not looked up yet is no user: all such may have all but a quarter. */
+/* Who was not looked up yet is no user: all such may have all but a quarter. Those of a host that
+ * nobody knows have what their host has. */
 static void who_begins_has_a_place_while_there_are_any(void **unused)
 {
     (void)unused;
     struct shares *all = world();
     struct user_share *begins = share_join_guests(all, "new"),
+                      *theirs = share_join_guests(all, "h1"),
                       *of[] = {NULL, share_join(all, LIGHT), share_join_guests(all, ""),
-                               share_join_guests(all, "h1"), share_join_host(all, "new")};
+                               share_join_host(all, "new")};
     for (size_t fair = 16; fair <= LIMIT_CONNECTIONS / 2 + 16; fair++) {
         size_t user = fair < LIMIT_CONNECTIONS_PER_USER ? fair : LIMIT_CONNECTIONS_PER_USER;
         bool plenty = fair >= LIMIT_CONNECTIONS / 8;
         assert_int_equal(share_connections_most(begins, fair), plenty ? LIMIT_CONNECTIONS : fair);
+        assert_int_equal(share_connections_most(theirs, fair), fair);
         for (size_t i = 0; i < ARRAY_LEN(of); i++)
             assert_int_equal(share_connections_most(of[i], fair), user);
     }
     for (size_t i = 1; i < ARRAY_LEN(of); i++)
         share_leave(of[i]);
     share_leave(begins);
+    share_leave(theirs);
     shares_free(all);
 }
 

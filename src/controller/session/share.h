@@ -42,7 +42,8 @@ struct user_share *share_join_node(struct shares *all, const char *host);
 size_t share_count(const struct user_share *s);
 /* How many may: what any user may have, and no more than `fair`, half of what is left of all. Those
  * who were not looked up yet are bound so only where less than a quarter is left: who has many
- * numbers is not to keep out all others while name services are slow. NULL: a user's. */
+ * numbers is not to keep out all others while name services are slow. Those of a host that nobody
+ * knows may have `fair`, as all of that host together. NULL: a user's. */
 size_t share_connections_most(const struct user_share *s, size_t fair);
 /* A host of the cluster has shown itself at that address: its users' commands begin there, and are
  * no strangers'. What it owed as one is forgotten. */
