@@ -112,7 +112,7 @@ static void test_a_list_with_a_wildcard_denies_nothing_below_it(void **state)
         {"c *:129 rwm\n", false, false},
         {"c 195:1 rw\n", false, true}, /* it is taken off by the rule */
         {"c 195:0 rwm\n", true, true},
-        {"c 1951:* rwm\n", true, false},
+        {"c 1951:* rwm\n", true, true},
         {"c 511:* rwm\n", true, true},
         {"garbage\nc 195:1\nc :1 rwm\n", true, true},
     };

@@ -120,7 +120,8 @@ static void fuse_say(int fd, uint64_t unique, int error, const void *data, size_
     struct fuse_out_header head = {
         .len = (uint32_t)(sizeof head + len), .error = -error, .unique = unique};
     memcpy(all, &head, sizeof head);
-    memcpy(all + sizeof head, data, len);
+    if (len)
+        memcpy(all + sizeof head, data, len);
     (void)!write(fd, all, sizeof head + len);
 }
 

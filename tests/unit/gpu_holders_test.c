@@ -210,7 +210,7 @@ static pid_t lies_below_shepherd(const char *steps, const char *name, int *ret_s
             _exit(1);
         pid_t child = fork();
         if (child == 0) {
-            if (setpgid(0, 0) != 0)
+            if (setsid() < 0) /* no group that the end of its parent orphans, which continues it */
                 _exit(1);
             execle("/bin/sh", "sh", "-c", "kill -STOP $$; :", (char *)NULL,
                    (char *[]){env, dir, NULL});
