@@ -167,7 +167,7 @@ $id 3 arr[3]" ]
 }
 
 @test "what waits of an array of 20000: what names its elements is asked in pieces, and the whole as one" {
-    submitted -H -J 'very[1-20000]' -q gpuv100 -o /dev/null true
+    submitted -H -b 12:31:23:59 -J 'very[1-20000]' -q gpuv100 -o /dev/null true # none begins meanwhile
     run -0 bresume "$id"
     run -0 bstop "$id"
     [ "$output" = "Job <$id> is being stopped" ]
