@@ -6,10 +6,12 @@
 #include "controller/disk/writer.h"
 #include "controller/reads.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,6 +29,7 @@ static void disk_of(rlim_t bytes)
 struct full {
     struct world w;
     sqlite3 *reader;
+    const char *small;
 };
 
 static int open_world(void **state)
@@ -280,6 +283,58 @@ static void test_a_log_is_asked_for_where_it_is_long_and_then_seldom(void **stat
     f->w.store = NULL;
 }
 
+/* Somewhere with 24 MiB of room; false = this user may not have it. */
+static bool on_small_disk(struct full *f)
+{
+    char *at = arena_printf(f->w.arena, "%s/small", f->w.dir);
+    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+        return false;
+    assert_int_equal(mkdir(at, 0700), 0);
+    assert_int_equal(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+    assert_int_equal(mount("none", at, "tmpfs", 0, "size=24m"), 0);
+    f->small = arena_printf(f->w.arena, "%s/remuda.db", at);
+    return true;
+}
+
+#define SCRIPT_BYTES (256u << 10)
+
+/* What a log holds that is as long as the room that is left can be copied nowhere once the disk is
+ * full of it: no commit would free anything any more. */
+static void test_a_log_is_asked_for_before_what_it_holds_has_no_room(void **state)
+{
+    static char script[SCRIPT_BYTES];
+    struct full *f = *state;
+    struct err e;
+    struct writer *w;
+    uint64_t seq, id = 0;
+    if (!on_small_disk(f))
+        return;
+    w = writer_new(f->small);
+    assert_true(writer_open(w, &seq, &e));
+    sqlite3_close(f->reader);
+    assert_int_equal(sqlite3_open(f->small, &f->reader), SQLITE_OK);
+    for (int again = 0; again < 2; again++) {
+        reader_says(f, "BEGIN; SELECT count(*) FROM job");
+        while (!writer_holds(w)) {
+            struct batch *b = batch_new();
+            b->seq = ++seq;
+            batch_add(b, ROW_PUT, TABLE_PAYLOAD,
+                      &(struct payload){.job_id = ++id, .script = {script, sizeof script}});
+            assert_true(writer_commit(w, b, &e));
+            batch_free(b);
+        }
+        assert_in_range(store_log_pages(writer_store(w)), 1000, 4000);
+        reader_says(f, "COMMIT");
+        writer_shorten(w);
+        assert_int_equal(store_log_pages(writer_store(w)), 0);
+    }
+    writer_free(w);
+    sqlite3_close(f->reader);
+    f->reader = NULL;
+    assert_int_equal(umount(arena_printf(f->w.arena, "%s/small", f->w.dir)), 0);
+    assert_int_equal(rmdir(arena_printf(f->w.arena, "%s/small", f->w.dir)), 0);
+}
+
 /* Nor do they wait for a log that cannot be cut off while a daemon ends. */
 static void test_the_end_waits_for_no_log(void **state)
 {
@@ -314,6 +369,7 @@ int main(void)
         TEST(readings_let_the_log_be_cut_off),
         TEST(a_log_is_asked_for_where_it_is_long_and_then_seldom),
         TEST(the_end_waits_for_no_log),
+        TEST(a_log_is_asked_for_before_what_it_holds_has_no_room), /* it leaves the mounts */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

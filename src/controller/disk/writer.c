@@ -6,8 +6,11 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/statvfs.h>
 
 #define HOLD_PAGES 32000  /* 125 MiB */
+#define ROOM_PAGES 1000   /* 4 MiB: from there on it must fit on the disk once more */
+#define PAGE_BYTES 4096
 #define REST_PAGES 256000 /* 1 GiB: while it rests */
 #define REST_US    USEC_PER_MIN
 #define REST_TIMES 10 /* as long as readers were held */
@@ -86,16 +89,25 @@ static bool open_for(struct writer *w, const struct batch *b, struct err *ret_er
            err_set(ret_err, ERR_DENIED, "%s was written to meanwhile", w->path);
 }
 
-/* It is what is to go where the disk has no room for another commit, however short it is. Where it
- * has, everybody who reads rests from waiting also when it was cut off: who always has one long
+/* All of it may be new to the store, which then grows by as much. */
+static bool has_room(const struct writer *w, size_t pages)
+{
+    struct statvfs disk;
+    return pages < ROOM_PAGES || statvfs(w->path, &disk) != 0 ||
+           (double)disk.f_bavail * (double)disk.f_frsize >= (double)pages * PAGE_BYTES;
+}
+
+/* It is what is to go where the disk has no room for another commit, however short it is, or will
+ * have none for what it holds: neither could be done any more. Where it has, everybody who reads rests from waiting also when it was cut off: who always has one long
  * reading at work would make all others wait again and again. */
 static void log_look(struct writer *w, bool committed)
 {
     size_t pages = store_log_pages(w->store), more = 2 * w->left_pages;
     int64_t now_us = clock_monotonic_us();
-    if (!pages || w->holds || (committed && pages < HOLD_PAGES))
+    bool room = committed && has_room(w, pages);
+    if (!pages || w->holds || (room && pages < HOLD_PAGES))
         return;
-    if (committed && more < REST_PAGES)
+    if (room && more < REST_PAGES)
         more = REST_PAGES;
     if (pages < more && now_us < w->rest_until_us)
         return;

@@ -21,8 +21,9 @@ bool writer_is_open(const struct writer *w); /* the store was opened */
  * here. Opens the store first if that could not be done before: ERR_DENIED if it is not any more as
  * it was read. */
 bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err);
-/* The log has grown far, or fills the disk, as readings overlap without a gap: until writer_shorten
- * no other is to begin, but of scripts that are to be launched. By any thread. */
+/* The log has grown far, or fills the disk or will before it could be copied, as readings overlap
+ * without a gap: until writer_shorten no other is to begin, but of scripts that are to be launched.
+ * By any thread. */
 bool writer_holds(const struct writer *w);
 /* After that, while as few read as can be: the log is copied and cut off, unless somebody needs it
  * still (a backup, or a person's sqlite3, who must not keep everybody from reading). It is asked
