@@ -104,9 +104,10 @@ static void heals_after_a_restart(struct full *f, const char *before)
     f->w.store = store_open_memory(); /* for world_close to close */
     struct writer *writer = writer_new(f->w.path);
     assert_false(writer_open(writer, &seq, &e));
-    reader_says(f, "COMMIT");
+    assert_false(writer_holds(writer));
     struct batch *b = batch_new();
     b->seq = f->w.seq + 2; /* as of a controller that has read another */
+    reader_says(f, "COMMIT");
     for (int i = 0; i < 3; i++)
         assert_false(writer_commit(writer, b, &e));
     b->seq = f->w.seq + 1;
@@ -119,6 +120,30 @@ static void heals_after_a_restart(struct full *f, const char *before)
 static void test_so_it_does_after_a_restart(void **state)
 {
     heals_after_a_restart(*state, "");
+}
+
+/* What holds readings was the open store's alone: before it was open they overlapped for ever. */
+static void test_readings_wait_for_a_store_that_is_not_open(void **state)
+{
+    struct full *f = *state;
+    struct err e;
+    uint64_t seq;
+    fill(f);
+    while (store_take_epoch(f->w.store, &f->w.epoch, &seq, &e))
+        continue;
+    store_close(f->w.store);
+    f->w.store = store_open_memory();
+    struct writer *writer = writer_new(f->w.path);
+    struct batch *b = batch_new();
+    b->seq = f->w.seq + 1;
+    assert_false(writer_commit(writer, b, &e));
+    assert_true(writer_holds(writer));
+    reader_says(f, "COMMIT");
+    writer_shorten(writer);
+    assert_false(writer_holds(writer));
+    assert_true(writer_commit(writer, b, &e));
+    batch_free(b);
+    writer_free(writer);
 }
 
 /* Which has an index to make, for which there is no room either. */
@@ -365,6 +390,7 @@ int main(void)
         TEST(a_disk_that_the_log_filled_heals_when_the_reader_ends),
         TEST(so_it_does_after_a_restart),
         TEST(so_it_does_after_an_upgrade),
+        TEST(readings_wait_for_a_store_that_is_not_open),
         TEST(the_log_of_a_life_before_counts),
         TEST(readings_let_the_log_be_cut_off),
         TEST(a_log_is_asked_for_where_it_is_long_and_then_seldom),

@@ -20,6 +20,7 @@ struct writer {
     struct store *store; /* NULL = not open */
     uint64_t epoch;
     atomic_bool open, holds;
+    uint64_t read_seq; /* while it is not open: what was read of the store */
     size_t left_pages; /* of the log, when it was to be cut off last */
     int64_t held_us, rest_until_us;
 };
@@ -79,16 +80,6 @@ bool writer_is_open(const struct writer *w)
     return w->open;
 }
 
-/* What the batch changes was read before. */
-static bool open_for(struct writer *w, const struct batch *b, struct err *ret_err)
-{
-    uint64_t seq, read_seq = b->seq - 1;
-    if (!open_again(w, &read_seq, &seq, ret_err))
-        return false;
-    return seq + 1 == b->seq ||
-           err_set(ret_err, ERR_DENIED, "%s was written to meanwhile", w->path);
-}
-
 /* All of it may be new to the store, which then grows by as much. */
 static bool has_room(const struct writer *w, size_t pages)
 {
@@ -97,9 +88,19 @@ static bool has_room(const struct writer *w, size_t pages)
            (double)disk.f_bavail * (double)disk.f_frsize >= (double)pages * PAGE_BYTES;
 }
 
+/* Unless it was to be cut off a short time ago and is not much longer: `more` pages. */
+static void hold(struct writer *w, int64_t now_us, size_t pages, size_t more)
+{
+    if (w->holds || (pages <= more && now_us < w->rest_until_us))
+        return;
+    w->held_us = now_us;
+    w->holds = true;
+}
+
 /* It is what is to go where the disk has no room for another commit, however short it is, or will
- * have none for what it holds: neither could be done any more. Where it has, everybody who reads rests from waiting also when it was cut off: who always has one long
- * reading at work would make all others wait again and again. */
+ * have none for what it holds: neither could be done any more. Where it has, everybody who reads
+ * rests from waiting also when it was cut off: who always has one long reading at work would make
+ * all others wait again and again. */
 static void log_look(struct writer *w, bool committed)
 {
     size_t pages = store_log_pages(w->store), more = 2 * w->left_pages;
@@ -109,10 +110,20 @@ static void log_look(struct writer *w, bool committed)
         return;
     if (room && more < REST_PAGES)
         more = REST_PAGES;
-    if (pages < more && now_us < w->rest_until_us)
-        return;
-    w->held_us = now_us;
-    w->holds = true;
+    hold(w, now_us, pages, more);
+}
+
+/* What the batch changes was read before. Readings hold a log that nobody could open, too. */
+static bool open_for(struct writer *w, const struct batch *b, struct err *ret_err)
+{
+    uint64_t seq;
+    w->read_seq = b->seq - 1;
+    if (!open_again(w, &w->read_seq, &seq, ret_err)) {
+        hold(w, clock_monotonic_us(), 0, 0);
+        return false;
+    }
+    return seq + 1 == b->seq ||
+           err_set(ret_err, ERR_DENIED, "%s was written to meanwhile", w->path);
 }
 
 bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err)
@@ -136,6 +147,8 @@ void writer_shorten(struct writer *w)
     int64_t now_us = clock_monotonic_us(), held = w->holds ? now_us - w->held_us : 0;
     if (w->store)
         store_log_shorten(w->store);
+    else
+        store_log_free(w->path, w->read_seq);
     w->left_pages = w->store ? store_log_pages(w->store) : 0;
     w->rest_until_us = now_us + REST_US + REST_TIMES * held;
     w->holds = false;
