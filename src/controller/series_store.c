@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "controller/disk/series_days.h"
 #include "controller/disk/series_read.h"
+#include "controller/disk/series_write.h"
 #include "controller/reads.h"
 #include "controller/series/intake.h"
 #include "controller/series/share.h"
@@ -26,21 +27,13 @@
 #define WAITING_MAX    (64u << 20) /* bytes of frames */
 #define ONE_MAX        (1u << 20)  /* bytes of one; nodes make none above 256 KiB */
 #define WAITING_OF_ONE 4 /* frames of a node: it sends the next when one is kept, or not heard of */
-#define OLDEST_US      (40 * SERIES_DAY_US)
-#define AHEAD_US       (2 * SERIES_DAY_US)
-#define FILES_MAX      3 /* days that are open at once */
+#define FRAME_BYTES    256 /* of one without blocks */
 
 struct frame_in {
     uint64_t session, number;
     char *node;
     struct str blocks;
     bool kept; /* all of it is on the disk */
-};
-
-struct open_day {
-    char *path;
-    struct series_file *file; /* of the writing thread */
-    bool begun;
 };
 
 struct frames {
@@ -61,130 +54,40 @@ struct series_store {
     struct series_keep keep;
     char *trouble;
     /* The writing thread's: */
-    struct open_day day[FILES_MAX];
+    struct series_write *write;
     struct err err;
     bool failed;
     int64_t now_us, skip_us;
-    struct arena *arena; /* of a block */
     /* The thinning's: */
     struct err thin_err;
     bool thinned;
     int64_t thin_now_us;
+    bool thins, ended; /* a thread of the pool has it: who comes last frees it */
 };
 
 /* ---- writing: on its thread ---- */
 
-static void day_close(struct open_day *d)
-{
-    series_file_close(d->file);
-    free(d->path);
-    *d = (struct open_day){0};
-}
-
-static struct open_day *day_open(struct series_store *s, int64_t at_us)
-{
-    struct arena *a = arena_new();
-    const char *path = series_day_path(s->dir, at_us, a);
-    struct open_day *free_place = NULL;
-    for (size_t i = 0; i < FILES_MAX; i++) {
-        if (s->day[i].path && text_is(s->day[i].path, path)) {
-            arena_free(a);
-            return &s->day[i];
-        }
-        if (!s->day[i].begun)
-            free_place = &s->day[i];
-    }
-    if (free_place) {
-        day_close(free_place);
-        free_place->file = series_file_open(path, true, &s->err);
-        free_place->path = free_place->file ? xstrdup(path) : NULL;
-    } else {
-        err_set(&s->err, ERR_LIMIT, "samples of too many days at once");
-    }
-    arena_free(a);
-    return free_place && free_place->file ? free_place : NULL;
-}
-
-static bool row_put(struct series_store *s, const struct series_row *row, int64_t at_us)
-{
-    struct open_day *d = day_open(s, at_us);
-    if (d && !d->begun)
-        d->begun = series_file_begin(d->file, &s->err);
-    return d && d->begun && series_file_put(d->file, row, &s->err);
-}
-
-/* False: the disk does not take it, or its day is being thinned. */
-static bool block_put(struct series_store *s, const struct frame_in *f, struct span block)
-{
-    struct series_block b;
-    arena_reset(s->arena);
-    bool whole = series_block_read(block.data, block.len, s->arena, &b, NULL);
-    const struct series_head h = b.head;
-    if (!whole || block.len > SERIES_BLOCK_BYTES || !text_is(h.key.node, f->node) ||
-        h.first_ms < (s->now_us - OLDEST_US) / 1000 || h.last_ms > (s->now_us + AHEAD_US) / 1000 ||
-        h.last_ms < h.first_ms)
-        return true;
-    int64_t at_us = h.first_ms * 1000;
-    if (s->skip_us && at_us >= s->skip_us && at_us < s->skip_us + SERIES_DAY_US)
-        return false;
-    const struct series_row row = {.job_id = h.key.job_id,
-                                   .attempt = h.key.attempt,
-                                   .node = h.key.node,
-                                   .step_id = h.key.step_id,
-                                   .device = h.key.device,
-                                   .whole = h.whole,
-                                   .first_ms = h.first_ms,
-                                   .last_ms = h.last_ms,
-                                   .data = block.data,
-                                   .len = block.len};
-    bool ok = row_put(s, &row, at_us);
-    s->failed |= !ok;
-    return ok;
-}
-
-static void frame_put(struct series_store *s, struct frame_in *f)
-{
-    const char *at = f->blocks.data;
-    size_t left = f->blocks.len;
-    struct span block;
-    f->kept = true;
-    while (!s->failed && series_next(&at, &left, &block))
-        f->kept &= block_put(s, f, block);
-}
-
-static void days_end(struct series_store *s)
-{
-    for (size_t i = 0; i < FILES_MAX; i++) {
-        struct open_day *d = &s->day[i];
-        if (!d->begun)
-            continue;
-        d->begun = false;
-        if (s->failed || !series_file_commit(d->file, &s->err)) {
-            s->failed = true;
-            series_file_undo(d->file);
-            day_close(d); /* a full disk may leave a handle that does not recover */
-        }
-    }
-}
-
 static void write_run(void *ctx)
 {
     struct series_store *s = ctx;
-    s->err = (struct err){0};
-    s->arena = arena_new();
-    s->failed = !dir_make(s->dir, 0700, &s->err);
-    for (size_t i = 0; i < s->out.n && !s->failed; i++)
-        frame_put(s, &s->out.v[i]);
-    days_end(s);
-    arena_free(s->arena);
-    s->arena = NULL;
+    series_write_begin(s->write, s->now_us, s->skip_us);
+    for (size_t i = 0; i < s->out.n; i++) {
+        struct frame_in *f = &s->out.v[i];
+        f->kept = series_write_put(s->write, f->node, (struct span){str_text(&f->blocks), f->blocks.len});
+    }
+    s->failed = !series_write_end(s->write, &s->err);
 }
 
 /* ---- on the loop ---- */
 
+static size_t frame_bytes(size_t blocks)
+{
+    return blocks + FRAME_BYTES;
+}
+
 static void frame_done(struct series_store *s, struct frame_in *f)
 {
-    s->bytes -= f->blocks.len;
+    s->bytes -= frame_bytes(f->blocks.len);
     str_done(&f->blocks);
     free(f->node);
 }
@@ -280,7 +183,8 @@ void series_store_add(struct series_store *s, uint64_t session, const char *node
                       const struct msg_series *m)
 {
     ASSERT(!text_empty(node));
-    if (!has_room(s, session, m->blocks.len) || !share_has(s, node, m->blocks.len))
+    size_t bytes = frame_bytes(m->blocks.len);
+    if (!has_room(s, session, bytes) || !share_has(s, node, bytes))
         return;
     struct frame_in f = {.session = session, .number = m->number, .node = xstrdup(node)};
     struct asked_node of = {s->c, node};
@@ -290,7 +194,7 @@ void series_store_add(struct series_store *s, uint64_t session, const char *node
                     "node %s sent samples that cannot be read, or of jobs that it never had: these "
                     "are not kept",
                     node);
-    s->bytes += f.blocks.len;
+    s->bytes += frame_bytes(f.blocks.len);
     vec_push(&s->in, f);
     if (!s->writing && !s->gathering) {
         s->gathering = true;
@@ -314,10 +218,21 @@ static void thin_run(void *ctx)
 
 static void look(void *ctx);
 
+static void store_free(struct series_store *s)
+{
+    free(s->dir);
+    free(s);
+}
+
 static void thin_done(void *ctx)
 {
     struct series_store *s = ctx;
+    s->thins = false;
     s->thinning_us = 0;
+    if (s->ended) {
+        store_free(s);
+        return;
+    }
     if (!s->thinned)
         log_error(s->c->log, "old samples of jobs stay as they are: %s", s->thin_err.text);
     timer_set(s->look, s->thinned ? 1000 : LOOK_US);
@@ -326,14 +241,15 @@ static void thin_done(void *ctx)
 /* On the writing thread: nothing of that day is under way any more. */
 static void days_close(void *ctx)
 {
-    struct series_store *s = ctx;
-    for (size_t i = 0; i < FILES_MAX; i++)
-        day_close(&s->day[i]);
+    series_write_close(((struct series_store *)ctx)->write);
 }
 
 static void thin_begin(void *ctx)
 {
     struct series_store *s = ctx;
+    if (s->ended)
+        return;
+    s->thins = true;
     work_start(s->c->loop, thin_run, thin_done, s);
 }
 
@@ -400,6 +316,7 @@ struct series_store *series_store_new(struct controller *c)
     struct series_store *s = xcalloc(1, sizeof *s);
     s->c = c;
     s->dir = xasprintf("%s/series", c->state_dir);
+    s->write = series_write_new(s->dir);
     s->share = series_share_new();
     s->gather = timer_new(c->loop, write_begin, s);
     s->look = timer_new(c->loop, look, s);
@@ -415,9 +332,9 @@ void series_store_free(struct series_store *s)
 {
     if (!s)
         return;
+    s->ended = true;
     worker_free(s->writer);
-    for (size_t i = 0; i < FILES_MAX; i++)
-        day_close(&s->day[i]);
+    series_write_free(s->write);
     for (size_t i = 0; i < s->in.n; i++)
         frame_done(s, &s->in.v[i]);
     vec_done(&s->in);
@@ -426,6 +343,6 @@ void series_store_free(struct series_store *s)
     timer_free(s->gather);
     timer_free(s->look);
     free(s->trouble);
-    free(s->dir);
-    free(s);
+    if (!s->thins)
+        store_free(s);
 }

@@ -15,7 +15,7 @@
 struct awaited {
     struct map_u64 *seen;  /* by id: life_mark */
     struct map_u64 *named; /* by id; of those that wait */
-    VEC(uint64_t) ids;     /* the same, ascending once they are asked for */
+    VEC(uint64_t) ids;     /* the same; from `given` on ascending once they are asked for */
     size_t given;
     struct arena *arena; /* of one dependency at a time */
 };
@@ -46,17 +46,20 @@ void awaited_free(struct awaited *w)
     free(w);
 }
 
+static void name_one(struct awaited *w, uint64_t id)
+{
+    if (!id || map_u64_get(w->named, id))
+        return;
+    map_u64_put(w->named, id, w->named);
+    vec_push(&w->ids, id);
+}
+
 static void name_all(struct awaited *w, const char *dependency)
 {
     struct dependency_list list = {0};
     bool sound = dependency_parse(dependency, w->arena, &list, NULL);
-    for (uint32_t i = 0; sound && i < list.n; i++) {
-        uint64_t id = list.v[i].job_id;
-        if (!id || map_u64_get(w->named, id))
-            continue;
-        map_u64_put(w->named, id, w->named);
-        vec_push(&w->ids, id);
-    }
+    for (uint32_t i = 0; sound && i < list.n; i++)
+        name_one(w, list.v[i].job_id);
     arena_reset(w->arena);
 }
 
@@ -71,6 +74,10 @@ void awaited_see(struct awaited *w, const struct job *j)
         map_u64_put(w->seen, j->array_job_id, life_mark(w, false));
     if (j->state == JOB_PENDING && j->spec.dependency)
         name_all(w, j->spec.dependency);
+    if (over && map_u64_get(w->named, j->id)) { /* and all whom it belongs to */
+        name_one(w, j->het_job_id);
+        name_one(w, j->array_job_id);
+    }
 }
 
 bool awaited_has(const struct awaited *w, uint64_t id)
@@ -87,8 +94,8 @@ static int id_compare(const void *a, const void *b)
 bool awaited_next(struct awaited *w, struct job_filter *ret)
 {
     *ret = (struct job_filter){.to_us = INT64_MAX};
-    if (!w->given && w->ids.n)
-        qsort(w->ids.v, w->ids.n, sizeof w->ids.v[0], id_compare);
+    if (w->given < w->ids.n)
+        qsort(w->ids.v + w->given, w->ids.n - w->given, sizeof w->ids.v[0], id_compare);
     while (w->given < w->ids.n && ret->refs.n < IDS_AT_ONCE) {
         uint64_t id = w->ids.v[w->given++];
         struct job_ref ref = {.job_id = id, .task_id = NO_TASK, .het_offset = -1};

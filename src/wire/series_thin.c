@@ -82,6 +82,7 @@ static void source_begin(struct series_thin *t, const struct series_source_key *
     t->last_ms = INT64_MIN;
 }
 
+/* NULL: no block holds one more. Blocks of one time may each have other values. */
 static struct thin_joined *joined_of(struct series_thin *t, const struct series_column *c,
                                      size_t at)
 {
@@ -90,6 +91,8 @@ static struct thin_joined *joined_of(struct series_thin *t, const struct series_
         if (j->id == c->id && j->index == c->index)
             return j;
     }
+    if (t->joined.n == SERIES_VALUES_MAX)
+        return NULL;
     vec_push(&t->joined, ((struct thin_joined){.id = c->id, .index = c->index, .most = INT64_MIN}));
     return &t->joined.v[t->joined.n - 1];
 }
@@ -108,6 +111,8 @@ static void sample_add(struct series_thin *t, const struct series_block *b, size
         if (!is_figure(v))
             continue;
         struct thin_joined *j = joined_of(t, &b->col[k], k);
+        if (!j)
+            continue;
         j->sum += v;
         j->count++;
         j->most = v > j->most ? v : j->most;

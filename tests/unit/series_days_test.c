@@ -1,6 +1,7 @@
 /* Files of series by day: what is put is found, a whole block replaces its pieces, days grow coarser
  * with age and go, and nothing is lost where that fails. */
 #include "controller/disk/series_days.h"
+#include "controller/disk/series_write.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"
@@ -288,6 +289,75 @@ static void only_files_of_days_are_days(void **state)
     arena_free(a);
 }
 
+/* ---- what comes within a second ---- */
+
+static void blocks_of_day(struct str *out, const char *node, int64_t day)
+{
+    struct series_source_key key = {.job_id = 7, .attempt = 1, .name = "a100"};
+    struct str block = STR_INIT;
+    snprintf(key.node, sizeof key.node, "%s", node);
+    struct series_grow *g = series_grow_new(&key);
+    series_grow_add(g, DAY_MS + day * (SERIES_DAY_US / 1000) + 5000, 2000,
+                    &(struct series_point){SERIES_GPU_UTIL, 0, 80}, 1);
+    series_grow_encode(g, 0, true, &block);
+    series_put(out, &block);
+    str_done(&block);
+    series_grow_free(g);
+}
+
+static size_t files(void)
+{
+    struct arena *a = arena_new();
+    struct series_day_file *f;
+    size_t n;
+    series_days_list(dir, a, &f, &n);
+    arena_free(a);
+    return n;
+}
+
+/* Each node is of another day than its neighbour after days without a controller: it was one day
+ * too many, so nothing was kept, again and again. */
+static void as_many_days_as_nodes_may_have_kept_come_at_once(void **state)
+{
+    struct series_write *w = series_write_new(dir);
+    struct err err = {0};
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        series_write_begin(w, DAY_US, 0);
+        for (int64_t day = -45; day < 5; day++) {
+            struct str frame = STR_INIT;
+            blocks_of_day(&frame, "gpu7", day);
+            assert_true(series_write_put(w, "gpu7", (struct span){frame.data, frame.len}));
+            str_done(&frame);
+        }
+        assert_true(series_write_end(w, &err));
+        assert_int_equal(files(), 42);
+    }
+    series_write_free(w);
+}
+
+static void what_is_left_for_later_or_of_others_is_not_put(void **state)
+{
+    struct series_write *w = series_write_new(dir);
+    struct str frame = STR_INIT;
+    struct err err = {0};
+    (void)state;
+    blocks_of_day(&frame, "gpu8", 0);
+    series_write_begin(w, DAY_US, 0);
+    assert_true(series_write_put(w, "gpu7", (struct span){frame.data, frame.len}));
+    assert_true(series_write_end(w, &err));
+    assert_int_equal(files(), 0);
+    series_write_begin(w, DAY_US, DAY_US);
+    assert_false(series_write_put(w, "gpu8", (struct span){frame.data, frame.len}));
+    assert_true(series_write_end(w, &err));
+    assert_int_equal(files(), 0);
+    series_write_begin(w, DAY_US, 0);
+    assert_true(series_write_put(w, "gpu8", (struct span){frame.data, frame.len}));
+    series_write_free(w); /* what was begun */
+    assert_int_equal(count(in_dir("2026-11-23.db"), &of_job).rows, 0);
+    str_done(&frame);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +367,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_cannot_be_written_stays_as_it_was, fresh, gone),
         cmocka_unit_test_setup_teardown(a_damaged_file_is_an_error, fresh, gone),
         cmocka_unit_test_setup_teardown(only_files_of_days_are_days, fresh, gone),
+        cmocka_unit_test_setup_teardown(as_many_days_as_nodes_may_have_kept_come_at_once, fresh, gone),
+        cmocka_unit_test_setup_teardown(what_is_left_for_later_or_of_others_is_not_put, fresh, gone),
     };
     if (!mkdtemp(dir))
         return 1;

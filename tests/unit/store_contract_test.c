@@ -125,7 +125,11 @@ static void test_what_is_waited_for_is_loaded(void **state)
     static const struct {
         unsigned id;
         const char *loaded;
-    } whom[] = {{10, "22 40 50 10"}, {20, "22 40 50 20 21"}, {30, "22 40 50 30 31"}};
+    } whom[] = {{10, "22 40 50 10"},
+                {20, "22 40 50 20 21"},
+                {21, "22 40 50 21 20"},
+                {30, "22 40 50 30 31"},
+                {31, "22 40 50 31 30"}};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         for (size_t k = 0; k < ARRAY_LEN(whom); k++) {
             char *text = xasprintf("%s%u%s", texts[i].before, whom[k].id, texts[i].behind);

@@ -3,6 +3,7 @@
 #include "store_help.h"
 
 #include "base/alloc.h"
+#include "controller/disk/reader.h"
 #include "controller/disk/writer.h"
 #include "controller/reads.h"
 
@@ -150,6 +151,38 @@ static void test_readings_wait_for_a_store_that_is_not_open(void **state)
 static void test_so_it_does_after_an_upgrade(void **state)
 {
     heals_after_a_restart(*state, "DROP INDEX job_by_cron");
+}
+
+/* Who reads a log that he may not change keeps those of his process from writing: one reading after
+ * another kept the store away, though there was room again. It is opened while all are held. */
+static void test_the_store_is_opened_while_nobody_reads(void **state)
+{
+    struct full *f = *state;
+    struct err e;
+    reader_says(f, "BEGIN; SELECT count(*) FROM job");
+    for (uint64_t id = 1; id < 20; id++)
+        assert_true(world_commit(&f->w, small(&f->w, id), &e));
+    store_close(f->w.store);
+    f->w.store = store_open_memory();
+    reader_says(f, "COMMIT");
+    assert_int_equal(sqlite3_db_config(f->reader, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL), 0);
+    sqlite3_close(f->reader);
+    f->reader = NULL;
+    struct writer *writer = writer_new(f->w.path);
+    struct reader reader = {.path = f->w.path, .writer = writer};
+    struct batch *b = batch_new();
+    b->seq = f->w.seq + 1;
+    assert_non_null(reader_begin(&reader, &e));
+    for (int again = 0; again < 3; again++)
+        assert_false(writer_commit(writer, b, &e));
+    assert_true(writer_holds(writer));
+    reader_end(&reader);
+    writer_shorten(writer);
+    assert_true(writer_is_open(writer));
+    assert_true(writer_commit(writer, b, &e));
+    reader_done(&reader);
+    batch_free(b);
+    writer_free(writer);
 }
 
 /* A writer that can commit nothing yet knows that there is something to cut off. */
@@ -391,6 +424,7 @@ int main(void)
         TEST(so_it_does_after_a_restart),
         TEST(so_it_does_after_an_upgrade),
         TEST(readings_wait_for_a_store_that_is_not_open),
+        TEST(the_store_is_opened_while_nobody_reads),
         TEST(the_log_of_a_life_before_counts),
         TEST(readings_let_the_log_be_cut_off),
         TEST(a_log_is_asked_for_where_it_is_long_and_then_seldom),

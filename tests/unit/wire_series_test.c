@@ -291,6 +291,34 @@ static void several_samples_become_one(void **state)
     arena_free(t.a);
 }
 
+/* Blocks of one time, each with values that no other has: each was compared with all before it, for
+ * minutes here and days of what a host may send. */
+static void values_of_one_time_are_no_more_than_a_block_holds(void **state)
+{
+    struct thinned t = {.a = arena_new()};
+    struct series_thin *thin = series_thin_new(10000, thinned_take, &t);
+    (void)state;
+    for (uint32_t n = 0; n < 600; n++) {
+        struct series_grow *g = series_grow_new(&some_key);
+        struct series_point p[300];
+        struct series_block b;
+        struct str bytes = STR_INIT;
+        for (uint32_t i = 0; i < ARRAY_LEN(p); i++)
+            p[i] = (struct series_point){SERIES_CORE, n * (uint32_t)ARRAY_LEN(p) + i, 5};
+        series_grow_add(g, 10000 + n, 1, p, ARRAY_LEN(p));
+        series_grow_encode(g, 0, true, &bytes);
+        assert_true(series_block_read(bytes.data, bytes.len, t.a, &b, NULL));
+        series_thin_add(thin, &b);
+        str_done(&bytes);
+        series_grow_free(g);
+    }
+    series_thin_end(thin);
+    assert_int_equal(t.n, 1);
+    assert_int_equal(t.b[0].head.n, 1);
+    assert_int_equal(t.b[0].ncols, SERIES_VALUES_MAX);
+    arena_free(t.a);
+}
+
 /* A block whose head is of its day says others inside. */
 static void what_is_thinned_is_of_its_time(void **state)
 {
@@ -393,6 +421,7 @@ int main(void)
         cmocka_unit_test(blocks_follow_one_another),
         cmocka_unit_test(a_value_takes_little),
         cmocka_unit_test(several_samples_become_one),
+        cmocka_unit_test(values_of_one_time_are_no_more_than_a_block_holds),
         cmocka_unit_test(what_is_thinned_is_of_its_time),
         cmocka_unit_test(thinned_once_more_it_is_coarser_alone),
         cmocka_unit_test(how_long_they_are_kept),

@@ -53,17 +53,20 @@ void writer_free(struct writer *w)
 }
 
 /* What filled the disk may be the log of the very store that was read (`read_seq`; NULL = not yet):
- * then it may be copied. */
+ * then it may be copied. ERR_DENIED: it is not any more what was read. */
 static bool open_again(struct writer *w, const uint64_t *read_seq, uint64_t *ret_seq,
                        struct err *ret_err)
 {
     struct store *s = store_open_sqlite(w->path, false, ret_err);
-    bool good = s && store_take_epoch(s, &w->epoch, ret_seq, ret_err);
-    if (!good && s)
+    bool took = s && store_take_epoch(s, &w->epoch, ret_seq, ret_err);
+    bool same = took && (!read_seq || *ret_seq == *read_seq);
+    if (took && !same)
+        err_set(ret_err, ERR_DENIED, "%s was written to meanwhile", w->path);
+    if (!same && s)
         store_close(s);
-    if (!good && read_seq)
+    if (!took && read_seq)
         store_log_free(w->path, *read_seq);
-    if (!good)
+    if (!same)
         return false;
     w->store = s;
     w->open = true;
@@ -118,12 +121,21 @@ static bool open_for(struct writer *w, const struct batch *b, struct err *ret_er
 {
     uint64_t seq;
     w->read_seq = b->seq - 1;
-    if (!open_again(w, &w->read_seq, &seq, ret_err)) {
-        hold(w, clock_monotonic_us(), 0, 0);
-        return false;
-    }
-    return seq + 1 == b->seq ||
-           err_set(ret_err, ERR_DENIED, "%s was written to meanwhile", w->path);
+    if (open_again(w, &w->read_seq, &seq, ret_err))
+        return true;
+    hold(w, clock_monotonic_us(), 0, 0);
+    return false;
+}
+
+/* A handle that reads a log it may not change keeps those of the same process from writing: while
+ * nobody reads, and the log is free, it is the time to open it. Why it is not is for the next
+ * commit to say. */
+static void open_alone(struct writer *w)
+{
+    struct err err = {0};
+    uint64_t seq;
+    store_log_free(w->path, w->read_seq);
+    open_again(w, &w->read_seq, &seq, &err);
 }
 
 bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err)
@@ -148,9 +160,9 @@ void writer_shorten(struct writer *w)
     if (w->store)
         store_log_shorten(w->store);
     else
-        store_log_free(w->path, w->read_seq);
+        open_alone(w);
     w->left_pages = w->store ? store_log_pages(w->store) : 0;
-    w->rest_until_us = now_us + REST_US + REST_TIMES * held;
+    w->rest_until_us = now_us + REST_US + (w->store ? REST_TIMES * held : 0);
     w->holds = false;
 }
 

@@ -82,8 +82,9 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
     ASSERT(how != JOB_PENDING && how != JOB_RUNNING);
     bool was_over = !job_live(r);
     restored_requeue(c, r);
-    /* The former run's row, while what it had is still there. */
-    if (r->j.start_us)
+    /* The former run's row, while what it had is still there. A run without a number is of another
+     * scheduler, or a hand's, and has no row of its own. */
+    if (r->j.start_us && r->j.attempt)
         run_keep(c, r, how);
     run_clear(c, r);
     if (was_over)
