@@ -179,6 +179,8 @@ static void test_nonsense_is_refused(void **state)
     assert_refused("n[1-2] ids=9223372036854775807+5");
     assert_refused("n[1-2] ids=0-2147483648+1");
     assert_refused("n[1-2] ids=+5");
+    assert_refused("n1 ids=ss=#*"); /* found by libFuzzer: it is written in another way */
+    assert_refused("n1 ids=1+x");
 }
 
 int main(void)

@@ -161,6 +161,14 @@ static int64_t folded_count(const char *text)
     return count;
 }
 
+/* Of the letters of a folded list, and behind it by how much it grows from node to node. */
+static bool is_ids(const char *text)
+{
+    size_t list = strspn(text, "0123456789,-");
+    const char *step = text + list + (text[list] == '+');
+    return !step[strspn(step, "0123456789")] && (list || step == text);
+}
+
 typedef VEC(struct alloc_gres) gres_vec;
 
 static bool gres_word(char *key, const char *value, gres_vec *gres)
@@ -205,7 +213,7 @@ static bool word_parse(char *word, struct alloc_node *n, gres_vec *gres)
     }
     if (text_is(word, "ids")) {
         n->task_ids = value;
-        return *value != '\0';
+        return *value && is_ids(value);
     }
     return gres_word(word, value, gres);
 }
