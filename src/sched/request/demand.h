@@ -100,7 +100,9 @@ struct option {
     int32_t nodes_min;      /* for the size factor of the priority */
     uint64_t up_version;    /* `reachable` holds for this version of which nodes are up */
     bool reachable;         /* could it start if all nodes that are up were empty */
-    uint32_t stamp;         /* scratch of a pass: blocked in this step */
+    /* Scratch of a pass: in this step a job was blocked that did not insist on few switches, and
+     * one that did */
+    uint32_t stamp[2];
 };
 
 /* What a class needs. It owns its arena, in which all of it lives, and is made anew when nodes,
