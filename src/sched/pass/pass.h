@@ -239,6 +239,7 @@ struct pass {
     int32_t stands_tier; /* what was promised in this tier and above is in the world, or was */
     bool *served;        /* by partition: its first blocked job has a promise */
     VEC(struct het) het;
+    struct map_u64 *het_at; /* by id: place in `het`, plus 1; NULL = there are none */
     struct placement at;   /* scratch of the place being tried */
     uint32_t refused_node; /* where pass_emit found that single CPUs or devices are not to be had */
     const struct lic_use *capped;    /* the cap that held the entry tried last; NULL = none did */
