@@ -73,8 +73,7 @@ struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us,
     const struct compiled *c = demand_of(p->cl, j->lane->klass);
     for (size_t i = 0; i < c->n; i++) {
         struct option *o = &c->option[i];
-        if (o->never != REASON_NONE ||
-            (at_us == p->w->now_us && option_held_by(p, o, j->w.uid) != REASON_NONE))
+        if (o->never != REASON_NONE || option_held_by(p, o, j->w.uid, at_us) != REASON_NONE)
             continue;
         struct to_place what = pass_to_place(p, c, o, j);
         p->cost += try_cost(p, o);
@@ -107,7 +106,7 @@ static size_t seats_of(struct seating *s, const struct spart *part, uint32_t uid
     for (size_t i = 0; i < s->at.n; i++)
         if (s->at.v[i].part == part)
             return i;
-    struct seats new = {.part = part, .left = hours_room(s->p, part, uid)};
+    struct seats new = {.part = part, .left = hours_room(s->p, part, uid, s->p->w->now_us)};
     vec_push(&s->at, new);
     return s->at.n - 1;
 }

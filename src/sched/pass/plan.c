@@ -163,6 +163,7 @@ void pass_close(struct pass *p)
     vec_done(&p->at.at);
     vec_done(&p->returning);
     vec_done(&p->awaited);
+    vec_done(&p->seated);
     if (p->held)
         map_u64_free(p->held);
     if (p->running)
