@@ -158,7 +158,10 @@ static void a_whole_node_is_all_gpus_of_its_sockets(void **state)
     for (int i = 0; i < 4; i++) {
         n.devices_out = i == 3 ? "gpu:1:failed:7000000:XID 79" : NULL;
         struct world w = world_make(n, "n1", i == 1 ? alone : a_part("main", "ALL"));
-        assert_string_equal(runs(&w, 1, i == 0 || i == 3 ? whole : i == 1 ? q : spared),
+        assert_string_equal(runs(&w, 1,
+                                 i == 0 || i == 3 ? whole
+                                 : i == 1         ? q
+                                                  : spared),
                             i == 2   ? "n1 cpus=0-6 mem=10 tasks=1 gpu:v100=0-3"
                             : i == 3 ? "n1 cpus=0-7 mem=10 tasks=1 gpu:v100=0,2-3"
                                      : "n1 cpus=0-7 mem=10 tasks=1 gpu:v100=0-3");

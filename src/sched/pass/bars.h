@@ -19,8 +19,9 @@ int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid, int64
 /* The first time from then on, as far as is looked ahead, at which there is room for one;
  * INT64_MAX = none. */
 int64_t hours_room_from(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us);
-/* One more that hours count (struct seated), and all but the first n no more. */
+/* One more that hours count (struct seated). */
 void hours_seat(struct pass *p, const struct spart *part, uint32_t uid, bool begins);
+/* All but the first n (of pass.seated) no more. */
 void hours_unseat(struct pass *p, size_t n);
 /* Nothing but lack of room on nodes, or of licences, can keep it. */
 bool entry_lacks_room_only(struct pass *p, const struct entry *e);

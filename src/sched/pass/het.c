@@ -77,8 +77,8 @@ static bool option_earliest(struct pass *p, struct to_place *what, uint32_t uid,
     for (int i = 0; i < TURNS_MAX; i++) {
         p->cost += try_cost(p, o);
         from_us = hours_room_from(p, o->part, uid, from_us);
-        if (from_us >= before_us ||
-            !world_earliest(p->w, what, o->limit_us, from_us, at, ret_us) || *ret_us >= before_us)
+        if (from_us >= before_us || !world_earliest(p->w, what, o->limit_us, from_us, at, ret_us) ||
+            *ret_us >= before_us)
             return false;
         if (hours_room(p, o->part, uid, *ret_us) > 0)
             return true;

@@ -249,7 +249,7 @@ struct pass {
     bool *served;        /* by partition: its first blocked job has a promise */
     VEC(struct het) het;
     struct map_u64 *het_at; /* by id: place in `het`, plus 1; NULL = there are none */
-    struct placement at;   /* scratch of the place being tried */
+    struct placement at;    /* scratch of the place being tried */
     uint32_t refused_node; /* where pass_emit found that single CPUs or devices are not to be had */
     const struct lic_use *capped;    /* the cap that held the entry tried last; NULL = none did */
     VEC(struct returning) returning; /* of those that were looked at so far */
@@ -262,7 +262,7 @@ struct pass {
     /* By uid + 1: what users hold at the world's time, struct holding, less what they really hold;
      * in the plan's arena. NULL = the same */
     struct map_u64 *held;
-    struct map_u64 *running; /* of whom so many run in partitions with hours (bars.c); NULL yet */
+    struct map_u64 *running;   /* of whom so many run in partitions with hours (bars.c); NULL yet */
     VEC(struct seated) seated; /* of whom hours count more than what runs and starts (bars.h) */
 };
 

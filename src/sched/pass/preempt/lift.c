@@ -106,8 +106,8 @@ static bool components_fit(struct asker *a, struct exacts *x)
             nodes_note(a);
         if (!ok)
             break;
-        begun[n] = world_begin(p->w, c, &p->at, a->het->job[n]->w.job_id,
-                               run_until(p, o, p->w->now_us));
+        begun[n] =
+            world_begin(p->w, c, &p->at, a->het->job[n]->w.job_id, run_until(p, o, p->w->now_us));
         hours_seat(p, o->part, a->het->job[n]->w.uid, false);
     }
     hours_unseat(p, seated);
