@@ -193,7 +193,7 @@ void cluster_stand_anew(struct cluster *cl, uint64_t job_id, const struct order_
  * microseconds: "42@1700000000000000:batch,43@…:gpu/resv"; and who was promised which start there
  * (promises=aged and all): "44:1700000000000000:batch", "45-48:…" of several in a row. At most 64
  * KiB: heads and the first starts. For a cluster that is built anew and is to plan the same. */
-void cluster_firsts_tell(const struct cluster *cl, struct str *out);
+void cluster_firsts_tell(struct cluster *cl, struct str *out);
 /* What cluster_firsts_tell wrote before a restart (NULL = nothing); names that are not there any
  * more count for nothing. */
 void cluster_firsts_set(struct cluster *cl, const char *firsts);

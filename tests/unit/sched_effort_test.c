@@ -231,6 +231,43 @@ static void a_network_of_many_switches(void **state)
         fail_msg("%.3f s, and %.3f s without a network", placed, alone);
 }
 
+/* So many heterogeneous jobs of two components that wait for a third. */
+static double seconds_of_hets(uint64_t jobs)
+{
+    struct cluster *cl = cluster_new();
+    struct plan *plan = plan_new();
+    struct budget now_only = {.no_forecast = true};
+    struct partition p = a_part("main", "ALL");
+    struct job_request req = nodes_whole(1, HOUR);
+    put_nodes(cl, "n1", a_node(NULL));
+    put_part(cl, &p);
+    for (uint64_t i = 0; i < jobs; i++)
+        for (uint64_t k = 0; k < 2; k++)
+            cluster_wait(cl, &(struct waiting){.job_id = 2 * i + 1 + k,
+                                               .het_job_id = 2 * i + 1,
+                                               .het_size = 3,
+                                               .req = &req,
+                                               .uid = 1000,
+                                               .elements = 1,
+                                               .submit_us = NOW,
+                                               .eligible_us = NOW});
+    double before = cpu_seconds();
+    sched_plan(cl, NOW, &now_only, plan);
+    double took = cpu_seconds() - before;
+    plan_free(plan);
+    cluster_free(cl);
+    return took;
+}
+
+/* Each is found, not looked for. */
+static void many_jobs_of_components(void **state)
+{
+    (void)state;
+    double few = seconds_of_hets(2500), many = seconds_of_hets(20000);
+    if (many > 0.3 + 20 * few)
+        fail_msg("%.3f s, and %.3f s of an eighth of them", many, few);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +275,7 @@ int main(void)
         cmocka_unit_test(nobody_is_lifted_in_vain),
         cmocka_unit_test(counted_features_of_many_nodes),
         cmocka_unit_test(a_network_of_many_switches),
+        cmocka_unit_test(many_jobs_of_components),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static struct cluster *cluster_with(uint64_t first, uint64_t n, uint64_t by)
     return cl;
 }
 
-static void told_is(const struct cluster *cl, const char *expected)
+static void told_is(struct cluster *cl, const char *expected)
 {
     struct str s = STR_INIT;
     cluster_firsts_tell(cl, &s);
@@ -98,12 +98,42 @@ static void it_is_bounded(void **unused)
     cluster_free(cl);
 }
 
+/* It is told between two passes, too (scontrol top): what changed since the last counts. */
+static void it_is_told_between_passes(void **unused)
+{
+    (void)unused;
+    for (int changed = 0; changed < 3; changed++) {
+        struct cluster *cl = cluster_with(1, 1, 1);
+        struct partition main = a_part("main", "n[1-2]");
+        cluster_firsts_set(cl, "1@5:main");
+        if (changed == 0) { /* a reservation draws it from now on: its class is a new one */
+            struct job_request req = nodes_whole(2, HOUR);
+            req.partition = "main,more";
+            cluster_wait(cl, &(struct waiting){.job_id = 1,
+                                               .req = &req,
+                                               .uid = 1000,
+                                               .elements = 1,
+                                               .submit_us = NOW,
+                                               .eligible_us = NOW,
+                                               .magnets = "kept"});
+        } else if (changed == 1) {
+            main.max_time_us = 2 * HOUR;
+            put_part(cl, &main);
+        } else {
+            cluster_remove_partition(cl, "main");
+        }
+        told_is(cl, changed == 2 ? "" : "1@5:main");
+        cluster_free(cl);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_told_is_read_again),
         cmocka_unit_test(components_are_one_piece),
         cmocka_unit_test(it_is_bounded),
+        cmocka_unit_test(it_is_told_between_passes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

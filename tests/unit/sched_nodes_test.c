@@ -296,6 +296,48 @@ static void blocks(void **state)
         "n5,n6,n7");
 }
 
+/* Whose time of insisting on few switches is over does without, though an equal request before it
+ * insists still. */
+static void who_insists_no_more_is_not_kept_by_equals(void **state)
+{
+    struct topo_row rows[] = {{.name = "s1", .nodes = "n[1-2]"},
+                              {.name = "s2", .nodes = "n[3-4]"},
+                              {.name = "top", .switches = "s[1-2]"}};
+    struct partition p = a_part("main", "ALL");
+    put_nodes(cl, "n[1-4]", a_node(NULL));
+    cluster_set_topology(cl, &(struct topology){rows, ARRAY_LEN(rows), NULL});
+    put_part(cl, &p);
+    where(1, (struct job_request){.ntasks = 8, .nodelist = "n1", .time_limit_us = HOUR});
+    where(2, (struct job_request){.ntasks = 8, .nodelist = "n3", .time_limit_us = HOUR});
+    struct job_request near = nodes_whole(2, MIN);
+    near.switches = 1;
+    struct waiting insists = {.job_id = 3,
+                              .req = &near,
+                              .uid = 1000,
+                              .elements = 1,
+                              .priority_asked = 2000,
+                              .submit_us = NOW,
+                              .eligible_us = NOW},
+                   over = insists, new = insists;
+    over.job_id = 4;
+    over.uid = 1001;
+    over.priority_asked = 1000;
+    over.submit_us = over.eligible_us = NOW - HOUR;
+    new.job_id = 5;
+    new.uid = 1002;
+    new.priority_asked = 500;
+    cluster_wait(cl, &insists);
+    cluster_wait(cl, &over);
+    cluster_wait(cl, &new);
+    sched_plan(cl, NOW, NULL, plan);
+    assert_null(start_of(plan, 3));
+    assert_null(start_of(plan, 5));
+    const struct plan_start *s = start_of(plan, 4);
+    assert_non_null(s);
+    assert_string_equal(s->alloc.node[0].node, "n2");
+    assert_string_equal(s->alloc.node[1].node, "n4");
+}
+
 /* Of many candidates, in whatever order: those of the least weight, which are few of them, most or
  * all. */
 static void the_best_of_many(void **state)
@@ -385,6 +427,7 @@ int main(void)
         T(least_loaded_first),
         T(neighbours_spread_and_few),
         T(blocks),
+        T(who_insists_no_more_is_not_kept_by_equals),
         T(the_best_of_many),
         T(who_was_promised_a_start_goes_first_when_its_node_is_back),
     };

@@ -134,6 +134,82 @@ static void gpus_of_a_socket(void **state)
     world_end(&w);
 }
 
+/* Two GPUs on each of two sockets. */
+static struct node two_on_each(void)
+{
+    struct node n = a_node(NULL);
+    n.gres = "gpu:v100:4";
+    n.devices =
+        "gpu:v100:0:16384:0-3:;gpu:v100:1:16384:0-3:;gpu:v100:2:16384:4-7:;gpu:v100:3:16384:4-7:";
+    return n;
+}
+
+/* Whoever has the node to himself gets all GPUs that are there, whatever he asks of each socket;
+ * where one is broken, too. */
+static void a_whole_node_is_all_gpus_of_its_sockets(void **state)
+{
+    struct node n = two_on_each();
+    struct partition alone = a_part("main", "ALL");
+    alone.share = SHARE_EXCLUSIVE;
+    struct job_request q = {.gpus_per_socket = "1", .sockets_per_node = 2, .mem_per_node_mib = 10};
+    struct job_request whole = q, spared = q;
+    whole.exclusive = EXCLUSIVE_NODE;
+    spared.core_spec = 2;
+    for (int i = 0; i < 4; i++) {
+        n.devices_out = i == 3 ? "gpu:1:failed:7000000:XID 79" : NULL;
+        struct world w = world_make(n, "n1", i == 1 ? alone : a_part("main", "ALL"));
+        assert_string_equal(runs(&w, 1,
+                                 i == 0 || i == 3 ? whole
+                                 : i == 1         ? q
+                                                  : spared),
+                            i == 2   ? "n1 cpus=0-6 mem=10 tasks=1 gpu:v100=0-3"
+                            : i == 3 ? "n1 cpus=0-7 mem=10 tasks=1 gpu:v100=0,2-3"
+                                     : "n1 cpus=0-7 mem=10 tasks=1 gpu:v100=0-3");
+        world_end(&w);
+    }
+}
+
+/* Of each type as many as are asked for of that type. */
+static void gpus_of_a_socket_by_type(void **state)
+{
+    struct node n = a_node(NULL);
+    n.gres = "gpu:a:2,gpu:b:4";
+    n.devices = "gpu:a:0:16384:0-3:;gpu:b:1:16384:0-3:;gpu:b:2:16384:0-3:;gpu:a:3:16384:4-7:;"
+                "gpu:b:4:16384:4-7:;gpu:b:5:16384:4-7:";
+    struct world w = world_make(n, "n1", a_part("main", "ALL"));
+    struct job_request q = {
+        .gpus_per_socket = "a:1,b:1", .sockets_per_node = 2, .mem_per_node_mib = 10};
+    assert_string_equal(runs(&w, 1, q), "n1 cpus=0 mem=10 tasks=1 gpu:a=0,3 gpu:b=1,4");
+    world_end(&w);
+}
+
+static void refuses(struct world *w, struct job_request req, const char *words)
+{
+    struct str detail = STR_INIT;
+    req.partition = "main";
+    assert_int_not_equal(sched_check(w->cl, &req, 1000, "users", NULL, &detail), REFUSE_NONE);
+    if (!strstr(str_text(&detail), words))
+        fail_msg("\"%s\" does not say \"%s\"", str_text(&detail), words);
+    str_done(&detail);
+}
+
+/* Counts would be enough; no socket has so many. */
+static void more_gpus_of_a_socket_than_any_has(void **state)
+{
+    struct world w = world_make(two_on_each(), "n[1-2]", a_part("main", "ALL"));
+    struct job_request q = {.gpus_per_socket = "3", .sockets_per_node = 1, .ntasks = 1};
+    refuses(&w, q, "the nearest are n[1-2] with 2 GPUs on each of its sockets (3 asked)");
+    q.exclusive = EXCLUSIVE_NODE;
+    refuses(&w, q, "with 2 GPUs on each of its sockets (3 asked)");
+    q.gpus_per_socket = "2";
+    q.sockets_per_node = 2;
+    struct str detail = STR_INIT;
+    q.partition = "main";
+    assert_int_equal(sched_check(w.cl, &q, 1000, "users", NULL, &detail), REFUSE_NONE);
+    str_done(&detail);
+    world_end(&w);
+}
+
 static void a_partition_bounds_its_cpus_on_a_socket(void **state)
 {
     struct partition p = a_part("main", "ALL"), other = a_part("other", "ALL");
@@ -166,6 +242,9 @@ int main(void)
         cmocka_unit_test(a_whole_node_is_all_its_sockets),
         cmocka_unit_test(a_node_whose_socket_is_taken_is_passed_over),
         cmocka_unit_test(gpus_of_a_socket),
+        cmocka_unit_test(a_whole_node_is_all_gpus_of_its_sockets),
+        cmocka_unit_test(gpus_of_a_socket_by_type),
+        cmocka_unit_test(more_gpus_of_a_socket_than_any_has),
         cmocka_unit_test(a_partition_bounds_its_cpus_on_a_socket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

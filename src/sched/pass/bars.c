@@ -66,26 +66,65 @@ static int32_t running_then(struct pass *p, const struct spart *part, uint32_t u
     return n;
 }
 
-int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid)
+/* Who begins now is among what was foreseen to start, once time goes on. */
+static int32_t seated_at(const struct pass *p, const struct spart *part, uint32_t uid, bool now)
 {
+    int32_t n = 0;
+    for (size_t i = 0; i < p->seated.n; i++)
+        n += p->seated.v[i].part == part && p->seated.v[i].uid == uid &&
+             (!p->seated.v[i].begins || (now && !p->future));
+    return n;
+}
+
+int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us)
+{
+    ASSERT(at_us >= p->w->now_us);
     struct time_window limits;
+    bool now = at_us == p->w->now_us;
     if (part->windows.n == 0)
         return INT32_MAX;
-    time_windows_at(&part->windows, p->w->now_us, &p->cl->local.zone, &limits);
+    time_windows_at(&part->windows, at_us, &p->cl->local.zone, &limits);
     if (limits.max_jobs_per_user <= 0)
         return INT32_MAX;
-    int32_t n = p->future ? running_then(p, part, uid) : running_of(p, part, uid);
+    int32_t n = seated_at(p, part, uid, now);
+    if (now)
+        n += p->future ? running_then(p, part, uid) : running_of(p, part, uid);
     return n < limits.max_jobs_per_user ? limits.max_jobs_per_user - n : 0;
+}
+
+#define TURNS_AHEAD 32 /* of hours, that are looked ahead */
+
+int64_t hours_room_from(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us)
+{
+    for (int i = 0; i < TURNS_AHEAD && at_us != INT64_MAX; i++) {
+        if (hours_room(p, part, uid, at_us) > 0)
+            return at_us;
+        int64_t turn = time_windows_next(&part->windows, at_us, &p->cl->local.zone),
+                end = at_us == p->w->now_us ? world_next_end(p->w) : INT64_MAX;
+        at_us = end < turn ? end : turn;
+    }
+    return INT64_MAX;
+}
+
+void hours_seat(struct pass *p, const struct spart *part, uint32_t uid, bool begins)
+{
+    vec_push(&p->seated, ((struct seated){part, uid, begins}));
+}
+
+void hours_unseat(struct pass *p, size_t n)
+{
+    ASSERT(n <= p->seated.n);
+    p->seated.n = n;
 }
 
 enum job_reason entry_held_by(struct pass *p, const struct entry *e)
 {
-    return option_held_by(p, e->o, e->job->w.uid);
+    return option_held_by(p, e->o, e->job->w.uid, p->w->now_us);
 }
 
-enum job_reason option_held_by(struct pass *p, const struct option *o, uint32_t uid)
+enum job_reason option_held_by(struct pass *p, const struct option *o, uint32_t uid, int64_t at_us)
 {
-    return hours_room(p, o->part, uid) > 0 ? REASON_NONE : REASON_QOS_MAX_JOBS_PER_USER;
+    return hours_room(p, o->part, uid, at_us) > 0 ? REASON_NONE : REASON_QOS_MAX_JOBS_PER_USER;
 }
 
 /* ---- who has much ---- */

@@ -10,11 +10,19 @@
 /* The limit that holds it at the world's time, whatever is free; REASON_NONE = none does. In the
  * future those count of whom it is foreseen that they run then. */
 enum job_reason entry_held_by(struct pass *p, const struct entry *e);
-/* The same of a job of that user's in that option. */
-enum job_reason option_held_by(struct pass *p, const struct option *o, uint32_t uid);
+/* The same of a job of that user's in that option, at that time. */
+enum job_reason option_held_by(struct pass *p, const struct option *o, uint32_t uid, int64_t at_us);
 /* So many more jobs of that user's may run in the partition then, as its hours have it: 0 and
- * above; INT32_MAX = they say nothing. */
-int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid);
+ * above; INT32_MAX = they say nothing. What runs counts at the world's time only: later it will
+ * have ended. */
+int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us);
+/* The first time from then on, as far as is looked ahead, at which there is room for one;
+ * INT64_MAX = none. */
+int64_t hours_room_from(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us);
+/* One more that hours count (struct seated). */
+void hours_seat(struct pass *p, const struct spart *part, uint32_t uid, bool begins);
+/* All but the first n (of pass.seated) no more. */
+void hours_unseat(struct pass *p, size_t n);
 /* Nothing but lack of room on nodes, or of licences, can keep it. */
 bool entry_lacks_room_only(struct pass *p, const struct entry *e);
 /* Leaves it to others what it could have? Its user holds more than a quarter of the cluster then

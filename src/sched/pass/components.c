@@ -11,10 +11,17 @@
 struct het *pass_het_of(const struct pass *p, uint64_t id)
 {
     ASSERT(id);
-    for (size_t i = 0; i < p->het.n; i++)
-        if (p->het.v[i].id == id)
-            return &p->het.v[i];
-    return NULL;
+    uintptr_t at = p->het_at ? (uintptr_t)map_u64_get(p->het_at, id) : 0;
+    return at ? &p->het.v[at - 1] : NULL;
+}
+
+static struct het *het_add(struct pass *p, uint64_t id)
+{
+    vec_push(&p->het, ((struct het){.id = id}));
+    if (!p->het_at)
+        p->het_at = map_u64_new();
+    map_u64_put(p->het_at, id, (void *)(uintptr_t)p->het.n);
+    return &p->het.v[p->het.n - 1];
 }
 
 struct wjob *job_here(const struct pass *p, struct wjob *j)
@@ -41,11 +48,7 @@ void hets_collect(struct pass *p)
         struct lane *l = p->cl->queue.lane.v[i];
         for (size_t k = 0; k < l->n; k++) {
             struct het *h = pass_het_of(p, l->het);
-            if (!h) {
-                struct het new = {.id = l->het};
-                vec_push(&p->het, new);
-                h = &p->het.v[p->het.n - 1];
-            }
+            h = h ? h : het_add(p, l->het);
             /* By number: the order of lanes depends on what came and went before. */
             h->job = xrealloc(h->job, (h->n + 1) * sizeof h->job[0]);
             size_t at = h->n++;
@@ -70,8 +73,7 @@ struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us,
     const struct compiled *c = demand_of(p->cl, j->lane->klass);
     for (size_t i = 0; i < c->n; i++) {
         struct option *o = &c->option[i];
-        if (o->never != REASON_NONE ||
-            (at_us == p->w->now_us && option_held_by(p, o, j->w.uid) != REASON_NONE))
+        if (o->never != REASON_NONE || option_held_by(p, o, j->w.uid, at_us) != REASON_NONE)
             continue;
         struct to_place what = pass_to_place(p, c, o, j);
         p->cost += try_cost(p, o);
@@ -104,7 +106,7 @@ static size_t seats_of(struct seating *s, const struct spart *part, uint32_t uid
     for (size_t i = 0; i < s->at.n; i++)
         if (s->at.v[i].part == part)
             return i;
-    struct seats new = {.part = part, .left = hours_room(s->p, part, uid)};
+    struct seats new = {.part = part, .left = hours_room(s->p, part, uid, s->p->w->now_us)};
     vec_push(&s->at, new);
     return s->at.n - 1;
 }

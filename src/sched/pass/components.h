@@ -12,7 +12,8 @@ struct het *pass_het_of(const struct pass *p, uint64_t id);
 struct wjob *job_here(const struct pass *p, struct wjob *j);
 /* The limit of a run in that option that starts then. */
 int64_t het_limit_at(const struct pass *p, const struct option *o, int64_t start_us);
-/* First option in which the component can start at that time on nodes that are not barred, and on
+/* First option in which the component can start at that time, beside others of its user's as its
+ * hours have it, on nodes that are not barred, and on
  * few of those that are shunned (bitmaps, NULL = none is); fills p->at. NULL = none. */
 struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us,
                          const uint64_t *barred, const uint64_t *shunned);

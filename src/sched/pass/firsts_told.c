@@ -62,7 +62,7 @@ static void firsts_say(const struct cluster *cl, uint64_t job_id, bool promised,
                        struct firsts_piece *last, struct str *out)
 {
     const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
-    const struct compiled *c = j ? j->lane->klass->made : NULL;
+    const struct compiled *c = j ? demand_of(cl, j->lane->klass) : NULL;
     uint64_t in = !j ? 0 : promised ? j->w.promised_in : j->w.head;
     for (size_t k = 0; in && c && k < c->n; k++)
         if (in & serve_bit(c->option[k].serve) && !c->option[k].part->gone)
@@ -72,9 +72,10 @@ static void firsts_say(const struct cluster *cl, uint64_t job_id, bool promised,
                       out);
 }
 
-void cluster_firsts_tell(const struct cluster *cl, struct str *out)
+void cluster_firsts_tell(struct cluster *cl, struct str *out)
 {
     struct firsts_piece last = {0};
+    cluster_settle(cl);
     for (size_t i = 0; i < cl->queue.head.n; i++)
         firsts_say(cl, cl->queue.head.v[i], false, &last, out);
     for (size_t i = 0; i < cl->queue.promised_in.n; i++)

@@ -175,7 +175,7 @@ static void entry_enter(struct pass *p, struct lane *l, struct compiled *c, uint
                       .tier = c->option[number].tier,
                       .number = number};
     if (p->step == 0)
-        e.o->stamp = 0;
+        e.o->stamp[false] = e.o->stamp[true] = 0;
     entry_fill(p, &e);
     vec_push(&p->entry, e);
 }

@@ -149,6 +149,15 @@ struct owed {
     uint64_t served; /* the last pass in which it was found to have its room (keep_out.c) */
 };
 
+/* Hours of a partition count a job of that user's there, beside what runs and starts: a component
+ * that was put in the world to see whether the others fit, or who begins in the room of work that
+ * is suspended for him now (`begins`), and starts with the next pass. */
+struct seated {
+    const struct spart *part;
+    uint32_t uid;
+    bool begins;
+};
+
 /* A job that leaves what it could have to those behind another's job (bars.h). */
 struct yielding {
     uint64_t job_id, to;
@@ -239,7 +248,8 @@ struct pass {
     int32_t stands_tier; /* what was promised in this tier and above is in the world, or was */
     bool *served;        /* by partition: its first blocked job has a promise */
     VEC(struct het) het;
-    struct placement at;   /* scratch of the place being tried */
+    struct map_u64 *het_at; /* by id: place in `het`, plus 1; NULL = there are none */
+    struct placement at;    /* scratch of the place being tried */
     uint32_t refused_node; /* where pass_emit found that single CPUs or devices are not to be had */
     const struct lic_use *capped;    /* the cap that held the entry tried last; NULL = none did */
     VEC(struct returning) returning; /* of those that were looked at so far */
@@ -252,7 +262,8 @@ struct pass {
     /* By uid + 1: what users hold at the world's time, struct holding, less what they really hold;
      * in the plan's arena. NULL = the same */
     struct map_u64 *held;
-    struct map_u64 *running; /* of whom so many run in partitions with hours (bars.c); NULL yet */
+    struct map_u64 *running;   /* of whom so many run in partitions with hours (bars.c); NULL yet */
+    VEC(struct seated) seated; /* of whom hours count more than what runs and starts (bars.h) */
 };
 
 /* What looking at an entry costs, in units of one in the packed order, about 5 ns. */

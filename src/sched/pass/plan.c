@@ -155,6 +155,7 @@ void pass_close(struct pass *p)
     for (size_t i = 0; i < p->het.n; i++)
         free(p->het.v[i].job);
     vec_done(&p->het);
+    map_u64_free(p->het_at);
     vec_done(&p->live);
     vec_done(&p->entry);
     vec_done(&p->promise);
@@ -162,6 +163,7 @@ void pass_close(struct pass *p)
     vec_done(&p->at.at);
     vec_done(&p->returning);
     vec_done(&p->awaited);
+    vec_done(&p->seated);
     if (p->held)
         map_u64_free(p->held);
     if (p->running)

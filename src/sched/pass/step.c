@@ -7,6 +7,7 @@
  * (EASY backfill, Lifka 1995). The present is the first step of a simulation of the future that
  * goes on from there (forecast.c). */
 #include "sched/books/limits/caps.h"
+#include "sched/books/topo.h"
 #include "sched/pass/bars.h"
 #include "sched/pass/components.h"
 #include "sched/pass/firsts.h"
@@ -178,6 +179,24 @@ static bool first_is_spent(const struct entry *e)
     return e->spent != w->job_id && ((w->head | w->oldest) != 0 || e->promised_us != INT64_MAX);
 }
 
+/* Of what is asked of nodes, only how long it insists on few switches (--switches) is a job's own;
+ * all else its equals have, too. */
+static bool entry_insists(const struct pass *p, const struct entry *e)
+{
+    return e->c->req->switches > 0 && topo_insists_until(p->cl, &e->job->w) > p->w->now_us;
+}
+
+/* Its equals are blocked, too: but who insists is no word on those that do not. A component waits
+ * for the others: its equals need not. */
+static void entry_stamp(const struct pass *p, const struct entry *e)
+{
+    if (e->lane->het)
+        return;
+    e->o->stamp[true] = p->step;
+    if (!entry_insists(p, e))
+        e->o->stamp[false] = p->step;
+}
+
 enum next { KEEP, DROP, AGAIN };
 
 /* What becomes of entry i of the order in this step: it stays blocked, is done with, or the entry
@@ -189,7 +208,7 @@ static enum next entry_step(struct pass *p, size_t i)
         return live_refresh(p, i) ? AGAIN : DROP;
     bool none_passes = strict(p->cl);
     if (e->held || (none_passes && p->served[e->o->part->idx]) ||
-        (e->o->stamp == p->step && !promise_due(p, e))) {
+        (e->o->stamp[entry_insists(p, e)] == p->step && !promise_due(p, e))) {
         pass_note(p, e, REASON_PRIORITY);
         return KEEP;
     }
@@ -204,8 +223,7 @@ static enum next entry_step(struct pass *p, size_t i)
     switch (entry_try(p, e)) {
     case NEVER: equals_leave(p, e); return DROP;
     case BLOCKED:
-        if (!e->lane->het) /* a component waits for the others: its equals need not */
-            e->o->stamp = p->step;
+        entry_stamp(p, e);
         p->live.v[i].tried = true;
         lacks_keep(p, &p->live.v[i]);
         if (p->live.v[i].plain && e->o->limit_min_us == e->o->limit_us)

@@ -33,6 +33,8 @@ struct beside together_new(struct pass *p, struct het *h, int64_t at_us, bool pr
 
 void together_done(struct beside *t)
 {
+    if (t->promise) /* later others of their user's will have ended, and they have for others */
+        hours_unseat(t->p, t->p->seated.n - t->n);
     free(t->world_job);
     free(t->o);
     free(t->barred);
@@ -68,6 +70,7 @@ static void promise_put(struct beside *t, struct wjob *j, struct option *o)
         standing_note(p, c, &pr, 0);
     promise_push(p, pr);
     t->world_job[t->n] = pr.world_job;
+    hours_seat(p, o->part, j->w.uid, false);
     pass_foresee(p, j->w.job_id, t->at_us, &p->at, true);
 }
 
@@ -116,6 +119,7 @@ void together_back(struct beside *t, size_t n)
         if (t->promise) {
             ASSERT(p->promise.v[p->promise.n - 1].job == j);
             p->promise.n--;
+            hours_unseat(p, p->seated.n - 1);
             world_break(p->w, t->world_job[t->n]);
         } else {
             held_change(p, t->world_job[t->n], -1);
@@ -175,9 +179,8 @@ bool together_again(struct beside *t)
         const struct standing *s = place_of(all, t->h->n, j->w.job_id);
         struct compiled *c = demand_of(p->cl, j->lane->klass);
         struct option *o = s ? &c->option[s->option] : NULL;
-        /* Hours are asked of what begins now: later others of its user's will have ended. */
         bool is_back = o && s->variant < o->nvariants &&
-                       (t->at_us > p->w->now_us || option_held_by(p, o, j->w.uid) == REASON_NONE);
+                       option_held_by(p, o, j->w.uid, t->at_us) == REASON_NONE;
         if (is_back) {
             struct to_place what = pass_to_place(p, c, o, j);
             standing_place(p, s, o);

@@ -446,14 +446,6 @@ static bool work_all(struct demand_work *w)
            too_many(w, "than can be considered", ALTERNATIVES_MAX);
 }
 
-static int64_t gpus_of_socket(const struct job_request *req, struct arena *a)
-{
-    struct gres_list list = {0};
-    bool ok =
-        !text_empty(req->gpus_per_socket) && gres_parse_gpus(req->gpus_per_socket, a, &list, NULL);
-    return ok ? gres_count(&list, "gpu") : 0;
-}
-
 static struct compiled *compile(const struct cluster *cl, const struct job_request *req,
                                 const char *magnets, struct verdict *v)
 {
@@ -464,7 +456,7 @@ static struct compiled *compile(const struct cluster *cl, const struct job_reque
     c->req = req;
     c->qos = qos_get(cl, req->qos);
     c->gpu_mem_mib = req->gpu_mem_mib;
-    c->gpus_per_socket = gpus_of_socket(req, a);
+    c->per_socket = demand_per_socket(cl, req, a);
     struct demand_work w = {
         .cl = cl, .req = req, .magnets = magnets, .c = c, .a = a, .v = v, .scratch = arena_new()};
     if (!work_all(&w))

@@ -100,7 +100,9 @@ struct option {
     int32_t nodes_min;      /* for the size factor of the priority */
     uint64_t up_version;    /* `reachable` holds for this version of which nodes are up */
     bool reachable;         /* could it start if all nodes that are up were empty */
-    uint32_t stamp;         /* scratch of a pass: blocked in this step */
+    /* Scratch of a pass: in this step a job was blocked that did not insist on few switches, and
+     * one that did */
+    uint32_t stamp[2];
 };
 
 /* What a class needs. It owns its arena, in which all of it lives, and is made anew when nodes,
@@ -123,7 +125,7 @@ struct compiled {
     uint64_t *allowed;           /* bitmap of nodes (--exclude); NULL = all */
     uint32_t *must;              /* nodes that must be in (--nodelist) */
     size_t nmust;                /* of `must` */
-    int64_t gpus_per_socket;     /* 0 = not asked */
+    int64_t *per_socket;         /* by dimension: so many on each socket; NULL = not asked */
     int64_t gpu_mem_mib;         /* that a GPU must have at least; 0 = any */
 };
 
@@ -183,6 +185,19 @@ static inline bool take_fits(const struct take *t, const int64_t *row)
 /* How many units fit into the amounts of `row`; 0 if fewer than umin. */
 int32_t demand_cap(const struct cluster *cl, const struct compiled *c, const struct option *o,
                    struct variant *v, const struct group *g, const int64_t *row);
+
+/* What --gpus-per-socket asks for, by dimension, in the arena; NULL = nothing. */
+int64_t *demand_per_socket(const struct cluster *cl, const struct job_request *req,
+                           struct arena *a);
+/* Chooses, of the group's devices of a dimension that are not taken (by device; NULL = none is),
+ * `per` on each of as many sockets as `count` takes; `chosen`, by device, gets 1. False: sockets
+ * have not so many. */
+bool demand_devices_by_socket(const struct group *g, uint32_t dim, int64_t count, int64_t per,
+                              const uint64_t *taken, char *chosen);
+/* So many GPUs an empty node of the group gives on each of the sockets that count, for the least
+ * that goes on one node: as many as are asked, or fewer because of where they lie. */
+int64_t demand_on_sockets(const struct compiled *c, const struct variant *v, const struct group *g,
+                          int64_t *ret_asked);
 
 /* Could the option start if all nodes of the cluster (or all that are up) were empty? */
 bool demand_possible(const struct cluster *cl, const struct compiled *c, const struct option *o,

@@ -27,7 +27,7 @@ static bool may_mix(const struct demand_work *w, size_t i)
     bool alone = true;
     for (size_t n = 0; n < w->nasked; n++)
         alone &= n == i || !text_is(w->asked[n].item.kind, k->item.kind);
-    return alone && text_empty(k->item.type) && k->nchoices > 1 && w->c->gpus_per_socket == 0;
+    return alone && text_empty(k->item.type) && k->nchoices > 1 && !w->c->per_socket;
 }
 
 static bool group_mixes(const struct group *g, const struct asked *k)

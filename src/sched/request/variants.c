@@ -124,6 +124,14 @@ static void variant_gres(const struct demand_work *w, const struct serving *chos
     }
 }
 
+/* With --gpus-per-socket: do they lie so on an empty node? */
+static bool sockets_meet(const struct demand_work *w, const struct variant *v,
+                         const struct group *g)
+{
+    int64_t asked;
+    return demand_on_sockets(w->c, v, g, &asked) == asked;
+}
+
 static bool groups_find(struct demand_work *w, struct option *o, struct variant *v,
                         const struct demand_arm *arm)
 {
@@ -134,7 +142,8 @@ static bool groups_find(struct demand_work *w, struct option *o, struct variant 
         const struct group *g = cl->group.v[i];
         struct take t;
         if (!bit_get(g->parts, o->part->idx) || !group_meets(w, g) || !bit_get(arm->groups, i) ||
-            !devices_meet(w, v, g) || !demand_take(cl, w->c, o, v, g, v->lay.umin, &t))
+            !devices_meet(w, v, g) || !demand_take(cl, w->c, o, v, g, v->lay.umin, &t) ||
+            !sockets_meet(w, v, g))
             continue;
         bit_set(v->groups, i);
         any = true;

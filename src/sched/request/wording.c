@@ -101,7 +101,7 @@ static int64_t has_of(const struct cluster *cl, const struct compiled *c, const 
     int64_t has = dim < g->ntotal ? g->total[dim] : 0;
     *ret_mixed = false;
     for (uint32_t d = DIM_GRES; d < g->ntotal && d < cl->dim.n; d++)
-        if (d != dim && g->total[d] > 0 && c->gpus_per_socket == 0 && same_kind(cl, d, dim) &&
+        if (d != dim && g->total[d] > 0 && !c->per_socket && same_kind(cl, d, dim) &&
             any_type(cl, c, dim)) {
             has += g->total[d];
             *ret_mixed = true;
@@ -190,7 +190,7 @@ static void word_units(const struct cluster *cl, const struct compiled *c, const
 }
 
 /* What a node must be, beside what is taken of it. */
-#define SHAPES 6
+#define SHAPES 7
 struct wording_shape {
     const char *one, *many; /* words behind a number */
     int64_t asked, has;
@@ -212,6 +212,7 @@ static size_t shapes_of(const struct compiled *c, const struct variant *v, const
     const struct job_request *r = c->req;
     size_t n = 0;
     g = g ? g : &nothing;
+    int64_t on_sockets, on_sockets_has = demand_on_sockets(c, v, g, &on_sockets);
     const struct wording_shape all[SHAPES] = {
         {"MiB of temporary disk", "MiB of temporary disk", r->tmp_disk_mib, g->tmp_disk_mib},
         {"CPU in each node", "CPUs in each node", r->min_cpus_per_node, g->cpus},
@@ -221,7 +222,8 @@ static size_t shapes_of(const struct compiled *c, const struct variant *v, const
         {"socket", "sockets", sockets_asked(r, &v->lay), g->sockets},
         {"core of each socket", "cores of each socket", r->cores_per_socket, g->cores_per_socket},
         {"thread of each core", "threads of each core",
-         r->threads_per_core > 1 ? r->threads_per_core : 0, g->threads_per_core}};
+         r->threads_per_core > 1 ? r->threads_per_core : 0, g->threads_per_core},
+        {"GPU on each of its sockets", "GPUs on each of its sockets", on_sockets, on_sockets_has}};
     for (size_t i = 0; i < SHAPES; i++)
         if (all[i].asked > 0)
             ret[n++] = all[i];

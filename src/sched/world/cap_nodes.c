@@ -91,16 +91,14 @@ bool cap_nodes_allow(struct world *w, const struct lic_use *use, const struct pl
     ASSERT(start_us <= end_us && use->lic < w->cl->lic.n);
     const struct agenda *a = &w->agenda;
     const struct licence *l = &w->cl->lic.v[use->lic];
-    bool binds = cap_binds(w->cl, l, start_us);
-    int64_t turn = binds ? cap_turn(w->cl, l, start_us) : INT64_MAX,
-            until = turn < end_us ? turn : end_us, more;
-    /* From the start until it ends, or until the hours of the cap are over, there are most where a
-     * promise begins; what ends in between leaves only more room. A cap that does not bind at the
-     * start must still leave what was promised for its hours. */
-    bool room = room_at(w, use, at, start_us, ret_new) || !binds;
+    int64_t more;
+    /* From the start until it ends there are most where a promise begins; what ends in between
+     * leaves only more room. Whether or not the cap binds at the start, it must leave what was
+     * promised for its hours, those of another day, too. */
+    bool room = room_at(w, use, at, start_us, ret_new) || !cap_binds(w->cl, l, start_us);
     for (uint32_t t = a->kept[w->nnodes + use->lic]; t != NONE && room; t = a->take.v[t].next) {
         int64_t at_us = agenda_job(a, t)->start_us;
-        if (at_us > start_us && at_us < until && (binds || cap_binds(w->cl, l, at_us)))
+        if (at_us > start_us && at_us < end_us && cap_binds(w->cl, l, at_us))
             room = room_at(w, use, at, at_us, &more);
     }
     return room;

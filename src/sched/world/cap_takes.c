@@ -96,10 +96,11 @@ bool licence_free(struct world *w, const struct option *o, const struct lic_use 
     /* It binds now, and no more from the turn of its hours on: until then there must be enough. */
     if (cap_binds(w->cl, l, start_us)) {
         int64_t turn = cap_turn(w->cl, l, start_us);
-        return turn < end_us && left_of(w, o, use, start_us, turn) >= count;
+        if (turn >= end_us || left_of(w, o, use, start_us, turn) < count)
+            return false;
     }
-    /* It does not bind who starts now. But a promise that begins in its hours counted on what is
-     * left of it. */
+    /* Where it does not bind who starts now, or binds him for a part of his time only: a promise
+     * that begins in its hours counted on what is left of it. */
     for (uint32_t t = w->agenda.kept[w->nnodes + use->lic]; t != NONE;
          t = w->agenda.take.v[t].next) {
         int64_t at = agenda_job(&w->agenda, t)->start_us;

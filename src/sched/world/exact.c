@@ -365,6 +365,33 @@ static void take_all_gpus(const struct cluster *cl, const struct choice *ch, str
     }
 }
 
+static int64_t taken_of(const struct take *t, uint32_t dim)
+{
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->use[i].dim == dim)
+            return t->use[i].amount;
+    return 0;
+}
+
+/* With --gpus-per-socket those that are asked for lie so; what a whole node gives besides lies
+ * wherever it does. */
+static bool devices_choose(struct choice *ch, const struct compiled *c, const struct take *asked,
+                           const struct take *t)
+{
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < t->n; i++) {
+        uint32_t dim = t->use[i].dim;
+        if (dim < DIM_GRES || !has_devices(ch->g, dim))
+            continue;
+        int64_t per = c->per_socket ? c->per_socket[dim] : 0;
+        int64_t first = per > 0 ? taken_of(asked, dim) : 0;
+        ok = (first == 0 ||
+              demand_devices_by_socket(ch->g, dim, first, per, ch->x->dev_job, ch->dev)) &&
+             exact_devices(ch, dim, t->use[i].amount - first);
+    }
+    return ok;
+}
+
 bool exact_take(struct exacts *e, const struct compiled *c, const struct option *o,
                 const struct variant *v, uint32_t node, int32_t units, struct alloc_node *ret)
 {
@@ -373,17 +400,12 @@ bool exact_take(struct exacts *e, const struct compiled *c, const struct option 
     struct choice ch = {.x = exact_of(e, node), .g = g};
     struct take t;
     CHECK(demand_take(e->cl, c, o, v, g, units, &t));
+    const struct take asked = t;
     if (o->mode.whole)
         take_all_gpus(e->cl, &ch, &t);
     ch.slot = xcalloc((size_t)g->slots + 1, 1);
     ch.dev = xcalloc(g->ndev + 1, 1);
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < t.n; i++)
-        if (t.use[i].dim >= DIM_GRES && has_devices(g, t.use[i].dim))
-            ok = c->gpus_per_socket > 0 && e->cl->dim.v[t.use[i].dim].is_gpu
-                     ? exact_devices_by_socket(&ch, t.use[i].dim, t.use[i].amount,
-                                               c->gpus_per_socket)
-                     : exact_devices(&ch, t.use[i].dim, t.use[i].amount);
+    bool ok = devices_choose(&ch, c, &asked, &t);
     struct bound bound = {0};
     bool bounded = bound_make(&ch, e->cl->node.v[node], o, &bound);
     ok = ok && slots_choose(&ch, c, o, bounded ? &bound : NULL, &t);

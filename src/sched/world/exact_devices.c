@@ -157,38 +157,3 @@ bool exact_devices(struct choice *ch, uint32_t dim, int64_t count)
     }
     return true;
 }
-
-/* Does it lie near the socket? Where nothing is known of that, it may be near any. */
-static bool near_socket(const struct group *g, size_t d, int32_t socket, int32_t each)
-{
-    if (!g->dev[d].near)
-        return true;
-    for (int32_t s = socket * each; s < (socket + 1) * each && s < g->slots; s++)
-        if (g->dev[d].near[s])
-            return true;
-    return false;
-}
-
-/* --gpus-per-socket: `per` on each of as many sockets as it takes. */
-bool exact_devices_by_socket(struct choice *ch, uint32_t dim, int64_t count, int64_t per)
-{
-    ASSERT(count >= 0 && per > 0 && dim >= DIM_GRES);
-    int32_t each = (ch->g->slots + ch->g->spec_slots) / ch->g->sockets;
-    for (int32_t k = 0; k < ch->g->sockets && count > 0; k++) {
-        int64_t here = 0;
-        for (size_t d = 0; d < ch->g->ndev; d++)
-            here += ch->g->dev[d].dim == dim && !ch->x->dev_job[d] && !ch->dev[d] &&
-                    near_socket(ch->g, d, k, each);
-        if (here < per)
-            continue;
-        here = per;
-        for (size_t d = 0; d < ch->g->ndev && here > 0; d++)
-            if (ch->g->dev[d].dim == dim && !ch->x->dev_job[d] && !ch->dev[d] &&
-                near_socket(ch->g, d, k, each)) {
-                ch->dev[d] = 1;
-                here--;
-            }
-        count -= per;
-    }
-    return count <= 0;
-}

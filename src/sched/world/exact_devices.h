@@ -16,7 +16,5 @@ struct choice {
  * leaves the best behind; else those close to the same cores, where they fit best. False: there are
  * not so many. */
 bool exact_devices(struct choice *ch, uint32_t dim, int64_t count);
-/* --gpus-per-socket: `per` on each of as many sockets as it takes. */
-bool exact_devices_by_socket(struct choice *ch, uint32_t dim, int64_t count, int64_t per);
 
 #endif

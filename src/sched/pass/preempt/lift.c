@@ -2,6 +2,7 @@
  * world, the planner's own question is asked, and it is put back. */
 #include "base/alloc.h"
 #include "sched/books/classes.h"
+#include "sched/pass/bars.h"
 #include "sched/pass/components.h"
 #include "sched/pass/preempt/inside.h"
 #include "sched/pass/to_place.h"
@@ -95,18 +96,21 @@ static bool components_fit(struct asker *a, struct exacts *x)
 {
     struct pass *p = a->p;
     uint32_t *begun = xcalloc(a->het->n + 1, sizeof begun[0]);
-    size_t n = 0;
+    size_t n = 0, seated = p->seated.n;
     bool ok = true;
-    for (; ok && n < a->het->n; n += ok) {
+    for (; ok && n < a->het->n; n++) {
         struct compiled *c = demand_of(p->cl, a->het->job[n]->lane->klass);
         struct option *o = het_place(p, a->het->job[n], p->w->now_us, NULL, NULL);
         ok = o && exact_fits(p, x, c);
         if (o)
             nodes_note(a);
-        if (ok)
-            begun[n] = world_begin(p->w, c, &p->at, a->het->job[n]->w.job_id,
-                                   run_until(p, o, p->w->now_us));
+        if (!ok)
+            break;
+        begun[n] =
+            world_begin(p->w, c, &p->at, a->het->job[n]->w.job_id, run_until(p, o, p->w->now_us));
+        hours_seat(p, o->part, a->het->job[n]->w.uid, false);
     }
+    hours_unseat(p, seated);
     while (n > 0)
         world_undo(p->w, begun[--n]);
     free(begun);
@@ -143,13 +147,17 @@ void asker_begin(struct asker *a)
 {
     struct pass *p = a->p;
     int64_t now = p->w->now_us;
-    if (!a->het && job_place(a, now))
+    if (!a->het && job_place(a, now)) {
         world_begin(p->w, a->e->c, &p->at, a->e->job->w.job_id, run_until(p, a->e->o, now));
+        hours_seat(p, a->e->o->part, a->e->job->w.uid, true);
+    }
     for (size_t i = 0; a->het && i < a->het->n; i++) {
         struct compiled *c = demand_of(p->cl, a->het->job[i]->lane->klass);
         struct option *o = het_place(p, a->het->job[i], now, NULL, NULL);
-        if (o)
-            world_begin(p->w, c, &p->at, a->het->job[i]->w.job_id, run_until(p, o, now));
+        if (!o)
+            continue;
+        world_begin(p->w, c, &p->at, a->het->job[i]->w.job_id, run_until(p, o, now));
+        hours_seat(p, o->part, a->het->job[i]->w.uid, true);
     }
 }
 
@@ -160,7 +168,7 @@ bool asker_fits_at(struct asker *a, int64_t at_us)
     if (!a->het)
         return job_place(a, at_us);
     uint32_t *promised = xcalloc(a->het->n + 1, sizeof promised[0]);
-    size_t n = 0;
+    size_t n = 0, seated = p->seated.n;
     /* Promises, not starts: until then what they stand on belongs to others. */
     for (; n < a->het->n; n++) {
         struct compiled *c = demand_of(p->cl, a->het->job[n]->lane->klass);
@@ -169,7 +177,9 @@ bool asker_fits_at(struct asker *a, int64_t at_us)
             break;
         promised[n] =
             world_promise(p->w, c, &p->at, a->het->job[n]->w.job_id, at_us, run_until(p, o, at_us));
+        hours_seat(p, o->part, a->het->job[n]->w.uid, false);
     }
+    hours_unseat(p, seated);
     bool ok = n == a->het->n;
     while (n > 0)
         world_break(p->w, promised[--n]);
