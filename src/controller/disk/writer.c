@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <sys/statvfs.h>
 
-#define HOLD_PAGES 32000  /* 125 MiB */
-#define ROOM_PAGES 1000   /* 4 MiB: from there on it must fit on the disk once more */
+#define HOLD_PAGES 32000 /* 125 MiB */
+#define ROOM_PAGES 1000  /* 4 MiB: from there on it must fit on the disk once more */
 #define PAGE_BYTES 4096
 #define REST_PAGES 256000 /* 1 GiB: while it rests */
 #define REST_US    USEC_PER_MIN
