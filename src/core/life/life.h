@@ -212,6 +212,9 @@ void resv_load(struct core *c, const struct reservation *row);
 void resvs_restore(struct core *c);
 void resvs_fire(struct core *c);         /* begins, ends, recurrences, purges that are due */
 int64_t resvs_due(const struct core *c); /* INT64_MAX = never */
+/* The list without blanks, with each name once: each is looked for several times. Lives as long as
+ * the turn. */
+const char *resvs_once(const struct core *c, const char *names);
 /* May this user run jobs with that request in the reservations it names? Fills why not. */
 enum refusal resv_check(const struct core *c, const struct job_request *req, const char *user,
                         const char *groups, struct str *why);
