@@ -1,6 +1,6 @@
 /* Whoever may have user namespaces is 65,536 users without a name: together they have what one user
  * may have, and those with a name have theirs. */
-#include "core_help.h"
+#include "core_accounts_help.h"
 
 #include "model/limits.h"
 
@@ -58,11 +58,51 @@ static void users_without_a_name_have_the_calls_of_one(void **unused)
     assert_int_equal(refusal(), REFUSE_NONE);
 }
 
+static size_t shares(void)
+{
+    am_root();
+    return count((struct msg_query){.what = QUERY_SHARES});
+}
+
+/* Whom they name: accounts that nobody made, or that there are, in which none of them is. */
+static void users_without_a_name_have_the_accounts_of_one(void **unused)
+{
+    enum { USERS = 30, EACH = 10, TOLD_APART = 200 };
+    struct job_spec s = a_job("one");
+    s.hold = true;
+    tree();
+    for (size_t made = 0; made < 2; made++) {
+        restart(CONF);
+        am_bob();
+        s.req.account = "before";
+        cancel(ids_of(submit(s)));
+        size_t before = shares();
+        for (uint32_t i = 0; i < USERS * EACH; i++) {
+            if (made) {
+                am_root();
+                account(VERB_ADD, arena_printf(w.a, "made%u", i));
+                sent_well();
+            }
+            am(FIRST + i % USERS, NULL, false);
+            s.req.account = arena_printf(w.a, "%s%u", made ? "made" : "a", i);
+            cancel(ids_of(submit(s)));
+        }
+        assert_in_range(shares() - before, TOLD_APART, TOLD_APART + USERS);
+        am_bob();
+        s.req.account = "after";
+        before = shares();
+        am_bob();
+        cancel(ids_of(submit(s)));
+        assert_int_equal(shares(), before + 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(users_without_a_name_have_the_room_of_one),
         STORY(users_without_a_name_have_the_calls_of_one),
+        STORY(users_without_a_name_have_the_accounts_of_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

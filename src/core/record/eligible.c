@@ -88,7 +88,7 @@ struct waiting planner_would(const struct core *c, const struct jobrec *r, uint3
         .place = place_taken(r),
         .promise_priority = limits_promise_priority(c, r),
         .assoc = a ? a->a.id : 0,
-        .of_user = usage_account(c, r->j.user_id, r->j.spec.req.account) == NULL,
+        .of_user = usage_account(c, r->j.user_id, r->j.spec.req.account, r->j.user_name) == NULL,
     };
     limits_factors(c, r, &w.qos_factor, &w.assoc_factor);
     return w;

@@ -215,7 +215,7 @@ static void fill_expected(struct core *c, const struct jobrec *r, struct why *w)
 {
     const struct job_request *req = &r->j.spec.req;
     w->limit_us = job_limit_asked(req);
-    const char *account = usage_account(c, r->j.user_id, req->account);
+    const char *account = usage_account(c, r->j.user_id, req->account, r->j.user_name);
     int64_t ran_us = cluster_expected(c->cluster, r->j.user_id, account, w->limit_us);
     w->expected_us = w->limit_us && ran_us > w->limit_us ? w->limit_us : ran_us;
 }
