@@ -58,6 +58,32 @@ static void users_without_a_name_have_the_calls_of_one(void **unused)
     assert_int_equal(refusal(), REFUSE_NONE);
 }
 
+/* A step is a call until it ends. */
+static void steps_are_calls_of_those_without_a_name(void **unused)
+{
+    enum { STEPS = 10 };
+    struct job_spec spec = a_job("step");
+    am(FIRST, NULL, false);
+    uint64_t id = submit(a_job("runs"));
+    assert_int_equal(state(id), JOB_RUNNING);
+    struct msg_create_step step = {.job_id = id, .spec = {&spec, 1}, .overlap = true};
+    for (size_t i = 0; i < STEPS; i++) {
+        say(1, MSG_CREATE_STEP, &step);
+        assert_int_equal(refusal(), REFUSE_NONE);
+    }
+    am_bob();
+    spec.hold = true;
+    struct msg_wait_job wait = {.job_id = submit(spec)};
+    for (uint32_t i = 0; i < LIMIT_CALLS_PER_USER - STEPS; i++) {
+        am(FIRST + 1, NULL, false);
+        say(1, MSG_WAIT_JOB, &wait);
+        assert_int_equal(refusal(), REFUSE_NONE);
+    }
+    am(FIRST + 2, NULL, false);
+    say(1, MSG_WAIT_JOB, &wait);
+    assert_int_equal(refusal(), REFUSE_BUSY);
+}
+
 static size_t shares(void)
 {
     am_root();
@@ -102,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORY(users_without_a_name_have_the_room_of_one),
         STORY(users_without_a_name_have_the_calls_of_one),
+        STORY(steps_are_calls_of_those_without_a_name),
         STORY(users_without_a_name_have_the_accounts_of_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
