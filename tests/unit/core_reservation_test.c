@@ -314,6 +314,18 @@ static void an_older_release_let_it_be_named_again_and_again(void **unused)
     world_close();
 }
 
+static void reserved(bool create, const char *name, struct reservation r)
+{
+    am_root();
+    say(1, MSG_UPDATE_RESERVATION,
+        &(struct msg_update_reservation){.name = name,
+                                         .create = create,
+                                         .fields =
+                                             create ? "users,nodes,start_us,duration_us" : "users",
+                                         .values = {&r, 1}});
+    assert_int_equal(refusal(), REFUSE_NONE);
+}
+
 static void so_many_are_named(void **unused)
 {
     struct reservation r = OF_ALICE;
@@ -322,14 +334,7 @@ static void so_many_are_named(void **unused)
     r.duration_us = 30 * MIN;
     for (size_t i = 0; i < LIMIT_JOB_RESERVATIONS + 1; i++) {
         r.start_us = w.now + (int64_t)(i + 1) * USEC_PER_HOUR;
-        r.name = arena_printf(w.a, "r%zu", i);
-        am_root();
-        say(1, MSG_UPDATE_RESERVATION,
-            &(struct msg_update_reservation){.name = r.name,
-                                             .create = true,
-                                             .fields = "users,nodes,start_us,duration_us",
-                                             .values = {&r, 1}});
-        assert_int_equal(refusal(), REFUSE_NONE);
+        reserved(true, arena_printf(w.a, "r%zu", i), r);
     }
     am_alice();
     uint64_t id = submit(within(names("r", LIMIT_JOB_RESERVATIONS, true)));
@@ -344,6 +349,42 @@ static void so_many_are_named(void **unused)
     world_close();
 }
 
+/* One of those it names is for others now, and begins first: it waits for the other, and does not
+ * start there until it is let in again. */
+static void of_several_it_runs_where_it_may(void **unused)
+{
+    static const char *const lists[] = {"soon,later", "later,soon"};
+    for (size_t i = 0; i < 2 * ARRAY_LEN(lists); i++) {
+        bool again = i >= ARRAY_LEN(lists);
+        struct reservation r = OF_ALICE;
+        world_open(CONF, 4);
+        r.nodes = "n1";
+        r.start_us = w.now + 10 * MIN;
+        r.duration_us = DAY;
+        reserved(true, "soon", r);
+        r.nodes = "n2";
+        r.start_us = w.now + 20 * MIN;
+        reserved(true, "later", r);
+        am_alice();
+        struct job_spec s = a_job("either");
+        s.req.time_limit_us = USEC_PER_HOUR;
+        s.req.reservation = lists[i % ARRAY_LEN(lists)];
+        uint64_t id = submit(s);
+        reserved(false, "soon", (struct reservation){.users = "bob"});
+        pass(15 * MIN);
+        assert_int_equal(state(id), JOB_PENDING);
+        if (again)
+            reserved(false, "soon", (struct reservation){.users = "alice"});
+        pass(MIN);
+        assert_int_equal(state(id), again ? JOB_RUNNING : JOB_PENDING);
+        pass(9 * MIN);
+        assert_int_equal(state(id), JOB_RUNNING);
+        assert_string_equal(job(id)->run_reservation, again ? "soon" : "later");
+        assert_string_equal(job(id)->spec.req.reservation, lists[i % ARRAY_LEN(lists)]);
+        world_close();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +393,7 @@ int main(void)
         cmocka_unit_test(with_another_account_it_does_not_stay),
         cmocka_unit_test(groups_are_asked_once),
         cmocka_unit_test(the_name_of_one_that_is_gone_lets_nobody_into_the_next),
+        cmocka_unit_test(of_several_it_runs_where_it_may),
         cmocka_unit_test(each_is_named_once),
         cmocka_unit_test(an_older_release_let_it_be_named_again_and_again),
         cmocka_unit_test(so_many_are_named),

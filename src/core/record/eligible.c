@@ -125,13 +125,14 @@ struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t ele
 {
     share_watch(c, r);
     struct waiting w = planner_would(c, r, elements);
-    const char *open = partitions_open(c, r);
+    const char *open = partitions_open(c, r), *inside = resvs_open(c, r, c->turn.fx->arena);
     int64_t wall_us = limits_wall_given_us(c, r, open);
     w.magnets = magnets_of(c, r);
     w.caps = limits_waiting(c, r, open);
-    if (wall_us || !text_is(open, w.req->partition)) {
+    if (wall_us || !text_is(open, w.req->partition) || !text_is(inside, w.req->reservation)) {
         struct job_request *told = arena_dup(c->turn.fx->arena, w.req, sizeof *w.req);
         told->partition = open;
+        told->reservation = inside;
         told->time_limit_us = wall_us ? wall_us : told->time_limit_us;
         w.req = told;
     }
@@ -176,12 +177,10 @@ static bool deps_settle(struct core *c, struct jobrec *r, bool *ret_over)
 }
 
 /* Whom a reservation is for may change, and so may the job's account, or a name be another
- * reservation's since. */
+ * reservation's since. One of several is enough; the planner is told of none but those. */
 static bool resv_ready(const struct core *c, const struct jobrec *r)
 {
-    const struct job_request *req = &r->j.spec.req;
-    return !req->reservation || (resv_there(c, req->reservation) &&
-                                 !resv_closed(c, req->reservation, r->j.user_name, req->account));
+    return !r->j.spec.req.reservation || resv_open(c, r);
 }
 
 /* What keeps it from the planner; NONE = nothing. */
