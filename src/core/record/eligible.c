@@ -101,12 +101,11 @@ static void share_watch(struct core *c, const struct jobrec *r)
         fairshare_watch(c, a);
 }
 
-/* Of its partitions those in which no limit on the job keeps it: the planner takes any that it is
- * told. */
-static const char *partitions_open(struct core *c, const struct jobrec *r)
+/* Of its partitions (`all`: limits_open) those in which no limit on the job keeps it: the planner
+ * takes any that it is told. */
+static const char *partitions_open(struct core *c, const struct jobrec *r, const char *all)
 {
     struct arena *a = c->turn.fx->arena;
-    const char *all = limits_open(c, r, a);
     struct span rest = span_of(all ? all : ""), piece;
     struct str open = STR_INIT;
     if (!all || !strchr(all, ',') || !enforces_limits(c))
@@ -121,11 +120,13 @@ static const char *partitions_open(struct core *c, const struct jobrec *r)
     return text;
 }
 
-struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t elements)
+static struct waiting told_in(struct core *c, const struct jobrec *r, uint32_t elements,
+                              const char *partitions)
 {
     share_watch(c, r);
     struct waiting w = planner_would(c, r, elements);
-    const char *open = partitions_open(c, r), *inside = resvs_open(c, r, c->turn.fx->arena);
+    const char *open = partitions_open(c, r, partitions),
+               *inside = resvs_open(c, r, c->turn.fx->arena);
     int64_t wall_us = limits_wall_given_us(c, r, open);
     w.magnets = magnets_of(c, r);
     w.caps = limits_waiting(c, r, open);
@@ -139,9 +140,15 @@ struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t ele
     return w;
 }
 
-static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
+struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t elements)
 {
-    struct waiting w = planner_told(c, r, elements);
+    return told_in(c, r, elements, limits_open(c, r, c->turn.fx->arena));
+}
+
+static void planner_take(struct core *c, struct jobrec *r, uint32_t elements,
+                         const char *partitions)
+{
+    struct waiting w = told_in(c, r, elements, partitions);
     cluster_wait(c->cluster, &w);
     r->waiting = true;
     plan_soon(c);
@@ -183,8 +190,10 @@ static bool resv_ready(const struct core *c, const struct jobrec *r)
     return !r->j.spec.req.reservation || resv_open(c, r);
 }
 
-/* What keeps it from the planner; NONE = nothing. */
-static enum job_reason own_reason(const struct core *c, const struct jobrec *r, int64_t now_us)
+/* What keeps it from the planner; NONE = nothing. `limits`: what minutes_or_limits_bar said, which is
+ * dear where there are many partitions; NULL = it was not asked. */
+static enum job_reason own_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
+                                  const enum job_reason *limits)
 {
     if (held(r))
         return (enum job_reason)(r->j.reason ? r->j.reason : REASON_HELD_USER);
@@ -199,7 +208,7 @@ static enum job_reason own_reason(const struct core *c, const struct jobrec *r, 
                                                         : REASON_RESERVATION_DELETED;
     if (r->former_runs)
         return REASON_CLEANING;
-    enum job_reason bar = minutes_or_limits_bar(c, r, NULL);
+    enum job_reason bar = limits ? *limits : minutes_or_limits_bar(c, r, NULL, NULL);
     if (bar != REASON_NONE)
         return bar;
     return elements_now(c, r) == 0 ? REASON_ARRAY_TASK_LIMIT : REASON_NONE;
@@ -224,12 +233,15 @@ void eligible_update(struct core *c, struct jobrec *r)
     }
     if (ready)
         share_watch(c, r); /* it has a priority, though a limit may keep it from the planner */
-    ready = ready && !owner_gone(c, r) && minutes_or_limits_bar(c, r, NULL) == REASON_NONE;
-    uint32_t elements = ready ? elements_now(c, r) : 0;
+    bool asked = ready && !owner_gone(c, r);
+    const char *open = asked ? limits_open(c, r, c->turn.fx->arena) : NULL;
+    enum job_reason bar = asked ? minutes_or_limits_bar(c, r, open, NULL) : REASON_NONE;
+    uint32_t elements = asked && bar == REASON_NONE ? elements_now(c, r) : 0;
     accrue_update(c, r);
-    waited_cause(c, r, elements ? REASON_NONE : own_reason(c, r, c->turn.now_us));
+    waited_cause(c, r,
+                 elements ? REASON_NONE : own_reason(c, r, c->turn.now_us, asked ? &bar : NULL));
     if (elements) {
-        planner_take(c, r, elements);
+        planner_take(c, r, elements, open);
     } else if (r->waiting) {
         planner_leave(c, r);
         plan_soon(c);
@@ -249,7 +261,7 @@ enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int
 {
     ASSERT(job_waits(r));
     *ret_wait = (struct plan_wait){0};
-    enum job_reason own = own_reason(c, r, now_us);
+    enum job_reason own = own_reason(c, r, now_us, NULL);
     if (own != REASON_NONE)
         return own;
     if (c->store.away)
