@@ -101,6 +101,32 @@ static void share_watch(struct core *c, const struct jobrec *r)
         fairshare_watch(c, a);
 }
 
+static bool lets_in(const struct core *c, const char *reservation, const struct jobrec *r)
+{
+    return !resv_closed(c, reservation, r->j.user_name, r->j.spec.req.account);
+}
+
+/* Of the reservations it names those that are there and for it: whom one is for may change, and so
+ * may the job's account, or a name be another reservation's since. */
+static const char *resvs_open(struct core *c, const struct jobrec *r)
+{
+    struct arena *a = c->turn.fx->arena;
+    const char *all = r->j.spec.req.reservation;
+    struct span rest = span_of(all ? all : ""), piece;
+    struct str open = STR_INIT;
+    if (!all || lets_in(c, all, r))
+        return all;
+    while (span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        const char *name = arena_strndup(a, piece.data, piece.len);
+        if (resv_there(c, name) && lets_in(c, name, r))
+            list_addf(&open, "%s", name);
+    }
+    const char *text = arena_strdup(a, str_text(&open));
+    str_done(&open);
+    return text;
+}
+
 /* Of its partitions (`all`: limits_open) those in which no limit on the job keeps it: the planner
  * takes any that it is told. */
 static const char *partitions_open(struct core *c, const struct jobrec *r, const char *all)
@@ -125,8 +151,7 @@ static struct waiting told_in(struct core *c, const struct jobrec *r, uint32_t e
 {
     share_watch(c, r);
     struct waiting w = planner_would(c, r, elements);
-    const char *open = partitions_open(c, r, partitions),
-               *inside = resvs_open(c, r, c->turn.fx->arena);
+    const char *open = partitions_open(c, r, partitions), *inside = resvs_open(c, r);
     int64_t wall_us = limits_wall_given_us(c, r, open);
     w.magnets = magnets_of(c, r);
     w.caps = limits_waiting(c, r, open);
@@ -183,15 +208,18 @@ static bool deps_settle(struct core *c, struct jobrec *r, bool *ret_over)
     return status == DEP_SATISFIED;
 }
 
-/* Whom a reservation is for may change, and so may the job's account, or a name be another
- * reservation's since. One of several is enough; the planner is told of none but those. */
+/* One of those it names is enough (resvs_open). */
 static bool resv_ready(const struct core *c, const struct jobrec *r)
 {
-    return !r->j.spec.req.reservation || resv_open(c, r);
+    const char *names = r->j.spec.req.reservation;
+    bool ready = !names;
+    for (size_t i = 0; i < c->resv.n && !ready; i++)
+        ready = list_has(names, c->resv.v[i]->r.name) && lets_in(c, c->resv.v[i]->r.name, r);
+    return ready;
 }
 
-/* What keeps it from the planner; NONE = nothing. `limits`: what minutes_or_limits_bar said, which is
- * dear where there are many partitions; NULL = it was not asked. */
+/* What keeps it from the planner; NONE = nothing. `limits`: what minutes_or_limits_bar said, which
+ * is dear where there are many partitions; NULL = it was not asked. */
 static enum job_reason own_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
                                   const enum job_reason *limits)
 {

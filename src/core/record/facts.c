@@ -198,49 +198,16 @@ bool resv_there(const struct core *c, const char *names)
     return false;
 }
 
-/* Groups are not asked: of jobs those of their owners are not known. */
-static bool lets_in(const struct reservation *of, const char *user, const char *account)
-{
-    struct reservation v = *of;
-    v.groups = NULL;
-    return resv_admits(&v, user, NULL, account);
-}
-
 const struct resvrec *resv_closed(const struct core *c, const char *names, const char *user,
                                   const char *account)
 {
-    for (size_t i = 0; i < c->resv.n; i++)
-        if (list_has(names, c->resv.v[i]->r.name) && !lets_in(&c->resv.v[i]->r, user, account))
+    for (size_t i = 0; i < c->resv.n; i++) {
+        struct reservation v = c->resv.v[i]->r;
+        v.groups = NULL;
+        if (list_has(names, v.name) && !resv_admits(&v, user, NULL, account))
             return c->resv.v[i];
-    return NULL;
-}
-
-bool resv_open(const struct core *c, const struct jobrec *r)
-{
-    const struct job_request *req = &r->j.spec.req;
-    for (size_t i = 0; i < c->resv.n; i++)
-        if (list_has(req->reservation, c->resv.v[i]->r.name) &&
-            lets_in(&c->resv.v[i]->r, r->j.user_name, req->account))
-            return true;
-    return false;
-}
-
-const char *resvs_open(const struct core *c, const struct jobrec *r, struct arena *a)
-{
-    const struct job_request *req = &r->j.spec.req;
-    struct span rest = span_of(req->reservation ? req->reservation : ""), piece;
-    struct str open = STR_INIT;
-    if (!req->reservation || !resv_closed(c, req->reservation, r->j.user_name, req->account))
-        return req->reservation;
-    while (span_next(&rest, ',', &piece)) {
-        const char *name = arena_strndup(a, span_trim(piece).data, span_trim(piece).len);
-        const struct resvrec *v = resv_find(c, name);
-        if (v && lets_in(&v->r, r->j.user_name, req->account))
-            list_addf(&open, "%s", name);
     }
-    const char *text = arena_strdup(a, str_text(&open));
-    str_done(&open);
-    return text;
+    return NULL;
 }
 
 const char *resv_partition(const struct core *c, const char *names)

@@ -178,14 +178,9 @@ int64_t resv_job_end(const struct core *c, const struct jobrec *r);
 const char *resv_partition(const struct core *c, const char *names);
 bool resv_there(const struct core *c, const char *names); /* one of them is */
 /* The first of a list of reservations that is there and is not for this user with this account;
- * NULL = none is. Groups are not asked, as of all of these: of jobs those of their owners are not
- * known. */
+ * NULL = none is. Groups are not asked: of jobs those of their owners are not known. */
 const struct resvrec *resv_closed(const struct core *c, const char *names, const char *user,
                                   const char *account);
-/* Is one of those that the job names there, and for it? */
-bool resv_open(const struct core *c, const struct jobrec *r);
-/* Its list without those that are not: itself, or in the arena. */
-const char *resvs_open(const struct core *c, const struct jobrec *r, struct arena *a);
 
 /* ---- records.c: texts, records, indexes ---- */
 struct jobrec *job_new(struct core *c, uint64_t id); /* zeroed, in the map */
