@@ -11,10 +11,19 @@
 #include "core/record/triggers/triggers.h"
 #include "core/turn.h"
 
+/* Older releases let a job name one again and again. */
+static void resvs_load(struct core *c, struct jobrec *r)
+{
+    struct arena *a = arena_new();
+    text_set(c, &r->j.spec.req.reservation, list_once(r->j.spec.req.reservation, 1, a));
+    arena_free(a);
+}
+
 static void job_load(struct core *c, const struct job *row)
 {
     struct jobrec *r = job_new(c, row->id);
     record_intern(c, &job_fields, &r->j, row);
+    resvs_load(c, r);
     hold_load(r);
     if (row->array_pending && row->array_task_id == NO_TASK)
         idset_parse(&r->pending, row->array_pending, LIMIT_ARRAY_INDEX, NULL);

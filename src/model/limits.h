@@ -63,6 +63,7 @@
 #define LIMIT_CONFIG_INCLUDE_DEPTH 16u
 #define LIMIT_PARTITIONS           1000u
 #define LIMIT_RESERVATIONS         1000u
+#define LIMIT_JOB_RESERVATIONS     32u /* that a job names: each is looked for again and again */
 /* Numbers that are only counted on (ids of jobs, commits): no cluster comes so far, and a store
  * that says so is damaged. */
 #define LIMIT_COUNTED    (UINT64_MAX / 4)

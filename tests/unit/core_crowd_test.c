@@ -1,6 +1,6 @@
 /* What concerns very many jobs at once, which one user can arrange: a step of the machine does so
  * much of it, and everybody else is served before the next. */
-#include "core_help.h"
+#include "core_tree.h"
 
 #include "core/record/record.h"
 
@@ -267,9 +267,48 @@ static void the_first_singleton_of_a_name(void **unused)
     assert_int_equal(map_str_count(w.c->jobs.singleton), 0);
 }
 
+/* What is allowed changes: each job is looked at in each of its partitions, a component beside all
+ * of its job. */
+static void a_slice_of_limits_counts_partitions(void **unused)
+{
+    enum { JOBS = 100, PARTS = 50, SLICE = 2000 };
+    struct str conf = STR_INIT, names = STR_INIT;
+    str_add(&conf, ENFORCED);
+    for (int i = 0; i < PARTS; i++) {
+        str_addf(&conf, "PartitionName=p%d Nodes=ALL\n", i);
+        str_addf(&names, "%sp%d", i ? "," : "", i);
+    }
+    configure(str_text(&conf));
+    the_tree();
+    struct job_spec one = a_job("one"), parts[JOBS];
+    one.hold = true;
+    one.req.partition = str_text(&names);
+    for (int i = 0; i < JOBS; i++)
+        assert_int_not_equal(submit(one), 0);
+    one.req.partition = "p1";
+    for (int i = 0; i < JOBS; i++)
+        parts[i] = one;
+    assert_int_not_equal(submit_all(parts, JOBS), 0);
+    struct assoc a = {.account = "physics", .shares = 2};
+    change(VERB_MODIFY, NOUN_ASSOC)->assoc = (struct record_list){&a, 1};
+    changes[0].fields = "shares";
+    struct msg_change_accounts m = {.changes = {changes, nchanges}};
+    struct message say_it = {.kind = MSG_CHANGE_ACCOUNTS, .seq = ++w.seq, .body = &m};
+    nchanges = 0;
+    am_root();
+    rows_of_step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &say_it});
+    size_t slices = 1;
+    for (; w.c->slices.anew.on && slices < 100; slices++)
+        rows_of_step((struct event){.kind = EV_WAKE});
+    assert_in_range(slices, JOBS * (PARTS + JOBS) / SLICE, JOBS * (PARTS + JOBS) / SLICE + 2);
+    str_done(&conf);
+    str_done(&names);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORY(a_slice_of_limits_counts_partitions),
         STORY(all_that_wait_for_one),
         STORY(a_chain),
         STORY(crowds_of_conditions),

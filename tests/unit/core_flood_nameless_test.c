@@ -1,6 +1,6 @@
 /* Whoever may have user namespaces is 65,536 users without a name: together they have what one user
  * may have, and those with a name have theirs. */
-#include "core_help.h"
+#include "core_accounts_help.h"
 
 #include "model/limits.h"
 
@@ -58,11 +58,78 @@ static void users_without_a_name_have_the_calls_of_one(void **unused)
     assert_int_equal(refusal(), REFUSE_NONE);
 }
 
+/* A step is a call until it ends. */
+static void steps_are_calls_of_those_without_a_name(void **unused)
+{
+    enum { STEPS = 10 };
+    struct job_spec spec = a_job("step");
+    am(FIRST, NULL, false);
+    uint64_t id = submit(a_job("runs"));
+    assert_int_equal(state(id), JOB_RUNNING);
+    struct msg_create_step step = {.job_id = id, .spec = {&spec, 1}, .overlap = true};
+    for (size_t i = 0; i < STEPS; i++) {
+        say(1, MSG_CREATE_STEP, &step);
+        assert_int_equal(refusal(), REFUSE_NONE);
+    }
+    am_bob();
+    spec.hold = true;
+    struct msg_wait_job wait = {.job_id = submit(spec)};
+    for (uint32_t i = 0; i < LIMIT_CALLS_PER_USER - STEPS; i++) {
+        am(FIRST + 1, NULL, false);
+        say(1, MSG_WAIT_JOB, &wait);
+        assert_int_equal(refusal(), REFUSE_NONE);
+    }
+    am(FIRST + 2, NULL, false);
+    say(1, MSG_WAIT_JOB, &wait);
+    assert_int_equal(refusal(), REFUSE_BUSY);
+}
+
+static size_t shares(void)
+{
+    am_root();
+    return count((struct msg_query){.what = QUERY_SHARES});
+}
+
+/* Whom they name: accounts that nobody made, or that there are, in which none of them is. */
+static void users_without_a_name_have_the_accounts_of_one(void **unused)
+{
+    enum { USERS = 30, EACH = 10, TOLD_APART = 200 };
+    struct job_spec s = a_job("one");
+    s.hold = true;
+    tree();
+    for (size_t made = 0; made < 2; made++) {
+        restart(CONF);
+        am_bob();
+        s.req.account = "before";
+        cancel(ids_of(submit(s)));
+        size_t before = shares();
+        for (uint32_t i = 0; i < USERS * EACH; i++) {
+            if (made) {
+                am_root();
+                account(VERB_ADD, arena_printf(w.a, "made%u", i));
+                sent_well();
+            }
+            am(FIRST + i % USERS, NULL, false);
+            s.req.account = arena_printf(w.a, "%s%u", made ? "made" : "a", i);
+            cancel(ids_of(submit(s)));
+        }
+        assert_in_range(shares() - before, TOLD_APART, TOLD_APART + USERS);
+        am_bob();
+        s.req.account = "after";
+        before = shares();
+        am_bob();
+        cancel(ids_of(submit(s)));
+        assert_int_equal(shares(), before + 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(users_without_a_name_have_the_room_of_one),
         STORY(users_without_a_name_have_the_calls_of_one),
+        STORY(steps_are_calls_of_those_without_a_name),
+        STORY(users_without_a_name_have_the_accounts_of_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -260,6 +260,49 @@ static void a_resumed_job_that_goes_back_is_not_held(void **unused)
     assert_int_equal(job(id)->attempt, 2);
 }
 
+/* Sent back and cancelled on its way, it has no hold that came with the way; one that somebody gave
+ * it stays, whenever its owner has it run again. */
+static void what_is_cancelled_on_its_way_is_not_held_later(void **unused)
+{
+    enum { BY_PROLOG, BY_HAND, HELD_BEFORE, HELD_BY_OPERATOR, WAYS };
+    static const enum strength later[] = {
+        [HELD_BEFORE] = HELD_BY_USER, [HELD_BY_OPERATOR] = HELD_BY_ADMIN, [BY_HAND] = FREE};
+    for (int way = 0; way < 2 * WAYS; way++) {
+        int how = way % WAYS;
+        bool at_once = way >= WAYS;
+        am_alice();
+        uint64_t id = submit(a_job("one"));
+        int host = job(id)->batch_host[1] - '0';
+        if (how == HELD_BY_OPERATOR)
+            am_olga();
+        if (how == HELD_BEFORE || how == HELD_BY_OPERATOR)
+            assert_int_equal(control(ids_of(id), ACTION_HOLD), REFUSE_NONE);
+        am_alice();
+        bool by_hand = how == BY_HAND || how == HELD_BY_OPERATOR;
+        if (how != BY_PROLOG)
+            assert_int_equal(control(ids_of(id), by_hand ? ACTION_REQUEUE_HOLD : ACTION_REQUEUE),
+                             REFUSE_NONE);
+        report(host, (struct msg_report){.kind = how == BY_PROLOG ? REPORT_FAILED : REPORT_EXITED,
+                                         .job_id = id,
+                                         .attempt = 1,
+                                         .step_id = STEP_BATCH,
+                                         .retry = true,
+                                         .prolog = true});
+        assert_int_equal(state(id), JOB_REQUEUED);
+        assert_int_equal(cancel(ids_of(id)), REFUSE_NONE);
+        assert_int_equal(state(id), JOB_COMPLETING);
+        if (at_once)
+            assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+        report(host, (struct msg_report){.kind = REPORT_RELEASED, .job_id = id, .attempt = 1});
+        if (!at_once)
+            assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+        assert_int_equal(strength_of(id), later[how]);
+        am_root();
+        cancel(ids_of(id));
+        settle(0);
+    }
+}
+
 /* As in Slurm it is submitted anew; the planner and other dialects know when it first was. */
 static void who_goes_back_is_submitted_then(void **unused)
 {
@@ -312,6 +355,7 @@ int main(void)
         STORY(a_held_job_that_is_completing_goes_back_held),
         STORY(a_suspended_job_that_goes_back_is_held),
         STORY(a_resumed_job_that_goes_back_is_not_held),
+        STORY(what_is_cancelled_on_its_way_is_not_held_later),
         STORY(who_goes_back_is_submitted_then),
         STORY(a_store_that_knew_reasons_alone_is_understood),
     };

@@ -314,10 +314,24 @@ static void in_an_account_by_partition(void **unused)
     }
 }
 
+static void comes_back_special(uint64_t id)
+{
+    struct msg_job_control m = {
+        .ids = ids_of(id), .action = ACTION_REQUEUE_HOLD, .special_exit = true};
+    struct peer asks = w.peer;
+    script_ends(id, 0x100);
+    am_alice();
+    say(1, MSG_JOB_CONTROL, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_SPECIAL_EXIT);
+    w.peer = asks;
+}
+
 /* An association is not taken from a job that is of it; that of another partition may be. */
 static void what_a_job_is_of_stays(void **unused)
 {
-    for (int runs = 0; runs < 2; runs++)
+    enum { WAITS, RUNS, RAN, WAYS };
+    for (int way = 0; way < WAYS; way++)
         for (int general = 0; general < 2; general++) {
             world_open(TWO, 4);
             the_tree();
@@ -328,9 +342,12 @@ static void what_a_job_is_of_stays(void **unused)
                 in_partition(VERB_ADD, NULL);
             assert_int_equal(changed(false), REFUSE_NONE);
             struct job_spec s = job_of(1, "bio", "normal");
-            s.hold = !runs;
+            s.hold = way == WAITS;
             s.req.partition = "free";
-            assert_int_equal(state(submit(s)), runs ? JOB_RUNNING : JOB_PENDING);
+            uint64_t id = submit(s);
+            assert_int_equal(state(id), way == WAITS ? JOB_PENDING : JOB_RUNNING);
+            if (way == RAN)
+                comes_back_special(id);
             in_partition(VERB_REMOVE, "full");
             assert_int_equal(changed(false), REFUSE_NONE);
             in_partition(VERB_REMOVE, "free");

@@ -64,6 +64,34 @@ static void when_running_jobs_leave_room(void **unused)
     world_close();
 }
 
+/* What an allocation keeps of its nodes counts, whichever of them it gave back. */
+static void when_an_allocation_that_became_smaller_leaves_room(void **unused)
+{
+    static const char *const kept[] = {"n1", "n2"};
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+        minutes_open(SAFE);
+        assert_int_equal(limit_set("physics", "GrpTRESRunMins=cpu=120"), REFUSE_NONE);
+        struct job_spec s = job_for(8, 10, "physics", NULL), to = {.req.nodelist = kept[i]};
+        s.batch = false;
+        s.req.min_nodes = s.req.max_nodes = 2;
+        s.req.ntasks_per_node = 4;
+        uint64_t first = submit(s);
+        assert_string_equal(job(first)->nodes, "n[1-2]");
+        struct msg_update_job m = {.ids = ids_of(first), .fields = "nodelist", .values = {&to, 1}};
+        say(1, MSG_UPDATE_JOB, &m);
+        assert_int_equal(refusal(), REFUSE_NONE);
+        report(i ? 1 : 2,
+               (struct msg_report){.kind = REPORT_RELEASED, .job_id = first, .attempt = 1});
+        assert_string_equal(job(first)->nodes, kept[i]);
+        uint64_t next = submit(job_for(4, 25, "physics", NULL)); /* 100, beside 40 */
+        const struct blocker *b = limit_of(next);
+        assert_non_null(b->jobs);
+        assert_string_equal(b->jobs, ids_of(first));
+        assert_int_equal((b->first_us - job(first)->start_us + MIN - 1) / MIN, 5);
+        world_close();
+    }
+}
+
 #define MANY                                                                                       \
     "ClusterName=test\nNodeName=n[1-4] CPUs=8 RealMemory=8000\n"                                   \
     "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=UNLIMITED OverSubscribe=FORCE:20\n"       \
@@ -240,10 +268,14 @@ static void held_jobs_have_a_priority(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(when_running_jobs_leave_room), cmocka_unit_test(a_start_is_foreseen),
-        cmocka_unit_test(held_jobs_have_a_priority),    cmocka_unit_test(the_use_factor_beforehand),
-        cmocka_unit_test(when_running_jobs_are_over),   cmocka_unit_test(when_use_has_decayed),
+        cmocka_unit_test(when_running_jobs_leave_room),
+        cmocka_unit_test(a_start_is_foreseen),
+        cmocka_unit_test(held_jobs_have_a_priority),
+        cmocka_unit_test(the_use_factor_beforehand),
+        cmocka_unit_test(when_running_jobs_are_over),
+        cmocka_unit_test(when_use_has_decayed),
         cmocka_unit_test(when_many_leave_room),
+        cmocka_unit_test(when_an_allocation_that_became_smaller_leaves_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

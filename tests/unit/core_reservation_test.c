@@ -1,6 +1,9 @@
 /* Reservations, as the controller keeps them. */
 #include "core_help.h"
 
+#include "base/list.h"
+#include "model/limits.h"
+
 #define DAY (24 * USEC_PER_HOUR)
 
 static const struct reservation *resv(void)
@@ -259,6 +262,129 @@ static void the_name_of_one_that_is_gone_lets_nobody_into_the_next(void **unused
     }
 }
 
+/* So many names, each with its number or all the same, and a comma between two. */
+static const char *names(const char *name, size_t n, bool numbered)
+{
+    struct str text = STR_INIT;
+    for (size_t i = 0; i < n; i++) {
+        list_addf(&text, "%s", name);
+        if (numbered)
+            str_add_u64(&text, i);
+    }
+    const char *kept = arena_strdup(w.a, str_text(&text));
+    str_done(&text);
+    return kept;
+}
+
+static struct job_spec within(const char *reservations)
+{
+    struct job_spec s = a_job("names");
+    s.req.reservation = reservations;
+    s.hold = true;
+    return s;
+}
+
+/* Each name is looked for whenever something happens to a job, and is an option of the planner. */
+static void each_is_named_once(void **unused)
+{
+    for_alice();
+    const char *often = names("r, r", 15000, false);
+    struct job_spec to = within(often);
+    uint64_t id = submit(to);
+    assert_string_equal(job(id)->spec.req.reservation, "r");
+    id = submit(within(NULL));
+    struct msg_update_job m = {.ids = ids_of(id), .fields = "reservation", .values = {&to, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_string_equal(job(id)->spec.req.reservation, "r");
+    assert_int_equal(submit(within(",,")), 0);
+    assert_int_equal(refusal(), REFUSE_RESERVATION);
+    world_close();
+}
+
+static void an_older_release_let_it_be_named_again_and_again(void **unused)
+{
+    for_alice();
+    uint64_t id = submit(within("r"));
+    for (size_t i = 0; i < w.store.n; i++)
+        if (w.store.v[i].table == TABLE_JOB)
+            ((struct job *)w.store.v[i].record)->spec.req.reservation = names("r, r", 15000, false);
+    restart(CONF);
+    assert_string_equal(job(id)->spec.req.reservation, "r");
+    world_close();
+}
+
+static void reserved(bool create, const char *name, struct reservation r)
+{
+    am_root();
+    say(1, MSG_UPDATE_RESERVATION,
+        &(struct msg_update_reservation){.name = name,
+                                         .create = create,
+                                         .fields =
+                                             create ? "users,nodes,start_us,duration_us" : "users",
+                                         .values = {&r, 1}});
+    assert_int_equal(refusal(), REFUSE_NONE);
+}
+
+static void so_many_are_named(void **unused)
+{
+    struct reservation r = OF_ALICE;
+    world_open(CONF, 4);
+    r.nodes = "n1";
+    r.duration_us = 30 * MIN;
+    for (size_t i = 0; i < LIMIT_JOB_RESERVATIONS + 1; i++) {
+        r.start_us = w.now + (int64_t)(i + 1) * USEC_PER_HOUR;
+        reserved(true, arena_printf(w.a, "r%zu", i), r);
+    }
+    am_alice();
+    uint64_t id = submit(within(names("r", LIMIT_JOB_RESERVATIONS, true)));
+    assert_int_not_equal(id, 0);
+    struct job_spec many = within(names("r", LIMIT_JOB_RESERVATIONS + 1, true));
+    assert_int_equal(submit(many), 0);
+    assert_int_equal(refusal(), REFUSE_TOO_LARGE);
+    assert_non_null(strstr(answer()->detail, "at most 32 reservations"));
+    struct msg_update_job m = {.ids = ids_of(id), .fields = "reservation", .values = {&many, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_TOO_LARGE);
+    world_close();
+}
+
+/* One of those it names is for others now, and begins first: it waits for the other, and does not
+ * start there until it is let in again. */
+static void of_several_it_runs_where_it_may(void **unused)
+{
+    static const char *const lists[] = {"soon,later", "later,soon"};
+    for (size_t i = 0; i < 2 * ARRAY_LEN(lists); i++) {
+        bool again = i >= ARRAY_LEN(lists);
+        struct reservation r = OF_ALICE;
+        world_open(CONF, 4);
+        r.nodes = "n1";
+        r.start_us = w.now + 10 * MIN;
+        r.duration_us = DAY;
+        reserved(true, "soon", r);
+        r.nodes = "n2";
+        r.start_us = w.now + 20 * MIN;
+        reserved(true, "later", r);
+        am_alice();
+        struct job_spec s = a_job("either");
+        s.req.time_limit_us = USEC_PER_HOUR;
+        s.req.reservation = lists[i % ARRAY_LEN(lists)];
+        uint64_t id = submit(s);
+        reserved(false, "soon", (struct reservation){.users = "bob"});
+        pass(15 * MIN);
+        assert_int_equal(state(id), JOB_PENDING);
+        if (again)
+            reserved(false, "soon", (struct reservation){.users = "alice"});
+        pass(MIN);
+        assert_int_equal(state(id), again ? JOB_RUNNING : JOB_PENDING);
+        pass(9 * MIN);
+        assert_int_equal(state(id), JOB_RUNNING);
+        assert_string_equal(job(id)->run_reservation, again ? "soon" : "later");
+        assert_string_equal(job(id)->spec.req.reservation, lists[i % ARRAY_LEN(lists)]);
+        world_close();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +393,10 @@ int main(void)
         cmocka_unit_test(with_another_account_it_does_not_stay),
         cmocka_unit_test(groups_are_asked_once),
         cmocka_unit_test(the_name_of_one_that_is_gone_lets_nobody_into_the_next),
+        cmocka_unit_test(of_several_it_runs_where_it_may),
+        cmocka_unit_test(each_is_named_once),
+        cmocka_unit_test(an_older_release_let_it_be_named_again_and_again),
+        cmocka_unit_test(so_many_are_named),
         cmocka_unit_test(a_change_of_a_night_that_is_skipped_keeps_the_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,6 +104,20 @@ static void nodes_that_agree_bind_what_nobody_asked_to_bind(void **unused)
     assert_null(bound(id, NULL));
 }
 
+/* A node that was given back has no say. */
+static void nodes_that_are_left_bind(void **unused)
+{
+    (void)unused;
+    uint64_t id = salloc(3);
+    cpu_bind_set("n[2-3]", "cores");
+    assert_string_equal(job(id)->nodes, "n[1-3]");
+    struct job_spec to = {.req.nodelist = "n[2-3]"};
+    struct msg_update_job m = {.ids = ids_of(id), .fields = "nodelist", .values = {&to, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_string_equal(bound(id, NULL), "cores");
+}
+
 static void signals_outrank_codes(void **unused)
 {
     (void)unused;
@@ -451,6 +465,7 @@ int main(void)
         STORY(a_step_runs_and_ends),
         STORY(a_job_keeps_the_highest_status_of_its_steps),
         STORY(nodes_that_agree_bind_what_nobody_asked_to_bind),
+        STORY(nodes_that_are_left_bind),
         STORY(signals_outrank_codes),
         STORY(usage_is_summed_over_nodes),
         STORY(what_was_said_of_gpus_stands),

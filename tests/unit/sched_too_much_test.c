@@ -247,6 +247,32 @@ static void large_counts_are_mixed_soon(void **state)
     refuses((struct job_request){.gres = "tokens:1073741826"}, REFUSE_NODE_CONFIG, "such node");
 }
 
+/* What a request names again and again takes room once: a class keeps it while its jobs wait. */
+static void names_take_room_once(void **state)
+{
+    struct arena *a = arena_new();
+    struct reservation r = {.name = "r", .nodes = "n1", .start_us = NOW, .end_us = NOW + HOUR};
+    struct settings s;
+    settings_default(&s);
+    s.licenses = "big:1000000";
+    cluster_set_policy(cl, &s);
+    cluster_put_reservation(cl, &r);
+    const struct job_request often[] = {
+        {.partition = "main", .reservation = chain(a, "r", ",r", LIMIT_TEXT_BYTES / 2 - 1)},
+        {.partition = "main", .licenses = chain(a, "big", ",big", LIMIT_TEXT_BYTES / 4 - 1)},
+        {.partition = "main", .licenses = chain(a, ",", ",", LIMIT_TEXT_BYTES - 1)},
+        {.partition = chain(a, "main", ",main", LIMIT_TEXT_BYTES / 5 - 1)},
+    };
+    cluster_settle(cl);
+    for (size_t i = 0; i < ARRAY_LEN(often); i++) {
+        struct compiled *c = demand_compile(cl, &often[i], NULL);
+        assert_int_equal(c->n, 1);
+        assert_in_range(arena_used(c->arena), 1, 16 << 10);
+        demand_free(c);
+    }
+    arena_free(a);
+}
+
 /* ---- products ---- */
 
 static void memory_of_cpus(void **state)
@@ -348,6 +374,7 @@ int main(void)
         T(equal_features_are_one_alternative),
         T(so_many_beside_a_mix),
         T(large_counts_are_mixed_soon),
+        T(names_take_room_once),
         T(memory_of_cpus),
         T(gpus_of_tasks),
         T(tasks_of_all_nodes),

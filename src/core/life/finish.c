@@ -53,7 +53,7 @@ void het_waits_no_more(struct core *c, const struct jobrec *r, enum job_state ho
             over_alone(c, other, how, why);
             continue;
         }
-        other->j.requeue_pending = false;
+        requeue_drop(c, other);
         job_move_ending(c, other, JOB_COMPLETING, JOB_CANCELLED);
         job_save(c, other);
     }

@@ -162,6 +162,8 @@ void gpu_idle_look(struct core *c, const struct noderec *n); /* it said what its
 /* Its run is about to end by what it ran on, not by itself: it will go back (requeue_pending), and
  * wait held where that was so more often than MaxBatchRequeue in a row. */
 void requeue_failed(struct core *c, struct jobrec *r);
+/* It was cancelled on its way back, and is not to be held for why it went. */
+void requeue_drop(const struct core *c, struct jobrec *r);
 /* From the end of a run, or from being over; `how` is what the former run is remembered as. */
 void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special);
 /* The run that is to be requeued (requeue_pending) holds nothing any more: the job waits again,
@@ -212,6 +214,9 @@ void resv_load(struct core *c, const struct reservation *row);
 void resvs_restore(struct core *c);
 void resvs_fire(struct core *c);         /* begins, ends, recurrences, purges that are due */
 int64_t resvs_due(const struct core *c); /* INT64_MAX = never */
+/* The list without blanks, with each name once: each is looked for several times. Lives as long as
+ * the turn. */
+const char *resvs_once(const struct core *c, const char *names);
 /* May this user run jobs with that request in the reservations it names? Fills why not. */
 enum refusal resv_check(const struct core *c, const struct job_request *req, const char *user,
                         const char *groups, struct str *why);

@@ -6,6 +6,8 @@
 #include "core/record/accounts/accrue.h"
 #include "core/record/accounts/minutes.h"
 
+#include <string.h>
+
 void accruing_run(struct core *c)
 {
     struct jobrec *r;
@@ -15,18 +17,34 @@ void accruing_run(struct core *c)
     }
 }
 
-#define SLICE_JOBS 2000
+#define SLICE_LOOKS 2000
+
+/* A job that waits is held against what is allowed in each of its partitions, a component beside
+ * all of its job. */
+static size_t looks_of(const struct core *c, const struct jobrec *r)
+{
+    jobrec_vec jobs = {0};
+    size_t n = 1;
+    for (const char *at = r->j.spec.req.partition; at && (at = strchr(at, ',')); at++)
+        n++;
+    if (r->j.het_job_id)
+        components_find(c, r->j.het_job_id, &jobs);
+    n += jobs.n;
+    vec_done(&jobs);
+    return n;
+}
 
 void limits_look_on(struct core *c)
 {
-    size_t left = SLICE_JOBS;
-    while (c->slices.anew.on && left--) {
+    for (size_t looks = 0; c->slices.anew.on && looks < SLICE_LOOKS; looks++) {
         c->slices.anew.on = map_u64_next(c->jobs.by_id, &c->slices.anew.walk);
         struct jobrec *r = c->slices.anew.on ? c->slices.anew.walk.value : NULL;
-        if (r && r->j.state == JOB_PENDING)
+        if (r && r->j.state == JOB_PENDING) {
+            looks += looks_of(c, r) - 1;
             eligible_update(c, r);
-        else if (r && cluster_is_running(c->cluster, r->j.id))
+        } else if (r && cluster_is_running(c->cluster, r->j.id)) {
             limits_running(c, r);
+        }
     }
     if (!c->slices.anew.on)
         plan_soon(c);

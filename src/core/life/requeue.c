@@ -76,6 +76,15 @@ static enum job_reason held_as(const struct core *c, const struct jobrec *r, boo
     return ended == REASON_LAUNCH_FAILED ? REASON_LAUNCH_FAILED_HELD : REASON_HELD_USER;
 }
 
+/* A hold that somebody gave it before stays, and whatever an administrator holds. */
+void requeue_drop(const struct core *c, struct jobrec *r)
+{
+    ASSERT(r->j.requeue_pending);
+    r->j.requeue_pending = false;
+    if (held_as(c, r, r->j.end_state == JOB_SPECIAL_EXIT) != REASON_HELD_USER)
+        r->j.hold_after_requeue = r->j.admin_hold;
+}
+
 void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special)
 {
     ASSERT(r->hold.n == 0 && !r->waiting);

@@ -148,11 +148,22 @@ void resv_warn(const struct core *c, const struct job_request *req, struct str *
     str_add(to, " and its jobs end with it: the job gets no more of its time limit");
 }
 
+const char *resvs_once(const struct core *c, const char *names)
+{
+    const char *once = list_once(names, 1, c->turn.fx->arena);
+    return text_empty(once) ? names : once; /* commas alone name none that there is */
+}
+
 enum refusal resv_check(const struct core *c, const struct job_request *req, const char *user,
                         const char *groups, struct str *why)
 {
     struct span rest = span_of(req->reservation), piece;
+    size_t n = 0;
     while (req->reservation && span_next(&rest, ',', &piece)) {
+        if (++n > LIMIT_JOB_RESERVATIONS) {
+            str_addf(why, "a job names at most %u reservations", LIMIT_JOB_RESERVATIONS);
+            return REFUSE_TOO_LARGE;
+        }
         char *name = xstrndup(span_trim(piece).data, span_trim(piece).len);
         const struct resvrec *v = resv_find(c, name);
         enum refusal refusal = v ? resv_admit(v, req, user, groups, why) : REFUSE_RESERVATION;

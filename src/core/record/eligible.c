@@ -88,7 +88,7 @@ struct waiting planner_would(const struct core *c, const struct jobrec *r, uint3
         .place = place_taken(r),
         .promise_priority = limits_promise_priority(c, r),
         .assoc = a ? a->a.id : 0,
-        .of_user = usage_account(c, r->j.user_id, r->j.spec.req.account) == NULL,
+        .of_user = usage_account(c, r->j.user_id, r->j.spec.req.account, r->j.user_name) == NULL,
     };
     limits_factors(c, r, &w.qos_factor, &w.assoc_factor);
     return w;
@@ -101,12 +101,37 @@ static void share_watch(struct core *c, const struct jobrec *r)
         fairshare_watch(c, a);
 }
 
-/* Of its partitions those in which no limit on the job keeps it: the planner takes any that it is
- * told. */
-static const char *partitions_open(struct core *c, const struct jobrec *r)
+static bool lets_in(const struct core *c, const char *reservation, const struct jobrec *r)
+{
+    return !resv_closed(c, reservation, r->j.user_name, r->j.spec.req.account);
+}
+
+/* Of the reservations it names those that are there and for it: whom one is for may change, and so
+ * may the job's account, or a name be another reservation's since. */
+static const char *resvs_open(struct core *c, const struct jobrec *r)
 {
     struct arena *a = c->turn.fx->arena;
-    const char *all = limits_open(c, r, a);
+    const char *all = r->j.spec.req.reservation;
+    struct span rest = span_of(all ? all : ""), piece;
+    struct str open = STR_INIT;
+    if (!all || lets_in(c, all, r))
+        return all;
+    while (span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        const char *name = arena_strndup(a, piece.data, piece.len);
+        if (resv_there(c, name) && lets_in(c, name, r))
+            list_addf(&open, "%s", name);
+    }
+    const char *text = arena_strdup(a, str_text(&open));
+    str_done(&open);
+    return text;
+}
+
+/* Of its partitions (`all`: limits_open) those in which no limit on the job keeps it: the planner
+ * takes any that it is told. */
+static const char *partitions_open(struct core *c, const struct jobrec *r, const char *all)
+{
+    struct arena *a = c->turn.fx->arena;
     struct span rest = span_of(all ? all : ""), piece;
     struct str open = STR_INIT;
     if (!all || !strchr(all, ',') || !enforces_limits(c))
@@ -121,26 +146,34 @@ static const char *partitions_open(struct core *c, const struct jobrec *r)
     return text;
 }
 
-struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t elements)
+static struct waiting told_in(struct core *c, const struct jobrec *r, uint32_t elements,
+                              const char *partitions)
 {
     share_watch(c, r);
     struct waiting w = planner_would(c, r, elements);
-    const char *open = partitions_open(c, r);
+    const char *open = partitions_open(c, r, partitions), *inside = resvs_open(c, r);
     int64_t wall_us = limits_wall_given_us(c, r, open);
     w.magnets = magnets_of(c, r);
     w.caps = limits_waiting(c, r, open);
-    if (wall_us || !text_is(open, w.req->partition)) {
+    if (wall_us || !text_is(open, w.req->partition) || !text_is(inside, w.req->reservation)) {
         struct job_request *told = arena_dup(c->turn.fx->arena, w.req, sizeof *w.req);
         told->partition = open;
+        told->reservation = inside;
         told->time_limit_us = wall_us ? wall_us : told->time_limit_us;
         w.req = told;
     }
     return w;
 }
 
-static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
+struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t elements)
 {
-    struct waiting w = planner_told(c, r, elements);
+    return told_in(c, r, elements, limits_open(c, r, c->turn.fx->arena));
+}
+
+static void planner_take(struct core *c, struct jobrec *r, uint32_t elements,
+                         const char *partitions)
+{
+    struct waiting w = told_in(c, r, elements, partitions);
     cluster_wait(c->cluster, &w);
     r->waiting = true;
     plan_soon(c);
@@ -175,17 +208,20 @@ static bool deps_settle(struct core *c, struct jobrec *r, bool *ret_over)
     return status == DEP_SATISFIED;
 }
 
-/* Whom a reservation is for may change, and so may the job's account, or a name be another
- * reservation's since. */
+/* One of those it names is enough (resvs_open). */
 static bool resv_ready(const struct core *c, const struct jobrec *r)
 {
-    const struct job_request *req = &r->j.spec.req;
-    return !req->reservation || (resv_there(c, req->reservation) &&
-                                 !resv_closed(c, req->reservation, r->j.user_name, req->account));
+    const char *names = r->j.spec.req.reservation;
+    bool ready = !names;
+    for (size_t i = 0; i < c->resv.n && !ready; i++)
+        ready = list_has(names, c->resv.v[i]->r.name) && lets_in(c, c->resv.v[i]->r.name, r);
+    return ready;
 }
 
-/* What keeps it from the planner; NONE = nothing. */
-static enum job_reason own_reason(const struct core *c, const struct jobrec *r, int64_t now_us)
+/* What keeps it from the planner; NONE = nothing. `limits`: what minutes_or_limits_bar said, which
+ * is dear where there are many partitions; NULL = it was not asked. */
+static enum job_reason own_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
+                                  const enum job_reason *limits)
 {
     if (held(r))
         return (enum job_reason)(r->j.reason ? r->j.reason : REASON_HELD_USER);
@@ -200,7 +236,7 @@ static enum job_reason own_reason(const struct core *c, const struct jobrec *r, 
                                                         : REASON_RESERVATION_DELETED;
     if (r->former_runs)
         return REASON_CLEANING;
-    enum job_reason bar = minutes_or_limits_bar(c, r, NULL);
+    enum job_reason bar = limits ? *limits : minutes_or_limits_bar(c, r, NULL, NULL);
     if (bar != REASON_NONE)
         return bar;
     return elements_now(c, r) == 0 ? REASON_ARRAY_TASK_LIMIT : REASON_NONE;
@@ -225,12 +261,15 @@ void eligible_update(struct core *c, struct jobrec *r)
     }
     if (ready)
         share_watch(c, r); /* it has a priority, though a limit may keep it from the planner */
-    ready = ready && !owner_gone(c, r) && minutes_or_limits_bar(c, r, NULL) == REASON_NONE;
-    uint32_t elements = ready ? elements_now(c, r) : 0;
+    bool asked = ready && !owner_gone(c, r);
+    const char *open = asked ? limits_open(c, r, c->turn.fx->arena) : NULL;
+    enum job_reason bar = asked ? minutes_or_limits_bar(c, r, open, NULL) : REASON_NONE;
+    uint32_t elements = asked && bar == REASON_NONE ? elements_now(c, r) : 0;
     accrue_update(c, r);
-    waited_cause(c, r, elements ? REASON_NONE : own_reason(c, r, c->turn.now_us));
+    waited_cause(c, r,
+                 elements ? REASON_NONE : own_reason(c, r, c->turn.now_us, asked ? &bar : NULL));
     if (elements) {
-        planner_take(c, r, elements);
+        planner_take(c, r, elements, open);
     } else if (r->waiting) {
         planner_leave(c, r);
         plan_soon(c);
@@ -250,7 +289,7 @@ enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int
 {
     ASSERT(job_waits(r));
     *ret_wait = (struct plan_wait){0};
-    enum job_reason own = own_reason(c, r, now_us);
+    enum job_reason own = own_reason(c, r, now_us, NULL);
     if (own != REASON_NONE)
         return own;
     if (c->store.away)

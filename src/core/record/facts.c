@@ -213,7 +213,7 @@ const struct resvrec *resv_closed(const struct core *c, const char *names, const
 const char *resv_partition(const struct core *c, const char *names)
 {
     struct span rest = span_of(names), piece;
-    while (span_next(&rest, ',', &piece))
+    for (size_t n = 0; n < LIMIT_JOB_RESERVATIONS && span_next(&rest, ',', &piece); n++)
         for (size_t i = 0; i < c->resv.n; i++)
             if (span_is(span_trim(piece), c->resv.v[i]->r.name) && c->resv.v[i]->r.partition)
                 return c->resv.v[i]->r.partition;

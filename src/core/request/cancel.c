@@ -205,7 +205,7 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
         if (r->j.requeue_pending && !x->m->signal && is_part_of_waiting(c, r))
             return part_alone(c, r, detail);
         if (r->j.requeue_pending && !x->m->signal) {
-            r->j.requeue_pending = false;
+            requeue_drop(c, r);
             r->j.killed_by_uid_plus1 = c->turn.peer->uid + 1;
             job_move_ending(c, r, JOB_COMPLETING, JOB_CANCELLED);
             job_save(c, r);

@@ -292,6 +292,7 @@ static void trial_make(const struct core *c, const struct jobrec *r, struct upda
         u->trial.later_env =
             later_env_add(r->j.spec.later_env, u->values->later_env, c->turn.fx->arena);
     u->trial.req.partition = partitions_once(c, u->trial.req.partition);
+    u->trial.req.reservation = resvs_once(c, u->trial.req.reservation);
     reservation_trim(c, r, u);
     memory_choose(u);
     tasks_raise(u);

@@ -172,7 +172,7 @@ static const char *because(const struct core *c, const struct jobrec *r, enum jo
     if (reason == REASON_NONE)
         return "it came just now and is about to be planned";
     struct str detail = STR_INIT;
-    bool limited = minutes_or_limits_bar(c, r, &detail) == reason && detail.len;
+    bool limited = minutes_or_limits_bar(c, r, NULL, &detail) == reason && detail.len;
     const char *text = limited ? arena_strdup(a, str_text(&detail)) : hours_text(c, r, reason, a);
     str_done(&detail);
     return text ? text
@@ -215,7 +215,7 @@ static void fill_expected(struct core *c, const struct jobrec *r, struct why *w)
 {
     const struct job_request *req = &r->j.spec.req;
     w->limit_us = job_limit_asked(req);
-    const char *account = usage_account(c, r->j.user_id, req->account);
+    const char *account = usage_account(c, r->j.user_id, req->account, r->j.user_name);
     int64_t ran_us = cluster_expected(c->cluster, r->j.user_id, account, w->limit_us);
     w->expected_us = w->limit_us && ran_us > w->limit_us ? w->limit_us : ran_us;
 }
@@ -263,7 +263,7 @@ static void fill_minutes(struct core *c, const struct jobrec *r, struct why *w, 
 {
     struct blocker b;
     struct str detail = STR_INIT;
-    if ((int32_t)minutes_or_limits_bar(c, r, &detail) == w->reason &&
+    if ((int32_t)minutes_or_limits_bar(c, r, NULL, &detail) == w->reason &&
         minutes_blocker(c, r, a, &b)) {
         if (b.jobs)
             b.users = users_of(c, b.jobs, a);

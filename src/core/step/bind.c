@@ -9,11 +9,18 @@
 static const char *wanted_by(const struct core *c, const struct jobrec *r)
 {
     const struct partrec *p = r->j.run_partition ? part_find(c, r->j.run_partition) : NULL;
-    const char *first = r->hold.n ? c->node.v[r->hold.v[0].node]->n.cpu_bind : NULL;
-    for (size_t i = 1; first && i < r->hold.n; i++)
-        if (!text_is(c->node.v[r->hold.v[i].node]->n.cpu_bind, first))
-            first = NULL;
-    return first ? first : p ? p->p.cpu_bind : NULL;
+    const char *all = NULL;
+    bool differ = false, any = false;
+    for (size_t i = 0; i < r->hold.n; i++) {
+        const struct node_hold *h = &r->hold.v[i];
+        const char *one = c->node.v[h->node]->n.cpu_bind;
+        if (h->released || h->leaving) /* given back: no step comes there */
+            continue;
+        differ |= any && !text_is(one, all);
+        all = one;
+        any = true;
+    }
+    return all && !differ ? all : p ? p->p.cpu_bind : NULL;
 }
 
 /* Behind words that were asked it counts only if none of them is a binding ("verbose"). A list of

@@ -135,6 +135,7 @@ static void step_begin(struct core *c, struct jobrec *r, struct steprec *st, uin
     st->holder_conn = conn;
     vec_push(&c->calls.waiter, ((struct waiter){.kind = WAIT_STEP,
                                                 .uid = r->j.user_id,
+                                                .nameless = !r->j.user_name,
                                                 .conn = conn,
                                                 .seq = seq,
                                                 .job_id = r->j.id,

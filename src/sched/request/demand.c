@@ -145,11 +145,26 @@ static void variants_of(struct demand_work *w, struct option *o, const struct de
         demand_mixes(w, o, arm);
 }
 
+/* Room for one more. Lists may name the same again and again, so what is made is counted, not what
+ * is named. */
+static struct option *option_next(struct demand_work *w)
+{
+    struct compiled *c = w->c;
+    if (c->n == w->room) {
+        struct option *former = c->option;
+        w->room = w->room ? 2 * w->room : 1;
+        c->option = arena_alloc(w->a, w->room * sizeof c->option[0]);
+        if (former)
+            memcpy(c->option, former, c->n * sizeof c->option[0]);
+    }
+    return &c->option[c->n++];
+}
+
 /* `drawn`: the reservation draws the job, which did not ask for it. */
 static void option_make(struct demand_work *w, struct spart *part, const struct sresv *resv,
                         bool drawn)
 {
-    struct option *o = &w->c->option[w->c->n++];
+    struct option *o = option_next(w);
     w->drawn = drawn;
     *o = (struct option){.part = part,
                          .place = w->place,
@@ -179,15 +194,6 @@ static void option_make(struct demand_work *w, struct spart *part, const struct 
     if (o->nvariants == 0)
         option_never(o, REASON_BAD_CONSTRAINTS,
                      "no node of its partition could hold what it asks for, even empty");
-}
-
-/* Names in the list, and one for those who name none. */
-static size_t names_of(const char *list)
-{
-    size_t names = 1;
-    for (const char *at = list; at && (at = strchr(at, ',')); at++)
-        names++;
-    return names + (list != NULL);
 }
 
 /* An option for each reservation of the list, of those that there are. One that draws the job is
@@ -224,19 +230,14 @@ static void reservations_make(struct demand_work *w, struct spart *part)
 static void options_each(struct demand_work *w)
 {
     struct span rest = span_of(w->req->partition ? w->req->partition : ""), piece;
-    size_t names = 1;
     w->c->n = 0;
     w->numbered = w->asked_for = 0;
     w->crowded = false;
-    for (const char *at = rest.data; (at = strchr(at, ',')); at++)
-        names++;
-    w->c->option =
-        arena_alloc(w->a, names * (names_of(w->req->reservation) + names_of(w->magnets)) *
-                              sizeof w->c->option[0]);
     for (w->place = 0; w->tried <= ALTERNATIVES_MAX && span_next(&rest, ',', &piece); w->place++) {
         piece = span_trim(piece);
         struct spart *part =
-            piece.len ? cluster_part(w->cl, arena_strndup(w->a, piece.data, piece.len)) : NULL;
+            piece.len ? cluster_part(w->cl, arena_strndup(w->scratch, piece.data, piece.len))
+                      : NULL;
         bool again = !part;
         for (size_t i = 0; part && i < w->c->n; i++)
             again |= w->c->option[i].part == part;

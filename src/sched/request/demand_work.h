@@ -57,6 +57,7 @@ struct demand_work {
     const char *magnets;       /* as in struct waiting */
     uint32_t place;            /* of the partition at hand in the request's list */
     struct compiled *c;        /* what is made */
+    size_t room;               /* for options in it */
     struct arena *a, *scratch; /* what stays; what is needed while working only */
     struct verdict *v;
     struct asked asked[NEEDS_MAX];

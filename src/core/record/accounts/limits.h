@@ -71,8 +71,11 @@ void limits_priorities(struct core *c);
  * `detail` may be NULL. */
 enum job_reason limits_bar(const struct core *c, const struct jobrec *r, struct str *detail);
 /* Those of its partitions, comma-separated in their order, in which nothing that limits_bar asks
- * keeps it: where it may start. The record's text, or in the arena. */
+ * keeps it: where it may start. The record's text, of which it was not asked, or in the arena. */
 const char *limits_open(const struct core *c, const struct jobrec *r, struct arena *a);
+/* As limits_bar, to whom limits_open said this. */
+enum job_reason limits_bar_beside(const struct core *c, const struct jobrec *r, const char *open,
+                                  struct str *detail);
 /* A limit on what runs that it exceeds by itself, whoever else runs there; NONE = none does. */
 enum job_reason limits_alone(const struct core *c, const struct jobrec *r, const char *partition,
                              struct str *detail);

@@ -182,6 +182,23 @@ enum job_reason limits_bar(const struct core *c, const struct jobrec *r, struct 
     return bar;
 }
 
+enum job_reason limits_bar_beside(const struct core *c, const struct jobrec *r, const char *open,
+                                  struct str *detail)
+{
+    const char *all = r->j.spec.req.partition;
+    struct span rest = span_of(all ? all : ""), piece, last = {0};
+    if (!open || open == all)
+        return limits_bar(c, r, detail);
+    if (*open)
+        return REASON_NONE;
+    while (span_next(&rest, ',', &piece))
+        last = piece;
+    struct arena *a = arena_new();
+    enum job_reason bar = bar_in(c, r, arena_strndup(a, last.data, last.len), detail);
+    arena_free(a);
+    return bar;
+}
+
 const char *limits_open(const struct core *c, const struct jobrec *r, struct arena *a)
 {
     const char *all = r->j.spec.req.partition;

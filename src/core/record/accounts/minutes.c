@@ -352,9 +352,9 @@ enum job_reason minutes_alone(const struct core *c, const struct jobrec *r, cons
 }
 
 enum job_reason minutes_or_limits_bar(const struct core *c, const struct jobrec *r,
-                                      struct str *detail)
+                                      const char *open, struct str *detail)
 {
-    enum job_reason bar = limits_bar(c, r, detail);
+    enum job_reason bar = limits_bar_beside(c, r, open, detail);
     if (bar == REASON_NONE)
         bar = limits_components_bar(c, r, detail);
     const struct minutes *m = minutes_of(c);
@@ -362,7 +362,7 @@ enum job_reason minutes_or_limits_bar(const struct core *c, const struct jobrec 
     if (bar != REASON_NONE || !m || !m->any || !enforces_limits(c))
         return bar;
     struct arena *a = arena_new();
-    const char *open = limits_open(c, r, a);
+    open = open ? open : limits_open(c, r, a);
     struct span rest = span_of(open ? open : ""), piece;
     while (!any && span_next(&rest, ',', &piece)) {
         bar = minutes_bar(c, r, arena_strndup(a, piece.data, piece.len), detail);

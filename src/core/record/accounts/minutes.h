@@ -25,9 +25,10 @@ bool minutes_blocker(const struct core *c, const struct jobrec *r, struct arena 
 /* When there is room at the latest for a job that waits for this reason, if what runs uses up all
  * that it may; 0 = it is no such reason, or nobody knows. */
 int64_t minutes_room_us(const struct core *c, const struct jobrec *r, enum job_reason reason);
-/* As minutes_bar, of all its partitions, and of limits on one job: NONE = in one of them it may. */
+/* As minutes_bar, of all its partitions, and of limits on one job: NONE = in one of them it may.
+ * `open`: what limits_open said; NULL = it was not asked. */
 enum job_reason minutes_or_limits_bar(const struct core *c, const struct jobrec *r,
-                                      struct str *detail);
+                                      const char *open, struct str *detail);
 /* One that it exceeds by itself, whatever was used: its whole time is more than the limit. */
 enum job_reason minutes_alone(const struct core *c, const struct jobrec *r, const char *partition,
                               struct str *detail);

@@ -42,6 +42,15 @@ static void left_add(const struct minutes_ask *q, const struct jobrec *r, lefts 
         vec_push(out, one);
 }
 
+/* A node that was given back and is free keeps its hold, and has the job no more. */
+static bool is_first_node(const struct jobrec *r, size_t node)
+{
+    size_t k = 0;
+    while (k < r->hold.n && r->hold.v[k].released)
+        k++;
+    return k < r->hold.n && r->hold.v[k].node == node;
+}
+
 /* By the nodes, which have what runs: of those that wait there may be many more. A job of several
  * nodes is taken where its first is. */
 static void lefts_find(const struct minutes_ask *q, lefts *out)
@@ -50,7 +59,7 @@ static void lefts_find(const struct minutes_ask *q, lefts *out)
     for (size_t i = 0; i < c->node.n; i++)
         for (size_t k = 0; k < c->node.v[i]->job.n; k++) {
             const struct jobrec *r = job_find(c, c->node.v[i]->job.v[k]);
-            if (r && r->hold.n && r->hold.v[0].node == i)
+            if (r && is_first_node(r, i))
                 left_add(q, r, out);
         }
 }

@@ -40,21 +40,27 @@ static void who_write(struct str *who, uint32_t uid, const char *account)
     str_add(who, account);
 }
 
-/* Where accounts are not insisted on a job names any. */
-static bool is_strange(const struct core *c, const char *account)
+/* Where accounts are not insisted on a job names any. Nobody without a name is in one. */
+static bool is_strange(const struct core *c, const char *account, const char *user)
 {
-    return account && !account_find(c, account);
+    return account && (!user || !account_find(c, account));
 }
 
-static size_t strange_of(const struct core *c, uint32_t uid)
+/* Of all users without a name together: one who has user namespaces is 65,536 of them. */
+static uint64_t strange_key(uint32_t uid, const char *user)
 {
-    return (uintptr_t)map_u64_get(c->usage.strange, uid + UINT64_C(1));
+    return user ? uid + UINT64_C(1) : 0;
 }
 
-const char *usage_account(const struct core *c, uint32_t uid, const char *account)
+static size_t strange_of(const struct core *c, uint32_t uid, const char *user)
+{
+    return (uintptr_t)map_u64_get(c->usage.strange, strange_key(uid, user));
+}
+
+const char *usage_account(const struct core *c, uint32_t uid, const char *account, const char *user)
 {
     struct str who = STR_INIT;
-    if (!is_strange(c, account))
+    if (!is_strange(c, account, user))
         return account;
     who_write(&who, uid, account);
     const char *same = map_str_get(c->usage.row, str_text(&who)) ? account : NULL;
@@ -64,9 +70,11 @@ const char *usage_account(const struct core *c, uint32_t uid, const char *accoun
 
 static void strange_count(struct core *c, const struct usagerec *u)
 {
-    if (is_strange(c, u->u.account))
-        map_u64_put(c->usage.strange, u->u.user_id + UINT64_C(1),
-                    (void *)(uintptr_t)(strange_of(c, u->u.user_id) + 1));
+    uint32_t uid = u->u.user_id;
+    const char *user = u->u.user_name;
+    if (is_strange(c, u->u.account, user))
+        map_u64_put(c->usage.strange, strange_key(uid, user),
+                    (void *)(uintptr_t)(strange_of(c, uid, user) + 1));
 }
 
 static struct usagerec *row_of(struct core *c, uint32_t uid, const char *account, const char *user)
@@ -92,8 +100,8 @@ static struct usagerec *row_of(struct core *c, uint32_t uid, const char *account
 static struct usagerec *usage_of(struct core *c, uint32_t uid, const char *account,
                                  const char *user)
 {
-    bool room = strange_of(c, uid) < STRANGE_MOST;
-    return row_of(c, uid, room ? account : usage_account(c, uid, account), user);
+    bool room = strange_of(c, uid, user) < STRANGE_MOST;
+    return row_of(c, uid, room ? account : usage_account(c, uid, account, user), user);
 }
 
 /* The planner hears how long jobs are expected to run. */
@@ -382,20 +390,6 @@ static void all_decay(struct core *c, int64_t until_us)
     }
 }
 
-static int64_t period(const struct core *c)
-{
-    return c->settings.priority_calc_period_us >= USEC_PER_SEC ? c->settings.priority_calc_period_us
-                                                               : 5 * USEC_PER_MIN;
-}
-
-int64_t usage_due(const struct core *c)
-{
-    /* Nobody used anything, nobody does. */
-    if (!map_str_count(c->usage.row) || (!c->jobs.running && !c->usage.any))
-        return INT64_MAX;
-    return time_add(c->usage.at_us, period(c));
-}
-
 /* Stored from the first start on: else a controller that dies before its first tick would not know
  * which running work it has charged. */
 static void at_save(struct core *c)
@@ -458,7 +452,7 @@ static void strange_forget(struct core *c)
     }
     for (w = (struct map_walk){0}; map_str_next(c->usage.row, &w);) {
         struct usagerec *u = w.value;
-        if (is_strange(c, u->u.account) && !u->unsaved && !u->u.usage &&
+        if (is_strange(c, u->u.account, u->u.user_name) && !u->unsaved && !u->u.usage &&
             text_empty(u->u.run_times) && !map_str_get(live, u->u.who)) {
             fx_remove(c, TABLE_USAGE, &u->u);
             map_str_del(c->usage.row, u->u.who);

@@ -17,10 +17,11 @@ void usage_charge(struct core *c, struct jobrec *r); /* what it used since it wa
 void usage_learn(struct core *c, const struct jobrec *r, enum job_state how);
 /* With RefundNodeFail: the run, charged to its end, was lost with a node. */
 void usage_refund(struct core *c, const struct jobrec *r);
-/* The account whose row has what the user uses in this one: it, or NULL where nobody made it and
- * none of his jobs came with it, or only when he had named so many that further ones are not told
- * apart. */
-const char *usage_account(const struct core *c, uint32_t uid, const char *account);
+/* The account whose row has what the user uses in this one: it, or NULL where nobody made it, or he
+ * has no name (NULL), and none of his jobs came with it, or only when he had named so many that
+ * further ones are not told apart. */
+const char *usage_account(const struct core *c, uint32_t uid, const char *account,
+                          const char *user);
 /* Billing units of a run, in thousandths. */
 int64_t usage_billing_milli(const struct core *c, const struct jobrec *r);
 /* Writes into j the billing units of what it asks for, and of what it has unless they stand there:

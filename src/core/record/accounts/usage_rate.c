@@ -72,3 +72,17 @@ int64_t usage_decayed(const struct core *c, int64_t amount, int64_t from_us, int
     return scale32(amount, exp2_neg((until_us - from_us) / USEC_PER_SEC,
                                     half / USEC_PER_SEC > 0 ? half / USEC_PER_SEC : 1));
 }
+
+static int64_t period(const struct core *c)
+{
+    return c->settings.priority_calc_period_us >= USEC_PER_SEC ? c->settings.priority_calc_period_us
+                                                               : 5 * USEC_PER_MIN;
+}
+
+int64_t usage_due(const struct core *c)
+{
+    /* Nobody used anything, nobody does. */
+    if (!map_str_count(c->usage.row) || (!c->jobs.running && !c->usage.any))
+        return INT64_MAX;
+    return time_add(c->usage.at_us, period(c));
+}

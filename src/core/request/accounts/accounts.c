@@ -192,7 +192,7 @@ static void lost_read(const struct account_step *g, struct lost *lost)
 /* Is it of an association where it runs, or in one of the partitions for which it waits? */
 static bool has_assoc(const struct account_step *g, const struct job *j)
 {
-    const char *in = j->state == JOB_PENDING ? j->spec.req.partition : j->run_partition;
+    const char *in = j->run_partition ? j->run_partition : j->spec.req.partition;
     struct span rest = span_of(in ? in : ""), piece;
     bool has = false;
     while (!has && span_next(&rest, ',', &piece))

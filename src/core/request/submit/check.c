@@ -36,6 +36,7 @@ static const char *default_partition(const struct core *c)
 
 static enum refusal partition_check(struct core *c, struct submission *s, struct job_spec *spec)
 {
+    spec->req.reservation = resvs_once(c, spec->req.reservation);
     if (text_empty(spec->req.partition) && spec->req.reservation)
         spec->req.partition = resv_partition(c, spec->req.reservation);
     if (text_empty(spec->req.partition))

@@ -17,7 +17,7 @@ static bool is_barred(const struct core *c, const struct jobrec *r, size_t n, st
 {
     for (size_t i = 0; i < n; i++) {
         struct str detail = STR_INIT;
-        enum job_reason bar = minutes_or_limits_bar(c, &r[i], &detail);
+        enum job_reason bar = minutes_or_limits_bar(c, &r[i], NULL, &detail);
         *ret_why = arena_strdup(a, detail.len ? str_text(&detail) : job_reason_sentence(bar));
         str_done(&detail);
         if (bar != REASON_NONE)

@@ -1,7 +1,9 @@
 #include "sched/books/limits/licences.h"
 
+#include "base/alloc.h"
 #include "sched/books/tables.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The name, cut off at the colon in place, and how many of it; false if that is no number. */
@@ -26,38 +28,48 @@ static int64_t licence_add(struct licence_list *list, uint32_t lic, int64_t coun
     return list->v[at].count += count;
 }
 
+/* One piece of the text, which it cuts off at its colon. */
+static bool licence_find(const struct cluster *cl, char *piece, struct arena *a,
+                         struct licence_list *ret, const char **ret_wrong)
+{
+    int64_t count;
+    if (!piece_read(piece, &count)) {
+        *ret_wrong = "a licence is written name or name:count";
+        return false;
+    }
+    ptrdiff_t lic = cluster_licence(cl, piece);
+    if (lic < 0) {
+        *ret_wrong = arena_printf(a, "this cluster has no licence named %s", piece);
+        return false;
+    }
+    count = licence_add(ret, (uint32_t)lic, count);
+    if (cl->lic.v[lic].total < count) {
+        *ret_wrong = arena_printf(a, "%lld of the licence %s were asked for; there are %lld in all",
+                                  (long long)count, piece, (long long)cl->lic.v[lic].total);
+        return false;
+    }
+    return true;
+}
+
+/* As many as there are have room at most: a text may name one again and again. */
 bool licences_find(const struct cluster *cl, const char *text, struct arena *a,
                    struct licence_list *ret, const char **ret_wrong)
 {
     struct span rest = span_of(text ? text : ""), piece;
     size_t most = 1;
-    for (const char *at = text; at && (at = strchr(at, ',')); at++)
+    bool ok = true;
+    for (const char *at = text; at && most <= cl->lic.named.n && (at = strchr(at, ',')); at++)
         most++;
-    *ret = (struct licence_list){.v = arena_alloc(a, most * sizeof ret->v[0])};
-    while (span_next(&rest, ',', &piece)) {
-        int64_t count;
+    *ret = (struct licence_list){.v = arena_alloc(a, (most + 1) * sizeof ret->v[0])};
+    while (ok && span_next(&rest, ',', &piece)) {
         piece = span_trim(piece);
         if (!piece.len)
             continue;
-        char *name = arena_strndup(a, piece.data, piece.len);
-        if (!piece_read(name, &count)) {
-            *ret_wrong = "a licence is written name or name:count";
-            return false;
-        }
-        ptrdiff_t lic = cluster_licence(cl, name);
-        if (lic < 0) {
-            *ret_wrong = arena_printf(a, "this cluster has no licence named %s", name);
-            return false;
-        }
-        count = licence_add(ret, (uint32_t)lic, count);
-        if (cl->lic.v[lic].total < count) {
-            *ret_wrong =
-                arena_printf(a, "%lld of the licence %s were asked for; there are %lld in all",
-                             (long long)count, name, (long long)cl->lic.v[lic].total);
-            return false;
-        }
+        char *name = xstrndup(piece.data, piece.len);
+        ok = licence_find(cl, name, a, ret, ret_wrong);
+        free(name);
     }
-    return true;
+    return ok;
 }
 
 enum refusal sched_check_licences(const struct cluster *cl, const char *list, struct str *detail)
