@@ -9,8 +9,8 @@
 #include "controller/session/share.h"
 #include "io/net/conn.h"
 
-#define FRAME_MAX_BYTES (20u << 20)      /* script + environment + specs */
-#define GUEST_UID       (UINT32_MAX - 1) /* nobody's: has no jobs and may do nothing */
+#define FRAME_MAX_BYTES (20u << 20)  /* script + environment + specs */
+#define GUEST_UID       NAMELESS_UID /* has no jobs and may do nothing */
 
 struct queued {
     struct session *session; /* NULL when it is gone */

@@ -134,7 +134,7 @@ static void step_begin(struct core *c, struct jobrec *r, struct steprec *st, uin
     step_created_say(c, &st->s, conn, seq, warning);
     st->holder_conn = conn;
     vec_push(&c->calls.waiter, ((struct waiter){.kind = WAIT_STEP,
-                                                .uid = r->j.user_id,
+                                                .payer = job_payer(&r->j),
                                                 .conn = conn,
                                                 .seq = seq,
                                                 .job_id = r->j.id,
