@@ -222,9 +222,8 @@ static bool rate_admits(struct session *s, const struct message *m)
                      m->kind == MSG_ATTACH_STEP || m->kind == MSG_FINISH_JOB;
     if (peer.is_admin || free || who == WHO_NODE || who == WHO_CONTROLLER || who == WHO_STREAM)
         return true;
-    int64_t again_us =
-        rate_take(s->owner->rates, &c->config.settings.word,
-                  peer.user || s->remote ? peer.uid : GUEST_UID, clock_monotonic_us(), &say);
+    int64_t again_us = rate_take(s->owner->rates, &c->config.settings.word, peer_payer(&peer),
+                                 clock_monotonic_us(), &say);
     if (!again_us)
         return true;
     if (say)
