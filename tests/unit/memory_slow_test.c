@@ -105,7 +105,7 @@ static int64_t sampled(int64_t limit)
 
 /* ---- tests ---- */
 
-/* Of three two had answered in seven seconds, and for the third there was no time, at each sample. */
+/* Of three two had answered in seven seconds, and for the third there was no time, each time. */
 static void who_holds_answers_back_has_what_he_seems_to_have(void **state)
 {
     (void)state;
