@@ -39,8 +39,8 @@ struct memory_processes {
 
 /* Is the step, or its job on this node, over its memory, and is it for this step to end? Resident
  * sets count what processes share once for each of them, so the sum is looked at again with shares
- * before it counts. The step's use is left in its directory for the other steps of the job; of those
- * the largest ends. */
+ * before it counts. The step's use is left in its directory for the other steps of the job; of
+ * those the largest ends. */
 bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_fd,
                   const struct memory_processes *of);
 
