@@ -19,13 +19,13 @@
 
 /* Of one user. Answers are made on several threads. */
 struct room {
-    uid_t uid;
+    uint32_t payer;
     size_t answers;
     _Atomic size_t memory, disk;
 };
 
 struct answer_rooms {
-    struct map_u64 *by_uid;
+    struct map_u64 *by_payer;
     size_t disk_most;
 };
 
@@ -53,7 +53,7 @@ struct answer {
 struct answer_rooms *answer_rooms_new(size_t disk_most)
 {
     struct answer_rooms *all = xcalloc(1, sizeof *all);
-    all->by_uid = map_u64_new();
+    all->by_payer = map_u64_new();
     all->disk_most = disk_most;
     return all;
 }
@@ -62,19 +62,20 @@ void answer_rooms_free(struct answer_rooms *all)
 {
     if (!all)
         return;
-    CHECK(map_u64_count(all->by_uid) == 0);
-    map_u64_free(all->by_uid);
+    CHECK(map_u64_count(all->by_payer) == 0);
+    map_u64_free(all->by_payer);
     free(all);
 }
 
-void answer_of(struct answer *a, struct answer_rooms *all, uid_t uid)
+void answer_of(struct answer *a, struct answer_rooms *all, const struct peer *peer)
 {
     ASSERT(!a->room);
-    struct room *r = map_u64_get(all->by_uid, uid);
+    uint32_t payer = peer_payer(peer);
+    struct room *r = map_u64_get(all->by_payer, payer);
     if (!r) {
         r = xcalloc(1, sizeof *r);
-        r->uid = uid;
-        map_u64_put(all->by_uid, uid, r);
+        r->payer = payer;
+        map_u64_put(all->by_payer, payer, r);
     }
     r->answers++;
     a->rooms = all;
@@ -104,7 +105,7 @@ static void room_leave(struct answer *a)
     room_tell(a, 0, 0);
     if (--a->room->answers)
         return;
-    map_u64_del(a->rooms->by_uid, a->room->uid);
+    map_u64_del(a->rooms->by_payer, a->room->payer);
     free(a->room);
 }
 

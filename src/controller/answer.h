@@ -6,12 +6,12 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "core/core.h"
 #include "model/message.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #define ANSWER_MEMORY_BYTES (2u << 20)  /* more goes to a file */
 #define ANSWER_BYTES_MAX    (64u << 20) /* when it cannot go to a file */
@@ -33,7 +33,7 @@ struct answer *answer_new(const char *dir, uint64_t seq, const struct fields *t,
                           const char *wanted);
 void answer_free(struct answer *a); /* closes its file, gives its room back; NULL is allowed */
 /* It is that user's, before its first row; this and answer_free are called on one thread. */
-void answer_of(struct answer *a, struct answer_rooms *all, uid_t uid);
+void answer_of(struct answer *a, struct answer_rooms *all, const struct peer *peer);
 /* One row. */
 void answer_row(struct answer *a, const void *record);
 /* For callbacks: answer is the ctx. */

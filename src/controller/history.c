@@ -277,7 +277,7 @@ void history_run(struct controller *c, uint64_t id, uint64_t seq, const struct m
 {
     struct answer *a =
         answer_new(c->state_dir, seq, query_record_fields((enum query_what)q->what), q->fields);
-    answer_of(a, c->answers, peer->uid);
+    answer_of(a, c->answers, peer);
     struct history_read *r = xcalloc(1, sizeof *r);
     *r = (struct history_read){
         .c = c, .session = id, .arena = arena_new(), .answer = a, .uid = peer->uid};
@@ -291,7 +291,7 @@ void history_run(struct controller *c, uint64_t id, uint64_t seq, const struct m
         return;
     }
     record_copy(message_fields(MSG_QUERY), &r->query, q, r->arena);
-    if (reads_add(c->reads, peer->uid, read_run, read_done, r))
+    if (reads_add(c->reads, peer, read_run, read_done, r))
         return;
     answer_end(a, REFUSE_BUSY, "too many of your reads of the accounting wait already; try again");
     read_done(r);

@@ -288,7 +288,7 @@ void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg
     }
     struct answer *a =
         answer_new(c->state_dir, seq, query_record_fields((enum query_what)q->what), q->fields);
-    answer_of(a, c->answers, peer->uid);
+    answer_of(a, c->answers, peer);
     if (q->what == QUERY_SETTINGS) {
         settings_answer(c, a);
         answer_end(a, REFUSE_NONE, NULL);

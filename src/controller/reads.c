@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#define NOBODY UINT64_MAX /* of the map of users */
+
 struct reads_one {
     struct reads_user *user;
     void (*run)(void *ctx, struct reader *r);
@@ -20,7 +22,7 @@ struct reads_one {
 };
 
 struct reads_user {
-    uid_t uid;
+    uint64_t key;
     struct reads_one *first, **last;
     size_t waiting;
     bool at_work;
@@ -96,7 +98,7 @@ static void done(void *ctx)
     p->now = NULL;
     one.user->at_work = false;
     if (!one.user->waiting) {
-        map_u64_del(p->all->users, one.user->uid);
+        map_u64_del(p->all->users, one.user->key);
         free(one.user);
     }
     one.done(one.ctx);
@@ -153,23 +155,24 @@ void reads_look(struct reads *all)
         go(all);
 }
 
-static struct reads_user *user_of(struct reads *all, uid_t uid)
+static struct reads_user *user_of(struct reads *all, const struct peer *peer)
 {
-    struct reads_user *u = map_u64_get(all->users, uid);
+    uint64_t key = peer ? peer_payer(peer) : NOBODY;
+    struct reads_user *u = map_u64_get(all->users, key);
     if (!u) {
         u = xcalloc(1, sizeof *u);
-        u->uid = uid;
+        u->key = key;
         u->last = &u->first;
-        map_u64_put(all->users, uid, u);
+        map_u64_put(all->users, key, u);
     }
     return u;
 }
 
-bool reads_add(struct reads *all, uid_t uid, void (*run_it)(void *ctx, struct reader *r),
-               loop_fn done_it, void *ctx)
+bool reads_add(struct reads *all, const struct peer *peer,
+               void (*run_it)(void *ctx, struct reader *r), loop_fn done_it, void *ctx)
 {
     ASSERT(run_it && done_it);
-    struct reads_user *u = user_of(all, uid);
+    struct reads_user *u = user_of(all, peer);
     if (u->waiting >= READS_PER_USER)
         return false;
     struct reads_one *one = xcalloc(1, sizeof *one);

@@ -4,9 +4,8 @@
 #define REMUDA_CONTROLLER_READS_H
 
 #include "controller/disk/reader.h"
+#include "core/core.h"
 #include "io/loop.h"
-
-#include <sys/types.h>
 
 #define READS_THREADS  4
 #define READS_PER_USER 64 /* that wait */
@@ -23,8 +22,9 @@ void reads_look(struct reads *all); /* begins what may, or calls that; NULL is f
 void reads_free(struct reads *all);
 
 /* run(ctx, reader) on a thread, then done(ctx) on the loop. False: so many of the user wait
- * already; neither is called. */
-bool reads_add(struct reads *all, uid_t uid, void (*run)(void *ctx, struct reader *r), loop_fn done,
-               void *ctx);
+ * already; neither is called. peer: who reads; NULL: all who have no turn of their own, for what is
+ * not to wait for what else its user reads. */
+bool reads_add(struct reads *all, const struct peer *peer, void (*run)(void *ctx, struct reader *r),
+               loop_fn done, void *ctx);
 
 #endif

@@ -303,7 +303,7 @@ void series_store_ask(struct series_store *s, uint64_t session, uint64_t seq,
     q->ask.user = arena_strdup(q->ask.arena, peer->user);
     record_copy(message_fields(MSG_GET_SERIES), &q->ask.get, m, q->ask.arena);
     core_sight_of(s->c->core, peer, q->ask.arena, &q->ask.sight);
-    if (reads_add(s->c->reads, peer->uid, ask_run, ask_done, q))
+    if (reads_add(s->c->reads, peer, ask_run, ask_done, q))
         return;
     series_refuse(&q->ask, REFUSE_BUSY, "too many of your reads wait already; try again");
     ask_done(q);

@@ -36,6 +36,15 @@ struct peer {
     bool is_plain;
 };
 
+#define NAMELESS_UID (UINT32_MAX - 1) /* nobody's */
+
+/* Name services do not know him: one of as many as somebody likes. An administrator never is. */
+bool peer_is_nameless(const struct peer *peer);
+/* By what is counted and shared what users may have: his number, or NAMELESS_UID of all those
+ * without a name, who are one user together. */
+uint32_t peer_payer(const struct peer *peer);
+bool peers_are_one(const struct peer *one, const struct peer *other); /* do they pay together? */
+
 enum event_kind {
     EV_MESSAGE, /* a message came from connection `conn` */
     EV_CLOSED,  /* connection `conn` is gone */

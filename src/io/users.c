@@ -46,8 +46,10 @@ struct users_entry {
 /* Lookups take turns by uid, and one of a uid runs: whoever comes with one group after the other
  * waits for himself. */
 struct users_person {
+    uid_t uid;
     struct users_entry *entries;
     size_t n;
+    bool in_turn;              /* where it stays though nothing of it waits any more */
     struct users_person *next; /* whose turn is after this one's */
 };
 
@@ -93,6 +95,12 @@ static bool entry_idle(const struct users_entry *e)
     return !e->asking && !e->waiters && !e->kept && e->round != loop_rounds(e->users->loop).n;
 }
 
+static void person_drop(struct users *u, struct users_person *p)
+{
+    if (p->n == 0 && !p->in_turn)
+        free(map_u64_del(u->persons, p->uid));
+}
+
 static void entry_drop(struct users_entry *e)
 {
     struct users *u = e->users;
@@ -102,9 +110,16 @@ static void entry_drop(struct users_entry *e)
     *at = e->next;
     e->person->n--;
     map_u64_del(u->entries, entry_key(e->uid, e->gid));
-    if (e->person->n == 0)
-        free(map_u64_del(u->persons, e->uid));
+    person_drop(u, e->person);
     entry_free(e);
+}
+
+/* Nobody waits for its answer or needs it, and it has none: it is forgotten, and not looked up if
+ * that has not begun. There are as many as somebody likes who connects and goes. */
+static void entry_unneeded(struct users_entry *e)
+{
+    if (!e->known && !e->running && !e->waiters && !e->kept)
+        entry_drop(e);
 }
 
 /* There are as many groups as somebody with user namespaces likes. */
@@ -147,6 +162,7 @@ static struct users_entry *entry_get(struct users *u, uid_t uid, gid_t gid)
         oldest_drop(p);
     if (!p)
         map_u64_put(u->persons, uid, p = xcalloc(1, sizeof *p));
+    p->uid = uid;
     e = xcalloc(1, sizeof *e);
     *e = (struct users_entry){.users = u, .person = p, .next = p->entries, .uid = uid, .gid = gid};
     p->entries = e;
@@ -176,6 +192,7 @@ static void waiters_call(struct users_entry *e)
 static void turn_add(struct users *u, struct users_person *p)
 {
     p->next = NULL;
+    p->in_turn = true;
     *u->last_turn = p;
     u->last_turn = &p->next;
 }
@@ -220,9 +237,15 @@ static void lookup_done(void *ctx)
 static void lookups_run(struct users *u)
 {
     while (u->turn && u->running < LOOKUPS_MAX) {
-        struct users_entry *e = person_waits(u->turn);
-        if (!(u->turn = u->turn->next))
+        struct users_person *p = u->turn;
+        struct users_entry *e = person_waits(p);
+        if (!(u->turn = p->next))
             u->last_turn = &u->turn;
+        p->in_turn = false;
+        if (!e) {
+            person_drop(u, p);
+            continue;
+        }
         e->running = true;
         u->running++;
         work_start(u->loop, lookup_run, lookup_done, e);
@@ -233,9 +256,9 @@ static void entry_ask(struct users *u, struct users_entry *e)
 {
     if (e->asking)
         return;
-    bool in_turn = false; /* or one of the uid runs */
+    bool in_turn = e->person->in_turn; /* or one of the uid runs */
     for (const struct users_entry *one = e->person->entries; one; one = one->next)
-        in_turn |= one->asking;
+        in_turn |= one->running;
     e->asking = true;
     e->began_us = clock_monotonic_us();
     if (!in_turn)
@@ -296,6 +319,7 @@ void users_let_go(struct users *u, uid_t uid, gid_t gid)
     struct users_entry *e = map_u64_get(u->entries, entry_key(uid, gid));
     ASSERT(e && e->kept > 0);
     e->kept--;
+    entry_unneeded(e);
 }
 
 void users_cancel(struct users *u, uid_t uid, gid_t gid, void *ctx)
@@ -310,6 +334,8 @@ void users_cancel(struct users *u, uid_t uid, gid_t gid, void *ctx)
         *at = w->next;
         free(w);
     }
+    if (e)
+        entry_unneeded(e);
 }
 
 void users_flush(struct users *u)

@@ -49,7 +49,8 @@ const struct user *users_recent(struct users *u, uid_t uid, gid_t gid);
 /* found(ctx) in a later round, when users_cached will not be NULL for it: with the answer, or after
  * 2 s, if there is an old entry. */
 void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx);
-/* The entry, once it is there, stays: for who reads users_cached in later rounds without asking. */
+/* The entry, once it is there, stays: for who reads users_cached in later rounds without asking.
+ * What was never looked up is forgotten when nobody keeps it or waits for it. */
 void users_keep(struct users *u, uid_t uid, gid_t gid);
 /* Once for each users_keep, which there must have been. */
 void users_let_go(struct users *u, uid_t uid, gid_t gid);

@@ -235,6 +235,17 @@ log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.
     [ "$output" = "done NONE" ]
 }
 
+@test "answers that nobody reads: no more so by numbers of calls that are another's, too" {
+    [ "$(id -u)" = 0 ] || skip "needs root to be another user"
+    chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"
+    start
+    run frames same_call 64101
+    echo "$output"
+    [ "${lines[0]}" = "done script rows done" ]
+    [ "${lines[1]}" = "done BAD_MESSAGE no call has the number 2^64 - 1" ]
+    [ "${#lines[@]}" = 2 ]
+}
+
 @test "a flood of one user leaves the others their share" {
     [ "$(id -u)" = 0 ] || skip "needs root to be two users"
     chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"

@@ -323,6 +323,33 @@ def mingled(c, uid):
     os.waitpid(as_user(uid, work), 0)
 
 
+def same_call(c, uid):
+    """As that user: something to do, a script that is not at hand, and a question, all of which have the same number and come at once, five times. Prints in
+    which orders they are answered, and what is said of a number that is the controller's own."""
+
+    def work():
+        one, orders = Connection(sys.argv[1]), set()
+        jobs = []
+        for _ in range(2):
+            one.submit(b"#!/bin/sh\n" + b"#" * (4194304 - 100), hold=True)
+            jobs.append(one.receive()["job_id"])
+
+        def framed(kind, call, **fields):
+            text = json.dumps({"type": kind, "call": call, **fields}).encode()
+            return struct.pack(">II", len(text), 0) + text
+
+        for i in range(5):
+            one.socket.sendall(framed("cancel", 7, ids="999999") + framed("get_script", 7, job_id=jobs[i % 2]) + framed("query", 7, what="SETTINGS"))
+            seen = [one.receive() for _ in range(4)]
+            orders.add(" ".join(m["type"] for m in seen))
+            assert all(m["call"] == 7 for m in seen)
+        print(*orders, sep="\n", flush=True)
+        one.socket.sendall(framed("cancel", 2**64 - 1, ids="999999"))
+        print(show(one.receive()), flush=True)
+
+    os.waitpid(as_user(uid, work), 0)
+
+
 def flood(c, uid, other, count):
     """One user submits over fifty connections as fast as it goes; another submits so many jobs one after another meanwhile."""
 
@@ -393,7 +420,7 @@ def storm(c, uid, other):
 
 
 def main():
-    command = {f.__name__: f for f in (made_up, halves, left, unread, mingled, flood, storm, ping, submit, submit_file, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
+    command = {f.__name__: f for f in (made_up, halves, left, unread, mingled, same_call, flood, storm, ping, submit, submit_file, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
     command(Connection(sys.argv[1]), *sys.argv[3:])
 
 

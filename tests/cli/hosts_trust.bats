@@ -110,6 +110,7 @@ load hosts
     [[ "$output" =~ "host door has 1" ]]
     exec 7>&-
     wait "$crowd"
+    rm "$SHARED/crowd.in" "$SHARED/crowd.out"
     # What is counted by user counts them as one.
     run -0 head1 sdiag
     echo "$output"
@@ -118,6 +119,21 @@ load hosts
     run ! door sinfo
     run -0 head1 remuda hosts
     [[ ! "$output" =~ door ]]
+}
+
+@test "users whom those of a trusted host make up by user namespaces are one user, and take nothing from those who have a name" {
+    mkfifo "$SHARED/crowd.in"
+    (ulimit -n 8192; far1 python3 "$BATS_TEST_DIRNAME/hosts_crowd.py" "$SHARED/far" 10.99.0.1 1500 <"$SHARED/crowd.in" >"$SHARED/crowd.out") &
+    crowd=$!
+    exec 7>"$SHARED/crowd.in"
+    until_is 240 1 sh -c "wc -l <'$SHARED/crowd.out'"
+    cat "$SHARED/crowd.out"
+    grep -q "^13[0-9][0-9] users whom the name services do not know (uid 3001[0-9]* is one) have" "$SHARED/crowd.out"
+    run -0 head1 setpriv --reuid=nobody --regid=nogroup --clear-groups sinfo -h
+    run -0 far1 setpriv --reuid=daemon --regid=daemon --clear-groups sinfo -h
+    exec 7>&-
+    wait "$crowd"
+    rm "$SHARED/crowd.in" "$SHARED/crowd.out"
 }
 
 loop_ns() { awk "{ print \$1 }" "/proc/$1/task/$1/schedstat"; } # of the controller's one thread that hears everybody

@@ -136,13 +136,16 @@ static void a_refusal_has_no_rows(void **state)
     answer_free(a);
 }
 
-static struct answer *of_user(struct answer_rooms *rooms, const char *dir, uid_t uid, int mib)
+static const struct peer ann = {.uid = 1, .user = "ann"}, bob = {.uid = 2, .user = "bob"};
+
+static struct answer *of_user(struct answer_rooms *rooms, const char *dir, const struct peer *peer,
+                              int mib)
 {
     struct answer *a = answer_new(dir, 9, &job_fields, "array_pending");
     char *text = xmalloc((1u << 20) + 1);
     memset(text, 'x', 1u << 20);
     text[1u << 20] = '\0';
-    answer_of(a, rooms, uid);
+    answer_of(a, rooms, peer);
     for (int i = 0; i < mib; i++)
         answer_row(a, &(struct job){.array_pending = text});
     free(text);
@@ -173,19 +176,39 @@ static void what_a_user_does_not_read_is_bounded(void **state)
     const char *dir = ((struct world *)*state)->dir;
     struct answer_rooms *rooms = answer_rooms_new(8u << 20);
     uint64_t bytes;
-    struct answer *large = of_user(rooms, dir, 1, 20), *refused = of_user(rooms, dir, 1, 4),
-                  *other = of_user(rooms, dir, 2, 4);
+    struct answer *large = of_user(rooms, dir, &ann, 20), *refused = of_user(rooms, dir, &ann, 4),
+                  *other = of_user(rooms, dir, &bob, 4);
     assert_int_equal(refusal_of(refused, &bytes), REFUSE_BUSY);
     assert_true(bytes < 4096); /* its rows are not kept */
     assert_int_equal(refusal_of(other, &bytes), REFUSE_NONE);
     assert_int_equal(refusal_of(large, &bytes), REFUSE_NONE);
     assert_true(bytes > 20u << 20);
     answer_free(large);
-    struct answer *again = of_user(rooms, dir, 1, 4);
+    struct answer *again = of_user(rooms, dir, &ann, 4);
     assert_int_equal(refusal_of(again, &bytes), REFUSE_NONE);
     answer_free(again);
     answer_free(refused);
     answer_free(other);
+    answer_rooms_free(rooms);
+}
+
+/* Whoever may have user namespaces is as many of them as he likes. */
+static void users_without_a_name_have_the_room_of_one(void **state)
+{
+    const char *dir = ((struct world *)*state)->dir;
+    struct answer_rooms *rooms = answer_rooms_new(8u << 20);
+    uint64_t bytes;
+    struct answer *one = of_user(rooms, dir, &(struct peer){.uid = 1}, 20),
+                  *another = of_user(rooms, dir, &(struct peer){.uid = 3}, 4),
+                  *named = of_user(rooms, dir, &ann, 4),
+                  *root = of_user(rooms, dir, &(struct peer){.is_admin = true}, 4);
+    assert_int_equal(refusal_of(another, &bytes), REFUSE_BUSY);
+    assert_int_equal(refusal_of(named, &bytes), REFUSE_NONE);
+    assert_int_equal(refusal_of(root, &bytes), REFUSE_NONE);
+    answer_free(one);
+    answer_free(another);
+    answer_free(named);
+    answer_free(root);
     answer_rooms_free(rooms);
 }
 
@@ -208,13 +231,13 @@ static void what_a_user_does_not_read_leaves_the_memory(void **state)
     struct answer *his[40];
     size_t before = descriptors();
     for (size_t i = 0; i < ARRAY_LEN(his); i++) {
-        his[i] = of_user(rooms, dir, 1, 1);
+        his[i] = of_user(rooms, dir, &ann, 1);
         if (i < 30)
             assert_int_equal(descriptors(), before);
     }
     assert_in_range(descriptors() - before, 7, 9);
     before = descriptors();
-    struct answer *other = of_user(rooms, dir, 2, 1);
+    struct answer *other = of_user(rooms, dir, &bob, 1);
     assert_int_equal(descriptors(), before);
     for (size_t i = 0; i < ARRAY_LEN(his); i++)
         answer_free(his[i]);
@@ -238,6 +261,7 @@ int main(void)
         TEST(without_a_file_they_stay_in_memory_within_bounds),
         TEST(a_refusal_has_no_rows),
         TEST(what_a_user_does_not_read_is_bounded),
+        TEST(users_without_a_name_have_the_room_of_one),
         TEST(what_a_user_does_not_read_leaves_the_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

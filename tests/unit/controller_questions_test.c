@@ -9,7 +9,8 @@
 #include "io/process/aside.h"
 #include "wire/frame.h"
 
-#define TOOK_US 20000
+#define TOOK_US  20000
+#define NAMELESS 100000u /* and beyond */
 
 static struct {
     void (*done)(void *ctx, const struct str *answer,
@@ -140,7 +141,7 @@ static void ask(struct asked *a, uint32_t uid)
 {
     struct msg_why why = {.ids = "1"};
     struct message m = {.kind = MSG_WHY, .seq = 1, .body = &why};
-    struct peer p = {.uid = uid};
+    struct peer p = {.uid = uid, .user = "somebody"};
     question_ask(a->c.questions, uid, &m, &p);
 }
 
@@ -262,7 +263,8 @@ static void put(struct asked *a, struct request_line *l, uint32_t uid)
 {
     struct msg_why why = {.ids = "1"};
     struct message m = {.kind = MSG_WHY, .seq = 1, .body = &why};
-    request_line_add(l, kept_request_new(&a->c, uid, &m, &(struct peer){.uid = uid}));
+    struct peer p = {.uid = uid, .user = uid < NAMELESS ? "somebody" : NULL};
+    request_line_add(l, kept_request_new(&a->c, uid, &m, &p));
 }
 
 static uint32_t taken(struct request_line *l, request_line_may may, void *ctx)
@@ -273,9 +275,9 @@ static uint32_t taken(struct request_line *l, request_line_may may, void *ctx)
     return uid;
 }
 
-static bool may_not(void *ctx, uint32_t uid)
+static bool may_not(void *ctx, const struct peer *peer)
 {
-    return uid != *(const uint32_t *)ctx;
+    return peer->uid != *(const uint32_t *)ctx;
 }
 
 /* Two users who keep the line full are no reason for a third one to wait until it is empty. */
@@ -304,6 +306,27 @@ static void users_have_the_head_in_turn_however_many_flood(void **state)
     request_line_drop(&l);
 }
 
+/* Whoever may have user namespaces is as many of them as he likes. */
+static void users_without_a_name_have_the_turn_of_one(void **state)
+{
+    struct asked *a = *state;
+    struct request_line l = {0};
+    const struct peer nameless = {.uid = NAMELESS - 1}, named = {.uid = NAMELESS, .user = "ann"};
+    for (uint32_t i = 0; i < 64; i++) {
+        assert_false(request_line_is_full(&l, &nameless));
+        put(a, &l, NAMELESS + i);
+    }
+    assert_true(request_line_is_full(&l, &nameless));
+    assert_false(request_line_is_full(&l, &named));
+    assert_int_equal(taken(&l, NULL, NULL), NAMELESS);
+    put(a, &l, 3);
+    put(a, &l, 4);
+    assert_int_equal(taken(&l, NULL, NULL), 3);
+    assert_int_equal(taken(&l, NULL, NULL), 4);
+    assert_int_equal(taken(&l, NULL, NULL), NAMELESS + 1);
+    request_line_drop(&l);
+}
+
 #define QUESTION(name) cmocka_unit_test_setup_teardown(name, begin, end)
 int main(void)
 {
@@ -314,6 +337,7 @@ int main(void)
         QUESTION(without_room_for_a_copy_the_loop_answers),
         QUESTION(what_a_copy_found_is_done),
         QUESTION(users_have_the_head_in_turn_however_many_flood),
+        QUESTION(users_without_a_name_have_the_turn_of_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

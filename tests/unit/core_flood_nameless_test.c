@@ -123,6 +123,65 @@ static void users_without_a_name_have_the_accounts_of_one(void **unused)
     }
 }
 
+/* A request of so many jobs that it is worked off a slice at a time. */
+static void cancel_all(void)
+{
+    struct msg_cancel m = {.uids = arena_printf(w.a, "%u", (unsigned)w.peer.uid)};
+    struct message ask = {.kind = MSG_CANCEL, .seq = ++w.seq, .body = &m};
+    step(
+        (struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &ask, .hurry = true});
+}
+
+static uint64_t left_of_bob(void)
+{
+    return count((struct msg_query){.what = QUERY_JOBS, .uids = "1001"});
+}
+
+static void users_without_a_name_have_the_turns_of_one(void **unused)
+{
+    struct job_spec held = a_job("held");
+    held.hold = true;
+    for (uint32_t user = 0; user < 5; user++) {
+        if (user == 4)
+            am_bob();
+        else
+            am(FIRST + user, NULL, false);
+        for (int i = 0; i < 100; i++)
+            assert_int_not_equal(submit(held), 0);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        am(FIRST + i, NULL, false);
+        cancel_all();
+    }
+    am_bob();
+    cancel_all();
+    uint64_t left = left_of_bob();
+    for (int wakes = 0; wakes < 4; wakes++) {
+        w.now += SEC / 100;
+        step((struct event){.kind = EV_WAKE});
+    }
+    assert_int_equal(left - left_of_bob(), 2 * 16);
+}
+
+static enum refusal output_asked(uint64_t id)
+{
+    effects_reset(&w.fx);
+    say(7, MSG_GET_OUTPUT, &(struct msg_get_output){.job_id = id, .attempt = 1, .out = "/d/o"});
+    return answer() ? refusal() : REFUSE_NONE;
+}
+
+static void users_without_a_name_have_the_output_of_one(void **unused)
+{
+    for (uint32_t i = 0; i < 5; i++) {
+        am(FIRST + i, NULL, false);
+        uint64_t id = submit(a_job("talks"));
+        assert_int_equal(state(id), JOB_RUNNING);
+        assert_int_equal(output_asked(id), i < 4 ? REFUSE_NONE : REFUSE_BUSY);
+    }
+    am_bob();
+    assert_int_equal(output_asked(submit(a_job("named"))), REFUSE_NONE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +189,8 @@ int main(void)
         STORY(users_without_a_name_have_the_calls_of_one),
         STORY(steps_are_calls_of_those_without_a_name),
         STORY(users_without_a_name_have_the_accounts_of_one),
+        STORY(users_without_a_name_have_the_turns_of_one),
+        STORY(users_without_a_name_have_the_output_of_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

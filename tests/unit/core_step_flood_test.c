@@ -106,6 +106,27 @@ static void steps_that_run_keep_so_much_for_each_user(void **unused)
     w.fills = false;
 }
 
+/* Who may have user namespaces is as many of them as he likes. */
+static void steps_of_users_without_a_name_keep_so_much_together(void **unused)
+{
+    (void)unused;
+    struct job_spec spec;
+    am(70000, NULL, false);
+    struct msg_create_step m = a_step(salloc(1), &spec, 1);
+    m.overlap = true;
+    m.address = long_line(MIB); /* in no row */
+    w.fills = true;
+    assert_int_equal(asked(m), 255);
+    am(70001, NULL, false);
+    m.job_id = salloc(1);
+    say(SRUN, MSG_CREATE_STEP, &m);
+    full();
+    am_bob();
+    m.job_id = salloc(1);
+    assert_non_null(srun(SRUN, &m));
+    w.fills = false;
+}
+
 static void steps_that_wait_keep_so_much_for_each_user(void **unused)
 {
     (void)unused;
@@ -227,6 +248,7 @@ int main(void)
         STORY(a_call_that_is_repeated_is_kept_once),
         STORY(programs_come_with_async_alone),
         STORY(steps_that_run_keep_so_much_for_each_user),
+        STORY(steps_of_users_without_a_name_keep_so_much_together),
         STORY(steps_that_wait_keep_so_much_for_each_user),
         STORY(what_waits_by_itself_counts),
         STORY(everybody_who_waits_is_tried),

@@ -6,6 +6,7 @@
 #include "node/step/owner.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <pwd.h>
 #include <signal.h>
@@ -238,6 +239,42 @@ static void entries_of_a_user_have_an_end(void **state)
     users_free(u);
 }
 
+/* Who connects and goes, as one number after the other, before anybody has looked him up, because
+ * he was refused or because name services are slow, leaves nothing. */
+static void who_goes_before_his_lookup_leaves_nothing(void **state)
+{
+    enum { NUMBERS = 20000, BYTES = 4 << 20 };
+    struct world *w = *state;
+    struct users *u = users_new(w->loop, USEC_PER_HOUR);
+    service.name = "alice";
+    size_t before = mallinfo2().uordblks;
+    for (uid_t uid = 1; uid <= NUMBERS; uid++) {
+        users_keep(u, uid, uid % 7);
+        users_let_go(u, uid, uid % 7);
+    }
+    assert_in_range(mallinfo2().uordblks, 0, before + (256 << 10));
+    service.all = service.hangs = true;
+    atomic_store(&service.asked, 0);
+    for (uid_t uid = 1; uid <= NUMBERS; uid++) {
+        uid_t asks = uid % 2 ? NUMBER : uid; /* one in groups, and others */
+        users_keep(u, asks, uid);
+        users_ask(u, asks, uid, found_counts, w);
+        users_cancel(u, asks, uid, w);
+        users_let_go(u, asks, uid);
+    }
+    assert_in_range(mallinfo2().uordblks, 0, before + BYTES);
+    w->calls = 0;
+    users_ask(u, NUMBER, 1, found_counts, w); /* which waits or runs */
+    users_ask(u, NUMBER + 1, 1, world_stop, w);
+    service.hangs = false;
+    loop_run(w->loop);
+    assert_non_null(users_cached(u, NUMBER + 1, 1));
+    assert_in_range(atomic_load(&service.asked), 1, 10);
+    assert_in_range(w->calls, 0, 1);
+    users_free(u);
+    service.all = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +284,7 @@ int main(void)
         TEST(name_services_that_hang_do_not_keep_who_is_known),
         TEST(lookups_take_turns_by_user),
         TEST(entries_of_a_user_have_an_end),
+        TEST(who_goes_before_his_lookup_leaves_nothing),
         TEST(name_services_that_hang_do_not_keep_a_loop_from_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

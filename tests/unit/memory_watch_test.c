@@ -102,11 +102,22 @@ static const char *mine_left(const struct two_steps *t)
     return left;
 }
 
+static bool asked(struct memory_watch *w, const struct step_plan *p, int steps_fd,
+                  const pid_t *self)
+{
+    struct memory_shares shares = {0};
+    const uint64_t start = 1;
+    const struct memory_processes of = {self, &start, 1, 1 << 30, &shares};
+    bool ends = memory_watch(w, p, steps_fd, &of);
+    vec_done(&shares.of);
+    return ends;
+}
+
 static bool watched(const struct two_steps *t, int64_t job_mem, struct memory_watch *w)
 {
     struct step_plan p = plan_of(MINE, job_mem);
     pid_t self = getpid();
-    return memory_watch(w, &p, t->steps_fd, &self, 1, 1 << 30);
+    return asked(w, &p, t->steps_fd, &self);
 }
 
 static void test_the_larger_step_ends_and_counts_no_more(void **state)
@@ -142,10 +153,10 @@ static void test_what_cannot_be_found_out_ends_nobody(void **state)
     none = most;
     none.rlim_cur = 0;
     setrlimit(RLIMIT_NOFILE, &none);
-    bool ends = memory_watch(&w, &p, t->steps_fd, &self, 1, 1 << 30);
+    bool ends = asked(&w, &p, t->steps_fd, &self);
     setrlimit(RLIMIT_NOFILE, &most);
     assert_false(ends);
-    assert_true(memory_watch(&w, &p, t->steps_fd, &self, 1, 1 << 30));
+    assert_true(asked(&w, &p, t->steps_fd, &self));
     assert_in_range(w.used_bytes, 2, (1 << 30) - 1); /* what it shares is counted in parts */
 }
 

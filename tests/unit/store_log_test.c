@@ -248,6 +248,13 @@ static void was_read(void *ctx)
         loop_stop(h->loop);
 }
 
+static const struct peer *user_number(uid_t uid)
+{
+    static struct peer one;
+    one = (struct peer){.uid = uid, .user = "somebody"};
+    return &one;
+}
+
 static void look(void *ctx)
 {
     reads_look(((struct hall *)ctx)->reads);
@@ -275,7 +282,7 @@ static void test_readings_let_the_log_be_cut_off(void **state)
     h.reads = reads_new(h.loop, f->w.path, h.writer);
     reads_on_hold(h.reads, are_alone, &h);
     for (uid_t uid = 0; uid < EARLY; uid++)
-        assert_true(reads_add(h.reads, uid, read_slowly, was_read, &h));
+        assert_true(reads_add(h.reads, user_number(uid), read_slowly, was_read, &h));
     while (atomic_load(&h.at_work) < EARLY)
         usleep(1000);
     assert_false(writer_holds(h.writer));
@@ -284,7 +291,7 @@ static void test_readings_let_the_log_be_cut_off(void **state)
     assert_false(writer_commit(h.writer, b, &e));
     assert_true(writer_holds(h.writer));
     for (uid_t uid = 0; uid < LATE; uid++)
-        assert_true(reads_add(h.reads, EARLY + uid, read_slowly, was_read, &h));
+        assert_true(reads_add(h.reads, user_number(EARLY + uid), read_slowly, was_read, &h));
     atomic_store(&h.open, 1);
     loop_run(h.loop);
     assert_int_equal(h.alone, 1);
@@ -406,7 +413,7 @@ static void test_the_end_waits_for_no_log(void **state)
     struct batch *b = small(&f->w, 1);
     assert_false(writer_commit(h.writer, b, &e));
     for (uid_t uid = 0; uid < LATE; uid++)
-        assert_true(reads_add(h.reads, uid, read_slowly, was_read, &h));
+        assert_true(reads_add(h.reads, user_number(uid), read_slowly, was_read, &h));
     assert_int_equal(h.done, 0);
     reads_free(h.reads);
     assert_int_equal(h.done, LATE);

@@ -14,9 +14,6 @@
 #include <stdlib.h>
 
 #define STORED_US 5000 /* between two looks whether it is stored */
-/* Whose readings of the accounting these are: all wait for the one at hand, which is not to wait
- * for what else its user reads. */
-#define READS_UID (UINT32_MAX - 2)
 
 struct amends {
     struct controller *c;
@@ -147,8 +144,9 @@ static void next_begin(struct amends *all)
         else if (!may_be_read(all->now->m.body))
             go_on(all, all->now);
         else {
-            CHECK(reads_add(all->c->reads, READS_UID, rows_read, rows_done, all));
-            return; /* the only one at a time of this uid */
+            /* All wait for the one at hand, which is not to wait for what else its user reads. */
+            CHECK(reads_add(all->c->reads, NULL, rows_read, rows_done, all));
+            return; /* the only one at a time of nobody's */
         }
         kept_request_free(all->now);
         all->now = NULL;
@@ -160,7 +158,7 @@ void amend_ask(struct amends *all, uint64_t session, const struct message *m,
 {
     ASSERT(m->kind == MSG_AMEND_JOBS);
     struct kept_request *k = kept_request_new(all->c, session, m, peer);
-    if (request_line_is_full(&all->line, peer->uid)) {
+    if (request_line_is_full(&all->line, peer)) {
         kept_request_refuse(k, REFUSE_BUSY, "64 of your changes of past jobs wait; wait for one");
         kept_request_free(k);
         return;

@@ -186,7 +186,7 @@ uint64_t session_payer(const struct sessions *all, uint64_t id, const struct pee
     const struct session *s = map_u64_get(all->by_id, id);
     if (s && s->share)
         return share_mark(s->share);
-    bool made_up = !s && !who->user && !who->is_admin && text_is(who->host, all->c->host);
+    bool made_up = !s && peer_is_nameless(who) && text_is(who->host, all->c->host);
     return made_up ? share_guests_mark("") : who->uid;
 }
 

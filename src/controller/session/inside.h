@@ -9,8 +9,11 @@
 #include "controller/session/share.h"
 #include "io/net/conn.h"
 
-#define FRAME_MAX_BYTES (20u << 20)      /* script + environment + specs */
-#define GUEST_UID       (UINT32_MAX - 1) /* nobody's: has no jobs and may do nothing */
+#define FRAME_MAX_BYTES (20u << 20) /* script + environment + specs */
+/* The call of a get_script inside, so that no other answer is taken for its own: who asks gives
+ * calls the numbers that he likes, and one to several. None of his has this. */
+#define SCRIPT_CALL UINT64_MAX
+#define GUEST_UID   NAMELESS_UID /* has no jobs and may do nothing */
 
 struct queued {
     struct session *session; /* NULL when it is gone */
@@ -19,6 +22,7 @@ struct queued {
     struct arena *arena;     /* of the message that waits for its payload */
     struct message msg;
     uint64_t payload_job; /* whose script is attached; 0 = none */
+    bool scripting;       /* it is the answer to get_script */
     struct queued *next;
 };
 
@@ -64,7 +68,7 @@ struct session {
     bool user_known, querying, held, resting; /* resting: waits for the user's next slice */
     bool user_kept;                           /* users_let_go when it ends */
     bool scripting;                           /* querying, for the answer to get_script */
-    uint64_t script_seq;                      /* which it asked for last */
+    uint64_t script_seq;                      /* of that, which is asked as SCRIPT_CALL */
     unsigned asked;                           /* requests since turn `asked_turn` */
     uint64_t asked_turn;                      /* the turn its last request is in */
     struct answer *answer;                    /* that is being sent; NULL = none */

@@ -54,12 +54,13 @@ void kept_request_refuse(const struct kept_request *k, enum refusal refusal, con
     str_done(&frame);
 }
 
-bool request_line_is_full(const struct request_line *l, uint32_t uid)
+bool request_line_is_full(const struct request_line *l, const struct peer *peer)
 {
     size_t n = 0, bytes = 0;
     for (const struct kept_request *k = l->first; k; k = k->next) {
-        n += k->peer.uid == uid;
-        bytes += k->peer.uid == uid ? arena_used(k->arena) : 0;
+        bool his = peers_are_one(&k->peer, peer);
+        n += his;
+        bytes += his ? arena_used(k->arena) : 0;
     }
     return n >= WAITING_PER_USER || bytes > WAITING_BYTES;
 }
@@ -70,7 +71,7 @@ void request_line_add(struct request_line *l, struct kept_request *k)
     struct kept_request **at = &l->first;
     k->round = l->round;
     for (; *at; at = &(*at)->next)
-        if ((*at)->peer.uid == k->peer.uid && (*at)->round >= k->round)
+        if (peers_are_one(&(*at)->peer, &k->peer) && (*at)->round >= k->round)
             k->round = (*at)->round + 1;
     *at = k;
 }
@@ -79,7 +80,7 @@ static struct kept_request *one_take(struct request_line *l, request_line_may ma
 {
     struct kept_request **best = NULL;
     for (struct kept_request **at = &l->first; *at; at = &(*at)->next)
-        if ((!best || (*at)->round < (*best)->round) && (!may || may(ctx, (*at)->peer.uid)))
+        if ((!best || (*at)->round < (*best)->round) && (!may || may(ctx, &(*at)->peer)))
             best = at;
     struct kept_request *k = best ? *best : NULL;
     if (k) {

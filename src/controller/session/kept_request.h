@@ -34,14 +34,14 @@ struct request_line {
 };
 
 /* Has the user as much waiting as may be? 64 requests, 64 MiB. */
-bool request_line_is_full(const struct request_line *l, uint32_t uid);
+bool request_line_is_full(const struct request_line *l, const struct peer *peer);
 /* Behind the others; the line owns it. */
 void request_line_add(struct request_line *l, struct kept_request *k);
 /* May one of that user's be taken now? */
-typedef bool (*request_line_may)(void *ctx, uint32_t uid);
+typedef bool (*request_line_may)(void *ctx, const struct peer *peer);
 /* The next one, the users in turn: however many wait of how many users, one of a user of whom none
  * waited is taken after one of each. Those whose session is gone are dropped. NULL: none waits of
- * whom may(ctx, uid) is true (NULL: of anybody). */
+ * whom may(ctx, peer) is true (NULL: of anybody). */
 struct kept_request *request_line_take(struct request_line *l, request_line_may may, void *ctx);
 /* Frees all that stand in it; nobody is answered. */
 void request_line_drop(struct request_line *l);

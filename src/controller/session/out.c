@@ -15,12 +15,16 @@
 #define PIECE_BYTES (256u << 10) /* of an answer sent at a time */
 #define PUMP_BYTES  (1u << 20)   /* of it in a round: who reads as fast as it is sent has no end */
 
-/* The answer to get_script left, or waits only for who reads it. That of a request before it may
- * come later than it was asked for. */
-static void script_answered(struct session *s, enum message_kind kind, uint64_t seq)
+/* Is it the answer to get_script? That of a request before it may come later than it was asked
+ * for. */
+static bool is_of_script(const struct session *s, const struct message *m)
 {
-    if (!s->scripting || seq != s->script_seq || (kind != MSG_SCRIPT && kind != MSG_DONE))
-        return;
+    return s->scripting && m->seq == SCRIPT_CALL;
+}
+
+/* It left, or waits only for who reads it. */
+static void script_answered(struct session *s)
+{
     s->scripting = false;
     s->querying = false;
     session_gate(s);
@@ -103,8 +107,7 @@ static void payload_came(void *ctx, const struct payload *p, const struct err *w
         queued_free(q);
         return;
     }
-    enum message_kind kind = q->msg.kind;
-    uint64_t seq = q->msg.seq;
+    bool scripting = q->scripting;
     q->ready = true;
     if (p) {
         payload_attach(&q->msg, p, &q->bytes);
@@ -116,10 +119,11 @@ static void payload_came(void *ctx, const struct payload *p, const struct err *w
         wire_encode(&m, &q->bytes);
     }
     queued_send(s);
-    script_answered(s, kind, seq);
+    if (scripting)
+        script_answered(s);
 }
 
-static void payload_wait(struct session *s, const struct message *m, uint64_t job)
+static struct queued *payload_wait(struct session *s, const struct message *m, uint64_t job)
 {
     const struct fields *t = message_fields(m->kind);
     struct queued *q = queued_add(s);
@@ -129,6 +133,7 @@ static void payload_wait(struct session *s, const struct message *m, uint64_t jo
     q->msg = (struct message){.kind = m->kind, .seq = m->seq, .body = body};
     q->payload_job = job;
     payloads_read(s->owner->c->payloads, job, payload_came, q);
+    return q;
 }
 
 /* A step's launch: the machine made it once for all its nodes, and it is encoded once. */
@@ -186,6 +191,11 @@ void session_send(struct sessions *all, uint64_t id, const struct message *m, ui
     struct msg_joined joined;
     struct msg_done done;
     struct message with = *m;
+    bool scripting = is_of_script(s, m);
+    if (scripting) {
+        with.seq = s->script_seq;
+        m = &with;
+    }
     if (m->kind == MSG_JOINED) {
         remote_joined(s, m, &joined);
         with.body = &joined;
@@ -199,7 +209,7 @@ void session_send(struct sessions *all, uint64_t id, const struct message *m, ui
         payload_job = ((const struct msg_script *)m->body)->job_id;
     const struct payload *p = payload_job ? payloads_get(all->c->payloads, payload_job) : NULL;
     if (payload_job && !p) {
-        payload_wait(s, m, payload_job);
+        payload_wait(s, m, payload_job)->scripting = scripting;
         return;
     }
     if (!p && !s->first && m->kind == MSG_LAUNCH) {
@@ -221,7 +231,8 @@ void session_send(struct sessions *all, uint64_t id, const struct message *m, ui
     }
     if (m->kind == MSG_DONE)
         remark_drop(s);
-    script_answered(s, m->kind, m->seq);
+    if (scripting)
+        script_answered(s);
 }
 
 /* ---- answers out ---- */

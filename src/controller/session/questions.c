@@ -177,7 +177,7 @@ void question_ask(struct questions *q, uint64_t session, const struct message *m
                   const struct peer *peer)
 {
     struct kept_request *one = kept_request_new(q->c, session, m, peer);
-    if (request_line_is_full(&q->line, peer->uid)) {
+    if (request_line_is_full(&q->line, peer)) {
         refuse(one, "64 of your questions wait for their answers; wait for one");
         kept_request_free(one);
         return;

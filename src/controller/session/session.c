@@ -174,7 +174,11 @@ static void message_take(struct session *s, const struct message *m)
         s->querying = s->scripting = true;
         s->script_seq = m->seq;
         session_gate(s);
-        session_step(s, m, &peer);
+        session_step(
+            s,
+            &(struct message){
+                .kind = m->kind, .seq = SCRIPT_CALL, .request = m->request, .body = m->body},
+            &peer);
     } else if (m->kind == MSG_MAKE_TOKEN && peer.is_admin) {
         struct msg_make_token make;
         struct token token;
@@ -222,9 +226,8 @@ static bool rate_admits(struct session *s, const struct message *m)
                      m->kind == MSG_ATTACH_STEP || m->kind == MSG_FINISH_JOB;
     if (peer.is_admin || free || who == WHO_NODE || who == WHO_CONTROLLER || who == WHO_STREAM)
         return true;
-    int64_t again_us =
-        rate_take(s->owner->rates, &c->config.settings.word,
-                  peer.user || s->remote ? peer.uid : GUEST_UID, clock_monotonic_us(), &say);
+    int64_t again_us = rate_take(s->owner->rates, &c->config.settings.word, peer_payer(&peer),
+                                 clock_monotonic_us(), &say);
     if (!again_us)
         return true;
     if (say)
@@ -252,6 +255,14 @@ static bool frame_decode(const struct session *s, const struct frame *f, struct 
     return wire_decode(f, s->owner->arena, ret, ret_err);
 }
 
+static bool call_is_its_own(struct session *s, uint64_t call)
+{
+    if (call != SCRIPT_CALL)
+        return true;
+    session_refuse(s, call, REFUSE_BAD_MESSAGE, "no call has the number 2^64 - 1");
+    return false;
+}
+
 static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
 {
     struct session *s = ctx;
@@ -266,7 +277,7 @@ static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
         conn_close(conn);
         return;
     }
-    if (!s->remote || remote_admits(s, &m)) {
+    if (call_is_its_own(s, m.seq) && (!s->remote || remote_admits(s, &m))) {
         int64_t began = clock_monotonic_us();
         if (session_reads_on(s, &m) && rate_admits(s, &m))
             message_take(s, &m);

@@ -33,14 +33,14 @@ struct user_share *session_share_here(struct sessions *all, const struct conn_pe
     return share_join_guests(all->shares, u ? "" : "new");
 }
 
-/* Whom a host may have made up has no share of his own. */
+/* Whom a host may have made up has no share of his own; nor has whom a host that is trusted does
+ * not, but who may be any number of users there by a user namespace. These begin apart from them,
+ * as here. */
 static struct user_share *share_of(const struct session *s, const struct user *u)
 {
-    const struct host *h = s->from && (!u || !u->name) ? remote_host(s) : NULL;
-    if (h)
-        return share_join_guests(s->owner->shares, h->id);
-    return s->remote ? share_join(s->owner->shares, s->who.uid)
-                     : session_share_here(s->owner, &s->who);
+    bool nameless = !s->trusted && (u ? !u->name : s->from != NULL);
+    const struct host *h = s->remote && nameless ? remote_host(s) : NULL;
+    return h ? share_join_guests(s->owner->shares, h->id) : session_share_here(s->owner, &s->who);
 }
 
 void session_count_host(struct session *s)

@@ -293,11 +293,11 @@ static void one_begin(struct submit_filters *f, struct kept_request *k)
 
 /* How long the filter takes may follow from what a user sends, up to RUN_MAX_US: the last place is
  * for one of whom no other is asked about. */
-static bool has_place(void *ctx, uint32_t uid)
+static bool has_place(void *ctx, const struct peer *peer)
 {
     const struct submit_filters *f = ctx;
     const struct filtering *x = f->running;
-    while (x && x->k->peer.uid != uid)
+    while (x && !peers_are_one(&x->k->peer, peer))
         x = x->next;
     return !x || f->n + 1 < AT_ONCE;
 }
@@ -313,7 +313,7 @@ void submit_filter_ask(struct submit_filters *f, uint64_t session, const struct 
                        const struct peer *peer)
 {
     struct kept_request *k = kept_request_new(f->c, session, m, peer);
-    if (request_line_is_full(&f->line, peer->uid)) {
+    if (request_line_is_full(&f->line, peer)) {
         kept_request_refuse(k, REFUSE_BUSY,
                             "64 of your requests wait for the site's submit filter; wait for one");
         kept_request_free(k);

@@ -13,16 +13,6 @@
 #define GAP_OF_SERIES_US (2 * USEC_PER_SEC)
 #define GAP_OF_SLURM_US  (30 * USEC_PER_SEC)
 
-bool peer_is_nameless(const struct peer *peer)
-{
-    return !peer->user && !peer->is_admin;
-}
-
-bool peers_are_one(const struct peer *one, const struct peer *other)
-{
-    return one->uid == other->uid || (peer_is_nameless(one) && peer_is_nameless(other));
-}
-
 bool peer_operates(const struct core *c, const struct peer *peer)
 {
     return peer && !peer->is_plain &&

@@ -99,10 +99,7 @@ bool peer_coordinates(const struct core *c, const struct peer *peer, const char 
 /* May it do what operators may; administrate? NULL, a peer from a host that is not believed in this
  * (peer.is_plain) and one without a known name may not. */
 bool peer_operates(const struct core *c, const struct peer *peer);
-/* Name services do not know him: one of as many as somebody likes. An administrator never is. */
-bool peer_is_nameless(const struct peer *peer);
-/* Are both one user, or both without a name, who are one together? */
-bool peers_are_one(const struct peer *one, const struct peer *other);
+uint32_t job_payer(const struct job *j); /* its owner, as peer_payer */
 /* reconfigure, shut down, accounts of all */
 bool peer_administers(const struct core *c, const struct peer *peer);
 /* Past its limit; TIME_UNLIMITED. */

@@ -231,8 +231,7 @@ struct trigger_book {
 
 struct waiter {
     enum wait_kind kind;
-    uint32_t uid;               /* whose call it is */
-    bool nameless;              /* of a user without a name */
+    uint32_t payer;             /* whose call it is */
     uint64_t conn, seq, job_id; /* who is answered, and for which call */
     int64_t step_id;            /* WAIT_WISH, WAIT_STEP */
     bool told;                  /* ALLOCATED went out */
@@ -242,7 +241,7 @@ struct waiter {
 struct output_question {
     uint64_t number, conn, seq; /* of the question; who asked, and in which call */
     uint64_t node_conn;         /* who answers */
-    uint32_t uid;               /* who asks */
+    uint32_t payer;             /* who asks */
     int64_t at_us;              /* asked then; old ones are given up */
 };
 struct output_asks {
@@ -390,7 +389,7 @@ struct gather {
 struct sweeps {
     VEC(struct sweep *) list; /* each owned */
     int64_t due_us;           /* when the next slice is due */
-    uint32_t last_uid;        /* whose the last one was */
+    uint32_t last_payer;      /* whose the last one was */
     int64_t asked_us;         /* when somebody else asked for something, while there are some */
 };
 

@@ -64,8 +64,7 @@ void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t st
     ASSERT(c->turn.peer);
     ASSERT(kind == WAIT_END || job_find(c, job_id));
     vec_push(&c->calls.waiter, ((struct waiter){.kind = kind,
-                                                .uid = c->turn.peer->uid,
-                                                .nameless = peer_is_nameless(c->turn.peer),
+                                                .payer = peer_payer(c->turn.peer),
                                                 .conn = c->turn.conn,
                                                 .seq = c->turn.seq,
                                                 .job_id = job_id,
@@ -83,12 +82,11 @@ static bool is_answered_later(const struct message *m)
 bool waiters_full(const struct core *c, const struct message *m)
 {
     size_t n = 0;
+    uint32_t payer = peer_payer(c->turn.peer);
     if (c->calls.waiter.n < LIMIT_CALLS_PER_USER || !is_answered_later(m))
         return false;
-    bool nameless = peer_is_nameless(c->turn.peer);
     for (size_t i = 0; i < c->calls.waiter.n; i++) {
-        const struct waiter *w = &c->calls.waiter.v[i];
-        n += w->uid == c->turn.peer->uid || (nameless && w->nameless);
+        n += c->calls.waiter.v[i].payer == payer;
     }
     return n >= LIMIT_CALLS_PER_USER;
 }

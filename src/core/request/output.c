@@ -21,14 +21,14 @@ static void ask_refuse(struct core *c, size_t i, const char *why)
 }
 
 /* Is there room for one more of this user's? */
-static bool has_room(struct core *c, uint32_t uid)
+static bool has_room(struct core *c, uint32_t payer)
 {
     size_t his = 0;
     for (size_t i = c->calls.output.v.n; i-- > 0;)
         if (c->turn.now_us - c->calls.output.v.v[i].at_us >= OLD_US)
             ask_refuse(c, i, "the node does not answer");
         else
-            his += c->calls.output.v.v[i].uid == uid;
+            his += c->calls.output.v.v[i].payer == payer;
     return his < USER_MOST && c->calls.output.v.n < ASKS_MOST;
 }
 
@@ -45,7 +45,7 @@ void req_get_output(struct core *c, const struct msg_get_output *m)
         reply_done(c, REFUSE_INVALID_JOB_ID, "it has no node that this run was on");
         return;
     }
-    if (!n->conn || !has_room(c, r->j.user_id)) {
+    if (!n->conn || !has_room(c, peer_payer(c->turn.peer))) {
         reply_done(c, REFUSE_BUSY, n->conn ? "too many ask at once" : "its node is away");
         return;
     }
@@ -53,7 +53,7 @@ void req_get_output(struct core *c, const struct msg_get_output *m)
                                   .conn = c->turn.conn,
                                   .seq = c->turn.seq,
                                   .node_conn = n->conn,
-                                  .uid = r->j.user_id,
+                                  .payer = peer_payer(c->turn.peer),
                                   .at_us = c->turn.now_us};
     struct msg_read_output read = {.number = ask.number,
                                    .uid = r->j.user_id,

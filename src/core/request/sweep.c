@@ -351,7 +351,7 @@ static bool sweep_slice(struct core *c, struct sweep *s, bool hurry)
 static size_t sweep_next(const struct core *c)
 {
     for (size_t i = 0; i < c->slices.sweeps.list.n; i++)
-        if (c->slices.sweeps.list.v[i]->peer.uid != c->slices.sweeps.last_uid)
+        if (peer_payer(&c->slices.sweeps.list.v[i]->peer) != c->slices.sweeps.last_payer)
             return i;
     return 0;
 }
@@ -382,7 +382,7 @@ void sweeps_go(struct core *c)
     size_t i = sweep_next(c);
     struct sweep *s = c->slices.sweeps.list.v[i];
     bool hurry = others_ask(c);
-    c->slices.sweeps.last_uid = s->peer.uid;
+    c->slices.sweeps.last_payer = peer_payer(&s->peer);
     vec_remove(&c->slices.sweeps.list, i);
     if (sweep_slice(c, s, hurry))
         sweep_free(s);
@@ -394,7 +394,7 @@ void sweeps_go(struct core *c)
 void sweeps_heed(struct core *c, const struct peer *asks)
 {
     for (size_t i = 0; i < c->slices.sweeps.list.n; i++)
-        if (asks && asks->uid != c->slices.sweeps.list.v[i]->peer.uid)
+        if (asks && !peers_are_one(asks, &c->slices.sweeps.list.v[i]->peer))
             c->slices.sweeps.asked_us = c->turn.now_us;
 }
 

@@ -4,7 +4,7 @@
 bool step_asked_fits(const struct core *c, const struct jobrec *r, const struct msg_create_step *m,
                      struct str *why)
 {
-    return user_room_asked_fits(c, r->j.user_id, record_bytes(&msg_create_step_fields, m), why);
+    return user_room_asked_fits(c, job_payer(&r->j), record_bytes(&msg_create_step_fields, m), why);
 }
 
 void step_asked_keep(struct core *c, const struct jobrec *r, struct steprec *st,
@@ -13,12 +13,12 @@ void step_asked_keep(struct core *c, const struct jobrec *r, struct steprec *st,
     ASSERT(step_live(st) && st->arena && !st->asked && !st->asked_bytes);
     st->asked = asked;
     st->asked_bytes = record_bytes(&msg_create_step_fields, asked);
-    user_room_asked(c, r->j.user_id, st->asked_bytes, +1);
+    user_room_asked(c, job_payer(&r->j), st->asked_bytes, +1);
 }
 
 void step_wish_free(struct core *c, const struct jobrec *r, struct stepwish *w)
 {
-    user_room_asked(c, r->j.user_id, w->bytes, -1);
+    user_room_asked(c, job_payer(&r->j), w->bytes, -1);
     arena_free(w->arena);
     free(w);
 }

@@ -181,7 +181,7 @@ const struct queuedrec *queue_find_key(const struct jobrec *r, uint64_t key_hash
 
 static void rec_free(struct core *c, const struct jobrec *r, struct queuedrec *w)
 {
-    user_room_asked(c, r->j.user_id, w->bytes, -1);
+    user_room_asked(c, job_payer(&r->j), w->bytes, -1);
     arena_free(w->arena);
     free(w);
 }
@@ -216,7 +216,7 @@ struct queuedrec *queue_add(struct core *c, struct jobrec *r, const struct queue
     w->arena = arena_new();
     record_copy(&queued_step_fields, &w->q, q, w->arena);
     w->bytes = record_bytes(&queued_step_fields, &w->q);
-    user_room_asked(c, r->j.user_id, w->bytes, +1);
+    user_room_asked(c, job_payer(&r->j), w->bytes, +1);
     w->s = (struct step){.job_id = q->job_id,
                          .attempt = q->attempt,
                          .step_id = q->step_id,

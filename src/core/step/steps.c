@@ -81,7 +81,7 @@ size_t steps_asked_bytes(const struct core *c)
 
 static void scratch_free(struct core *c, const struct jobrec *r, struct steprec *st)
 {
-    user_room_asked(c, r->j.user_id, st->asked_bytes, -1);
+    user_room_asked(c, job_payer(&r->j), st->asked_bytes, -1);
     st->asked_bytes = 0;
     arena_free(st->arena);
     st->arena = NULL;

@@ -42,7 +42,7 @@ void step_wish_add(struct core *c, struct jobrec *r, const struct msg_create_ste
     w->arena = arena_new();
     w->m = step_asked_copy(m, w->arena);
     w->bytes = record_bytes(&msg_create_step_fields, w->m);
-    user_room_asked(c, r->j.user_id, w->bytes, +1);
+    user_room_asked(c, job_payer(&r->j), w->bytes, +1);
     w->conn = c->turn.conn;
     w->seq = c->turn.seq;
     vec_push(&r->wish, w);

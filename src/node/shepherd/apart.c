@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,9 +32,9 @@ static enum apart answer_read(int fd, int wait_ms, int64_t *ret)
 }
 
 enum apart ask_apart_each(int64_t (*fn)(const void *ctx, size_t i), const void *ctx, size_t n,
-                          int each_ms, int *left_ms, size_t *next, int64_t *ret)
+                          const int *each_ms, int *left_ms, size_t *next, int64_t *ret)
 {
-    ASSERT(fn && *next < n && each_ms >= 0 && *left_ms >= 0);
+    ASSERT(fn && *next < n && *left_ms >= 0);
     int ends[2];
     enum apart how = APART_ANSWERED;
     int64_t begin_ms = now_ms(), all_ms = *left_ms;
@@ -52,7 +53,8 @@ enum apart ask_apart_each(int64_t (*fn)(const void *ctx, size_t i), const void *
     if (pid < 0)
         how = APART_NOBODY;
     while (how == APART_ANSWERED && *next < n) {
-        how = answer_read(ends[0], each_ms < *left_ms ? each_ms : *left_ms, &ret[*next]);
+        bool all = !each_ms || each_ms[*next] > *left_ms;
+        how = answer_read(ends[0], all ? *left_ms : each_ms[*next], &ret[*next]);
         int64_t left = all_ms - (now_ms() - begin_ms);
         *left_ms = left > 0 ? (int)left : 0;
         *next += how == APART_ANSWERED;
@@ -82,5 +84,5 @@ enum apart ask_apart(int64_t (*fn)(const void *ctx), const void *ctx, int wait_m
     ASSERT(fn && wait_ms >= 0);
     struct one_question q = {fn, ctx};
     size_t next = 0;
-    return ask_apart_each(one_ask, &q, 1, wait_ms, &wait_ms, &next, ret);
+    return ask_apart_each(one_ask, &q, 1, NULL, &wait_ms, &next, ret);
 }

@@ -18,9 +18,9 @@ enum apart {
 enum apart ask_apart(int64_t (*fn)(const void *ctx), const void *ctx, int wait_ms, int64_t *ret);
 
 /* The same for fn(ctx, i) of each i from *next to n - 1, all in one process: ret[i] is what it
- * returned, *next the first that did not answer. Each is waited for each_ms, all of them *left_ms,
- * of which is taken what it took. */
+ * returned, *next the first that did not answer. i is waited for each_ms[i] (NULL: none by itself),
+ * all of them *left_ms, of which is taken what it took. */
 enum apart ask_apart_each(int64_t (*fn)(const void *ctx, size_t i), const void *ctx, size_t n,
-                          int each_ms, int *left_ms, size_t *next, int64_t *ret);
+                          const int *each_ms, int *left_ms, size_t *next, int64_t *ret);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "node/shepherd/tasks/set.h"
 #include "node/shepherd/watch/account.h"
+#include "node/shepherd/watch/memory_watch.h"
 #include "node/shepherd/watch/oom.h"
 #include "node/step/command.h"
 #include "node/step/dir.h"
@@ -82,6 +83,7 @@ struct shepherd {
     struct shepherd_energy *energy;                /* watch/energy.h; NULL: no sample yet */
     pid_t *pids, *tops;                            /* room for a walk */
     uint64_t *starts;                              /* and when they began (proc_tree.h) */
+    struct memory_shares shares;                   /* where it looks over its memory */
 };
 
 static inline int64_t shepherd_clock_us(clockid_t clock)

@@ -179,9 +179,9 @@ void user_room_conditions(struct core *c, const struct jobrec *r, int sign)
 
 /* ---- steps ---- */
 
-bool user_room_asked_fits(const struct core *c, uint32_t uid, size_t more, struct str *why)
+bool user_room_asked_fits(const struct core *c, uint32_t payer, size_t more, struct str *why)
 {
-    const struct user_room *u = room_find(c, uid);
+    const struct user_room *u = room_find(c, payer);
     size_t have = u ? u->asked : 0;
     if (have + more <= LIMIT_ASKED_BYTES_PER_USER || !is_bound(c, 1))
         return true;
@@ -193,12 +193,12 @@ bool user_room_asked_fits(const struct core *c, uint32_t uid, size_t more, struc
     return false;
 }
 
-void user_room_asked(struct core *c, uint32_t uid, size_t bytes, int sign)
+void user_room_asked(struct core *c, uint32_t payer, size_t bytes, int sign)
 {
     ASSERT(sign == 1 || sign == -1);
     if (!bytes)
         return;
-    struct user_room *u = room_of(c, uid);
+    struct user_room *u = room_of(c, payer);
     ASSERT(sign > 0 || u->asked >= bytes);
     u->asked = sign > 0 ? u->asked + bytes : u->asked - bytes;
 }

@@ -25,10 +25,10 @@ bool user_room_elements_fit(const struct core *c, uint32_t uid, size_t more, str
 /* The same of one element that becomes a record without anybody's asking. */
 bool user_room_goes_on(const struct core *c, uint32_t uid);
 /* May steps of the user's jobs keep so many more bytes of what they were asked with? Operators' may
- * keep any number. Else why, in words. */
-bool user_room_asked_fits(const struct core *c, uint32_t uid, size_t more, struct str *why);
+ * keep any number. Else why, in words. payer: job_payer of the job. */
+bool user_room_asked_fits(const struct core *c, uint32_t payer, size_t more, struct str *why);
 /* Counts them, with sign +1 when they are kept and −1 when they are freed. */
-void user_room_asked(struct core *c, uint32_t uid, size_t bytes, int sign);
+void user_room_asked(struct core *c, uint32_t payer, size_t bytes, int sign);
 /* The job is over: it may make room for its user's others sooner than after MinJobAge. */
 void user_room_over(struct core *c, const struct jobrec *r);
 /* Of the user's jobs the one that was over first of those not named yet; NULL = no other is. */

@@ -16,45 +16,130 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SHARE_WAIT_MS  5000 /* of a process with hundreds of GiB it takes seconds */
-#define SHARES_WAIT_MS 10000
+#define MIB (1 << 20)
+/* Finding out what a process has takes a twentieth of a second for each GiB at most. */
+#define MIB_A_MS       20
+#define SHARE_LEAST_MS 500 /* and its processor may be another's for a while */
+#define SHARE_WAIT_MS  5000
+#define SHARES_WAIT_MS 10000 /* of one sample */
+#define SUM_LEAST_MS   2000
+#define SUM_EACH_MS    5
 
 struct memory_part {
     long long bytes;
     int exact;
 };
 
+/* Of processes whose share is not known yet: who is asked, and for how long. */
+struct shares_ask {
+    struct memory_share *who; /* bytes: resident ones */
+    int *each_ms;
+    int64_t *share;
+    size_t n;
+    int64_t may_ms; /* for the whole sum */
+};
+
 static int64_t share_of(const void *ctx, size_t i)
 {
-    const pid_t *pids = ctx;
-    return proc_share_bytes(pids[i]);
+    const struct memory_share *who = ctx;
+    return proc_share_bytes(who[i].pid);
 }
 
-/* A process that does not let it be found out has what it seems to have, and so have those for
- * which it leaves no time. False: it was not found out this time, through no fault of theirs. */
-static bool shares_sum(const pid_t *pids, size_t n, long long *ret_sum)
+static void shares_forget(struct memory_shares *s)
 {
-    int64_t *share = xcalloc(n + 1, sizeof *share);
-    int left_ms = SHARES_WAIT_MS;
-    bool known = true, is_late = false;
-    for (size_t i = 0; i < n && known;) {
+    vec_done(&s->of);
+    s->asked_ms = 0;
+}
+
+static int by_pid(const void *one, const void *other)
+{
+    const struct memory_share *a = one, *b = other;
+    return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static void share_keep(struct memory_shares *known, const struct memory_share *who, int64_t bytes)
+{
+    vec_push(&known->of, ((struct memory_share){who->pid, who->start, bytes > 0 ? bytes : 0}));
+}
+
+/* Those of which it is not known. What was found in a sample before counts as far as it is still
+ * there. */
+static void shares_sort(const struct memory_processes *of, struct memory_shares *known,
+                        struct shares_ask *ask)
+{
+    const struct memory_shares *had = of->shares;
+    ask->may_ms = SUM_LEAST_MS;
+    for (size_t i = 0; i < of->n; i++) {
         struct proc_usage u = {0};
-        enum apart how = APART_LATE;
-        if (left_ms > 0)
-            how = ask_apart_each(share_of, pids, n, SHARE_WAIT_MS, &left_ms, &i, share);
-        if (how == APART_ANSWERED)
+        struct memory_share who = {of->pids[i], of->starts[i], 0};
+        if (!proc_usage(who.pid, &u))
             continue;
-        is_late |= left_ms > 0; /* by itself */
-        known = how == APART_LATE && is_late;
-        if (proc_usage(pids[i], &u))
-            share[i] = u.rss_bytes;
-        i++;
+        who.bytes = u.rss_bytes;
+        int64_t its_ms = u.rss_bytes / MIB / MIB_A_MS;
+        const struct memory_share *was =
+            had->of.n ? bsearch(&who, had->of.v, had->of.n, sizeof who, by_pid) : NULL;
+        ask->may_ms += SUM_EACH_MS + its_ms;
+        if (was && was->start == who.start) {
+            share_keep(known, &who, was->bytes < who.bytes ? was->bytes : who.bytes);
+            continue;
+        }
+        its_ms += SHARE_LEAST_MS;
+        ask->each_ms[ask->n] = (int)(its_ms < SHARE_WAIT_MS ? its_ms : SHARE_WAIT_MS);
+        ask->who[ask->n++] = who;
     }
+}
+
+/* Who takes longer than a process of that size may has what it seems to have, and so have, where
+ * all of them take longer than they may together, those that are left: a process can have the
+ * answer held back. False: there was no time for all in this sample, or nobody could ask. */
+static bool shares_find(struct memory_shares *known, const struct shares_ask *ask)
+{
+    int64_t may_ms = ask->may_ms - known->asked_ms;
+    int wait_ms = (int)(may_ms < 0 ? 0 : may_ms < SHARES_WAIT_MS ? may_ms : SHARES_WAIT_MS);
+    int left_ms = wait_ms;
+    size_t i = 0;
+    while (i < ask->n && left_ms > 0) {
+        size_t from = i;
+        enum apart how =
+            ask_apart_each(share_of, ask->who, ask->n, ask->each_ms, &left_ms, &i, ask->share);
+        for (; from < i; from++)
+            share_keep(known, &ask->who[from], ask->share[from]);
+        if (how == APART_NOBODY)
+            return false;
+        if (how == APART_LATE && left_ms > 0) {
+            share_keep(known, &ask->who[i], ask->who[i].bytes);
+            i++;
+        }
+    }
+    known->asked_ms += wait_ms - left_ms;
+    for (; i < ask->n && known->asked_ms >= ask->may_ms; i++)
+        share_keep(known, &ask->who[i], ask->who[i].bytes);
+    return i == ask->n;
+}
+
+/* False: it was not found out yet, through no fault of theirs. What was is kept for the next
+ * sample. */
+static bool shares_sum(const struct memory_processes *of, long long *ret_sum)
+{
+    struct memory_shares known = {.asked_ms = of->shares->asked_ms};
+    struct shares_ask ask = {xcalloc(of->n + 1, sizeof *ask.who),
+                             xcalloc(of->n + 1, sizeof *ask.each_ms),
+                             xcalloc(of->n + 1, sizeof *ask.share), 0, 0};
+    shares_sort(of, &known, &ask);
+    bool all = shares_find(&known, &ask);
     *ret_sum = 0;
-    for (size_t i = 0; i < n; i++)
-        *ret_sum += share[i] > 0 ? share[i] : 0;
-    free(share);
-    return known;
+    for (size_t i = 0; i < known.of.n; i++)
+        *ret_sum += known.of.v[i].bytes;
+    if (known.of.n)
+        qsort(known.of.v, known.of.n, sizeof known.of.v[0], by_pid);
+    shares_forget(of->shares);
+    if (all)
+        shares_forget(&known);
+    *of->shares = known;
+    free(ask.who);
+    free(ask.each_ms);
+    free(ask.share);
+    return all;
 }
 
 static void part_leave(const struct step_plan *p, int steps_fd, struct memory_part mine)
@@ -108,19 +193,21 @@ static struct others others_sum(const struct step_plan *p, int steps_fd, int64_t
 }
 
 bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_fd,
-                  const pid_t *pids, size_t n, int64_t rss_bytes)
+                  const struct memory_processes *of)
 {
-    ASSERT(pids || n == 0);
-    struct memory_part mine = {rss_bytes, 0};
+    ASSERT(of->pids || of->n == 0);
+    struct memory_part mine = {of->rss_bytes, 0};
     struct others others = {0, true, false};
     if (p->job_mem_bytes > 0)
         others = others_sum(p, steps_fd, mine.bytes);
     bool step_over = p->mem_limit_bytes > 0 && mine.bytes > p->mem_limit_bytes;
     bool job_over = p->job_mem_bytes > 0 && mine.bytes + others.sum > p->job_mem_bytes;
     if (step_over || job_over)
-        mine.exact = shares_sum(pids, n, &mine.bytes);
+        mine.exact = shares_sum(of, &mine.bytes);
+    else
+        shares_forget(of->shares);
     if (!mine.exact)
-        mine.bytes = rss_bytes;
+        mine.bytes = of->rss_bytes;
     if (p->job_mem_bytes > 0)
         part_leave(p, steps_fd, mine);
     if ((step_over || job_over) && !mine.exact)

@@ -104,7 +104,8 @@ static bool memory_is_watched(const struct shepherd *s)
 static void memory_enforce(struct shepherd *s, size_t n, int64_t rss)
 {
     struct memory_watch w;
-    if (s->over_memory || !memory_watch(&w, s->plan, s->herd->steps_fd, s->pids, n, rss))
+    const struct memory_processes of = {s->pids, s->starts, n, rss, &s->shares};
+    if (s->over_memory || !memory_watch(&w, s->plan, s->herd->steps_fd, &of))
         return;
     s->over_memory = true;
     shepherd_over_memory_say(s, w.used_bytes, w.limit_bytes, w.of_job);
@@ -163,7 +164,7 @@ static int64_t *ios_ask(const pid_t *pids, size_t n)
     int left_ms = IO_WAIT_MS;
     size_t next = 0;
     if (n > 0)
-        ask_apart_each(io_of, &q, 2 * n, IO_WAIT_MS, &left_ms, &next, io);
+        ask_apart_each(io_of, &q, 2 * n, NULL, &left_ms, &next, io);
     return io;
 }
 
