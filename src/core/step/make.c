@@ -134,12 +134,7 @@ static void step_begin(struct core *c, struct jobrec *r, struct steprec *st, uin
     step_created_say(c, &st->s, conn, seq, warning);
     st->holder_conn = conn;
     vec_push(&c->calls.waiter, ((struct waiter){.kind = WAIT_STEP,
-<<<<<<< HEAD
-                                                .uid = r->j.user_id,
-                                                .nameless = !r->j.user_name,
-=======
                                                 .payer = job_payer(&r->j),
->>>>>>> h3
                                                 .conn = conn,
                                                 .seq = seq,
                                                 .job_id = r->j.id,
