@@ -233,6 +233,25 @@ static void test_exported_variables(void **state)
     HAS("HOME", "/home/ada");
 }
 
+/* Behind the list of who makes his frames by hand are those of others. */
+static void test_nothing_behind_the_exported_variables_is_read(void **state)
+{
+    (void)state;
+    static const char exported[] = "B=1\0A=xSECRET=of another\0PATH=/his\0NCPUS=7\0";
+    job.spec.dialect = DIALECT_PBS;
+    job.spec.dialect_site = "pro:pbs";
+    env.exported = (struct blob){exported, 7};
+    make("n1 cpus=0 mem=1");
+    HAS("B", "1");
+    assert_null(get("A"));
+    assert_null(get("SECRET"));
+    HAS("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    HAS("NCPUS", "1");
+    struct blob over = later_env_over(env.exported, "C=2\n", arena);
+    assert_int_equal(over.len, 8);
+    assert_memory_equal(over.data, "B=1\0C=2", 8);
+}
+
 static void test_restarts_limits_and_the_cluster(void **state)
 {
     (void)state;
@@ -416,6 +435,7 @@ int main(void)
         TEST(a_job_without_gpus_sees_none),
         TEST(an_array_element),
         TEST(exported_variables),
+        TEST(nothing_behind_the_exported_variables_is_read),
         TEST(restarts_limits_and_the_cluster),
         TEST(output_files_of_a_plan),
         TEST(a_name_of_two_lines_in_a_report),

@@ -232,15 +232,7 @@ static void put_pbs_ids(struct dialect_env_writer *m, bool torque)
 /* Does the submission say it? */
 static bool is_told(const struct dialect_env_writer *m, const char *name)
 {
-    size_t len = strlen(name), left = m->e->exported.len;
-    for (const char *at = m->e->exported.data; left > 0;) {
-        size_t step = strnlen(at, left) + 1;
-        if (step > len + 1 && memcmp(at, name, len) == 0 && at[len] == '=')
-            return true;
-        left -= step < left ? step : left;
-        at += step;
-    }
-    return false;
+    return text_value((struct span){m->e->exported.data, m->e->exported.len}, name);
 }
 
 static void put_unless_told(struct dialect_env_writer *m, const char *name, int64_t n)
