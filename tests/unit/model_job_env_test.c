@@ -336,6 +336,31 @@ static void test_a_plan_that_is_too_large(void **state)
     free(shell);
 }
 
+/* Of a job with millions of tasks a line for each would be as long as the memory. */
+static void test_hosts_of_very_many_tasks(void **state)
+{
+    (void)state;
+    struct step_plan p;
+    struct err err = {0};
+    struct alloc al;
+    job.spec.dialect = DIALECT_LSF;
+    job.spec.req.ntasks = 2000000;
+    job.alloc = "n1 cpus=0 tasks=2000000 mem=1";
+    assert_true(plan(&p, NULL));
+    assert_int_equal(p.hosts.len, 6000000);
+    job.spec.req.ntasks = 2147483647;
+    job.alloc = "n1 cpus=0 tasks=2147483647 mem=1";
+    assert_false(plan(&p, &err));
+    assert_non_null(strstr(err.text, "job 42 has too many tasks"));
+    assert_true(alloc_parse(job.alloc, arena, &al, NULL));
+    env.alloc = &al;
+    assert_false(job_env_hosts(&env, &out));
+    assert_null(out.data);
+    make(job.alloc);
+    assert_null(get("LSB_HOSTS"));
+    HAS("LSB_MCPU_HOSTS", "n1 2147483647");
+}
+
 static void test_resources_of_a_plan(void **state)
 {
     (void)state;
@@ -440,6 +465,7 @@ int main(void)
         TEST(output_files_of_a_plan),
         TEST(a_name_of_two_lines_in_a_report),
         TEST(a_plan_that_is_too_large),
+        TEST(hosts_of_very_many_tasks),
         TEST(resources_of_a_plan),
         TEST(arguments_of_a_plan),
         TEST(variables_that_come_later),
