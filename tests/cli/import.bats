@@ -185,6 +185,7 @@ JobCompPass = \
 hush5
 # JobCompPass=hush6 of last year
 DefaultStoragePass= hush7
+KillWait=31 JobCompPass=ab"hush10 hush11"hush12
 Include more.conf
 NodeName=n[1-4] CPUs=4
 PartitionName=p Nodes=ALL Default=YES
@@ -199,7 +200,27 @@ EOF
     [ -z "$(grep -l hush "$REMUDA_STATE"/*.conf)" ]
     grep -q '^#AccountingStoragePass=withheld$' "$REMUDA_STATE/remuda.conf"
     grep -q 'AccountingStorageUser=slurm accountingstoragepass=withheld KillWait=31$' "$REMUDA_STATE/remuda.conf"
-    [ "$(grep -c . "$REMUDA_STATE/remuda.conf")" = 12 ]
+    grep -q '^KillWait=31 JobCompPass=withheld$' "$REMUDA_STATE/remuda.conf"
+    [ "$(grep -c . "$REMUDA_STATE/remuda.conf")" = 13 ]
+}
+
+@test "what cannot be taken over is told wherever it stands in a line" {
+    mkdir site
+    cat >site/slurm.conf <<'EOF'
+ClusterName=x SlurmUser = slurm # StateSaveLocation=/old
+NodeName=n1 CPUs=4 JobCompPass=hush
+PartitionName=p Nodes=ALL Comment="SlurmctldHost=no key"
+EOF
+    run -1 remuda import slurm --conf site
+    has "slurm.conf:1: SlurmUser: the controller runs as who starts it"
+    has "slurm.conf:2: JobCompPass: a secret"
+    has "1 lines are not understood"
+    [[ "$output" != *StateSaveLocation* && "$output" != *SlurmctldHost* ]]
+    [ ! -e "$REMUDA_STATE" ]
+    sed -i '1s/SlurmUser/\\\n&/' site/slurm.conf
+    run -0 remuda import slurm --conf site
+    has "slurm.conf:2: SlurmUser: the controller runs as who starts it"
+    grep -q '^ClusterName=x ' "$REMUDA_STATE/remuda.conf"
 }
 
 @test "a line of slurmdbd.conf that makes no sense keeps everything from being written" {

@@ -25,6 +25,8 @@
 #define REMARKS_LOOKED 100  /* the same is said once, where it is said close by */
 #define REFUSED_MOST   1000 /* lines that cannot be read; then it is no such file */
 
+#define A_SECRET "a secret"
+
 /* Keys that mean the machine Slurm runs on, or a secret. */
 static const struct {
     const char *key, *why;
@@ -37,9 +39,9 @@ static const struct {
     {SETTING_KEY(SlurmUser),
      "the controller runs as who starts it; set it when the state directory is that "
      "user's"},
-    {"AccountingStoragePass", "a secret; there is no slurmdbd"},
-    {"JobCompPass", "a secret"},
-    {"DefaultStoragePass", "a secret"},
+    {"AccountingStoragePass", A_SECRET "; there is no slurmdbd"},
+    {"JobCompPass", A_SECRET},
+    {"DefaultStoragePass", A_SECRET},
 };
 
 /* Of slurmdbd.conf; of any other key it is that accounting is in the controller's store. */
@@ -213,17 +215,28 @@ static const char *said_at(const struct import *m, const struct taken *t, size_t
     return arena_printf(m->a, "%s:%d: %s", o->file, o->line, rest);
 }
 
+/* A line that begins with the key is left out. In another it would act, or, as what follows may be
+ * of what stands before it, more than it would go: it has to be put on a line of its own. The value
+ * of a secret is gone already. */
+static void not_taken_look(struct import *m, struct taken *t, size_t line, const char *key,
+                           const char *why)
+{
+    bool first = line_key_is(t, line, key), harmless = first || text_starts(why, A_SECRET);
+    if (!first && !line_has_key(t, line, key))
+        return;
+    remark_add(m, harmless ? NOT_TAKEN : NOT_READ,
+               said_at(m, t, line,
+                       arena_printf(m->a, "%s: %s%s", key, why,
+                                    harmless ? "" : "; it needs a line of its own")));
+    if (!harmless || first)
+        line_mark(t, line);
+}
+
 static void not_taken_find(struct import *m, struct taken *t)
 {
     for (size_t line = 1; line <= t->origin.n; line++)
         for (size_t k = 0; k < ARRAY_LEN(not_taken); k++)
-            if (line_key_is(t, line, not_taken[k].key)) {
-                remark_add(
-                    m, NOT_TAKEN,
-                    said_at(m, t, line,
-                            arena_printf(m->a, "%s: %s", not_taken[k].key, not_taken[k].why)));
-                line_mark(t, line);
-            }
+            not_taken_look(m, t, line, not_taken[k].key, not_taken[k].why);
     lines_out(t);
 }
 

@@ -30,13 +30,13 @@ static size_t gap(const char *at)
 /* Another word in place of the value; lines stay as many. */
 static const char *value_out(const char *at, struct str *out)
 {
-    bool quoted = *at == '"', ended = !*at || strchr(" \t\n#", *at);
+    bool quoted = false, ended = !*at || strchr(" \t\n#", *at);
     if (ended)
         return at;
     str_add(out, "withheld");
-    at += quoted;
-    while (*at && *at != '\n' && (quoted ? *at != '"' : *at != ' ' && *at != '\t')) {
+    while (*at && *at != '\n' && (quoted || (*at != ' ' && *at != '\t'))) {
         size_t more = gap(at);
+        quoted ^= *at == '"';
         if (*at == '\\' && more) {
             str_addn(out, at, more);
             at += more;
@@ -44,7 +44,7 @@ static const char *value_out(const char *at, struct str *out)
             at++;
         }
     }
-    return at + (quoted && *at == '"');
+    return at;
 }
 
 void secrets_out(struct taken *t)
@@ -130,10 +130,27 @@ bool line_has_one_pair(const struct taken *t, size_t line)
     return pairs == 1;
 }
 
+static bool is_key(const char *at, const char *key)
+{
+    size_t len = strlen(key);
+    return strncasecmp(at, key, len) == 0 && at[len] && strchr(" \t=", at[len]);
+}
+
 bool line_key_is(const struct taken *t, size_t line, const char *key)
 {
     const char *at = line_at(t, line);
-    at += strspn(at, " \t");
-    size_t len = strlen(key);
-    return strncasecmp(at, key, len) == 0 && at[len] && strchr(" \t=", at[len]);
+    return is_key(at + strspn(at, " \t"), key);
+}
+
+bool line_has_key(const struct taken *t, size_t line, const char *key)
+{
+    const char *at = line_at(t, line);
+    bool quoted = false, start = true;
+    for (; *at && *at != '\n' && (quoted || *at != '#'); at++) {
+        if (start && !quoted && is_key(at, key) && at[gap(at + strlen(key)) + strlen(key)] == '=')
+            return true;
+        quoted ^= *at == '"';
+        start = *at == ' ' || *at == '\t';
+    }
+    return false;
 }
