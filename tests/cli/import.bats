@@ -223,6 +223,15 @@ EOF
     grep -q '^ClusterName=x ' "$REMUDA_STATE/remuda.conf"
 }
 
+@test "names of a stranger's configuration write nothing else to the terminal" {
+    mkdir site
+    printf 'ClusterName=x\033[2J\nNodeName=n1 CPUs=1\nPartitionName=p\033[1m Nodes=n1\n' >site/slurm.conf
+    run -0 remuda import slurm --conf site --dry-run
+    has 'cluster x\x1b[2J: 1 nodes, 1 partitions'
+    has 'partition p\x1b[1m: n1'
+    [[ "$output" != *$'\033'* ]]
+}
+
 @test "a line of slurmdbd.conf that makes no sense keeps everything from being written" {
     cp -r "$SITES/university" site
     printf 'PurgeJobAfter=3fortnights\nPurgeJobAfter\n=\n' >site/slurmdbd.conf
