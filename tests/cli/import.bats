@@ -232,6 +232,31 @@ EOF
     [[ "$output" != *$'\033'* ]]
 }
 
+@test "a comment goes on in no line: what follows it is taken over" {
+    mkdir site
+    cat >site/slurm.conf <<'EOF'
+ClusterName=x
+Bogus=1 # see \
+NodeName=n1 CPUs=4
+Bogus2=1 \ # and so on
+  KillWait=31
+# JobCompPass=hush\
+PartitionName=p Nodes=ALL # "
+JobCompPass= \ # as in the year before
+  hush
+PartitionName=q Nodes=ALL
+EOF
+    printf '# old \\\nPurgeJobAfter=12month\nArchiveDir="/a # \\\nb" # DbdHost \\\nArchiveJobs=yes\n' >site/slurmdbd.conf
+    run -0 remuda import slurm --conf site
+    has "cluster x: 1 nodes, 2 partitions"
+    has "slurmdbd.conf: 3 settings"
+    has 'slurm.conf:2: unknown key "Bogus"'
+    [[ "$output" != *hush* ]]
+    [ -z "$(grep hush "$REMUDA_STATE/remuda.conf")" ]
+    grep -q '^NodeName=n1 CPUs=4$' "$REMUDA_STATE/remuda.conf"
+    grep -q '^ArchiveDir="/a # b"$' "$REMUDA_STATE/remuda.conf"
+}
+
 @test "a line of slurmdbd.conf that makes no sense keeps everything from being written" {
     cp -r "$SITES/university" site
     printf 'PurgeJobAfter=3fortnights\nPurgeJobAfter\n=\n' >site/slurmdbd.conf

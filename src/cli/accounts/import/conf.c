@@ -143,7 +143,7 @@ static bool taken_fill(struct import *m, struct taken *t, struct err *ret_err)
                 vec_push(&open, ((struct open_file){span_of(inner), path, 0}));
             continue;
         }
-        vec_push(&t->origin, ((struct origin){top->name, top->line, 0, false}));
+        vec_push(&t->origin, ((struct origin){.file = top->name, .line = top->line}));
         str_addn(&t->text, line.data, line.len);
         str_addc(&t->text, '\n');
         if (t->text.len > LIMIT_CONFIG_BYTES)
@@ -301,12 +301,8 @@ static bool dbd_take(struct import *m, size_t *ret_taken, struct err *ret_err)
     for (size_t line = 1; ok && line <= dbd.origin.n; line++) {
         struct str whole = STR_INIT;
         struct origin from = dbd.origin.v[line - 1];
-        for (; line_goes_on(&dbd, line); line++) {
-            size_t len = line_length(&dbd, line);
-            while (line_at(&dbd, line)[len - 1] != '\\')
-                len--;
-            str_addn(&whole, line_at(&dbd, line), len - 1);
-        }
+        for (; line_goes_on(&dbd, line); line++)
+            str_addn(&whole, line_at(&dbd, line), dbd.origin.v[line - 1].joint - 1);
         str_addn(&whole, line_at(&dbd, line), line_length(&dbd, line));
         *ret_taken += dbd_line(m, from, str_text(&whole));
         str_done(&whole);

@@ -15,9 +15,10 @@
 /* A line of a text: where it came from, and where it begins. */
 struct origin {
     const char *file;
-    int line;  /* from 1 */
-    size_t at; /* byte in the text where it begins */
-    bool out;  /* becomes a comment */
+    int line;     /* from 1 */
+    size_t at;    /* byte in the text where it begins */
+    size_t joint; /* bytes with the backslash that joins it with the next; 0 = none does */
+    bool out;     /* becomes a comment */
 };
 
 /* A file of Slurm's as it is taken over: Include lines are replaced by what they include. */
