@@ -232,6 +232,18 @@ EOF
     [[ "$output" != *$'\033'* ]]
 }
 
+@test "files that include others again and again end" {
+    mkdir site
+    printf 'ClusterName=x\nInclude a1\nNodeName=n1\nPartitionName=p Nodes=n1\n' >site/slurm.conf
+    yes 'Include a2' | head -80000 >site/a1
+    yes 'Include a3' | head -80000 >site/a2
+    touch site/a3
+    run -1 timeout 60 remuda import slurm --conf site --dry-run
+    has "too many files, or too large ones, are included"
+    sed -i '5,$d' site/a1 site/a2
+    run -0 remuda import slurm --conf site --dry-run
+}
+
 @test "a comment goes on in no line: what follows it is taken over" {
     mkdir site
     cat >site/slurm.conf <<'EOF'

@@ -25,6 +25,11 @@
 #define REMARKS_LOOKED 100  /* the same is said once, where it is said close by */
 #define REFUSED_MOST   1000 /* lines that cannot be read; then it is no such file */
 
+/* Bytes of all files that are read; one that is included often counts as often, and each counts
+ * some beside its own. */
+#define READ_MOST  (8u * LIMIT_CONFIG_BYTES)
+#define FILE_COSTS 4096u
+
 #define A_SECRET "a secret"
 
 /* Keys that mean the machine Slurm runs on, or a secret. */
@@ -90,6 +95,9 @@ static const char *file_text(struct import *m, const char *path, struct err *ret
     struct str text = STR_INIT;
     bool ok = import_file_read(m, access(beside, R_OK) == 0 && path[0] == '/' ? beside : first,
                                &text, ret_err);
+    m->read += text.len + FILE_COSTS;
+    if (ok && m->read > READ_MOST)
+        ok = err_set(ret_err, ERR_LIMIT, "too many files, or too large ones, are included");
     if (ok && memchr(str_text(&text), '\0', text.len))
         ok = err_set(ret_err, ERR_INVALID, "%s: a zero byte: this is no text", path);
     const char *kept = ok ? arena_strdup(m->a, str_text(&text)) : NULL;

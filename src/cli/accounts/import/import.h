@@ -48,6 +48,7 @@ struct import {
     VEC(struct taken *) file;                             /* slurm.conf first */
     VEC(struct remark_line) remark;                       /* in the order they were found */
     struct str understood;                                /* lines */
+    size_t read;                                          /* bytes of files so far */
     int rc;                                               /* exit status so far */
     uid_t owner; /* of the directory of the configuration: as whom it is read; 0 = as who calls */
 };
