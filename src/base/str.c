@@ -169,6 +169,27 @@ bool span_next(struct span *rest, char sep, struct span *ret_piece)
     return true;
 }
 
+bool text_next(struct span *rest, const char **ret_text)
+{
+    const char *end = rest->len ? memchr(rest->data, '\0', rest->len) : NULL;
+    if (!end)
+        return false;
+    *ret_text = rest->data;
+    rest->len -= (size_t)(end - rest->data) + 1;
+    rest->data = end + 1;
+    return true;
+}
+
+const char *text_value(struct span list, const char *name)
+{
+    size_t len = strlen(name);
+    const char *text;
+    while (text_next(&list, &text))
+        if (strncmp(text, name, len) == 0 && text[len] == '=')
+            return text + len + 1;
+    return NULL;
+}
+
 /* ---- plain texts ---- */
 
 bool text_is(const char *a, const char *b)

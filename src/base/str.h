@@ -48,6 +48,12 @@ bool span_is_nocase(struct span s, const char *text); /* ASCII letters alike */
 /* Takes the piece up to the next `sep` off *rest. Returns false when nothing is left ("a,," yields
  * "a", "", ""; "" yields ""). */
 bool span_next(struct span *rest, char sep, struct span *ret_piece);
+/* Takes the next off a list of texts, each ended by NUL, as arguments and variables travel. False
+ * when nothing is left. What follows the last NUL is none of them: whoever made such a list, what
+ * lies behind it is not his. */
+bool text_next(struct span *rest, const char **ret_text);
+/* The value of the first NAME=VALUE in such a list, or NULL. */
+const char *text_value(struct span list, const char *name);
 
 /* Plain C strings. */
 bool text_is(const char *a, const char *b);        /* equal; NULL equals NULL only */

@@ -185,6 +185,7 @@ JobCompPass = \
 hush5
 # JobCompPass=hush6 of last year
 DefaultStoragePass= hush7
+KillWait=31 JobCompPass=ab"hush10 hush11"hush12
 Include more.conf
 NodeName=n[1-4] CPUs=4
 PartitionName=p Nodes=ALL Default=YES
@@ -199,7 +200,73 @@ EOF
     [ -z "$(grep -l hush "$REMUDA_STATE"/*.conf)" ]
     grep -q '^#AccountingStoragePass=withheld$' "$REMUDA_STATE/remuda.conf"
     grep -q 'AccountingStorageUser=slurm accountingstoragepass=withheld KillWait=31$' "$REMUDA_STATE/remuda.conf"
-    [ "$(grep -c . "$REMUDA_STATE/remuda.conf")" = 12 ]
+    grep -q '^KillWait=31 JobCompPass=withheld$' "$REMUDA_STATE/remuda.conf"
+    [ "$(grep -c . "$REMUDA_STATE/remuda.conf")" = 13 ]
+}
+
+@test "what cannot be taken over is told wherever it stands in a line" {
+    mkdir site
+    cat >site/slurm.conf <<'EOF'
+ClusterName=x SlurmUser = slurm # StateSaveLocation=/old
+NodeName=n1 CPUs=4 JobCompPass=hush
+PartitionName=p Nodes=ALL Comment="SlurmctldHost=no key"
+EOF
+    run -1 remuda import slurm --conf site
+    has "slurm.conf:1: SlurmUser: the controller runs as who starts it"
+    has "slurm.conf:2: JobCompPass: a secret"
+    has "1 lines are not understood"
+    [[ "$output" != *StateSaveLocation* && "$output" != *SlurmctldHost* ]]
+    [ ! -e "$REMUDA_STATE" ]
+    sed -i '1s/SlurmUser/\\\n&/' site/slurm.conf
+    run -0 remuda import slurm --conf site
+    has "slurm.conf:2: SlurmUser: the controller runs as who starts it"
+    grep -q '^ClusterName=x ' "$REMUDA_STATE/remuda.conf"
+}
+
+@test "names of a stranger's configuration write nothing else to the terminal" {
+    mkdir site
+    printf 'ClusterName=x\033[2J\nNodeName=n1 CPUs=1\nPartitionName=p\033[1m Nodes=n1\n' >site/slurm.conf
+    run -0 remuda import slurm --conf site --dry-run
+    has 'cluster x\x1b[2J: 1 nodes, 1 partitions'
+    has 'partition p\x1b[1m: n1'
+    [[ "$output" != *$'\033'* ]]
+}
+
+@test "files that include others again and again end" {
+    mkdir site
+    printf 'ClusterName=x\nInclude a1\nNodeName=n1\nPartitionName=p Nodes=n1\n' >site/slurm.conf
+    yes 'Include a2' | head -80000 >site/a1
+    yes 'Include a3' | head -80000 >site/a2
+    touch site/a3
+    run -1 timeout 60 remuda import slurm --conf site --dry-run
+    has "too many files, or too large ones, are included"
+    sed -i '5,$d' site/a1 site/a2
+    run -0 remuda import slurm --conf site --dry-run
+}
+
+@test "a comment goes on in no line: what follows it is taken over" {
+    mkdir site
+    cat >site/slurm.conf <<'EOF'
+ClusterName=x
+Bogus=1 # see \
+NodeName=n1 CPUs=4
+Bogus2=1 \ # and so on
+  KillWait=31
+# JobCompPass=hush\
+PartitionName=p Nodes=ALL # "
+JobCompPass= \ # as in the year before
+  hush
+PartitionName=q Nodes=ALL
+EOF
+    printf '# old \\\nPurgeJobAfter=12month\nArchiveDir="/a # \\\nb" # DbdHost \\\nArchiveJobs=yes\n' >site/slurmdbd.conf
+    run -0 remuda import slurm --conf site
+    has "cluster x: 1 nodes, 2 partitions"
+    has "slurmdbd.conf: 3 settings"
+    has 'slurm.conf:2: unknown key "Bogus"'
+    [[ "$output" != *hush* ]]
+    [ -z "$(grep hush "$REMUDA_STATE/remuda.conf")" ]
+    grep -q '^NodeName=n1 CPUs=4$' "$REMUDA_STATE/remuda.conf"
+    grep -q '^ArchiveDir="/a # b"$' "$REMUDA_STATE/remuda.conf"
 }
 
 @test "a line of slurmdbd.conf that makes no sense keeps everything from being written" {

@@ -273,6 +273,23 @@ static void test_a_pattern_of_many_stars_is_not_slow(void **state)
     assert_false(text_glob("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", text));
 }
 
+/* What stands behind a list is somebody else's. */
+static void test_what_no_nul_ends_is_no_text_of_a_list(void **state)
+{
+    static const char list[] = "A=1\0\0B=2\0C=3stale\0older";
+    struct span rest = {list, 12}, none = {NULL, 0};
+    const char *text = NULL;
+    assert_true(text_next(&rest, &text));
+    assert_string_equal(text, "A=1");
+    assert_true(text_next(&rest, &text));
+    assert_string_equal(text, "");
+    assert_true(text_next(&rest, &text));
+    assert_string_equal(text, "B=2");
+    assert_false(text_next(&rest, &text));
+    assert_false(text_next(&rest, &text));
+    assert_false(text_next(&none, &text));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_a_taken_text_is_the_callers),
         cmocka_unit_test(test_a_span_splits_at_every_separator),
         cmocka_unit_test(test_numbers_in_names_have_their_order),
+        cmocka_unit_test(test_what_no_nul_ends_is_no_text_of_a_list),
         cmocka_unit_test(test_spans_are_trimmed_and_compared),
         cmocka_unit_test(test_texts_compare_and_null_equals_only_null),
         cmocka_unit_test(test_a_number_is_the_whole_text_and_in_bounds),

@@ -387,6 +387,22 @@ static void a_script_with_a_nul_is_none(void **unused)
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 0);
 }
 
+/* Who reads it would read on in what lies behind it. */
+static void an_environment_that_nothing_ends_is_none(void **unused)
+{
+    (void)unused;
+    struct job_spec s = a_job("reads on");
+    struct msg_submit m = {.specs = {&s, 1}, .script = {"#!/bin/sh\n", 10}, .env = {"A=x", 3}};
+    struct cron_entry two[] = {{.cron = "@daily"}, {.cron = "@daily", .env = m.env}};
+    say(1, MSG_SUBMIT, &m);
+    assert_int_equal(refusal(), REFUSE_BAD_MESSAGE);
+    assert_int_not_equal(set("@daily a\n@daily b\n", two, 2), REFUSE_NONE);
+    m.env.len = 4;
+    say(1, MSG_SUBMIT, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 1);
+}
+
 /* Due in 2027 and then in eleven years, which is no reason to lose it at the next start. */
 static void what_is_due_in_many_years_waits_for_it(void **unused)
 {
@@ -423,6 +439,7 @@ int main(void)
         STORY(each_run_has_its_mails),
         STORY(who_may),
         STORY(a_script_with_a_nul_is_none),
+        STORY(an_environment_that_nothing_ends_is_none),
         STORY(what_is_due_in_many_years_waits_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,7 +131,7 @@ static void test_names_can_be_asked_for(void **state)
 {
     (void)state;
     static const char *const name[] = {"n:ic", "gres", "\"n ic\"", "n,ic", "_nic", "n;ic"};
-    static const char *const type[] = {"a:b", "\"Tesla V100\"", "a;b", "a,b", ".a", "(a)"};
+    static const char *const type[] = {"a:b", "\"Tesla V100\"", "a;b", "a,b", ".a", "(a)", "a|b"};
     for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
         struct err err = {0};
         if (gres_conf_parse(arena_printf(arena, "Name=%s", name[i]), "gres.conf", "n2", arena,

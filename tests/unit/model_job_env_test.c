@@ -233,6 +233,25 @@ static void test_exported_variables(void **state)
     HAS("HOME", "/home/ada");
 }
 
+/* Behind the list of who makes his frames by hand are those of others. */
+static void test_nothing_behind_the_exported_variables_is_read(void **state)
+{
+    (void)state;
+    static const char exported[] = "B=1\0A=xSECRET=of another\0PATH=/his\0NCPUS=7\0";
+    job.spec.dialect = DIALECT_PBS;
+    job.spec.dialect_site = "pro:pbs";
+    env.exported = (struct blob){exported, 7};
+    make("n1 cpus=0 mem=1");
+    HAS("B", "1");
+    assert_null(get("A"));
+    assert_null(get("SECRET"));
+    HAS("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    HAS("NCPUS", "1");
+    struct blob over = later_env_over(env.exported, "C=2\n", arena);
+    assert_int_equal(over.len, 8);
+    assert_memory_equal(over.data, "B=1\0C=2", 8);
+}
+
 static void test_restarts_limits_and_the_cluster(void **state)
 {
     (void)state;
@@ -315,6 +334,31 @@ static void test_a_plan_that_is_too_large(void **state)
     assert_true(plan(&p, NULL));
     job.spec.shell = NULL;
     free(shell);
+}
+
+/* Of a job with millions of tasks a line for each would be as long as the memory. */
+static void test_hosts_of_very_many_tasks(void **state)
+{
+    (void)state;
+    struct step_plan p;
+    struct err err = {0};
+    struct alloc al;
+    job.spec.dialect = DIALECT_LSF;
+    job.spec.req.ntasks = 2000000;
+    job.alloc = "n1 cpus=0 tasks=2000000 mem=1";
+    assert_true(plan(&p, NULL));
+    assert_int_equal(p.hosts.len, 6000000);
+    job.spec.req.ntasks = 2147483647;
+    job.alloc = "n1 cpus=0 tasks=2147483647 mem=1";
+    assert_false(plan(&p, &err));
+    assert_non_null(strstr(err.text, "job 42 has too many tasks"));
+    assert_true(alloc_parse(job.alloc, arena, &al, NULL));
+    env.alloc = &al;
+    assert_false(job_env_hosts(&env, &out));
+    assert_null(out.data);
+    make(job.alloc);
+    assert_null(get("LSB_HOSTS"));
+    HAS("LSB_MCPU_HOSTS", "n1 2147483647");
 }
 
 static void test_resources_of_a_plan(void **state)
@@ -416,10 +460,12 @@ int main(void)
         TEST(a_job_without_gpus_sees_none),
         TEST(an_array_element),
         TEST(exported_variables),
+        TEST(nothing_behind_the_exported_variables_is_read),
         TEST(restarts_limits_and_the_cluster),
         TEST(output_files_of_a_plan),
         TEST(a_name_of_two_lines_in_a_report),
         TEST(a_plan_that_is_too_large),
+        TEST(hosts_of_very_many_tasks),
         TEST(resources_of_a_plan),
         TEST(arguments_of_a_plan),
         TEST(variables_that_come_later),

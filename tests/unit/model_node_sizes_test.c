@@ -47,6 +47,22 @@ static void what_is_no_list_is_said(void **unused)
         assert_false(node_sizes_parse(wrong[i], &(struct node_sizes){0}, NULL));
 }
 
+/* The first range covers the others, so that they come to one range however many there are. */
+static void what_is_counted_again_and_again_is_refused(void **unused)
+{
+    struct str text = STR_INIT;
+    struct err err = {0};
+    str_add(&text, "1-64K");
+    for (int i = 0; i < 2; i++)
+        str_add(&text, ",1-64K:2");
+    assert_string_equal(folded(str_text(&text)), "1-65536");
+    for (int i = 0; i < 8000; i++)
+        str_add(&text, ",1-64K:2");
+    assert_false(node_sizes_parse(str_text(&text), &(struct node_sizes){0}, &err));
+    assert_non_null(strstr(err.text, "one by one"));
+    str_done(&text);
+}
+
 static void the_largest_that_there_is_room_for(void **unused)
 {
     struct node_sizes s;
@@ -63,6 +79,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_folded),
         cmocka_unit_test(what_is_no_list_is_said),
+        cmocka_unit_test(what_is_counted_again_and_again_is_refused),
         cmocka_unit_test(the_largest_that_there_is_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,19 @@ static void test_a_plan_arrives_as_it_was_sent(void **state)
     str_done(&out);
 }
 
+/* Lists that commands send to shepherds stand in the middle of a message. */
+static void test_nothing_behind_texts_is_one_of_them(void **state)
+{
+    (void)state;
+    static const char texts[] = "env\0-i\0shof another";
+    size_t n = 9;
+    char **list = plan_texts((struct plan_bytes){texts, 9}, 0, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(list[1], "-i");
+    assert_null(list[2]);
+    free(list);
+}
+
 static void test_broken_plans_are_no_plans(void **state)
 {
     (void)state;
@@ -184,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_plan_arrives_as_it_was_sent),
+        cmocka_unit_test(test_nothing_behind_texts_is_one_of_them),
         cmocka_unit_test(test_broken_plans_are_no_plans),
         cmocka_unit_test(test_notes_read_back),
         cmocka_unit_test(test_a_note_fits_a_pipe_whole),

@@ -45,8 +45,9 @@ static bool variables_set(const char *export_env, struct arena *a, struct err *e
     struct env_ask ask = {.environ = environ,
                           .export_env = listed ? arena_printf(a, "ALL,%s", export_env) : NULL};
     bool ok = !listed || submit_env_capture(&ask, &env, e);
-    for (size_t at = 0; ok && at < env.len; at += strlen(env.data + at) + 1)
-        putenv(arena_strdup(a, env.data + at));
+    struct span rest = {env.data, env.len};
+    for (const char *entry; ok && text_next(&rest, &entry);)
+        putenv(arena_strdup(a, entry));
     str_done(&env);
     return ok;
 }

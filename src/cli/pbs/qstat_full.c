@@ -214,8 +214,9 @@ static void variables_add(const struct qstat *q, struct pbs_attributes *t, const
     pbs_attribute_joined(t, group, "PBS_O_QUEUE", job_partition(j));
     if (list) /* NONE is no list */
         submit_env_named(list, nothing, &named, &e);
-    for (size_t at = 0; at < named.len; at += strlen(named.data + at) + 1) {
-        const char *entry = named.data + at, *equals = strchr(entry, '=');
+    struct span rest = {named.data, named.len};
+    for (const char *entry; text_next(&rest, &entry);) {
+        const char *equals = strchr(entry, '=');
         pbs_attribute_joined(t, group, arena_strndup(t->a, entry, (size_t)(equals - entry)),
                              arena_strdup(t->a, equals + 1));
     }

@@ -49,15 +49,6 @@ static const char *file_text(struct scontrol *s, int32_t pid, const char *name, 
     return copy;
 }
 
-static const char *variable(const char *env, size_t len, const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *at = env; at < env + len; at += strlen(at) + 1)
-        if (strncmp(at, name, n) == 0 && at[n] == '=')
-            return at + n + 1;
-    return NULL;
-}
-
 static int32_t parent_of(struct scontrol *s, int32_t pid)
 {
     size_t len;
@@ -69,15 +60,16 @@ static int32_t parent_of(struct scontrol *s, int32_t pid)
 static void process_read(struct scontrol *s, int32_t pid, struct process *p)
 {
     size_t len;
-    const char *env = file_text(s, pid, "environ", &len);
+    const char *text = file_text(s, pid, "environ", &len);
+    struct span env = {text, len + 1}; /* its owner may have cut its last byte off */
     *p = (struct process){.pid = pid,
                           .parent = parent_of(s, pid),
-                          .job = variable(env, len, "SLURM_JOB_ID"),
-                          .step = variable(env, len, "SLURM_STEP_ID"),
-                          .local = variable(env, len, "SLURM_LOCALID"),
-                          .global = variable(env, len, "SLURM_PROCID"),
-                          .node = variable(env, len, "SLURMD_NODENAME")};
-    const char *conf = variable(env, len, "SLURM_CONF"), *dir = state_dir_find(NULL, s->a);
+                          .job = text_value(env, "SLURM_JOB_ID"),
+                          .step = text_value(env, "SLURM_STEP_ID"),
+                          .local = text_value(env, "SLURM_LOCALID"),
+                          .global = text_value(env, "SLURM_PROCID"),
+                          .node = text_value(env, "SLURMD_NODENAME")};
+    const char *conf = text_value(env, "SLURM_CONF"), *dir = state_dir_find(NULL, s->a);
     size_t n = conf && dir ? strlen(dir) : 0;
     if (n && (strncmp(conf, dir, n) != 0 || conf[n] != '/'))
         p->job = NULL; /* of another cluster on this host */

@@ -25,14 +25,10 @@ static void job_keep(void *ctx, const void *record)
         f->job = arena_dup(f->a, j, sizeof *j);
 }
 
-/* Of NAME=VALUE texts, each ended by NUL. */
 static const char *value_of(const struct str *env, const char *name)
 {
-    size_t len = strlen(name);
-    for (const char *at = str_text(env), *end = at + env->len; at < end; at += strlen(at) + 1)
-        if (strncmp(at, name, len) == 0 && at[len] == '=')
-            return at + len + 1;
-    return "";
+    const char *value = text_value((struct span){env->data, env->len}, name);
+    return value ? value : "";
 }
 
 static void script_write(struct scontrol *s, const struct job *j, const struct str *env, bool csh)

@@ -53,8 +53,8 @@ static void say(const struct salloc_session *s, const char *format, ...)
 static void env_apply(const struct str *assignments)
 {
     struct str name = STR_INIT;
-    for (const char *at = assignments->data, *end = at + assignments->len; at < end;
-         at += strlen(at) + 1) {
+    struct span rest = {assignments->data, assignments->len};
+    for (const char *at; text_next(&rest, &at);) {
         size_t len = strcspn(at, "=");
         str_clear(&name);
         str_addn(&name, at, len);

@@ -54,12 +54,7 @@ void env_put_count(struct env_maker *m, const char *name, int64_t n)
 /* Value of an exported variable, or NULL. */
 static const char *exported(const struct env_maker *m, const char *name)
 {
-    size_t len = strlen(name);
-    const char *at = m->e->exported.data, *end = at ? at + m->e->exported.len : at;
-    for (; at < end; at += strlen(at) + 1)
-        if (strncmp(at, name, len) == 0 && at[len] == '=')
-            return at + len + 1;
-    return NULL;
+    return text_value((struct span){m->e->exported.data, m->e->exported.len}, name);
 }
 
 static void put_unless_exported(struct env_maker *m, const char *name, const char *value)
@@ -332,10 +327,11 @@ static void put_task(struct env_maker *m)
     env_put_given(m, "REMUDA_STEP_DIR", m->e->step_dir);
 }
 
-static void put_each(struct env_maker *m, const char *at, size_t bytes)
+static void put_each(struct env_maker *m, struct span list)
 {
     struct str name = STR_INIT;
-    for (const char *end = at + bytes; at < end; at += strlen(at) + 1) {
+    const char *at;
+    while (text_next(&list, &at)) {
         size_t len = strcspn(at, "=");
         str_clear(&name);
         str_addn(&name, at, len);
@@ -347,14 +343,14 @@ static void put_each(struct env_maker *m, const char *at, size_t bytes)
 
 static void copy_exported(struct env_maker *m)
 {
-    put_each(m, m->e->exported.data, m->e->exported.len);
+    put_each(m, (struct span){m->e->exported.data, m->e->exported.len});
 }
 
 static void put_dialect(struct env_maker *m)
 {
     struct str own = STR_INIT;
     job_env_dialect(m->e, &own);
-    put_each(m, own.data, own.len);
+    put_each(m, (struct span){own.data, own.len});
     str_done(&own);
 }
 
@@ -425,7 +421,8 @@ static void component_put(const struct job_env *e, size_t i, struct str *out)
     struct env_maker m = env_maker_of(e, &plain);
     put_allocation(&m);
     map_str_free(m.set);
-    for (const char *at = plain.data, *end = at + plain.len; at < end; at += strlen(at) + 1) {
+    struct span rest = {plain.data, plain.len};
+    for (const char *at; text_next(&rest, &at);) {
         size_t name = strcspn(at, "=");
         str_addn(out, at, name);
         str_addf(out, "_HET_GROUP_%zu%s", i, at + name);

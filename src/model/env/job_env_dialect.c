@@ -61,20 +61,37 @@ static struct job_env_part part_at(const struct job_env *e, size_t i)
     return e->nparts ? e->part[i] : (struct job_env_part){e->job, *e->alloc};
 }
 
-static void hosts_add(const struct job_env *e, char between, struct str *out)
+static uint64_t hosts_bytes(const struct job_env *e)
 {
+    uint64_t bytes = 0;
     for (size_t p = 0; p < parts_of(e); p++) {
         struct job_env_part one = part_at(e, p);
         for (size_t i = 0; i < one.alloc.n; i++)
-            for (int32_t k = tasks_on(one.job, &one.alloc.node[i]); k > 0; k--)
-                str_addf(out, "%s%c", one.alloc.node[i].node, between);
+            bytes += (uint64_t)tasks_on(one.job, &one.alloc.node[i]) *
+                     (strlen(one.alloc.node[i].node) + 1);
     }
+    return bytes;
 }
 
-void job_env_hosts(const struct job_env *e, struct str *out)
+/* A job may ask for millions of tasks: a list of more than `most` bytes is not made at all. */
+static bool hosts_add(const struct job_env *e, char between, size_t most, struct str *out)
 {
-    if (e->job->spec.dialect != DIALECT_SLURM)
-        hosts_add(e, '\n', out);
+    if (hosts_bytes(e) > most)
+        return false;
+    for (size_t p = 0; p < parts_of(e); p++) {
+        struct job_env_part one = part_at(e, p);
+        for (size_t i = 0; i < one.alloc.n; i++)
+            for (int32_t k = tasks_on(one.job, &one.alloc.node[i]); k > 0; k--) {
+                str_add(out, one.alloc.node[i].node);
+                str_addc(out, between);
+            }
+    }
+    return true;
+}
+
+bool job_env_hosts(const struct job_env *e, struct str *out)
+{
+    return e->job->spec.dialect == DIALECT_SLURM || hosts_add(e, '\n', JOB_HOSTS_MAX, out);
 }
 
 static void put_text(struct dialect_env_writer *m, const char *name, struct str *text)
@@ -130,9 +147,9 @@ static void put_lsf_array(struct dialect_env_writer *m)
 static void put_lsf_hosts(struct dialect_env_writer *m)
 {
     struct str text = STR_INIT;
-    hosts_add(m->e, ' ', &text);
+    bool shown = hosts_add(m->e, ' ', HOSTS_SHOWN + 1, &text); /* with a blank at the end */
     str_cut(&text, text.len ? text.len - 1 : 0);
-    if (text.len <= HOSTS_SHOWN)
+    if (shown)
         put(m, "LSB_HOSTS", str_text(&text));
     str_clear(&text);
     for (size_t p = 0; p < parts_of(m->e); p++) {
@@ -232,15 +249,7 @@ static void put_pbs_ids(struct dialect_env_writer *m, bool torque)
 /* Does the submission say it? */
 static bool is_told(const struct dialect_env_writer *m, const char *name)
 {
-    size_t len = strlen(name), left = m->e->exported.len;
-    for (const char *at = m->e->exported.data; left > 0;) {
-        size_t step = strnlen(at, left) + 1;
-        if (step > len + 1 && memcmp(at, name, len) == 0 && at[len] == '=')
-            return true;
-        left -= step < left ? step : left;
-        at += step;
-    }
-    return false;
+    return text_value((struct span){m->e->exported.data, m->e->exported.len}, name);
 }
 
 static void put_unless_told(struct dialect_env_writer *m, const char *name, int64_t n)

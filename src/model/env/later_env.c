@@ -5,47 +5,28 @@
 
 #include <string.h>
 
-/* Entries of `list`, each ended by NUL. */
-static bool entry_next(struct blob *rest, struct span *ret)
-{
-    if (!rest->len)
-        return false;
-    size_t len = strnlen(rest->data, rest->len);
-    *ret = (struct span){rest->data, len};
-    size_t used = len < rest->len ? len + 1 : len;
-    rest->data += used;
-    rest->len -= used;
-    return true;
-}
-
-static size_t name_len(struct span entry)
-{
-    const char *equals = memchr(entry.data, '=', entry.len);
-    return equals ? (size_t)(equals - entry.data) : entry.len;
-}
-
-static const char *name_of(struct span entry, struct str *name)
+static const char *name_of(const char *entry, struct str *name)
 {
     str_clear(name);
-    str_addn(name, entry.data, name_len(entry));
+    str_addn(name, entry, strcspn(entry, "="));
     return str_text(name);
 }
 
 /* Of `list` what `over` does not name, then `over`, each name once, with its last value. Either may
  * have a million entries. */
-static void lists_join(struct blob list, struct blob over, struct str *out)
+static void lists_join(struct span list, struct span over, struct str *out)
 {
     struct map_str *last = map_str_new();
     struct str name = STR_INIT;
-    struct span one;
-    for (struct blob rest = over; entry_next(&rest, &one);)
-        map_str_put(last, name_of(one, &name), (void *)(uintptr_t)one.data);
-    while (entry_next(&list, &one))
+    const char *one;
+    for (struct span rest = over; text_next(&rest, &one);)
+        map_str_put(last, name_of(one, &name), (void *)(uintptr_t)one);
+    while (text_next(&list, &one))
         if (!map_str_get(last, name_of(one, &name)))
-            str_addn(out, one.data, one.len), str_addc(out, '\0');
-    while (entry_next(&over, &one))
-        if (map_str_get(last, name_of(one, &name)) == one.data)
-            str_addn(out, one.data, one.len), str_addc(out, '\0');
+            str_addn(out, one, strlen(one) + 1);
+    while (text_next(&over, &one))
+        if (map_str_get(last, name_of(one, &name)) == one)
+            str_addn(out, one, strlen(one) + 1);
     str_done(&name);
     map_str_free(last);
 }
@@ -53,9 +34,10 @@ static void lists_join(struct blob list, struct blob over, struct str *out)
 const char *later_env_pack(struct blob list, struct arena *a)
 {
     struct str packed = STR_INIT;
-    struct span one;
-    while (entry_next(&list, &one))
-        script_args_add(&packed, arena_strndup(a, one.data, one.len));
+    struct span rest = {list.data, list.len};
+    const char *one;
+    while (text_next(&rest, &one))
+        script_args_add(&packed, one);
     const char *kept = packed.len ? arena_strdup(a, str_text(&packed)) : NULL;
     str_done(&packed);
     return kept;
@@ -66,7 +48,7 @@ const char *later_env_add(const char *had, const char *more, struct arena *a)
     struct str before = STR_INIT, over = STR_INIT, all = STR_INIT;
     script_args_unpack(had, &before);
     script_args_unpack(more, &over);
-    lists_join((struct blob){before.data, before.len}, (struct blob){over.data, over.len}, &all);
+    lists_join((struct span){before.data, before.len}, (struct span){over.data, over.len}, &all);
     const char *packed = later_env_pack((struct blob){all.data, all.len}, a);
     str_done(&before);
     str_done(&over);
@@ -80,7 +62,7 @@ struct blob later_env_over(struct blob env, const char *later, struct arena *a)
     struct blob ret = env;
     if (!text_empty(later)) {
         script_args_unpack(later, &over);
-        lists_join(env, (struct blob){over.data, over.len}, &all);
+        lists_join((struct span){env.data, env.len}, (struct span){over.data, over.len}, &all);
         ret = (struct blob){arena_dup(a, all.data, all.len), all.len};
     }
     str_done(&over);

@@ -45,8 +45,9 @@ static bool letter_or_digit(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-#define KIND_MARKS "_-"
-#define TYPE_MARKS "_-.+/|" /* types may be alternatives: "a100|a40" */
+#define KIND_MARKS  "_-"
+#define TYPE_MARKS  "_-.+/"
+#define ASKED_MARKS TYPE_MARKS "|" /* types that are asked for may be alternatives: "a100|a40" */
 
 /* Letters, digits and, but not first, the marks. */
 static bool name_ok(const char *name, const char *marks)
@@ -103,7 +104,7 @@ static bool item_parse(char *text, const char *kind, struct gres_item *ret, stru
         return true;
     if (n > at)
         ret->type = part[at];
-    if (ret->type && !name_ok(ret->type, TYPE_MARKS))
+    if (ret->type && !name_ok(ret->type, ASKED_MARKS))
         return err_set(ret_err, ERR_INVALID,
                        "\"%.60s\" is no type or count of a resource: " GRES_HELP, ret->type);
     return n < at + 2 || count_parse(part[at + 1], &ret->count, ret_err);

@@ -271,10 +271,7 @@ static bool line_take(struct parser *p, const struct line *line, struct err *ret
     return ok;
 }
 
-/* Without its comment: a '#' outside quotes, which may have begun in a line before, unless a
- * backslash stands before it. As in Slurm of each line before it is joined with the next: the '\\'
- * at the end of a comment joins nothing, one before a comment does. */
-static struct span comment_cut(struct span piece, bool *quoted)
+struct span config_comment_cut(struct span piece, bool *quoted)
 {
     for (size_t i = 0; i < piece.len; i++) {
         if (piece.data[i] == '"')
@@ -326,7 +323,7 @@ static bool file_parse(struct parser *p, const char *text, const char *file, str
     for (int number = 1; ok && span_next(&rest, '\n', &piece); number++) {
         if (!more)
             p->at = (struct place){file, number};
-        more = line_join(&line, comment_cut(piece, &quoted)) && rest.data;
+        more = line_join(&line, config_comment_cut(piece, &quoted)) && rest.data;
         if (more)
             continue;
         quoted = false;
@@ -365,7 +362,7 @@ static bool includes(const char *text, const char *file)
     struct str line = STR_INIT;
     bool quoted = false, found = false;
     while (!found && span_next(&rest, '\n', &piece)) {
-        if (line_join(&line, comment_cut(piece, &quoted)) && rest.data)
+        if (line_join(&line, config_comment_cut(piece, &quoted)) && rest.data)
             continue;
         quoted = false;
         found = line_includes(span_of(str_text(&line)), file);

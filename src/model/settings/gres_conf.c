@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "model/grammar/gres.h"
 #include "model/limits.h"
+#include "model/settings/settings.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -323,18 +324,6 @@ static bool line_parse(struct parsing *p, const char *text)
     return ok && (!any || line_keep(p, &r));
 }
 
-/* Without its comment, as a line is before it is joined with the next. */
-static struct span comment_cut(struct span piece, bool *quoted)
-{
-    for (size_t i = 0; i < piece.len; i++) {
-        if (piece.data[i] == '"')
-            *quoted = !*quoted;
-        else if (piece.data[i] == '#' && !*quoted)
-            return span_trim((struct span){piece.data, i});
-    }
-    return piece;
-}
-
 bool gres_conf_parse(const char *text, const char *file, const char *node, struct arena *a,
                      struct gres_conf *ret, struct err *ret_err)
 {
@@ -343,7 +332,7 @@ bool gres_conf_parse(const char *text, const char *file, const char *node, struc
     struct str line = STR_INIT;
     bool ok = true, quoted = false;
     for (int number = 1; ok && span_next(&rest, '\n', &piece); number++) {
-        piece = comment_cut(piece, &quoted);
+        piece = span_trim(config_comment_cut(piece, &quoted));
         bool goes_on = piece.len > 0 && piece.data[piece.len - 1] == '\\';
         p.line = line.len ? p.line : number;
         str_addn(&line, piece.data, piece.len - goes_on);

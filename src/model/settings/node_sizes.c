@@ -39,7 +39,23 @@ static bool range_add(struct node_sizes *s, int32_t low, int32_t high)
     return true;
 }
 
-static bool piece_take(struct node_sizes *s, struct span piece, const char **what)
+/* Ranges that others cover are no more ranges, so that these do not bound what is counted: `left`
+ * does, for the whole text. */
+static bool steps_add(struct node_sizes *s, struct node_size r, int32_t step, int32_t *left,
+                      const char **what)
+{
+    for (int32_t n = r.low; n <= r.high; n += step) {
+        if ((*left)-- <= 0) {
+            *what = "MIN-MAX:STEP are counted one by one; they come to 65536 numbers at most";
+            return false;
+        }
+        if (!range_add(s, n, n))
+            return false;
+    }
+    return true;
+}
+
+static bool piece_take(struct node_sizes *s, struct span piece, int32_t *left, const char **what)
 {
     struct span rest = piece, range, low_text;
     int64_t low, high, step = 1;
@@ -57,21 +73,19 @@ static bool piece_take(struct node_sizes *s, struct span piece, const char **wha
     if (high < low)
         return false;
     *what = "it comes to too many numbers apart from each other; 64 ranges are allowed";
-    if (step == 1)
-        return range_add(s, (int32_t)low, (int32_t)high);
-    for (; low <= high; low += step)
-        if (!range_add(s, (int32_t)low, (int32_t)low))
-            return false;
-    return true;
+    struct node_size all = {(int32_t)low, (int32_t)high};
+    return step == 1 ? range_add(s, all.low, all.high)
+                     : steps_add(s, all, (int32_t)step, left, what);
 }
 
 bool node_sizes_parse(const char *text, struct node_sizes *ret, struct err *ret_err)
 {
     struct span rest = span_of(text), piece;
     const char *what = "it is empty";
+    int32_t left = LIMIT_NODES;
     ret->n = 0;
     while (span_next(&rest, ',', &piece))
-        if (!piece_take(ret, span_trim(piece), &what))
+        if (!piece_take(ret, span_trim(piece), &left, &what))
             return err_set(ret_err, ERR_INVALID, "%s", what);
     return ret->n > 0 || err_set(ret_err, ERR_INVALID, "%s", what);
 }

@@ -279,6 +279,11 @@ typedef const char *(*config_reader)(void *ctx, const char *path, struct arena *
 /* The text of a configuration with the nodes of hosts that joined, whose file lies beside it; in
  * the arena. Whatever it ends with: an empty line ends one that goes on in the next. */
 const char *config_with_joined(const char *text, struct arena *a);
+/* A line of Slurm's files without its comment: a '#' outside quotes, which may have begun in a
+ * line before (`quoted`, false where none goes on), unless a backslash stands before it. To be
+ * done before lines are joined, as in Slurm: the '\' at the end of a comment joins nothing, one
+ * before a comment does. */
+struct span config_comment_cut(struct span line, bool *quoted);
 /* Parses slurm.conf's grammar: Key=Value pairs separated by blanks, '#' comments, backslash
  * continuation, quotes, NodeName=DEFAULT and PartitionName=DEFAULT, ranges in names, NodeSet,
  * DownNodes, Include FILE. Keys in any letter case. Unknown keys, and known Slurm keys that have no

@@ -310,14 +310,20 @@ static bool common_plan(const struct launch_site *site, const struct msg_launch 
 
 /* ---- the batch script ---- */
 
-static void hosts_plan(const struct launch_site *site, const struct msg_launch *l,
-                       const struct alloc *al, struct arena *a, struct step_plan *ret)
+static bool hosts_plan(const struct launch_site *site, const struct msg_launch *l,
+                       const struct alloc *al, struct arena *a, struct step_plan *ret,
+                       struct err *ret_err)
 {
     struct job_env e = env_of(site, l->job.v, al);
     struct str hosts = STR_INIT;
     job_env_parts(&e, l->job.v, l->job.n, a);
-    job_env_hosts(&e, &hosts);
+    if (!job_env_hosts(&e, &hosts))
+        return err_set(ret_err, ERR_INVALID,
+                       "job %llu has too many tasks: its file of hosts, a line for each, would "
+                       "have more than %u MiB",
+                       (unsigned long long)e.job->id, JOB_HOSTS_MAX >> 20);
     ret->hosts = bytes_keep(a, &hosts);
+    return true;
 }
 
 /* What jobs of LSF and PBS have beside their environment. */
@@ -331,7 +337,6 @@ static void dialect_plan(const struct launch_site *site, const struct msg_launch
     e.home = o->home;
     e.user = o->name ? o->name : j->user_name;
     job_env_parts(&e, l->job.v, l->job.n, a);
-    hosts_plan(site, l, al, a, ret);
     if (j->spec.dialect == DIALECT_LSF)
         lsf_report_begin(&e, &report);
     if (report.len)
@@ -367,7 +372,7 @@ static bool batch_plan(const struct launch_site *site, const struct msg_launch *
     ret->args = bytes_keep(a, &args);
     ret->env = env_plan(site, l, al, owner, ret->dir_name, a);
     dialect_plan(site, l, al, owner, a, ret);
-    return true;
+    return hosts_plan(site, l, al, a, ret, ret_err);
 }
 
 /* ---- a step's tasks ---- */
@@ -446,9 +451,7 @@ static bool tasks_plan(const struct launch_site *site, const struct msg_launch *
         ret->array_task_plus1 = (int64_t)j->array_task_id + 1;
     }
     ret->env = step_env_plan(site, l, al, &layout, owner, &bound, ret->dir_name, a);
-    if (l->step_id == STEP_INTERACTIVE)
-        hosts_plan(site, l, al, a, ret);
-    return true;
+    return l->step_id != STEP_INTERACTIVE || hosts_plan(site, l, al, a, ret, ret_err);
 }
 
 /* What the herd adds to a plan: a directory's name and numbers of groups. */

@@ -136,14 +136,14 @@ bool step_plan_decode(const void *data, size_t len, struct step_plan *ret)
 
 char **plan_texts(struct plan_bytes b, size_t room, size_t *ret_n)
 {
-    const char *at = b.data, *end = at ? at + b.len : at;
+    const char *text;
     size_t n = 0;
-    for (const char *c = at; c < end; c += strlen(c) + 1)
+    for (struct span rest = {b.data, b.len}; text_next(&rest, &text);)
         n++;
     char **list = xcalloc(n + room + 1, sizeof *list);
     n = 0;
-    for (const char *c = at; c < end; c += strlen(c) + 1)
-        list[n++] = (char *)c;
+    for (struct span rest = {b.data, b.len}; text_next(&rest, &text);)
+        list[n++] = (char *)text;
     if (ret_n)
         *ret_n = n;
     return list;

@@ -25,6 +25,13 @@
 #define REMARKS_LOOKED 100  /* the same is said once, where it is said close by */
 #define REFUSED_MOST   1000 /* lines that cannot be read; then it is no such file */
 
+/* Bytes of all files that are read; one that is included often counts as often, and each counts
+ * some beside its own. */
+#define READ_MOST  (8u * LIMIT_CONFIG_BYTES)
+#define FILE_COSTS 4096u
+
+#define A_SECRET "a secret"
+
 /* Keys that mean the machine Slurm runs on, or a secret. */
 static const struct {
     const char *key, *why;
@@ -37,9 +44,9 @@ static const struct {
     {SETTING_KEY(SlurmUser),
      "the controller runs as who starts it; set it when the state directory is that "
      "user's"},
-    {"AccountingStoragePass", "a secret; there is no slurmdbd"},
-    {"JobCompPass", "a secret"},
-    {"DefaultStoragePass", "a secret"},
+    {"AccountingStoragePass", A_SECRET "; there is no slurmdbd"},
+    {"JobCompPass", A_SECRET},
+    {"DefaultStoragePass", A_SECRET},
 };
 
 /* Of slurmdbd.conf; of any other key it is that accounting is in the controller's store. */
@@ -88,6 +95,9 @@ static const char *file_text(struct import *m, const char *path, struct err *ret
     struct str text = STR_INIT;
     bool ok = import_file_read(m, access(beside, R_OK) == 0 && path[0] == '/' ? beside : first,
                                &text, ret_err);
+    m->read += text.len + FILE_COSTS;
+    if (ok && m->read > READ_MOST)
+        ok = err_set(ret_err, ERR_LIMIT, "too many files, or too large ones, are included");
     if (ok && memchr(str_text(&text), '\0', text.len))
         ok = err_set(ret_err, ERR_INVALID, "%s: a zero byte: this is no text", path);
     const char *kept = ok ? arena_strdup(m->a, str_text(&text)) : NULL;
@@ -141,7 +151,7 @@ static bool taken_fill(struct import *m, struct taken *t, struct err *ret_err)
                 vec_push(&open, ((struct open_file){span_of(inner), path, 0}));
             continue;
         }
-        vec_push(&t->origin, ((struct origin){top->name, top->line, 0, false}));
+        vec_push(&t->origin, ((struct origin){.file = top->name, .line = top->line}));
         str_addn(&t->text, line.data, line.len);
         str_addc(&t->text, '\n');
         if (t->text.len > LIMIT_CONFIG_BYTES)
@@ -213,17 +223,28 @@ static const char *said_at(const struct import *m, const struct taken *t, size_t
     return arena_printf(m->a, "%s:%d: %s", o->file, o->line, rest);
 }
 
+/* A line that begins with the key is left out. In another it would act, or, as what follows may be
+ * of what stands before it, more than it would go: it has to be put on a line of its own. The value
+ * of a secret is gone already. */
+static void not_taken_look(struct import *m, struct taken *t, size_t line, const char *key,
+                           const char *why)
+{
+    bool first = line_key_is(t, line, key), harmless = first || text_starts(why, A_SECRET);
+    if (!first && !line_has_key(t, line, key))
+        return;
+    remark_add(m, harmless ? NOT_TAKEN : NOT_READ,
+               said_at(m, t, line,
+                       arena_printf(m->a, "%s: %s%s", key, why,
+                                    harmless ? "" : "; it needs a line of its own")));
+    if (!harmless || first)
+        line_mark(t, line);
+}
+
 static void not_taken_find(struct import *m, struct taken *t)
 {
     for (size_t line = 1; line <= t->origin.n; line++)
         for (size_t k = 0; k < ARRAY_LEN(not_taken); k++)
-            if (line_key_is(t, line, not_taken[k].key)) {
-                remark_add(
-                    m, NOT_TAKEN,
-                    said_at(m, t, line,
-                            arena_printf(m->a, "%s: %s", not_taken[k].key, not_taken[k].why)));
-                line_mark(t, line);
-            }
+            not_taken_look(m, t, line, not_taken[k].key, not_taken[k].why);
     lines_out(t);
 }
 
@@ -288,12 +309,8 @@ static bool dbd_take(struct import *m, size_t *ret_taken, struct err *ret_err)
     for (size_t line = 1; ok && line <= dbd.origin.n; line++) {
         struct str whole = STR_INIT;
         struct origin from = dbd.origin.v[line - 1];
-        for (; line_goes_on(&dbd, line); line++) {
-            size_t len = line_length(&dbd, line);
-            while (line_at(&dbd, line)[len - 1] != '\\')
-                len--;
-            str_addn(&whole, line_at(&dbd, line), len - 1);
-        }
+        for (; line_goes_on(&dbd, line); line++)
+            str_addn(&whole, line_at(&dbd, line), dbd.origin.v[line - 1].joint - 1);
         str_addn(&whole, line_at(&dbd, line), line_length(&dbd, line));
         *ret_taken += dbd_line(m, from, str_text(&whole));
         str_done(&whole);

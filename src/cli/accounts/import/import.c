@@ -63,7 +63,10 @@ OPTION_TABLE(import_options, rows, .usage = "remuda import [OPTIONS] slurm",
 
 static void remarks_print(const struct import *m)
 {
-    printf("Understood:\n%s", str_text(&m->understood));
+    struct str understood = STR_INIT; /* names in it are a stranger's, as remarks are */
+    str_add_plain_lines(&understood, str_text(&m->understood));
+    printf("Understood:\n%s", str_text(&understood));
+    str_done(&understood);
     for (int kind = 0; kind < REMARK_COUNT; kind++) {
         bool any = false;
         for (size_t i = 0; i < m->remark.n; i++) {

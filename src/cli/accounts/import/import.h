@@ -15,9 +15,10 @@
 /* A line of a text: where it came from, and where it begins. */
 struct origin {
     const char *file;
-    int line;  /* from 1 */
-    size_t at; /* byte in the text where it begins */
-    bool out;  /* becomes a comment */
+    int line;     /* from 1 */
+    size_t at;    /* byte in the text where it begins */
+    size_t joint; /* bytes with the backslash that joins it with the next; 0 = none does */
+    bool out;     /* becomes a comment */
 };
 
 /* A file of Slurm's as it is taken over: Include lines are replaced by what they include. */
@@ -47,6 +48,7 @@ struct import {
     VEC(struct taken *) file;                             /* slurm.conf first */
     VEC(struct remark_line) remark;                       /* in the order they were found */
     struct str understood;                                /* lines */
+    size_t read;                                          /* bytes of files so far */
     int rc;                                               /* exit status so far */
     uid_t owner; /* of the directory of the configuration: as whom it is read; 0 = as who calls */
 };

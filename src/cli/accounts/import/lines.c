@@ -1,42 +1,73 @@
 #include "cli/accounts/import/lines.h"
 
+#include "model/settings/settings.h"
+
 #include <string.h>
 #include <strings.h>
 
+/* Lines are joined as the parser does (model/settings/config.c). */
 void lines_find(struct taken *t)
 {
     size_t at = 0;
+    bool quoted = false;
     for (size_t i = 0; i < t->origin.n; i++) {
-        const char *end = memchr(t->text.data + at, '\n', t->text.len - at);
-        t->origin.v[i].at = at;
-        t->origin.v[i].out = false;
-        at = (size_t)(end - t->text.data) + 1;
+        struct origin *o = &t->origin.v[i];
+        const char *from = t->text.data + at, *end = memchr(from, '\n', t->text.len - at);
+        size_t len = config_comment_cut((struct span){from, (size_t)(end - from)}, &quoted).len;
+        while (len && strchr(" \t", from[len - 1]))
+            len--;
+        bool joined = len && from[len - 1] == '\\' && i + 1 < t->origin.n;
+        *o = (struct origin){o->file, o->line, at, joined ? len : 0, false};
+        quoted = quoted && joined;
+        at += (size_t)(end - from) + 1;
     }
+}
+
+/* The line in which that byte of the text is. */
+static const struct origin *origin_of(const struct taken *t, size_t byte)
+{
+    size_t low = 0, high = t->origin.n;
+    while (high - low > 1) {
+        size_t mid = low + (high - low) / 2;
+        if (t->origin.v[mid].at <= byte)
+            low = mid;
+        else
+            high = mid;
+    }
+    return &t->origin.v[low];
+}
+
+/* Does the line go on behind that backslash? */
+static bool joins(const struct taken *t, const char *backslash)
+{
+    if (*backslash != '\\')
+        return false;
+    size_t byte = (size_t)(backslash - t->text.data);
+    const struct origin *o = origin_of(t, byte);
+    return o->joint && o->at + o->joint == byte + 1;
 }
 
 /* Bytes of what may stand around "=": blanks, and ends of lines that go on. */
-static size_t gap(const char *at)
+static size_t gap(const struct taken *t, const char *at)
 {
-    size_t n = 0;
-    for (;;) {
+    size_t n = strspn(at, " \t");
+    while (joins(t, at + n)) {
+        n += strcspn(at + n, "\n") + 1;
         n += strspn(at + n, " \t");
-        size_t more = at[n] == '\\' ? 1 + strspn(at + n + 1, " \t") : 0;
-        if (!more || at[n + more] != '\n')
-            return n;
-        n += more + 1;
     }
+    return n;
 }
 
 /* Another word in place of the value; lines stay as many. */
-static const char *value_out(const char *at, struct str *out)
+static const char *value_out(const struct taken *t, const char *at, struct str *out)
 {
-    bool quoted = *at == '"', ended = !*at || strchr(" \t\n#", *at);
+    bool quoted = false, ended = !*at || strchr(" \t\n#", *at);
     if (ended)
         return at;
     str_add(out, "withheld");
-    at += quoted;
-    while (*at && *at != '\n' && (quoted ? *at != '"' : *at != ' ' && *at != '\t')) {
-        size_t more = gap(at);
+    while (*at && *at != '\n' && (quoted || (*at != ' ' && *at != '\t'))) {
+        size_t more = gap(t, at);
+        quoted ^= *at == '"';
         if (*at == '\\' && more) {
             str_addn(out, at, more);
             at += more;
@@ -44,21 +75,22 @@ static const char *value_out(const char *at, struct str *out)
             at++;
         }
     }
-    return at + (quoted && *at == '"');
+    return at;
 }
 
 void secrets_out(struct taken *t)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     struct str text = STR_INIT;
+    lines_find(t);
     for (const char *at = str_text(&t->text); *at;) {
-        size_t word = strspn(at, letters), space = gap(at + word);
+        size_t word = strspn(at, letters), space = gap(t, at + word);
         bool secret = word >= 4 && strncasecmp(at + word - 4, "Pass", 4) == 0;
         if (secret && at[word + space] == '=') {
             size_t until = word + space + 1;
-            until += gap(at + until);
+            until += gap(t, at + until);
             str_addn(&text, at, until);
-            at = value_out(at + until, &text);
+            at = value_out(t, at + until, &text);
         } else {
             str_addn(&text, at, word ? word : 1);
             at += word ? word : 1;
@@ -82,10 +114,7 @@ size_t line_length(const struct taken *t, size_t line)
 
 bool line_goes_on(const struct taken *t, size_t line)
 {
-    size_t len = line_length(t, line);
-    while (len && strchr(" \t", line_at(t, line)[len - 1]))
-        len--;
-    return len && line_at(t, line)[len - 1] == '\\' && line < t->origin.n;
+    return t->origin.v[line - 1].joint > 0;
 }
 
 void line_mark(struct taken *t, size_t line)
@@ -101,14 +130,13 @@ void lines_out(struct taken *t)
     struct str text = STR_INIT;
     for (size_t line = 1; line <= t->origin.n; line++) {
         struct origin *o = &t->origin.v[line - 1];
-        size_t len = line_length(t, line);
-        bool more = o->out && line_goes_on(t, line);
+        size_t cut = o->out ? o->joint : 0;
         const char *from = line_at(t, line);
         if (o->out)
             str_addc(&text, '#');
-        while (more && from[len - 1] != '\\')
-            len--;
-        str_addn(&text, from, more ? len - 1 : len);
+        if (cut)
+            str_addn(&text, from, cut - 1);
+        str_addn(&text, from + cut, line_length(t, line) - cut);
         str_addc(&text, '\n');
     }
     str_done(&t->text);
@@ -130,10 +158,28 @@ bool line_has_one_pair(const struct taken *t, size_t line)
     return pairs == 1;
 }
 
+static bool is_key(const char *at, const char *key)
+{
+    size_t len = strlen(key);
+    return strncasecmp(at, key, len) == 0 && at[len] && strchr(" \t=", at[len]);
+}
+
 bool line_key_is(const struct taken *t, size_t line, const char *key)
 {
     const char *at = line_at(t, line);
-    at += strspn(at, " \t");
-    size_t len = strlen(key);
-    return strncasecmp(at, key, len) == 0 && at[len] && strchr(" \t=", at[len]);
+    return is_key(at + strspn(at, " \t"), key);
+}
+
+bool line_has_key(const struct taken *t, size_t line, const char *key)
+{
+    const char *at = line_at(t, line);
+    bool quoted = false, start = true;
+    for (; *at && *at != '\n' && (quoted || *at != '#'); at++) {
+        if (start && !quoted && is_key(at, key) &&
+            at[gap(t, at + strlen(key)) + strlen(key)] == '=')
+            return true;
+        quoted ^= *at == '"';
+        start = *at == ' ' || *at == '\t';
+    }
+    return false;
 }

@@ -21,5 +21,7 @@ void lines_out(struct taken *t);
 bool line_has_one_pair(const struct taken *t, size_t line);
 /* Is its first word that key, in whatever case? */
 bool line_key_is(const struct taken *t, size_t line, const char *key);
+/* Is the key of one of its pairs that? */
+bool line_has_key(const struct taken *t, size_t line, const char *key);
 
 #endif

@@ -287,13 +287,8 @@ static enum refusal disk_check(struct core *c, struct submission *s)
                : REFUSE_TOO_LARGE;
 }
 
-enum refusal submission_check(struct core *c, struct submission *s)
+static enum refusal payload_check(struct submission *s)
 {
-    ASSERT(c->turn.peer);
-    const struct job_spec *specs = s->m->specs.v;
-    if (!s->n || s->n > 128)
-        return submission_refuse(s, REFUSE_BAD_MESSAGE,
-                                 "a submission has from 1 to 128 components");
     if (s->m->script.len > LIMIT_SCRIPT_BYTES)
         return submission_refuse(
             s, REFUSE_TOO_LARGE,
@@ -310,6 +305,24 @@ enum refusal submission_check(struct core *c, struct submission *s)
             "the exported environment has %zu bytes; at most %u are allowed: use --export=NONE or "
             "name what is needed",
             s->m->env.len, LIMIT_ENV_BYTES);
+    const char *env = s->m->env.data;
+    if (s->m->env.len && env[s->m->env.len - 1] != '\0')
+        return submission_refuse(s, REFUSE_BAD_MESSAGE,
+                                 "the exported environment does not end with a NUL byte: each "
+                                 "NAME=VALUE in it is ended by one");
+    return REFUSE_NONE;
+}
+
+enum refusal submission_check(struct core *c, struct submission *s)
+{
+    ASSERT(c->turn.peer);
+    const struct job_spec *specs = s->m->specs.v;
+    if (!s->n || s->n > 128)
+        return submission_refuse(s, REFUSE_BAD_MESSAGE,
+                                 "a submission has from 1 to 128 components");
+    enum refusal refusal = payload_check(s);
+    if (refusal)
+        return refusal;
     if (!s->m->test_only && !user_room_jobs_fit(c, c->turn.peer->uid, s->n, &s->detail))
         return REFUSE_QUEUE_FULL;
     if (!components_fit(s->m, &s->detail))
@@ -318,10 +331,10 @@ enum refusal submission_check(struct core *c, struct submission *s)
         return REFUSE_TOO_LARGE;
     for (size_t i = 0; i < s->n; i++) {
         s->draft[i].spec = specs[i];
-        enum refusal refusal = draft_check(c, s, &s->draft[i]);
+        refusal = draft_check(c, s, &s->draft[i]);
         if (refusal)
             return refusal;
     }
-    enum refusal refusal = disk_check(c, s);
+    refusal = disk_check(c, s);
     return refusal ? refusal : together_check(c, s);
 }

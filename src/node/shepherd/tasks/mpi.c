@@ -29,8 +29,8 @@ static bool has_launcher(const struct task_set *t)
 {
     static const char *const signs[] = {
         "PMI_RANK=", "PMI_FD=", "PMIX_RANK=", "PMIX_NAMESPACE=", "OMPI_COMM_WORLD_SIZE="};
-    const char *at = t->what.env.data, *end = at ? at + t->what.env.len : at;
-    for (; at < end; at += strlen(at) + 1)
+    struct span rest = {t->what.env.data, t->what.env.len};
+    for (const char *at; text_next(&rest, &at);)
         for (size_t i = 0; i < ARRAY_LEN(signs); i++)
             if (text_starts(at, signs[i]))
                 return true;
