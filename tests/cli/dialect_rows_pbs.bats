@@ -118,6 +118,27 @@ END
     qdel "$id[]"
 }
 
+@test "qhold, qrls and qrerun of an array of which some are over or wait: what is done to the others is no failure" {
+    queued -a 12312359 -J 1-3
+    qdel "$id[1]"
+    run -0 --separate-stderr qrls "$id[]"
+    [ -z "$output$stderr" ]
+    [ "$(squeue -h -r -j "$id" -o '%K %r' | sort -n)" = $'2 BeginTime\n3 BeginTime' ]
+    run -0 --separate-stderr qhold "$id[]"
+    [ -z "$output$stderr" ]
+    [ "$(squeue -h -r -j "$id" -o '%K %r' | sort -n)" = $'2 JobHeldUser\n3 JobHeldUser' ]
+    qdel "$id[]"
+    run -0 --separate-stderr qsub -J 1-3%1 <<< 'sleep 100'
+    id=${output%%[*}
+    wait_state "${id}_1" RUNNING
+    run -0 --separate-stderr qrerun "$id[]"
+    [ -z "$output$stderr" ]
+    runs_again() { [ "$(squeue -h -r -j "$id" -O RestartCnt | awk '{ n += $1 } END { print n }')" = 1 ]; }
+    eventually runs_again
+    run -168 --separate-stderr qrerun "$id[3]" # alone it is what was asked for
+    qdel "$id[]"
+}
+
 @test "qstat -f: a chunk has a place of its own, with what it has; properties; chunks of one host stay there" {
     lines() { qstat -f "$id" | tr -d '\n\t' | sed 's/    /\n/g' | sed -n "s/^$1 = //p"; }
     starts() {

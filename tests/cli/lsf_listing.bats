@@ -112,6 +112,28 @@ $id 3 arr[3]" ]
     wait_state "${id}_1" CANCELLED
 }
 
+@test "bstop, bresume and brequeue of an array of which some are over or wait: what is done to the others is no failure" {
+    submitted -H -b 12:31:23:59 -J 'part[1-3]' -o /dev/null true
+    bkill "$id[1]"
+    run -0 --separate-stderr bresume "$id"
+    [ "$output" = "Job <$id> is being resumed" ] && [ -z "$stderr" ]
+    [ "$(bjobs -noheader -o 'jobindex stat' "$id")" = $'2 PEND\n3 PEND' ]
+    run -0 bstop "$id"
+    [ "$output" = "Job <$id> is being stopped" ]
+    [ "$(bjobs -noheader -o 'jobindex stat' "$id")" = $'2 PSUSP\n3 PSUSP' ]
+    bkill "$id"
+    run -255 --separate-stderr bresume "$id"
+    [ "$stderr" = "Job <$id>: Job has already finished" ]
+    submitted -r -J 'part[1-3]%1' -x -m n1 -o /dev/null sleep 700
+    wait_state "${id}_1" RUNNING
+    run -0 --separate-stderr brequeue "$id"
+    [ "$output" = "Job <$id> is being requeued " ] && [ -z "$stderr" ]
+    runs_again() { [ "$(squeue -h -r -j "$id" -O RestartCnt | awk '{ n += $1 } END { print n }')" = 1 ]; }
+    eventually runs_again
+    run ! --separate-stderr brequeue "$id[3]" # alone it is what was asked for
+    bkill "$id"
+}
+
 @test "btop and bbot: before and behind one's others of the queue, by Nice" {
     local ids=()
     submitted -x -q gpuv100 -m n1 -o /dev/null sleep 600

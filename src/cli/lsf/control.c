@@ -3,6 +3,7 @@
 #include "cli/lsf/control.h"
 
 #include "base/alloc.h"
+#include "cli/lsf/refusal_words.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
 #include "cli/record/columns_job.h"
@@ -164,9 +165,9 @@ bool lsf_control_ask(const struct lsf_control *k, const char *id, enum message_k
     if (!client_call(k->client, kind, body, 0, k->a, &answer, &e))
         return lsf_control_problem(id, e.text);
     const struct msg_done *done = answer.body;
-    const struct result *result = done->results.v;
-    if (done->results.n)
-        return refused(k, id, (enum refusal)result[0].refusal, result[0].detail);
+    const struct result *failed = lsf_result_failed(done);
+    if (failed)
+        return refused(k, id, (enum refusal)failed->refusal, failed->detail);
     return done->refusal == REFUSE_NONE ||
            refused(k, id, (enum refusal)done->refusal, done->detail);
 }
