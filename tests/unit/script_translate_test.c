@@ -66,6 +66,29 @@ static void tells_what_has_no_equivalent(void **state)
                             DIALECT_LSF, &t));
 }
 
+/* Products of what each option allows are more than the fields of a layout have room for. */
+static void the_largest_jobs_there_can_be_are_written(void **state)
+{
+    static const char *const jobs[] = {
+        "-N 256-257 --ntasks-per-node=16777216 --mem=4G",
+        "-N 2147483647 --ntasks-per-node=2147483647 -c 2147483647 --mem-per-cpu=1000T",
+        "-n 2147483647 -c 2147483647 --mem-per-cpu=1000T",
+        "-n 2147483647 --ntasks-per-node=2147483647 --mem=4G",
+        "-n 2147483647 -N 2147483646 --gpus=2147483647",
+        "-n 2147483647 --gpus-per-task=2147483647 -N 1"};
+    struct world *w = *state;
+    for (size_t i = 0; i < ARRAY_LEN(jobs); i++)
+        for (int to = DIALECT_LSF; to <= DIALECT_PBS; to++) {
+            struct translation t;
+            const char *text = arena_printf(w->a, "#!/bin/sh\n#SBATCH %s\n", jobs[i]);
+            if (!translated(w, text, DIALECT_SLURM, (enum dialect)to, &t))
+                fail_msg("%s: %s", jobs[i], w->err.text);
+            assert_null(strstr(t.text, "=-")); /* below zero */
+            assert_null(strstr(t.text, "-n -"));
+            translation_done(&t);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -74,6 +97,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_note_is_once_and_says_what_is_there, world_setup,
                                         world_teardown),
         cmocka_unit_test_setup_teardown(tells_what_has_no_equivalent, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(the_largest_jobs_there_can_be_are_written, world_setup,
+                                        world_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

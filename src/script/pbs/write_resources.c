@@ -1,5 +1,6 @@
 /* What stands behind -l. */
 #include "base/alloc.h"
+#include "base/amount.h"
 #include "base/duration.h"
 #include "script/pbs/write.h"
 
@@ -67,7 +68,7 @@ static void memory_add(struct writing *w, const struct chunks *c, struct str *ou
         writing_lost(w, "mem", "memory of each node is written as %lld MB of each chunk",
                      (long long)mib);
     } else if (!mib) {
-        mib = q->mem_per_cpu_mib * c->cpus;
+        mib = amount_times(q->mem_per_cpu_mib, c->cpus);
         if (c->whole)
             writing_lost(w, "mem-per-cpu", "memory of each CPU is written as that of each chunk");
     }
@@ -92,7 +93,7 @@ static void gpus_add(struct writing *w, const struct chunks *c, struct str *out)
                                                 : "nodes; ask for a number of nodes");
     } else if (kind == GPUS_PER_TASK && c->whole && w->size.tasks > 1) {
         writing_lost(w, option, "GPUs of each task are written as those of each chunk");
-        count *= c->procs;
+        count = amount_times(count, c->procs);
     }
     if (type)
         writing_lost(w, option, "ngpus has no types; the type %s is left out", type);
