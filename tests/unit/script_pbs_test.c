@@ -365,6 +365,10 @@ static void torque_differs(void **state)
     assert_string_equal(p->request.umask, "77");
     assert_true(become(p, "#PBS -W umask=077\n", ""));
     assert_string_equal(p->request.umask, "077");
+    assert_true(become(p, "#PBS -W umask=18\n", ""));
+    assert_string_equal(p->request.umask, "22");
+    assert_false(become(p, "#PBS -W umask=600\n", ""));
+    assert_non_null(strstr(p->w->err.text, "a number up to 511, or octal digits up to 0777"));
     /* A word that is none is passed over, and what is an option behind it is obeyed. */
     assert_true(become(p, "#PBS -N a # note -q gpu and more -l walltime=90\n", ""));
     assert_string_equal(p->request.queue, "gpu");

@@ -228,6 +228,22 @@ static bool attribute_was_given(struct pbs_request *r, struct span name)
     return false;
 }
 
+/* Octal; without a 0 before it Torque's is decimal. */
+static bool umask_set(struct pbs_request *r, const char *text, struct arena *a, struct err *e)
+{
+    size_t zeros = strspn(text, "0"), digits = strspn(text + zeros, "01234567");
+    int64_t n;
+    r->umask = text;
+    if (!r->site->torque || zeros)
+        return (zeros + digits && !text[zeros + digits] && digits <= 3) ||
+               dialect_blame(e, "-W umask", text, "octal digits up to 777 are needed");
+    if (!text_to_i64(text, 0, 0777, &n))
+        return dialect_blame(e, "-W umask", text,
+                             "a number up to 511, or octal digits up to 0777 are needed");
+    r->umask = arena_printf(a, "%llo", (unsigned long long)n);
+    return true;
+}
+
 static bool attribute_set(struct pbs_request *r, struct span name, struct span value,
                           struct arena *a, struct err *e)
 {
@@ -241,14 +257,7 @@ static bool attribute_set(struct pbs_request *r, struct span name, struct span v
         return true;
     }
     if (span_is(name, "umask")) {
-        bool decimal = r->site->torque && text[0] != '0';
-        int64_t n;
-        r->umask = text;
-        if (decimal && text_to_i64(text, 0, 0777, &n))
-            r->umask = arena_printf(a, "%llo", (unsigned long long)n);
-        size_t zeros = strspn(text, "0"), digits = strspn(text + zeros, "01234567");
-        return (zeros + digits && !text[zeros + digits] && digits <= 3) ||
-               dialect_blame(e, "-W umask", text, "octal digits up to 777 are needed");
+        return umask_set(r, text, a, e);
     }
     if (span_is(name, "group_list")) {
         r->group = arena_strndup(a, text, strcspn(text, "@,"));
