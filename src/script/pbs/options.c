@@ -422,6 +422,8 @@ static bool option_take(void *ctx, const struct option_row *row, const char *val
         t->r->given[i] = true;
     if (row->support == SUPPORT_NO_EFFECT)
         pbs_note(t->r, t->a, arena_printf(t->a, "-%s", row->name), row->why);
+    if (ok && adds)
+        pbs_resources_note(t->r, t->a);
     return option_watched(t->env, row, value, ok, ret_err);
 }
 
@@ -431,8 +433,5 @@ bool pbs_read_words(struct pbs_request *r, int argc, char *const argv[],
 {
     _Static_assert(ARRAY_LEN(rows) <= ARRAY_LEN(((struct pbs_request *)0)->given), "given[]");
     struct qsub_taker t = {r, env, a};
-    if (!options_walk(&qsub_options, argc, argv, option_take, NULL, &t, ret_rest, ret_err))
-        return false;
-    pbs_resources_note(r, a);
-    return true;
+    return options_walk(&qsub_options, argc, argv, option_take, NULL, &t, ret_rest, ret_err);
 }
