@@ -205,7 +205,7 @@ PBS_SETTER(set_rerun)
            refuse(row, value, "y and n are allowed", ret_err);
 }
 
-/* -v A,B=1: several add up. */
+/* -v A,B=1: several of the command line add up; of the script's lines the last counts. */
 PBS_SETTER(set_variables)
 {
     r->variables = r->variables && r->in_script == false
