@@ -341,6 +341,8 @@ gpuv100 0" ]
     [ "$(bjobs -noheader -o specified_start_time "$id")" = "Jan  2 03:04" ]
     run -0 bmod -bn -n 3 "$id"
     [ "$(bjobs -noheader -o 'specified_start_time slots' "$id")" = "- 3" ]
+    run -0 --separate-stderr bmod -W 10 -R 'order[ut]' "$id"
+    [[ "$stderr" == "bmod: without effect: order[ut]: "* ]]
     run -255 --separate-stderr bmod "$id"
     [[ "$stderr" == "Job <$id>: No parameter is given "* ]]
     run -255 --separate-stderr bmod -sp 3 "$id"
