@@ -102,6 +102,29 @@ END
     qdel "$id"
 }
 
+@test "qalter: what takes back, and defaults, are changes as any; what has no effect is said" {
+    queued -j oe -N back -m abe -M a@example.org -p -100 -l ncpus=4 -o "$WORK/"
+    [ "$(shown Nice) $(shown NumCPUs)" = "100 4" ]
+    qalter -M b@example.org "$id"
+    [[ "$(scontrol show job "$id")" == *"MailUser=b@example.org MailType=BEGIN,END,FAIL"* ]]
+    qalter -m n "$id"
+    [[ "$(scontrol show job "$id")" != *MailType=* ]]
+    qalter -p 0 "$id"
+    [ "$(shown Nice)" = 0 ]
+    qalter -p -7 "$id"
+    run -0 --separate-stderr qalter -p 50 "$id"
+    [ "$stderr" = "qalter: without effect: -p above 0: users cannot raise a priority" ]
+    [ "$(shown Nice)" = 0 ]
+    qalter -l ncpus=1 "$id"
+    [ "$(shown NumCPUs)" = 1 ]
+    [ "$(shown StdErr)" = "$(shown StdOut)" ]
+    qalter -j n "$id"
+    [ "$(shown StdErr)" = "$WORK/back.e$id" ]
+    qalter -j oe "$id"
+    [ "$(shown StdErr)" = "$(shown StdOut)" ]
+    qdel "$id"
+}
+
 @test "qdel, qhold, qrls and qalter -t of Torque: these elements of an array, the others stay" {
     queued -J 0-9
     states() { squeue -h -r -j "$id" -o '%K %r' | sort -n | awk '{print $1 ($2 == "JobHeldUser" ? "h" : "")}' | tr '\n' ' '; }
