@@ -257,6 +257,13 @@ gpuv100 0" ]
     [ "${lines[0]}" = "QUEUE_NAME      PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN  SUSP " ]
     grep -qE '^hpc +1  Open:Active +- +- +- +- +0 +0 +0 +0$' <<< "$output"
     bqueues -l hpc | grep -qx "  -- This is the default queue."
+    submitted -b 12:31:23:59 -J 'late[1-1999:2]' -n 2 -q "hpc gpuv100" -o /dev/null true
+    [ "$(bqueues -noheader -o 'qname njobs pend run' hpc gpuv100 normal)" = "hpc 2000 2000 0
+gpuv100 2000 2000 0
+normal 0 0 0" ]
+    bqueues -l gpuv100 | grep -qE ' 2000 +2000 +0 +0 +0 +0$'
+    bqueues | grep -qE '^gpuv100 .* 2000 +2000 +0 +0$'
+    bkill "$id"
     run -255 --separate-stderr bqueues nope
     [ "$stderr" = "nope: No such queue" ]
     run -0 bhosts n1

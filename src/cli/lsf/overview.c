@@ -137,26 +137,35 @@ static uint32_t jobs_in(const struct job *j)
 
 /* ---- queues ---- */
 
+/* Slots of its jobs. */
 struct loads {
     long pending, running, suspended;
 };
 
-static struct loads loads_of(const struct lsf_overview *o, const char *queue)
+/* What a row of -o shows. */
+struct queue_row {
+    const struct partition *p;
+    struct loads n;
+};
+
+/* To each queue that the job is in. Waiting elements of an array may be many pieces, so they are
+ * counted once, and only of an array that one of these queues has. */
+static void loads_add(const struct job *j, struct queue_row *const *row, size_t n)
 {
-    struct loads n = {0};
-    for (size_t i = 0; i < o->job.n; i++) {
-        const struct job *j = o->job.v[i];
-        long these = (long)slots(j) * jobs_in(j);
-        if (!job_in_partitions(j, queue))
+    const char *state = lsf_job_state(j);
+    long these = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct loads *to = &row[i]->n;
+        if (!job_in_partitions(j, row[i]->p->name))
             continue;
-        if (text_is(lsf_job_state(j), "PEND"))
-            n.pending += these;
-        else if (strstr(lsf_job_state(j), "SUSP"))
-            n.suspended += these;
+        these = these ? these : (long)slots(j) * jobs_in(j);
+        if (text_is(state, "PEND"))
+            to->pending += these;
+        else if (strstr(state, "SUSP"))
+            to->suspended += these;
         else
-            n.running += these;
+            to->running += these;
     }
-    return n;
 }
 
 static const char *queue_status(const struct partition *p)
@@ -170,22 +179,24 @@ static const char *queue_status(const struct partition *p)
     return "";
 }
 
-static void queue_line(struct lsf_overview *o, const struct partition *p)
+static void queue_line(struct lsf_overview *o, const struct queue_row *q)
 {
-    struct loads n = loads_of(o, p->name);
+    const struct partition *p = q->p;
+    struct loads n = q->n;
     str_addf(&o->out, "%-15.*s %3d  %-14s %4s %4s %4s %4s %5ld %5ld %5ld %5ld\n",
              o->wide ? 4096 : 15, p->name, p->priority_tier, queue_status(p), "-", "-", "-", "-",
              n.pending + n.running + n.suspended, n.pending, n.running, n.suspended);
 }
 
-static void queue_long(struct lsf_overview *o, const struct partition *p)
+static void queue_long(struct lsf_overview *o, const struct queue_row *q)
 {
+    const struct partition *p = q->p;
+    struct loads n = q->n;
     str_addf(&o->out, "\nQUEUE: %s\n", p->name);
     if (p->is_default)
         str_add(&o->out, "  -- This is the default queue.\n");
     str_add(&o->out, "\nPARAMETERS/STATISTICS\nPRIO NICE STATUS          MAX JL/U JL/P JL/H NJOBS  "
                      "PEND   RUN SSUSP USUSP  RSV\n");
-    struct loads n = loads_of(o, p->name);
     str_addf(&o->out, "%3d    0  %-14s %4s %4s %4s %4s %5ld %5ld %5ld %5d %5ld    0\n",
              p->priority_tier, queue_status(p), "-", "-", "-", "-",
              n.pending + n.running + n.suspended, n.pending, n.running, 0, n.suspended);
@@ -198,12 +209,6 @@ static void queue_long(struct lsf_overview *o, const struct partition *p)
     str_addf(&o->out, "\nUSERS:  %s\nHOSTS:  %s\n", p->allow_groups ? p->allow_groups : "all",
              p->nodes ? p->nodes : "none");
 }
-
-/* What a row of -o shows. */
-struct queue_row {
-    const struct partition *p;
-    struct loads n;
-};
 
 #define FIELD_FN(name)                                                                             \
     static const char *name##_of(const struct partition *p, const struct loads *n,                 \
@@ -299,21 +304,20 @@ static bool has_host(const struct partition *p, const char *host)
     return has;
 }
 
-static void queues_print(struct lsf_overview *o, const void *const *row, size_t n)
+static void queues_print(struct lsf_overview *o, struct queue_row *const *row, size_t n)
 {
     if (o->format_text) {
-        lsf_overview_format(o, "QUEUES", row, n);
+        lsf_overview_format(o, "QUEUES", (const void *const *)row, n);
         return;
     }
     if (!o->noheader && !o->longer && n)
         str_add(&o->out, "QUEUE_NAME      PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   "
                          "RUN  SUSP \n");
     for (size_t i = 0; i < n; i++) {
-        const struct queue_row *q = row[i];
         if (o->longer)
-            queue_long(o, q->p);
+            queue_long(o, row[i]);
         else
-            queue_line(o, q->p);
+            queue_line(o, row[i]);
     }
 }
 
@@ -353,17 +357,19 @@ static bool usable_read(struct lsf_overview *o, const char **ret, struct err *e)
 
 static bool queues_show(struct lsf_overview *o, struct err *e)
 {
-    VEC(const void *) row = {0};
+    VEC(struct queue_row *) row = {0};
     const char *usable = NULL;
     if (!lsf_queues_read(o, e) || !lsf_running_read(o, e) ||
         (o->user && !text_is(o->user, "all") && !usable_read(o, &usable, e)))
         return false;
     for (size_t i = 0; i < o->queue.n; i++) {
-        struct queue_row q = {o->queue.v[i], loads_of(o, o->queue.v[i]->name)};
+        struct queue_row q = {.p = o->queue.v[i]};
         if (lsf_overview_asked(o, q.p->name) && has_host(q.p, o->host) &&
             (!usable || list_has(usable, q.p->name)))
-            vec_push(&row, arena_dup(o->a, &q, sizeof q));
+            vec_push(&row, (struct queue_row *)arena_dup(o->a, &q, sizeof q));
     }
+    for (size_t i = 0; i < o->job.n; i++)
+        loads_add(o->job.v[i], row.v, row.n);
     size_t shown = row.n;
     queues_print(o, row.v, row.n);
     vec_done(&row);
