@@ -412,6 +412,12 @@ normalx 0 0" ]
     run -0 classstat hpc
     [ "${lines[0]}" = "queue                total  used avail  pend j-mig j-abs" ]
     [ "${lines[2]}" = "hpc                     64     4    60     0   0     0  " ]
+    local first=$id
+    submitted -b 12:31:23:59 -n 3 -q "hpc gpuv100" -o /dev/null true # in each of them it waits
+    [ "$(classstat gpuv100 | awk '$1 == "gpuv100" { print $5 }')" = 3 ]
+    [ "$(classstat hpc | awk '$1 == "hpc" { print $5 }')" = 3 ]
+    bkill "$id"
+    id=$first
     run -0 bpeek "$id"
     [ "$output" = $'<< output from stdout >>\nnow\n<< output from stderr >>\ntrouble' ]
     bkill "$id"
