@@ -272,6 +272,8 @@ static void what_is_not_there_is_refused_by_name(void **state)
         {"-l cput=10", "-l cput is not supported: walltime limits the run"},
         {"-l select=1:ncpus=4 -l ncpus=2",
          "cannot be used with \"select\" or \"place\", resource is: ncpus"},
+        {"-l select=2:ncpus=1 -l ngpus=1",
+         "cannot be used with \"select\" or \"place\", resource is: ngpus"},
         {"-l place=pack", "Cannot have \"place\" without \"select\""},
         {"-l select=1:ncpus=4+2:ncpus=2", "-l select with different chunks is not supported"},
         {"-l nodes=1:ppn=4+2:ppn=2", "-l nodes with different parts is not supported"},
@@ -329,7 +331,14 @@ static void what_counts_for_nothing_beside_the_rest_is_said(void **state)
                 {"select=2:ncpus=2", "vmem=1gb", "ncpus=2,vmem=1gb"},
                 {"nodes=2:ppn=2", "ncpus=4", "ncpus=4"},
                 {"nodes=2:ppn=2", "procs=4", "procs=4"},
-                {"nodes=2:ppn=2", "mpiprocs=4", "select=1:mpiprocs=4"}};
+                {"nodes=2:ppn=2", "mpiprocs=4", "select=1:mpiprocs=4"},
+                {"nodes=2:ppn=2", "place=scatter", "select=2:ncpus=2,place=scatter"},
+                {"nodes=2:ppn=2", "place=pack:excl", "nodes=2:ppn=2,place=free:excl"},
+                {"nodes=2:ppn=2,mem=4gb", "vmem=8gb", "nodes=2:ppn=2,vmem=8gb"},
+                {"mem=4gb", "vmem=8gb", "vmem=8gb"},
+                {"mem=4gb", "pmem=1gb", "pmem=1gb"},
+                {"pmem=1gb", "vmem=8gb", "vmem=8gb"},
+                {"procs=8", "mpiprocs=4", "ncpus=4,mpiprocs=4"}};
     struct pbs_world *p = world_of(state);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         for (int way = 0; way < 4; way++) { /* one line or two, in either order */
