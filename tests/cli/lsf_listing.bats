@@ -188,6 +188,28 @@ $id 3 arr[3]" ]
     bkill -q gpuv100 0
 }
 
+@test "btop of an element of a large array: its brothers stay one, whoever went before, and what has another Nice has it still" {
+    records() { squeue -h -j "$id" -o '%F_%K' | wc -l; }
+    nice_of() { squeue -h -r -j "${id}_$1" -O Nice:20 | tr -d ' '; }
+    submitted -x -q gpuv100 -m "n1 n2" -n 2 -R 'span[ptile=1]' -o /dev/null sleep 600
+    wait_state "$id" RUNNING
+    submitted -J 'crowd[1-20000]' -x -q gpuv100 -o /dev/null true
+    run -0 btop "$id[500]"
+    [ "$(records) $(nice_of 500)" = "2 0" ]
+    local behind
+    behind=$(nice_of 1)
+    [ "$behind" -gt 0 ]
+    run -0 btop "$id[700-701]"
+    [ "$(records) $(nice_of 700) $(nice_of 701)" = "4 $behind $behind" ]
+    [ "$(nice_of 500)" -gt "$behind" ]
+    [ "$(nice_of 20000)" -gt "$behind" ]
+    bstop "$id[9]"
+    behind=$(nice_of 9)
+    run -0 btop "$id[10]"
+    [ "$(records) $(nice_of 9)" = "6 $behind" ] # it is held, and nobody's place changes for it
+    bkill -q gpuv100 0
+}
+
 @test "what waits of an array of 20000: what names its elements is asked in pieces, and the whole as one" {
     submitted -H -b 12:31:23:59 -J 'very[1-20000]' -q gpuv100 -o /dev/null true # none begins meanwhile
     run -0 bresume "$id"
