@@ -288,6 +288,18 @@ normal 0 0 0" ]
     bkill "$id"
     run -255 --separate-stderr bqueues nope
     [ "$stderr" = "nope: No such queue" ]
+    run -255 --separate-stderr bqueues -noheader -o qname hpc nope
+    [ "$output $stderr" = "hpc nope: No such queue" ]
+    local command
+    for command in bhosts lsload lshosts; do # what is there is shown, and what is not said
+        run -255 --separate-stderr "$command" -w n1 bogus n3
+        [ "$stderr" = "bogus,n3: Bad host name" ]
+        [[ "${lines[1]}" == "n1 "* ]]
+    done
+    run -255 --separate-stderr nodestat hpc nope
+    [ "$stderr" = "nope: No such queue" ] && [[ "$output" == *n1* ]]
+    run -255 --separate-stderr classstat hpc nope
+    [ "$stderr" = "nope: No such queue" ] && [[ "$output" == *hpc* ]]
     run -0 bhosts n1
     [ "${lines[0]}" = "HOST_NAME          STATUS       JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV " ]
     [[ "${lines[1]}" =~ ^n1\ +ok\ +-\ +32\ +0\ +0\ +0\ +0\ +0\ $ ]]

@@ -100,6 +100,23 @@ bool lsf_overview_asked(const struct lsf_overview *o, const char *name)
     return !o->words || list_has(o->words, name);
 }
 
+bool lsf_words_known(const struct lsf_overview *o,
+                     bool (*is_there)(const struct lsf_overview *o, const char *word),
+                     const char *what, struct err *ret_err)
+{
+    struct span rest = span_of(o->words ? o->words : ""), one;
+    struct str unknown = STR_INIT;
+    while (span_next(&rest, ',', &one)) {
+        const char *word = arena_strndup(o->a, one.data, one.len);
+        if (*word && !is_there(o, word))
+            list_addf(&unknown, "%s", word);
+    }
+    bool known =
+        !unknown.len || err_set(ret_err, ERR_NOT_FOUND, "%s: %s", str_text(&unknown), what);
+    str_done(&unknown);
+    return known;
+}
+
 void lsf_overview_format(struct lsf_overview *o, const char *counted, const void *const *row,
                          size_t n)
 {
@@ -355,6 +372,14 @@ static bool usable_read(struct lsf_overview *o, const char **ret, struct err *e)
     return ok;
 }
 
+static bool is_queue(const struct lsf_overview *o, const char *word)
+{
+    for (size_t i = 0; i < o->queue.n; i++)
+        if (text_is(o->queue.v[i]->name, word))
+            return true;
+    return false;
+}
+
 static bool queues_show(struct lsf_overview *o, struct err *e)
 {
     VEC(struct queue_row *) row = {0};
@@ -373,6 +398,8 @@ static bool queues_show(struct lsf_overview *o, struct err *e)
     size_t shown = row.n;
     queues_print(o, row.v, row.n);
     vec_done(&row);
+    if (!lsf_words_known(o, is_queue, "No such queue", e))
+        return false;
     if (!shown && usable && !o->words)
         return err_set(e, ERR_NOT_FOUND, "%s: User cannot use any queue", o->user);
     return shown || err_set(e, ERR_NOT_FOUND, "%s: No such queue", o->words ? o->words : "none");

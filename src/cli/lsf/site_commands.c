@@ -317,6 +317,22 @@ static void class_add(struct site_command *s, const struct partition *p)
              class_pending(s, p->name));
 }
 
+/* Says which of the queues asked for are none. */
+static bool queues_known(const struct site_command *s)
+{
+    struct span rest = span_of(s->queues ? s->queues : ""), one;
+    bool known = true;
+    while (span_next(&rest, ',', &one)) {
+        bool found = !one.len;
+        for (size_t i = 0; i < s->queue.n; i++)
+            found = found || span_is(one, s->queue.v[i]->name);
+        if (!found)
+            plain_line("%.*s: No such queue", (int)one.len, one.data);
+        known = known && found;
+    }
+    return known;
+}
+
 static int class_show(struct site_command *s)
 {
     struct msg_query queues = {.what = QUERY_PARTITIONS}, nodes = {.what = QUERY_NODES};
@@ -331,7 +347,7 @@ static int class_show(struct site_command *s)
         if (!s->queues || list_has(s->queues, s->queue.v[i]->name))
             class_add(s, s->queue.v[i]);
     listing_flush(&s->out);
-    return 0;
+    return queues_known(s) ? 0 : LSF_EXIT;
 }
 
 /* ---- the commands ---- */

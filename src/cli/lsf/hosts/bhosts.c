@@ -309,7 +309,7 @@ static bool hosts_show(struct lsf_overview *o, struct err *e)
     size_t shown = row.n;
     hosts_print(o, row.v, row.n);
     vec_done(&row);
-    return shown || lsf_no_host(o, e);
+    return lsf_hosts_known(o, shown, e);
 }
 
 /* ---- lsload ---- */
@@ -344,7 +344,7 @@ static bool loads_show(struct lsf_overview *o, struct err *e)
                              : " r15s   r1m  r15m   ut    pg  ls    it   tmp   swp   mem");
         load_line(o, o->node.v[i]);
     }
-    return shown || lsf_no_host(o, e);
+    return lsf_hosts_known(o, shown, e);
 }
 
 /* ---- nodestat ---- */
@@ -377,6 +377,14 @@ static void node_line(struct lsf_overview *o, const struct node *n)
     str_addc(&o->out, '\n');
 }
 
+static bool is_queue(const struct lsf_overview *o, const char *word)
+{
+    for (size_t i = 0; i < o->node.n; i++)
+        if (list_has(o->node.v[i]->partitions, word))
+            return true;
+    return false;
+}
+
 static bool nodes_show(struct lsf_overview *o, struct err *e)
 {
     size_t shown = 0;
@@ -396,7 +404,8 @@ static bool nodes_show(struct lsf_overview *o, struct err *e)
         else
             node_line(o, o->node.v[i]);
     }
-    return shown || err_set(e, ERR_NOT_FOUND, "%s: No such queue", o->words ? o->words : "none");
+    return lsf_words_known(o, is_queue, "No such queue", e) &&
+           (shown || err_set(e, ERR_NOT_FOUND, "none: No such queue"));
 }
 
 /* ---- the commands ---- */
