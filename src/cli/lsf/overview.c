@@ -156,7 +156,7 @@ static uint32_t jobs_in(const struct job *j)
 
 /* Slots of its jobs. */
 struct loads {
-    long pending, running, suspended;
+    long pending, running, system, user; /* suspended by the system, by a person */
 };
 
 /* What a row of -o shows. */
@@ -178,11 +178,23 @@ static void loads_add(const struct job *j, struct queue_row *const *row, size_t 
         these = these ? these : (long)slots(j) * jobs_in(j);
         if (text_is(state, "PEND"))
             to->pending += these;
+        else if (text_is(state, "SSUSP"))
+            to->system += these;
         else if (strstr(state, "SUSP"))
-            to->suspended += these;
+            to->user += these;
         else
             to->running += these;
     }
+}
+
+static long suspended(const struct loads *n)
+{
+    return n->system + n->user;
+}
+
+static long all(const struct loads *n)
+{
+    return n->pending + n->running + suspended(n);
 }
 
 static const char *queue_status(const struct partition *p)
@@ -202,7 +214,7 @@ static void queue_line(struct lsf_overview *o, const struct queue_row *q)
     struct loads n = q->n;
     str_addf(&o->out, "%-15.*s %3d  %-14s %4s %4s %4s %4s %5ld %5ld %5ld %5ld\n",
              o->wide ? 4096 : 15, p->name, p->priority_tier, queue_status(p), "-", "-", "-", "-",
-             n.pending + n.running + n.suspended, n.pending, n.running, n.suspended);
+             all(&n), n.pending, n.running, suspended(&n));
 }
 
 static void queue_long(struct lsf_overview *o, const struct queue_row *q)
@@ -214,9 +226,9 @@ static void queue_long(struct lsf_overview *o, const struct queue_row *q)
         str_add(&o->out, "  -- This is the default queue.\n");
     str_add(&o->out, "\nPARAMETERS/STATISTICS\nPRIO NICE STATUS          MAX JL/U JL/P JL/H NJOBS  "
                      "PEND   RUN SSUSP USUSP  RSV\n");
-    str_addf(&o->out, "%3d    0  %-14s %4s %4s %4s %4s %5ld %5ld %5ld %5d %5ld    0\n",
-             p->priority_tier, queue_status(p), "-", "-", "-", "-",
-             n.pending + n.running + n.suspended, n.pending, n.running, 0, n.suspended);
+    str_addf(&o->out, "%3d    0  %-14s %4s %4s %4s %4s %5ld %5ld %5ld %5ld %5ld    0\n",
+             p->priority_tier, queue_status(p), "-", "-", "-", "-", all(&n), n.pending, n.running,
+             n.system, n.user);
     if (p->default_time_us > 0 && p->default_time_us != TIME_UNLIMITED)
         str_addf(&o->out, "\nDEFAULT LIMITS:\n RUNLIMIT\n %.1f min\n",
                  (double)p->default_time_us / (double)USEC_PER_MIN);
@@ -269,7 +281,7 @@ FIELD_FN(unlimited)
 
 FIELD_FN(jobs_all)
 {
-    return arena_printf(a, "%ld", n->pending + n->running + n->suspended);
+    return arena_printf(a, "%ld", all(n));
 }
 
 FIELD_FN(jobs_pending)
@@ -284,7 +296,17 @@ FIELD_FN(jobs_running)
 
 FIELD_FN(jobs_suspended)
 {
-    return arena_printf(a, "%ld", n->suspended);
+    return arena_printf(a, "%ld", suspended(n));
+}
+
+FIELD_FN(jobs_system)
+{
+    return arena_printf(a, "%ld", n->system);
+}
+
+FIELD_FN(jobs_user)
+{
+    return arena_printf(a, "%ld", n->user);
 }
 
 FIELD_FN(jobs_reserved)
@@ -306,8 +328,8 @@ static const struct lsf_field fields[] = {
     {"run", "", 10, jobs_running, false, false},
     {"susp", "", 10, jobs_suspended, false, false},
     {"rsv", "", 10, jobs_reserved, false, false},
-    {"ususp", "", 10, jobs_suspended, false, false},
-    {"ssusp", "", 10, jobs_reserved, false, false},
+    {"ususp", "", 10, jobs_user, false, false},
+    {"ssusp", "", 10, jobs_system, false, false},
     {"nhosts_cpus", "slots", 10, slots_all, false, false},
 };
 static const struct lsf_fields queue_fields = {fields, ARRAY_LEN(fields)};
