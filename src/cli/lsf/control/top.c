@@ -14,7 +14,8 @@
 #include <stdlib.h>
 
 /* How many points of Nice `a` must get to come behind `b`: by priority, and by how much longer it
- * waits, as Nice is taken off either. */
+ * waits, as Nice is taken off either. Priorities are whole numbers, and that of what is changed is
+ * worked out anew: meanwhile it may have become the next. */
 static int64_t lead(const struct job *a, const struct job *b)
 {
     int64_t priority = a->priority > b->priority ? (int64_t)(a->priority - b->priority) : 0;
@@ -22,7 +23,7 @@ static int64_t lead(const struct job *a, const struct job *b)
     if (a->priority < b->priority ||
         (a->priority == b->priority && job_first_submit_us(b) < job_first_submit_us(a)))
         return 0;
-    return (priority > waits ? priority : waits) + 1;
+    return (priority > waits ? priority : waits) + 2;
 }
 
 /* The job as this list has it: priorities that were read at two moments say nothing. */
