@@ -138,7 +138,7 @@ static void host_add(struct writing *w, const struct chunks *c, struct str *out)
     str_addf(out, ":host=%s", nodes);
 }
 
-static void size_said(struct writing *w)
+void pbs_size_said(struct writing *w)
 {
     static const char *const options[] = {"nodes", "ntasks", "ntasks-per-node", "cpus-per-task"};
     for (size_t i = 0; i < ARRAY_LEN(options); i++)
@@ -149,7 +149,9 @@ static void size_said(struct writing *w)
 WRITER(select)
 {
     struct chunks c = chunks_of(w);
-    size_said(w);
+    if (w->site->torque)
+        return;
+    pbs_size_said(w);
     if (is_plain(w))
         return;
     str_addf(out, "%lld:ncpus=%lld", (long long)c.n, (long long)c.cpus);
@@ -170,7 +172,7 @@ WRITER(select)
 WRITER(place)
 {
     int32_t kind = w->j->req.exclusive;
-    if (is_plain(w))
+    if (w->site->torque || is_plain(w))
         return;
     if (is_scattered(w))
         str_add(out, "scatter");
@@ -184,12 +186,14 @@ WRITER(place)
 
 WRITER(ncpus)
 {
-    if (is_plain(w))
+    if (!w->site->torque && is_plain(w))
         str_addf(out, "%d", w->size.cpus);
 }
 
 WRITER(pmem)
 {
+    if (w->site->torque)
+        return pbs_write_torque_pmem(w, out);
     if (!is_plain(w))
         return;
     writing_said(w, "mem-per-cpu");
