@@ -32,8 +32,8 @@ bool lsf_nodes_read(struct lsf_overview *o, struct err *ret_err);
 bool lsf_running_read(struct lsf_overview *o, struct err *ret_err);
 /* Is the name among the words, or are there none? */
 bool lsf_overview_asked(const struct lsf_overview *o, const char *name);
-/* Does each of the words stand for something that is there? Else *ret_err has those that do not, and
- * what they are: "No such queue". */
+/* Does each of the words stand for something that is there? Else *ret_err has those that do not,
+ * and what they are: "No such queue". */
 bool lsf_words_known(const struct lsf_overview *o,
                      bool (*is_there)(const struct lsf_overview *o, const char *word),
                      const char *what, struct err *ret_err);

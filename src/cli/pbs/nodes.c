@@ -23,7 +23,7 @@ static void job_keep(void *ctx, const void *record)
 
 static int by_host(const void *va, const void *vb)
 {
-    const struct pbs_place *a = va, *b = vb;
+    const struct pbs_run_on *a = va, *b = vb;
     int order = strcmp(a->host, b->host);
     return order ? order : (a->at > b->at) - (a->at < b->at);
 }
@@ -34,7 +34,7 @@ static void places_add(struct pbs_nodes *p, size_t at)
     struct lsf_host *host;
     size_t hosts = lsf_job_hosts(j, p->a, &host);
     for (size_t i = 0; i < hosts; i++) {
-        struct pbs_place place = {host[i].name, j, at, host[i].cpus};
+        struct pbs_run_on place = {host[i].name, j, at, host[i].cpus};
         vec_push(&p->place, place);
     }
 }
@@ -140,7 +140,7 @@ struct pbs_on_node pbs_node_jobs(const struct pbs_nodes *p, const struct node *n
     struct pbs_on_node on = {0};
     struct str list = STR_INIT;
     for (size_t i = places_find(p, n->name); i < p->place.n; i++) {
-        const struct pbs_place *at = &p->place.v[i];
+        const struct pbs_run_on *at = &p->place.v[i];
         if (!text_is(at->host, n->name))
             break;
         const char *id = pbs_job_id(at->job, false, &p->site, p->a);

@@ -7,7 +7,7 @@
 #include "model/record/node.h"
 
 /* Where a job runs. */
-struct pbs_place {
+struct pbs_run_on {
     const char *host;
     const struct job *job;
     size_t at; /* of the job in the list */
@@ -21,7 +21,7 @@ struct pbs_nodes {
     struct dialect_site site;
     VEC(const struct node *) node; /* all */
     VEC(const struct job *) job;   /* that have begun */
-    VEC(struct pbs_place) place;   /* theirs, by host */
+    VEC(struct pbs_run_on) place;  /* theirs, by host */
 };
 /* Two queries; false: *ret_err says why, and what came of the first stays in `p`. */
 bool pbs_nodes_read(struct client *c, struct pbs_nodes *p, struct err *ret_err);
