@@ -129,3 +129,14 @@ void str_add_plain_lines(struct str *s, const char *text)
 {
     plain_add(s, text, true);
 }
+
+void str_add_shell_word(struct str *s, const char *text)
+{
+    str_addc(s, '\'');
+    for (; *text; text++)
+        if (*text == '\'')
+            str_add(s, "'\\''");
+        else
+            str_addc(s, *text);
+    str_addc(s, '\'');
+}

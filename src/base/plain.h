@@ -1,5 +1,5 @@
-/* Texts of other people on their way to a terminal, a log or a mail: what is no letter there moves
- * cursors, changes what was written before, or begins a line of its own. */
+/* Texts of other people on their way to a terminal, a log or a mail, where what is no letter moves
+ * cursors, changes what was written before, or begins a line of its own; and to a shell. */
 #ifndef REMUDA_BASE_PLAIN_H
 #define REMUDA_BASE_PLAIN_H
 
@@ -19,5 +19,7 @@ void text_blank(char *text);
 void str_add_plain(struct str *s, const char *text);
 /* The same, but lines stay lines. */
 void str_add_plain_lines(struct str *s, const char *text);
+/* Appends it as one word of a shell's, whatever is in it: 'it'\''s'. */
+void str_add_shell_word(struct str *s, const char *text);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/idset.h"
+#include "base/plain.h"
 #include "model/job/array.h"
 #include "model/limits.h"
 #include "script/dialect_commands.h"
@@ -157,8 +158,7 @@ static void unread_note(struct translating *t)
 
 static bool means_the_same(const struct translating *t, const struct dialect_variable *v)
 {
-    bool pbs = t->from == DIALECT_PBS || t->w.to == DIALECT_PBS;
-    if (pbs && v->pbs_differs)
+    if (v->pbs_differs && (t->from == DIALECT_PBS || t->w.to == DIALECT_PBS))
         return false;
     switch (v->same) {
     case SAME_ALWAYS: return true;
@@ -268,32 +268,37 @@ static void command_write(struct translating *t, const struct script_line *line)
 }
 
 /* Where the job starts: PBS in the home directory, the others where they are submitted. */
-static const char *move_of(struct translating *t, const struct script_line *first)
+static void move_add(struct translating *t, const struct script_line *first, struct str *out)
 {
     const char *dir = t->w.j->work_dir;
+    bool to_pbs = t->w.to == DIALECT_PBS;
     bool goes = script_starts_with(span_trim(first->text), "cd ") &&
                 memmem(first->text.data, first->text.len, "PBS_O_WORKDIR", 13);
-    if (t->w.to == DIALECT_PBS && dir && t->w.site->torque)
-        return NULL;
-    if (t->w.to == DIALECT_PBS && dir) {
+    if (to_pbs && dir && t->w.site->torque)
+        return;
+    if (to_pbs)
+        str_add(out, "cd \"$PBS_O_WORKDIR\"");
+    else if (t->from == DIALECT_PBS && !dir && !goes)
+        str_add(out, "cd \"$HOME\"");
+    if (to_pbs && dir) {
         writing_said(&t->w, "chdir");
-        return arena_printf(t->w.a, "cd \"$PBS_O_WORKDIR\" && cd '%s'", dir);
+        str_add(out, " && cd ");
+        str_add_shell_word(out, dir);
     }
-    if (t->w.to == DIALECT_PBS)
-        return "cd \"$PBS_O_WORKDIR\"";
-    return t->from == DIALECT_PBS && !dir && !goes ? "cd \"$HOME\"" : NULL;
 }
 
 static void move_write(struct translating *t, const struct script_line *line)
 {
-    const char *move = t->moved ? NULL : move_of(t, line);
+    struct str move = STR_INIT;
+    if (!t->moved)
+        move_add(t, line, &move);
     t->moved = true;
-    if (!move)
-        return;
-    if (t->shell)
-        str_addf(&t->out, "%s\n", move);
-    else
-        writing_lost(&t->w, NULL, "the script is no shell's: it has to do by itself: %s", move);
+    if (move.len && t->shell)
+        str_addf(&t->out, "%s\n", str_text(&move));
+    else if (move.len)
+        writing_lost(&t->w, NULL, "the script is no shell's: it has to do by itself: %s",
+                     str_text(&move));
+    str_done(&move);
 }
 
 /* ---- the lines ---- */
@@ -379,13 +384,11 @@ static void lines_write(struct translating *t, size_t *ret_at)
 /* "--time=90", as an option of sbatch; NULL: it was not given. */
 static const char *as_of_sbatch(const struct translating *t, const char *option)
 {
-    const struct option_row *row;
-    for (size_t i = 0; (row = option_at(i)); i++)
-        if (text_is(row->name, option))
-            return t->w.o->source[i] == FROM_DEFAULT ? NULL
-                   : *t->w.o->given[i] ? arena_printf(t->w.a, "--%s=%s", option, t->w.o->given[i])
-                                       : arena_printf(t->w.a, "--%s", option);
-    return NULL;
+    size_t i = option_index(option_named(option, CMD_SBATCH));
+    const char *given = t->w.o->given[i];
+    return t->w.o->source[i] == FROM_DEFAULT ? NULL
+           : *given                          ? arena_printf(t->w.a, "--%s=%s", option, given)
+                                             : arena_printf(t->w.a, "--%s", option);
 }
 
 /* What the script says that became the option: "-W 90". */

@@ -1,6 +1,7 @@
 #include "script/writing.h"
 
 #include "base/alloc.h"
+#include "base/amount.h"
 #include "model/grammar/gres.h"
 #include "script/lines.h"
 
@@ -89,11 +90,16 @@ bool writing_text(struct writing *w, const char *ours, const char *option, const
     return false;
 }
 
+static int32_t part_of(int32_t whole, int32_t parts)
+{
+    return (int32_t)(((int64_t)whole + parts - 1) / parts);
+}
+
 /* So many tasks on each node, at most to Slurm; exactly so many elsewhere. */
 static void nodes_from_tasks(struct writing *w, bool tell)
 {
     struct writing_size *s = &w->size;
-    s->nodes = (s->tasks + s->per_node - 1) / s->per_node;
+    s->nodes = part_of(s->tasks, s->per_node);
     if (tell && (s->nodes > 1 || s->per_node > s->tasks))
         writing_lost(w, "nodes", "%d tasks at most on each node to Slurm, exactly so many there",
                      s->per_node);
@@ -102,7 +108,7 @@ static void nodes_from_tasks(struct writing *w, bool tell)
 static void nodes_even(struct writing *w, bool tell)
 {
     struct writing_size *s = &w->size;
-    int32_t even = (s->tasks + s->per_node - 1) / s->per_node;
+    int32_t even = part_of(s->tasks, s->per_node);
     if (even == s->nodes)
         return;
     if (tell)
@@ -125,13 +131,14 @@ void writing_size_fill(struct writing *w, bool tell)
         writing_lost(w, "nodes", "a job there has one number of nodes: %d is written",
                      q->min_nodes);
     if (!s->tasks)
-        s->tasks = (q->min_nodes ? q->min_nodes : 1) * (s->per_node ? s->per_node : 1);
+        s->tasks = amount_i32((int64_t)(q->min_nodes ? q->min_nodes : 1) *
+                              (s->per_node ? s->per_node : 1));
     if (!s->nodes && q->min_nodes)
         s->nodes = q->min_nodes > s->tasks ? s->tasks : q->min_nodes;
     if (s->per_node && !s->nodes)
         nodes_from_tasks(w, tell);
     if (s->nodes && !s->per_node)
-        s->per_node = (s->tasks + s->nodes - 1) / s->nodes;
+        s->per_node = part_of(s->tasks, s->nodes);
     if (s->nodes)
         nodes_even(w, tell);
 }

@@ -102,6 +102,29 @@ END
     qdel "$id"
 }
 
+@test "qalter: what takes back, and defaults, are changes as any; what has no effect is said" {
+    queued -j oe -N back -m abe -M a@example.org -p -100 -l ncpus=4 -o "$WORK/"
+    [ "$(shown Nice) $(shown NumCPUs)" = "100 4" ]
+    qalter -M b@example.org "$id"
+    [[ "$(scontrol show job "$id")" == *"MailUser=b@example.org MailType=BEGIN,END,FAIL"* ]]
+    qalter -m n "$id"
+    [[ "$(scontrol show job "$id")" != *MailType=* ]]
+    qalter -p 0 "$id"
+    [ "$(shown Nice)" = 0 ]
+    qalter -p -7 "$id"
+    run -0 --separate-stderr qalter -p 50 "$id"
+    [ "$stderr" = "qalter: without effect: -p above 0: users cannot raise a priority" ]
+    [ "$(shown Nice)" = 0 ]
+    qalter -l ncpus=1 "$id"
+    [ "$(shown NumCPUs)" = 1 ]
+    [ "$(shown StdErr)" = "$(shown StdOut)" ]
+    qalter -j n "$id"
+    [ "$(shown StdErr)" = "$WORK/back.e$id" ]
+    qalter -j oe "$id"
+    [ "$(shown StdErr)" = "$(shown StdOut)" ]
+    qdel "$id"
+}
+
 @test "qdel, qhold, qrls and qalter -t of Torque: these elements of an array, the others stay" {
     queued -J 0-9
     states() { squeue -h -r -j "$id" -o '%K %r' | sort -n | awk '{print $1 ($2 == "JobHeldUser" ? "h" : "")}' | tr '\n' ' '; }
@@ -115,6 +138,27 @@ END
     run -2 --separate-stderr qdel -t x "$id[]"
     [ "$stderr" = "qdel: illegal -t value: x; elements are needed: 1-3,7" ]
     run -153 --separate-stderr qdel -t 77 "$id[]"
+    qdel "$id[]"
+}
+
+@test "qhold, qrls and qrerun of an array of which some are over or wait: what is done to the others is no failure" {
+    queued -a 12312359 -J 1-3
+    qdel "$id[1]"
+    run -0 --separate-stderr qrls "$id[]"
+    [ -z "$output$stderr" ]
+    [ "$(squeue -h -r -j "$id" -o '%K %r' | sort -n)" = $'2 BeginTime\n3 BeginTime' ]
+    run -0 --separate-stderr qhold "$id[]"
+    [ -z "$output$stderr" ]
+    [ "$(squeue -h -r -j "$id" -o '%K %r' | sort -n)" = $'2 JobHeldUser\n3 JobHeldUser' ]
+    qdel "$id[]"
+    run -0 --separate-stderr qsub -J 1-3%1 <<< 'sleep 100'
+    id=${output%%[*}
+    wait_state "${id}_1" RUNNING
+    run -0 --separate-stderr qrerun "$id[]"
+    [ -z "$output$stderr" ]
+    runs_again() { [ "$(squeue -h -r -j "$id" -O RestartCnt | awk '{ n += $1 } END { print n }')" = 1 ]; }
+    eventually runs_again
+    run -168 --separate-stderr qrerun "$id[3]" # alone it is what was asked for
     qdel "$id[]"
 }
 

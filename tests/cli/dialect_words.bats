@@ -7,8 +7,11 @@ setup_file() {
     cluster <<'END'
 ClusterName=head
 KillWait=1
+PreemptType=preempt/partition_prio
+PreemptMode=SUSPEND,GANG
 NodeName=n[1-2] CPUs=16 RealMemory=64000 Gres=gpu:2 Feature=bigmem Virtual=YES
 PartitionName=workq Nodes=n[1-2] Default=YES MaxTime=1-00:00:00 DefMemPerCPU=100
+PartitionName=urgent Nodes=n1 PriorityTier=10 DefMemPerCPU=100
 END
 }
 
@@ -99,4 +102,21 @@ held() {
     eventually grep -qE " 1 3$" els.o-3
     sed -i '/^PbsFlavour/d' "$REMUDA_STATE/remuda.conf"
     scontrol reconfigure
+}
+
+@test "bqueues and bhosts: who suspended what, the system or a person" {
+    run -0 bsub -n 16 -m n1 -o /dev/null sleep 600
+    local gave_way by_hand
+    gave_way=$(grep -o 'Job <[0-9]*>' <<< "$output" | tr -dc 0-9)
+    run -0 bsub -n 3 -m n2 -o /dev/null sleep 600
+    by_hand=$(grep -o 'Job <[0-9]*>' <<< "$output" | tr -dc 0-9)
+    wait_state "$gave_way" RUNNING
+    wait_state "$by_hand" RUNNING
+    run -0 bsub -n 16 -q urgent -o /dev/null sleep 600
+    eventually has_state "$gave_way" SUSPENDED
+    bstop "$by_hand"
+    [ "$(bqueues -noheader -o 'njobs pend run susp ssusp ususp' workq)" = "19 0 0 19 16 3" ]
+    bqueues -l workq | grep -qE ' 19 +0 +0 +16 +3 +0$'
+    [ "$(bhosts -noheader -o 'ssusp ususp' n1 n2)" = $'16 0\n0 3' ]
+    bkill 0
 }

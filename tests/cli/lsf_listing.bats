@@ -112,6 +112,28 @@ $id 3 arr[3]" ]
     wait_state "${id}_1" CANCELLED
 }
 
+@test "bstop, bresume and brequeue of an array of which some are over or wait: what is done to the others is no failure" {
+    submitted -H -b 12:31:23:59 -J 'part[1-3]' -o /dev/null true
+    bkill "$id[1]"
+    run -0 --separate-stderr bresume "$id"
+    [ "$output" = "Job <$id> is being resumed" ] && [ -z "$stderr" ]
+    [ "$(bjobs -noheader -o 'jobindex stat' "$id")" = $'2 PEND\n3 PEND' ]
+    run -0 bstop "$id"
+    [ "$output" = "Job <$id> is being stopped" ]
+    [ "$(bjobs -noheader -o 'jobindex stat' "$id")" = $'2 PSUSP\n3 PSUSP' ]
+    bkill "$id"
+    run -255 --separate-stderr bresume "$id"
+    [ "$stderr" = "Job <$id>: Job has already finished" ]
+    submitted -r -J 'part[1-3]%1' -x -m n1 -o /dev/null sleep 700
+    wait_state "${id}_1" RUNNING
+    run -0 --separate-stderr brequeue "$id"
+    [ "$output" = "Job <$id> is being requeued " ] && [ -z "$stderr" ]
+    runs_again() { [ "$(squeue -h -r -j "$id" -O RestartCnt | awk '{ n += $1 } END { print n }')" = 1 ]; }
+    eventually runs_again
+    run ! --separate-stderr brequeue "$id[3]" # alone it is what was asked for
+    bkill "$id"
+}
+
 @test "btop and bbot: before and behind one's others of the queue, by Nice" {
     local ids=()
     submitted -x -q gpuv100 -m n1 -o /dev/null sleep 600
@@ -163,6 +185,28 @@ $id 3 arr[3]" ]
     row=$id
     run -0 bbot "$row[2]"
     [ "$(nice)" = 0+000 ]
+    bkill -q gpuv100 0
+}
+
+@test "btop of an element of a large array: its brothers stay one, whoever went before, and what has another Nice has it still" {
+    records() { squeue -h -j "$id" -o '%F_%K' | wc -l; }
+    nice_of() { squeue -h -r -j "${id}_$1" -O Nice:20 | tr -d ' '; }
+    submitted -x -q gpuv100 -m "n1 n2" -n 2 -R 'span[ptile=1]' -o /dev/null sleep 600
+    wait_state "$id" RUNNING
+    submitted -J 'crowd[1-20000]' -x -q gpuv100 -o /dev/null true
+    run -0 btop "$id[500]"
+    [ "$(records) $(nice_of 500)" = "2 0" ]
+    local behind
+    behind=$(nice_of 1)
+    [ "$behind" -gt 0 ]
+    run -0 btop "$id[700-701]"
+    [ "$(records) $(nice_of 700) $(nice_of 701)" = "4 $behind $behind" ]
+    [ "$(nice_of 500)" -gt "$behind" ]
+    [ "$(nice_of 20000)" -gt "$behind" ]
+    bstop "$id[9]"
+    behind=$(nice_of 9)
+    run -0 btop "$id[10]"
+    [ "$(records) $(nice_of 9)" = "6 $behind" ] # it is held, and nobody's place changes for it
     bkill -q gpuv100 0
 }
 
@@ -235,8 +279,27 @@ gpuv100 0" ]
     [ "${lines[0]}" = "QUEUE_NAME      PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN  SUSP " ]
     grep -qE '^hpc +1  Open:Active +- +- +- +- +0 +0 +0 +0$' <<< "$output"
     bqueues -l hpc | grep -qx "  -- This is the default queue."
+    submitted -b 12:31:23:59 -J 'late[1-1999:2]' -n 2 -q "hpc gpuv100" -o /dev/null true
+    [ "$(bqueues -noheader -o 'qname njobs pend run' hpc gpuv100 normal)" = "hpc 2000 2000 0
+gpuv100 2000 2000 0
+normal 0 0 0" ]
+    bqueues -l gpuv100 | grep -qE ' 2000 +2000 +0 +0 +0 +0$'
+    bqueues | grep -qE '^gpuv100 .* 2000 +2000 +0 +0$'
+    bkill "$id"
     run -255 --separate-stderr bqueues nope
     [ "$stderr" = "nope: No such queue" ]
+    run -255 --separate-stderr bqueues -noheader -o qname hpc nope
+    [ "$output $stderr" = "hpc nope: No such queue" ]
+    local command
+    for command in bhosts lsload lshosts; do # what is there is shown, and what is not said
+        run -255 --separate-stderr "$command" -w n1 bogus n3
+        [ "$stderr" = "bogus,n3: Bad host name" ]
+        [[ "${lines[1]}" == "n1 "* ]]
+    done
+    run -255 --separate-stderr nodestat hpc nope
+    [ "$stderr" = "nope: No such queue" ] && [[ "$output" == *n1* ]]
+    run -255 --separate-stderr classstat hpc nope
+    [ "$stderr" = "nope: No such queue" ] && [[ "$output" == *hpc* ]]
     run -0 bhosts n1
     [ "${lines[0]}" = "HOST_NAME          STATUS       JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV " ]
     [[ "${lines[1]}" =~ ^n1\ +ok\ +-\ +32\ +0\ +0\ +0\ +0\ +0\ $ ]]
@@ -319,6 +382,8 @@ gpuv100 0" ]
     [ "$(bjobs -noheader -o specified_start_time "$id")" = "Jan  2 03:04" ]
     run -0 bmod -bn -n 3 "$id"
     [ "$(bjobs -noheader -o 'specified_start_time slots' "$id")" = "- 3" ]
+    run -0 --separate-stderr bmod -W 10 -R 'order[ut]' "$id"
+    [[ "$stderr" == "bmod: without effect: order[ut]: "* ]]
     run -255 --separate-stderr bmod "$id"
     [[ "$stderr" == "Job <$id>: No parameter is given "* ]]
     run -255 --separate-stderr bmod -sp 3 "$id"
@@ -381,6 +446,12 @@ normalx 0 0" ]
     run -0 classstat hpc
     [ "${lines[0]}" = "queue                total  used avail  pend j-mig j-abs" ]
     [ "${lines[2]}" = "hpc                     64     4    60     0   0     0  " ]
+    local first=$id
+    submitted -b 12:31:23:59 -n 3 -q "hpc gpuv100" -o /dev/null true # in each of them it waits
+    [ "$(classstat gpuv100 | awk '$1 == "gpuv100" { print $5 }')" = 3 ]
+    [ "$(classstat hpc | awk '$1 == "hpc" { print $5 }')" = 3 ]
+    bkill "$id"
+    id=$first
     run -0 bpeek "$id"
     [ "$output" = $'<< output from stdout >>\nnow\n<< output from stderr >>\ntrouble' ]
     bkill "$id"

@@ -215,8 +215,17 @@ $id[2].head X" ]
     pbsnodes -aSj | grep -qE "^n2 +free +0 +0 +0 +62gb/62gb +16/16 +0/0 +2/2 --$"
     run -0 pbsnodes -o -C "being mended" n2
     [ "$(pbsnodes -l | tr -s ' ')" = "n2 offline being mended" ]
+    run -0 pbsnodes -C "nearly done" n2
+    [ "$(pbsnodes -l | tr -s ' ')" = "n2 offline nearly done" ]
     run -0 pbsnodes -r n2
     [ -z "$(pbsnodes -l)" ]
+    run -0 --separate-stderr pbsnodes -C "a new fan" n2
+    [ -z "$output$stderr" ]
+    pbsnodes n2 | grep -qx "     comment = a new fan"
+    run -2 --separate-stderr pbsnodes -C "of all" -a
+    [ "$stderr" = "pbsnodes: -o, -r and -C need names of nodes" ]
+    run -0 pbsnodes -C "" n2
+    [ -z "$(pbsnodes n2 | grep comment)" ]
     run -1 --separate-stderr pbsnodes nowhere
     [ "$stderr" = "pbsnodes: Unknown node nowhere" ]
     qdel "$id"

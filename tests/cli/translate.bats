@@ -89,4 +89,6 @@ shape() { squeue -h -r -j "$1" -o '%j %T %D %C %m %l %K' | sort; }
     [[ "$output" == *"the script is no job: --mem and --mem-per-cpu"* ]]
     run -1 remuda translate --to pbs --pbs=torque job.sh
     grep -qx '#PBS -t 1-3' <<< "$output"
+    grep -qx '#PBS -l nodes=2:ppn=4:gpus=1' <<< "$output" # it has no select
+    [[ "$output" != *select* && "$output" != *place* ]]
 }

@@ -76,6 +76,18 @@ static void test_lines_may_stay_lines(void **state)
 }
 
 /* Every character there is: none that is left is one of those that do something. */
+static void test_a_word_of_a_shell_is_one_whatever_is_in_it(void **state)
+{
+    static const char *const words[][2] = {
+        {"", "''"}, {"a b", "'a b'"}, {"$x`y`\\", "'$x`y`\\'"}, {"it's'", "'it'\\''s'\\'''"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        struct str s = STR_INIT;
+        str_add_shell_word(&s, words[i][0]);
+        assert_string_equal(str_text(&s), words[i][1]);
+        str_done(&s);
+    }
+}
+
 static void test_every_character(void **state)
 {
     for (unsigned c = 1; c <= 0x10ffff; c++) {
@@ -113,6 +125,7 @@ int main(void)
         cmocka_unit_test(test_what_is_not_to_be_seen_is_shown),
         cmocka_unit_test(test_bytes_that_are_no_letters_are_shown),
         cmocka_unit_test(test_lines_may_stay_lines),
+        cmocka_unit_test(test_a_word_of_a_shell_is_one_whatever_is_in_it),
         cmocka_unit_test(test_every_character),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,6 +67,10 @@ static const struct lint_case cases[] = {
     P("#PBS -T x\n#PBS -l walltim=3:0:0\n#PBS -N a # b\n#PBS -l select=1 -l ncpus=3\n#PBS -p 3\n#PBS -Y\n",
       "refused-option:2 bad-option:3 bad-option:4 no-effect:6 bad-option:7 bad-value")
     P("#PBS -l select=1:frob=2+1:ncpus=4\n#PBS -l select=2:mpiprocs=2\n", "refused-option:2")
+    P("#PBS -l nodes=2:ppn=4\n#PBS -l procs=8\n#PBS -N x\n", "no-effect:3")
+    P("#PBS -l procs=8\n#PBS -N x\n#PBS -l nodes=2:ppn=4\n", "no-effect:4")
+    P("#PBS -l select=1:ncpus=2,pmem=1gb -m e -M a@b\n", "no-effect:2")
+    P("#PBS -v A=1\n#PBS -v B=2\n", "repeated:3")
     P("#PBS -l select=1:ncpus=2+1:ncpus=4\n#PBS -l select=2:mpiprocs=2\n", "repeated:3")
     P("#PBS -J 1-3\n#PBS -l select=1:ncpus=2+1:ncpus=4\n", "refused-option")
     S("#SBATCH -n 1\n#SBATCH -n 2\n#SBATCH -n 2\n", "repeated:3")

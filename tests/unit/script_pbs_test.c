@@ -272,6 +272,8 @@ static void what_is_not_there_is_refused_by_name(void **state)
         {"-l cput=10", "-l cput is not supported: walltime limits the run"},
         {"-l select=1:ncpus=4 -l ncpus=2",
          "cannot be used with \"select\" or \"place\", resource is: ncpus"},
+        {"-l select=2:ncpus=1 -l ngpus=1",
+         "cannot be used with \"select\" or \"place\", resource is: ngpus"},
         {"-l place=pack", "Cannot have \"place\" without \"select\""},
         {"-l select=1:ncpus=4+2:ncpus=2", "-l select with different chunks is not supported"},
         {"-l nodes=1:ppn=4+2:ppn=2", "-l nodes with different parts is not supported"},
@@ -329,7 +331,14 @@ static void what_counts_for_nothing_beside_the_rest_is_said(void **state)
                 {"select=2:ncpus=2", "vmem=1gb", "ncpus=2,vmem=1gb"},
                 {"nodes=2:ppn=2", "ncpus=4", "ncpus=4"},
                 {"nodes=2:ppn=2", "procs=4", "procs=4"},
-                {"nodes=2:ppn=2", "mpiprocs=4", "select=1:mpiprocs=4"}};
+                {"nodes=2:ppn=2", "mpiprocs=4", "select=1:mpiprocs=4"},
+                {"nodes=2:ppn=2", "place=scatter", "select=2:ncpus=2,place=scatter"},
+                {"nodes=2:ppn=2", "place=pack:excl", "nodes=2:ppn=2,place=free:excl"},
+                {"nodes=2:ppn=2,mem=4gb", "vmem=8gb", "nodes=2:ppn=2,vmem=8gb"},
+                {"mem=4gb", "vmem=8gb", "vmem=8gb"},
+                {"mem=4gb", "pmem=1gb", "pmem=1gb"},
+                {"pmem=1gb", "vmem=8gb", "vmem=8gb"},
+                {"procs=8", "mpiprocs=4", "ncpus=4,mpiprocs=4"}};
     struct pbs_world *p = world_of(state);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         for (int way = 0; way < 4; way++) { /* one line or two, in either order */
@@ -365,6 +374,10 @@ static void torque_differs(void **state)
     assert_string_equal(p->request.umask, "77");
     assert_true(become(p, "#PBS -W umask=077\n", ""));
     assert_string_equal(p->request.umask, "077");
+    assert_true(become(p, "#PBS -W umask=18\n", ""));
+    assert_string_equal(p->request.umask, "22");
+    assert_false(become(p, "#PBS -W umask=600\n", ""));
+    assert_non_null(strstr(p->w->err.text, "a number up to 511, or octal digits up to 0777"));
     /* A word that is none is passed over, and what is an option behind it is obeyed. */
     assert_true(become(p, "#PBS -N a # note -q gpu and more -l walltime=90\n", ""));
     assert_string_equal(p->request.queue, "gpu");

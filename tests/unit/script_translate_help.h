@@ -41,6 +41,10 @@ static const struct {
      "<<E\n$SLURM_SUBMIT_DIR\nE\n",
      "#!/bin/bash\n#PBS -V\n#PBS -e y\n#PBS -l select=1:ncpus=1\n#PBS -o x\n# was not read: #PBS "
      "-q old\ncd \"$PBS_O_WORKDIR\"\ncd ${PBS_O_WORKDIR}\ncat <<E\n$SLURM_SUBMIT_DIR\nE\n"},
+    {DIALECT_SLURM, DIALECT_PBS,
+     "#!/bin/sh\n#SBATCH -n 1 -o x -e y\n#SBATCH --chdir=\"/it's'; touch x; '\"\nls\n",
+     "#!/bin/sh\n#PBS -V\n#PBS -e y\n#PBS -l select=1:ncpus=1\n#PBS -o x\ncd \"$PBS_O_WORKDIR\" && "
+     "cd '/it'\\''s'\\''; touch x; '\\'''\nls\n"},
     {DIALECT_LSF, DIALECT_SLURM, "#BSUB -n 2 -oo x.%J \\\n#BSUB -W 10\nls\n#BSUB -q late\n",
      "#!/bin/sh\n#SBATCH --partition=late\n#SBATCH --time=10\n#SBATCH --ntasks=2\n#SBATCH "
      "--open-mode=truncate\n#SBATCH --output=x.%A\nls\n"},

@@ -66,6 +66,58 @@ static void tells_what_has_no_equivalent(void **state)
                             DIALECT_LSF, &t));
 }
 
+/* It has no select and place. */
+static void torque_has_its_own_words(void **state)
+{
+    static const struct {
+        const char *options, *becomes;
+    } jobs[] = {
+        {"-N 2 --ntasks-per-node=4 --mem=1G", "#PBS -l nodes=2:ppn=4\n#PBS -l mem=2048mb\n"},
+        {"-n 8 --mem-per-cpu=700", "#PBS -l procs=8\n#PBS -l pmem=700mb\n"},
+        {"-n 1 -c 4 -C 'a&b'", "#PBS -l nodes=1:ppn=4:a:b\n"},
+        {"-n 2 -N 1 -w n1 --gpus-per-node=2", "#PBS -l nodes=n1:ppn=2:gpus=2\n"},
+        {"-n 4 --gpus=2 --mem=1G", "#PBS -l gpus=2\n#PBS -l procs=4\n"},
+        {"-N 2 -n 4 --exclusive", "#PBS -l nodes=2:ppn=2\n#PBS -n\n"},
+    };
+    struct world *w = *state;
+    struct dialect_site site = dialect_site_standard();
+    site.torque = true;
+    w->env.site = arena_dup(w->a, &site, sizeof site);
+    for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
+        struct translation t;
+        const char *text = arena_printf(w->a, "#!/bin/sh\n#SBATCH -o x %s\n", jobs[i].options);
+        assert_true(translated(w, text, DIALECT_SLURM, DIALECT_PBS, &t));
+        if (!strstr(t.text, jobs[i].becomes))
+            fail_msg("%s: no \"%s\" in\n%s", jobs[i].options, jobs[i].becomes, t.text);
+        assert_null(strstr(t.text, "select"));
+        assert_null(strstr(t.text, "place"));
+        translation_done(&t);
+    }
+}
+
+/* Products of what each option allows are more than the fields of a layout have room for. */
+static void the_largest_jobs_there_can_be_are_written(void **state)
+{
+    static const char *const jobs[] = {
+        "-N 256-257 --ntasks-per-node=16777216 --mem=4G",
+        "-N 2147483647 --ntasks-per-node=2147483647 -c 2147483647 --mem-per-cpu=1000T",
+        "-n 2147483647 -c 2147483647 --mem-per-cpu=1000T",
+        "-n 2147483647 --ntasks-per-node=2147483647 --mem=4G",
+        "-n 2147483647 -N 2147483646 --gpus=2147483647",
+        "-n 2147483647 --gpus-per-task=2147483647 -N 1"};
+    struct world *w = *state;
+    for (size_t i = 0; i < ARRAY_LEN(jobs); i++)
+        for (int to = DIALECT_LSF; to <= DIALECT_PBS; to++) {
+            struct translation t;
+            const char *text = arena_printf(w->a, "#!/bin/sh\n#SBATCH %s\n", jobs[i]);
+            if (!translated(w, text, DIALECT_SLURM, (enum dialect)to, &t))
+                fail_msg("%s: %s", jobs[i], w->err.text);
+            assert_null(strstr(t.text, "=-")); /* below zero */
+            assert_null(strstr(t.text, "-n -"));
+            translation_done(&t);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -74,6 +126,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_note_is_once_and_says_what_is_there, world_setup,
                                         world_teardown),
         cmocka_unit_test_setup_teardown(tells_what_has_no_equivalent, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(torque_has_its_own_words, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(the_largest_jobs_there_can_be_are_written, world_setup,
+                                        world_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  * has a directory of links for that; the one with all of them is put on PATH where none is left
  * out. */
 #include "base/list.h"
+#include "base/plain.h"
 #include "base/str.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
@@ -17,17 +18,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* 'text' as one word of a POSIX shell. */
 static void quoted_print(const char *text)
 {
-    putchar('\'');
-    for (; *text; text++) {
-        if (*text == '\'')
-            fputs("'\\''", stdout);
-        else
-            putchar(*text);
-    }
-    putchar('\'');
+    struct str word = STR_INIT;
+    str_add_shell_word(&word, text);
+    fputs(str_text(&word), stdout);
+    str_done(&word);
 }
 
 struct env_line {

@@ -331,8 +331,9 @@ static bool arrays_read(struct bjobs *b, struct client *c, struct lsf_job_list *
     }
     bool ok = !whole.ids.n || lsf_jobs_read(c, &whole, b->a, &all, e);
     vec_done(&all.missing);
-    vec_done(&l->job);
     all.missing = l->missing;
+    memset(&l->missing, 0, sizeof l->missing);
+    lsf_job_list_done(l);
     *l = all;
     lsf_filter_done(&whole);
     return ok;

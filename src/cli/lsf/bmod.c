@@ -207,6 +207,8 @@ static bool modify_parts(const struct bmod *m, const char *id, const struct job 
         any |= ok && !text_empty(of);
         fields = i ? arena_printf(k->a, "%s;%s", fields, of) : of;
     }
+    if (m->request.no_effect)
+        str_addf(&warnings, NAME ": without effect: %s\n", m->request.no_effect);
     fputs(str_text(&warnings), stderr);
     str_done(&warnings);
     if (!ok)

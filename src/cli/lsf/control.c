@@ -3,6 +3,7 @@
 #include "cli/lsf/control.h"
 
 #include "base/alloc.h"
+#include "cli/lsf/refusal_words.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
 #include "cli/record/columns_job.h"
@@ -164,9 +165,9 @@ bool lsf_control_ask(const struct lsf_control *k, const char *id, enum message_k
     if (!client_call(k->client, kind, body, 0, k->a, &answer, &e))
         return lsf_control_problem(id, e.text);
     const struct msg_done *done = answer.body;
-    const struct result *result = done->results.v;
-    if (done->results.n)
-        return refused(k, id, (enum refusal)result[0].refusal, result[0].detail);
+    const struct result *failed = lsf_result_failed(done);
+    if (failed)
+        return refused(k, id, (enum refusal)failed->refusal, failed->detail);
     return done->refusal == REFUSE_NONE ||
            refused(k, id, (enum refusal)done->refusal, done->detail);
 }
@@ -251,120 +252,6 @@ static bool requeue_one(const struct lsf_control *k, const char *id)
         return false;
     printf("Job <%s> is being requeued \n", id);
     return true;
-}
-
-/* ---- btop, bbot ---- */
-
-/* How many points of Nice `a` must get to come behind `b`: by priority, and by how much longer it
- * waits, as Nice is taken off either. */
-static int64_t lead(const struct job *a, const struct job *b)
-{
-    int64_t priority = a->priority > b->priority ? (int64_t)(a->priority - b->priority) : 0;
-    int64_t waits = (job_first_submit_us(b) - job_first_submit_us(a)) / USEC_PER_SEC;
-    if (a->priority < b->priority ||
-        (a->priority == b->priority && job_first_submit_us(b) < job_first_submit_us(a)))
-        return 0;
-    return (priority > waits ? priority : waits) + 1;
-}
-
-/* `ref`: "12" of all of an array, "12_[1-3]" of elements, all of which have the Nice of `j`. */
-static bool nice_add(const struct lsf_control *k, const char *id, const char *ref,
-                     const struct job *j, int64_t more)
-{
-    int64_t nice = j->spec.nice + more;
-    struct job_spec values = {.nice = (int32_t)(nice < LIMIT_NICE ? nice : LIMIT_NICE)};
-    struct msg_update_job m = {.ids = ref, .fields = "nice", .values = {&values, 1}};
-    return more <= 0 || lsf_control_ask(k, id, MSG_UPDATE_JOB, &m);
-}
-
-static const char *number_ref(const struct lsf_control *k, const struct job *j)
-{
-    return arena_printf(k->a, "%llu", (unsigned long long)lsf_job_number(j));
-}
-
-/* Elements of the job's own array that go behind it; they are as `like` is. The set is emptied. */
-static bool brothers_behind(const struct lsf_control *k, const char *id, const struct job *j,
-                            const struct job *like, struct idset *brothers)
-{
-    const char *piece;
-    bool ok = true;
-    for (uint32_t from = 0; ok && (piece = lsf_elements_next(brothers, &from, k->a));)
-        ok = nice_add(k, id, arena_printf(k->a, "%s_%s", number_ref(k, j), piece), like,
-                      lead(like, j));
-    idset_done(brothers);
-    return ok;
-}
-
-static bool is_named(const struct job_ref *r, uint32_t index)
-{
-    return (r->task_id == NO_TASK && !r->tasks.count) || r->task_id == index ||
-           idset_has(&r->tasks, index);
-}
-
-static bool waits_alike(const struct job *a, const struct job *b)
-{
-    return a->spec.nice == b->spec.nice && a->priority == b->priority &&
-           job_first_submit_us(a) == job_first_submit_us(b);
-}
-
-/* Among the owner's jobs that wait in the same queue. For btop those that go before it get Nice,
- * for bbot it does: nobody else's place changes but for the better. */
-static bool move_one(const struct lsf_control *k, const char *id, bool top)
-{
-    const struct job *j = lsf_control_job(k, id), *brother = NULL;
-    struct lsf_filter others = {.queue = j ? job_partition(j) : NULL};
-    struct job_ref mine;
-    struct idset brothers = IDSET_INIT;
-    struct lsf_job_list l = {0};
-    struct err e = {0};
-    int64_t most = 0;
-    uint64_t last = 0;
-    if (!j)
-        return false;
-    if (!lsf_job_is_pending(j))
-        return lsf_control_problem(id, lsf_job_is_over(j) ? "Job has already finished"
-                                                          : "Job has already started");
-    others.users = j->user_name;
-    bool ok = job_ref_parse(lsf_job_ref(id, k->a), &mine, &e) &&
-              lsf_jobs_read(k->client, &others, k->a, &l, &e);
-    for (size_t i = 0; ok && i < l.job.n; i++) {
-        const struct job *o = l.job.v[i];
-        bool own = lsf_job_number(o) == lsf_job_number(j);
-        bool same = own ? is_named(&mine, o->array_task_id) : lsf_job_number(o) == last;
-        if (same || o->cron || !text_is(lsf_job_state(o), "PEND"))
-            continue; /* a line of scrontab's table is changed there alone */
-        if (!top) {
-            most = lead(j, o) > most ? lead(j, o) : most;
-        } else if (own) {
-            if (brother && !waits_alike(brother, o))
-                ok = brothers_behind(k, id, j, brother, &brothers);
-            brother = o;
-            idset_add(&brothers, o->array_task_id);
-        } else {
-            ok = nice_add(k, id, number_ref(k, o), o, lead(o, j));
-        }
-        last = lsf_job_number(o);
-    }
-    if (top && ok && brother)
-        ok = brothers_behind(k, id, j, brother, &brothers);
-    else if (ok)
-        ok = top || nice_add(k, id, lsf_job_ref(id, k->a), j, most);
-    idset_done(&brothers);
-    job_ref_done(&mine);
-    lsf_job_list_done(&l);
-    if (ok)
-        printf("Job <%s> has been moved to position 1 from %s.\n", id, top ? "top" : "bottom");
-    return ok;
-}
-
-static bool top_one(const struct lsf_control *k, const char *id)
-{
-    return move_one(k, id, true);
-}
-
-static bool bottom_one(const struct lsf_control *k, const char *id)
-{
-    return move_one(k, id, false);
 }
 
 static bool switch_one(const struct lsf_control *k, const char *id)
@@ -486,5 +373,5 @@ COMMAND(bstop, lsf_stop_one)
 COMMAND(bresume, lsf_resume_one)
 COMMAND(brequeue, requeue_one)
 COMMAND(bswitch, switch_one)
-COMMAND(btop, top_one)
-COMMAND(bbot, bottom_one)
+COMMAND(btop, lsf_top_one)
+COMMAND(bbot, lsf_bottom_one)

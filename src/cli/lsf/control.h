@@ -36,6 +36,11 @@ const struct job *lsf_control_job(const struct lsf_control *k, const char *id);
 /* "Job <12> is being stopped"; of "12[1-3]", which names elements, a line for each. */
 void lsf_done_print(const char *id, const char *what);
 
+/* top.c: before and behind one's others that wait in the same queue */
+bool lsf_top_one(const struct lsf_control *k, const char *id);
+/* as lsf_top_one, the other way */
+bool lsf_bottom_one(const struct lsf_control *k, const char *id);
+
 /* stop.c: what waits of an array is held and let go, what runs is stopped and continued. */
 bool lsf_stop_one(const struct lsf_control *k, const char *id);
 /* as lsf_stop_one, the other way */

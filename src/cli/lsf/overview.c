@@ -100,6 +100,23 @@ bool lsf_overview_asked(const struct lsf_overview *o, const char *name)
     return !o->words || list_has(o->words, name);
 }
 
+bool lsf_words_known(const struct lsf_overview *o,
+                     bool (*is_there)(const struct lsf_overview *o, const char *word),
+                     const char *what, struct err *ret_err)
+{
+    struct span rest = span_of(o->words ? o->words : ""), one;
+    struct str unknown = STR_INIT;
+    while (span_next(&rest, ',', &one)) {
+        const char *word = arena_strndup(o->a, one.data, one.len);
+        if (*word && !is_there(o, word))
+            list_addf(&unknown, "%s", word);
+    }
+    bool known =
+        !unknown.len || err_set(ret_err, ERR_NOT_FOUND, "%s: %s", str_text(&unknown), what);
+    str_done(&unknown);
+    return known;
+}
+
 void lsf_overview_format(struct lsf_overview *o, const char *counted, const void *const *row,
                          size_t n)
 {
@@ -137,26 +154,47 @@ static uint32_t jobs_in(const struct job *j)
 
 /* ---- queues ---- */
 
+/* Slots of its jobs. */
 struct loads {
-    long pending, running, suspended;
+    long pending, running, system, user; /* suspended by the system, by a person */
 };
 
-static struct loads loads_of(const struct lsf_overview *o, const char *queue)
+/* What a row of -o shows. */
+struct queue_row {
+    const struct partition *p;
+    struct loads n;
+};
+
+/* To each queue that the job is in. Waiting elements of an array may be many pieces, so they are
+ * counted once, and only of an array that one of these queues has. */
+static void loads_add(const struct job *j, struct queue_row *const *row, size_t n)
 {
-    struct loads n = {0};
-    for (size_t i = 0; i < o->job.n; i++) {
-        const struct job *j = o->job.v[i];
-        long these = (long)slots(j) * jobs_in(j);
-        if (!job_in_partitions(j, queue))
+    const char *state = lsf_job_state(j);
+    long these = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct loads *to = &row[i]->n;
+        if (!job_in_partitions(j, row[i]->p->name))
             continue;
-        if (text_is(lsf_job_state(j), "PEND"))
-            n.pending += these;
-        else if (strstr(lsf_job_state(j), "SUSP"))
-            n.suspended += these;
+        these = these ? these : (long)slots(j) * jobs_in(j);
+        if (text_is(state, "PEND"))
+            to->pending += these;
+        else if (text_is(state, "SSUSP"))
+            to->system += these;
+        else if (strstr(state, "SUSP"))
+            to->user += these;
         else
-            n.running += these;
+            to->running += these;
     }
-    return n;
+}
+
+static long suspended(const struct loads *n)
+{
+    return n->system + n->user;
+}
+
+static long all(const struct loads *n)
+{
+    return n->pending + n->running + suspended(n);
 }
 
 static const char *queue_status(const struct partition *p)
@@ -170,25 +208,27 @@ static const char *queue_status(const struct partition *p)
     return "";
 }
 
-static void queue_line(struct lsf_overview *o, const struct partition *p)
+static void queue_line(struct lsf_overview *o, const struct queue_row *q)
 {
-    struct loads n = loads_of(o, p->name);
+    const struct partition *p = q->p;
+    struct loads n = q->n;
     str_addf(&o->out, "%-15.*s %3d  %-14s %4s %4s %4s %4s %5ld %5ld %5ld %5ld\n",
              o->wide ? 4096 : 15, p->name, p->priority_tier, queue_status(p), "-", "-", "-", "-",
-             n.pending + n.running + n.suspended, n.pending, n.running, n.suspended);
+             all(&n), n.pending, n.running, suspended(&n));
 }
 
-static void queue_long(struct lsf_overview *o, const struct partition *p)
+static void queue_long(struct lsf_overview *o, const struct queue_row *q)
 {
+    const struct partition *p = q->p;
+    struct loads n = q->n;
     str_addf(&o->out, "\nQUEUE: %s\n", p->name);
     if (p->is_default)
         str_add(&o->out, "  -- This is the default queue.\n");
     str_add(&o->out, "\nPARAMETERS/STATISTICS\nPRIO NICE STATUS          MAX JL/U JL/P JL/H NJOBS  "
                      "PEND   RUN SSUSP USUSP  RSV\n");
-    struct loads n = loads_of(o, p->name);
-    str_addf(&o->out, "%3d    0  %-14s %4s %4s %4s %4s %5ld %5ld %5ld %5d %5ld    0\n",
-             p->priority_tier, queue_status(p), "-", "-", "-", "-",
-             n.pending + n.running + n.suspended, n.pending, n.running, 0, n.suspended);
+    str_addf(&o->out, "%3d    0  %-14s %4s %4s %4s %4s %5ld %5ld %5ld %5ld %5ld    0\n",
+             p->priority_tier, queue_status(p), "-", "-", "-", "-", all(&n), n.pending, n.running,
+             n.system, n.user);
     if (p->default_time_us > 0 && p->default_time_us != TIME_UNLIMITED)
         str_addf(&o->out, "\nDEFAULT LIMITS:\n RUNLIMIT\n %.1f min\n",
                  (double)p->default_time_us / (double)USEC_PER_MIN);
@@ -198,12 +238,6 @@ static void queue_long(struct lsf_overview *o, const struct partition *p)
     str_addf(&o->out, "\nUSERS:  %s\nHOSTS:  %s\n", p->allow_groups ? p->allow_groups : "all",
              p->nodes ? p->nodes : "none");
 }
-
-/* What a row of -o shows. */
-struct queue_row {
-    const struct partition *p;
-    struct loads n;
-};
 
 #define FIELD_FN(name)                                                                             \
     static const char *name##_of(const struct partition *p, const struct loads *n,                 \
@@ -247,7 +281,7 @@ FIELD_FN(unlimited)
 
 FIELD_FN(jobs_all)
 {
-    return arena_printf(a, "%ld", n->pending + n->running + n->suspended);
+    return arena_printf(a, "%ld", all(n));
 }
 
 FIELD_FN(jobs_pending)
@@ -262,7 +296,17 @@ FIELD_FN(jobs_running)
 
 FIELD_FN(jobs_suspended)
 {
-    return arena_printf(a, "%ld", n->suspended);
+    return arena_printf(a, "%ld", suspended(n));
+}
+
+FIELD_FN(jobs_system)
+{
+    return arena_printf(a, "%ld", n->system);
+}
+
+FIELD_FN(jobs_user)
+{
+    return arena_printf(a, "%ld", n->user);
 }
 
 FIELD_FN(jobs_reserved)
@@ -284,8 +328,8 @@ static const struct lsf_field fields[] = {
     {"run", "", 10, jobs_running, false, false},
     {"susp", "", 10, jobs_suspended, false, false},
     {"rsv", "", 10, jobs_reserved, false, false},
-    {"ususp", "", 10, jobs_suspended, false, false},
-    {"ssusp", "", 10, jobs_reserved, false, false},
+    {"ususp", "", 10, jobs_user, false, false},
+    {"ssusp", "", 10, jobs_system, false, false},
     {"nhosts_cpus", "slots", 10, slots_all, false, false},
 };
 static const struct lsf_fields queue_fields = {fields, ARRAY_LEN(fields)};
@@ -299,21 +343,20 @@ static bool has_host(const struct partition *p, const char *host)
     return has;
 }
 
-static void queues_print(struct lsf_overview *o, const void *const *row, size_t n)
+static void queues_print(struct lsf_overview *o, struct queue_row *const *row, size_t n)
 {
     if (o->format_text) {
-        lsf_overview_format(o, "QUEUES", row, n);
+        lsf_overview_format(o, "QUEUES", (const void *const *)row, n);
         return;
     }
     if (!o->noheader && !o->longer && n)
         str_add(&o->out, "QUEUE_NAME      PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   "
                          "RUN  SUSP \n");
     for (size_t i = 0; i < n; i++) {
-        const struct queue_row *q = row[i];
         if (o->longer)
-            queue_long(o, q->p);
+            queue_long(o, row[i]);
         else
-            queue_line(o, q->p);
+            queue_line(o, row[i]);
     }
 }
 
@@ -351,22 +394,34 @@ static bool usable_read(struct lsf_overview *o, const char **ret, struct err *e)
     return ok;
 }
 
+static bool is_queue(const struct lsf_overview *o, const char *word)
+{
+    for (size_t i = 0; i < o->queue.n; i++)
+        if (text_is(o->queue.v[i]->name, word))
+            return true;
+    return false;
+}
+
 static bool queues_show(struct lsf_overview *o, struct err *e)
 {
-    VEC(const void *) row = {0};
+    VEC(struct queue_row *) row = {0};
     const char *usable = NULL;
     if (!lsf_queues_read(o, e) || !lsf_running_read(o, e) ||
         (o->user && !text_is(o->user, "all") && !usable_read(o, &usable, e)))
         return false;
     for (size_t i = 0; i < o->queue.n; i++) {
-        struct queue_row q = {o->queue.v[i], loads_of(o, o->queue.v[i]->name)};
+        struct queue_row q = {.p = o->queue.v[i]};
         if (lsf_overview_asked(o, q.p->name) && has_host(q.p, o->host) &&
             (!usable || list_has(usable, q.p->name)))
-            vec_push(&row, arena_dup(o->a, &q, sizeof q));
+            vec_push(&row, (struct queue_row *)arena_dup(o->a, &q, sizeof q));
     }
+    for (size_t i = 0; i < o->job.n; i++)
+        loads_add(o->job.v[i], row.v, row.n);
     size_t shown = row.n;
     queues_print(o, row.v, row.n);
     vec_done(&row);
+    if (!lsf_words_known(o, is_queue, "No such queue", e))
+        return false;
     if (!shown && usable && !o->words)
         return err_set(e, ERR_NOT_FOUND, "%s: User cannot use any queue", o->user);
     return shown || err_set(e, ERR_NOT_FOUND, "%s: No such queue", o->words ? o->words : "none");

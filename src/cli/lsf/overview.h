@@ -32,12 +32,17 @@ bool lsf_nodes_read(struct lsf_overview *o, struct err *ret_err);
 bool lsf_running_read(struct lsf_overview *o, struct err *ret_err);
 /* Is the name among the words, or are there none? */
 bool lsf_overview_asked(const struct lsf_overview *o, const char *name);
+/* Does each of the words stand for something that is there? Else *ret_err has those that do not,
+ * and what they are: "No such queue". */
+bool lsf_words_known(const struct lsf_overview *o,
+                     bool (*is_there)(const struct lsf_overview *o, const char *word),
+                     const char *what, struct err *ret_err);
 /* For option_table.word. */
 bool lsf_overview_word(void *to, const char *word, struct arena *a, struct err *ret_err);
 /* Is the host named, or is none, and is it so as -R says? */
 bool lsf_host_asked(const struct lsf_overview *o, const struct node *n);
-/* Always false: no host was asked for that is there. */
-bool lsf_no_host(const struct lsf_overview *o, struct err *ret_err);
+/* Was there a host to show, and is each there that was named? Else *ret_err says what not. */
+bool lsf_hosts_known(const struct lsf_overview *o, size_t shown, struct err *ret_err);
 /* "XeonGold6226R": the first of its features; users select by it. NULL = it has none. */
 const char *lsf_host_model(const struct node *n, struct arena *a);
 /* "384.0G", "900M"; NULL = not known. */

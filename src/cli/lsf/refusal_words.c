@@ -80,3 +80,19 @@ const char *lsf_refusal_words(const struct job_request *q, const struct msg_done
                        : refusal_words[i].words;
     return refusal_text(r);
 }
+
+/* Of an element that has this said of it, the others can be what was asked for. */
+static bool is_of_its_state(enum refusal r)
+{
+    return r == REFUSE_ALREADY_DONE || r == REFUSE_JOB_FINISHED || r == REFUSE_JOB_PENDING ||
+           r == REFUSE_NOT_RUNNING;
+}
+
+const struct result *lsf_result_failed(const struct msg_done *m)
+{
+    const struct result *result = m->results.v;
+    for (size_t i = 0; i < m->results.n; i++)
+        if (!m->count || !is_of_its_state((enum refusal)result[i].refusal))
+            return &result[i];
+    return NULL;
+}

@@ -10,5 +10,8 @@
  * words where LSF has none. */
 const char *lsf_refusal_words(const struct job_request *q, const struct msg_done *m,
                               struct arena *a);
+/* What went wrong of a request about jobs; NULL: nothing did. That some elements of an array were
+ * over, or not as far, is nothing wrong where there were others that it was done to. */
+const struct result *lsf_result_failed(const struct msg_done *m);
 
 #endif

@@ -290,20 +290,47 @@ static void node_keep(void *ctx, const void *record)
     vec_push(&s->node, (const struct node *)arena_dup(s->a, record, sizeof(struct node)));
 }
 
+/* Slots that wait in a queue; a job that may go to several waits in each. */
+static long class_pending(const struct site_command *s, const char *queue)
+{
+    const struct lsf_job_list *l = &s->jobs;
+    long pending = 0;
+    for (size_t i = 0; i < l->job.n; i++)
+        if (text_is(lsf_job_state(l->job.v[i]), "PEND") && job_in_partitions(l->job.v[i], queue))
+            pending += lsf_job_slots(l->job.v[i]);
+    for (size_t i = 0; i < l->more.n; i++)
+        if (text_is(lsf_job_state(l->more.v[i].job), "PEND") &&
+            job_in_partitions(l->more.v[i].job, queue))
+            pending += (long)l->more.v[i].n * lsf_job_slots(l->more.v[i].job);
+    return pending;
+}
+
 static void class_add(struct site_command *s, const struct partition *p)
 {
-    long total = 0, used = 0, pending = 0;
+    long total = 0, used = 0;
     for (size_t i = 0; i < s->node.n; i++)
         if (list_has(s->node.v[i]->partitions, p->name)) {
             total += s->node.v[i]->cpus;
             used += s->node.v[i]->alloc_cpus;
         }
-    for (size_t i = 0; i < s->jobs.job.n; i++)
-        if (text_is(lsf_job_state(s->jobs.job.v[i]), "PEND") &&
-            text_is(job_partition(s->jobs.job.v[i]), p->name))
-            pending += lsf_job_slots(s->jobs.job.v[i]);
     str_addf(&s->out, "%-20s %5ld %5ld %5ld %5ld   0     0  \n", p->name, total, used, total - used,
-             pending);
+             class_pending(s, p->name));
+}
+
+/* Says which of the queues asked for are none. */
+static bool queues_known(const struct site_command *s)
+{
+    struct span rest = span_of(s->queues ? s->queues : ""), one;
+    bool known = true;
+    while (span_next(&rest, ',', &one)) {
+        bool found = !one.len;
+        for (size_t i = 0; i < s->queue.n; i++)
+            found = found || span_is(one, s->queue.v[i]->name);
+        if (!found)
+            plain_line("%.*s: No such queue", (int)one.len, one.data);
+        known = known && found;
+    }
+    return known;
 }
 
 static int class_show(struct site_command *s)
@@ -320,7 +347,7 @@ static int class_show(struct site_command *s)
         if (!s->queues || list_has(s->queues, s->queue.v[i]->name))
             class_add(s, s->queue.v[i]);
     listing_flush(&s->out);
-    return 0;
+    return queues_known(s) ? 0 : LSF_EXIT;
 }
 
 /* ---- the commands ---- */

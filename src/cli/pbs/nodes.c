@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "model/grammar/gres.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- reading ---- */
@@ -20,6 +21,38 @@ static void job_keep(void *ctx, const void *record)
         vec_push(&p->job, (const struct job *)arena_dup(p->a, record, sizeof(struct job)));
 }
 
+static int by_host(const void *va, const void *vb)
+{
+    const struct pbs_run_on *a = va, *b = vb;
+    int order = strcmp(a->host, b->host);
+    return order ? order : (a->at > b->at) - (a->at < b->at);
+}
+
+static void places_add(struct pbs_nodes *p, size_t at)
+{
+    const struct job *j = p->job.v[at];
+    struct lsf_host *host;
+    size_t hosts = lsf_job_hosts(j, p->a, &host);
+    for (size_t i = 0; i < hosts; i++) {
+        struct pbs_run_on place = {host[i].name, j, at, host[i].cpus};
+        vec_push(&p->place, place);
+    }
+}
+
+/* Where those of this host begin, or would stand. */
+static size_t places_find(const struct pbs_nodes *p, const char *host)
+{
+    size_t from = 0, to = p->place.n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (strcmp(p->place.v[middle].host, host) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
 bool pbs_nodes_read(struct client *c, struct pbs_nodes *p, struct err *ret_err)
 {
     struct msg_query nodes = {.what = QUERY_NODES},
@@ -27,14 +60,28 @@ bool pbs_nodes_read(struct client *c, struct pbs_nodes *p, struct err *ret_err)
                              .fields = "id,array_job_id,array_task_id,state,priority,alloc,nodes,"
                                        "suspended_by,stopped_us"};
     struct msg_done done;
-    return client_query(c, &nodes, &node_fields, p->a, node_keep, p, &done, ret_err) &&
-           client_query(c, &jobs, &job_fields, p->a, job_keep, p, &done, ret_err);
+    if (!client_query(c, &nodes, &node_fields, p->a, node_keep, p, &done, ret_err) ||
+        !client_query(c, &jobs, &job_fields, p->a, job_keep, p, &done, ret_err))
+        return false;
+    for (size_t i = 0; i < p->job.n; i++)
+        places_add(p, i);
+    if (p->place.n)
+        qsort(p->place.v, p->place.n, sizeof p->place.v[0], by_host);
+    return true;
+}
+
+void pbs_nodes_clear(struct pbs_nodes *p)
+{
+    vec_clear(&p->node);
+    vec_clear(&p->job);
+    vec_clear(&p->place);
 }
 
 void pbs_nodes_done(struct pbs_nodes *p)
 {
     vec_done(&p->node);
     vec_done(&p->job);
+    vec_done(&p->place);
 }
 
 const struct node *pbs_node_named(const struct pbs_nodes *p, const char *name)
@@ -91,28 +138,24 @@ int64_t pbs_node_gpus_held(const struct node *n, struct arena *a)
 struct pbs_on_node pbs_node_jobs(const struct pbs_nodes *p, const struct node *n, bool each_cpu)
 {
     struct pbs_on_node on = {0};
-    struct lsf_host *host;
     struct str list = STR_INIT;
-    for (size_t i = 0; i < p->job.n; i++) {
-        const struct job *j = p->job.v[i];
-        const char *id = pbs_job_id(j, false, &p->site, p->a);
-        size_t hosts = lsf_job_hosts(j, p->a, &host);
-        for (size_t k = 0; k < hosts; k++) {
-            if (!text_is(host[k].name, n->name))
-                continue;
-            on.jobs++;
-            bool stopped = pbs_job_state(j)[0] == 'S';
-            on.suspended += stopped;
-            on.running += !stopped;
-            if (p->site.torque && host[k].cpus > 1)
-                str_addf(&list, "%s0-%d/%s", list.len ? "," : "", host[k].cpus - 1, id);
-            else if (p->site.torque)
-                str_addf(&list, "%s0/%s", list.len ? "," : "", id);
-            else if (!each_cpu)
-                str_addf(&list, "%s%s", list.len ? "," : "", id);
-            for (int32_t c = 0; !p->site.torque && each_cpu && c < host[k].cpus; c++)
-                str_addf(&list, "%s%s/%d", list.len ? ", " : "", id, c);
-        }
+    for (size_t i = places_find(p, n->name); i < p->place.n; i++) {
+        const struct pbs_run_on *at = &p->place.v[i];
+        if (!text_is(at->host, n->name))
+            break;
+        const char *id = pbs_job_id(at->job, false, &p->site, p->a);
+        bool stopped = pbs_job_state(at->job)[0] == 'S';
+        on.jobs++;
+        on.suspended += stopped;
+        on.running += !stopped;
+        if (p->site.torque && at->cpus > 1)
+            str_addf(&list, "%s0-%d/%s", list.len ? "," : "", at->cpus - 1, id);
+        else if (p->site.torque)
+            str_addf(&list, "%s0/%s", list.len ? "," : "", id);
+        else if (!each_cpu)
+            str_addf(&list, "%s%s", list.len ? "," : "", id);
+        for (int32_t c = 0; !p->site.torque && each_cpu && c < at->cpus; c++)
+            str_addf(&list, "%s%s/%d", list.len ? ", " : "", id, c);
     }
     on.list = list.len ? arena_strdup(p->a, str_text(&list)) : NULL;
     str_done(&list);

@@ -6,6 +6,14 @@
 #include "cli/pbs/pbs.h"
 #include "model/record/node.h"
 
+/* Where a job runs. */
+struct pbs_run_on {
+    const char *host;
+    const struct job *job;
+    size_t at; /* of the job in the list */
+    int32_t cpus;
+};
+
 /* What was asked of the controller; all of it lives in `a`, which the caller sets (and `site`, for
  * the flavour) and owns. */
 struct pbs_nodes {
@@ -13,10 +21,12 @@ struct pbs_nodes {
     struct dialect_site site;
     VEC(const struct node *) node; /* all */
     VEC(const struct job *) job;   /* that have begun */
+    VEC(struct pbs_run_on) place;  /* theirs, by host */
 };
 /* Two queries; false: *ret_err says why, and what came of the first stays in `p`. */
 bool pbs_nodes_read(struct client *c, struct pbs_nodes *p, struct err *ret_err);
-void pbs_nodes_done(struct pbs_nodes *p); /* The lists; records are the arena's. */
+void pbs_nodes_clear(struct pbs_nodes *p); /* empties the lists, to read anew */
+void pbs_nodes_done(struct pbs_nodes *p);  /* the lists; records are the arena's */
 /* NULL: there is none of that name. */
 const struct node *pbs_node_named(const struct pbs_nodes *p, const char *name);
 

@@ -50,7 +50,7 @@ static SETTER(set_form)
         .at = member                                                                               \
     }
 static const struct option_row rows[] = {
-    VALUE("C", "text", set_any_text, AT(comment), "with -o and -r: a comment"),
+    VALUE("C", "text", set_any_text, AT(comment), "a comment, alone or with -o and -r"),
     VALUE("D", "text", set_text, AT(delimiter), "what parts the values of -F dsv; |"),
     VALUE("F", "form", set_form, 0, "json, dsv"),
     VALUE("H", "node", set_name, 0, "this node"),
@@ -217,18 +217,34 @@ static int names_check(const struct pbsnodes *p)
     return status;
 }
 
-/* -o, -r: by operators. */
+/* What is asked of a node; *values is what the message has them in. A comment alone is the reason,
+ * too, of a node that takes no jobs, as -l shows that. */
+static struct msg_update_node change_of(const struct pbsnodes *p, const struct node *n,
+                                        struct node *values)
+{
+    struct msg_update_node m = {.names = n->name};
+    if (p->offline || p->clear) {
+        m.state = p->offline ? "DRAIN" : "RESUME";
+        m.reason = p->comment ? p->comment : p->offline ? "offline by " NAME : NULL;
+        return m;
+    }
+    *values = (struct node){.name = n->name, .comment = p->comment};
+    m.fields = "comment";
+    m.values.v = values;
+    m.values.n = 1;
+    m.reason = n->drain ? p->comment : NULL;
+    return m;
+}
+
+/* -o, -r, -C: by operators. */
 static int nodes_change(struct pbsnodes *p, struct client *c)
 {
     int status = names_check(p);
     for (size_t i = 0; i < p->node.n; i++) {
         struct message answer;
         struct err e = {0};
-        struct msg_update_node m = {.names = p->node.v[i]->name,
-                                    .state = p->offline ? "DRAIN" : "RESUME",
-                                    .reason = p->comment   ? p->comment
-                                              : p->offline ? "offline by " NAME
-                                                           : NULL};
+        struct node values;
+        struct msg_update_node m = change_of(p, p->node.v[i], &values);
         if (!client_call(c, MSG_UPDATE_NODE, &m, 0, p->a, &answer, &e)) {
             fprintf(stderr, NAME ": %s\n", e.text);
             return PBS_NO_CONTROLLER;
@@ -252,8 +268,9 @@ static int run(struct pbsnodes *p)
     struct err e = {0};
     p->seen.site = pbs_site(dir, p->a);
     p->sums = p->sums || p->jobs;
-    if ((p->offline || p->clear) && !p->word.n) {
-        fputs(NAME ": -o and -r need names of nodes\n", stderr);
+    bool changes = p->offline || p->clear || p->comment;
+    if (changes && !p->word.n) {
+        fputs(NAME ": -o, -r and -C need names of nodes\n", stderr);
         return PBS_USAGE;
     }
     if (!p->word.n && !p->all && !p->away && !p->sums && !p->seen.site.torque) {
@@ -266,7 +283,7 @@ static int run(struct pbsnodes *p)
     int status = 1;
     if (!read_all(p, c, &e)) {
         fprintf(stderr, NAME ": %s\n", e.text);
-    } else if (p->offline || p->clear) {
+    } else if (changes) {
         status = nodes_change(p, c);
     } else {
         status = names_check(p);

@@ -11,6 +11,7 @@
 #include "model/env/later_env.h"
 #include "script/pbs/pbs.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +22,8 @@ struct qalter {
     struct qcontrol control; /* first: qcontrol_word fills it */
     struct pbs_request request;
     struct option_env env;
-    bool rerun_given, join_given, slots_given;
+    bool given[128]; /* by the letter of the option */
+    bool slots_given;
     uint32_t slots; /* 0 = no limit */
 };
 
@@ -31,8 +33,7 @@ static SETTER(set_as_qsub)
     struct qalter *q = to;
     const struct option_row *same = option_row_named(&qsub_options, row->name);
     CHECK(same && same->set);
-    q->rerun_given = q->rerun_given || text_is(row->name, "r");
-    q->join_given = q->join_given || text_is(row->name, "j");
+    q->given[(unsigned char)row->name[0] % ARRAY_LEN(q->given)] = true;
     return same->set(&q->request, same, value, &q->env, a, ret_err);
 }
 
@@ -160,6 +161,30 @@ static void size_set(const struct pbs_request *r, struct str *also)
                        "mem_per_cpu_mib,gpus,gpus_per_node,gpus_per_task,constraint,nodelist");
 }
 
+/* What has its default now is asked for, too, and differs from nothing asked for in no field. */
+static void defaults_set(const struct qalter *q, const struct job *j, struct job_spec *after,
+                         struct str *also)
+{
+    static const struct {
+        const char *resource, *fields;
+    } plain[] = {{" ncpus ", "cpus_per_task"},
+                 {" mpiprocs ", "ntasks"},
+                 {" procs ", "ntasks"},
+                 {" gpus ", "gpus,gpus_per_node"},
+                 {" ngpus ", "gpus,gpus_per_node"}};
+    const struct pbs_resources *l = &q->request.l;
+    bool sized = l->select || l->nodes_given || j->spec.req.min_nodes > 1;
+    for (size_t i = 0; !sized && l->seen && i < ARRAY_LEN(plain); i++)
+        if (strstr(l->seen, plain[i].resource))
+            also_add(also, plain[i].fields);
+    if (q->given['p'])
+        also_add(also, "nice");
+    if (q->given['m'])
+        also_add(also, "mail_types");
+    else if (q->given['M'] && j->spec.mail_types) /* its moments stay */
+        after->mail_types = j->spec.mail_types;
+}
+
 /* -v and -S, of the script, which the first component runs. False, with the reason. */
 static bool script_set(const struct qalter *q, const struct job *j, struct job_spec *after,
                        struct str *also, struct err *e)
@@ -185,6 +210,18 @@ static bool script_set(const struct qalter *q, const struct job *j, struct job_s
     return ok;
 }
 
+/* The error file of a job whose streams went to one: beside that. */
+static const char *error_beside(const struct qalter *q, const struct job *j)
+{
+    const char *out = j->spec.std_out, *slash = out ? strrchr(out, '/') : NULL;
+    bool nowhere = !slash || text_is(out, "/dev/null");
+    return arena_printf(q->control.a, "%.*s/%%x.e%%A%s", nowhere ? INT_MAX : (int)(slash - out),
+                        nowhere ? j->spec.work_dir : out,
+                        !j->array_job_id          ? ""
+                        : q->control.site->torque ? "-%a"
+                                                  : ".%a");
+}
+
 static void files_set(const struct qalter *q, const struct job *j, struct job_spec *after,
                       struct str *also)
 {
@@ -193,9 +230,11 @@ static void files_set(const struct qalter *q, const struct job *j, struct job_sp
         after->std_out = r->drop_out ? "/dev/null" : file_of(q, r->out);
         also_add(also, "std_out");
     }
-    if (r->err_file || r->drop_err || (q->join_given && r->join)) {
+    bool apart = q->given['j'] && !r->join && !j->spec.std_err;
+    if (r->err_file || r->drop_err || apart || (q->given['j'] && r->join)) {
         after->std_err = r->drop_err               ? "/dev/null"
                          : r->err_file && !r->join ? file_of(q, r->err_file)
+                         : apart                   ? error_beside(q, j)
                                                    : NULL;
         also_add(also, "std_err");
     }
@@ -203,7 +242,7 @@ static void files_set(const struct qalter *q, const struct job *j, struct job_sp
         after->name = r->name;
         also_add(also, "name");
     }
-    if (q->rerun_given) {
+    if (q->given['r']) {
         after->requeue = r->rerun_no ? NO : YES;
         also_add(also, "requeue");
     }
@@ -279,6 +318,8 @@ static bool part_make(const struct qalter *q, const struct job *j, bool componen
         size_set(&q->request, &also);
         if (!part)
             files_set(q, j, after, &also);
+        if (!part)
+            defaults_set(q, j, after, &also);
         *ret_fields = changed_fields(&before, after, str_text(&also), q->control.a);
     }
     str_done(&also);
@@ -325,6 +366,8 @@ static int alter_one(const struct qcontrol *k, const char *id)
     int status = alter_parts(q, id, parts ? l.part.v : &j, parts ? l.part.n : 1, &warnings);
     if (!status) {
         status = hold_set(k, id);
+        if (q->request.no_effect)
+            str_addf(&warnings, NAME ": without effect: %s\n", q->request.no_effect);
         fputs(str_text(&warnings), stderr);
     }
     str_done(&warnings);

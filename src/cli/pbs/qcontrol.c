@@ -1,6 +1,7 @@
 /* qdel, qhold, qrls, qsig, qrerun, qmove, qmsg: what is done to jobs; silent where it works. */
 #include "cli/pbs/qcontrol.h"
 #include "base/alloc.h"
+#include "cli/lsf/refusal_words.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
 #include "model/grammar/signals.h"
@@ -150,9 +151,9 @@ int qcontrol_ask(const struct qcontrol *q, const char *id, enum message_kind kin
         return PBS_NO_CONTROLLER;
     }
     const struct msg_done *done = answer.body;
-    const struct result *result = done->results.v;
-    if (done->results.n)
-        return refused(q, id, (enum refusal)result[0].refusal, result[0].detail);
+    const struct result *failed = lsf_result_failed(done);
+    if (failed)
+        return refused(q, id, (enum refusal)failed->refusal, failed->detail);
     return done->refusal ? refused(q, id, (enum refusal)done->refusal, done->detail) : 0;
 }
 

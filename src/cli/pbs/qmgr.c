@@ -170,12 +170,12 @@ static bool is_wanted(struct span wanted, const struct pbs_attribute *v)
 static void thing_list(struct qmgr *q, const char *title, const char *name, struct span wanted,
                        const struct pbs_attributes *t)
 {
-    struct pbs_attributes shown = {.a = q->a};
+    struct pbs_attributes shown = {.a = q->look};
     struct pbs_report r = {.form = PBS_TEXT,
                            .title = title,
                            .indent = "    ",
                            .unbroken = true,
-                           .a = q->a,
+                           .a = q->look,
                            .out = &q->out};
     for (size_t i = 0; i < t->v.n; i++)
         if (is_wanted(wanted, &t->v.v[i]))
@@ -205,7 +205,7 @@ static void thing_print(struct qmgr *q, const char *kind, const char *name, stru
 
 static void server_show(struct qmgr *q, enum qmgr_verb verb, struct span wanted)
 {
-    struct pbs_attributes t = {.a = q->a};
+    struct pbs_attributes t = {.a = q->look};
     pbs_server_attributes(&q->seen, &q->nodes.site, &t);
     if (verb == LIST)
         thing_list(q, "Server ", pbs_server(&q->nodes.site), wanted, &t);
@@ -218,7 +218,7 @@ static void queues_show(struct qmgr *q, enum qmgr_verb verb, struct span names, 
 {
     for (size_t i = 0; i < q->seen.queue.n; i++) {
         const struct partition *p = q->seen.queue.v[i];
-        struct pbs_attributes t = {.a = q->a};
+        struct pbs_attributes t = {.a = q->look};
         if (!qmgr_is_named(q, names, p->name))
             continue;
         pbs_queue_attributes(&q->seen, p, &t);
@@ -234,7 +234,7 @@ static void nodes_show(struct qmgr *q, enum qmgr_verb verb, struct span names, s
 {
     for (size_t i = 0; i < q->nodes.node.n; i++) {
         const struct node *n = q->nodes.node.v[i];
-        struct pbs_attributes t = {.a = q->a};
+        struct pbs_attributes t = {.a = q->look};
         if (!qmgr_is_named(q, names, n->name))
             continue;
         pbs_node_attributes(&q->nodes, n, &t);
@@ -268,7 +268,9 @@ static int show(struct qmgr *q, enum qmgr_verb verb, enum qmgr_object object, st
 int qmgr_look(struct qmgr *q)
 {
     struct err e = {0};
-    q->seen.job.n = q->seen.queue.n = q->nodes.job.n = q->nodes.node.n = 0;
+    q->seen.job.n = q->seen.queue.n = 0;
+    pbs_nodes_clear(&q->nodes);
+    arena_reset(q->look);
     if (pbs_seen_read(q->client, &q->seen, &e) && pbs_nodes_read(q->client, &q->nodes, &e))
         return 0;
     fprintf(stderr, NAME ": %s\n", e.text);
@@ -349,11 +351,11 @@ static int lines_do(struct qmgr *q, FILE *f)
 
 int cmd_qmgr(int argc, char **argv)
 {
-    struct qmgr q = {.a = arena_new()};
+    struct qmgr q = {.a = arena_new(), .look = arena_new()};
     int status;
     if (pbs_line_read(NAME, &qmgr_options, &q, q.a, argc, argv, &status)) {
         const char *dir = state_dir_find(NULL, q.a);
-        q.seen.a = q.nodes.a = q.a;
+        q.seen.a = q.nodes.a = q.look;
         q.nodes.site = pbs_site(dir, q.a);
         q.client = pbs_connect(NAME, dir);
         if (!q.client)
@@ -368,6 +370,7 @@ int cmd_qmgr(int argc, char **argv)
     pbs_seen_done(&q.seen);
     pbs_nodes_done(&q.nodes);
     str_done(&q.out);
+    arena_free(q.look);
     arena_free(q.a);
     return status;
 }

@@ -15,7 +15,8 @@ enum qmgr_object { SERVER, QUEUE, NODE, OTHER };
 struct qmgr {
     const char *directive; /* -c; NULL: lines of stdin */
     bool stop, silent, check;
-    struct arena *a;
+    struct arena *a;    /* until the command ends */
+    struct arena *look; /* of `seen` and `nodes`, until they are read anew */
     struct client *client;
     struct pbs_seen seen;
     struct pbs_nodes nodes;
@@ -33,7 +34,7 @@ bool qmgr_is_named(const struct qmgr *q, struct span names, const char *name);
 /* Says which of the names there are none of; 0: all are there. */
 int qmgr_unknown_said(const struct qmgr *q, enum qmgr_object object, struct span names);
 
-/* Reads q->seen and q->nodes anew; 0, or what to end with. */
+/* Reads q->seen and q->nodes anew, and what they had is gone; 0, or what to end with. */
 int qmgr_look(struct qmgr *q);
 /* "set", of what q->seen and q->nodes have: each "name = value" of `settings` for each of the
  * names. Returns 0, or what to end with; what was wrong is said. */

@@ -148,6 +148,7 @@ static int thing_set(struct qmgr *q, enum qmgr_object object, const char *name,
 {
     struct qmgr_setting s;
     int status = 0;
+    name = arena_strdup(q->a, name); /* looking again takes away what it was read from */
     while (!status && settings.len) {
         if (!setting_next(q, &settings, &s))
             return qmgr_parse_failed(q, settings, "change", "name = value, parted by commas");

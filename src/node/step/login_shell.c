@@ -1,6 +1,7 @@
 #include "node/step/login_shell.h"
 
 #include "base/alloc.h"
+#include "base/plain.h"
 #include "base/str.h"
 
 #include <stdlib.h>
@@ -62,25 +63,13 @@ bool login_shell_script(const char *script, size_t len)
     return found;
 }
 
-/* As a word of a shell's, whatever is in it. */
-static void quoted_add(struct str *out, const char *text)
-{
-    str_addc(out, '\'');
-    for (; *text; text++)
-        if (*text == '\'')
-            str_add(out, "'\\''");
-        else
-            str_addc(out, *text);
-    str_addc(out, '\'');
-}
-
 void login_path_text(const char *bin_dir, struct str *out)
 {
     ASSERT(bin_dir);
     str_add(out, "# For jobs whose script is a login shell (#!/bin/bash -l): the commands of this "
                  "cluster.\ncase \":$PATH:\" in\n*:");
-    quoted_add(out, bin_dir);
+    str_add_shell_word(out, bin_dir);
     str_add(out, ":*) ;;\n*) PATH=");
-    quoted_add(out, bin_dir);
+    str_add_shell_word(out, bin_dir);
     str_add(out, "${PATH:+:$PATH}\n   export PATH ;;\nesac\nunset BASH_ENV\n");
 }

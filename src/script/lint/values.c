@@ -228,7 +228,7 @@ static void pbs_option(struct lint *l, const struct lint_option *o)
 static bool adds_up(const struct lint *l, const char *name)
 {
     return l->dialect == DIALECT_LSF   ? one_of(name, "R env B N Ne notify")
-           : l->dialect == DIALECT_PBS ? one_of(name, "l v W")
+           : l->dialect == DIALECT_PBS ? one_of(name, "l W")
                                        : one_of(name, "mail-type verbose quiet gres");
 }
 

@@ -2,6 +2,7 @@
 #include "script/lsf/write.h"
 
 #include "base/alloc.h"
+#include "base/amount.h"
 #include "base/hostlist.h"
 #include "script/lsf/lsf.h"
 #include "script/lsf/term.h"
@@ -84,7 +85,8 @@ static void memory_add(struct writing *w, struct str *out)
         term_add(out, ":", "mem=%lldMB/host", (long long)q->mem_per_node_mib);
     } else if (q->mem_per_cpu_mib) {
         writing_said(w, "mem-per-cpu");
-        term_add(out, ":", "mem=%lldMB/task", (long long)q->mem_per_cpu_mib * w->size.cpus);
+        term_add(out, ":", "mem=%lldMB/task",
+                 (long long)amount_times(q->mem_per_cpu_mib, w->size.cpus));
     }
 }
 

@@ -2,6 +2,7 @@
 #include "script/options/options.h"
 
 #include "base/alloc.h"
+#include "base/plain.h"
 #include "script/options/values.h"
 
 #include <stdio.h>
@@ -103,18 +104,12 @@ void options_write_help(unsigned command, struct str *out)
 }
 
 /* In quotes where a shell would read it otherwise. */
-static void shell_word_add(struct str *out, const char *word)
+static void word_add(struct str *out, const char *word)
 {
-    bool quoted = strpbrk(word, " \t\n&|;<>()$`\\'\"*?[]#~") != NULL;
-    if (quoted)
-        str_addc(out, '\'');
-    for (; *word; word++)
-        if (*word == '\'')
-            str_add(out, "'\\''");
-        else
-            str_addc(out, *word);
-    if (quoted)
-        str_addc(out, '\'');
+    if (strpbrk(word, " \t\n&|;<>()$`\\'\"*?[]#~"))
+        str_add_shell_word(out, word);
+    else
+        str_add(out, word);
 }
 
 void options_write_words(const struct submit_options *o, unsigned command, struct str *out)
@@ -125,7 +120,7 @@ void options_write_words(const struct submit_options *o, unsigned command, struc
             continue;
         const char *given = o->given[i];
         str_addf(out, " --%s%s", row->name, *given ? "=" : "");
-        shell_word_add(out, given);
+        word_add(out, given);
     }
 }
 

@@ -104,7 +104,8 @@ static bool resources_check(const struct pbs_resources *l, struct arena *a, stru
         return err_set(e, ERR_VALUE,
                        "-l place=scatter: %d chunks of host=%s cannot have a node each", l->chunks,
                        l->host);
-    static const char *const without[] = {"ncpus", "mem", "nodes", "procs", "mpiprocs", "gpus"};
+    static const char *const without[] = {"ncpus",    "mem",  "nodes", "procs",
+                                          "mpiprocs", "gpus", "ngpus"};
     if (l->place_given && !l->select && !l->nodes_given)
         return err_set(e, ERR_VALUE, "Cannot have \"place\" without \"select\"");
     for (size_t i = 0; l->select && i < ARRAY_LEN(without); i++)
@@ -118,20 +119,29 @@ static bool resources_check(const struct pbs_resources *l, struct arena *a, stru
 
 void pbs_resources_note(struct pbs_request *r, struct arena *a)
 {
-    static const struct {
-        const char *name;
-        bool beside_select; /* else beside nodes= */
-        const char *why;
-    } idle[] = {{"pmem", true, "memory of a select is each chunk's: select=1:mem=4gb"},
-                {"vmem", true, "memory of a select is each chunk's: select=1:mem=4gb"},
-                {"ncpus", false, "CPUs beside nodes= are nodes=N:ppn=P"},
-                {"procs", false, "processes beside nodes= are nodes=N:ppn=P"},
-                {"mpiprocs", false, "processes beside nodes= are nodes=N:ppn=P"}};
+    static const char chunk[] = "memory of a select is each chunk's: select=1:mem=4gb",
+                      node[] = "processes beside nodes= are nodes=N:ppn=P";
     const struct pbs_resources *l = &r->l;
-    for (size_t i = 0; i < ARRAY_LEN(idle); i++)
-        if ((idle[i].beside_select ? l->select : l->nodes_given && !l->select) &&
-            was_said(l, idle[i].name, a))
-            pbs_note(r, a, arena_printf(a, "-l %s", idle[i].name), idle[i].why);
+    bool nodes = l->nodes_given && !l->select, plain = !l->nodes_given && !l->select;
+    bool whole = !l->select && l->mem_mib;
+    const struct {
+        const char *name;
+        bool idle; /* beside what else was said */
+        const char *why;
+    } rows[] = {
+        {"pmem", l->select, chunk},
+        {"vmem", l->select, chunk},
+        {"ncpus", nodes, "CPUs beside nodes= are nodes=N:ppn=P"},
+        {"procs", nodes, node},
+        {"mpiprocs", nodes, node},
+        {"place", nodes && l->place != PBS_FREE, "nodes=N:ppn=P says how many are on each node"},
+        {"pmem", whole, "mem is the memory of the job"},
+        {"vmem", whole, "mem is the memory of the job"},
+        {"vmem", !l->select && l->pmem_mib, "pmem is the memory of each process"},
+        {"mpiprocs", plain && l->procs > 1, "procs says how many processes there are"}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (rows[i].idle && was_said(l, rows[i].name, a))
+            pbs_note(r, a, arena_printf(a, "-l %s", rows[i].name), rows[i].why);
 }
 
 static const char *features_of(const struct pbs_resources *l, struct arena *a)

@@ -205,7 +205,7 @@ PBS_SETTER(set_rerun)
            refuse(row, value, "y and n are allowed", ret_err);
 }
 
-/* -v A,B=1: several add up. */
+/* -v A,B=1: several of the command line add up; of the script's lines the last counts. */
 PBS_SETTER(set_variables)
 {
     r->variables = r->variables && r->in_script == false
@@ -228,6 +228,22 @@ static bool attribute_was_given(struct pbs_request *r, struct span name)
     return false;
 }
 
+/* Octal; without a 0 before it Torque's is decimal. */
+static bool umask_set(struct pbs_request *r, const char *text, struct arena *a, struct err *e)
+{
+    size_t zeros = strspn(text, "0"), digits = strspn(text + zeros, "01234567");
+    int64_t n;
+    r->umask = text;
+    if (!r->site->torque || zeros)
+        return (zeros + digits && !text[zeros + digits] && digits <= 3) ||
+               dialect_blame(e, "-W umask", text, "octal digits up to 777 are needed");
+    if (!text_to_i64(text, 0, 0777, &n))
+        return dialect_blame(e, "-W umask", text,
+                             "a number up to 511, or octal digits up to 0777 are needed");
+    r->umask = arena_printf(a, "%llo", (unsigned long long)n);
+    return true;
+}
+
 static bool attribute_set(struct pbs_request *r, struct span name, struct span value,
                           struct arena *a, struct err *e)
 {
@@ -241,14 +257,7 @@ static bool attribute_set(struct pbs_request *r, struct span name, struct span v
         return true;
     }
     if (span_is(name, "umask")) {
-        bool decimal = r->site->torque && text[0] != '0';
-        int64_t n;
-        r->umask = text;
-        if (decimal && text_to_i64(text, 0, 0777, &n))
-            r->umask = arena_printf(a, "%llo", (unsigned long long)n);
-        size_t zeros = strspn(text, "0"), digits = strspn(text + zeros, "01234567");
-        return (zeros + digits && !text[zeros + digits] && digits <= 3) ||
-               dialect_blame(e, "-W umask", text, "octal digits up to 777 are needed");
+        return umask_set(r, text, a, e);
     }
     if (span_is(name, "group_list")) {
         r->group = arena_strndup(a, text, strcspn(text, "@,"));
@@ -359,7 +368,8 @@ static const struct option_row rows[] = {
     VALUE_("m", "abefjnp", "mail at abort, begin, end; n = none", set_mail_points,
            .becomes = "mail-type", .write = pbs_write_mail_points),
     GRID_("masterq", ARG_REQUIRED, "-q names the queue"),
-    FLAG_("n", "nodes for itself", set_flag, .at = AT_(l.exclusive), .becomes = "exclusive"),
+    FLAG_("n", "nodes for itself", set_flag, .at = AT_(l.exclusive), .becomes = "exclusive",
+          .write = pbs_write_exclusive),
     GRID_("notify", ARG_NONE, "SIGTERM comes before SIGKILL anyway"),
     GRID_("now", ARG_REQUIRED, "qsub -I waits; sinfo says what is free"),
     VALUE_("o", "path", "standard output; default NAME.oID", set_text, .at = AT_(out),
@@ -413,6 +423,8 @@ static bool option_take(void *ctx, const struct option_row *row, const char *val
         t->r->given[i] = true;
     if (row->support == SUPPORT_NO_EFFECT)
         pbs_note(t->r, t->a, arena_printf(t->a, "-%s", row->name), row->why);
+    if (ok && adds)
+        pbs_resources_note(t->r, t->a);
     return option_watched(t->env, row, value, ok, ret_err);
 }
 
@@ -422,8 +434,5 @@ bool pbs_read_words(struct pbs_request *r, int argc, char *const argv[],
 {
     _Static_assert(ARRAY_LEN(rows) <= ARRAY_LEN(((struct pbs_request *)0)->given), "given[]");
     struct qsub_taker t = {r, env, a};
-    if (!options_walk(&qsub_options, argc, argv, option_take, NULL, &t, ret_rest, ret_err))
-        return false;
-    pbs_resources_note(r, a);
-    return true;
+    return options_walk(&qsub_options, argc, argv, option_take, NULL, &t, ret_rest, ret_err);
 }

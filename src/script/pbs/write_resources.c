@@ -1,5 +1,6 @@
 /* What stands behind -l. */
 #include "base/alloc.h"
+#include "base/amount.h"
 #include "base/duration.h"
 #include "script/pbs/write.h"
 
@@ -67,7 +68,7 @@ static void memory_add(struct writing *w, const struct chunks *c, struct str *ou
         writing_lost(w, "mem", "memory of each node is written as %lld MB of each chunk",
                      (long long)mib);
     } else if (!mib) {
-        mib = q->mem_per_cpu_mib * c->cpus;
+        mib = amount_times(q->mem_per_cpu_mib, c->cpus);
         if (c->whole)
             writing_lost(w, "mem-per-cpu", "memory of each CPU is written as that of each chunk");
     }
@@ -92,7 +93,7 @@ static void gpus_add(struct writing *w, const struct chunks *c, struct str *out)
                                                 : "nodes; ask for a number of nodes");
     } else if (kind == GPUS_PER_TASK && c->whole && w->size.tasks > 1) {
         writing_lost(w, option, "GPUs of each task are written as those of each chunk");
-        count *= c->procs;
+        count = amount_times(count, c->procs);
     }
     if (type)
         writing_lost(w, option, "ngpus has no types; the type %s is left out", type);
@@ -137,7 +138,7 @@ static void host_add(struct writing *w, const struct chunks *c, struct str *out)
     str_addf(out, ":host=%s", nodes);
 }
 
-static void size_said(struct writing *w)
+void pbs_size_said(struct writing *w)
 {
     static const char *const options[] = {"nodes", "ntasks", "ntasks-per-node", "cpus-per-task"};
     for (size_t i = 0; i < ARRAY_LEN(options); i++)
@@ -148,7 +149,9 @@ static void size_said(struct writing *w)
 WRITER(select)
 {
     struct chunks c = chunks_of(w);
-    size_said(w);
+    if (w->site->torque)
+        return;
+    pbs_size_said(w);
     if (is_plain(w))
         return;
     str_addf(out, "%lld:ncpus=%lld", (long long)c.n, (long long)c.cpus);
@@ -169,7 +172,7 @@ WRITER(select)
 WRITER(place)
 {
     int32_t kind = w->j->req.exclusive;
-    if (is_plain(w))
+    if (w->site->torque || is_plain(w))
         return;
     if (is_scattered(w))
         str_add(out, "scatter");
@@ -183,12 +186,14 @@ WRITER(place)
 
 WRITER(ncpus)
 {
-    if (is_plain(w))
+    if (!w->site->torque && is_plain(w))
         str_addf(out, "%d", w->size.cpus);
 }
 
 WRITER(pmem)
 {
+    if (w->site->torque)
+        return pbs_write_torque_pmem(w, out);
     if (!is_plain(w))
         return;
     writing_said(w, "mem-per-cpu");

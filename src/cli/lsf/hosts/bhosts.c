@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/idset.h"
 #include "base/list.h"
+#include "base/map.h"
 #include "cli/lsf/names.h"
 #include "cli/lsf/overview.h"
 #include "cli/program/commands.h"
@@ -59,22 +60,21 @@ static const char *status_of(const struct node *n, bool detailed)
     return "ok";
 }
 
-static struct host_row row_of(const struct lsf_overview *o, const struct node *n)
+/* To the row of each host that the job is on, by name; `scratch` is of this call alone. */
+static void job_add(const struct job *j, const struct map_str *rows, struct arena *scratch)
 {
-    struct host_row row = {.n = n};
+    const char *state = lsf_job_state(j);
     struct lsf_host *host;
-    for (size_t i = 0; i < o->job.n; i++) {
-        const char *state = lsf_job_state(o->job.v[i]);
-        size_t hosts = lsf_job_hosts(o->job.v[i], o->a, &host);
-        for (size_t k = 0; k < hosts; k++) {
-            if (!text_is(host[k].name, n->name))
-                continue;
-            row.running += text_is(state, "RUN") ? host[k].slots : 0;
-            row.system += text_is(state, "SSUSP") ? host[k].slots : 0;
-            row.user += text_is(state, "USUSP") ? host[k].slots : 0;
-        }
+    size_t hosts = lsf_job_hosts(j, scratch, &host);
+    for (size_t k = 0; k < hosts; k++) {
+        struct host_row *row = map_str_get(rows, host[k].name);
+        if (!row)
+            continue;
+        row->running += text_is(state, "RUN") ? host[k].slots : 0;
+        row->system += text_is(state, "SSUSP") ? host[k].slots : 0;
+        row->user += text_is(state, "USUSP") ? host[k].slots : 0;
     }
-    return row;
+    arena_reset(scratch);
 }
 
 /* ---- bhosts ---- */
@@ -292,15 +292,24 @@ static bool hosts_show(struct lsf_overview *o, struct err *e)
     VEC(const void *) row = {0};
     if (!lsf_nodes_read(o, e) || !lsf_running_read(o, e))
         return false;
+    struct map_str *rows = map_str_new();
+    struct arena *scratch = arena_new();
     for (size_t i = 0; i < o->node.n; i++) {
-        struct host_row h = row_of(o, o->node.v[i]);
-        if (lsf_host_asked(o, h.n))
-            vec_push(&row, arena_dup(o->a, &h, sizeof h));
+        struct host_row h = {.n = o->node.v[i]};
+        if (!lsf_host_asked(o, h.n))
+            continue;
+        struct host_row *kept = arena_dup(o->a, &h, sizeof h);
+        vec_push(&row, (const void *)kept);
+        map_str_put(rows, h.n->name, kept);
     }
+    for (size_t i = 0; i < o->job.n; i++)
+        job_add(o->job.v[i], rows, scratch);
+    arena_free(scratch);
+    map_str_free(rows);
     size_t shown = row.n;
     hosts_print(o, row.v, row.n);
     vec_done(&row);
-    return shown || lsf_no_host(o, e);
+    return lsf_hosts_known(o, shown, e);
 }
 
 /* ---- lsload ---- */
@@ -335,7 +344,7 @@ static bool loads_show(struct lsf_overview *o, struct err *e)
                              : " r15s   r1m  r15m   ut    pg  ls    it   tmp   swp   mem");
         load_line(o, o->node.v[i]);
     }
-    return shown || lsf_no_host(o, e);
+    return lsf_hosts_known(o, shown, e);
 }
 
 /* ---- nodestat ---- */
@@ -368,6 +377,14 @@ static void node_line(struct lsf_overview *o, const struct node *n)
     str_addc(&o->out, '\n');
 }
 
+static bool is_queue(const struct lsf_overview *o, const char *word)
+{
+    for (size_t i = 0; i < o->node.n; i++)
+        if (list_has(o->node.v[i]->partitions, word))
+            return true;
+    return false;
+}
+
 static bool nodes_show(struct lsf_overview *o, struct err *e)
 {
     size_t shown = 0;
@@ -387,7 +404,8 @@ static bool nodes_show(struct lsf_overview *o, struct err *e)
         else
             node_line(o, o->node.v[i]);
     }
-    return shown || err_set(e, ERR_NOT_FOUND, "%s: No such queue", o->words ? o->words : "none");
+    return lsf_words_known(o, is_queue, "No such queue", e) &&
+           (shown || err_set(e, ERR_NOT_FOUND, "none: No such queue"));
 }
 
 /* ---- the commands ---- */

@@ -32,11 +32,23 @@ bool lsf_host_asked(const struct lsf_overview *o, const struct node *n)
            (!o->select || lsf_select_holds(span_of(o->select), SELECT_KIB, &facts));
 }
 
-bool lsf_no_host(const struct lsf_overview *o, struct err *ret_err)
+static bool is_host(const struct lsf_overview *o, const char *word)
 {
+    for (size_t i = 0; i < o->node.n; i++)
+        if (text_is(o->node.v[i]->name, word))
+            return true;
+    return false;
+}
+
+bool lsf_hosts_known(const struct lsf_overview *o, size_t shown, struct err *ret_err)
+{
+    if (!lsf_words_known(o, is_host, "Bad host name", ret_err))
+        return false;
+    if (shown)
+        return true;
     if (o->select)
         return err_set(ret_err, ERR_NOT_FOUND, "No host is so: select[%s]", o->select);
-    return err_set(ret_err, ERR_NOT_FOUND, "%s: Bad host name", o->words ? o->words : "none");
+    return err_set(ret_err, ERR_NOT_FOUND, "none: Bad host name");
 }
 
 const char *lsf_host_model(const struct node *n, struct arena *a)
@@ -151,7 +163,7 @@ static bool hosts_show(struct lsf_overview *o, struct err *e)
         else
             host_line(o, o->node.v[i]);
     }
-    return shown || lsf_no_host(o, e);
+    return lsf_hosts_known(o, shown, e);
 }
 
 int cmd_lshosts(int argc, char **argv)
