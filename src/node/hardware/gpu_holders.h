@@ -39,9 +39,16 @@ void gpu_holders_round(struct gpu_holders *m);
  * user's for ten seconds, nor those of a user whose took more than a second of a round: then it is
  * a job's only by its control group. */
 bool gpu_holder_find(struct gpu_holders *m, pid_t pid, struct gpu_holder *ret);
-/* Whose it is: the directory is root's in /proc where its owner closed its memory to others. False
- * if there is no such process. */
-bool gpu_holder_user(pid_t pid, uid_t *ret);
+/* Whose it is: the directory is root's in /proc where its owner closed its memory to others; and
+ * how many threads it has (0: not known). False if there is no such process. */
+bool gpu_holder_user(pid_t pid, uid_t *ret, unsigned *ret_threads);
+
+/* Has fn(ctx) called on a thread, as a process of this user's may keep whoever asks it for as long
+ * as it likes, and waits until then. True: it has come back. False: it has not, or is not called,
+ * since something of his did not come back within the last ten seconds; then ctx, from xmalloc, is
+ * no more the caller's. */
+bool gpu_holders_ask(struct gpu_holders *m, uid_t uid, int64_t until_ms, void (*fn)(void *ctx),
+                     void *ctx);
 
 /* What the device was used for last. */
 struct gpu_held_use {
