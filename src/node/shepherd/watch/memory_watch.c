@@ -30,15 +30,22 @@ static int64_t share_of(const void *ctx, size_t i)
     return proc_share_bytes(pids[i]);
 }
 
+/* 0 if it is gone. */
+static int64_t seeming_bytes(pid_t pid)
+{
+    struct proc_usage u;
+    return proc_usage(pid, &u) ? u.rss_bytes : 0;
+}
+
 /* A process that does not let it be found out has what it seems to have, and so have those for
- * which it leaves no time. False: it was not found out this time, through no fault of theirs. */
+ * which it leaves no time, and of which the kernel does not tell. False: it was not found out this
+ * time, through no fault of theirs. */
 static bool shares_sum(const pid_t *pids, size_t n, long long *ret_sum)
 {
     int64_t *share = xcalloc(n + 1, sizeof *share);
     int left_ms = SHARES_WAIT_MS;
     bool known = true, is_late = false;
     for (size_t i = 0; i < n && known;) {
-        struct proc_usage u = {0};
         enum apart how = APART_LATE;
         if (left_ms > 0)
             how = ask_apart_each(share_of, pids, n, SHARE_WAIT_MS, &left_ms, &i, share);
@@ -46,13 +53,11 @@ static bool shares_sum(const pid_t *pids, size_t n, long long *ret_sum)
             continue;
         is_late |= left_ms > 0; /* by itself */
         known = how == APART_LATE && is_late;
-        if (proc_usage(pids[i], &u))
-            share[i] = u.rss_bytes;
-        i++;
+        share[i++] = -1;
     }
     *ret_sum = 0;
     for (size_t i = 0; i < n; i++)
-        *ret_sum += share[i] > 0 ? share[i] : 0;
+        *ret_sum += share[i] >= 0 ? share[i] : seeming_bytes(pids[i]);
     free(share);
     return known;
 }
