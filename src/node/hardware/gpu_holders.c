@@ -237,7 +237,7 @@ static void job_read(struct gpu_holders *m, struct gpu_holder *h)
         step_dir_name(found.job_id, found.attempt, found.step_id, &text);
         snprintf(h->step, sizeof h->step, "%s", str_text(&text));
         h->job_id = (int64_t)found.job_id;
-        h->of_job = true;
+        h->of_job = h->below_shepherd = true;
         str_done(&text);
         return;
     }
@@ -342,7 +342,8 @@ bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *u
     snprintf(job, sizeof job, "%lld.", (long long)h->job_id);
     while (span_next(&rest, '+', &one)) {
         span_next(&one, '@', &name);
-        if (one.len && h->uid != 0 && h->uid != (uid_t)strtoul(one.data, NULL, 10))
+        if (one.len && !h->below_shepherd && h->uid != 0 &&
+            h->uid != (uid_t)strtoul(one.data, NULL, 10))
             continue; /* what it says of itself is not true */
         if (h->step[0] && span_is(name, h->step))
             return true;

@@ -20,9 +20,10 @@ struct gpu_holder {
      * (0: not known which). */
     int64_t job_id;
     bool of_job;
-    bool only_says; /* no shepherd is above it, nor a group about it */
-    char step[64];  /* the directory of its step, "7.1.batch"; "" = not known */
-    char name[32];  /* as the kernel calls it; letters of ASCII */
+    bool below_shepherd; /* of that step whoever's it is: containers number users anew */
+    bool only_says;      /* no shepherd is above it, nor a group about it */
+    char step[64];       /* the directory of its step, "7.1.batch"; "" = not known */
+    char name[32];       /* as the kernel calls it; letters of ASCII */
 };
 
 /* What was read of processes, so that it is read once; and whose environments do not come
@@ -67,9 +68,9 @@ bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *us
                        bool many_users);
 
 /* Is it of one of these steps ("7.1.0@1000+7.1.batch", with their users where these are known),
- * which go on? Another user's process is not, whatever it says. Of a job's process that does not
- * tell its step, and where nothing tells whether it is a job's, that is taken to be so: what stays
- * is found at the latest when the job ends. */
+ * which go on? Another user's process is not, whatever it says, unless it is below the step's
+ * shepherd. Of a job's process that does not tell its step, and where nothing tells whether it is a
+ * job's, that is taken to be so: what stays is found at the latest when the job ends. */
 bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *use,
                         const char *steps);
 
