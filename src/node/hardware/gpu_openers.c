@@ -1,7 +1,7 @@
 /* A user may have descriptors by the million, in as many processes as he likes, and looking through
  * them takes longer than an answer may. So each user's processes have a part of the time, of what
  * those before left over, and of whom it was not enough that is told. Root's, which are in the
- * looks of all, come first and have half of it.
+ * looks of all, come first and have half of what the list of all processes left.
  *
  * A process's descriptors are its first thread's only by custom: another may have a table of its
  * own, and the first may have ended, with which the process seems to have none. Which threads have
@@ -248,7 +248,9 @@ void gpu_holders_each(
     struct openers_walk w = {.memory = m, .ask = ask, .fn = fn, .ctx = ctx};
     int64_t end_ms = bounded_now_ms() + ask->wait_ms;
     w.nfiles = ask->n < GPU_FILES_MAX ? ask->n : GPU_FILES_MAX;
-    if (processes_list(&w, end_ms) && user_look(&w, 0, end_ms - ask->wait_ms / 2))
+    bool listed = processes_list(&w, end_ms);
+    int64_t now_ms = bounded_now_ms();
+    if (listed && user_look(&w, 0, now_ms + (end_ms - now_ms) / 2))
         users_look(&w, end_ms, ret_cut);
     else
         for (size_t i = 0; i < ask->nusers; i++)
