@@ -403,18 +403,18 @@ static void test_who_has_too_many_descriptors_keeps_himself_alone(void **state)
         skip();
     assert_int_equal(stat("/dev/full", &st), 0);
     const struct device_number number = {major(st.st_rdev), minor(st.st_rdev)};
-    pid_t crowd = opens("/dev/null", 20000, 40, many), opener = opens("/dev/full", 1, 0, few);
+    pid_t crowd = opens("/dev/null", 20000, 80, many), opener = opens("/dev/full", 1, 0, few);
     for (size_t i = 0; i < ARRAY_LEN(order); i++) {
-        struct gpu_holders *memory = gpu_holders_new();
         struct openers o = {0};
         enum gpu_holders_cut cut[4];
         bool as_wanted = true;
         do { /* on a busy machine root's may be too many */
+            struct gpu_holders *memory = gpu_holders_new();
             o.n = 0;
-            gpu_holders_each(memory, &(struct gpu_holders_ask){&number, 1, order[i], 4, 200}, cut,
+            gpu_holders_each(memory, &(struct gpu_holders_ask){&number, 1, order[i], 4, 800}, cut,
                              opener_take, &o);
+            gpu_holders_free(memory);
         } while (cut[0] == GPU_HOLDERS_CUT_SYSTEM && ++tries < 100);
-        gpu_holders_free(memory);
         for (size_t k = 0; k < 4; k++)
             as_wanted &= cut[k] == (order[i][k] == many ? GPU_HOLDERS_CUT_USER : GPU_HOLDERS_ALL);
         good += as_wanted && o.n == 1 && o.found.pid == opener;

@@ -113,6 +113,16 @@ static void test_another_users_step_is_not_his(void **state)
     assert_false(gpu_holder_goes_on(&alices, &by_alice, steps));
     assert_false(gpu_holder_goes_on(&alices_silent, &by_alice, steps));
     assert_true(gpu_holder_goes_on(&alices, &by_alice, "9.1.0")); /* whose it is is not known */
+    /* What is below its shepherd is of it, by whatever number: as in a container with numbers of
+     * its own. */
+    struct gpu_holder mapped = {
+        .uid = 100999, .of_job = true, .below_shepherd = true, .job_id = 9, .step = "9.1.0"};
+    struct gpu_holder mapped_former = mapped, says = mapped;
+    snprintf(mapped_former.step, sizeof mapped_former.step, "9.1.1");
+    says.below_shepherd = false;
+    assert_true(gpu_holder_goes_on(&mapped, &by_alice, steps));
+    assert_false(gpu_holder_goes_on(&mapped_former, &by_alice, steps));
+    assert_false(gpu_holder_goes_on(&says, &by_alice, steps));
 }
 
 struct search {
@@ -263,6 +273,7 @@ static void test_the_kernel_is_believed_before_the_process(void **state)
         assert_int_equal(h.job_id, cases[i].job_id);
         assert_string_equal(h.step, cases[i].step);
         assert_int_equal(h.only_says, cases[i].only_says);
+        assert_int_equal(h.below_shepherd, !cases[i].only_says);
     }
     rmdir(top);
 }

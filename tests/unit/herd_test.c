@@ -266,6 +266,10 @@ static void ones_words_leave_room_for_others(void **state)
     one.step.job_id = 6; /* another's have room, and what is no word of the same step */
     for (int i = 0; i < 16; i++)
         assert_true(retries_add(r, &one));
+    /* In however many steps of his. */
+    for (one.step.job_id = 10000; one.step.job_id < 10400; one.step.job_id++)
+        for (int i = 0; i < 16; i++)
+            assert_true(retries_add(r, &one));
     one.command.op = COMMAND_KILL;
     for (one.step.job_id = 5; one.step.job_id < 2005; one.step.job_id++)
         assert_true(retries_add(r, &one));
@@ -280,7 +284,7 @@ static void ones_words_leave_room_for_others(void **state)
     loop_run(w.loop);
     timer_free(timer);
     retries_free(r);
-    assert_int_equal(again[0] + again[1], 16 + 16);
+    assert_int_equal(again[0] + again[1], 2048);
     assert_int_equal(again[2], 2000 + 20 + 1);
 }
 

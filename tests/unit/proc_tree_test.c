@@ -5,6 +5,7 @@
 #include "node/step/proc_tree.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -134,8 +135,69 @@ static void test_nobody_else_gets_a_signal(void **state)
     assert_int_equal(status, NOT_STRUCK);
 }
 
+static void *sleeps(void *said)
+{
+    (void)!write(*(int *)said, "", 1);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+/* A process that has this much memory, and whose first thread has ended. */
+static pid_t headless(size_t bytes)
+{
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t thread;
+        alarm(60);
+        memset(malloc(bytes), 1, bytes);
+        if (pthread_create(&thread, NULL, sleeps, &ends[1]) != 0)
+            _exit(1);
+        pthread_exit(NULL);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    sleep_us(100000);
+    return pid;
+}
+
+static void test_a_process_without_its_first_thread_is_measured(void **state)
+{
+    (void)state;
+    const size_t bytes = 48u << 20;
+    struct proc_usage u = {0};
+    pid_t pid = headless(bytes);
+    bool known = proc_usage(pid, &u);
+    int64_t share = proc_share_bytes(pid), own = proc_share_bytes(getpid());
+    char letter = proc_state(pid);
+    pid_t thread = proc_thread(pid);
+    bool goes_on = proc_goes_on(pid);
+    kill(pid, SIGKILL);
+    siginfo_t info;
+    waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+    char ended = proc_state(pid);
+    pid_t none = proc_thread(pid);
+    waitpid(pid, NULL, 0);
+    assert_true(known);
+    assert_true(u.rss_bytes > (int64_t)bytes && u.vm_bytes >= u.rss_bytes);
+    if (own >= 0) /* else the kernel does not tell */
+        assert_true(share > (int64_t)bytes);
+    assert_int_equal(letter, 'S');
+    assert_true(goes_on && thread > 0 && thread != pid);
+    assert_int_equal(ended, 'Z');
+    assert_int_equal(none, 0);
+    assert_int_equal(proc_state(pid), '?');
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nobody_else_gets_a_signal)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nobody_else_gets_a_signal),
+        cmocka_unit_test(test_a_process_without_its_first_thread_is_measured),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,6 +38,25 @@ static void test_memory_limit_without_control_groups(void **state)
     assert_null(strstr(world_output(&world), "after"));
 }
 
+/* The first thread's end takes its memory out of what the kernel says of the process. */
+static void test_a_process_without_its_first_thread_is_held_to_its_memory(void **state)
+{
+    (void)state;
+    struct step_plan p =
+        world_plan(&world, 1,
+                   "python3 -c 'import ctypes,threading,time\n"
+                   "def use():\n  time.sleep(0.5)\n  x=bytearray(200<<20)\n  time.sleep(20)\n"
+                   "threading.Thread(target=use).start()\n"
+                   "ctypes.CDLL(None).pthread_exit(None)'; echo after");
+    p.mem_limit_bytes = 100 << 20;
+    p.sample_us = 200000;
+    world_send(&world, &p);
+    struct note n = world_wait(&world, NOTE_EXITED);
+    assert_true(n.oom);
+    assert_true(n.max_rss_bytes > 100 << 20);
+    assert_null(strstr(world_output(&world), "after"));
+}
+
 /* Without control groups: processes that leave their session, ignore SIGTERM and keep forking. */
 static void test_daemons_that_fork_without_end_are_all_ended(void **state)
 {
@@ -144,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(usage_is_measured),
         TEST(memory_limit_without_control_groups),
+        TEST(a_process_without_its_first_thread_is_held_to_its_memory),
         TEST(steps_together_are_held_to_the_memory_of_their_job),
         TEST(daemons_that_fork_without_end_are_all_ended),
         TEST(memory_limit),

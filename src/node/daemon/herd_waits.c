@@ -8,6 +8,7 @@
 #define AGAIN_US   INT64_C(500000)
 #define MOST       4096u
 #define MOST_TURNS 16u /* of one step, that each have their turn */
+#define ALL_TURNS  (MOST / 2)
 
 bool note_same_step(const struct note *a, const struct note *b)
 {
@@ -105,13 +106,17 @@ static bool has_turn(const struct retry *one)
     return one->is_command && command_has_turn(one->command.op);
 }
 
-/* Each waits for half a second at least, and anybody may give his own step one after the other. */
+/* Each waits for half a second at least, and anybody may give his own step one after the other, in
+ * as many steps as he likes: what is no such command has half of the room for itself. */
 static bool has_enough(const struct retries *r, const struct retry *what)
 {
-    size_t n = 0;
+    size_t of_step = 0, all = 0;
     for (size_t i = 0; has_turn(what) && i < r->list.of.n; i++)
-        n += has_turn(&r->list.of.v[i]) && note_same_step(&r->list.of.v[i].step, &what->step);
-    return n >= MOST_TURNS;
+        if (has_turn(&r->list.of.v[i])) {
+            all++;
+            of_step += note_same_step(&r->list.of.v[i].step, &what->step);
+        }
+    return of_step >= MOST_TURNS || all >= ALL_TURNS;
 }
 
 bool retries_add(struct retries *r, const struct retry *what)

@@ -44,7 +44,8 @@ struct retries *retries_new(struct loop *l, void (*again)(void *ctx, const struc
                             void *ctx);
 void retries_free(struct retries *r); /* NULL is fine */
 /* Copied, its text too. Beyond some thousands it is dropped: false. Commands of one step that each
- * have a turn (step/command.h) are dropped without a word, true, where many wait. */
+ * have a turn (step/command.h) are dropped without a word, true, where many of it wait, or very
+ * many of all steps. */
 bool retries_add(struct retries *r, const struct retry *what);
 /* Is there a command to that step that one of `op` must not overtake? What ends or signals a step
  * does not wait for who wants to see or say something. */

@@ -28,20 +28,15 @@
 #define ENVIRON_BYTES    (1u << 20)
 #define ENVIRON_WAIT_MS  1000
 #define ENVIRONS_WAIT_MS 3000 /* for all of a round */
-#define ENVIRON_AGAIN_MS 10000
+#define LATE_AGAIN_MS    10000
 #define LATE_MAX         64 /* threads that may be left to themselves */
 
-/* A process's environment is read. */
-struct environ_read {
-    struct gpu_holder holder; /* what it says goes in here */
-    struct bounded *thread;
-};
-
-/* A user whose process's environment was not read in time. */
+/* A user whose process did not let something be found out in time. */
 struct late_user {
-    struct environ_read *read; /* not back yet, nor is its thread; NULL = both are */
+    struct bounded *thread; /* that asks for it, and is not back yet; NULL = it is */
+    void *asked;            /* what it was given */
     uid_t uid;
-    int64_t until_ms; /* his are not read before */
+    int64_t until_ms; /* his are not asked before */
 };
 
 /* How long a user's environments took in this round. */
@@ -112,14 +107,17 @@ static bool stat_read(struct gpu_holders *m, struct gpu_holder *h)
     return ok;
 }
 
-bool gpu_holder_user(pid_t pid, uid_t *ret)
+bool gpu_holder_user(pid_t pid, uid_t *ret, unsigned *ret_threads)
 {
     struct str text = STR_INIT;
-    const char *line = file_read(pid, "status", &text) ? strstr(str_text(&text), "\nUid:\t") : NULL;
-    if (line)
-        *ret = (uid_t)strtoul(line + strlen("\nUid:\t"), NULL, 10);
+    bool ok = file_read(pid, "status", &text);
+    const char *user = ok ? strstr(str_text(&text), "\nUid:\t") : NULL,
+               *threads = ok ? strstr(str_text(&text), "\nThreads:\t") : NULL;
+    if (user)
+        *ret = (uid_t)strtoul(user + strlen("\nUid:\t"), NULL, 10);
+    *ret_threads = threads ? (unsigned)strtoul(threads + strlen("\nThreads:\t"), NULL, 10) : 0;
     str_done(&text);
-    return line != NULL;
+    return user != NULL;
 }
 
 /* Its owner may write there what he likes: what names no step is not repeated. */
@@ -145,8 +143,8 @@ static bool assignment_take(void *ctx, const char *assignment)
 
 static void environ_run(void *ctx)
 {
-    struct environ_read *r = ctx;
-    proc_environ_each(r->holder.pid, ENVIRON_BYTES, assignment_take, &r->holder);
+    struct gpu_holder *h = ctx;
+    proc_environ_each(h->pid, ENVIRON_BYTES, assignment_take, h);
 }
 
 /* What is back by now, and whose time is over. */
@@ -155,12 +153,12 @@ static void late_look(struct gpu_holders *m)
     size_t n = 0;
     for (size_t i = 0; i < m->late.n; i++) {
         struct late_user *l = &m->late.v[i];
-        if (l->read && bounded_wait(l->read->thread, 0)) {
-            bounded_free(l->read->thread);
-            free(l->read);
-            l->read = NULL;
+        if (l->thread && bounded_wait(l->thread, 0)) {
+            bounded_free(l->thread);
+            free(l->asked);
+            l->thread = NULL;
         }
-        if (l->read || bounded_now_ms() < l->until_ms)
+        if (l->thread || bounded_now_ms() < l->until_ms)
             m->late.v[n++] = *l;
     }
     m->late.n = n;
@@ -172,7 +170,7 @@ static bool is_late(const struct gpu_holders *m, uid_t uid)
     size_t threads = 0;
     for (size_t i = 0; i < m->late.n && !late; i++) {
         late = m->late.v[i].uid == uid;
-        threads += m->late.v[i].read != NULL;
+        threads += m->late.v[i].thread != NULL;
     }
     return late || threads >= LATE_MAX;
 }
@@ -187,31 +185,46 @@ static void slow_count(struct gpu_holders *m, uid_t uid, int64_t ms)
         vec_push(&m->slow, ((struct slow_user){.uid = uid}));
     m->slow.v[i].ms += ms;
     if (m->slow.v[i].ms > ENVIRON_WAIT_MS)
-        vec_push(&m->late, ((struct late_user){NULL, uid, bounded_now_ms() + ENVIRON_AGAIN_MS}));
+        vec_push(&m->late,
+                 ((struct late_user){.uid = uid, .until_ms = bounded_now_ms() + LATE_AGAIN_MS}));
+}
+
+bool gpu_holders_ask(struct gpu_holders *m, uid_t uid, int64_t until_ms, void (*fn)(void *ctx),
+                     void *ctx)
+{
+    bool began = false;
+    late_look(m);
+    if (!is_late(m, uid)) {
+        m->thread = m->thread ? m->thread : bounded_new();
+        began = bounded_begin(m->thread, fn, ctx);
+    }
+    if (began && bounded_wait(m->thread, until_ms))
+        return true;
+    if (!began) {
+        free(ctx);
+        return false;
+    }
+    vec_push(&m->late, ((struct late_user){m->thread, ctx, uid, bounded_now_ms() + LATE_AGAIN_MS}));
+    m->thread = NULL;
+    return false;
 }
 
 static void environ_take(struct gpu_holders *m, struct gpu_holder *h)
 {
-    late_look(m);
-    if (m->wait_ms <= 0 || is_late(m, h->uid))
+    if (m->wait_ms <= 0)
         return;
-    struct environ_read *r = xcalloc(1, sizeof *r);
-    *r = (struct environ_read){*h, m->thread ? m->thread : bounded_new()};
-    m->thread = r->thread;
+    struct gpu_holder *said = xmalloc(sizeof *said);
+    *said = *h;
     int64_t begin_ms = bounded_now_ms();
     int64_t wait_ms = m->wait_ms < ENVIRON_WAIT_MS ? m->wait_ms : ENVIRON_WAIT_MS;
-    bool began = bounded_begin(r->thread, environ_run, r);
-    bool in_time = began && bounded_wait(r->thread, begin_ms + wait_ms);
+    bool in_time = gpu_holders_ask(m, h->uid, begin_ms + wait_ms, environ_run, said);
     int64_t took_ms = bounded_now_ms() - begin_ms;
     m->wait_ms -= took_ms;
-    if (began && !in_time) {
-        vec_push(&m->late, ((struct late_user){r, h->uid, bounded_now_ms() + ENVIRON_AGAIN_MS}));
-        m->thread = NULL;
+    if (!in_time)
         return;
-    }
     slow_count(m, h->uid, took_ms);
-    *h = r->holder;
-    free(r);
+    *h = *said;
+    free(said);
 }
 
 /* The kernel knows whose child it is. What it says of itself counts where it is no shepherd's: a
@@ -224,7 +237,7 @@ static void job_read(struct gpu_holders *m, struct gpu_holder *h)
         step_dir_name(found.job_id, found.attempt, found.step_id, &text);
         snprintf(h->step, sizeof h->step, "%s", str_text(&text));
         h->job_id = (int64_t)found.job_id;
-        h->of_job = true;
+        h->of_job = h->below_shepherd = true;
         str_done(&text);
         return;
     }
@@ -243,8 +256,9 @@ bool gpu_holder_find(struct gpu_holders *m, pid_t pid, struct gpu_holder *ret)
         *ret = *known;
         return true;
     }
+    unsigned threads;
     *ret = (struct gpu_holder){.pid = pid};
-    if (!stat_read(m, ret) || !gpu_holder_user(pid, &ret->uid))
+    if (!stat_read(m, ret) || !gpu_holder_user(pid, &ret->uid, &threads))
         return false;
     job_read(m, ret);
     known = xmalloc(sizeof *known);
@@ -291,8 +305,7 @@ void gpu_holders_free(struct gpu_holders *m)
         return;
     late_look(m);
     for (size_t i = 0; i < m->late.n; i++)
-        if (m->late.v[i].read) /* what it reads into is left to the thread */
-            bounded_free(m->late.v[i].read->thread);
+        bounded_free(m->late.v[i].thread); /* what it was given is left to it */
     vec_done(&m->late);
     vec_done(&m->slow);
     bounded_free(m->thread);
@@ -329,7 +342,8 @@ bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *u
     snprintf(job, sizeof job, "%lld.", (long long)h->job_id);
     while (span_next(&rest, '+', &one)) {
         span_next(&one, '@', &name);
-        if (one.len && h->uid != 0 && h->uid != (uid_t)strtoul(one.data, NULL, 10))
+        if (one.len && !h->below_shepherd && h->uid != 0 &&
+            h->uid != (uid_t)strtoul(one.data, NULL, 10))
             continue; /* what it says of itself is not true */
         if (h->step[0] && span_is(name, h->step))
             return true;

@@ -20,9 +20,10 @@ struct gpu_holder {
      * (0: not known which). */
     int64_t job_id;
     bool of_job;
-    bool only_says; /* no shepherd is above it, nor a group about it */
-    char step[64];  /* the directory of its step, "7.1.batch"; "" = not known */
-    char name[32];  /* as the kernel calls it; letters of ASCII */
+    bool below_shepherd; /* of that step whoever's it is: containers number users anew */
+    bool only_says;      /* no shepherd is above it, nor a group about it */
+    char step[64];       /* the directory of its step, "7.1.batch"; "" = not known */
+    char name[32];       /* as the kernel calls it; letters of ASCII */
 };
 
 /* What was read of processes, so that it is read once; and whose environments do not come
@@ -39,9 +40,16 @@ void gpu_holders_round(struct gpu_holders *m);
  * user's for ten seconds, nor those of a user whose took more than a second of a round: then it is
  * a job's only by its control group. */
 bool gpu_holder_find(struct gpu_holders *m, pid_t pid, struct gpu_holder *ret);
-/* Whose it is: the directory is root's in /proc where its owner closed its memory to others. False
- * if there is no such process. */
-bool gpu_holder_user(pid_t pid, uid_t *ret);
+/* Whose it is: the directory is root's in /proc where its owner closed its memory to others; and
+ * how many threads it has (0: not known). False if there is no such process. */
+bool gpu_holder_user(pid_t pid, uid_t *ret, unsigned *ret_threads);
+
+/* Has fn(ctx) called on a thread, as a process of this user's may keep whoever asks it for as long
+ * as it likes, and waits until then. True: it has come back. False: it has not, or is not called,
+ * since something of his did not come back within the last ten seconds; then ctx, from xmalloc, is
+ * no more the caller's. */
+bool gpu_holders_ask(struct gpu_holders *m, uid_t uid, int64_t until_ms, void (*fn)(void *ctx),
+                     void *ctx);
 
 /* What the device was used for last. */
 struct gpu_held_use {
@@ -60,9 +68,9 @@ bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *us
                        bool many_users);
 
 /* Is it of one of these steps ("7.1.0@1000+7.1.batch", with their users where these are known),
- * which go on? Another user's process is not, whatever it says. Of a job's process that does not
- * tell its step, and where nothing tells whether it is a job's, that is taken to be so: what stays
- * is found at the latest when the job ends. */
+ * which go on? Another user's process is not, whatever it says, unless it is below the step's
+ * shepherd. Of a job's process that does not tell its step, and where nothing tells whether it is a
+ * job's, that is taken to be so: what stays is found at the latest when the job ends. */
 bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *use,
                         const char *steps);
 

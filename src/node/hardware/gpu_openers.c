@@ -1,7 +1,12 @@
 /* A user may have descriptors by the million, in as many processes as he likes, and looking through
  * them takes longer than an answer may. So each user's processes have a part of the time, of what
  * those before left over, and of whom it was not enough that is told. Root's, which are in the
- * looks of all, come first and have half of it. */
+ * looks of all, come first and have half of what the list of all processes left.
+ *
+ * A process's descriptors are its first thread's only by custom: another may have a table of its
+ * own, and the first may have ended, with which the process seems to have none. Which threads have
+ * the same table the kernel compares, but not while the process executes a program, which it can
+ * draw out; then each thread's are looked through. */
 #include "node/hardware/gpu_holders.h"
 
 #include "base/alloc.h"
@@ -11,17 +16,30 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#define CLOCK_EACH 256 /* descriptors between two looks at the clock */
+#define CLOCK_EACH   256 /* descriptors or threads between two looks at the clock */
+#define COMPARE_PART 2   /* of a user's time is for comparing tables */
 
 struct candidate {
     pid_t pid;
     uid_t uid;
+    unsigned threads;
+};
+
+/* Of descriptors, of this thread of the process. */
+struct table {
+    pid_t pid, thread;
+};
+
+struct tables {
+    VEC(struct table) of;
 };
 
 struct openers_walk {
@@ -51,7 +69,7 @@ static bool processes_list(struct openers_walk *w, int64_t until_ms)
         in_time = bounded_now_ms() < until_ms;
         struct candidate c = {
             .pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0};
-        if (c.pid > 0 && c.pid != getpid() && gpu_holder_user(c.pid, &c.uid) &&
+        if (c.pid > 0 && c.pid != getpid() && gpu_holder_user(c.pid, &c.uid, &c.threads) &&
             (c.uid == 0 || is_one_of(c.uid, w->ask->users, w->ask->nusers)))
             vec_push(&w->process, c);
     }
@@ -60,18 +78,21 @@ static bool processes_list(struct openers_walk *w, int64_t until_ms)
     return in_time;
 }
 
-/* Marks those of the files that the process has open; false: the time was not enough. Other files
+/* Marks those of the files that this thread has open; false: the time was not enough. Other files
  * of its, which may be on file systems that do not answer, are not asked for anew. */
-static bool open_files(const struct openers_walk *w, pid_t pid, int64_t until_ms, bool *ret_open)
+static bool open_files(const struct openers_walk *w, pid_t pid, pid_t thread, int64_t until_ms,
+                       bool *ret_open)
 {
     ASSERT(w->nfiles > 0);
     const struct device_number *files = w->ask->files;
     char path[64];
     struct dirent *e;
     bool in_time = true;
-    snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
+    if (thread == pid) /* the shorter way, which is nearly all that is gone */
+        snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
+    else
+        snprintf(path, sizeof path, "/proc/%ld/task/%ld/fd", (long)pid, (long)thread);
     DIR *fds = opendir(path);
-    memset(ret_open, 0, w->nfiles * sizeof *ret_open);
     for (size_t seen = 1; fds && in_time && (e = readdir(fds)); seen++) {
         struct statx st;
         in_time = seen % CLOCK_EACH != 0 || bounded_now_ms() < until_ms;
@@ -89,21 +110,101 @@ static bool open_files(const struct openers_walk *w, pid_t pid, int64_t until_ms
     return in_time;
 }
 
+/* A process's threads but the first; false: the time was not enough. */
+static bool threads_list(pid_t pid, int64_t until_ms, struct tables *inout)
+{
+    char path[64];
+    struct dirent *e;
+    bool in_time = true;
+    snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+    DIR *tasks = opendir(path);
+    for (size_t seen = 1; tasks && in_time && (e = readdir(tasks)); seen++) {
+        pid_t thread =
+            isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : pid;
+        in_time = seen % CLOCK_EACH != 0 || bounded_now_ms() < until_ms;
+        if (thread != pid)
+            vec_push(&inout->of, ((struct table){pid, thread}));
+    }
+    if (tasks)
+        closedir(tasks);
+    return in_time;
+}
+
+struct comparison {
+    size_t n;
+    struct table of[];
+};
+
+/* Leaves out threads that have the table of the one before. Of which it cannot be known, they may
+ * have their own. */
+static void tables_compare(void *ctx)
+{
+    struct comparison *c = ctx;
+    pid_t before = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->of[i].thread == c->of[i].pid ||
+            syscall(SYS_kcmp, before, c->of[i].thread, KCMP_FILES, 0, 0) != 0) {
+            before = c->of[i].thread;
+            c->of[kept++] = c->of[i];
+        }
+    c->n = kept;
+}
+
+static void tables_tell_apart(struct openers_walk *w, uid_t uid, int64_t until_ms,
+                              struct tables *inout)
+{
+    size_t bytes = inout->of.n * sizeof inout->of.v[0];
+    struct comparison *c = xmalloc(sizeof *c + bytes);
+    *c = (struct comparison){inout->of.n};
+    memcpy(c->of, inout->of.v, bytes);
+    if (!gpu_holders_ask(w->memory, uid, until_ms, tables_compare, c))
+        return;
+    memcpy(inout->of.v, c->of, c->n * sizeof c->of[0]);
+    inout->of.n = c->n;
+    free(c);
+}
+
+/* All that this user's processes have: it is compared once for all of them, for on a busy machine a
+ * thread's turn is long in coming. False: the time was not enough. */
+static bool tables_list(struct openers_walk *w, uid_t uid, int64_t until_ms, struct tables *ret)
+{
+    bool in_time = true;
+    size_t processes = 0;
+    for (size_t i = 0; i < w->process.n && in_time; i++) {
+        const struct candidate *c = &w->process.v[i];
+        if (c->uid != uid)
+            continue;
+        processes++;
+        vec_push(&ret->of, ((struct table){c->pid, c->pid}));
+        in_time =
+            bounded_now_ms() < until_ms && (c->threads == 1 || threads_list(c->pid, until_ms, ret));
+    }
+    int64_t now_ms = bounded_now_ms();
+    if (in_time && ret->of.n > processes)
+        tables_tell_apart(w, uid, now_ms + (until_ms - now_ms) / COMPARE_PART, ret);
+    return in_time;
+}
+
 /* False: the time was not enough for all of this user's. */
 static bool user_look(struct openers_walk *w, uid_t uid, int64_t until_ms)
 {
-    bool is_open[GPU_FILES_MAX], in_time = true;
-    for (size_t i = 0; i < w->process.n && in_time; i++) {
+    bool is_open[GPU_FILES_MAX];
+    struct tables tables = {0};
+    bool in_time = tables_list(w, uid, until_ms, &tables);
+    for (size_t i = 0; i < tables.of.n && in_time;) {
         struct gpu_holder h;
         bool found = false;
-        if (w->process.v[i].uid != uid || !(in_time = bounded_now_ms() < until_ms))
-            continue;
-        in_time = open_files(w, w->process.v[i].pid, until_ms, is_open);
+        pid_t pid = tables.of.v[i].pid;
+        memset(is_open, 0, w->nfiles * sizeof *is_open);
+        for (; i < tables.of.n && tables.of.v[i].pid == pid && in_time; i++)
+            in_time = bounded_now_ms() < until_ms &&
+                      open_files(w, pid, tables.of.v[i].thread, until_ms, is_open);
         for (size_t k = 0; k < w->nfiles; k++)
-            if (is_open[k] &&
-                (found = found || gpu_holder_find(w->memory, w->process.v[i].pid, &h)))
+            if (is_open[k] && (found = found || gpu_holder_find(w->memory, pid, &h)))
                 w->fn(w->ctx, &h, &w->ask->files[k]);
     }
+    vec_done(&tables.of);
     return in_time;
 }
 
@@ -147,7 +248,9 @@ void gpu_holders_each(
     struct openers_walk w = {.memory = m, .ask = ask, .fn = fn, .ctx = ctx};
     int64_t end_ms = bounded_now_ms() + ask->wait_ms;
     w.nfiles = ask->n < GPU_FILES_MAX ? ask->n : GPU_FILES_MAX;
-    if (processes_list(&w, end_ms) && user_look(&w, 0, end_ms - ask->wait_ms / 2))
+    bool listed = processes_list(&w, end_ms);
+    int64_t now_ms = bounded_now_ms();
+    if (listed && user_look(&w, 0, now_ms + (end_ms - now_ms) / 2))
         users_look(&w, end_ms, ret_cut);
     else
         for (size_t i = 0; i < ask->nusers; i++)

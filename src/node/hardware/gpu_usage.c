@@ -37,11 +37,16 @@ static struct step_use *step_of(struct gpu_usage *u, const struct gpu_holder *h)
     return &u->step.v[u->step.n - 1];
 }
 
-/* NULL if the process is of no step. */
+/* NULL if the process is of no step. What is below a step's shepherd is told as root's, who is
+ * believed about all steps: in a container it may have another number than the step's user. */
 static struct step_use *step_of_process(struct gpu_usage *u, unsigned pid)
 {
     struct gpu_holder h;
-    return gpu_holder_find(u->holders, (pid_t)pid, &h) && h.step[0] ? step_of(u, &h) : NULL;
+    if (!gpu_holder_find(u->holders, (pid_t)pid, &h) || !h.step[0])
+        return NULL;
+    if (h.below_shepherd)
+        h.uid = 0;
+    return step_of(u, &h);
 }
 
 /* The mean of a process's samples. */

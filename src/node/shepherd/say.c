@@ -237,7 +237,7 @@ static void survivor_say(pid_t pid, struct str *out)
 {
     char name[64], where[64], state = proc_state(pid);
     proc_line(pid, "comm", name, sizeof name);
-    proc_line(pid, "wchan", where, sizeof where);
+    proc_line(proc_thread(pid), "wchan", where, sizeof where);
     bool known = where[0] && !text_is(where, "0");
     str_addf(out, "process %d (%s) outlives SIGKILL, in state %c%s%s", (int)pid, name, state,
              known ? ", waiting in " : "", known ? where : "");

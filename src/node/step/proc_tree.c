@@ -122,13 +122,65 @@ static bool birth_read(pid_t pid, pid_t *ret_parent, uint64_t *ret_start)
     return true;
 }
 
+/* ---- threads ---- */
+
+/* What the kernel says of a thread. */
+struct thread_stat {
+    pid_t thread;
+    char text[1024];
+    const char *field[STAT_FIELDS];
+};
+
+static bool has_not_ended(const struct thread_stat *t)
+{
+    return !strchr("ZX", t->field[0][0]);
+}
+
+/* A thread gives its memory up before the rest, which may take long. */
+static bool has_memory(const struct thread_stat *t)
+{
+    return strtoull(t->field[20], NULL, 10) > 0;
+}
+
+static bool thread_read(pid_t pid, pid_t thread, struct thread_stat *ret)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)thread);
+    ret->thread = thread;
+    return text_read(path, ret->text, sizeof ret->text) > 0 &&
+           stat_split(ret->text, ret->field) >= 22;
+}
+
+/* The first of a process's threads may end before the others, and then has neither a state nor
+ * memory, which they have. False: none of them is such a one. */
+static bool thread_find(pid_t pid, bool (*is_such)(const struct thread_stat *t),
+                        struct thread_stat *ret)
+{
+    char path[40];
+    const struct dirent *e;
+    bool found = thread_read(pid, pid, ret) && is_such(ret);
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *tasks = found ? NULL : opendir(path);
+    while (tasks && !found && (e = readdir(tasks)))
+        found = isdigit((unsigned char)e->d_name[0]) &&
+                thread_read(pid, (pid_t)strtol(e->d_name, NULL, 10), ret) && is_such(ret);
+    if (tasks)
+        closedir(tasks);
+    return found;
+}
+
+pid_t proc_thread(pid_t pid)
+{
+    ASSERT(pid > 0);
+    struct thread_stat t;
+    return thread_find(pid, has_not_ended, &t) ? t.thread : 0;
+}
+
 char proc_state(pid_t pid)
 {
-    char buffer[1024];
-    const char *field[STAT_FIELDS];
     ASSERT(pid > 0);
-    bool known = stat_read(pid, buffer, sizeof buffer) && stat_split(buffer, field) > 0;
-    return known ? field[0][0] : '?';
+    struct thread_stat t;
+    return thread_find(pid, has_not_ended, &t) || thread_read(pid, pid, &t) ? t.field[0][0] : '?';
 }
 
 bool proc_goes_on(pid_t pid)
@@ -269,11 +321,8 @@ static int64_t number_of(const char *text)
     return n < 0 ? 0 : n < most ? n : most;
 }
 
-bool proc_usage_parse(char *stat, struct proc_usage *ret)
+static void usage_of(const char *const *field, struct proc_usage *ret)
 {
-    const char *field[STAT_FIELDS];
-    if (stat_split(stat, field) < 22)
-        return false;
     int64_t tick_us = 1000000 / sysconf(_SC_CLK_TCK);
     *ret = (struct proc_usage){
         .major_faults = number_of(field[9]),
@@ -282,21 +331,40 @@ bool proc_usage_parse(char *stat, struct proc_usage *ret)
         .vm_bytes = number_of(field[20]),
         .rss_bytes = number_of(field[21]) * sysconf(_SC_PAGESIZE),
     };
-    return true;
+}
+
+bool proc_usage_parse(char *stat, struct proc_usage *ret)
+{
+    const char *field[STAT_FIELDS];
+    bool ok = stat_split(stat, field) >= 22;
+    if (ok)
+        usage_of(field, ret);
+    return ok;
 }
 
 bool proc_usage(pid_t pid, struct proc_usage *ret)
 {
     ASSERT(pid > 0);
     char buffer[1024];
-    return stat_read(pid, buffer, sizeof buffer) && proc_usage_parse(buffer, ret);
+    struct thread_stat t;
+    struct proc_usage of_thread;
+    bool ok = stat_read(pid, buffer, sizeof buffer) && proc_usage_parse(buffer, ret);
+    if (ok && ret->vm_bytes == 0 && thread_find(pid, has_memory, &t)) {
+        usage_of(t.field, &of_thread);
+        ret->vm_bytes = of_thread.vm_bytes;
+        ret->rss_bytes = of_thread.rss_bytes;
+    }
+    return ok;
 }
 
 int64_t proc_share_bytes(pid_t pid)
 {
     ASSERT(pid > 0);
-    char buffer[2048], path[48];
-    snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
+    char buffer[2048], path[64];
+    struct thread_stat t;
+    if (!thread_find(pid, has_memory, &t))
+        return -1;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/smaps_rollup", (int)pid, (int)t.thread);
     if (text_read(path, buffer, sizeof buffer) <= 0 || !strstr(buffer, "Pss:"))
         return -1;
     return number_after(buffer, "\nPss:") * 1024;

@@ -23,7 +23,10 @@ struct proc_list {
 size_t proc_tree(pid_t root, const struct proc_list *ret);
 /* When it began, as in the list; 0 if it is gone, or has ended. */
 uint64_t proc_start(pid_t pid);
-/* Its state, as the kernel has it in one letter; '?' = it is gone. */
+/* A thread of its that has not ended: the first, or another where that has; 0 = there is none. */
+pid_t proc_thread(pid_t pid);
+/* The state of that thread, as the kernel has it in one letter; 'Z' = the process has ended, '?' =
+ * it is gone. */
 char proc_state(pid_t pid);
 /* Does it run or wait, so that it is neither stopped nor gone? */
 bool proc_goes_on(pid_t pid);
@@ -44,7 +47,8 @@ bool proc_usage_parse(char *stat, struct proc_usage *ret);
 /* What it read and wrote; of one that ended and was not waited for, too. 0 if it is gone. A process
  * that executes a program may keep whoever asks for as long as it likes. */
 void proc_io(pid_t pid, int64_t *ret_read_bytes, int64_t *ret_write_bytes);
-/* Memory of the process with what it shares counted in parts (PSS); -1 if the kernel does not tell.
+/* Memory of the process with what it shares counted in parts (PSS); -1 if the kernel does not tell,
+ * and where it has none.
  * Costs more than proc_usage. */
 int64_t proc_share_bytes(pid_t pid);
 

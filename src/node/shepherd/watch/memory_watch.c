@@ -45,6 +45,13 @@ static int64_t share_of(const void *ctx, size_t i)
     return proc_share_bytes(who[i].pid);
 }
 
+/* 0 if it is gone. */
+static int64_t seeming_bytes(pid_t pid)
+{
+    struct proc_usage u;
+    return proc_usage(pid, &u) ? u.rss_bytes : 0;
+}
+
 static void shares_forget(struct memory_shares *s)
 {
     vec_done(&s->of);
@@ -89,8 +96,8 @@ static void shares_sort(const struct memory_processes *of, struct memory_shares 
     }
 }
 
-/* Who takes longer than a process of that size may has what it seems to have, and so have, where
- * all of them take longer than they may together, those that are left: a process can have the
+/* Of whom the kernel does not tell, and who takes longer than a process of that size may, has what
+ * it seems to have, and so have, where all of them take longer than they may together, those that are left: a process can have the
  * answer held back. False: there was no time for all in this sample, or nobody could ask. */
 static bool shares_find(struct memory_shares *known, const struct shares_ask *ask)
 {
@@ -102,8 +109,11 @@ static bool shares_find(struct memory_shares *known, const struct shares_ask *as
         size_t from = i;
         enum apart how =
             ask_apart_each(share_of, ask->who, ask->n, ask->each_ms, &left_ms, &i, ask->share);
-        for (; from < i; from++)
-            share_keep(known, &ask->who[from], ask->share[from]);
+        for (; from < i; from++) {
+            int64_t told = ask->share[from],
+                    seems = told < 0 ? seeming_bytes(ask->who[from].pid) : 0;
+            share_keep(known, &ask->who[from], told < 0 ? seems : told);
+        }
         if (how == APART_NOBODY)
             return false;
         if (how == APART_LATE && left_ms > 0) {
