@@ -58,6 +58,21 @@ static const char *variable(const char *env, size_t len, const char *name)
     return NULL;
 }
 
+/* What is said there if it is a number, else NULL: who made a process says what is in its
+ * environment, in any bytes, and they are shown to others. */
+static const char *number_said(const char *env, size_t len, const char *name)
+{
+    const char *said = variable(env, len, name);
+    uint64_t number;
+    return text_to_u64(said, INT64_MAX, &number) ? said : NULL;
+}
+
+static bool step_word(const char *word)
+{
+    return (*word && !word[strspn(word, "0123456789")]) || text_is(word, "batch") ||
+           text_is(word, "extern") || text_is(word, "interactive");
+}
+
 static int32_t parent_of(struct scontrol *s, int32_t pid)
 {
     size_t len;
@@ -72,10 +87,10 @@ static void process_read(struct scontrol *s, int32_t pid, struct process *p)
     const char *env = file_text(s, pid, "environ", &len);
     *p = (struct process){.pid = pid,
                           .parent = parent_of(s, pid),
-                          .job = variable(env, len, "SLURM_JOB_ID"),
+                          .job = number_said(env, len, "SLURM_JOB_ID"),
                           .step = variable(env, len, "SLURM_STEP_ID"),
-                          .local = variable(env, len, "SLURM_LOCALID"),
-                          .global = variable(env, len, "SLURM_PROCID"),
+                          .local = number_said(env, len, "SLURM_LOCALID"),
+                          .global = number_said(env, len, "SLURM_PROCID"),
                           .node = variable(env, len, "SLURMD_NODENAME")};
     const char *conf = variable(env, len, "SLURM_CONF"), *dir = state_dir_find(NULL, s->a);
     size_t n = conf && dir ? strlen(dir) : 0;
@@ -83,6 +98,8 @@ static void process_read(struct scontrol *s, int32_t pid, struct process *p)
         p->job = NULL; /* of another cluster on this host */
     if (p->job && !p->step)
         p->step = "batch";
+    if (p->step && !step_word(p->step))
+        p->job = NULL;
     if (!p->node)
         p->job = NULL; /* of an interactive allocation's shell, which is on no node */
 }
@@ -131,12 +148,6 @@ static void process_print(const struct pids_processes *all, const struct process
     bool task = is_task(all, p);
     printf("%-8d %-8s %-8s %-7s %-8s\n", (int)p->pid, p->job, p->step,
            task && p->local ? p->local : "-", task && p->global ? p->global : "-");
-}
-
-static bool step_word(const char *word)
-{
-    return (*word && !word[strspn(word, "0123456789")]) || text_is(word, "batch") ||
-           text_is(word, "extern") || text_is(word, "interactive");
 }
 
 void scontrol_listpids(struct scontrol *s, int n, char **word)
