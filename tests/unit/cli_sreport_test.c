@@ -158,6 +158,30 @@ static void a_users_accounts_are_named_together(void **state)
     there_done();
 }
 
+/* Rows come in the order of users: a key that two have used has one line and then theirs, even where
+ * one has others, too, or ran jobs without. */
+static void a_keys_users_stand_together(void **state)
+{
+    static const struct {
+        const char *user, *wckey;
+        int64_t cpu_s;
+    } had[] = {{"u1", "w1", 1},    {"u1", "w2", 10},    {"u2", NULL, 100},
+               {"u2", "w1", 1000}, {"u2", "w2", 10000}, {"u3", "w1", 100000}};
+    char *words[] = {"start=2026-01-01", "end=2026-01-02"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(had); i++)
+        vec_push(&there.used, ((struct used){.user_name = had[i].user,
+                                             .wckey = had[i].wckey,
+                                             .from_us = INT64_C(1767229200) * USEC_PER_SEC,
+                                             .cpu_s = had[i].cpu_s}));
+    char *text = printed(report_wckey_by_user, 2, words, NULL);
+    assert_string_equal(text, "here|w1|||101001\nhere|w1|u1||1\nhere|w1|u2||1000\n"
+                              "here|w1|u3||100000\nhere|w2|||10010\nhere|w2|u1||10\n"
+                              "here|w2|u2||10000\n");
+    free(text);
+    there_done();
+}
+
 /* ---- reservations ---- */
 
 static int64_t at_hour(int hour)
@@ -269,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accounts_have_what_is_below_them),
         cmocka_unit_test(a_users_accounts_are_named_together),
+        cmocka_unit_test(a_keys_users_stand_together),
         cmocka_unit_test(a_reservation_has_what_its_own_time_had),
         cmocka_unit_test(of_other_clusters_nothing_is_said),
         cmocka_unit_test(groups_are_of_the_jobs_that_are_asked_about),
