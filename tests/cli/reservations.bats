@@ -25,6 +25,21 @@ teardown_file() { remuda down; }
     [ "$output" = "Reservation nothing not found" ]
 }
 
+@test "update: where a job is named, in any of Slurm's words, the reservation is what it is to have" {
+    me=$(id -un)
+    scontrol create reservation theirs StartTime=now+1day Duration=30 Users="$me" Nodes=n1
+    id=$(sbatch --parsable --hold -J mine --wrap true)
+    for words in "job=$id reservation=theirs" "job $id ReservationName=theirs" "JOBID $id Reservation=theirs" "reservation=theirs job=$id" \
+        "JobId=$id ReservationName=theirs" "jobname=mine reservationname=theirs"; do
+        scontrol update $words
+        [ "$(squeue -h -j "$id" -O Reservation:10 | tr -d ' ')" = theirs ]
+        scontrol update JobId="$id" ReservationName=
+        [ "$(squeue -h -j "$id" -O Reservation:10 | tr -d ' ')" = "(null)" ]
+    done
+    scancel "$id"
+    scontrol delete ReservationName=theirs
+}
+
 @test "create, show, list, delete" {
     me=$(id -un)
     run -0 scontrol create reservation class StartTime=now+1hour Duration=30 Users="$me" Nodes=n[1-2] Flags=DAILY

@@ -471,10 +471,6 @@ static bool change(struct scontrol *s, int n, char **word, bool create)
 
 bool scontrol_reservation_update(struct scontrol *s, int n, char **word)
 {
-    /* A job's own ReservationName= is not meant. */
-    for (int i = 0; i < n; i++)
-        if (text_starts_nocase(word[i], "JobId=") || text_starts_nocase(word[i], "JobName="))
-            return false;
     return change(s, n, word, false);
 }
 
