@@ -202,6 +202,45 @@ teardown_file() { remuda down; }
     scontrol delete reservation=some
 }
 
+@test "whom it is for: += and -= of lists that admit and that deny, numbers, signs of their own" {
+    for kind in Users Accounts; do
+        of() { scontrol -o show reservation whom | sed "s/.* $kind=\([^ ]*\).*/\1/"; }
+        other=Accounts=a
+        [ "$kind" = Users ] || other=Users=root
+        scontrol create reservation=whom StartTime=now+1hour Duration=5 Nodes=n1 "$kind=-bin" "$other"
+        for change in -=daemon:-bin,-daemon =-sys:-bin,-daemon,-sys +=bin:-daemon,-sys =+sys:-daemon -=daemon:-daemon +=daemon:'(null)' \
+            -=sys:-sys =root,bin:root,bin -=bin,sys:root +=sys:root,sys +=root:sys,root =-sys:root =+bin:root,bin; do
+            scontrol update reservation=whom "$kind${change%%:*}"
+            [ "$(of)" = "${change#*:}" ] || { echo "$kind${change%%:*}: $(of)"; return 1; }
+        done
+        scontrol update reservation=whom "$kind-=bin" "$kind+=sys"
+        [ "$(of)" = root,sys ]
+        for wrong in =root,-bin -=-bin +=-bin =+bin,-sys; do
+            run -1 scontrol update reservation=whom "$kind$wrong"
+            [[ "${lines[0]}" == "Error updating the reservation: Invalid "* ]]
+        done
+        [ "$(of)" = root,sys ]
+        scontrol delete reservation=whom
+    done
+    # Numbers are names, with which jobs are known; who has none is nobody.
+    scontrol create reservation=whom StartTime=now+1hour Duration=5 Nodes=n1 Users=-1,-"$(id -u nobody)" Accounts=1
+    shown=$(scontrol -o show reservation whom)
+    [[ "$shown" == *" Users=-$(id -nu 1),-nobody "*" Accounts=1 "* ]]
+    scontrol update reservation=whom Users+=1
+    [[ "$(scontrol -o show reservation whom)" == *" Users=-nobody "* ]]
+    scontrol update reservation=whom Users= Groups=root,"$(id -g nobody)"
+    [[ "$(scontrol -o show reservation whom)" == *" Groups=root,$(id -gn nobody) "* ]]
+    for wrong in Users=4000000000 Groups=4000000000 Groups-=4000000000; do
+        run -1 scontrol update reservation=whom "$wrong"
+        [[ "${lines[0]}" == "Error updating the reservation: Invalid "*" id" ]]
+    done
+    scontrol delete reservation=whom
+    for wrong in Users=+root Groups=-root Groups-=root Accounts=+a; do
+        run -1 scontrol create reservation=whom StartTime=now+1hour Duration=5 Nodes=n1 "$wrong"
+        [[ "${lines[0]}" == "Error creating the reservation: Invalid "* ]]
+    done
+}
+
 @test "one of several, and both parts of a heterogeneous job" {
     me=$(id -un)
     scontrol create reservation early StartTime=now Duration=60 Users="$me" Nodes=n1
