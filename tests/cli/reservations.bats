@@ -241,6 +241,22 @@ teardown_file() { remuda down; }
     done
 }
 
+@test "amounts that do not fit: nodes by TRES, a length without end, cores of a job" {
+    for wrong in node=4294967297 node=65537 node=65536,1; do
+        run -1 scontrol create reservation=much StartTime=now+1hour Duration=5 Users=root TRES="$wrong"
+        [[ "$output" == *"there are at most 65536 nodes"* ]]
+    done
+    scontrol create reservation=much StartTime=now+1hour Duration=5 Users=root TRES=node=1
+    scontrol update reservation=much Duration+=UNLIMITED
+    [[ "$(scontrol -o show reservation much)" == *" Duration=365-00:00:00 "* ]]
+    run -1 scontrol update reservation=much Duration-=UNLIMITED
+    scontrol delete reservation=much
+    id=$(sbatch --parsable --hold --wrap true)
+    run -1 scontrol update JobId="$id" CoreSpec=2147483647
+    [ "${lines[0]}" = "scontrol: error: Invalid CoreSpec value: 2147483647" ]
+    scancel "$id"
+}
+
 @test "one of several, and both parts of a heterogeneous job" {
     me=$(id -un)
     scontrol create reservation early StartTime=now Duration=60 Users="$me" Nodes=n1

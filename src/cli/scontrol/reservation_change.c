@@ -94,7 +94,7 @@ static bool take_length(struct resv_change *c, const char *value, char sign, str
     if (!duration_parse(value, &us, ret_err) || (sign && !old_find(c, ret_err)))
         return false;
     int64_t old = c->old.end_us - c->old.start_us;
-    c->r.duration_us = sign == '+' ? old + us : sign == '-' ? old - us : us;
+    c->r.duration_us = sign == '+' ? time_add(old, us) : sign == '-' ? old - us : us;
     return set(c, "duration_us");
 }
 
