@@ -366,8 +366,8 @@ static bool is_entity(const char *word)
     return false;
 }
 
-/* Is a job named, so that a reservation is what it is to have? "Job=4" is JobId=4 from now on, where
- * it stands first or behind. */
+/* Is a job named, so that a reservation is what it is to have? "Job=4" is JobId=4 from now on,
+ * where it stands first or behind. */
 static bool names_job(struct scontrol *s, int n, char **word)
 {
     bool first = text_is_nocase(word[0], "job") || text_is_nocase(word[0], "jobid");

@@ -2,10 +2,12 @@
  * configuration's own parser.
  *
  * Each word is read as a line of its own first: what is wrong is said of that word, Slurm's line
- * before ours. The lines are of a name of ours: whether the partition's is one (DEFAULT, and what
- * would end the line or begin a comment in it, are none) the controller says. Then all are read as one line, the record that this makes is compared with that of
+ * before ours. Then all are read as one line, the record that this makes is compared with that of
  * an empty line, and what differs is the change. A value equal to the default (MaxTime=UNLIMITED,
- * Hidden=NO) differs in nothing: a key that was named counts always. */
+ * Hidden=NO) differs in nothing: a key that was named counts always.
+ *
+ * The name in these lines is ours: whether the partition's is one (DEFAULT, and what would end the
+ * line or begin a comment in it, are none) the controller says. */
 #include "base/alloc.h"
 #include "cli/scontrol/update.h"
 #include "model/settings/settings.h"

@@ -81,8 +81,8 @@ static const char *job_name_of(const struct launch *l, const struct submit_optio
     return name ? arena_printf(l->line.a, "SLURM_JOB_NAME=%s", name) : NULL;
 }
 
-/* Root's command for somebody else, who may read what his tasks have in their environment: it became
- * the user, or the job that was found is his. */
+/* Root's command for somebody else, who may read what his tasks have in their environment: it
+ * became the user, or the job that was found is his. */
 static bool is_for_other(const struct launch *l)
 {
     return l->line.by_root && (geteuid() != 0 || (l->al.njobs && l->al.job[0].user_id != 0));
