@@ -3,6 +3,8 @@
 # to a terminal arrives, and no line that is not ours.
 bats_require_minimum_version 1.5.0
 
+load common
+
 # What the texts carry: ESC, BEL, CR, LF, TAB, DEL, CSI as one character (U+009B), an override of direction, an isolate, a line separator.
 BAD=$'\e[31m\a\r\nEVIL line\t\x7f\u009b2J\u202e\u2066\u2028'
 
@@ -86,6 +88,26 @@ shown() { # shown COMMAND…: what it says and complains of
     shown scontrol show nodes --json
     shown scontrol completing
     shown scontrol listpids
+}
+
+@test "scontrol listpids and those like it: an environment that somebody made is not shown" {
+    local one=() pid command
+    env -u SLURM_CONF SLURMD_NODENAME="node1$BAD" SLURM_JOB_ID=4711 SLURM_STEP_ID=3 SLURM_LOCALID=0 SLURM_PROCID=1 sleep 300 3>&- & one+=($!)
+    env -u SLURM_CONF SLURMD_NODENAME=node1 SLURM_JOB_ID="4712$BAD" sleep 300 3>&- & one+=($!)
+    env -u SLURM_CONF SLURMD_NODENAME=node1 SLURM_JOB_ID=4713 SLURM_STEP_ID="3$BAD" sleep 300 3>&- & one+=($!)
+    env -u SLURM_CONF SLURMD_NODENAME=node1 SLURM_JOB_ID=4714 SLURM_LOCALID="0$BAD" SLURM_PROCID="1$BAD" sleep 300 3>&- & one+=($!)
+    for pid in "${one[@]}"; do
+        eventually grep -qx sleep "/proc/$pid/comm"
+        shown scontrol pidinfo "$pid"
+    done
+    for command in listpids listjobs liststeps; do
+        EXPECT=4711 shown scontrol "$command"
+        EXPECT=4714 shown scontrol "$command"
+        ! grep -E '471[23]' "$BATS_TEST_TMPDIR/shown" || return 1
+    done
+    run -0 scontrol listpids 4714
+    [[ "$output" =~ "${one[3]}"\ +4714\ +batch\ +-\ +- ]]
+    kill "${one[@]}"
 }
 
 @test "nodes: sinfo, and reservations" {

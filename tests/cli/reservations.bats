@@ -25,6 +25,21 @@ teardown_file() { remuda down; }
     [ "$output" = "Reservation nothing not found" ]
 }
 
+@test "update: where a job is named, in any of Slurm's words, the reservation is what it is to have" {
+    me=$(id -un)
+    scontrol create reservation theirs StartTime=now+1day Duration=30 Users="$me" Nodes=n1
+    id=$(sbatch --parsable --hold -J mine --wrap true)
+    for words in "job=$id reservation=theirs" "job $id ReservationName=theirs" "JOBID $id Reservation=theirs" "reservation=theirs job=$id" \
+        "JobId=$id ReservationName=theirs" "jobname=mine reservationname=theirs"; do
+        scontrol update $words
+        [ "$(squeue -h -j "$id" -O Reservation:10 | tr -d ' ')" = theirs ]
+        scontrol update JobId="$id" ReservationName=
+        [ "$(squeue -h -j "$id" -O Reservation:10 | tr -d ' ')" = "(null)" ]
+    done
+    scancel "$id"
+    scontrol delete ReservationName=theirs
+}
+
 @test "create, show, list, delete" {
     me=$(id -un)
     run -0 scontrol create reservation class StartTime=now+1hour Duration=30 Users="$me" Nodes=n[1-2] Flags=DAILY
@@ -185,6 +200,61 @@ teardown_file() { remuda down; }
     [ "${lines[0]}" = "Error updating the reservation: Invalid user id" ]
     [[ "$(scontrol show reservation some)" == *Users=root* ]]
     scontrol delete reservation=some
+}
+
+@test "whom it is for: += and -= of lists that admit and that deny, numbers, signs of their own" {
+    for kind in Users Accounts; do
+        of() { scontrol -o show reservation whom | sed "s/.* $kind=\([^ ]*\).*/\1/"; }
+        other=Accounts=a
+        [ "$kind" = Users ] || other=Users=root
+        scontrol create reservation=whom StartTime=now+1hour Duration=5 Nodes=n1 "$kind=-bin" "$other"
+        for change in -=daemon:-bin,-daemon =-sys:-bin,-daemon,-sys +=bin:-daemon,-sys =+sys:-daemon -=daemon:-daemon +=daemon:'(null)' \
+            -=sys:-sys =root,bin:root,bin -=bin,sys:root +=sys:root,sys +=root:sys,root =-sys:root =+bin:root,bin; do
+            scontrol update reservation=whom "$kind${change%%:*}"
+            [ "$(of)" = "${change#*:}" ] || { echo "$kind${change%%:*}: $(of)"; return 1; }
+        done
+        scontrol update reservation=whom "$kind-=bin" "$kind+=sys"
+        [ "$(of)" = root,sys ]
+        for wrong in =root,-bin -=-bin +=-bin =+bin,-sys; do
+            run -1 scontrol update reservation=whom "$kind$wrong"
+            [[ "${lines[0]}" == "Error updating the reservation: Invalid "* ]]
+        done
+        [ "$(of)" = root,sys ]
+        scontrol delete reservation=whom
+    done
+    # Numbers are names, with which jobs are known; who has none is nobody.
+    scontrol create reservation=whom StartTime=now+1hour Duration=5 Nodes=n1 Users=-1,-"$(id -u nobody)" Accounts=1
+    shown=$(scontrol -o show reservation whom)
+    [[ "$shown" == *" Users=-$(id -nu 1),-nobody "*" Accounts=1 "* ]]
+    scontrol update reservation=whom Users+=1
+    [[ "$(scontrol -o show reservation whom)" == *" Users=-nobody "* ]]
+    scontrol update reservation=whom Users= Groups=root,"$(id -g nobody)"
+    [[ "$(scontrol -o show reservation whom)" == *" Groups=root,$(id -gn nobody) "* ]]
+    for wrong in Users=4000000000 Groups=4000000000 Groups-=4000000000; do
+        run -1 scontrol update reservation=whom "$wrong"
+        [[ "${lines[0]}" == "Error updating the reservation: Invalid "*" id" ]]
+    done
+    scontrol delete reservation=whom
+    for wrong in Users=+root Groups=-root Groups-=root Accounts=+a; do
+        run -1 scontrol create reservation=whom StartTime=now+1hour Duration=5 Nodes=n1 "$wrong"
+        [[ "${lines[0]}" == "Error creating the reservation: Invalid "* ]]
+    done
+}
+
+@test "amounts that do not fit: nodes by TRES, a length without end, cores of a job" {
+    for wrong in node=4294967297 node=65537 node=65536,1; do
+        run -1 scontrol create reservation=much StartTime=now+1hour Duration=5 Users=root TRES="$wrong"
+        [[ "$output" == *"there are at most 65536 nodes"* ]]
+    done
+    scontrol create reservation=much StartTime=now+1hour Duration=5 Users=root TRES=node=1
+    scontrol update reservation=much Duration+=UNLIMITED
+    [[ "$(scontrol -o show reservation much)" == *" Duration=365-00:00:00 "* ]]
+    run -1 scontrol update reservation=much Duration-=UNLIMITED
+    scontrol delete reservation=much
+    id=$(sbatch --parsable --hold --wrap true)
+    run -1 scontrol update JobId="$id" CoreSpec=2147483647
+    [ "${lines[0]}" = "scontrol: error: Invalid CoreSpec value: 2147483647" ]
+    scancel "$id"
 }
 
 @test "one of several, and both parts of a heterogeneous job" {

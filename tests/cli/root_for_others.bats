@@ -58,7 +58,35 @@ setup() {
     [ "$(cat home/copy)" = SECRET=root-8151 ]
     rm home/copy
     [[ "$(as_nobody env MINE=kept-8151 remuda shell "$id" -- env)" == *MINE=kept-8151* ]]
+    SECRET=root-8151 SLURM_JWT=root-8151 run -0 srun --jobid="$id" --overlap env
+    [[ "$output" != *root-8151* && "$output" == *"PATH="* && "$output" == *"SLURM_JOB_ID=$id"* ]]
+    SECRET=root-8151 run -0 srun --jobid="$id" --overlap --export=ALL env
+    [[ "$output" == *SECRET=root-8151* ]]
+    [[ "$(as_nobody env MINE=kept-8151 srun --jobid="$id" --overlap env)" == *MINE=kept-8151* ]]
     scancel "$id"
+}
+
+@test "a job that root submits for a user has of root's environment what --export says, else little" {
+    home=$(getent passwd nobody | cut -d: -f6)
+    for command in "srun --uid=nobody" "sbatch --uid=nobody -W -o $SHARED/home/said --wrap"; do
+        SECRET=root-8151 SLURM_JWT=root-8151 run -0 $command env
+        [[ "$command" == srun* ]] || output=$(cat home/said)
+        [[ "$output" != *root-8151* && "$output" == *"PATH="* && "$output" == *"HOME=$home"* && "$output" == *"SLURM_JOB_ID="* ]]
+        SECRET=root-8151 SECOND=root-8152 run -0 ${command/--uid/--export=SECOND --uid} env
+        [[ "$command" == srun* ]] || output=$(cat home/said)
+        [[ "$output" != *root-8151* && "$output" == *SECOND=root-8152* ]]
+        SECRET=root-8151 run -0 ${command/--uid/--export=ALL --uid} env
+        [[ "$command" == srun* ]] || output=$(cat home/said)
+        [[ "$output" == *SECRET=root-8151* ]]
+        SECRET=root-8151 run -0 ${command/--uid=nobody/--uid=root} env
+        [[ "$command" == srun* ]] || output=$(cat home/said)
+        [[ "$output" == *SECRET=root-8151* ]]
+        rm -f home/said
+    done
+    printf 'GIVEN=1\0PATH=/given:/usr/bin:/bin\0' >given
+    SECRET=root-8151 SLURM_JWT=root-8151 sbatch --uid=nobody -W -o "$SHARED/home/said" --export-file="$SHARED/given" --wrap env
+    grep -qx GIVEN=1 home/said
+    [ -z "$(grep root-8151 home/said)" ]
 }
 
 @test "scrontab -u USER -e: the editor is root's, and only what asks the controller is the user's" {

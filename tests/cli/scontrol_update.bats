@@ -114,6 +114,24 @@ load scontrol
     scontrol delete PartitionName=other
 }
 
+@test "partitions: DEFAULT is none, and a word neither ends its line nor begins a comment" {
+    scontrol create PartitionName=words Nodes=n1
+    for name in DEFAULT default 'a#' '#' words,main; do
+        run -1 scontrol update PartitionName="$name" MaxTime=5
+        [ "${lines[0]}" = "slurm_update error: Invalid partition name specified" ]
+        run -1 scontrol create PartitionName="$name" Nodes=n1 MaxTime=5
+        [ "${lines[0]}" = "Error creating the partition: Invalid partition name specified" ]
+    done
+    for wrong in $'MaxTime=5\nPartitionName=main' $'Alternate="main"\nPartitionName=main' $'Max\nTime=5' 'Max#Time=5' 'MaxTime=5#' 'MaxTime=5 # minutes'; do
+        run -1 scontrol update PartitionName=words "$wrong"
+        [[ "${lines[0]}" == "scontrol: error: Invalid "* ]]
+    done
+    run -1 scontrol update PartitionName=words $'MaxNodes=1 \n#'
+    scontrol update PartitionName=words AllowAccounts='a#1,b' DenyAccounts= MaxTime=7
+    [ "$(scontrol show part words -o | field AllowAccounts) $(scontrol show part words -o | field MaxTime)" = "a#1,b 00:07:00" ]
+    scontrol delete PartitionName=words
+}
+
 @test "a waiting job is not requeued; updates judged as Slurm judges them" {
     id=$(held -n2 --mem=10)
     run -1 scontrol requeuehold "$id"

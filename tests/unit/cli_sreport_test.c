@@ -34,6 +34,9 @@ bool sreport_query(struct sreport *s, const struct msg_query *q, const struct fi
     for (size_t i = 0; q->what == QUERY_USED && i < there.used.n; i++)
         if (there.used.v[i].from_us >= q->from_us && there.used.v[i].from_us < q->to_us)
             row(ctx, &there.used.v[i]);
+    static const struct tres tres[] = {{.id = 1, .type = "cpu"}, {.id = 2, .type = "mem"}};
+    for (size_t i = 0; q->what == QUERY_TRES && i < ARRAY_LEN(tres); i++)
+        row(ctx, &tres[i]);
     for (size_t i = 0; q->what == QUERY_PAST_RESERVATIONS && i < there.resv.n; i++)
         row(ctx, &there.resv.v[i]);
     return true;
@@ -47,12 +50,16 @@ static void there_done(void)
     memset(&there, 0, sizeof there);
 }
 
-/* What the report prints, of CPU seconds, its fields between '|'. */
-static char *printed(void (*report)(struct sreport *s, int n, char **word), int n, char **word,
-                     int *ret_rc)
+/* What the report prints with -T, its fields between '|'. */
+static char *printed_of(const char *tres, void (*report)(struct sreport *s, int n, char **word),
+                        int n, char **word, int *ret_rc)
 {
-    struct sreport s = {
-        .a = arena_new(), .cluster = "here", .noheader = true, .parsable = 'P', .value = true};
+    struct sreport s = {.a = arena_new(),
+                        .cluster = "here",
+                        .noheader = true,
+                        .parsable = 'P',
+                        .value = true,
+                        .tres = tres};
     FILE *file = tmpfile();
     assert_non_null(file);
     fflush(stdout);
@@ -73,6 +80,13 @@ static char *printed(void (*report)(struct sreport *s, int n, char **word), int 
     if (ret_rc)
         *ret_rc = s.rc;
     return text;
+}
+
+/* The same, of CPU seconds. */
+static char *printed(void (*report)(struct sreport *s, int n, char **word), int n, char **word,
+                     int *ret_rc)
+{
+    return printed_of(NULL, report, n, word, ret_rc);
 }
 
 /* ---- accounts ---- */
@@ -158,6 +172,30 @@ static void a_users_accounts_are_named_together(void **state)
     there_done();
 }
 
+/* Rows come in the order of users: a key that two have used has one line and then theirs, even where
+ * one has others, too, or ran jobs without. */
+static void a_keys_users_stand_together(void **state)
+{
+    static const struct {
+        const char *user, *wckey;
+        int64_t cpu_s;
+    } had[] = {{"u1", "w1", 1},    {"u1", "w2", 10},    {"u2", NULL, 100},
+               {"u2", "w1", 1000}, {"u2", "w2", 10000}, {"u3", "w1", 100000}};
+    char *words[] = {"start=2026-01-01", "end=2026-01-02"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(had); i++)
+        vec_push(&there.used, ((struct used){.user_name = had[i].user,
+                                             .wckey = had[i].wckey,
+                                             .from_us = INT64_C(1767229200) * USEC_PER_SEC,
+                                             .cpu_s = had[i].cpu_s}));
+    char *text = printed(report_wckey_by_user, 2, words, NULL);
+    assert_string_equal(text, "here|w1|||101001\nhere|w1|u1||1\nhere|w1|u2||1000\n"
+                              "here|w1|u3||100000\nhere|w2|||10010\nhere|w2|u1||10\n"
+                              "here|w2|u2||10000\n");
+    free(text);
+    there_done();
+}
+
 /* ---- reservations ---- */
 
 static int64_t at_hour(int hour)
@@ -182,6 +220,10 @@ static void a_reservation_has_what_its_own_time_had(void **state)
         {{"start=2026-01-01", "end=2026-01-04", "nodes=n2"},
          "r|2026-01-03T08:00:00|2026-01-03T10:00:00|7200|7200\n"},
         {{"start=2026-01-01", "end=2026-01-04", "nodes=n[3-4]"}, ""},
+        /* a bare word is a reservation's name */
+        {{"start=2026-01-01", "end=2026-01-02", "R"},
+         "r|2026-01-01T08:00:00|2026-01-01T10:00:00|10800|3600\n"},
+        {{"start=2026-01-01", "end=2026-01-02", "here"}, ""},
     };
     (void)state;
     for (int day = 0; day < 3; day++)
@@ -205,6 +247,19 @@ static void a_reservation_has_what_its_own_time_had(void **state)
             words[n++] = (char *)rows[i].words[k];
         char *text = printed(report_reservations, n, words, NULL);
         assert_string_equal(text, rows[i].says);
+        free(text);
+    }
+    /* Of what -T lists there are CPUs. */
+    static const struct {
+        const char *tres;
+        bool cpus;
+    } asked[] = {{"cpu", true}, {"cpu,mem", true}, {"ALL", true}, {"mem", false}};
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+        char *words[] = {"format=name,tresname,allocated", "start=2026-01-01", "end=2026-01-02"};
+        int rc;
+        char *text = printed_of(asked[i].tres, report_reservations, 3, words, &rc);
+        assert_string_equal(text, asked[i].cpus ? "r|cpu|10800\n" : "");
+        assert_int_equal(rc, !asked[i].cpus);
         free(text);
     }
     there_done();
@@ -269,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accounts_have_what_is_below_them),
         cmocka_unit_test(a_users_accounts_are_named_together),
+        cmocka_unit_test(a_keys_users_stand_together),
         cmocka_unit_test(a_reservation_has_what_its_own_time_had),
         cmocka_unit_test(of_other_clusters_nothing_is_said),
         cmocka_unit_test(groups_are_of_the_jobs_that_are_asked_about),

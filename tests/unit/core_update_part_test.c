@@ -152,8 +152,12 @@ static void a_partition_is_made_and_removed(void **unused)
         .name = "extra", .create = true, .fields = "nodes", .values = {&v, 1}};
     assert_int_equal(send(make), REFUSE_NONE);
     assert_int_equal(send(make), REFUSE_INVALID_PARTITION);
-    make.name = "a b";
-    assert_int_equal(send(make), REFUSE_INVALID_PARTITION);
+    /* what a line of the configuration could not name, or would take for defaults */
+    static const char *const none[] = {"", "a b", "a,b", "a#", "#", "DEFAULT", "default"};
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        make.name = none[i];
+        assert_int_equal(send(make), REFUSE_INVALID_PARTITION);
+    }
     struct job_spec s = a_job("one");
     s.req.partition = "extra";
     uint64_t id = submit(s);

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "cli/submit/env.h"
 
 #include <string.h>
@@ -45,6 +46,40 @@ static void forms(void **state)
                         "PATH=/bin|HOME=/h|A=2|SLURM_CONF=/c|EMPTY=|BASH_FUNC_m%%=() {  "
                         "echo\n}|SLURM_SUBMIT_DIR=/w|");
     str_done(&out);
+}
+
+/* What goes to another than whose the command is: what was asked for, else what a program needs to
+ * be found and to write. */
+static void few(void **state)
+{
+    static char *const many[] = {"PATH=/bin", "HOME=/h",        "TERM=vt", "SLURM_CONF=/c",
+                                 "LANG=C",    "SLURM_JWT=e30.", NULL};
+    static const struct {
+        const char *export_env;
+        struct span file;
+        const char *all;
+    } cases[] = {
+        {NULL, {0}, "PATH=/bin|TERM=vt|LANG=C|SLURM_SUBMIT_DIR=/w|"},
+        {"", {0}, "PATH=/bin|TERM=vt|LANG=C|SLURM_SUBMIT_DIR=/w|"},
+        {NULL, {"A=1\0PATH=/f", 11}, "A=1|PATH=/f|SLURM_SUBMIT_DIR=/w|"},
+        {"HOME", {0}, "HOME=/h|SLURM_CONF=/c|SLURM_JWT=e30.|SLURM_SUBMIT_DIR=/w|"},
+        {"ALL",
+         {0},
+         "PATH=/bin|HOME=/h|TERM=vt|SLURM_CONF=/c|LANG=C|SLURM_JWT=e30.|SLURM_SUBMIT_DIR=/w|"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct str out = STR_INIT;
+        struct env_ask ask = {.environ = many,
+                              .export_env = cases[i].export_env,
+                              .file = cases[i].file,
+                              .few = true,
+                              .extra = extra};
+        assert_true(submit_env_capture(&ask, &out, NULL));
+        for (size_t k = 0; k < out.len; k++)
+            out.data[k] = out.data[k] ? out.data[k] : '|';
+        assert_string_equal(str_text(&out), cases[i].all);
+        str_done(&out);
+    }
 }
 
 static void values(void **state)
@@ -122,11 +157,9 @@ static void login_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms),
-        cmocka_unit_test(values),
-        cmocka_unit_test(inside_a_job),
-        cmocka_unit_test(from_a_file),
-        cmocka_unit_test(login_environment),
+        cmocka_unit_test(forms),       cmocka_unit_test(few),
+        cmocka_unit_test(values),      cmocka_unit_test(inside_a_job),
+        cmocka_unit_test(from_a_file), cmocka_unit_test(login_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -195,10 +195,9 @@ static bool cluster_check(const struct scancel *s, struct err *ret_err)
 /* ---- -i: the jobs meant, asked for one by one ----------------------------------------------- */
 
 struct chosen {
-    struct arena *a;
     const struct msg_cancel *asks;
     const char *step; /* ".0": of the job, not all of it; "" = the job */
-    const char *ids;
+    struct str ids;   /* as a list */
 };
 
 static bool passes(const char *filter, const char *word)
@@ -230,8 +229,7 @@ static void job_ask(void *ctx, const void *record)
            str_text(&label), j->spec.name ? j->spec.name : "", job_partition(j));
     fflush(stdout);
     if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
-        chosen->ids =
-            listing_join(chosen->ids, arena_strdup(chosen->a, str_text(&label)), chosen->a);
+        list_addf(&chosen->ids, "%s", str_text(&label));
     str_done(&label);
 }
 
@@ -257,7 +255,7 @@ static bool jobs_ask(struct scancel *s, struct client *c, const char *ids, struc
 /* Steps are asked about as steps. */
 static bool ask(struct scancel *s, struct client *c, struct err *ret_err)
 {
-    struct chosen chosen = {.a = s->a, .asks = &s->cancel, .step = ""};
+    struct chosen chosen = {.asks = &s->cancel, .step = ""};
     size_t depth = 0;
     bool ok = s->cancel.ids || jobs_ask(s, c, NULL, &chosen, ret_err);
     for (const char *start = s->cancel.ids, *at = start; at && ok; at++) {
@@ -272,7 +270,8 @@ static bool ask(struct scancel *s, struct client *c, struct err *ret_err)
             break;
         start = at + 1;
     }
-    s->cancel.ids = chosen.ids;
+    s->cancel.ids = chosen.ids.len ? arena_strdup(s->a, str_text(&chosen.ids)) : NULL;
+    str_done(&chosen.ids);
     return ok;
 }
 

@@ -348,8 +348,7 @@ CONSTANT_CELL(zero, "0")
 CONSTANT_CELL(empty, "")
 
 /* Fields that several cells read. */
-#define F_LABEL                                                                                    \
-    "id,array_job_id,array_task_id,array_pending,array_limit,array_size,het_job_id,het_offset"
+#define F_LABEL  JOB_LABEL_FIELDS
 #define F_NODES  "alloc_nodes,min_nodes,max_nodes,ntasks,ntasks_per_node"
 #define F_CPUS   F_NODES ",alloc_cpus,alloc_tasks,cpus_per_task,overcommit"
 #define F_TIMES  "state,start_us,end_us,suspend_us,suspended_us"

@@ -3,6 +3,7 @@
 #include "base/duration.h"
 #include "base/list.h"
 #include "cli/table/listing.h"
+#include "model/limits.h"
 
 #include <string.h>
 
@@ -52,6 +53,9 @@ static bool tres_word(const char *name, const char *count, struct arena *a, stru
         return false;
     if (text_is_nocase(name, "cpu"))
         ret->cores = listing_join(ret->cores, count, a);
+    else if (text_is_nocase(name, "node") && (n > LIMIT_NODES || ret->node_count + n > LIMIT_NODES))
+        return err_set(ret_err, ERR_LIMIT, "node=%s: there are at most %u nodes", count,
+                       LIMIT_NODES);
     else if (text_is_nocase(name, "node"))
         ret->node_count += (int32_t)n;
     else if (text_starts_nocase(name, "gres/"))

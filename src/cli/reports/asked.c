@@ -53,8 +53,10 @@ static void word_read(struct sreport *s, unsigned may, const char *word, struct 
             ret->value[c] = value ? value : "";
             return;
         }
-    if (!value) { /* a name alone, of the cluster, of a user */
-        enum condition bare = may >> COND_TOP_COUNT & 1u ? COND_USERS : COND_CLUSTERS;
+    if (!value) { /* a name alone, of the cluster, of a user, of a reservation */
+        enum condition bare = may >> COND_TOP_COUNT & 1u ? COND_USERS
+                              : may >> COND_NAMES & 1u   ? COND_NAMES
+                                                         : COND_CLUSTERS;
         ret->value[bare] = word;
         return;
     }

@@ -247,17 +247,19 @@ static bool resv_add(struct hours *h, struct sreport_report *r, const struct res
     return true;
 }
 
-/* Reservations are counted by their CPUs. False after that was said. */
+/* Reservations are counted by their CPUs, which is said where others were asked for; false where
+ * CPUs were not. */
 static bool only_cpus(struct hours *h)
 {
+    bool cpus = false;
     for (size_t i = 0; i < h->k.tres.n; i++)
-        if (!text_is(h->k.tres.v[i].name, "cpu")) {
-            program_error("sreport", "reservation utilization counts CPUs; of other resources "
-                                     "`sreport cluster utilization -T` tells the whole cluster's");
-            h->s->rc = 1;
-            return false;
-        }
-    return true;
+        cpus |= text_is(h->k.tres.v[i].name, "cpu");
+    if (!cpus || h->k.tres.n > 1)
+        program_error("sreport", "reservation utilization counts CPUs; of other resources "
+                                 "`sreport cluster utilization -T` tells the whole cluster's");
+    if (!cpus)
+        h->s->rc = 1;
+    return cpus;
 }
 
 /* The nodes of nodes=; false after an error was printed. */

@@ -190,12 +190,21 @@ static void used_into(struct arena *a, struct used *sum, const struct used *y)
     str_done(&gres);
 }
 
+static int by_wckey(const void *a, const void *b)
+{
+    const struct used *const *p = a, *const *q = b;
+    int order = text_order((*p)->wckey, (*q)->wckey);
+    return order ? order : text_order((*p)->user_name, (*q)->user_name);
+}
+
 void report_wckey_by_user(struct sreport *s, int n, char **word)
 {
     struct report_people p;
     if (people_begin(&p, s, 1u << COND_WCKEYS, "wckey,user_name", "cluster,wckey,login,proper",
                      false, n, word)) {
         used_filter(&p.used, &p.k);
+        if (p.used.n) /* they come in the order of users */
+            qsort(p.used.v, p.used.n, sizeof p.used.v[0], by_wckey);
         for (size_t i = 0; i < p.used.n; i++) {
             struct used sum = *p.used.v[i];
             if (!sum.wckey || (i > 0 && text_is(p.used.v[i - 1]->wckey, sum.wckey)))

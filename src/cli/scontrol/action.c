@@ -47,31 +47,6 @@ static const char *reference(struct scontrol *s, const char *word)
     return word;
 }
 
-struct labels {
-    struct arena *a;
-    const char *ids;
-};
-
-static void label_add(void *ctx, const void *record)
-{
-    struct labels *l = ctx;
-    struct str label = STR_INIT;
-    job_label(record, &label);
-    l->ids = listing_join(l->ids, arena_strdup(l->a, str_text(&label)), l->a);
-    str_done(&label);
-}
-
-const char *scontrol_job_labels(struct scontrol *s, const struct msg_query *q)
-{
-    struct labels labels = {.a = s->a};
-    struct msg_done done = {0};
-    struct err err = {0};
-    struct client *c = scontrol_connect(s, "slurm_load_jobs error");
-    if (c && !client_query(c, q, &job_fields, s->a, label_add, &labels, &done, &err))
-        scontrol_fail(s, "slurm_load_jobs error: %s", err.text);
-    return labels.ids;
-}
-
 /* The only state of requeuehold. */
 static bool state_take(struct scontrol *s, const char *state, struct msg_job_control *m)
 {
@@ -88,7 +63,7 @@ static bool nobody_has(struct scontrol *s, const char *ids)
     if (!text_starts(ids, "name="))
         return false;
     q.names = ids + strlen("name=");
-    return !scontrol_job_labels(s, &q);
+    return !scontrol_any_job(s, &q);
 }
 
 static void action_run(struct scontrol *s, const char *command, int n, char **word)
@@ -112,7 +87,7 @@ static void action_run(struct scontrol *s, const char *command, int n, char **wo
     }
     struct msg_query going = {.what = QUERY_JOBS, .ids = m.ids, .states = "RUNNING,SUSPENDED"};
     struct msg_query known = {.what = QUERY_JOBS, .ids = m.ids, .states = "all"};
-    if (m.ids && incomplete && scontrol_job_labels(s, &known)) /* else they are refused */
+    if (m.ids && incomplete && scontrol_any_job(s, &known)) /* else they are refused */
         m.ids = scontrol_job_labels(s, &going);
     program_finish_first();
     if (m.ids && !(w->what && nobody_has(s, m.ids)))

@@ -49,6 +49,21 @@ static const char *file_text(struct scontrol *s, int32_t pid, const char *name, 
     return copy;
 }
 
+/* What is said there if it is a number, else NULL: who made a process says what is in its
+ * environment, in any bytes, and they are shown to others. */
+static const char *number_said(struct span env, const char *name)
+{
+    const char *said = text_value(env, name);
+    uint64_t number;
+    return text_to_u64(said, INT64_MAX, &number) ? said : NULL;
+}
+
+static bool step_word(const char *word)
+{
+    return (*word && !word[strspn(word, "0123456789")]) || text_is(word, "batch") ||
+           text_is(word, "extern") || text_is(word, "interactive");
+}
+
 static int32_t parent_of(struct scontrol *s, int32_t pid)
 {
     size_t len;
@@ -64,10 +79,10 @@ static void process_read(struct scontrol *s, int32_t pid, struct process *p)
     struct span env = {text, len + 1}; /* its owner may have cut its last byte off */
     *p = (struct process){.pid = pid,
                           .parent = parent_of(s, pid),
-                          .job = text_value(env, "SLURM_JOB_ID"),
+                          .job = number_said(env, "SLURM_JOB_ID"),
                           .step = text_value(env, "SLURM_STEP_ID"),
-                          .local = text_value(env, "SLURM_LOCALID"),
-                          .global = text_value(env, "SLURM_PROCID"),
+                          .local = number_said(env, "SLURM_LOCALID"),
+                          .global = number_said(env, "SLURM_PROCID"),
                           .node = text_value(env, "SLURMD_NODENAME")};
     const char *conf = text_value(env, "SLURM_CONF"), *dir = state_dir_find(NULL, s->a);
     size_t n = conf && dir ? strlen(dir) : 0;
@@ -75,6 +90,8 @@ static void process_read(struct scontrol *s, int32_t pid, struct process *p)
         p->job = NULL; /* of another cluster on this host */
     if (p->job && !p->step)
         p->step = "batch";
+    if (p->step && !step_word(p->step))
+        p->job = NULL;
     if (!p->node)
         p->job = NULL; /* of an interactive allocation's shell, which is on no node */
 }
@@ -123,12 +140,6 @@ static void process_print(const struct pids_processes *all, const struct process
     bool task = is_task(all, p);
     printf("%-8d %-8s %-8s %-7s %-8s\n", (int)p->pid, p->job, p->step,
            task && p->local ? p->local : "-", task && p->global ? p->global : "-");
-}
-
-static bool step_word(const char *word)
-{
-    return (*word && !word[strspn(word, "0123456789")]) || text_is(word, "batch") ||
-           text_is(word, "extern") || text_is(word, "interactive");
 }
 
 void scontrol_listpids(struct scontrol *s, int n, char **word)

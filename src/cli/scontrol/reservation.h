@@ -15,6 +15,14 @@ struct resv_found {
 /* *f is overwritten; records live in the arena. False after an error was printed. */
 bool scontrol_reservations_load(struct scontrol *s, struct resv_found *f);
 
+enum resv_people { RESV_USERS, RESV_GROUPS, RESV_ACCOUNTS };
+/* Users=, Groups= or Accounts=, with sign '+' or '-' += or -=, of a reservation that is made or has
+ * the list `old` (NULL = none): *ret is the list then, in the arena; NULL = none. Returns NULL, or
+ * what is wrong in Slurm's words; *ret is the value then. */
+const char *scontrol_reservation_people(struct arena *a, enum resv_people kind, const char *old,
+                                        const char *value, char sign, bool create,
+                                        const char **ret);
+
 /* scontrol show reservation[s] [NAME,…] */
 void scontrol_show_reservations(struct scontrol *s, const char *names);
 /* Are the words about a reservation? Then the command is done, or its error printed. */

@@ -3,10 +3,8 @@
 #include "base/alloc.h"
 #include "base/calendar/civil.h"
 #include "base/duration.h"
-#include "base/list.h"
 #include "base/vec.h"
 #include "cli/program/localtime.h"
-#include "cli/program/room.h"
 #include "cli/record/reservation_words.h"
 #include "cli/scontrol/reservation.h"
 #include "cli/table/listing.h"
@@ -17,8 +15,8 @@
 struct resv_change {
     struct scontrol *s;
     const char *fields;
-    struct reservation r, old;                     /* old: as it is, when += and -= need it */
-    const char *users, *groups, *accounts, *other; /* as the words name them */
+    struct reservation r, old; /* old: as it is, when += and -= need it */
+    const char *wrong;         /* with whom it is for, in Slurm's words; NULL = nothing */
     bool create, looked, skip;
     const char *word; /* at hand */
     bool unknown;     /* it has a key that there is not */
@@ -46,67 +44,43 @@ static bool old_find(struct resv_change *c, struct err *ret_err)
     return true;
 }
 
-/* `list` with the words of `more` added (sign '+'), or without them ('-'). */
-static const char *list_change(struct arena *a, const char *list, const char *more, char sign)
+static bool take_nodes(struct resv_change *c, const char *value, char sign, struct err *ret_err)
 {
-    struct span rest = span_of(list ? list : ""), piece;
-    struct str out = STR_INIT;
-    while (span_next(&rest, ',', &piece)) {
-        const char *word = arena_strndup(a, piece.data, piece.len);
-        if (piece.len && !listing_has(more, word))
-            list_addf(&out, "%s", word);
+    if (c->create && sign == '-')
+        return err_set(ret_err, ERR_INVALID,
+                       "a new reservation has no nodes: Nodes=LIST says which");
+    if (!sign || c->create) {
+        c->r.nodes = text_empty(value) ? NULL : value;
+        return set(c, "nodes");
     }
-    if (sign == '+' && !text_empty(more))
-        list_addf(&out, "%s", more);
-    const char *text = out.len ? arena_strdup(a, str_text(&out)) : NULL;
-    str_done(&out);
-    return text;
-}
-
-/* "-=" of a new reservation, or of one without the list: all but these. */
-static const char *all_but(struct arena *a, const char *words)
-{
-    struct span rest = span_of(words), piece;
-    struct str out = STR_INIT;
-    while (span_next(&rest, ',', &piece))
-        list_addf(&out, "-%.*s", (int)piece.len, piece.data);
-    const char *text = arena_strdup(a, str_text(&out));
-    str_done(&out);
-    return text;
-}
-
-static bool take_nodes(struct resv_change *c, const char *old, const char *value, char sign,
-                       struct err *ret_err)
-{
-    if (!scontrol_nodes_change(c->s->a, old, value, sign, &c->r.nodes, ret_err))
+    if (!old_find(c, ret_err) ||
+        !scontrol_nodes_change(c->s->a, c->old.nodes, value, sign, &c->r.nodes, ret_err))
         return false;
     if (text_empty(c->r.nodes))
         return err_set(ret_err, ERR_INVALID,
                        "none would be left of %s; `scontrol delete ReservationName=%s` ends it",
-                       old, c->r.name);
+                       c->old.nodes, c->r.name);
     return set(c, "nodes");
 }
 
-static bool take_list(struct resv_change *c, size_t offset, const char *field, const char *value,
-                      char sign, struct err *ret_err)
+/* What is wrong is said when all words are read. */
+static bool take_people(struct resv_change *c, enum resv_people kind, const char *value, char sign,
+                        struct err *ret_err)
 {
-    const char **to = (const char **)((char *)&c->r + offset);
-    if (sign && !old_find(c, ret_err))
+    static const struct {
+        const char *field;
+        size_t offset;
+    } rows[] = {[RESV_USERS] = {"users", offsetof(struct reservation, users)},
+                [RESV_GROUPS] = {"groups", offsetof(struct reservation, groups)},
+                [RESV_ACCOUNTS] = {"accounts", offsetof(struct reservation, accounts)}};
+    const char **to = (const char **)((char *)&c->r + rows[kind].offset);
+    if (!old_find(c, ret_err))
         return false;
-    const char *old = *(const char *const *)((const char *)&c->old + offset);
-    *(text_is(field, "users")      ? &c->users
-      : text_is(field, "groups")   ? &c->groups
-      : text_is(field, "accounts") ? &c->accounts
-                                   : &c->other) = value;
-    if (sign && !c->create && text_is(field, "nodes"))
-        return take_nodes(c, old, value, sign, ret_err);
-    if (sign == '-' && text_empty(old))
-        *to = all_but(c->s->a, value);
-    else if (sign)
-        *to = list_change(c->s->a, old, value, sign);
-    else
-        *to = text_empty(value) ? NULL : value;
-    return set(c, field);
+    bool again = c->fields && listing_has(c->fields, rows[kind].field);
+    const char *old = again ? *to : *(const char **)((char *)&c->old + rows[kind].offset);
+    const char *wrong = scontrol_reservation_people(c->s->a, kind, old, value, sign, c->create, to);
+    c->wrong = c->wrong ? c->wrong : wrong;
+    return set(c, rows[kind].field);
 }
 
 static bool take_time(int64_t *to, const char *value, struct err *ret_err)
@@ -120,7 +94,7 @@ static bool take_length(struct resv_change *c, const char *value, char sign, str
     if (!duration_parse(value, &us, ret_err) || (sign && !old_find(c, ret_err)))
         return false;
     int64_t old = c->old.end_us - c->old.start_us;
-    c->r.duration_us = sign == '+' ? old + us : sign == '-' ? old - us : us;
+    c->r.duration_us = sign == '+' ? time_add(old, us) : sign == '-' ? old - us : us;
     return set(c, "duration_us");
 }
 
@@ -181,23 +155,21 @@ static bool take_tres(struct resv_change *c, const char *value, struct err *ret_
     return true;
 }
 
-struct resv_key {
+static const struct {
+    const char *name;
+    enum resv_people kind;
+} people[] = {{"Users", RESV_USERS}, {"Accounts", RESV_ACCOUNTS}, {"Groups", RESV_GROUPS}};
+static const struct {
     const char *name, *field;
     size_t offset;
-};
-static const struct resv_key lists[] = {
-    {"Users", "users", offsetof(struct reservation, users)},
-    {"Accounts", "accounts", offsetof(struct reservation, accounts)},
-    {"Groups", "groups", offsetof(struct reservation, groups)},
-    {"Nodes", "nodes", offsetof(struct reservation, nodes)}};
-static const struct resv_key texts[] = {
-    {"CoreCnt", "core_counts", offsetof(struct reservation, core_counts)},
-    {"PartitionName", "partition", offsetof(struct reservation, partition)},
-    {"Features", "features", offsetof(struct reservation, features)},
-    {"Licenses", "licenses", offsetof(struct reservation, licenses)},
-    {"Comment", "comment", offsetof(struct reservation, comment)}};
-static const char *const other_keys[] = {"ReservationName", "StartTime", "EndTime", "Duration",
-                                         "NodeCnt",         "Flags",     "TRES",    "Skip"};
+} texts[] = {{"CoreCnt", "core_counts", offsetof(struct reservation, core_counts)},
+             {"PartitionName", "partition", offsetof(struct reservation, partition)},
+             {"Features", "features", offsetof(struct reservation, features)},
+             {"Licenses", "licenses", offsetof(struct reservation, licenses)},
+             {"Comment", "comment", offsetof(struct reservation, comment)}};
+static const char *const other_keys[] = {"ReservationName", "StartTime", "EndTime",
+                                         "Duration",        "Nodes",     "NodeCnt",
+                                         "Flags",           "TRES",      "Skip"};
 
 static bool key_is(const char *name, const char *key)
 {
@@ -207,10 +179,10 @@ static bool key_is(const char *name, const char *key)
 
 static bool key_unknown(const char *name, struct err *ret_err)
 {
-    const char *names[ARRAY_LEN(lists) + ARRAY_LEN(texts) + ARRAY_LEN(other_keys)];
+    const char *names[ARRAY_LEN(people) + ARRAY_LEN(texts) + ARRAY_LEN(other_keys)];
     size_t n = 0;
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        names[n++] = lists[i].name;
+    for (size_t i = 0; i < ARRAY_LEN(people); i++)
+        names[n++] = people[i].name;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         names[n++] = texts[i].name;
     for (size_t i = 0; i < ARRAY_LEN(other_keys); i++)
@@ -226,9 +198,11 @@ static bool key_unknown(const char *name, struct err *ret_err)
 static bool key_take(struct resv_change *c, const char *name, const char *value, char sign,
                      struct err *ret_err)
 {
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        if (key_is(name, lists[i].name))
-            return take_list(c, lists[i].offset, lists[i].field, value, sign, ret_err);
+    for (size_t i = 0; i < ARRAY_LEN(people); i++)
+        if (key_is(name, people[i].name))
+            return take_people(c, people[i].kind, value, sign, ret_err);
+    if (key_is(name, "Nodes"))
+        return take_nodes(c, value, sign, ret_err);
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (key_is(name, texts[i].name) && sign) {
             c->fixed = true;
@@ -377,54 +351,6 @@ static bool is_complete(struct resv_change *c)
     return !missing;
 }
 
-static bool is_user(const char *name)
-{
-    return user_by_name(name) != NULL;
-}
-
-static bool is_group(const char *name)
-{
-    return group_by_name(name) != NULL;
-}
-
-/* Users= and Groups= name those of this host; +name and -name, too. */
-static bool names_known(const char *list, bool (*known)(const char *name))
-{
-    struct span rest = span_of(list ? list : ""), one;
-    char name[256];
-    int64_t number;
-    while (list && span_next(&rest, ',', &one)) {
-        one = span_trim(one);
-        if (one.len && (one.data[0] == '-' || one.data[0] == '+'))
-            one = (struct span){one.data + 1, one.len - 1};
-        if (!one.len || one.len >= sizeof name)
-            continue;
-        memcpy(name, one.data, one.len);
-        name[one.len] = '\0';
-        if (!known(name) && !text_to_i64(name, 0, UINT32_MAX, &number))
-            return false;
-    }
-    return true;
-}
-
-/* "," names nobody; NULL and "" are not given, or take away who was there. */
-static bool names_somebody(const char *list)
-{
-    return text_empty(list) || list[strspn(list, ", +-")];
-}
-
-/* In Slurm's words: a list that names nobody, or who is not known; NULL = all are fine. */
-static const char *people_wrong(const struct resv_change *c)
-{
-    if (!names_somebody(c->users) || !names_known(c->users, is_user))
-        return "Invalid user id";
-    if (!names_somebody(c->groups) || !names_known(c->groups, is_group))
-        return "Invalid group id";
-    if (!names_somebody(c->accounts))
-        return "Invalid account or account/partition combination specified";
-    return NULL;
-}
-
 static bool change(struct scontrol *s, int n, char **word, bool create)
 {
     struct resv_change c = {.s = s, .create = create};
@@ -449,11 +375,11 @@ static bool change(struct scontrol *s, int n, char **word, bool create)
     }
     if (create && !is_complete(&c))
         return true;
-    const char *wrong = people_wrong(&c);
-    if (wrong) {
-        scontrol_refuse(s, "Error %s the reservation: %s", create ? "creating" : "updating", wrong);
+    if (c.wrong) {
+        scontrol_refuse(s, "Error %s the reservation: %s", create ? "creating" : "updating",
+                        c.wrong);
         if (!create)
-            scontrol_refuse(s, "slurm_update error: %s", wrong);
+            scontrol_refuse(s, "slurm_update error: %s", c.wrong);
         return true;
     }
     if (!create && !c.fields && !c.skip) {
@@ -471,10 +397,6 @@ static bool change(struct scontrol *s, int n, char **word, bool create)
 
 bool scontrol_reservation_update(struct scontrol *s, int n, char **word)
 {
-    /* A job's own ReservationName= is not meant. */
-    for (int i = 0; i < n; i++)
-        if (text_starts_nocase(word[i], "JobId=") || text_starts_nocase(word[i], "JobName="))
-            return false;
     return change(s, n, word, false);
 }
 

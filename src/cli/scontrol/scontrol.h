@@ -53,6 +53,7 @@ SCONTROL_COMMANDS(X)
 void scontrol_resize_files(struct scontrol *s, const char *ids);
 /* The jobs a query finds, as references: "4,7_2"; NULL if there are none. */
 const char *scontrol_job_labels(struct scontrol *s, const struct msg_query *q);
+bool scontrol_any_job(struct scontrol *s, const struct msg_query *q); /* does it find one? */
 /* Likewise, each with words of its own. What they cannot do is said, and sets rc. */
 void scontrol_wait_job(struct scontrol *s, int n, char **word);
 void scontrol_write(struct scontrol *s, int n, char **word); /* batch_script, config */

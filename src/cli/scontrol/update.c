@@ -366,12 +366,23 @@ static bool is_entity(const char *word)
     return false;
 }
 
+/* Is a job named, so that a reservation is what it is to have? "Job=4" is JobId=4 from now on,
+ * where it stands first or behind. */
+static bool names_job(struct scontrol *s, int n, char **word)
+{
+    bool first = text_is_nocase(word[0], "job") || text_is_nocase(word[0], "jobid");
+    for (int i = 0; i < n; i++)
+        if (text_starts_nocase(word[i], "Job="))
+            word[i] = arena_printf(s->a, "JobId=%s", strchr(word[i], '=') + 1);
+    return (first && n > 1) || starts(n, word, "JobId=") || starts(n, word, "JobName=");
+}
+
 void scontrol_update(struct scontrol *s, int n, char **word)
 {
     struct update_change c = {.s = s};
     struct err err = {0};
     bool ok;
-    if (scontrol_reservation_update(s, n, word))
+    if (!names_job(s, n, word) && scontrol_reservation_update(s, n, word))
         return;
     entity_join(s, &n, word);
     if (starts(n, word, "JobId="))

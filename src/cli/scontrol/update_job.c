@@ -45,6 +45,8 @@ static bool job_core_spec(struct update_change *c, const char *value, struct err
 {
     if (!update_number(value, &c->spec.req.core_spec, ret_err))
         return false;
+    if (c->spec.req.core_spec == INT32_MAX) /* it is kept as one more */
+        return err_set(ret_err, ERR_INVALID, "no node has %s cores", value);
     c->spec.req.core_spec++;
     return update_field(c, "core_spec");
 }

@@ -4,7 +4,10 @@
  * Each word is read as a line of its own first: what is wrong is said of that word, Slurm's line
  * before ours. Then all are read as one line, the record that this makes is compared with that of
  * an empty line, and what differs is the change. A value equal to the default (MaxTime=UNLIMITED,
- * Hidden=NO) differs in nothing: a key that was named counts always. */
+ * Hidden=NO) differs in nothing: a key that was named counts always.
+ *
+ * The name in these lines is ours: whether the partition's is one (DEFAULT, and what would end the
+ * line or begin a comment in it, are none) the controller says. */
 #include "base/alloc.h"
 #include "cli/scontrol/update.h"
 #include "model/settings/settings.h"
@@ -99,28 +102,48 @@ static const char *without_place(const char *text)
     return place ? place + strlen("scontrol:1: ") : text;
 }
 
-static bool parse(struct update_change *c, const char *name, const char *words, struct config *ret,
+static bool parse(struct update_change *c, const char *words, struct config *ret,
                   struct err *ret_err)
 {
     struct err err = {0};
-    const char *line = arena_printf(c->s->a, "PartitionName=%s%s", name, words);
-    if (config_parse(line, "scontrol", NULL, NULL, ret, &err))
+    const char *line = arena_printf(c->s->a, "PartitionName=it%s", words);
+    if (config_parse(line, "scontrol", NULL, NULL, ret, &err)) {
+        ASSERT(ret->nparts == 1);
         return true;
+    }
     return err_set(ret_err, err.code, "%s", without_place(err.text));
 }
 
-/* A value that is empty or has blanks, as a line of the configuration writes it. */
+/* As a line of the configuration writes a value that is empty, or has blanks or what else would
+ * begin a comment. */
 static const char *word_quote(struct update_change *c, const char *word)
 {
-    const char *equals = strchr(word, '=');
-    if (!equals || strchr(word, '"') || (equals[1] && !strpbrk(equals, " \t")))
-        return word;
-    return arena_printf(c->s->a, "%.*s\"%s\"", (int)(equals + 1 - word), word, equals + 1);
+    const char *value = strchr(word, '=') + 1;
+    bool quoted = !strchr(value, '"') && (!*value || strpbrk(value, " \t\r"));
+    struct str out = STR_INIT;
+    str_addn(&out, word, (size_t)(value - word));
+    if (quoted)
+        str_addc(&out, '"');
+    for (; *value; value++) {
+        if (*value == '#')
+            str_addc(&out, '\\');
+        str_addc(&out, *value);
+    }
+    if (quoted)
+        str_addc(&out, '"');
+    const char *text = arena_strdup(c->s->a, str_text(&out));
+    str_done(&out);
+    return text;
+}
+
+/* Would a line of the configuration end in it, or its key begin a comment? */
+static bool ends_line(const char *word, struct span key)
+{
+    return strchr(word, '\n') || memchr(key.data, '#', key.len);
 }
 
 /* One Key=Value: is it known, can it be read, has it an effect? Adds its fields to the change. */
-static bool word_take(struct update_change *c, const char *name, const char *word,
-                      struct err *ret_err)
+static bool word_take(struct update_change *c, const char *word, struct err *ret_err)
 {
     const char *equals = strchr(word, '=');
     struct span key = {word, equals ? (size_t)(equals - word) : 0};
@@ -130,7 +153,9 @@ static bool word_take(struct update_change *c, const char *name, const char *wor
         scontrol_fail(c->s, "Invalid input: %s  Request aborted", word);
         return err_set(ret_err, ERR_INVALID, "Key=Value is expected, not \"%s\"", word);
     }
-    bool ok = parse(c, name, arena_printf(c->s->a, " %s", word_quote(c, word)), &one, ret_err);
+    bool ok = ends_line(word, key)
+                  ? err_set(ret_err, ERR_INVALID, "no partition has such a word: \"%s\"", word)
+                  : parse(c, arena_printf(c->s->a, " %s", word_quote(c, word)), &one, ret_err);
     const char *warning = ok && one.nwarnings ? without_place(one.warning[0]) : NULL;
     if (!ok)
         value_said(c, k, word);
@@ -147,11 +172,10 @@ static bool word_take(struct update_change *c, const char *name, const char *wor
 
 /* The values that the words make, and every field in which they differ from those of a partition of
  * which nothing is said. */
-static bool words_read(struct update_change *c, const char *name, const char *words,
-                       struct err *ret_err)
+static bool words_read(struct update_change *c, const char *words, struct err *ret_err)
 {
     struct config with = {0}, without = {0};
-    bool ok = parse(c, name, "", &without, ret_err) && parse(c, name, words, &with, ret_err);
+    bool ok = parse(c, "", &without, ret_err) && parse(c, words, &with, ret_err);
     for (size_t i = 0; ok && i < partition_fields.n; i++) {
         const char *key = partition_fields.field[i].name;
         struct fields one = {"partition", sizeof(struct partition), &partition_fields.field[i], 1};
@@ -226,12 +250,12 @@ static bool line_read(struct update_change *c, int n, char **word, struct err *r
             continue;
         else if (text_starts_nocase(word[i], "PartitionName="))
             continue;
-        else if (!word_take(c, name, word[i], ret_err))
+        else if (!word_take(c, word[i], ret_err))
             return false;
         else
             words = arena_printf(c->s->a, "%s %s", words, word_quote(c, word[i]));
     }
-    if (!words_read(c, name, words, ret_err))
+    if (!words_read(c, words, ret_err))
         return false;
     c->part.nodes = nodes;
     return !nodes || update_field(c, "nodes");

@@ -12,17 +12,16 @@
 
 extern char **environ;
 
-/* What a process of another's has in its environment he may read: of root's he gets what a program
- * needs to be found and to write; of a copy's, which needs no more, so does everybody. */
+/* What a process of another's has in its environment he may read: of root's he gets little; of a
+ * copy's, which needs no more, so does everybody. */
 static struct blob env_of_command(const struct job_step *s, struct err *e)
 {
-    struct env_ask ask = {.environ = environ, .keep_job = true};
     bool few = text_is(s->al.name, "sbcast") || (geteuid() == 0 && s->al.job[0].user_id != 0);
+    struct env_ask ask = {.environ = environ, .keep_job = true, .few = few};
     unsetenv("SLURM_JOB_NAME"); /* of the job that it is run in, which may be another one */
     struct str out = STR_INIT;
     struct blob b = {0};
-    if (few ? submit_env_named("PATH,TERM,LANG", environ, &out, e)
-            : submit_env_capture(&ask, &out, e))
+    if (submit_env_capture(&ask, &out, e))
         b = (struct blob){arena_dup(s->a, out.data, out.len), out.len};
     str_done(&out);
     return b;

@@ -341,7 +341,7 @@ static int in_job(struct launch *l)
         return submit_exit_error();
     settings_take(l, l->al.client);
     const char *id = arena_printf(l->line.a, "%llu", (unsigned long long)o->launch.job_id);
-    if (!allocation_find(&l->al, id, &e) || !srun_groups_bind(l, &e)) {
+    if (!allocation_find(&l->al, id, &e) || !srun_env_settle(l, &e) || !srun_groups_bind(l, &e)) {
         if (e.lead[0])
             return submit_fail(&l->line, &e);
         unconfirmed_say(lookup, id, &e);

@@ -27,6 +27,9 @@ struct launch {
 
 /* Fills each step from its component's options, all but the job's id. */
 bool srun_steps_fill(struct launch *l, struct err *e);
+/* In a job that was found, before its steps are bound: of root's environment little where the job
+ * is another's. */
+bool srun_env_settle(struct launch *l, struct err *e);
 /* Where in argv the words of component i's program are; false if it has none. */
 bool srun_program_words(const struct launch *l, size_t i, int *ret_from, int *ret_to);
 

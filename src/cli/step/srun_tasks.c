@@ -81,6 +81,13 @@ static const char *job_name_of(const struct launch *l, const struct submit_optio
     return name ? arena_printf(l->line.a, "SLURM_JOB_NAME=%s", name) : NULL;
 }
 
+/* Root's command for somebody else, who may read what his tasks have in their environment: it
+ * became the user, or the job that was found is his. */
+static bool is_for_other(const struct launch *l)
+{
+    return l->line.by_root && (geteuid() != 0 || (l->al.njobs && l->al.job[0].user_id != 0));
+}
+
 static bool env_take(struct launch *l, size_t i, struct err *e)
 {
     ASSERT(i < l->line.ncomp);
@@ -101,12 +108,21 @@ static bool env_take(struct launch *l, size_t i, struct err *e)
     struct env_ask ask = {.environ = environ,
                           .export_env = o->spec.export_env,
                           .keep_job = o->launch.job_id != 0,
+                          .few = is_for_other(l),
                           .extra = extra};
     bool ok = submit_env_capture(&ask, &env, e);
     if (ok)
         l->step[i].tasks.env =
             (struct blob){arena_dup(l->line.a, str_text(&env), env.len), env.len};
     str_done(&env);
+    return ok;
+}
+
+bool srun_env_settle(struct launch *l, struct err *e)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && is_for_other(l) && i < l->line.ncomp; i++)
+        ok = env_take(l, i, e);
     return ok;
 }
 

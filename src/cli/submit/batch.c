@@ -96,7 +96,11 @@ bool batch_env(struct submit_batch *b, struct str *out, struct err *e)
     for (size_t i = 0; i < b->nenv; i++)
         extra[n++] = b->env[i];
     extra[n] = NULL;
-    struct env_ask ask = {.environ = environ, .export_env = o->spec.export_env, .extra = extra};
+    /* What a process of the user's has in its environment he may read. */
+    struct env_ask ask = {.environ = environ,
+                          .export_env = o->spec.export_env,
+                          .few = b->line.by_root && geteuid() != 0,
+                          .extra = extra};
     if (o->export_file && !export_file_read(b, o->export_file, &ask.file, e))
         return false;
     return submit_env_capture(&ask, out, e);

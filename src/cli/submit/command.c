@@ -62,6 +62,7 @@ void submit_command_init(struct submit_command *c, const char *name, unsigned co
 {
     memset(c, 0, sizeof *c);
     c->name = name;
+    c->by_root = geteuid() == 0;
     c->command = command;
     c->a = a;
     c->env = (struct option_env){.now_us = time_now_us(), .zone = &civil_local};

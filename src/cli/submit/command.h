@@ -19,6 +19,7 @@ struct words {
 
 struct submit_command {
     const char *name; /* "sbatch" */
+    bool by_root;     /* it began as root, whoever it became */
     unsigned command; /* CMD_SBATCH … */
     struct arena *a;
     struct option_env env; /* variables, clock and zone that options look at */

@@ -290,16 +290,23 @@ static bool in_job(char *const *environ)
     return false;
 }
 
+/* What a program needs to be found and to write. */
+#define FEW "PATH,TERM,LANG"
+
 static bool gather(struct capture *c, const struct env_ask *ask, struct str *made, struct err *e)
 {
+    struct env_ask of = *ask;
+    bool few = ask->few && text_empty(ask->export_env);
+    if (few)
+        of.export_env = ask->file.data ? "NIL" : FEW;
     if (ask->file.data)
         take_file(c, ask->file);
-    bool listed = !takes_all(ask->export_env) && !takes_none(ask->export_env);
-    if (takes_all(ask->export_env) && !ask->file.data)
+    bool listed = !takes_all(of.export_env) && !takes_none(of.export_env);
+    if (takes_all(of.export_env) && !ask->file.data)
         take_environ(c, ask->environ, false);
-    else if (listed && !take_list(c, ask, made, e))
+    else if (listed && !take_list(c, &of, made, e))
         return false;
-    if (!c->whole)
+    if (!c->whole && !few)
         take_environ(c, ask->environ, true);
     for (const char *const *extra = ask->extra; extra && *extra; extra++)
         put(c, span_of(*extra));

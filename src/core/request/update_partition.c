@@ -148,13 +148,20 @@ static enum refusal partition_change(struct core *c, struct partrec *p,
     return REFUSE_NONE;
 }
 
+/* As a PartitionName line has it, as which `scontrol write config` writes it: DEFAULT says what
+ * those after it begin with, and '#' begins a comment. */
+static bool name_fits(const char *name)
+{
+    return record_name_fits(name) && !strchr(name, '#') && !text_is_nocase(name, "DEFAULT");
+}
+
 static enum refusal partition_create(struct core *c, const struct msg_update_partition *m,
                                      const char **detail)
 {
-    if (!record_name_fits(m->name)) {
+    if (!name_fits(m->name)) {
         *detail =
             "a partition's name has from 1 to 256 letters, digits and the like; no blanks, commas, "
-            "quotes or brackets";
+            "quotes, brackets or #, and it is not DEFAULT";
         return REFUSE_INVALID_PARTITION;
     }
     if (c->part.n >= LIMIT_PARTITIONS) {

@@ -378,6 +378,9 @@ struct str;
 /* "42", "42_7" for an array element, "42_[0-9%4]" for the pending rest of an array, "42+1" for a
  * component; appended to out. */
 void job_label(const struct job *j, struct str *out);
+/* The fields of a job that it looks at. */
+#define JOB_LABEL_FIELDS                                                                           \
+    "id,array_job_id,array_task_id,array_pending,array_limit,array_size,het_job_id,het_offset"
 /* The reservations it asked for; of one that asked for none the one that drew it, once it has
  * begun. NULL = none. */
 const char *job_reservation(const struct job *j);
