@@ -222,9 +222,10 @@ void visit_begin(struct holdings *h, const struct msg_launch *l)
     map_u64_put(h->visit, j->id, v);
 }
 
-void visit_end(struct holdings *h, uint64_t job_id)
+void visit_end(struct holdings *h, uint64_t job_id, uint32_t attempt)
 {
-    visit_free(map_u64_del(h->visit, job_id));
+    if (visit_of(h, job_id, attempt))
+        visit_free(map_u64_del(h->visit, job_id));
 }
 
 void held_keep_launch(struct held_step *s, const struct msg_launch *l, bool with_payload)

@@ -79,7 +79,8 @@ struct ended_step {
     int64_t step_id; /* of that run */
 };
 
-/* A job that has been here: its prolog ran, its epilog has yet to. */
+/* A job that has been here: its prolog ran, its epilog has yet to, where there is one. It is open
+ * until the controller is told that nothing of the job is left here. */
 struct visit {
     uint32_t attempt; /* of the run whose launch is awaited */
     struct arena *arena;
@@ -145,8 +146,8 @@ struct visit *visit_of(const struct holdings *h, uint64_t job_id, uint32_t attem
 /* Its launch is kept, without script and environment, for the epilog. No visit of this attempt is
  * open. */
 void visit_begin(struct holdings *h, const struct msg_launch *l);
-/* Whatever the attempt; nothing where none is open. */
-void visit_end(struct holdings *h, uint64_t job_id);
+/* Nothing where none of this attempt is open: a later one's goes on. */
+void visit_end(struct holdings *h, uint64_t job_id, uint32_t attempt);
 
 /* Keeps a copy of what is to be launched; without the script and the environment when only the job
  * itself will be needed. */

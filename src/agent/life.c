@@ -46,13 +46,20 @@ struct report *turn_report_of(struct turn *t, enum report_kind kind, const struc
     return report_make(kind, s, n, t->a->node->name, t->now_us);
 }
 
+/* Its job is gone from here: nobody asks for its visit any more, with an epilog or without one. A
+ * launch of it may be on its way to meet this. */
+static void job_left(struct turn *t, struct held_step *s)
+{
+    s->released = true;
+    held_remember_ended(&t->a->held, s->job_id, s->attempt);
+    visit_end(&t->a->held, s->job_id, s->attempt);
+}
+
 void turn_report_released(struct turn *t, struct held_step *s, const char *detail)
 {
     struct report *p = turn_report_of(t, REPORT_RELEASED, s, NULL);
     p->msg.detail = detail ? xstrdup(detail) : NULL;
-    s->released = true;
-    /* a launch may be on its way to meet this. */
-    held_remember_ended(&t->a->held, s->job_id, s->attempt);
+    job_left(t, s);
     turn_report_keep(t, s, p);
 }
 
@@ -133,7 +140,7 @@ void steps_proven(struct turn *t)
 void epilog_begin(struct turn *t, struct held_step *s)
 {
     held_move(s, HELD_EPILOG);
-    visit_end(&t->a->held, s->job_id);
+    visit_end(&t->a->held, s->job_id, s->attempt);
     struct agent_effect *e = turn_effect_about(t, AGENT_EPILOG, s);
     if (s->launch && s->launch->job.n)
         e->job = s->launch->job.v;
@@ -151,9 +158,8 @@ void step_end_report(struct turn *t, struct held_step *s, bool clean)
         return;
     p->msg.clean = clean;
     s->exit_reported = true;
-    s->released = clean && !s->lost;
-    if (s->released)
-        held_remember_ended(&t->a->held, s->job_id, s->attempt);
+    if (clean && !s->lost)
+        job_left(t, s);
     turn_report_keep(t, s, p);
 }
 

@@ -73,7 +73,6 @@ static void release_unknown(struct turn *t, const struct msg_terminate *m)
         epilog_begin(t, s);
         return;
     }
-    visit_end(&t->a->held, m->job_id);
     turn_report_released(t, s, NULL);
     held_move(s, HELD_OVER);
 }
