@@ -14,7 +14,7 @@
 /* X(state, what it means) */
 // clang-format off
 #define HELD_STATES(X)                                                                                       \
-    X(WAITING, "a device it is to have is not yet clean of what a former step of its job left there")         \
+    X(WAITING, "a device it is to have is not yet clean, or the prolog of its job runs for another step")     \
     X(PROLOG, "the prolog runs")                                                                             \
     X(STARTING, "a shepherd was asked for and has said nothing yet")                                         \
     X(RUNNING, "the shepherd stands over it")                                                                \
@@ -61,12 +61,12 @@ struct held_step {
     } gpu;                 /* what its processes used of the GPUs, since this daemon knows it */
     char *stuck;           /* what of it outlives SIGKILL, in words; NULL = nothing known; owned */
     int64_t stuck_pid, stuck_since_us; /* a process that KILL did not end; 0 = none */
-    int64_t answer_by_us;   /* it is to end: its shepherd should have spoken by then; 0 = not so */
-    bool roused;            /* it did not, and was looked at */
-    bool found;             /* at the daemon's start: `gpus` may be empty though it has some */
-    bool prolog_first;      /* WAITING: the prolog comes next */
-    int64_t prove_until_us; /* WAITING, PROVING: so long it is waited for */
-    char *release_why;      /* of the RELEASED that follows; owned */
+    int64_t answer_by_us; /* it is to end: its shepherd should have spoken by then; 0 = not so */
+    bool roused;          /* it did not, and was looked at */
+    bool found;           /* at the daemon's start: `gpus` may be empty though it has some */
+    /* WAITING, PROVING: so long it is waited for; INT64_MAX = until the prolog has ended */
+    int64_t prove_until_us;
+    char *release_why;             /* of the RELEASED that follows; owned */
     struct held_step *next_of_job; /* NULL = the last */
 };
 
@@ -83,8 +83,10 @@ struct ended_step {
  * until the controller is told that nothing of the job is left here. */
 struct visit {
     uint32_t attempt; /* of the run whose launch is awaited */
+    bool prepared;    /* its prolog has ended well, or there is none: its steps may start */
     struct arena *arena;
     struct msg_launch *launch; /* its first, without script and environment */
+    struct visit *next;        /* of another run of the job, which has yet to end here */
 };
 
 /* Steps by job, in the order they came. */
@@ -98,7 +100,7 @@ struct holdings {
     /* Ring: srun steps that are over, the last HELD_ENDED_MAX. */
     VEC(struct ended_step) ended_steps;
     size_t ended_step_at;  /* likewise */
-    struct map_u64 *visit; /* job id → struct visit, where the site has a prolog or epilog */
+    struct map_u64 *visit; /* job id → first struct visit, where the site has a prolog or epilog */
 };
 
 void held_init(struct holdings *h); /* empty; held_done frees */
@@ -130,6 +132,11 @@ bool held_has_others(const struct holdings *h, const struct held_step *s);
  * at its devices? */
 bool held_has_speaker(const struct holdings *h, const struct held_step *s);
 
+/* Has another step of that start of the job a shepherd here, or had one? */
+bool held_has_run(const struct holdings *h, const struct held_step *s);
+/* Does the job's prolog run, for another step of that start? */
+bool held_prolog_runs(const struct holdings *h, const struct held_step *s);
+
 /* The only function that changes a state; aborts on a move the table does not allow. */
 void held_move(struct held_step *s, enum held_state to);
 
@@ -145,7 +152,7 @@ bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt,
 struct visit *visit_of(const struct holdings *h, uint64_t job_id, uint32_t attempt);
 /* Its launch is kept, without script and environment, for the epilog. No visit of this attempt is
  * open. */
-void visit_begin(struct holdings *h, const struct msg_launch *l);
+struct visit *visit_begin(struct holdings *h, const struct msg_launch *l, bool prepared);
 /* Nothing where none of this attempt is open: a later one's goes on. */
 void visit_end(struct holdings *h, uint64_t job_id, uint32_t attempt);
 

@@ -221,9 +221,23 @@ void step_not_begun(struct turn *t, struct held_step *s, const char *why)
     step_failed(t, s, &failed);
 }
 
+/* The visit of its job, from the first step that begins: one that was refused has not been here.
+ * NULL: the site has no programs around jobs. */
+static struct visit *visit_enter(struct turn *t, const struct held_step *s,
+                                 const struct msg_launch *l)
+{
+    struct holdings *h = &t->a->held;
+    bool prolog = program_given(t->a->welcome.prolog);
+    struct visit *v = visit_of(h, s->job_id, s->attempt);
+    if (!v && (prolog || program_given(t->a->welcome.epilog)))
+        v = visit_begin(h, l, !prolog || held_has_run(h, s));
+    return v;
+}
+
 static void step_launch(struct turn *t, struct held_step *s, const struct msg_launch *l)
 {
-    bool prolog = s->prolog_first;
+    const struct visit *v = visit_enter(t, s, l);
+    bool prolog = v && !v->prepared && program_given(t->a->welcome.prolog);
     held_move(s, prolog ? HELD_PROLOG : HELD_STARTING);
     if (!s->launch && (prolog || program_given(t->a->welcome.epilog)))
         held_keep_launch(s, l, prolog);
@@ -233,10 +247,19 @@ static void step_launch(struct turn *t, struct held_step *s, const struct msg_la
         step_start(t, s, l);
 }
 
-/* The controller may not have heard yet that a device is not to be given. */
+/* The controller may not have heard yet that a device is not to be given. For a look at one the
+ * step waits so long, for the prolog as long as that takes. */
 void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launch *l)
 {
     ASSERT(l->job.n > 0);
+    if (held_prolog_runs(&t->a->held, s)) {
+        s->prove_until_us = INT64_MAX;
+        if (!s->launch)
+            held_keep_launch(s, l, true);
+        return;
+    }
+    if (s->prove_until_us == INT64_MAX)
+        s->prove_until_us = t->now_us + PROVE_WAIT_US;
     struct str why = STR_INIT;
     enum devices_answer answer = devices_give(t, s, l, &why);
     if (answer == DEVICES_GIVEN)

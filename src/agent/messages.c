@@ -47,15 +47,9 @@ static void take_launch(struct turn *t, const struct msg_launch *l)
     if (held_find(&a->held, j->id, j->attempt, l->step_id) ||
         held_was_ended(&a->held, j->id, j->attempt, l->step_id))
         return;
-    bool programs = program_given(a->welcome.prolog) || program_given(a->welcome.epilog);
-    bool been_here = visit_of(&a->held, j->id, j->attempt) != NULL;
-    bool prolog = program_given(a->welcome.prolog) && !been_here && !held_of_job(&a->held, j->id);
-    if (programs && !been_here)
-        visit_begin(&a->held, l);
     struct held_step *s = held_add(&a->held, j->id, j->attempt, l->step_id, HELD_WAITING);
     s->uid_plus1 = (int64_t)j->user_id + 1;
-    s->prolog_first = prolog;
-    s->prove_until_us = t->now_us + PROVE_WAIT_US;
+    s->prove_until_us = INT64_MAX;
     step_launch_try(t, s, l);
 }
 
@@ -93,7 +87,7 @@ static void step_terminate(struct turn *t, struct held_step *s, const struct msg
     free(s->why);
     s->why = xstrdup(m->why);
     switch (s->state) {
-    case HELD_WAITING: step_not_begun(t, s, "it was ended while it waited for a device"); break;
+    case HELD_WAITING: step_not_begun(t, s, "it was ended before it could begin"); break;
     case HELD_PROLOG:
     case HELD_STARTING: s->doomed = true; break;
     case HELD_RUNNING:

@@ -62,6 +62,36 @@ nothing_drained() { ! is_drained; }
     resumed
 }
 
+@test "all steps of a job wait for its prolog, and fail with it; the next runs it again" {
+    program pro "echo \$SLURM_JOB_ID >>$SITE/pro.log; while [ ! -e $SITE/goes ]; do sleep 0.1; done; exit \$(cat $SITE/pro.status)"
+    reconfigured "Prolog=$SITE/pro"
+    rm -f pro.log goes ran.*
+    echo 0 >pro.status
+    salloc -Q -w node1 -n2 sh -c 'echo $SLURM_JOB_ID >alloc; srun -n1 --exact touch ran.a & srun -n1 --exact touch ran.b & wait; srun touch ran.c' &
+    both() { [ "$(squeue -h -s | grep -vc extern)" = 2 ]; }
+    eventually test -s pro.log
+    eventually both
+    sleep 0.5
+    [ ! -e ran.a ] && [ ! -e ran.b ]
+    touch goes
+    wait $!
+    [ -e ran.a ] && [ -e ran.b ] && [ -e ran.c ]
+    [ "$(cat pro.log)" = "$(cat alloc)" ]
+
+    rm -f pro.log goes ran.*
+    echo 3 >pro.status
+    salloc -Q -w node1 -n2 sh -c 'srun -n1 --exact touch ran.a & srun -n1 --exact touch ran.b & wait; echo 0 >pro.status; srun touch ran.c' 2>said &
+    eventually test -s pro.log
+    eventually both
+    touch goes
+    wait $!
+    [ ! -e ran.a ] && [ ! -e ran.b ] && [ -e ran.c ]
+    [ "$(grep -c "prolog $SITE/pro exited with 3" said)" = 2 ]
+    [ "$(wc -l <pro.log)" = 2 ]
+    eventually is_drained
+    resumed
+}
+
 @test "programs that are not there: said when the configuration is read, and the node is drained" {
     for setting in "$SITE/none.d/*" "$SITE/none" "$SITE/pro.d/no-x"; do
         program pro.d/no-x true 644

@@ -16,10 +16,22 @@ static void site(const char *prolog, const char *epilog)
     begin();
 }
 
-static void prolog_ok(int64_t id, uint32_t attempt, int64_t step_id)
+static void prolog_ends(int64_t id, uint32_t attempt, int64_t step_id, const char *why)
 {
     struct note n = {.job_id = id, .attempt = attempt, .step_id = step_id};
-    step((struct agent_event){.kind = AGENT_PROLOG_DONE, .note = &n, .ok = true});
+    step((struct agent_event){
+        .kind = AGENT_PROLOG_DONE, .note = &n, .ok = why == NULL, .text = why});
+}
+
+static void prolog_ok(int64_t id, uint32_t attempt, int64_t step_id)
+{
+    prolog_ends(id, attempt, step_id, NULL);
+}
+
+static void step_terminate_alone(int64_t step_id)
+{
+    struct msg_terminate m = {.job_id = 5, .attempt = 1, .step_id = step_id, .only_step = true};
+    message(MSG_TERMINATE, &m);
 }
 
 /* Where there is no epilog, nothing but the end itself says so. */
@@ -87,12 +99,155 @@ static void test_a_late_word_does_not_end_the_visit_of_the_next_run(void **state
     EXPECT("start 7.2; report exited 7.2 #101; epilog 7.2 pid=1007 job");
 }
 
+/* ---- steps that come while the prolog runs ---- */
+
+static void test_steps_wait_for_the_prolog(void **state)
+{
+    (void)state;
+    site("/p", NULL);
+    step_launch(5, 0, NULL);
+    step_launch(5, 1, NULL);
+    step_launch(5, 2, NULL);
+    EXPECT("prolog 5.1");
+    wait_us(INT64_C(60000000)); /* it may take long */
+    EXPECT("heartbeat");
+    step_launch(6, 0, NULL); /* that of another job is its own */
+    EXPECT("prolog 6.1");
+    prolog_ok(5, 1, 0);
+    EXPECT("start 5.1; start 5.1; start 5.1");
+    step_launch(5, 3, NULL);
+    EXPECT("start 5.1");
+}
+
+/* The next step of the allocation does not run on what half of it left. */
+static void test_a_prolog_that_fails_is_the_end_of_all_that_wait(void **state)
+{
+    (void)state;
+    site("/p", NULL);
+    step_launch(5, 0, NULL);
+    step_launch(5, 1, NULL);
+    prolog_ends(5, 1, 0, "prolog /p exited with 3");
+    EXPECT("prolog 5.1; report failed 5.1 #100 retry \"prolog /p exited with 3\"; report failed "
+           "5.1 #101 retry \"prolog /p exited with 3\"");
+    ack(100);
+    ack(101);
+    str_clear(&said);
+    step_launch(5, 2, NULL);
+    EXPECT("prolog 5.1");
+    prolog_ok(5, 1, 2);
+    EXPECT("start 5.1");
+}
+
+static void test_a_step_that_waits_for_the_prolog_can_be_ended(void **state)
+{
+    (void)state;
+    site("/p", "/e");
+    step_launch(5, 0, NULL);
+    step_launch(5, 1, NULL);
+    step_launch(5, 2, NULL);
+    str_clear(&said);
+    step_terminate_alone(1);
+    EXPECT("report failed 5.1 #100 retry \"it was ended before it could begin\"");
+    terminate(5, 1); /* the job */
+    EXPECT("report failed 5.1 #101 retry \"it was ended before it could begin\"");
+    prolog_ok(5, 1, 0);
+    EXPECT("epilog 5.1 job");
+}
+
+/* It was refused before anything of the job was here. */
+static void test_a_step_that_never_began_leaves_the_prolog_to_the_next(void **state)
+{
+    const char *gpu = "n1 cpus=0 mem=1 gpu:v100=1";
+    (void)state;
+    settings.prolog = "/p";
+    both_clean();
+    looked(1, 0, DEVICE_BROKEN, "it is broken");
+    str_clear(&said);
+    step_launch(5, 0, gpu);
+    EXPECT("report failed 5.1 #100 retry \"GPU 1 of n1 cannot be used: it is broken\" "
+           "out=gpu:1:failed");
+    assert_int_equal(visits(), 0);
+    step_launch(5, 1, NULL);
+    EXPECT("prolog 5.1");
+}
+
+/* What the former run left to be acknowledged is no sign that this one has been here. */
+static void test_each_run_has_its_prolog(void **state)
+{
+    (void)state;
+    site("/p", NULL);
+    launch(7, 1);
+    prolog_ok(7, 1, STEP_BATCH);
+    exited(7, 1, 0, true);
+    str_clear(&said);
+    launch(7, 2);
+    EXPECT("prolog 7.2");
+}
+
+/* The controller gave the former run up while this node was away. */
+static void test_two_runs_have_each_their_own(void **state)
+{
+    (void)state;
+    site("/p", "/e");
+    launch(7, 1);
+    launch(7, 2);
+    EXPECT("prolog 7.1; prolog 7.2");
+    terminate(7, 1);
+    prolog_ok(7, 1, STEP_BATCH);
+    EXPECT("epilog 7.1 job");
+    program_done(AGENT_EPILOG_DONE, 7, true, NULL);
+    EXPECT("report released 7.1 #100");
+    prolog_ok(7, 2, STEP_BATCH);
+    EXPECT("start 7.2");
+}
+
+static void test_what_an_earlier_daemon_began_has_had_its_prolog(void **state)
+{
+    (void)state;
+    found(5);
+    started(5, 1);
+    site("/p", NULL);
+    step_launch(5, 0, NULL);
+    EXPECT("start 5.1");
+}
+
+/* The wait for a device begins when that for the prolog ends. */
+static void test_the_prolog_takes_no_time_from_devices(void **state)
+{
+    const char *gpu = "n1 cpus=0 mem=1 gpu:v100=1";
+    (void)state;
+    settings.prolog = "/p";
+    both_clean();
+    launch_with(4, gpu);
+    prolog_ok(4, 1, STEP_BATCH);
+    started(4, 1);
+    terminate(4, 1);
+    step_launch(5, 0, NULL);
+    step_launch(5, 1, gpu);
+    wait_us(INT64_C(10000000));
+    str_clear(&said);
+    prolog_ok(5, 1, 0);
+    EXPECT("start 5.1");
+    exited(4, 1, 15, true);
+    str_clear(&said);
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    EXPECT("report released 4.1 #101; start 5.1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(no_job_that_is_over_is_remembered),
         TEST(a_visit_lasts_as_long_as_the_allocation),
         TEST(a_late_word_does_not_end_the_visit_of_the_next_run),
+        TEST(steps_wait_for_the_prolog),
+        TEST(a_prolog_that_fails_is_the_end_of_all_that_wait),
+        TEST(a_step_that_waits_for_the_prolog_can_be_ended),
+        TEST_GPUS(a_step_that_never_began_leaves_the_prolog_to_the_next),
+        TEST(each_run_has_its_prolog),
+        TEST(two_runs_have_each_their_own),
+        TEST(what_an_earlier_daemon_began_has_had_its_prolog),
+        TEST_GPUS(the_prolog_takes_no_time_from_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
