@@ -212,6 +212,8 @@ void step_failed(struct turn *t, struct held_step *s, const struct note *why)
     over_finish(t, s);
 }
 
+const char step_ended_early[] = "it was ended before it could begin";
+
 void step_not_begun(struct turn *t, struct held_step *s, const char *why)
 {
     ASSERT(why);

@@ -87,7 +87,7 @@ static void step_terminate(struct turn *t, struct held_step *s, const struct msg
     free(s->why);
     s->why = xstrdup(m->why);
     switch (s->state) {
-    case HELD_WAITING: step_not_begun(t, s, "it was ended before it could begin"); break;
+    case HELD_WAITING: step_not_begun(t, s, step_ended_early); break;
     case HELD_PROLOG:
     case HELD_STARTING: s->doomed = true; break;
     case HELD_RUNNING:

@@ -163,8 +163,11 @@ void take_prolog_done(struct turn *t, const struct agent_event *ev)
         return;
     }
     visit_of(&t->a->held, s->job_id, s->attempt)->prepared = true;
-    if (s->doomed) {
+    if (s->doomed && s->release_wanted) {
         step_ended(t, s); /* the epilog undoes the prolog, then RELEASED */
+    } else if (s->doomed) {
+        step_not_begun(t, s,
+                       step_ended_early); /* the job goes on: this is all that is said of it */
     } else {
         held_move(s, HELD_STARTING);
         step_start(t, s, s->launch);

@@ -154,6 +154,19 @@ static void test_a_step_that_waits_for_the_prolog_can_be_ended(void **state)
     EXPECT("epilog 5.1 job");
 }
 
+/* The command waits for a word about it. */
+static void test_a_step_that_is_ended_during_the_prolog_is_told_of(void **state)
+{
+    (void)state;
+    site("/p", "/e");
+    step_launch(5, 0, NULL);
+    step_launch(5, 1, NULL);
+    step_terminate_alone(0);
+    EXPECT("prolog 5.1");
+    prolog_ok(5, 1, 0);
+    EXPECT("report failed 5.1 #100 retry \"it was ended before it could begin\"; start 5.1");
+}
+
 /* It was refused before anything of the job was here. */
 static void test_a_step_that_never_began_leaves_the_prolog_to_the_next(void **state)
 {
@@ -243,6 +256,7 @@ int main(void)
         TEST(steps_wait_for_the_prolog),
         TEST(a_prolog_that_fails_is_the_end_of_all_that_wait),
         TEST(a_step_that_waits_for_the_prolog_can_be_ended),
+        TEST(a_step_that_is_ended_during_the_prolog_is_told_of),
         TEST_GPUS(a_step_that_never_began_leaves_the_prolog_to_the_next),
         TEST(each_run_has_its_prolog),
         TEST(two_runs_have_each_their_own),
