@@ -96,6 +96,12 @@ void step_end_report(struct turn *t, struct held_step *s, bool clean);
 void step_ended(struct turn *t, struct held_step *s);
 /* Decides what follows for a step in ENDED, once the settings are known. */
 void step_settle(struct turn *t, struct held_step *s);
+/* Of a job of which nothing is left here, in the name of no step: its epilog, where that is due and
+ * none of its steps has run it. False: RELEASED may be said. */
+bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt);
+/* Of a step that is over, whose job is to end: if it was the last here, that epilog, else RELEASED
+ * at once. */
+void job_gone(struct turn *t, struct held_step *s);
 /* Its processes are gone: the epilog, if it is the last of its job here, then the report. */
 void step_over(struct turn *t, struct held_step *s);
 void over_finish(struct turn *t, struct held_step *s); /* of a step that was moved to OVER */

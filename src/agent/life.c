@@ -89,12 +89,32 @@ void step_forget_if_acknowledged(struct turn *t, struct held_step *s)
     held_remove(&t->a->held, s);
 }
 
+bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt)
+{
+    ASSERT(job_id);
+    const struct visit *v = visit_of(&t->a->held, job_id, attempt);
+    if (!v || !program_given(t->a->welcome.epilog))
+        return false;
+    struct held_step *s = held_add(&t->a->held, job_id, attempt, STEP_EXTERN, HELD_STARTING);
+    s->exit_reported = s->release_wanted = true;
+    held_keep_launch(s, v->launch, false);
+    held_move(s, HELD_ENDED);
+    epilog_begin(t, s);
+    return true;
+}
+
+void job_gone(struct turn *t, struct held_step *s)
+{
+    if (!held_has_others(&t->a->held, s) && !held_has_speaker(&t->a->held, s) &&
+        !job_epilog(t, s->job_id, s->attempt))
+        turn_report_released(t, s, NULL);
+}
+
 void over_finish(struct turn *t, struct held_step *s)
 {
     /* While another step of the job is alive here, the job is not gone: the last one says so. */
-    if (s->release_wanted && !s->released && !held_has_others(&t->a->held, s) &&
-        !held_has_speaker(&t->a->held, s))
-        turn_report_released(t, s, NULL);
+    if (s->release_wanted && !s->released)
+        job_gone(t, s);
     step_forget_if_acknowledged(t, s);
 }
 

@@ -56,17 +56,10 @@ static void take_launch(struct turn *t, const struct msg_launch *l)
 /* To answer a TERMINATE about something that is not (any longer) here. */
 static void release_unknown(struct turn *t, const struct msg_terminate *m)
 {
-    struct held_step *s = held_add(&t->a->held, m->job_id, m->attempt, STEP_EXTERN, HELD_STARTING);
-    const struct visit *visit = visit_of(&t->a->held, m->job_id, m->attempt);
-    s->exit_reported = true;
-    /* The steps of an allocation are over already. */
-    if (visit && program_given(t->a->welcome.epilog)) {
-        held_keep_launch(s, visit->launch, false);
-        s->release_wanted = true;
-        held_move(s, HELD_ENDED);
-        epilog_begin(t, s);
+    if (job_epilog(t, m->job_id, m->attempt)) /* the steps of an allocation are over already */
         return;
-    }
+    struct held_step *s = held_add(&t->a->held, m->job_id, m->attempt, STEP_EXTERN, HELD_STARTING);
+    s->exit_reported = true;
     turn_report_released(t, s, NULL);
     held_move(s, HELD_OVER);
 }
@@ -98,8 +91,8 @@ static void step_terminate(struct turn *t, struct held_step *s, const struct msg
     case HELD_OVER:
         /* What was said may have come before the controller wanted to hear it, when more was to be
          * launched here. It asks, so it gets an answer. */
-        if (!m->only_step && !held_has_others(&t->a->held, s) && !held_has_speaker(&t->a->held, s))
-            turn_report_released(t, s, NULL);
+        if (!m->only_step)
+            job_gone(t, s);
         break;
     case HELD_STATE_COUNT: break;
     }

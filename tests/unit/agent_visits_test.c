@@ -247,6 +247,89 @@ static void test_the_prolog_takes_no_time_from_devices(void **state)
     EXPECT("report released 4.1 #101; start 5.1");
 }
 
+/* ---- the epilog, whatever became of the steps ---- */
+
+static void epilog_ok(int64_t id)
+{
+    struct note n = {.job_id = id, .attempt = 1, .step_id = STEP_EXTERN};
+    step((struct agent_event){.kind = AGENT_EPILOG_DONE, .note = &n, .ok = true});
+}
+
+static void launch_fails(int64_t id)
+{
+    struct note n = ids(NOTE_FAILED, id, 1);
+    n.retry = 1;
+    note(n);
+}
+
+/* The controller is told why, and ends the job. */
+static void test_what_never_began_has_its_epilog(void **state)
+{
+    (void)state;
+    site("/p", "/e");
+    launch(7, 1);
+    prolog_ok(7, 1, STEP_BATCH);
+    str_clear(&said);
+    launch_fails(7);
+    EXPECT("report failed 7.1 #100 retry \"\"");
+    terminate(7, 1);
+    terminate(7, 1);
+    EXPECT("epilog 7.1 job");
+    ack(100);
+    EXPECT("forget 7.1");
+    epilog_ok(7);
+    EXPECT("report released 7.1 #101");
+    terminate(7, 1);
+    EXPECT("report released 7.1 #102");
+}
+
+static void test_the_epilog_follows_a_prolog_that_failed(void **state)
+{
+    (void)state;
+    site("/p", "/e");
+    launch(7, 1);
+    prolog_ends(7, 1, STEP_BATCH, "no room");
+    str_clear(&said);
+    terminate(7, 1);
+    EXPECT("epilog 7.1 job");
+    launch(8, 1); /* told to end before it has failed */
+    terminate(8, 1);
+    prolog_ends(8, 1, STEP_BATCH, "no room");
+    EXPECT("prolog 8.1; report failed 8.1 #101 retry \"no room\"; epilog 8.1 job");
+}
+
+static void test_who_is_ended_before_his_shepherd_fails_has_his_epilog(void **state)
+{
+    (void)state;
+    site("/p", "/e");
+    launch(7, 1);
+    prolog_ok(7, 1, STEP_BATCH);
+    terminate(7, 1);
+    str_clear(&said);
+    launch_fails(7);
+    EXPECT("report failed 7.1 #100 retry \"\"; epilog 7.1 job");
+    epilog_ok(7);
+    EXPECT("report released 7.1 #101");
+}
+
+/* The end of the allocation and that of its step cross each other. */
+static void test_an_allocation_whose_step_has_just_ended_has_its_epilog(void **state)
+{
+    (void)state;
+    site(NULL, "/e");
+    step_launch(5, 0, NULL);
+    step_note(NOTE_STARTED, 0);
+    str_clear(&said);
+    step_note(NOTE_EXITED, 0);
+    EXPECT("report exited 5.1 #100");
+    terminate(5, 1);
+    EXPECT("epilog 5.1 job");
+    ack(100);
+    EXPECT("forget 5.1 pid=9");
+    epilog_ok(5);
+    EXPECT("report released 5.1 #101");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +345,10 @@ int main(void)
         TEST(two_runs_have_each_their_own),
         TEST(what_an_earlier_daemon_began_has_had_its_prolog),
         TEST_GPUS(the_prolog_takes_no_time_from_devices),
+        TEST(what_never_began_has_its_epilog),
+        TEST(the_epilog_follows_a_prolog_that_failed),
+        TEST(who_is_ended_before_his_shepherd_fails_has_his_epilog),
+        TEST(an_allocation_whose_step_has_just_ended_has_its_epilog),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
