@@ -130,6 +130,11 @@ void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effe
                      ev->note->step_id, HELD_STARTING)
                 ->found = true;
         break;
+    case AGENT_VISITED:
+        if (!visit_of(&a->held, (uint64_t)ev->note->job_id, (uint32_t)ev->note->attempt))
+            visit_begin(&a->held, (uint64_t)ev->note->job_id, (uint32_t)ev->note->attempt, ev->ok,
+                        NULL);
+        break;
     case AGENT_NOTE: take_note(&t, ev->note); break;
     case AGENT_PROLOG_DONE: take_prolog_done(&t, ev); break;
     case AGENT_EPILOG_DONE: take_epilog_done(&t, ev); break;

@@ -226,22 +226,36 @@ struct visit *visit_of(const struct holdings *h, uint64_t job_id, uint32_t attem
     return v;
 }
 
-struct visit *visit_begin(struct holdings *h, const struct msg_launch *l, bool prepared)
+static void visit_keep_launch(struct visit *v, const struct msg_launch *l)
 {
-    ASSERT(l->job.n > 0 && !visit_of(h, ((const struct job *)l->job.v)->id,
-                                     ((const struct job *)l->job.v)->attempt));
-    const struct job *j = l->job.v;
     struct msg_launch wanted = *l;
-    struct visit *v = xcalloc(1, sizeof *v);
     wanted.script = wanted.env = (struct blob){0};
-    v->attempt = j->attempt;
-    v->prepared = prepared;
     v->arena = arena_new();
     v->launch = arena_alloc(v->arena, sizeof *v->launch);
     record_copy(message_fields(MSG_LAUNCH), v->launch, &wanted, v->arena);
-    v->next = map_u64_get(h->visit, j->id);
-    map_u64_put(h->visit, j->id, v);
+}
+
+struct visit *visit_begin(struct holdings *h, uint64_t job_id, uint32_t attempt, bool prepared,
+                          const struct msg_launch *l)
+{
+    ASSERT(job_id && !visit_of(h, job_id, attempt));
+    struct visit *v = xcalloc(1, sizeof *v);
+    *v = (struct visit){.job_id = job_id,
+                        .attempt = attempt,
+                        .prepared = prepared,
+                        .next = map_u64_get(h->visit, job_id)};
+    if (l)
+        visit_keep_launch(v, l);
+    map_u64_put(h->visit, job_id, v);
     return v;
+}
+
+bool visit_next(const struct holdings *h, struct visit_walk *w)
+{
+    w->visit = w->visit ? w->visit->next : NULL;
+    if (!w->visit && map_u64_next(h->visit, &w->at))
+        w->visit = w->at.value;
+    return w->visit != NULL;
 }
 
 void visit_end(struct holdings *h, uint64_t job_id, uint32_t attempt)

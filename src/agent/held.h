@@ -82,11 +82,13 @@ struct ended_step {
 /* A job that has been here: its prolog ran, its epilog has yet to, where there is one. It is open
  * until the controller is told that nothing of the job is left here. */
 struct visit {
-    uint32_t attempt; /* of the run whose launch is awaited */
+    uint64_t job_id;
+    uint32_t attempt; /* of that run */
     bool prepared;    /* its prolog has ended well, or there is none: its steps may start */
     struct arena *arena;
-    struct msg_launch *launch; /* its first, without script and environment */
-    struct visit *next;        /* of another run of the job, which has yet to end here */
+    /* Its first, without script and environment; NULL = it was here before this daemon. */
+    struct msg_launch *launch;
+    struct visit *next; /* of another run of the job, which has yet to end here */
 };
 
 /* Steps by job, in the order they came. */
@@ -150,11 +152,20 @@ bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt,
 
 /* NULL: that start of the job has not been here. */
 struct visit *visit_of(const struct holdings *h, uint64_t job_id, uint32_t attempt);
-/* Its launch is kept, without script and environment, for the epilog. No visit of this attempt is
- * open. */
-struct visit *visit_begin(struct holdings *h, const struct msg_launch *l, bool prepared);
+/* Its launch is kept, without script and environment, for the epilog; NULL: not known. No visit of
+ * this attempt is open. */
+struct visit *visit_begin(struct holdings *h, uint64_t job_id, uint32_t attempt, bool prepared,
+                          const struct msg_launch *l);
 /* Nothing where none of this attempt is open: a later one's goes on. */
 void visit_end(struct holdings *h, uint64_t job_id, uint32_t attempt);
+
+/* All of them, as held_next has the steps; none may begin or end meanwhile. */
+struct visit_walk {
+    struct map_walk at; /* the job */
+    const struct visit *visit;
+};
+/* The next in any order that stays, as w->visit; `w` is zeroed before the first call. */
+bool visit_next(const struct holdings *h, struct visit_walk *w);
 
 /* Keeps a copy of what is to be launched; without the script and the environment when only the job
  * itself will be needed. */

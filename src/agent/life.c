@@ -46,13 +46,21 @@ struct report *turn_report_of(struct turn *t, enum report_kind kind, const struc
     return report_make(kind, s, n, t->a->node->name, t->now_us);
 }
 
+void visit_leave(struct turn *t, const struct held_step *s)
+{
+    if (!visit_of(&t->a->held, s->job_id, s->attempt))
+        return;
+    visit_end(&t->a->held, s->job_id, s->attempt);
+    turn_effect_about(t, AGENT_VISIT_END, s);
+}
+
 /* Its job is gone from here: nobody asks for its visit any more, with an epilog or without one. A
  * launch of it may be on its way to meet this. */
 static void job_left(struct turn *t, struct held_step *s)
 {
     s->released = true;
     held_remember_ended(&t->a->held, s->job_id, s->attempt);
-    visit_end(&t->a->held, s->job_id, s->attempt);
+    visit_leave(t, s);
 }
 
 void turn_report_released(struct turn *t, struct held_step *s, const char *detail)
@@ -97,7 +105,6 @@ bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt)
         return false;
     struct held_step *s = held_add(&t->a->held, job_id, attempt, STEP_EXTERN, HELD_STARTING);
     s->exit_reported = s->release_wanted = true;
-    held_keep_launch(s, v->launch, false);
     held_move(s, HELD_ENDED);
     epilog_begin(t, s);
     return true;
@@ -160,10 +167,11 @@ void steps_proven(struct turn *t)
 void epilog_begin(struct turn *t, struct held_step *s)
 {
     held_move(s, HELD_EPILOG);
-    visit_end(&t->a->held, s->job_id, s->attempt);
+    const struct visit *v = visit_of(&t->a->held, s->job_id, s->attempt);
+    const struct msg_launch *l = s->launch || !v ? s->launch : v->launch;
     struct agent_effect *e = turn_effect_about(t, AGENT_EPILOG, s);
-    if (s->launch && s->launch->job.n)
-        e->job = s->launch->job.v;
+    if (l && l->job.n)
+        e->job = l->job.v;
 }
 
 /* An end that is not reported yet. */
@@ -243,6 +251,18 @@ void step_not_begun(struct turn *t, struct held_step *s, const char *why)
     step_failed(t, s, &failed);
 }
 
+/* The shell keeps it, too: the next daemon has the prolog run no second time, and knows what the
+ * epilog needs. */
+static struct visit *visit_keep(struct turn *t, const struct held_step *s, bool prepared,
+                                const struct msg_launch *l)
+{
+    struct visit *v = visit_begin(&t->a->held, s->job_id, s->attempt, prepared, l);
+    struct agent_effect *e = turn_effect_about(t, AGENT_VISIT_KEEP, s);
+    e->job = v->launch->job.v;
+    e->prepared = prepared;
+    return v;
+}
+
 /* The visit of its job, from the first step that begins: one that was refused has not been here.
  * NULL: the site has no programs around jobs. */
 static struct visit *visit_enter(struct turn *t, const struct held_step *s,
@@ -252,7 +272,7 @@ static struct visit *visit_enter(struct turn *t, const struct held_step *s,
     bool prolog = program_given(t->a->welcome.prolog);
     struct visit *v = visit_of(h, s->job_id, s->attempt);
     if (!v && (prolog || program_given(t->a->welcome.epilog)))
-        v = visit_begin(h, l, !prolog || held_has_run(h, s));
+        v = visit_keep(t, s, !prolog || held_has_run(h, s), l);
     return v;
 }
 

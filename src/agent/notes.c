@@ -163,6 +163,7 @@ void take_prolog_done(struct turn *t, const struct agent_event *ev)
         return;
     }
     visit_of(&t->a->held, s->job_id, s->attempt)->prepared = true;
+    turn_effect_about(t, AGENT_VISIT_READY, s);
     if (s->doomed && s->release_wanted) {
         step_ended(t, s); /* the epilog undoes the prolog, then RELEASED */
     } else if (s->doomed) {
@@ -181,6 +182,7 @@ void take_epilog_done(struct turn *t, const struct agent_event *ev)
     if (!s || s->state != HELD_EPILOG)
         return;
     const char *detail = ev->ok ? NULL : ev->text;
+    visit_leave(t, s);
     devices_give_back(t, s);
     if (!devices_proven(t, s)) {
         step_prove(t, s, detail);

@@ -92,6 +92,31 @@ nothing_drained() { ! is_drained; }
     resumed
 }
 
+@test "an allocation has one prolog and one epilog, whatever becomes of the node's daemon between its steps" {
+    program pro "echo pro \$SLURM_JOB_ID >>$SITE/around.log"
+    program epi "echo epi \$SLURM_JOB_ID \$SLURM_JOB_USER \$SLURM_JOB_NAME >>$SITE/around.log"
+    reconfigured "Prolog=$SITE/pro" "Epilog=$SITE/epi"
+    rm -f alloc first second again ends around.log
+    salloc -Q -J around -w node1 sh -c 'echo $SLURM_JOB_ID >alloc; srun true; touch first; while [ ! -e again ]; do sleep 0.1; done; srun true; touch second; while [ ! -e ends ]; do sleep 0.1; done' &
+    eventually test -e first
+    kill -9 "$(cat "$REMUDA_STATE/nodes/node1/node.pid")"
+    remuda up -q 3>&-
+    touch again
+    eventually test -e second
+    [ "$(cat around.log)" = "pro $(cat alloc)" ]
+    kill -9 "$(cat "$REMUDA_STATE/nodes/node1/node.pid")" # it is not there when the allocation ends
+    touch ends
+    wait $! || true
+    ! grep -q epi around.log
+    remuda up -q 3>&-
+    eventually grep -q epi around.log
+    [ "$(cat around.log)" = "pro $(cat alloc)"$'\n'"epi $(cat alloc) $(id -un) around" ]
+    kept() { [ -n "$(ls "$REMUDA_STATE/nodes/node1/visits")" ]; }
+    none_kept() { ! kept; }
+    eventually none_kept
+    nothing_drained
+}
+
 @test "programs that are not there: said when the configuration is read, and the node is drained" {
     for setting in "$SITE/none.d/*" "$SITE/none" "$SITE/pro.d/no-x"; do
         program pro.d/no-x true 644
