@@ -117,6 +117,27 @@ nothing_drained() { ! is_drained; }
     nothing_drained
 }
 
+@test "an epilog that a site has since a job began is not run without a word of that job" {
+    program epi "env >>$SITE/since.env"
+    rm -f since.env goes up
+    for daemon in goes_on begins_anew; do
+        reconfigured
+        id=$(sbatch --parsable -D "$SITE" -w node1 -o /dev/null --wrap 'touch up; while [ ! -e goes ]; do sleep 0.1; done')
+        eventually test -e up
+        reconfigured "Epilog=$SITE/epi"
+        if [ "$daemon" = begins_anew ]; then
+            kill -9 "$(cat "$REMUDA_STATE/nodes/node1/node.pid")"
+            remuda up -q 3>&-
+        fi
+        touch goes
+        eventually is_over "$id"
+        rm -f goes up
+    done
+    [ ! -e since.env ]
+    [ "$(grep -c "job [0-9]* has no epilog here" "$REMUDA_STATE/log/node-node1.log")" = 2 ]
+    nothing_drained
+}
+
 @test "programs that are not there: said when the configuration is read, and the node is drained" {
     for setting in "$SITE/none.d/*" "$SITE/none" "$SITE/pro.d/no-x"; do
         program pro.d/no-x true 644

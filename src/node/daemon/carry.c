@@ -237,15 +237,23 @@ static bool epilog_env(struct node_daemon *d, const struct agent_effect *e, stru
     return ok;
 }
 
+/* A program that does not know its job is not run: where it clears away what the job had by its
+ * number, it would clear away what all have. */
 static void epilog(struct node_daemon *d, const struct agent_effect *e)
 {
     struct plan_bytes env = {0};
     struct err err = {0};
-    if (epilog_env(d, e, &env, &err)) {
+    bool known = epilog_env(d, e, &env, &err);
+    if (env.len > 0) {
         program_run(d, e, true, env);
         return;
     }
-    struct agent_event ev = {.kind = AGENT_EPILOG_DONE, .note = &e->note, .text = err.text};
+    if (known)
+        log_warning(d->log,
+                    "job %lld has no epilog here: nothing of it is kept that one could be told",
+                    (long long)e->note.job_id);
+    struct agent_event ev = {
+        .kind = AGENT_EPILOG_DONE, .note = &e->note, .ok = known, .text = err.text};
     node_event(d, &ev);
 }
 
