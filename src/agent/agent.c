@@ -130,6 +130,11 @@ void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effe
                      ev->note->step_id, HELD_STARTING)
                 ->found = true;
         break;
+    case AGENT_VISITED:
+        if (!visit_of(&a->held, (uint64_t)ev->note->job_id, (uint32_t)ev->note->attempt))
+            visit_begin(&a->held, (uint64_t)ev->note->job_id, (uint32_t)ev->note->attempt, ev->ok,
+                        NULL);
+        break;
     case AGENT_NOTE: take_note(&t, ev->note); break;
     case AGENT_PROLOG_DONE: take_prolog_done(&t, ev); break;
     case AGENT_EPILOG_DONE: take_epilog_done(&t, ev); break;
@@ -259,6 +264,15 @@ static bool said_by_another(const struct agent *a, const struct held_step *s)
     return held_was_ended(&a->held, s->job_id, s->attempt, s->step_id);
 }
 
+/* A job's prolog runs once at a time, and nobody waits for one that does not. */
+static void prolog_check(const struct agent *a, const struct held_step *s)
+{
+    const struct visit *v = visit_of(&a->held, s->job_id, s->attempt);
+    bool other = held_prolog_runs(&a->held, s);
+    CHECK(s->state != HELD_PROLOG || (v && !v->prepared && !other));
+    CHECK(s->state != HELD_WAITING || s->prove_until_us != INT64_MAX || other);
+}
+
 void agent_check(const struct agent *a)
 {
     struct held_walk w = {0};
@@ -271,6 +285,7 @@ void agent_check(const struct agent *a)
         CHECK(s->state != HELD_OVER || s->unacknowledged > 0);
         CHECK(s->state != HELD_OVER || s->exit_reported || s->released);
         CHECK((s->state != HELD_PROLOG && s->state != HELD_WAITING) || s->launch);
+        prolog_check(a, s);
         CHECK(!s->release_wanted || s->state != HELD_OVER || s->released ||
               held_has_others(&a->held, s) || said_by_another(a, s));
         CHECK(held_find(&a->held, s->job_id, s->attempt, s->step_id) == s);

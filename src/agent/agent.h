@@ -1,7 +1,8 @@
 /* The node's machine: what a node does about the steps it holds. Pure: the shell (src/node, or the
  * simulator) feeds events and carries effects out, in the order they were made. Nothing of it is
- * written anywhere: after a restart the shell tells what it found (AGENT_FOUND, then the notes of
- * the step's state file) and the machine stands where it stood.
+ * written anywhere: after a restart the shell tells what it found (AGENT_VISITED of each visit that
+ * it kept, AGENT_FOUND, then the notes of the step's state file) and the machine stands where it
+ * stood.
  *
  * Promises: a step is started at most once for each (job, attempt); each end is reported until the
  * controller acknowledged it; what was acknowledged is forgotten; a GPU that a job had is in every
@@ -30,7 +31,10 @@ enum agent_event_kind {
     /* From the controller: NODE_WELCOME, LAUNCH, TERMINATE, SIGNAL, STREAM_TO, REPORT_ACK, DONE
      * (hello refused); others are ignored. */
     AGENT_MESSAGE,
-    AGENT_FOUND,       /* at start: a step of an earlier daemon (note: job_id, attempt, step_id) */
+    AGENT_FOUND, /* at start: a step of an earlier daemon (note: job_id, attempt, step_id) */
+    /* At start: a job that an earlier daemon's AGENT_VISIT_KEEP was about (note: job_id, attempt),
+     * without an AGENT_VISIT_END; ok: it is prepared. */
+    AGENT_VISITED,
     AGENT_NOTE,        /* a shepherd said something */
     AGENT_PROLOG_DONE, /* note: the step; ok, text */
     AGENT_EPILOG_DONE, /* note: the step; ok, text */
@@ -129,8 +133,13 @@ enum agent_effect_kind {
     AGENT_ROUSE,
     /* Run the epilog (note: ids; job, or NULL if it was found), then AGENT_EPILOG_DONE. */
     AGENT_EPILOG,
-    AGENT_FORGET, /* everything is acknowledged: remove the step's state (note: ids) */
-    AGENT_LOG,    /* text; is_error */
+    /* Keep what the epilog will need of that job (note: job_id, attempt; job), and whether it is
+     * prepared, so that a later daemon can tell. */
+    AGENT_VISIT_KEEP,
+    AGENT_VISIT_READY, /* the same job is prepared now */
+    AGENT_VISIT_END,   /* nothing of that is needed any more */
+    AGENT_FORGET,      /* everything is acknowledged: remove the step's state (note: ids) */
+    AGENT_LOG,         /* text; is_error */
     /* Look at the devices `look`; always answered by AGENT_LOOKED, even if with DEVICE_BLIND
      * because it cannot be found out. */
     AGENT_LOOK,
@@ -152,8 +161,9 @@ struct agent_effect {
     const char *why;                 /* for people and records; NULL = no reason */
     int32_t signal;                  /* AGENT_SIGNAL: its number here */
     uint32_t streams;
-    bool batch;  /* to the batch shell alone */
-    bool of_job; /* all of the job are told */
+    bool prepared; /* AGENT_VISIT_KEEP: the prolog has run, or there is none */
+    bool batch;    /* to the batch shell alone */
+    bool of_job;   /* all of the job are told */
     bool gives_up;
     bool is_error;
     /* AGENT_FIND: an operator wants the node as it is: what he was told to be missing, or gone

@@ -47,8 +47,6 @@ static void step_free(struct held_step *s)
 
 static void visit_free(struct visit *v)
 {
-    if (!v)
-        return;
     arena_free(v->arena);
     free(v);
 }
@@ -70,8 +68,12 @@ void held_done(struct holdings *h)
     vec_done(&h->ended_jobs);
     vec_done(&h->ended_steps);
     w = (struct map_walk){0};
-    while (map_u64_next(h->visit, &w))
-        visit_free(w.value);
+    while (map_u64_next(h->visit, &w)) {
+        for (struct visit *v = w.value, *next; v; v = next) {
+            next = v->next;
+            visit_free(v);
+        }
+    }
     map_u64_free(h->visit);
 }
 
@@ -157,6 +159,22 @@ bool held_has_speaker(const struct holdings *h, const struct held_step *s)
     return false;
 }
 
+bool held_has_run(const struct holdings *h, const struct held_step *s)
+{
+    for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job)
+        if (o != s && o->attempt == s->attempt && (o->found || o->pid || o->state == HELD_STARTING))
+            return true;
+    return false;
+}
+
+bool held_prolog_runs(const struct holdings *h, const struct held_step *s)
+{
+    for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job)
+        if (o != s && o->attempt == s->attempt && o->state == HELD_PROLOG)
+            return true;
+    return false;
+}
+
 void held_remember_ended(struct holdings *h, uint64_t job_id, uint32_t attempt)
 {
     ASSERT(job_id && attempt);
@@ -203,28 +221,57 @@ bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt,
 struct visit *visit_of(const struct holdings *h, uint64_t job_id, uint32_t attempt)
 {
     struct visit *v = map_u64_get(h->visit, job_id);
-    return v && v->attempt == attempt ? v : NULL;
+    while (v && v->attempt != attempt)
+        v = v->next;
+    return v;
 }
 
-void visit_begin(struct holdings *h, const struct msg_launch *l)
+static void visit_keep_launch(struct visit *v, const struct msg_launch *l)
 {
-    ASSERT(l->job.n > 0 && !visit_of(h, ((const struct job *)l->job.v)->id,
-                                     ((const struct job *)l->job.v)->attempt));
-    const struct job *j = l->job.v;
     struct msg_launch wanted = *l;
-    struct visit *v = xcalloc(1, sizeof *v);
     wanted.script = wanted.env = (struct blob){0};
-    v->attempt = j->attempt;
     v->arena = arena_new();
     v->launch = arena_alloc(v->arena, sizeof *v->launch);
     record_copy(message_fields(MSG_LAUNCH), v->launch, &wanted, v->arena);
-    visit_free(map_u64_get(h->visit, j->id));
-    map_u64_put(h->visit, j->id, v);
 }
 
-void visit_end(struct holdings *h, uint64_t job_id)
+struct visit *visit_begin(struct holdings *h, uint64_t job_id, uint32_t attempt, bool prepared,
+                          const struct msg_launch *l)
 {
-    visit_free(map_u64_del(h->visit, job_id));
+    ASSERT(job_id && !visit_of(h, job_id, attempt));
+    struct visit *v = xcalloc(1, sizeof *v);
+    *v = (struct visit){.job_id = job_id,
+                        .attempt = attempt,
+                        .prepared = prepared,
+                        .next = map_u64_get(h->visit, job_id)};
+    if (l)
+        visit_keep_launch(v, l);
+    map_u64_put(h->visit, job_id, v);
+    return v;
+}
+
+bool visit_next(const struct holdings *h, struct visit_walk *w)
+{
+    w->visit = w->visit ? w->visit->next : NULL;
+    if (!w->visit && map_u64_next(h->visit, &w->at))
+        w->visit = w->at.value;
+    return w->visit != NULL;
+}
+
+void visit_end(struct holdings *h, uint64_t job_id, uint32_t attempt)
+{
+    struct visit *v = visit_of(h, job_id, attempt), *before = map_u64_get(h->visit, job_id);
+    if (!v)
+        return;
+    while (before != v && before->next != v)
+        before = before->next;
+    if (before != v)
+        before->next = v->next;
+    else if (v->next)
+        map_u64_put(h->visit, job_id, v->next);
+    else
+        map_u64_del(h->visit, job_id);
+    visit_free(v);
 }
 
 void held_keep_launch(struct held_step *s, const struct msg_launch *l, bool with_payload)

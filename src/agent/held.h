@@ -14,7 +14,7 @@
 /* X(state, what it means) */
 // clang-format off
 #define HELD_STATES(X)                                                                                       \
-    X(WAITING, "a device it is to have is not yet clean of what a former step of its job left there")         \
+    X(WAITING, "a device it is to have is not yet clean, or the prolog of its job runs for another step")     \
     X(PROLOG, "the prolog runs")                                                                             \
     X(STARTING, "a shepherd was asked for and has said nothing yet")                                         \
     X(RUNNING, "the shepherd stands over it")                                                                \
@@ -61,12 +61,12 @@ struct held_step {
     } gpu;                 /* what its processes used of the GPUs, since this daemon knows it */
     char *stuck;           /* what of it outlives SIGKILL, in words; NULL = nothing known; owned */
     int64_t stuck_pid, stuck_since_us; /* a process that KILL did not end; 0 = none */
-    int64_t answer_by_us;   /* it is to end: its shepherd should have spoken by then; 0 = not so */
-    bool roused;            /* it did not, and was looked at */
-    bool found;             /* at the daemon's start: `gpus` may be empty though it has some */
-    bool prolog_first;      /* WAITING: the prolog comes next */
-    int64_t prove_until_us; /* WAITING, PROVING: so long it is waited for */
-    char *release_why;      /* of the RELEASED that follows; owned */
+    int64_t answer_by_us; /* it is to end: its shepherd should have spoken by then; 0 = not so */
+    bool roused;          /* it did not, and was looked at */
+    bool found;           /* at the daemon's start: `gpus` may be empty though it has some */
+    /* WAITING, PROVING: so long it is waited for; INT64_MAX = until the prolog has ended */
+    int64_t prove_until_us;
+    char *release_why;             /* of the RELEASED that follows; owned */
     struct held_step *next_of_job; /* NULL = the last */
 };
 
@@ -79,11 +79,16 @@ struct ended_step {
     int64_t step_id; /* of that run */
 };
 
-/* A job that has been here: its prolog ran, its epilog has yet to. */
+/* A job that has been here: its prolog ran, its epilog has yet to, where there is one. It is open
+ * until the controller is told that nothing of the job is left here. */
 struct visit {
-    uint32_t attempt; /* of the run whose launch is awaited */
+    uint64_t job_id;
+    uint32_t attempt; /* of that run */
+    bool prepared;    /* its prolog has ended well, or there is none: its steps may start */
     struct arena *arena;
-    struct msg_launch *launch; /* its first, without script and environment */
+    /* Its first, without script and environment; NULL = it was here before this daemon. */
+    struct msg_launch *launch;
+    struct visit *next; /* of another run of the job, which has yet to end here */
 };
 
 /* Steps by job, in the order they came. */
@@ -97,7 +102,7 @@ struct holdings {
     /* Ring: srun steps that are over, the last HELD_ENDED_MAX. */
     VEC(struct ended_step) ended_steps;
     size_t ended_step_at;  /* likewise */
-    struct map_u64 *visit; /* job id → struct visit, where the site has a prolog or epilog */
+    struct map_u64 *visit; /* job id → first struct visit, where the site has a prolog or epilog */
 };
 
 void held_init(struct holdings *h); /* empty; held_done frees */
@@ -129,6 +134,11 @@ bool held_has_others(const struct holdings *h, const struct held_step *s);
  * at its devices? */
 bool held_has_speaker(const struct holdings *h, const struct held_step *s);
 
+/* Has another step of that start of the job a shepherd here, or had one? */
+bool held_has_run(const struct holdings *h, const struct held_step *s);
+/* Does the job's prolog run, for another step of that start? */
+bool held_prolog_runs(const struct holdings *h, const struct held_step *s);
+
 /* The only function that changes a state; aborts on a move the table does not allow. */
 void held_move(struct held_step *s, enum held_state to);
 
@@ -142,11 +152,20 @@ bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt,
 
 /* NULL: that start of the job has not been here. */
 struct visit *visit_of(const struct holdings *h, uint64_t job_id, uint32_t attempt);
-/* Its launch is kept, without script and environment, for the epilog. No visit of this attempt is
- * open. */
-void visit_begin(struct holdings *h, const struct msg_launch *l);
-/* Whatever the attempt; nothing where none is open. */
-void visit_end(struct holdings *h, uint64_t job_id);
+/* Its launch is kept, without script and environment, for the epilog; NULL: not known. No visit of
+ * this attempt is open. */
+struct visit *visit_begin(struct holdings *h, uint64_t job_id, uint32_t attempt, bool prepared,
+                          const struct msg_launch *l);
+/* Nothing where none of this attempt is open: a later one's goes on. */
+void visit_end(struct holdings *h, uint64_t job_id, uint32_t attempt);
+
+/* All of them, as held_next has the steps; none may begin or end meanwhile. */
+struct visit_walk {
+    struct map_walk at; /* the job */
+    const struct visit *visit;
+};
+/* The next in any order that stays, as w->visit; `w` is zeroed before the first call. */
+bool visit_next(const struct holdings *h, struct visit_walk *w);
 
 /* Keeps a copy of what is to be launched; without the script and the environment when only the job
  * itself will be needed. */

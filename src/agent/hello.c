@@ -10,22 +10,37 @@ static bool is_unbegun(const struct held_step *s)
     return s->state <= HELD_STARTING && !s->found;
 }
 
+/* Steps, and jobs that have been here and are not told to be gone, as if of a step of their own:
+ * the controller asks for the end of what it does not believe to be here. */
+static struct record_list all_held(struct turn *t)
+{
+    const struct holdings *h = &t->a->held;
+    struct held_walk w = {0};
+    struct visit_walk v = {0}, counted = {0};
+    size_t n = 0, most = h->count;
+    while (visit_next(h, &counted))
+        most++;
+    struct held *rows = arena_alloc(t->fx->arena, (most + 1) * sizeof *rows);
+    while (held_next(h, &w))
+        rows[n++] = (struct held){w.step->job_id, w.step->attempt, w.step->step_id,
+                                  w.step->state >= HELD_ENDED, is_unbegun(w.step)};
+    while (visit_next(h, &v))
+        if (!held_find(h, v.visit->job_id, v.visit->attempt, STEP_EXTERN))
+            rows[n++] = (struct held){
+                .job_id = v.visit->job_id, .attempt = v.visit->attempt, .step_id = STEP_EXTERN};
+    return (struct record_list){rows, n};
+}
+
 static void hello(struct turn *t)
 {
     struct agent *a = t->a;
-    struct held *rows = arena_alloc(t->fx->arena, (a->held.count + 1) * sizeof *rows);
-    struct held_walk w = {0};
-    size_t n = 0;
-    while (held_next(&a->held, &w))
-        rows[n++] = (struct held){w.step->job_id, w.step->attempt, w.step->step_id,
-                                  w.step->state >= HELD_ENDED, is_unbegun(w.step)};
     devices_refresh(t);
     struct node self = *a->node;
     bool speaks = devices_speak(&a->devices);
     self.devices_out = speaks ? a->devices.text : NULL;
     self.device_health = a->devices.n ? a->devices.health : NULL;
     struct msg_node_hello m = {.node = {&self, 1},
-                               .held = {rows, n},
+                               .held = all_held(t),
                                .pid = a->pid,
                                .devices_seq = speaks ? a->devices.seq : 0,
                                .protocol = PROTOCOL_NOW,

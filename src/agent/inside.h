@@ -79,6 +79,7 @@ void step_start(struct turn *t, struct held_step *s, const struct msg_launch *la
  * for a look; or it never runs. `launch` may be the step's own copy. */
 void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launch *launch);
 void step_not_begun(struct turn *t, struct held_step *s, const char *why); /* it never ran */
+extern const char step_ended_early[]; /* why, of one that was told to end */
 /* Its shepherd is to end it, or what is left of it, and to say so in time. */
 void step_answer_await(struct turn *t, struct held_step *s);
 /* What to do about those that did not. */
@@ -95,6 +96,14 @@ void step_end_report(struct turn *t, struct held_step *s, bool clean);
 void step_ended(struct turn *t, struct held_step *s);
 /* Decides what follows for a step in ENDED, once the settings are known. */
 void step_settle(struct turn *t, struct held_step *s);
+/* The visit of the step's job is over, if there is one: its epilog has run, or there is none. */
+void visit_leave(struct turn *t, const struct held_step *s);
+/* Of a job of which nothing is left here, in the name of no step: its epilog, where that is due and
+ * none of its steps has run it. False: RELEASED may be said. */
+bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt);
+/* Of a step that is over, whose job is to end: if it was the last here, that epilog, else RELEASED
+ * at once. */
+void job_gone(struct turn *t, struct held_step *s);
 /* Its processes are gone: the epilog, if it is the last of its job here, then the report. */
 void step_over(struct turn *t, struct held_step *s);
 void over_finish(struct turn *t, struct held_step *s); /* of a step that was moved to OVER */

@@ -46,13 +46,28 @@ struct report *turn_report_of(struct turn *t, enum report_kind kind, const struc
     return report_make(kind, s, n, t->a->node->name, t->now_us);
 }
 
+void visit_leave(struct turn *t, const struct held_step *s)
+{
+    if (!visit_of(&t->a->held, s->job_id, s->attempt))
+        return;
+    visit_end(&t->a->held, s->job_id, s->attempt);
+    turn_effect_about(t, AGENT_VISIT_END, s);
+}
+
+/* Its job is gone from here: nobody asks for its visit any more, with an epilog or without one. A
+ * launch of it may be on its way to meet this. */
+static void job_left(struct turn *t, struct held_step *s)
+{
+    s->released = true;
+    held_remember_ended(&t->a->held, s->job_id, s->attempt);
+    visit_leave(t, s);
+}
+
 void turn_report_released(struct turn *t, struct held_step *s, const char *detail)
 {
     struct report *p = turn_report_of(t, REPORT_RELEASED, s, NULL);
     p->msg.detail = detail ? xstrdup(detail) : NULL;
-    s->released = true;
-    /* a launch may be on its way to meet this. */
-    held_remember_ended(&t->a->held, s->job_id, s->attempt);
+    job_left(t, s);
     turn_report_keep(t, s, p);
 }
 
@@ -82,12 +97,31 @@ void step_forget_if_acknowledged(struct turn *t, struct held_step *s)
     held_remove(&t->a->held, s);
 }
 
+bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt)
+{
+    ASSERT(job_id);
+    const struct visit *v = visit_of(&t->a->held, job_id, attempt);
+    if (!v || !program_given(t->a->welcome.epilog))
+        return false;
+    struct held_step *s = held_add(&t->a->held, job_id, attempt, STEP_EXTERN, HELD_STARTING);
+    s->exit_reported = s->release_wanted = true;
+    held_move(s, HELD_ENDED);
+    epilog_begin(t, s);
+    return true;
+}
+
+void job_gone(struct turn *t, struct held_step *s)
+{
+    if (!held_has_others(&t->a->held, s) && !held_has_speaker(&t->a->held, s) &&
+        !job_epilog(t, s->job_id, s->attempt))
+        turn_report_released(t, s, NULL);
+}
+
 void over_finish(struct turn *t, struct held_step *s)
 {
     /* While another step of the job is alive here, the job is not gone: the last one says so. */
-    if (s->release_wanted && !s->released && !held_has_others(&t->a->held, s) &&
-        !held_has_speaker(&t->a->held, s))
-        turn_report_released(t, s, NULL);
+    if (s->release_wanted && !s->released)
+        job_gone(t, s);
     step_forget_if_acknowledged(t, s);
 }
 
@@ -133,10 +167,11 @@ void steps_proven(struct turn *t)
 void epilog_begin(struct turn *t, struct held_step *s)
 {
     held_move(s, HELD_EPILOG);
-    visit_end(&t->a->held, s->job_id);
+    const struct visit *v = visit_of(&t->a->held, s->job_id, s->attempt);
+    const struct msg_launch *l = s->launch || !v ? s->launch : v->launch;
     struct agent_effect *e = turn_effect_about(t, AGENT_EPILOG, s);
-    if (s->launch && s->launch->job.n)
-        e->job = s->launch->job.v;
+    if (l && l->job.n)
+        e->job = l->job.v;
 }
 
 /* An end that is not reported yet. */
@@ -151,9 +186,8 @@ void step_end_report(struct turn *t, struct held_step *s, bool clean)
         return;
     p->msg.clean = clean;
     s->exit_reported = true;
-    s->released = clean && !s->lost;
-    if (s->released)
-        held_remember_ended(&t->a->held, s->job_id, s->attempt);
+    if (clean && !s->lost)
+        job_left(t, s);
     turn_report_keep(t, s, p);
 }
 
@@ -206,6 +240,8 @@ void step_failed(struct turn *t, struct held_step *s, const struct note *why)
     over_finish(t, s);
 }
 
+const char step_ended_early[] = "it was ended before it could begin";
+
 void step_not_begun(struct turn *t, struct held_step *s, const char *why)
 {
     ASSERT(why);
@@ -215,9 +251,35 @@ void step_not_begun(struct turn *t, struct held_step *s, const char *why)
     step_failed(t, s, &failed);
 }
 
+/* The shell keeps it, too: the next daemon has the prolog run no second time, and knows what the
+ * epilog needs. */
+static struct visit *visit_keep(struct turn *t, const struct held_step *s, bool prepared,
+                                const struct msg_launch *l)
+{
+    struct visit *v = visit_begin(&t->a->held, s->job_id, s->attempt, prepared, l);
+    struct agent_effect *e = turn_effect_about(t, AGENT_VISIT_KEEP, s);
+    e->job = v->launch->job.v;
+    e->prepared = prepared;
+    return v;
+}
+
+/* The visit of its job, from the first step that begins: one that was refused has not been here.
+ * NULL: the site has no programs around jobs. */
+static struct visit *visit_enter(struct turn *t, const struct held_step *s,
+                                 const struct msg_launch *l)
+{
+    struct holdings *h = &t->a->held;
+    bool prolog = program_given(t->a->welcome.prolog);
+    struct visit *v = visit_of(h, s->job_id, s->attempt);
+    if (!v && (prolog || program_given(t->a->welcome.epilog)))
+        v = visit_keep(t, s, !prolog || held_has_run(h, s), l);
+    return v;
+}
+
 static void step_launch(struct turn *t, struct held_step *s, const struct msg_launch *l)
 {
-    bool prolog = s->prolog_first;
+    const struct visit *v = visit_enter(t, s, l);
+    bool prolog = v && !v->prepared && program_given(t->a->welcome.prolog);
     held_move(s, prolog ? HELD_PROLOG : HELD_STARTING);
     if (!s->launch && (prolog || program_given(t->a->welcome.epilog)))
         held_keep_launch(s, l, prolog);
@@ -227,10 +289,19 @@ static void step_launch(struct turn *t, struct held_step *s, const struct msg_la
         step_start(t, s, l);
 }
 
-/* The controller may not have heard yet that a device is not to be given. */
+/* The controller may not have heard yet that a device is not to be given. For a look at one the
+ * step waits so long, for the prolog as long as that takes. */
 void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launch *l)
 {
     ASSERT(l->job.n > 0);
+    if (held_prolog_runs(&t->a->held, s)) {
+        s->prove_until_us = INT64_MAX;
+        if (!s->launch)
+            held_keep_launch(s, l, true);
+        return;
+    }
+    if (s->prove_until_us == INT64_MAX)
+        s->prove_until_us = t->now_us + PROVE_WAIT_US;
     struct str why = STR_INIT;
     enum devices_answer answer = devices_give(t, s, l, &why);
     if (answer == DEVICES_GIVEN)

@@ -47,33 +47,19 @@ static void take_launch(struct turn *t, const struct msg_launch *l)
     if (held_find(&a->held, j->id, j->attempt, l->step_id) ||
         held_was_ended(&a->held, j->id, j->attempt, l->step_id))
         return;
-    bool programs = program_given(a->welcome.prolog) || program_given(a->welcome.epilog);
-    bool been_here = visit_of(&a->held, j->id, j->attempt) != NULL;
-    bool prolog = program_given(a->welcome.prolog) && !been_here && !held_of_job(&a->held, j->id);
-    if (programs && !been_here)
-        visit_begin(&a->held, l);
     struct held_step *s = held_add(&a->held, j->id, j->attempt, l->step_id, HELD_WAITING);
     s->uid_plus1 = (int64_t)j->user_id + 1;
-    s->prolog_first = prolog;
-    s->prove_until_us = t->now_us + PROVE_WAIT_US;
+    s->prove_until_us = INT64_MAX;
     step_launch_try(t, s, l);
 }
 
 /* To answer a TERMINATE about something that is not (any longer) here. */
 static void release_unknown(struct turn *t, const struct msg_terminate *m)
 {
-    struct held_step *s = held_add(&t->a->held, m->job_id, m->attempt, STEP_EXTERN, HELD_STARTING);
-    const struct visit *visit = visit_of(&t->a->held, m->job_id, m->attempt);
-    s->exit_reported = true;
-    /* The steps of an allocation are over already. */
-    if (visit && program_given(t->a->welcome.epilog)) {
-        held_keep_launch(s, visit->launch, false);
-        s->release_wanted = true;
-        held_move(s, HELD_ENDED);
-        epilog_begin(t, s);
+    if (job_epilog(t, m->job_id, m->attempt)) /* the steps of an allocation are over already */
         return;
-    }
-    visit_end(&t->a->held, m->job_id);
+    struct held_step *s = held_add(&t->a->held, m->job_id, m->attempt, STEP_EXTERN, HELD_STARTING);
+    s->exit_reported = true;
     turn_report_released(t, s, NULL);
     held_move(s, HELD_OVER);
 }
@@ -94,7 +80,7 @@ static void step_terminate(struct turn *t, struct held_step *s, const struct msg
     free(s->why);
     s->why = xstrdup(m->why);
     switch (s->state) {
-    case HELD_WAITING: step_not_begun(t, s, "it was ended while it waited for a device"); break;
+    case HELD_WAITING: step_not_begun(t, s, step_ended_early); break;
     case HELD_PROLOG:
     case HELD_STARTING: s->doomed = true; break;
     case HELD_RUNNING:
@@ -105,8 +91,8 @@ static void step_terminate(struct turn *t, struct held_step *s, const struct msg
     case HELD_OVER:
         /* What was said may have come before the controller wanted to hear it, when more was to be
          * launched here. It asks, so it gets an answer. */
-        if (!m->only_step && !held_has_others(&t->a->held, s) && !held_has_speaker(&t->a->held, s))
-            turn_report_released(t, s, NULL);
+        if (!m->only_step)
+            job_gone(t, s);
         break;
     case HELD_STATE_COUNT: break;
     }

@@ -138,23 +138,42 @@ void take_note(struct turn *t, const struct note *n)
 
 /* ---- programs of the site ---- */
 
+/* Those that waited for it fail alike. What comes next has it run again. */
+static void prolog_failed(struct turn *t, struct held_step *s, const char *text)
+{
+    struct note why = {.kind = NOTE_FAILED, .retry = 1, .prolog = 1};
+    size_t len = text ? strnlen(text, sizeof why.detail - 1) : 0;
+    if (len > 0)
+        memcpy(why.detail, text, len);
+    step_failed(t, s, &why);
+    for (struct held_step *o = held_of_job(&t->a->held, s->job_id), *next; o; o = next) {
+        next = o->next_of_job;
+        if (o->attempt == s->attempt && o->state == HELD_WAITING)
+            step_failed(t, o, &why);
+    }
+}
+
 void take_prolog_done(struct turn *t, const struct agent_event *ev)
 {
     struct held_step *s = step_of_note(t, ev->note);
     if (!s || s->state != HELD_PROLOG)
         return;
     if (!ev->ok) {
-        struct note why = {.kind = NOTE_FAILED, .retry = 1, .prolog = 1};
-        size_t len = ev->text ? strnlen(ev->text, sizeof why.detail - 1) : 0;
-        if (len > 0)
-            memcpy(why.detail, ev->text, len);
-        step_failed(t, s, &why);
-    } else if (s->doomed) {
+        prolog_failed(t, s, ev->text);
+        return;
+    }
+    visit_of(&t->a->held, s->job_id, s->attempt)->prepared = true;
+    turn_effect_about(t, AGENT_VISIT_READY, s);
+    if (s->doomed && s->release_wanted) {
         step_ended(t, s); /* the epilog undoes the prolog, then RELEASED */
+    } else if (s->doomed) {
+        step_not_begun(t, s,
+                       step_ended_early); /* the job goes on: this is all that is said of it */
     } else {
         held_move(s, HELD_STARTING);
         step_start(t, s, s->launch);
     }
+    steps_proven(t);
 }
 
 void take_epilog_done(struct turn *t, const struct agent_event *ev)
@@ -163,6 +182,7 @@ void take_epilog_done(struct turn *t, const struct agent_event *ev)
     if (!s || s->state != HELD_EPILOG)
         return;
     const char *detail = ev->ok ? NULL : ev->text;
+    visit_leave(t, s);
     devices_give_back(t, s);
     if (!devices_proven(t, s)) {
         step_prove(t, s, detail);

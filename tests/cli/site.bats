@@ -62,6 +62,82 @@ nothing_drained() { ! is_drained; }
     resumed
 }
 
+@test "all steps of a job wait for its prolog, and fail with it; the next runs it again" {
+    program pro "echo \$SLURM_JOB_ID >>$SITE/pro.log; while [ ! -e $SITE/goes ]; do sleep 0.1; done; exit \$(cat $SITE/pro.status)"
+    reconfigured "Prolog=$SITE/pro"
+    rm -f pro.log goes ran.*
+    echo 0 >pro.status
+    salloc -Q -w node1 -n2 sh -c 'echo $SLURM_JOB_ID >alloc; srun -n1 --exact touch ran.a & srun -n1 --exact touch ran.b & wait; srun touch ran.c' &
+    both() { [ "$(squeue -h -s | grep -vc extern)" = 2 ]; }
+    eventually test -s pro.log
+    eventually both
+    sleep 0.5
+    [ ! -e ran.a ] && [ ! -e ran.b ]
+    touch goes
+    wait $!
+    [ -e ran.a ] && [ -e ran.b ] && [ -e ran.c ]
+    [ "$(cat pro.log)" = "$(cat alloc)" ]
+
+    rm -f pro.log goes ran.*
+    echo 3 >pro.status
+    salloc -Q -w node1 -n2 sh -c 'srun -n1 --exact touch ran.a & srun -n1 --exact touch ran.b & wait; echo 0 >pro.status; srun touch ran.c' 2>said &
+    eventually test -s pro.log
+    eventually both
+    touch goes
+    wait $!
+    [ ! -e ran.a ] && [ ! -e ran.b ] && [ -e ran.c ]
+    [ "$(grep -c "prolog $SITE/pro exited with 3" said)" = 2 ]
+    [ "$(wc -l <pro.log)" = 2 ]
+    eventually is_drained
+    resumed
+}
+
+@test "an allocation has one prolog and one epilog, whatever becomes of the node's daemon between its steps" {
+    program pro "echo pro \$SLURM_JOB_ID >>$SITE/around.log"
+    program epi "echo epi \$SLURM_JOB_ID \$SLURM_JOB_USER \$SLURM_JOB_NAME >>$SITE/around.log"
+    reconfigured "Prolog=$SITE/pro" "Epilog=$SITE/epi"
+    rm -f alloc first second again ends around.log
+    salloc -Q -J around -w node1 sh -c 'echo $SLURM_JOB_ID >alloc; srun true; touch first; while [ ! -e again ]; do sleep 0.1; done; srun true; touch second; while [ ! -e ends ]; do sleep 0.1; done' &
+    eventually test -e first
+    kill -9 "$(cat "$REMUDA_STATE/nodes/node1/node.pid")"
+    remuda up -q 3>&-
+    touch again
+    eventually test -e second
+    [ "$(cat around.log)" = "pro $(cat alloc)" ]
+    kill -9 "$(cat "$REMUDA_STATE/nodes/node1/node.pid")" # it is not there when the allocation ends
+    touch ends
+    wait $! || true
+    ! grep -q epi around.log
+    remuda up -q 3>&-
+    eventually grep -q epi around.log
+    [ "$(cat around.log)" = "pro $(cat alloc)"$'\n'"epi $(cat alloc) $(id -un) around" ]
+    kept() { [ -n "$(ls "$REMUDA_STATE/nodes/node1/visits")" ]; }
+    none_kept() { ! kept; }
+    eventually none_kept
+    nothing_drained
+}
+
+@test "an epilog that a site has since a job began is not run without a word of that job" {
+    program epi "env >>$SITE/since.env"
+    rm -f since.env goes up
+    for daemon in goes_on begins_anew; do
+        reconfigured
+        id=$(sbatch --parsable -D "$SITE" -w node1 -o /dev/null --wrap 'touch up; while [ ! -e goes ]; do sleep 0.1; done')
+        eventually test -e up
+        reconfigured "Epilog=$SITE/epi"
+        if [ "$daemon" = begins_anew ]; then
+            kill -9 "$(cat "$REMUDA_STATE/nodes/node1/node.pid")"
+            remuda up -q 3>&-
+        fi
+        touch goes
+        eventually is_over "$id"
+        rm -f goes up
+    done
+    [ ! -e since.env ]
+    [ "$(grep -c "job [0-9]* has no epilog here" "$REMUDA_STATE/log/node-node1.log")" = 2 ]
+    nothing_drained
+}
+
 @test "programs that are not there: said when the configuration is read, and the node is drained" {
     for setting in "$SITE/none.d/*" "$SITE/none" "$SITE/pro.d/no-x"; do
         program pro.d/no-x true 644

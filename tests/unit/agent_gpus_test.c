@@ -115,7 +115,7 @@ static void test_a_step_that_waits_for_a_device_can_be_ended(void **state)
     step_launch(5, 1, "n1 cpus=0 mem=1 gpu:v100=1");
     str_clear(&said);
     message(MSG_TERMINATE, &end);
-    EXPECT("report failed 5.1 #101 retry \"it was ended while it waited for a device\"");
+    EXPECT("report failed 5.1 #101 retry \"it was ended before it could begin\"");
     looked(1, 2, DEVICE_SHARED, NULL);
     EXPECT("");
 }

@@ -5,7 +5,7 @@
 
 struct agent *agent;
 static struct agent_effects fx;
-struct str said;
+struct str said, visits_said;
 char last_health[1024];
 int64_t now_us;
 int64_t last_from_us;
@@ -19,7 +19,7 @@ int setup(void **state)
     settings = (struct msg_node_welcome){.heartbeat_us = 20000000, .cluster_name = "c"};
     agent = agent_new(&self, 77, 100);
     agent_effects_init(&fx);
-    said = STR_INIT;
+    said = visits_said = STR_INIT;
     return 0;
 }
 
@@ -30,6 +30,7 @@ int teardown(void **state)
     agent_free(agent);
     agent_effects_done(&fx);
     str_done(&said);
+    str_done(&visits_said);
     return 0;
 }
 
@@ -109,11 +110,31 @@ static void heartbeat_say(const struct msg_heartbeat *m)
     health_keep(m->device_health);
 }
 
+/* "+7.1?": its visit is kept, and its prolog has yet to end; "=": it has; "-": nothing is kept. */
+static bool visit_say(const struct agent_effect *e)
+{
+    char what = e->kind == AGENT_VISIT_KEEP    ? '+'
+                : e->kind == AGENT_VISIT_READY ? '='
+                : e->kind == AGENT_VISIT_END   ? '-'
+                                               : '\0';
+    if (!what)
+        return false;
+    str_addf(&visits_said, "%s%c%lld.%lld", visits_said.len ? " " : "", what,
+             (long long)e->note.job_id, (long long)e->note.attempt);
+    if (what == '+') {
+        assert_int_equal(e->job->id, e->note.job_id);
+        str_add(&visits_said, e->prepared ? "" : "?");
+    }
+    return true;
+}
+
 static void effect_say(const struct agent_effect *e)
 {
-    static const char *const names[] = {"send",   "prolog", "start", "terminate", "signal",
-                                        "follow", "clear",  "rouse", "epilog",    "forget",
-                                        "log",    "look",   "tell",  "find"};
+    static const char *const names[] = {
+        "send",  "prolog", "start", "terminate", "signal", "follow", "clear", "rouse", "epilog",
+        "visit", "ready",  "leave", "forget",    "log",    "look",   "tell",  "find"};
+    if (visit_say(e))
+        return;
     if (said.len)
         str_add(&said, "; ");
     if (e->kind == AGENT_SEND) {

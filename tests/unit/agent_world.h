@@ -11,6 +11,7 @@
 extern struct agent *agent;
 extern char last_health[1024]; /* device_health of the last message that had one */
 extern struct str said;        /* the effects since the last EXPECT */
+extern struct str visits_said; /* what is kept of visits, apart from that */
 extern int64_t now_us;
 extern int64_t last_from_us;             /* of the last device that was to be looked at */
 extern struct msg_node_welcome settings; /* that welcome() gives */

@@ -222,6 +222,40 @@ static void allocations_end(void **unused)
     }
 }
 
+/* The epilog of an allocation in which nothing runs has yet to come: whether the node was away when
+ * it ended, or had told a controller that died of its only step. A machine that was started anew has
+ * nothing of it but that. */
+static void who_has_been_there_has_its_epilog(void **unused)
+{
+    (void)unused;
+    for (int anew = 0; anew < 2; anew++) {
+        uint64_t id = salloc(2);
+        struct held visit = {.job_id = id, .attempt = 1, .step_id = STEP_EXTERN};
+        struct msg_report gone_from_1 = {
+            .kind = REPORT_RELEASED, .job_id = id, .attempt = 1, .step_id = STEP_EXTERN};
+        gone(1);
+        restart(CONF);
+        pass(9 * USEC_PER_SEC);
+        hello_living(2, LIFE_BEFORE, NULL, 0);
+        hello_living(1, anew ? BOOT_ANEW : LIFE_BEFORE, &visit, 1);
+        assert_int_equal(state(id), anew ? JOB_NODE_FAIL : JOB_RUNNING);
+        if (!anew)
+            cancel(ids_of(id));
+        assert_true(sent(FX_SEND, MSG_TERMINATE) > 0);
+        assert_int_equal(state(id), anew ? JOB_NODE_FAIL : JOB_COMPLETING);
+        report(1, gone_from_1);
+        assert_int_equal(state(id), anew ? JOB_NODE_FAIL : JOB_CANCELLED);
+        world_close();
+        open_lives(unused);
+    }
+    uint64_t id = salloc(2);
+    struct held visit = {.job_id = id, .attempt = 1, .step_id = STEP_EXTERN};
+    gone(1);
+    cancel(ids_of(id));
+    hello_living(1, LIFE_BEFORE, &visit, 1);
+    assert_int_equal(sent(FX_SEND, MSG_TERMINATE), 1);
+}
+
 /* It found what it had: it will tell what became of that. */
 static void what_it_still_has_is_heard_of(void **unused)
 {
@@ -311,6 +345,7 @@ int main(void)
         LIFE(who_flaps_writes_nothing),
         LIFE(who_does_not_say_is_not_judged),
         LIFE(allocations_end),
+        LIFE(who_has_been_there_has_its_epilog),
         LIFE(what_it_still_has_is_heard_of),
         LIFE(no_kill_goes_on),
         LIFE(who_was_ending_is_over),

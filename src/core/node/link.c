@@ -124,6 +124,18 @@ static const struct held *held_find(const struct msg_node_hello *m, const struct
     return NULL;
 }
 
+/* A step of it, which may have ended: not merely that the job has been there, and has yet to have
+ * its epilog. */
+static bool holds_step(const struct msg_node_hello *m, const struct jobrec *r)
+{
+    size_t n;
+    const struct held *held = held_of(m, r, &n);
+    for (size_t i = 0; i < n; i++)
+        if (held[i].step_id != STEP_EXTERN)
+            return true;
+    return false;
+}
+
 /* Its node has the very run that the restored store has: nothing has happened since that is not
  * known. Of a heterogeneous job the script, which runs in the first component, speaks for all. */
 static void doubt_end(struct core *c, struct jobrec *r)
@@ -185,7 +197,9 @@ static void believed_check(struct core *c, struct noderec *n, struct jobrec *r,
         node_released(c, r, n->index);
         return;
     }
-    if (anew && !held_find(m, r, false)) {
+    if (held_find(m, r, false)) /* also where a controller that died had something launched */
+        hold_find(r, n->index)->told = true;
+    if (anew && !holds_step(m, r)) {
         job_node_lost(c, r, n->index);
         return;
     }

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "io/clock.h"
 #include "node/daemon/daemon.h"
+#include "node/daemon/visit_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,20 +218,53 @@ static void prolog(struct node_daemon *d, const struct agent_effect *e)
                 launch_program_env(&d->site, e->launch->job.v, "prolog_slurmd", d->turn));
 }
 
-/* A step of an earlier daemon has kept its environment; the agent knows the job of one of its
- * own. */
-static void epilog(struct node_daemon *d, const struct agent_effect *e)
+/* The agent knows the job of a step of its own. What was here before this daemon has kept the
+ * environment, with its step or with the visit. Empty: nothing is kept. False: what is kept cannot
+ * be read. */
+static bool epilog_env(struct node_daemon *d, const struct agent_effect *e, struct plan_bytes *ret,
+                       struct err *ret_err)
 {
     struct str kept = STR_INIT;
-    struct plan_bytes env = {0};
+    bool ok = true;
     d->site.welcome = agent_welcome(d->agent);
-    if (e->job) {
-        env = launch_program_env(&d->site, e->job, "epilog_slurmd", d->turn);
-    } else if (herd_kept(d->herd, &e->note, &kept)) {
-        env = (struct plan_bytes){arena_dup(d->turn, kept.data, kept.len), kept.len};
-    }
+    if (e->job)
+        *ret = launch_program_env(&d->site, e->job, "epilog_slurmd", d->turn);
+    else if (!herd_kept(d->herd, &e->note, &kept))
+        ok = visit_file_read(d->site.node_dir, &e->note, &kept, ret_err);
+    if (kept.len > 0)
+        *ret = (struct plan_bytes){arena_dup(d->turn, kept.data, kept.len), kept.len};
     str_done(&kept);
-    program_run(d, e, true, env);
+    return ok;
+}
+
+/* A program that does not know its job is not run: where it clears away what the job had by its
+ * number, it would clear away what all have. */
+static void epilog(struct node_daemon *d, const struct agent_effect *e)
+{
+    struct plan_bytes env = {0};
+    struct err err = {0};
+    bool known = epilog_env(d, e, &env, &err);
+    if (env.len > 0) {
+        program_run(d, e, true, env);
+        return;
+    }
+    if (known)
+        log_warning(d->log,
+                    "job %lld has no epilog here: nothing of it is kept that one could be told",
+                    (long long)e->note.job_id);
+    struct agent_event ev = {
+        .kind = AGENT_EPILOG_DONE, .note = &e->note, .ok = known, .text = err.text};
+    node_event(d, &ev);
+}
+
+static void visit_keep(struct node_daemon *d, const struct agent_effect *e)
+{
+    struct err err = {0};
+    d->site.welcome = agent_welcome(d->agent);
+    if (!visit_file_write(d->site.node_dir, &e->note, e->prepared,
+                          launch_program_env(&d->site, e->job, "epilog_slurmd", d->turn), &err))
+        log_error(d->log, "job %lld has no Epilog if this daemon ends before it: %s",
+                  (long long)e->note.job_id, err.text);
 }
 
 /* ---- the effects ---- */
@@ -248,6 +282,9 @@ void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
     case AGENT_CLEAR: herd_clear(d->herd, &e->note, e->uid_plus1); break;
     case AGENT_ROUSE: herd_rouse(d->herd, &e->note, e->gives_up, e->uid_plus1); break;
     case AGENT_EPILOG: epilog(d, e); break;
+    case AGENT_VISIT_KEEP: visit_keep(d, e); break;
+    case AGENT_VISIT_READY: visit_file_ready(d->site.node_dir, &e->note); break;
+    case AGENT_VISIT_END: visit_file_remove(d->site.node_dir, &e->note); break;
     case AGENT_FORGET: herd_forget(d->herd, &e->note); break;
     case AGENT_LOOK: look(d, e); break;
     case AGENT_TELL: tell(d, e); break;

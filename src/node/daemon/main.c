@@ -14,6 +14,7 @@
 #include "io/process/release.h"
 #include "io/work.h"
 #include "node/daemon/daemon.h"
+#include "node/daemon/visit_files.h"
 #include "node/hardware/gpu_time.h"
 #include "node/node.h"
 #include "wire/frame.h"
@@ -132,6 +133,15 @@ static void step_found(void *ctx, const struct note *ids)
     struct node_daemon *d = ctx;
     struct agent_event ev = {.kind = AGENT_FOUND, .note = ids};
     log_info(d->log, "found step %lld of job %lld, attempt %lld", (long long)ids->step_id,
+             (long long)ids->job_id, (long long)ids->attempt);
+    node_event(d, &ev);
+}
+
+static void visit_found(void *ctx, const struct note *ids, bool prepared)
+{
+    struct node_daemon *d = ctx;
+    struct agent_event ev = {.kind = AGENT_VISITED, .note = ids, .ok = prepared};
+    log_info(d->log, "job %lld, attempt %lld, has been here, and has yet to be told to be gone",
              (long long)ids->job_id, (long long)ids->attempt);
     node_event(d, &ev);
 }
@@ -275,6 +285,9 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
         herd_new(d->loop, d->log, node_dir, shepherd, d->known_groups, &herd_events, d, ret_err);
     if (!d->herd)
         return false;
+    struct err unread = {0};
+    if (!visit_files_scan(node_dir, visit_found, d, &unread))
+        log_error(d->log, "%s", unread.text);
     herd_scan(d->herd, step_found);
     if (d->life_is_new && agent_held_count(d->agent) == 0)
         herd_lost_end(d->herd);

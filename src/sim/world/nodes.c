@@ -237,6 +237,9 @@ static void agent_effect_do(struct sim_world *w, size_t i, const struct agent_ef
         return;
     case AGENT_LOG:
     case AGENT_FIND:
+    case AGENT_VISIT_KEEP: /* the sites of this world have no programs around jobs */
+    case AGENT_VISIT_READY:
+    case AGENT_VISIT_END:
     case AGENT_ROUSE: /* no shepherd of this world stands still */
     case AGENT_TELL: return;
     }

@@ -1,0 +1,104 @@
+#include "node/daemon/visit_files.h"
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "io/files.h"
+#include "node/step/dir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENV_MAX    (1u << 20)
+#define UNPREPARED ".prolog"
+
+static const char *visits_dir(const char *node_dir, struct arena *a)
+{
+    return arena_printf(a, "%s/visits", node_dir);
+}
+
+static const char *path_of(const char *node_dir, const struct note *ids, bool prepared,
+                           struct arena *a)
+{
+    return arena_printf(a, "%s/%lld.%lld%s", visits_dir(node_dir, a), (long long)ids->job_id,
+                        (long long)ids->attempt, prepared ? "" : UNPREPARED);
+}
+
+bool visit_file_write(const char *node_dir, const struct note *ids, bool prepared,
+                      struct plan_bytes env, struct err *ret_err)
+{
+    ASSERT(env.len > 0);
+    struct arena *a = arena_new();
+    bool ok =
+        dir_make(visits_dir(node_dir, a), 0700, ret_err) &&
+        file_write_atomic(path_of(node_dir, ids, prepared, a), env.data, env.len, 0600, ret_err);
+    arena_free(a);
+    return ok;
+}
+
+/* One that could not be written is not there. */
+void visit_file_ready(const char *node_dir, const struct note *ids)
+{
+    struct arena *a = arena_new();
+    rename(path_of(node_dir, ids, false, a), path_of(node_dir, ids, true, a));
+    arena_free(a);
+}
+
+void visit_file_remove(const char *node_dir, const struct note *ids)
+{
+    struct arena *a = arena_new();
+    unlink(path_of(node_dir, ids, true, a));
+    unlink(path_of(node_dir, ids, false, a));
+    arena_free(a);
+}
+
+bool visit_file_read(const char *node_dir, const struct note *ids, struct str *out,
+                     struct err *ret_err)
+{
+    struct arena *a = arena_new();
+    const char *path = path_of(node_dir, ids, true, a);
+    if (access(path, F_OK) != 0)
+        path = path_of(node_dir, ids, false, a);
+    bool ok =
+        (access(path, F_OK) != 0 && errno == ENOENT) || file_read(path, ENV_MAX, out, ret_err);
+    arena_free(a);
+    return ok;
+}
+
+/* Other names are of files that are not whole. */
+static bool name_parse(const char *name, struct arena *a, struct note *ret, bool *ret_prepared)
+{
+    const char *end = strstr(name, UNPREPARED);
+    size_t len = end ? (size_t)(end - name) : strlen(name);
+    uint64_t job_id;
+    uint32_t attempt;
+    int64_t step_id;
+    if ((end && !text_is(end, UNPREPARED)) ||
+        !step_dir_name_parse(arena_printf(a, "%.*s.0", (int)len, name), &job_id, &attempt,
+                             &step_id))
+        return false;
+    *ret = (struct note){.job_id = (int64_t)job_id, .attempt = attempt};
+    *ret_prepared = !end;
+    return true;
+}
+
+bool visit_files_scan(const char *node_dir,
+                      void (*fn)(void *ctx, const struct note *ids, bool prepared), void *ctx,
+                      struct err *ret_err)
+{
+    struct arena *a = arena_new();
+    const char *dir = visits_dir(node_dir, a), **names;
+    size_t n = 0;
+    bool ok = (access(dir, F_OK) != 0 && errno == ENOENT) || dir_list(dir, a, &names, &n, ret_err);
+    for (size_t i = 0; ok && i < n; i++) {
+        struct note ids;
+        bool prepared;
+        if (name_parse(names[i], a, &ids, &prepared))
+            fn(ctx, &ids, prepared);
+        else
+            unlink(arena_printf(a, "%s/%s", dir, names[i]));
+    }
+    arena_free(a);
+    return ok;
+}

@@ -1,0 +1,153 @@
+/* What a node keeps of jobs that have been there, for its next daemon. */
+#include "scratch.h"
+
+#include "node/daemon/visit_files.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[64];
+static struct str seen;
+
+static int setup(void **state)
+{
+    (void)state;
+    seen = STR_INIT;
+    scratch_make(dir, sizeof dir, "visit-files");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    str_done(&seen);
+    return scratch_remove(dir);
+}
+
+static struct note job(int64_t id, int64_t attempt)
+{
+    return (struct note){.job_id = id, .attempt = attempt};
+}
+
+static void kept(int64_t id, int64_t attempt, bool prepared, const char *env)
+{
+    struct note ids = job(id, attempt);
+    struct err err = {0};
+    if (!visit_file_write(dir, &ids, prepared, (struct plan_bytes){env, strlen(env) + 1}, &err))
+        fail_msg("%s", err.text);
+}
+
+static void see(void *ctx, const struct note *ids, bool prepared)
+{
+    (void)ctx;
+    str_addf(&seen, "%lld.%lld%s ", (long long)ids->job_id, (long long)ids->attempt,
+             prepared ? "" : "?");
+}
+
+static void finds(const char *expected)
+{
+    struct err err = {0};
+    str_clear(&seen);
+    assert_true(visit_files_scan(dir, see, NULL, &err));
+    assert_string_equal(str_text(&seen), expected);
+}
+
+static void reads(int64_t id, int64_t attempt, const char *expected)
+{
+    struct note ids = job(id, attempt);
+    struct err err = {0};
+    str_clear(&seen);
+    assert_true(visit_file_read(dir, &ids, &seen, &err));
+    assert_string_equal(str_text(&seen), expected);
+}
+
+static void test_what_is_kept_is_found_until_it_is_removed(void **state)
+{
+    (void)state;
+    struct note first = job(7, 1), second = job(7, 2);
+    finds("");
+    reads(7, 1, "");
+    kept(7, 1, false, "SLURM_JOB_ID=7");
+    kept(7, 2, true, "SLURM_JOB_ID=7 again");
+    finds("7.1? 7.2 ");
+    reads(7, 1, "SLURM_JOB_ID=7");
+    visit_file_ready(dir, &first);
+    finds("7.1 7.2 ");
+    reads(7, 1, "SLURM_JOB_ID=7");
+    visit_file_remove(dir, &first);
+    finds("7.2 ");
+    reads(7, 1, "");
+    reads(7, 2, "SLURM_JOB_ID=7 again");
+    visit_file_remove(dir, &second);
+    visit_file_ready(dir, &second);
+    finds("");
+}
+
+static void put(const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/visits/%s", dir, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fclose(f);
+}
+
+static void test_other_names_are_not_visits(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"8",   "8.1.new", "8.1.prolog.new", "x.1",
+                                        "0.1", "8.",      ".prolog",        "8.1.prolog.prolog"};
+    kept(8, 1, true, "x");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        put(names[i]);
+    finds("8.1 ");
+    char path[128];
+    snprintf(path, sizeof path, "%s/visits/8.1.new", dir);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+/* An epilog is not to begin as if there were nothing to know. */
+static void test_what_cannot_be_read_is_told(void **state)
+{
+    (void)state;
+    struct note ids = job(9, 1);
+    struct err err = {0};
+    char path[128];
+    kept(8, 1, true, "x");
+    snprintf(path, sizeof path, "%s/visits/9.1", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    str_clear(&seen);
+    assert_false(visit_file_read(dir, &ids, &seen, &err));
+    assert_true(err.text[0] != '\0');
+    assert_int_equal(rmdir(path), 0);
+}
+
+/* What is in it is the user's: its names, its directory. */
+static void test_nobody_else_reads_it(void **state)
+{
+    (void)state;
+    struct stat st;
+    char path[128];
+    kept(8, 1, true, "x");
+    snprintf(path, sizeof path, "%s/visits", dir);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    snprintf(path, sizeof path, "%s/visits/8.1", dir);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_kept_is_found_until_it_is_removed),
+        TEST(other_names_are_not_visits),
+        TEST(what_cannot_be_read_is_told),
+        TEST(nobody_else_reads_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
