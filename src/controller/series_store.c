@@ -73,7 +73,8 @@ static void write_run(void *ctx)
     series_write_begin(s->write, s->now_us, s->skip_us);
     for (size_t i = 0; i < s->out.n; i++) {
         struct frame_in *f = &s->out.v[i];
-        f->kept = series_write_put(s->write, f->node, (struct span){str_text(&f->blocks), f->blocks.len});
+        f->kept =
+            series_write_put(s->write, f->node, (struct span){str_text(&f->blocks), f->blocks.len});
     }
     s->failed = !series_write_end(s->write, &s->err);
 }

@@ -367,8 +367,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_cannot_be_written_stays_as_it_was, fresh, gone),
         cmocka_unit_test_setup_teardown(a_damaged_file_is_an_error, fresh, gone),
         cmocka_unit_test_setup_teardown(only_files_of_days_are_days, fresh, gone),
-        cmocka_unit_test_setup_teardown(as_many_days_as_nodes_may_have_kept_come_at_once, fresh, gone),
-        cmocka_unit_test_setup_teardown(what_is_left_for_later_or_of_others_is_not_put, fresh, gone),
+        cmocka_unit_test_setup_teardown(as_many_days_as_nodes_may_have_kept_come_at_once, fresh,
+                                        gone),
+        cmocka_unit_test_setup_teardown(what_is_left_for_later_or_of_others_is_not_put, fresh,
+                                        gone),
     };
     if (!mkdtemp(dir))
         return 1;
