@@ -68,6 +68,9 @@ static void effect_do(struct peer_node *p, const struct agent_effect *e)
     case AGENT_TERMINATE: input_add(p, AGENT_NOTE, &n, NOTE_EXITED); break;
     case AGENT_PROLOG:
     case AGENT_EPILOG:
+    case AGENT_VISIT_KEEP:
+    case AGENT_VISIT_READY:
+    case AGENT_VISIT_END:
     case AGENT_SIGNAL:
     case AGENT_FOLLOW:
     case AGENT_ROUSE:
