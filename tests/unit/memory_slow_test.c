@@ -146,6 +146,51 @@ static void what_was_given_back_meanwhile_does_not_count(void **state)
         assert_int_equal(sampled(51 * GIB), 0); /* 7 more would be over it */
 }
 
+/* What was found in a sample before is not what it has when it has grown: seven that had nothing
+ * have 20 GiB each while the rest are found out. */
+static void who_grows_meanwhile_is_asked_again(void **state)
+{
+    (void)state;
+    int64_t ends = 0;
+    are_there(MOST, 100 * GIB, GIB, 1300);
+    for (size_t i = 0; i < 7; i++)
+        process[i].rss = process[i].share = MIB;
+    assert_int_equal(sampled(100 * GIB), 0);
+    for (size_t i = 0; i < 7; i++)
+        process[i].rss = process[i].share = 20 * GIB;
+    for (size_t samples = 1; samples < 12 && !ends; samples++)
+        ends = sampled(100 * GIB);
+    assert_in_range(ends, 190 * GIB, 200 * GIB);
+}
+
+/* It had given its memory back, and has it again, now its own. */
+static void who_shrinks_and_grows_is_asked_again(void **state)
+{
+    (void)state;
+    int64_t ends = 0;
+    are_there(MOST, 100 * GIB, GIB, 1300);
+    assert_int_equal(sampled(100 * GIB), 0);
+    for (size_t i = 0; i < 7; i++)
+        process[i].rss = MIB;
+    assert_int_equal(sampled(100 * GIB), 0);
+    for (size_t i = 0; i < 7; i++)
+        process[i].rss = process[i].share = 20 * GIB;
+    for (size_t samples = 2; samples < 12 && !ends; samples++)
+        ends = sampled(100 * GIB);
+    assert_in_range(ends, 190 * GIB, 200 * GIB);
+}
+
+/* However much they seem to have, which costs nobody anything: two minutes for all of them. */
+static void no_round_takes_longer_than_two_minutes(void **state)
+{
+    (void)state;
+    size_t samples = 1;
+    are_there(MOST, 100 * GIB, MIB, 3500);
+    while (!sampled(2000 * GIB) && samples < 30)
+        samples++;
+    assert_in_range(samples, 2, 13);
+}
+
 static void where_nobody_can_ask_nothing_is_known(void **state)
 {
     (void)state;
@@ -163,6 +208,9 @@ int main(void)
         cmocka_unit_test(who_holds_answers_back_has_what_he_seems_to_have),
         cmocka_unit_test(large_ones_are_found_out_over_several_samples),
         cmocka_unit_test(what_was_given_back_meanwhile_does_not_count),
+        cmocka_unit_test(who_grows_meanwhile_is_asked_again),
+        cmocka_unit_test(who_shrinks_and_grows_is_asked_again),
+        cmocka_unit_test(no_round_takes_longer_than_two_minutes),
         cmocka_unit_test(where_nobody_can_ask_nothing_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,7 @@
 #define SHARES_WAIT_MS 10000 /* of one sample */
 #define SUM_LEAST_MS   2000
 #define SUM_EACH_MS    5
+#define SUM_MOST_MS    120000 /* whatever they seem to have, by memory that they map in common */
 
 struct memory_part {
     long long bytes;
@@ -32,7 +33,7 @@ struct memory_part {
 
 /* Of processes whose share is not known yet: who is asked, and for how long. */
 struct shares_ask {
-    struct memory_share *who; /* bytes: resident ones */
+    struct memory_share *who;
     int *each_ms;
     int64_t *share;
     size_t n;
@@ -64,41 +65,56 @@ static int by_pid(const void *one, const void *other)
     return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-static void share_keep(struct memory_shares *known, const struct memory_share *who, int64_t bytes)
+static int64_t lesser(int64_t one, int64_t other)
 {
-    vec_push(&known->of, ((struct memory_share){who->pid, who->start, bytes > 0 ? bytes : 0}));
+    return one < other ? one : other;
 }
 
-/* Those of which it is not known. What was found in a sample before counts as far as it is still
- * there. */
+static void share_keep(struct memory_shares *known, const struct memory_share *who, int64_t bytes)
+{
+    bytes = bytes > 0 ? bytes : 0;
+    vec_push(&known->of, ((struct memory_share){who->pid, who->start, bytes, who->rss}));
+}
+
+/* What was found in a sample before counts as far as it is still there. Of one that has grown since
+ * nothing is known any more: what it has got may be its own. False: it is to be asked. */
+static bool share_recall(const struct memory_shares *had, struct memory_shares *known,
+                         const struct memory_share *who)
+{
+    const struct memory_share *was =
+        had->of.n ? bsearch(who, had->of.v, had->of.n, sizeof *who, by_pid) : NULL;
+    if (!was || was->start != who->start || who->rss > was->rss + was->rss / 8 + 16 * MIB)
+        return false;
+    const struct memory_share least = {who->pid, who->start, 0, lesser(was->rss, who->rss)};
+    share_keep(known, &least, lesser(was->bytes, who->rss));
+    return true;
+}
+
+/* Those of which it is not known. */
 static void shares_sort(const struct memory_processes *of, struct memory_shares *known,
                         struct shares_ask *ask)
 {
-    const struct memory_shares *had = of->shares;
     ask->may_ms = SUM_LEAST_MS;
     for (size_t i = 0; i < of->n; i++) {
         struct proc_usage u = {0};
-        struct memory_share who = {of->pids[i], of->starts[i], 0};
+        struct memory_share who = {of->pids[i], of->starts[i], 0, 0};
         if (!proc_usage(who.pid, &u))
             continue;
-        who.bytes = u.rss_bytes;
+        who.rss = u.rss_bytes;
         int64_t its_ms = u.rss_bytes / MIB / MIB_A_MS;
-        const struct memory_share *was =
-            had->of.n ? bsearch(&who, had->of.v, had->of.n, sizeof who, by_pid) : NULL;
         ask->may_ms += SUM_EACH_MS + its_ms;
-        if (was && was->start == who.start) {
-            share_keep(known, &who, was->bytes < who.bytes ? was->bytes : who.bytes);
+        if (share_recall(of->shares, known, &who))
             continue;
-        }
-        its_ms += SHARE_LEAST_MS;
-        ask->each_ms[ask->n] = (int)(its_ms < SHARE_WAIT_MS ? its_ms : SHARE_WAIT_MS);
+        ask->each_ms[ask->n] = (int)lesser(its_ms + SHARE_LEAST_MS, SHARE_WAIT_MS);
         ask->who[ask->n++] = who;
     }
+    ask->may_ms = lesser(ask->may_ms, SUM_MOST_MS);
 }
 
 /* Of whom the kernel does not tell, and who takes longer than a process of that size may, has what
- * it seems to have, and so have, where all of them take longer than they may together, those that are left: a process can have the
- * answer held back. False: there was no time for all in this sample, or nobody could ask. */
+ * it seems to have, and so have, where all of them take longer than they may together, those that
+ * are left: a process can have the answer held back. False: there was no time for all in this
+ * sample, or nobody could ask. */
 static bool shares_find(struct memory_shares *known, const struct shares_ask *ask)
 {
     int64_t may_ms = ask->may_ms - known->asked_ms;
@@ -117,13 +133,13 @@ static bool shares_find(struct memory_shares *known, const struct shares_ask *as
         if (how == APART_NOBODY)
             return false;
         if (how == APART_LATE && left_ms > 0) {
-            share_keep(known, &ask->who[i], ask->who[i].bytes);
+            share_keep(known, &ask->who[i], ask->who[i].rss);
             i++;
         }
     }
     known->asked_ms += wait_ms - left_ms;
     for (; i < ask->n && known->asked_ms >= ask->may_ms; i++)
-        share_keep(known, &ask->who[i], ask->who[i].bytes);
+        share_keep(known, &ask->who[i], ask->who[i].rss);
     return i == ask->n;
 }
 

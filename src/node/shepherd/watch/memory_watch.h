@@ -21,6 +21,7 @@ struct memory_share {
     pid_t pid;
     uint64_t start; /* proc_start */
     int64_t bytes;
+    int64_t rss; /* its resident set when that was found, or less, as it was since */
 };
 
 /* What is known of them where a sample has no time for all; all zero: nothing. */
