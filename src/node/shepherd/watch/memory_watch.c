@@ -17,9 +17,10 @@
 #include <unistd.h>
 
 #define MIB (1 << 20)
-/* Finding out what a process has takes a twentieth of a second for each GiB at most. */
-#define MIB_A_MS       20
-#define SHARE_LEAST_MS 500 /* and its processor may be another's for a while */
+/* Finding out what a process has takes a twentieth of a second for each GiB at most, and four times
+ * that where others are busy on the same processor. */
+#define MIB_A_MS       5
+#define SHARE_LEAST_MS 1000 /* and that may be another's for a while */
 #define SHARE_WAIT_MS  5000
 #define SHARES_WAIT_MS 10000 /* of one sample */
 #define SUM_LEAST_MS   2000
