@@ -1,7 +1,8 @@
 /* Steps of one job know of each other by the file "memory" in their directories: "BYTES EXACT",
  * EXACT 1 when the bytes count what is shared in parts. A sum with inexact parts may be too high;
  * each shepherd that sees a sum over the limit measures its own part exactly, so after one more
- * sample of each the sum is true. */
+ * sample of each, or after several where its processes are large, the sum is true. What was found
+ * counts until it is found anew: two that take several would never know it in the same one. */
 #include "node/shepherd/watch/memory_watch.h"
 
 #include "base/alloc.h"
@@ -57,7 +58,7 @@ static int64_t seeming_bytes(pid_t pid)
 static void shares_forget(struct memory_shares *s)
 {
     vec_done(&s->of);
-    s->asked_ms = 0;
+    s->asked_ms = s->sum = s->sum_rss = 0;
 }
 
 static int by_pid(const void *one, const void *other)
@@ -148,7 +149,8 @@ static bool shares_find(struct memory_shares *known, const struct shares_ask *as
  * sample. */
 static bool shares_sum(const struct memory_processes *of, long long *ret_sum)
 {
-    struct memory_shares known = {.asked_ms = of->shares->asked_ms};
+    struct memory_shares known = *of->shares;
+    memset(&known.of, 0, sizeof known.of);
     struct shares_ask ask = {xcalloc(of->n + 1, sizeof *ask.who),
                              xcalloc(of->n + 1, sizeof *ask.each_ms),
                              xcalloc(of->n + 1, sizeof *ask.share), 0, 0};
@@ -160,8 +162,11 @@ static bool shares_sum(const struct memory_processes *of, long long *ret_sum)
     if (known.of.n)
         qsort(known.of.v, known.of.n, sizeof known.of.v[0], by_pid);
     shares_forget(of->shares);
-    if (all)
+    if (all) {
         shares_forget(&known);
+        known.sum = *ret_sum;
+        known.sum_rss = of->rss_bytes;
+    }
     *of->shares = known;
     free(ask.who);
     free(ask.each_ms);
@@ -219,6 +224,16 @@ static struct others others_sum(const struct step_plan *p, int steps_fd, int64_t
     return o;
 }
 
+/* What others are told: while it is found out anew, what was found last, less what was given back
+ * since. */
+static struct memory_part part_of(struct memory_part mine, const struct memory_shares *known)
+{
+    int64_t less = known->sum_rss - mine.bytes;
+    if (mine.exact || !known->sum)
+        return mine;
+    return (struct memory_part){known->sum - lesser(known->sum, less > 0 ? less : 0), 1};
+}
+
 bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_fd,
                   const struct memory_processes *of)
 {
@@ -236,7 +251,7 @@ bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_f
     if (!mine.exact)
         mine.bytes = of->rss_bytes;
     if (p->job_mem_bytes > 0)
-        part_leave(p, steps_fd, mine);
+        part_leave(p, steps_fd, part_of(mine, of->shares));
     if ((step_over || job_over) && !mine.exact)
         return false;
     if (step_over && mine.bytes > p->mem_limit_bytes) {

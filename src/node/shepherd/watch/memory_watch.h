@@ -28,6 +28,7 @@ struct memory_share {
 struct memory_shares {
     VEC(struct memory_share) of; /* by pid */
     int64_t asked_ms;            /* that it took */
+    int64_t sum, sum_rss;        /* of all when it was last known, and their resident sets then */
 };
 
 struct memory_processes {
