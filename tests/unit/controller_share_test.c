@@ -368,9 +368,9 @@ static void users_that_a_host_may_have_made_up_are_one_user(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct user_share *light = share_join(all, LIGHT), *first = share_join_guests(all, "h1"),
-                      *second = share_join_guests(all, "h1"), *other = share_join_guests(all, "h2"),
-                      *counted = share_join_host(all, "h1");
+    struct user_share *light = share_join(all, LIGHT), *first = share_join_bound_guests(all, "h1"),
+                      *second = share_join_bound_guests(all, "h1"),
+                      *other = share_join_guests(all, "h1"), *counted = share_join_host(all, "h1");
     assert_ptr_equal(first, second);
     assert_ptr_not_equal(first, other);
     assert_ptr_not_equal(first, counted);
@@ -393,14 +393,18 @@ static void users_that_a_host_may_have_made_up_are_one_user(void **unused)
 }
 
 /* Who was not looked up yet is no user: all such may have all but a quarter. Those of a host that
- * nobody knows have what their host has. */
+ * has a limit have what their host has; those of one that has none are one user. */
 static void who_begins_has_a_place_while_there_are_any(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct user_share *begins = share_join_guests(all, "new"),
-                      *theirs = share_join_guests(all, "h1"),
-                      *of[] = {NULL, share_join(all, LIGHT), share_join_guests(all, ""),
+    struct user_share *begins = share_join_guests(all, GUESTS_NEW),
+                      *theirs = share_join_bound_guests(all, "h1"),
+                      *of[] = {NULL,
+                               share_join(all, LIGHT),
+                               share_join_guests(all, GUESTS_HERE),
+                               share_join_guests(all, "h1"),
+                               share_join_guests(all, "new"),
                                share_join_host(all, "new")};
     for (size_t fair = 16; fair <= LIMIT_CONNECTIONS / 2 + 16; fair++) {
         size_t user = fair < LIMIT_CONNECTIONS_PER_USER ? fair : LIMIT_CONNECTIONS_PER_USER;
@@ -423,13 +427,14 @@ static void users_without_a_name_are_one_user(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct user_share *light = share_join(all, LIGHT), *nameless = share_join_guests(all, ""),
+    struct user_share *light = share_join(all, LIGHT),
+                      *nameless = share_join_guests(all, GUESTS_HERE),
                       *host = share_join_guests(all, "h1"), *as_host = share_join_host(all, "h1");
     assert_true(share_is_guests(nameless) && share_is_guests(host));
     assert_false(share_is_guests(light) || share_is_guests(as_host));
     assert_ptr_not_equal(nameless, host);
     serve(light, 10);
-    assert_true(share_guests_mark("") != share_guests_mark("h1"));
+    assert_true(share_guests_mark(GUESTS_HERE) != share_guests_mark("h1"));
     for (uint64_t uid = 0; uid <= UINT32_MAX; uid = uid * 5 + 1)
         shares_caused(all, uid, 2000 * US, 2000);
     shares_caused(all, UINT32_MAX - 1, 20000 * US, 20000); /* guests of hosts */
@@ -437,7 +442,7 @@ static void users_without_a_name_are_one_user(void **unused)
     assert_true(share_may(nameless));
     assert_int_equal(share_pause(nameless), 0);
     for (int i = 0; i < 10; i++)
-        shares_caused(all, share_guests_mark(""), 2000 * US, 2000);
+        shares_caused(all, share_guests_mark(GUESTS_HERE), 2000 * US, 2000);
     assert_false(share_may(nameless));
     assert_true(share_may(light));
     assert_true(share_may(host));

@@ -181,13 +181,18 @@ uint64_t session_origin(const struct sessions *all, uint64_t id)
     return of ? share_mark(of) : 0;
 }
 
+const char *session_guests_of(const struct sessions *s, const char *host)
+{
+    return !host || text_is(host, s->c->host) ? GUESTS_HERE : host;
+}
+
 uint64_t session_payer(const struct sessions *all, uint64_t id, const struct peer *who)
 {
     const struct session *s = map_u64_get(all->by_id, id);
     if (s && s->share)
         return share_mark(s->share);
-    bool made_up = !s && peer_is_nameless(who) && text_is(who->host, all->c->host);
-    return made_up ? share_guests_mark("") : who->uid;
+    bool made_up = !s && peer_is_nameless(who) && !who->is_plain;
+    return made_up ? share_guests_mark(session_guests_of(all, who->host)) : who->uid;
 }
 
 void session_caused(struct sessions *all, const struct turn_cause *who, int64_t cost_ns,

@@ -122,6 +122,9 @@ const char *session_surplus_text(const struct sessions *s, const struct conn_pee
 const char *session_share_surplus(const struct session *s, struct arena *a);
 /* NULL: the host that the session comes from may have it. Else the sentence, in the arena. */
 const char *session_host_surplus(const struct session *s, struct arena *a);
+/* By which users without a name of that host, which is trusted with who they are, are counted
+ * (share_join_guests): what is known of them when their connection is gone. */
+const char *session_guests_of(const struct sessions *s, const char *host);
 /* The host that a connection from another one comes from; NULL: shut out, or none yet. */
 const struct host *remote_host(const struct session *s);
 

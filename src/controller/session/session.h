@@ -45,7 +45,7 @@ bool session_hurry(const struct sessions *s, uint64_t id);
 /* Where it comes from, if hosts' shares count it there; 0: elsewhere, or gone. */
 uint64_t session_origin(const struct sessions *s, uint64_t id);
 /* Who pays for what is made necessary by this one's request, of that connection (0: it may be
- * gone): the share of the connection, of those without a name here, or of the uid. */
+ * gone): the share of the connection, of those without a name of its host, or of the uid. */
 uint64_t session_payer(const struct sessions *s, uint64_t id, const struct peer *who);
 /* A commit or a plan that this user's requests made necessary (share.h). */
 struct turn_cause;

@@ -162,7 +162,7 @@ struct user_share *share_join_address(struct shares *all, const char *address)
 
 static uint64_t host_key(const char *host, uint64_t as)
 {
-    return (hash_quick(host, strlen(host)) & (NODE - 1)) | as;
+    return (hash_quick(host, strlen(host)) & (BOUND - 1)) | as;
 }
 
 static struct user_share *join_host(struct shares *all, const char *host, uint64_t as)
@@ -183,6 +183,11 @@ struct user_share *share_join_node(struct shares *all, const char *host)
 struct user_share *share_join_guests(struct shares *all, const char *host)
 {
     return join_host(all, host, GUESTS);
+}
+
+struct user_share *share_join_bound_guests(struct shares *all, const char *host)
+{
+    return join_host(all, host, GUESTS | BOUND);
 }
 
 uint64_t share_guests_mark(const char *host)

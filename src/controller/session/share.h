@@ -29,10 +29,15 @@ struct user_share *share_join_address(struct shares *all, const char *address);
 /* The same of a host (its id) that speaks for users and is not trusted with who they are, to count
  * its connections and the time that goes into what they ask for. */
 struct user_share *share_join_host(struct shares *all, const char *host);
-/* The same of those of its users whom the controller does not know ("": of the controller's own
- * host; "new": of that, who were not looked up yet): there are as many as somebody likes, so they
- * are one user together. */
+/* The same of those of its users whom the controller does not know: there are as many as somebody
+ * likes, so they are one user together. */
+struct user_share *share_join_bound_guests(struct shares *all, const char *host);
+/* The same of a host (its name) that is trusted with who its users are, and has no limit for all of
+ * them; or one of these. */
 struct user_share *share_join_guests(struct shares *all, const char *host);
+#define GUESTS_HERE "" /* of the controller's own host */
+/* Who were not looked up yet. No host has that name. */
+#define GUESTS_NEW "\1new"
 /* Is it one of those? */
 bool share_is_guests(const struct user_share *s);
 /* The same of a host's node daemon, for shares_said and shares_caused_from: what it says that
@@ -42,8 +47,8 @@ struct user_share *share_join_node(struct shares *all, const char *host);
 size_t share_count(const struct user_share *s);
 /* How many may: what any user may have, and no more than `fair`, half of what is left of all. Those
  * who were not looked up yet are bound so only where less than a quarter is left: who has many
- * numbers is not to keep out all others while name services are slow. Those of a host that nobody
- * knows may have `fair`, as all of that host together. NULL: a user's. */
+ * numbers is not to keep out all others while name services are slow. Those of a host that has a
+ * limit (share_join_bound_guests) may have `fair`, as all of that host together. NULL: a user's. */
 size_t share_connections_most(const struct user_share *s, size_t fair);
 /* A host of the cluster has shown itself at that address: its users' commands begin there, and are
  * no strangers'. What it owed as one is forgotten. */

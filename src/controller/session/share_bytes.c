@@ -17,10 +17,9 @@ size_t share_count(const struct user_share *s)
 
 size_t share_connections_most(const struct user_share *s, size_t fair)
 {
-    uint64_t here = share_guests_mark(""), begun = share_guests_mark("new");
-    if (s && s->key == begun && fair >= FAIR_PLENTY)
+    if (s && s->key == share_guests_mark(GUESTS_NEW) && fair >= FAIR_PLENTY)
         return LIMIT_CONNECTIONS;
-    if (s && share_is_guests(s) && s->key != here && s->key != begun)
+    if (s && share_is_guests(s) && (s->key & BOUND))
         return fair; /* its host has a limit, of these and all others from there */
     return fair < LIMIT_CONNECTIONS_PER_USER ? fair : LIMIT_CONNECTIONS_PER_USER;
 }

@@ -10,6 +10,7 @@
 #define HOST         (UINT64_C(1) << 62)
 #define GUESTS       (UINT64_C(1) << 61)
 #define NODE         (UINT64_C(1) << 60)
+#define BOUND        (UINT64_C(1) << 59) /* guests whose host has a limit */
 #define PAUSE_MAX_US (2 * USEC_PER_SEC)
 #define ABOUT_US     (10 * USEC_PER_SEC) /* who asked for something less long ago is about */
 #define OVER_US      USEC_PER_SEC        /* who had too much less long ago still has … */

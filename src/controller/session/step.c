@@ -30,7 +30,7 @@ struct user_share *session_share_here(struct sessions *all, const struct conn_pe
     const struct user *u = users_cached(all->c->users, who->uid, who->gid);
     if ((u && u->name) || who->uid == 0 || who->uid == geteuid())
         return share_join(all->shares, who->uid);
-    return share_join_guests(all->shares, u ? "" : "new");
+    return share_join_guests(all->shares, u ? GUESTS_HERE : GUESTS_NEW);
 }
 
 /* Whom a host may have made up has no share of his own; nor has whom a host that is trusted does
@@ -40,7 +40,10 @@ static struct user_share *share_of(const struct session *s, const struct user *u
 {
     bool nameless = !s->trusted && (u ? !u->name : s->from != NULL);
     const struct host *h = s->remote && nameless ? remote_host(s) : NULL;
-    return h ? share_join_guests(s->owner->shares, h->id) : session_share_here(s->owner, &s->who);
+    if (h && s->from)
+        return share_join_bound_guests(s->owner->shares, h->id);
+    return h ? share_join_guests(s->owner->shares, session_guests_of(s->owner, h->name))
+             : session_share_here(s->owner, &s->who);
 }
 
 void session_count_host(struct session *s)

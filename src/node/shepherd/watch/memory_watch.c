@@ -1,7 +1,8 @@
 /* Steps of one job know of each other by the file "memory" in their directories: "BYTES EXACT",
  * EXACT 1 when the bytes count what is shared in parts. A sum with inexact parts may be too high;
  * each shepherd that sees a sum over the limit measures its own part exactly, so after one more
- * sample of each the sum is true. */
+ * sample of each, or after several where its processes are large, the sum is true. What was found
+ * counts until it is found anew: two that take several would never know it in the same one. */
 #include "node/shepherd/watch/memory_watch.h"
 
 #include "base/alloc.h"
@@ -17,13 +18,15 @@
 #include <unistd.h>
 
 #define MIB (1 << 20)
-/* Finding out what a process has takes a twentieth of a second for each GiB at most. */
-#define MIB_A_MS       20
-#define SHARE_LEAST_MS 500 /* and its processor may be another's for a while */
+/* Finding out what a process has takes a twentieth of a second for each GiB at most, and four times
+ * that where others are busy on the same processor. */
+#define MIB_A_MS       5
+#define SHARE_LEAST_MS 1000 /* and that may be another's for a while */
 #define SHARE_WAIT_MS  5000
 #define SHARES_WAIT_MS 10000 /* of one sample */
 #define SUM_LEAST_MS   2000
 #define SUM_EACH_MS    5
+#define SUM_MOST_MS    120000 /* whatever they seem to have, by memory that they map in common */
 
 struct memory_part {
     long long bytes;
@@ -32,7 +35,7 @@ struct memory_part {
 
 /* Of processes whose share is not known yet: who is asked, and for how long. */
 struct shares_ask {
-    struct memory_share *who; /* bytes: resident ones */
+    struct memory_share *who;
     int *each_ms;
     int64_t *share;
     size_t n;
@@ -55,7 +58,7 @@ static int64_t seeming_bytes(pid_t pid)
 static void shares_forget(struct memory_shares *s)
 {
     vec_done(&s->of);
-    s->asked_ms = 0;
+    s->asked_ms = s->sum = s->sum_rss = 0;
 }
 
 static int by_pid(const void *one, const void *other)
@@ -64,41 +67,56 @@ static int by_pid(const void *one, const void *other)
     return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-static void share_keep(struct memory_shares *known, const struct memory_share *who, int64_t bytes)
+static int64_t lesser(int64_t one, int64_t other)
 {
-    vec_push(&known->of, ((struct memory_share){who->pid, who->start, bytes > 0 ? bytes : 0}));
+    return one < other ? one : other;
 }
 
-/* Those of which it is not known. What was found in a sample before counts as far as it is still
- * there. */
+static void share_keep(struct memory_shares *known, const struct memory_share *who, int64_t bytes)
+{
+    bytes = bytes > 0 ? bytes : 0;
+    vec_push(&known->of, ((struct memory_share){who->pid, who->start, bytes, who->rss}));
+}
+
+/* What was found in a sample before counts as far as it is still there. Of one that has grown since
+ * nothing is known any more: what it has got may be its own. False: it is to be asked. */
+static bool share_recall(const struct memory_shares *had, struct memory_shares *known,
+                         const struct memory_share *who)
+{
+    const struct memory_share *was =
+        had->of.n ? bsearch(who, had->of.v, had->of.n, sizeof *who, by_pid) : NULL;
+    if (!was || was->start != who->start || who->rss > was->rss + was->rss / 8 + 16 * MIB)
+        return false;
+    const struct memory_share least = {who->pid, who->start, 0, lesser(was->rss, who->rss)};
+    share_keep(known, &least, lesser(was->bytes, who->rss));
+    return true;
+}
+
+/* Those of which it is not known. */
 static void shares_sort(const struct memory_processes *of, struct memory_shares *known,
                         struct shares_ask *ask)
 {
-    const struct memory_shares *had = of->shares;
     ask->may_ms = SUM_LEAST_MS;
     for (size_t i = 0; i < of->n; i++) {
         struct proc_usage u = {0};
-        struct memory_share who = {of->pids[i], of->starts[i], 0};
+        struct memory_share who = {of->pids[i], of->starts[i], 0, 0};
         if (!proc_usage(who.pid, &u))
             continue;
-        who.bytes = u.rss_bytes;
+        who.rss = u.rss_bytes;
         int64_t its_ms = u.rss_bytes / MIB / MIB_A_MS;
-        const struct memory_share *was =
-            had->of.n ? bsearch(&who, had->of.v, had->of.n, sizeof who, by_pid) : NULL;
         ask->may_ms += SUM_EACH_MS + its_ms;
-        if (was && was->start == who.start) {
-            share_keep(known, &who, was->bytes < who.bytes ? was->bytes : who.bytes);
+        if (share_recall(of->shares, known, &who))
             continue;
-        }
-        its_ms += SHARE_LEAST_MS;
-        ask->each_ms[ask->n] = (int)(its_ms < SHARE_WAIT_MS ? its_ms : SHARE_WAIT_MS);
+        ask->each_ms[ask->n] = (int)lesser(its_ms + SHARE_LEAST_MS, SHARE_WAIT_MS);
         ask->who[ask->n++] = who;
     }
+    ask->may_ms = lesser(ask->may_ms, SUM_MOST_MS);
 }
 
 /* Of whom the kernel does not tell, and who takes longer than a process of that size may, has what
- * it seems to have, and so have, where all of them take longer than they may together, those that are left: a process can have the
- * answer held back. False: there was no time for all in this sample, or nobody could ask. */
+ * it seems to have, and so have, where all of them take longer than they may together, those that
+ * are left: a process can have the answer held back. False: there was no time for all in this
+ * sample, or nobody could ask. */
 static bool shares_find(struct memory_shares *known, const struct shares_ask *ask)
 {
     int64_t may_ms = ask->may_ms - known->asked_ms;
@@ -117,13 +135,13 @@ static bool shares_find(struct memory_shares *known, const struct shares_ask *as
         if (how == APART_NOBODY)
             return false;
         if (how == APART_LATE && left_ms > 0) {
-            share_keep(known, &ask->who[i], ask->who[i].bytes);
+            share_keep(known, &ask->who[i], ask->who[i].rss);
             i++;
         }
     }
     known->asked_ms += wait_ms - left_ms;
     for (; i < ask->n && known->asked_ms >= ask->may_ms; i++)
-        share_keep(known, &ask->who[i], ask->who[i].bytes);
+        share_keep(known, &ask->who[i], ask->who[i].rss);
     return i == ask->n;
 }
 
@@ -131,7 +149,8 @@ static bool shares_find(struct memory_shares *known, const struct shares_ask *as
  * sample. */
 static bool shares_sum(const struct memory_processes *of, long long *ret_sum)
 {
-    struct memory_shares known = {.asked_ms = of->shares->asked_ms};
+    struct memory_shares known = *of->shares;
+    memset(&known.of, 0, sizeof known.of);
     struct shares_ask ask = {xcalloc(of->n + 1, sizeof *ask.who),
                              xcalloc(of->n + 1, sizeof *ask.each_ms),
                              xcalloc(of->n + 1, sizeof *ask.share), 0, 0};
@@ -143,8 +162,11 @@ static bool shares_sum(const struct memory_processes *of, long long *ret_sum)
     if (known.of.n)
         qsort(known.of.v, known.of.n, sizeof known.of.v[0], by_pid);
     shares_forget(of->shares);
-    if (all)
+    if (all) {
         shares_forget(&known);
+        known.sum = *ret_sum;
+        known.sum_rss = of->rss_bytes;
+    }
     *of->shares = known;
     free(ask.who);
     free(ask.each_ms);
@@ -202,6 +224,16 @@ static struct others others_sum(const struct step_plan *p, int steps_fd, int64_t
     return o;
 }
 
+/* What others are told: while it is found out anew, what was found last, less what was given back
+ * since. */
+static struct memory_part part_of(struct memory_part mine, const struct memory_shares *known)
+{
+    int64_t less = known->sum_rss - mine.bytes;
+    if (mine.exact || !known->sum)
+        return mine;
+    return (struct memory_part){known->sum - lesser(known->sum, less > 0 ? less : 0), 1};
+}
+
 bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_fd,
                   const struct memory_processes *of)
 {
@@ -219,7 +251,7 @@ bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_f
     if (!mine.exact)
         mine.bytes = of->rss_bytes;
     if (p->job_mem_bytes > 0)
-        part_leave(p, steps_fd, mine);
+        part_leave(p, steps_fd, part_of(mine, of->shares));
     if ((step_over || job_over) && !mine.exact)
         return false;
     if (step_over && mine.bytes > p->mem_limit_bytes) {

@@ -21,12 +21,14 @@ struct memory_share {
     pid_t pid;
     uint64_t start; /* proc_start */
     int64_t bytes;
+    int64_t rss; /* its resident set when that was found, or less, as it was since */
 };
 
 /* What is known of them where a sample has no time for all; all zero: nothing. */
 struct memory_shares {
     VEC(struct memory_share) of; /* by pid */
     int64_t asked_ms;            /* that it took */
+    int64_t sum, sum_rss;        /* of all when it was last known, and their resident sets then */
 };
 
 struct memory_processes {
