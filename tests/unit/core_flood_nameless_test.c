@@ -114,7 +114,7 @@ static void users_without_a_name_have_the_accounts_of_one(void **unused)
             s.req.account = arena_printf(w.a, "%s%u", made ? "made" : "a", i);
             cancel(ids_of(submit(s)));
         }
-        assert_in_range(shares() - before, TOLD_APART, TOLD_APART + USERS);
+        assert_int_equal(shares() - before, TOLD_APART + USERS);
         am_bob();
         s.req.account = "after";
         before = shares();
@@ -122,6 +122,32 @@ static void users_without_a_name_have_the_accounts_of_one(void **unused)
         cancel(ids_of(submit(s)));
         assert_int_equal(shares(), before + 1);
     }
+}
+
+/* Each has the row of who names no account. A start leaves those that tell something: the last one's,
+ * that there is a job of his, in an account that is not told apart. */
+static void users_without_a_name_are_forgotten(void **unused)
+{
+    enum { USERS = 30, TOLD_APART = 200 };
+    struct job_spec s = a_job("one");
+    s.hold = true;
+    restart(CONF);
+    size_t before = shares();
+    for (uint32_t i = 0; i < USERS; i++) {
+        am(FIRST + i, NULL, false);
+        cancel(ids_of(submit(s)));
+    }
+    assert_int_equal(shares(), before + USERS);
+    for (int i = 0; i <= TOLD_APART; i++) {
+        s.req.account = arena_printf(w.a, "a%d", i);
+        am(FIRST + USERS, NULL, false);
+        uint64_t id = submit(s);
+        if (i < TOLD_APART)
+            cancel(ids_of(id));
+    }
+    assert_int_equal(shares(), before + USERS + TOLD_APART + 1);
+    restart(CONF);
+    assert_int_equal(shares(), before + 1);
 }
 
 /* A request of so many jobs that it is worked off a slice at a time. */
@@ -230,6 +256,7 @@ int main(void)
         STORY(users_without_a_name_have_the_calls_of_one),
         STORY(steps_are_calls_of_those_without_a_name),
         STORY(users_without_a_name_have_the_accounts_of_one),
+        STORY(users_without_a_name_are_forgotten),
         STORY(users_without_a_name_have_the_turns_of_one),
         STORY(users_without_a_name_have_the_output_of_one),
         STORY(users_without_a_name_have_no_tables),
