@@ -297,8 +297,11 @@ static void each_is_named_once(void **unused)
     say(1, MSG_UPDATE_JOB, &m);
     assert_int_equal(refusal(), REFUSE_NONE);
     assert_string_equal(job(id)->spec.req.reservation, "r");
-    assert_int_equal(submit(within(",,")), 0);
-    assert_int_equal(refusal(), REFUSE_RESERVATION);
+    static const char *const blanks[] = {",,", ",r", " ,r", "r,", "r,,r", "r, ,r", ",r,r"};
+    for (size_t i = 0; i < ARRAY_LEN(blanks); i++) {
+        assert_int_equal(submit(within(blanks[i])), 0);
+        assert_int_equal(refusal(), REFUSE_RESERVATION);
+    }
     world_close();
 }
 
