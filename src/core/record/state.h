@@ -313,7 +313,7 @@ struct planning {
 
 /* What users used, for fair share (record/accounts/usage.c). */
 struct usage_book {
-    struct map_str *row;            /* "uid/account" → struct usagerec */
+    struct map_str *row; /* "uid/account" → struct usagerec */
     /* uid + 1, or 0 of all without a name → how many rows are of accounts that nobody made */
     struct map_u64 *strange;
     int64_t at_us;                  /* running work is charged until then */
