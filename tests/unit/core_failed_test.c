@@ -386,6 +386,30 @@ static void who_lets_it_go_before_it_waits_has_looked(void **unused)
     }
 }
 
+/* Nor is it held then: not when it is back, and not later, where it is cancelled on its way. */
+static void who_sends_it_back_on_its_way_lets_it_go(void **unused)
+{
+    (void)unused;
+    for (int cancelled = 0; cancelled < 2; cancelled++) {
+        world_begins();
+        uint64_t id = submit_kind(PLAIN, UNSET);
+        for (int i = 0; i < MOST; i++)
+            strike(&causes[0], id, PLAIN, false);
+        causes[0].strikes(id);
+        assert_int_equal(state(id), JOB_REQUEUED);
+        assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+        if (cancelled)
+            assert_int_equal(cancel(ids_of(id)), REFUSE_NONE);
+        all_released(id, PLAIN);
+        assert_int_equal(state(id), cancelled ? JOB_CANCELLED : JOB_RUNNING);
+        if (cancelled)
+            assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+        pass(SEC);
+        assert_int_equal(state(id), JOB_RUNNING);
+        world_close();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +422,7 @@ int main(void)
         cmocka_unit_test(a_node_whose_shepherds_die_is_drained),
         cmocka_unit_test(a_failure_that_is_told_again_is_one),
         cmocka_unit_test(who_lets_it_go_before_it_waits_has_looked),
+        cmocka_unit_test(who_sends_it_back_on_its_way_lets_it_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

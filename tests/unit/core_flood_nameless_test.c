@@ -1,6 +1,7 @@
 /* Whoever may have user namespaces is 65,536 users without a name: together they have what one user
  * may have, and those with a name have theirs. */
 #include "core_accounts_help.h"
+#include "core_crontab_help.h"
 
 #include "model/limits.h"
 
@@ -113,7 +114,7 @@ static void users_without_a_name_have_the_accounts_of_one(void **unused)
             s.req.account = arena_printf(w.a, "%s%u", made ? "made" : "a", i);
             cancel(ids_of(submit(s)));
         }
-        assert_in_range(shares() - before, TOLD_APART, TOLD_APART + USERS);
+        assert_int_equal(shares() - before, TOLD_APART + USERS);
         am_bob();
         s.req.account = "after";
         before = shares();
@@ -121,6 +122,32 @@ static void users_without_a_name_have_the_accounts_of_one(void **unused)
         cancel(ids_of(submit(s)));
         assert_int_equal(shares(), before + 1);
     }
+}
+
+/* Each has the row of who names no account. A start leaves those that tell something: the last one's,
+ * that there is a job of his, in an account that is not told apart. */
+static void users_without_a_name_are_forgotten(void **unused)
+{
+    enum { USERS = 30, TOLD_APART = 200 };
+    struct job_spec s = a_job("one");
+    s.hold = true;
+    restart(CONF);
+    size_t before = shares();
+    for (uint32_t i = 0; i < USERS; i++) {
+        am(FIRST + i, NULL, false);
+        cancel(ids_of(submit(s)));
+    }
+    assert_int_equal(shares(), before + USERS);
+    for (int i = 0; i <= TOLD_APART; i++) {
+        s.req.account = arena_printf(w.a, "a%d", i);
+        am(FIRST + USERS, NULL, false);
+        uint64_t id = submit(s);
+        if (i < TOLD_APART)
+            cancel(ids_of(id));
+    }
+    assert_int_equal(shares(), before + USERS + TOLD_APART + 1);
+    restart(CONF);
+    assert_int_equal(shares(), before + 1);
 }
 
 /* A request of so many jobs that it is worked off a slice at a time. */
@@ -182,6 +209,46 @@ static void users_without_a_name_have_the_output_of_one(void **unused)
     assert_int_equal(output_asked(submit(a_job("named"))), REFUSE_NONE);
 }
 
+static size_t tables(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w.store.n; i++)
+        n += w.store.v[i].table == TABLE_CRONTAB;
+    return n;
+}
+
+/* One of remarks alone makes no job, which would have its room. */
+static void users_without_a_name_have_no_tables(void **unused)
+{
+    struct cron_entry one[] = {{.cron = "@hourly"}};
+    for (uint32_t i = 0; i < MOST; i++) {
+        am(FIRST + i, NULL, false);
+        assert_int_equal(set("# a remark\n", NULL, 0), REFUSE_ACCESS_DENIED);
+        assert_int_equal(set("", NULL, 0), REFUSE_ACCESS_DENIED);
+        assert_int_equal(set("@hourly a\n", one, 1), REFUSE_ACCESS_DENIED);
+    }
+    assert_int_equal(tables(), 0);
+    am(0, NULL, true);
+    assert_int_equal(set("# a remark\n", NULL, 0), REFUSE_NONE);
+    am_bob();
+    assert_int_equal(set("# a remark\n", NULL, 0), REFUSE_NONE);
+}
+
+/* Made before name services lost him. */
+static void who_has_lost_his_name_can_remove_his_table(void **unused)
+{
+    am_alice();
+    begin();
+    restart(CONF);
+    am(ALICE, NULL, false);
+    assert_int_equal(state(1), JOB_PENDING);
+    assert_int_equal(set("# a remark\n", NULL, 0), REFUSE_ACCESS_DENIED);
+    assert_int_equal(state(1), JOB_PENDING);
+    assert_int_equal(set(NULL, NULL, 0), REFUSE_NONE);
+    assert_int_equal(state(1), JOB_CANCELLED);
+    assert_int_equal(tables(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,8 +256,11 @@ int main(void)
         STORY(users_without_a_name_have_the_calls_of_one),
         STORY(steps_are_calls_of_those_without_a_name),
         STORY(users_without_a_name_have_the_accounts_of_one),
+        STORY(users_without_a_name_are_forgotten),
         STORY(users_without_a_name_have_the_turns_of_one),
         STORY(users_without_a_name_have_the_output_of_one),
+        STORY(users_without_a_name_have_no_tables),
+        STORY(who_has_lost_his_name_can_remove_his_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,6 +164,8 @@ void gpu_idle_look(struct core *c, const struct noderec *n); /* it said what its
 void requeue_failed(struct core *c, struct jobrec *r);
 /* It was cancelled on its way back, and is not to be held for why it went. */
 void requeue_drop(const struct core *c, struct jobrec *r);
+/* Somebody sends it back, and has looked: its failures do not count any more, nor hold it. */
+void requeue_forgive(const struct core *c, struct jobrec *r);
 /* From the end of a run, or from being over; `how` is what the former run is remembered as. */
 void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special);
 /* The run that is to be requeued (requeue_pending) holds nothing any more: the job waits again,

@@ -19,17 +19,24 @@ void accruing_run(struct core *c)
 
 #define SLICE_LOOKS 2000
 
-/* A job that waits is held against what is allowed in each of its partitions, a component beside
- * all of its job. */
-static size_t looks_of(const struct core *c, const struct jobrec *r)
+static size_t partitions_of(const struct jobrec *r)
 {
-    jobrec_vec jobs = {0};
     size_t n = 1;
     for (const char *at = r->j.spec.req.partition; at && (at = strchr(at, ',')); at++)
         n++;
+    return n;
+}
+
+/* A job that waits is held against what is allowed in each of its partitions, a component with all
+ * of its job in each of theirs. */
+static size_t looks_of(const struct core *c, const struct jobrec *r)
+{
+    jobrec_vec jobs = {0};
+    size_t n = partitions_of(r);
     if (r->j.het_job_id)
         components_find(c, r->j.het_job_id, &jobs);
-    n += jobs.n;
+    for (size_t i = 0; i < jobs.n; i++)
+        n += partitions_of(jobs.v[i]);
     vec_done(&jobs);
     return n;
 }

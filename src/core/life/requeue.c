@@ -76,13 +76,22 @@ static enum job_reason held_as(const struct core *c, const struct jobrec *r, boo
     return ended == REASON_LAUNCH_FAILED ? REASON_LAUNCH_FAILED_HELD : REASON_HELD_USER;
 }
 
-/* A hold that somebody gave it before stays, and whatever an administrator holds. */
+/* What an administrator holds stays; and a hold that somebody gave it before, where the way back
+ * has none of its own: of two, nothing tells whether there was another. */
 void requeue_drop(const struct core *c, struct jobrec *r)
 {
     ASSERT(r->j.requeue_pending);
     r->j.requeue_pending = false;
     if (held_as(c, r, r->j.end_state == JOB_SPECIAL_EXIT) != REASON_HELD_USER)
         r->j.hold_after_requeue = r->j.admin_hold;
+}
+
+void requeue_forgive(const struct core *c, struct jobrec *r)
+{
+    bool failed = r->j.requeue_pending && failures_hold(c, r);
+    if (failed && held_as(c, r, r->j.end_state == JOB_SPECIAL_EXIT) == REASON_MAX_REQUEUE)
+        r->j.hold_after_requeue = r->j.admin_hold;
+    r->j.failed_requeues = 0;
 }
 
 void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special)

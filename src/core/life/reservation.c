@@ -150,8 +150,10 @@ void resv_warn(const struct core *c, const struct job_request *req, struct str *
 
 const char *resvs_once(const struct core *c, const char *names)
 {
-    const char *once = list_once(names, 1, c->turn.fx->arena);
-    return text_empty(once) ? names : once; /* commas alone name none that there is */
+    struct span rest = span_of(names ? names : ""), first;
+    bool blank = span_next(&rest, ',', &first) && !span_trim(first).len;
+    /* A blank names none that there is; at the beginning of a list it would be lost. */
+    return blank ? names : list_once(names, 1, c->turn.fx->arena);
 }
 
 enum refusal resv_check(const struct core *c, const struct job_request *req, const char *user,

@@ -41,9 +41,9 @@ static bool accrue_always(const struct core *c)
     return c->settings.word.accrue_always;
 }
 
-/* Reservations that draw a job which asks for none, comma-separated, in the arena of effects; NULL
- * = none. Of its groups its own is known. */
-static const char *magnets_of(const struct core *c, const struct jobrec *r)
+/* Reservations that draw a job which asks for none, comma-separated; NULL = none. Of its groups its
+ * own is known. */
+static const char *magnets_of(const struct core *c, const struct jobrec *r, struct arena *a)
 {
     struct str names = STR_INIT;
     for (size_t i = 0; i < c->resv.n && text_empty(r->j.spec.req.reservation); i++) {
@@ -52,7 +52,7 @@ static const char *magnets_of(const struct core *c, const struct jobrec *r)
             resv_admits(v, r->j.user_name, r->j.group_name, r->j.spec.req.account))
             list_addf(&names, "%s", v->name);
     }
-    const char *text = names.len ? arena_strdup(c->turn.fx->arena, str_text(&names)) : NULL;
+    const char *text = names.len ? arena_strdup(a, str_text(&names)) : NULL;
     str_done(&names);
     return text;
 }
@@ -101,37 +101,41 @@ static void share_watch(struct core *c, const struct jobrec *r)
         fairshare_watch(c, a);
 }
 
-static bool lets_in(const struct core *c, const char *reservation, const struct jobrec *r)
+/* Its groups were asked about when it was submitted. */
+static bool lets_in(const struct resvrec *v, const struct jobrec *r)
 {
-    return !resv_closed(c, reservation, r->j.user_name, r->j.spec.req.account);
+    struct reservation for_whom = v->r;
+    for_whom.groups = NULL;
+    return resv_admits(&for_whom, r->j.user_name, NULL, r->j.spec.req.account);
 }
 
 /* Of the reservations it names those that are there and for it: whom one is for may change, and so
  * may the job's account, or a name be another reservation's since. */
-static const char *resvs_open(struct core *c, const struct jobrec *r)
+static const char *resvs_open(const struct core *c, const struct jobrec *r, struct arena *a)
 {
-    struct arena *a = c->turn.fx->arena;
     const char *all = r->j.spec.req.reservation;
     struct span rest = span_of(all ? all : ""), piece;
     struct str open = STR_INIT;
-    if (!all || lets_in(c, all, r))
+    if (!all || !resv_closed(c, all, r->j.user_name, r->j.spec.req.account))
         return all;
+    struct arena *names = arena_new();
     while (span_next(&rest, ',', &piece)) {
         piece = span_trim(piece);
-        const char *name = arena_strndup(a, piece.data, piece.len);
-        if (resv_there(c, name) && lets_in(c, name, r))
-            list_addf(&open, "%s", name);
+        const struct resvrec *v = resv_find(c, arena_strndup(names, piece.data, piece.len));
+        if (v && lets_in(v, r))
+            list_addf(&open, "%s", v->r.name);
     }
     const char *text = arena_strdup(a, str_text(&open));
     str_done(&open);
+    arena_free(names);
     return text;
 }
 
 /* Of its partitions (`all`: limits_open) those in which no limit on the job keeps it: the planner
  * takes any that it is told. */
-static const char *partitions_open(struct core *c, const struct jobrec *r, const char *all)
+static const char *partitions_open(const struct core *c, const struct jobrec *r, const char *all,
+                                   struct arena *a)
 {
-    struct arena *a = c->turn.fx->arena;
     struct span rest = span_of(all ? all : ""), piece;
     struct str open = STR_INIT;
     if (!all || !strchr(all, ',') || !enforces_limits(c))
@@ -146,17 +150,18 @@ static const char *partitions_open(struct core *c, const struct jobrec *r, const
     return text;
 }
 
+/* What is made for it lives in the arena. */
 static struct waiting told_in(struct core *c, const struct jobrec *r, uint32_t elements,
-                              const char *partitions)
+                              const char *partitions, struct arena *a)
 {
     share_watch(c, r);
     struct waiting w = planner_would(c, r, elements);
-    const char *open = partitions_open(c, r, partitions), *inside = resvs_open(c, r);
+    const char *open = partitions_open(c, r, partitions, a), *inside = resvs_open(c, r, a);
     int64_t wall_us = limits_wall_given_us(c, r, open);
-    w.magnets = magnets_of(c, r);
+    w.magnets = magnets_of(c, r, a);
     w.caps = limits_waiting(c, r, open);
     if (wall_us || !text_is(open, w.req->partition) || !text_is(inside, w.req->reservation)) {
-        struct job_request *told = arena_dup(c->turn.fx->arena, w.req, sizeof *w.req);
+        struct job_request *told = arena_dup(a, w.req, sizeof *w.req);
         told->partition = open;
         told->reservation = inside;
         told->time_limit_us = wall_us ? wall_us : told->time_limit_us;
@@ -167,13 +172,14 @@ static struct waiting told_in(struct core *c, const struct jobrec *r, uint32_t e
 
 struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t elements)
 {
-    return told_in(c, r, elements, limits_open(c, r, c->turn.fx->arena));
+    struct arena *a = c->turn.fx->arena;
+    return told_in(c, r, elements, limits_open(c, r, a), a);
 }
 
 static void planner_take(struct core *c, struct jobrec *r, uint32_t elements,
-                         const char *partitions)
+                         const char *partitions, struct arena *a)
 {
-    struct waiting w = told_in(c, r, elements, partitions);
+    struct waiting w = told_in(c, r, elements, partitions, a);
     cluster_wait(c->cluster, &w);
     r->waiting = true;
     plan_soon(c);
@@ -214,7 +220,7 @@ static bool resv_ready(const struct core *c, const struct jobrec *r)
     const char *names = r->j.spec.req.reservation;
     bool ready = !names;
     for (size_t i = 0; i < c->resv.n && !ready; i++)
-        ready = list_has(names, c->resv.v[i]->r.name) && lets_in(c, c->resv.v[i]->r.name, r);
+        ready = list_has(names, c->resv.v[i]->r.name) && lets_in(c->resv.v[i], r);
     return ready;
 }
 
@@ -262,18 +268,20 @@ void eligible_update(struct core *c, struct jobrec *r)
     if (ready)
         share_watch(c, r); /* it has a priority, though a limit may keep it from the planner */
     bool asked = ready && !owner_gone(c, r);
-    const char *open = asked ? limits_open(c, r, c->turn.fx->arena) : NULL;
+    struct arena *a = arena_new(); /* of its own: a turn may look at all jobs */
+    const char *open = asked ? limits_open(c, r, a) : NULL;
     enum job_reason bar = asked ? minutes_or_limits_bar(c, r, open, NULL) : REASON_NONE;
     uint32_t elements = asked && bar == REASON_NONE ? elements_now(c, r) : 0;
     accrue_update(c, r);
     waited_cause(c, r,
                  elements ? REASON_NONE : own_reason(c, r, c->turn.now_us, asked ? &bar : NULL));
     if (elements) {
-        planner_take(c, r, elements, open);
+        planner_take(c, r, elements, open, a);
     } else if (r->waiting) {
         planner_leave(c, r);
         plan_soon(c);
     }
+    arena_free(a);
     timer_arm(c, r);
 }
 

@@ -313,8 +313,9 @@ struct planning {
 
 /* What users used, for fair share (record/accounts/usage.c). */
 struct usage_book {
-    struct map_str *row;            /* "uid/account" → struct usagerec */
-    struct map_u64 *strange;        /* uid → how many of them are of accounts that nobody made */
+    struct map_str *row; /* "uid/account" → struct usagerec */
+    /* uid + 1, or 0 of all without a name → how many rows are of accounts that nobody made */
+    struct map_u64 *strange;
     int64_t at_us;                  /* running work is charged until then */
     bool any;                       /* somebody's use has not decayed to nothing */
     VEC(struct usagerec *) unsaved; /* rows that are made when the event ends */

@@ -137,6 +137,8 @@ static void entries_keep(struct core *c, struct crontab_change *x)
     }
 }
 
+/* Who may have user namespaces is 65,536 users without a name, and a table of remarks makes no job,
+ * whose room would bound it. */
 static enum refusal change_wrong(const struct core *c, const struct msg_set_crontab *m,
                                  const char **detail)
 {
@@ -147,6 +149,11 @@ static enum refusal change_wrong(const struct core *c, const struct msg_set_cron
         *detail = "scrontab is disabled on this cluster (ScronParameters=disable): a table can be "
                   "read and removed";
         return REFUSE_DISABLED;
+    }
+    if (m->text && peer_is_nameless(c->turn.peer)) {
+        *detail = "the controller's host knows no name for this user, and only users with a name "
+                  "have tables: one can be read and removed";
+        return REFUSE_ACCESS_DENIED;
     }
     if (!m->text && m->entries.n) {
         *detail = "entries of no table";

@@ -82,7 +82,7 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
     if (!run_fits(c, r, detail))
         return REFUSE_TOO_LARGE;
     if (r->j.state != JOB_PENDING)
-        r->j.failed_requeues = 0; /* whoever sends it back has looked */
+        requeue_forgive(c, r);
     switch ((enum job_state)r->j.state) {
     case JOB_PENDING: return requeue_waiting(c, r, hold, detail);
     case JOB_RUNNING:

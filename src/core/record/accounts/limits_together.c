@@ -28,21 +28,23 @@ static bool has(const limit_hits *hits, const struct limit *l)
     return false;
 }
 
-/* Does the limit hold in each of the other partitions open to it, too? Else it may start
- * elsewhere. */
-static bool in_all(const struct core *c, const struct jobrec *r, struct span partitions,
-                   const struct limit *l, struct arena *a)
+/* Of these stay those that hold in each of the other partitions open to it, too: where another
+ * does not, it may start. */
+static void keep_of_all(const struct together_sum *s, const struct jobrec *r, struct span others,
+                        limit_hits *hits)
 {
     struct span piece;
-    bool all = true;
-    while (all && span_next(&partitions, ',', &piece)) {
-        struct limit_subject who = limits_subject(r, arena_strndup(a, piece.data, piece.len));
-        limit_hits hits = {0};
-        limits_collect(c, &who, COUNTS_RUNNING, &hits);
-        all = has(&hits, l);
-        vec_done(&hits);
+    while (hits->n && span_next(&others, ',', &piece)) {
+        struct limit_subject who = limits_subject(r, arena_strndup(s->a, piece.data, piece.len));
+        limit_hits there = {0};
+        size_t n = 0;
+        limits_collect(s->c, &who, COUNTS_RUNNING, &there);
+        for (size_t i = 0; i < hits->n; i++)
+            if (has(&there, hits->v[i].l))
+                hits->v[n++] = hits->v[i];
+        hits->n = n;
+        vec_done(&there);
     }
-    return all;
 }
 
 static struct together *together_of(struct together_sum *s, const struct limit_subject *who,
@@ -69,10 +71,10 @@ static void component_add(struct together_sum *s, const struct jobrec *r)
         return;
     struct limit_subject who = limits_subject(r, arena_strndup(s->a, first.data, first.len));
     limits_collect(s->c, &who, COUNTS_RUNNING, &hits);
+    keep_of_all(s, r, rest, &hits);
     for (size_t i = 0; i < hits.n; i++) {
         const struct limit_hit *h = &hits.v[i];
-        if (h->l->hours || text_is(h->l->tres, "node") || !limit_holds(h->l) ||
-            !in_all(s->c, r, rest, h->l, s->a))
+        if (h->l->hours || text_is(h->l->tres, "node") || !limit_holds(h->l))
             continue;
         struct together *t = together_of(s, &who, h);
         int64_t asks = h->l->tres ? limits_asked_of(r, h->l->tres) : 1,

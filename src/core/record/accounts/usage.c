@@ -438,7 +438,8 @@ void usage_tick(struct core *c)
         plan_soon(c);
 }
 
-/* Saved rows of accounts that nobody made which tell nothing: no use, no run's time, of no job. */
+/* Saved rows of accounts that nobody made, and of users without a name, which tell nothing: no use,
+ * no run's time, of no job, whose row is that of no account where its own is not told apart. */
 static void strange_forget(struct core *c)
 {
     struct map_walk w = {0};
@@ -446,14 +447,17 @@ static void strange_forget(struct core *c)
     struct str who = STR_INIT;
     while (map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *r = w.value;
-        who_write(&who, r->j.user_id, r->j.spec.req.account);
-        if (job_live(r))
+        for (int own = 0; own < 2 && job_live(r); own++) {
+            who_write(&who, r->j.user_id, own ? r->j.spec.req.account : NULL);
             map_str_put(live, str_text(&who), live);
+        }
     }
+    str_done(&who);
     for (w = (struct map_walk){0}; map_str_next(c->usage.row, &w);) {
         struct usagerec *u = w.value;
-        if (is_strange(c, u->u.account, u->u.user_name) && !u->unsaved && !u->u.usage &&
-            text_empty(u->u.run_times) && !map_str_get(live, u->u.who)) {
+        bool strange = !u->u.user_name || is_strange(c, u->u.account, u->u.user_name);
+        if (strange && !u->unsaved && !u->u.usage && text_empty(u->u.run_times) &&
+            !map_str_get(live, u->u.who)) {
             fx_remove(c, TABLE_USAGE, &u->u);
             map_str_del(c->usage.row, u->u.who);
             record_drop(c, &usage_fields, &u->u);
@@ -463,7 +467,6 @@ static void strange_forget(struct core *c)
         }
     }
     map_str_free(live);
-    str_done(&who);
 }
 
 void usage_restore(struct core *c)
