@@ -223,6 +223,34 @@ EOF
     grep -q '^ClusterName=x ' "$REMUDA_STATE/remuda.conf"
 }
 
+@test "a line is not left out for one of its keys: what stands beside it is not lost without a word" {
+    mkdir site
+    for line in 'SlurmUser=slurm KillWait=60' 'SlurmUser = slurm \\\n  KillWait=60' 'SlurmUser=a\\#b KillWait=60'; do
+        printf "ClusterName=x\n$line\nNodeName=n1 CPUs=4\nPartitionName=p Nodes=ALL\n" >site/slurm.conf
+        run -1 remuda import slurm --conf site
+        has "slurm.conf:2: SlurmUser: the controller runs as who starts it"
+        has "it needs a line of its own"
+    done
+    cat >site/slurm.conf <<'EOF'
+ClusterName=x
+StateSaveLocation = \
+  /old # of last year
+Bogus=1 \
+  KillWait=61
+DefaultStoragePass=hush MinJobAge=301
+NodeName = n1 Bogus=1 CPUs=4
+PartitionName=p Nodes=ALL Default=YES
+EOF
+    run -0 remuda import slurm --conf site
+    has "cluster x: 1 nodes, 1 partitions"
+    has "slurm.conf:2: StateSaveLocation: "
+    grep -q '^#StateSaveLocation' "$REMUDA_STATE/remuda.conf"
+    remuda up -q 3>&-
+    run -0 scontrol show config
+    has "KillWait                = 61 sec"
+    has "MinJobAge               = 301 sec"
+}
+
 @test "names of a stranger's configuration write nothing else to the terminal" {
     mkdir site
     printf 'ClusterName=x\033[2J\nNodeName=n1 CPUs=1\nPartitionName=p\033[1m Nodes=n1\n' >site/slurm.conf

@@ -223,20 +223,20 @@ static const char *said_at(const struct import *m, const struct taken *t, size_t
     return arena_printf(m->a, "%s:%d: %s", o->file, o->line, rest);
 }
 
-/* A line that begins with the key is left out. In another it would act, or, as what follows may be
- * of what stands before it, more than it would go: it has to be put on a line of its own. The value
- * of a secret is gone already. */
+/* A line that has nothing else is left out. In another it would act, or more than it would go: it
+ * has to be put on a line of its own. The value of a secret is gone already. */
 static void not_taken_look(struct import *m, struct taken *t, size_t line, const char *key,
                            const char *why)
 {
-    bool first = line_key_is(t, line, key), harmless = first || text_starts(why, A_SECRET);
+    bool first = line_key_is(t, line, key), alone = first && line_has_one_pair(t, line),
+         harmless = alone || text_starts(why, A_SECRET);
     if (!first && !line_has_key(t, line, key))
         return;
     remark_add(m, harmless ? NOT_TAKEN : NOT_READ,
                said_at(m, t, line,
                        arena_printf(m->a, "%s: %s%s", key, why,
                                     harmless ? "" : "; it needs a line of its own")));
-    if (!harmless || first)
+    if (!harmless || alone)
         line_mark(t, line);
 }
 

@@ -117,11 +117,14 @@ bool line_goes_on(const struct taken *t, size_t line)
     return t->origin.v[line - 1].joint > 0;
 }
 
+/* What a line goes on in that is marked was marked with it. */
 void line_mark(struct taken *t, size_t line)
 {
-    while (line_goes_on(t, line))
-        t->origin.v[line++ - 1].out = true;
-    t->origin.v[line - 1].out = true;
+    bool more = true;
+    for (; more && !t->origin.v[line - 1].out; line++) {
+        more = line_goes_on(t, line);
+        t->origin.v[line - 1].out = true;
+    }
 }
 
 /* A comment goes on in no line: its backslash goes. */
@@ -144,16 +147,35 @@ void lines_out(struct taken *t)
     lines_find(t);
 }
 
+/* Bytes to the next of the text's characters, or to where the line goes on. */
+static size_t step(const struct taken *t, const char *at)
+{
+    if (*at != '\\')
+        return 1;
+    return joins(t, at) ? gap(t, at) : at[1] == '#' ? 2 : 1;
+}
+
+/* It ends at the second word, so that lines which go on in each other are not read again and again.
+ */
 bool line_has_one_pair(const struct taken *t, size_t line)
 {
     const char *at = line_at(t, line);
     size_t pairs = 0;
     bool quoted = false, start = true;
-    for (; *at && *at != '\n' && (quoted || *at != '#'); at++) {
-        size_t word = start ? strcspn(at, "= \t\n#\"") : 0; /* whatever letters a key may have */
-        pairs += word && at[word] == '=';
+    while (*at && *at != '\n' && (quoted || *at != '#')) {
+        size_t word = start ? strcspn(at, "= \t\n#\"\\") : 0; /* whatever letters a key may have */
+        if (word) {
+            word += gap(t, at + word);
+            if (at[word] != '=' || ++pairs > 1)
+                return false;
+            at += word + 1;
+            at += gap(t, at);
+            start = false;
+            continue;
+        }
         quoted ^= *at == '"';
-        start = *at == ' ' || *at == '\t';
+        start = !quoted && (*at == ' ' || *at == '\t' || joins(t, at));
+        at += step(t, at);
     }
     return pairs == 1;
 }
