@@ -270,6 +270,13 @@ EOF
     has "too many files, or too large ones, are included"
     sed -i '5,$d' site/a1 site/a2
     run -0 remuda import slurm --conf site --dry-run
+    # the parser includes what stands in a line behind another setting
+    yes '# CgroupMountpoint=/sys/fs/cgroup' | head -32000 >site/cgroup.conf
+    yes 'KillWait=30 Include=cgroup.conf' | head -100000 >>site/slurm.conf
+    run -1 timeout 60 remuda import slurm --conf site --dry-run
+    has "too many files, or too large ones, are included"
+    sed -i '10,$d' site/slurm.conf
+    run -0 remuda import slurm --conf site --dry-run
 }
 
 @test "a comment goes on in no line: what follows it is taken over" {

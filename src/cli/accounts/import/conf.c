@@ -25,11 +25,6 @@
 #define REMARKS_LOOKED 100  /* the same is said once, where it is said close by */
 #define REFUSED_MOST   1000 /* lines that cannot be read; then it is no such file */
 
-/* Bytes of all files that are read; one that is included often counts as often, and each counts
- * some beside its own. */
-#define READ_MOST  (8u * LIMIT_CONFIG_BYTES)
-#define FILE_COSTS 4096u
-
 #define A_SECRET "a secret"
 
 /* Keys that mean the machine Slurm runs on, or a secret. */
@@ -85,6 +80,14 @@ static void remark_add(struct import *m, enum remark kind, const char *text)
 
 /* ---- taking files in ------------------------------------------------------------------------ */
 
+/* Of the files themselves, and of what the parser then reads of them, each time that it is asked. */
+static bool read_counts(struct import *m, size_t bytes, struct err *ret_err)
+{
+    m->read += bytes + LIMIT_CONFIG_INCLUDE_COSTS;
+    return m->read <= LIMIT_CONFIG_INCLUDED_BYTES ||
+           err_set(ret_err, ERR_LIMIT, "too many files, or too large ones, are included");
+}
+
 /* Below the directory. An absolute path that is not there was one on the machine it comes from: the
  * file of that name beside slurm.conf. */
 static const char *file_text(struct import *m, const char *path, struct err *ret_err)
@@ -94,10 +97,8 @@ static const char *file_text(struct import *m, const char *path, struct err *ret
                *first = path[0] == '/' ? path : arena_printf(m->a, "%s/%s", m->conf, path);
     struct str text = STR_INIT;
     bool ok = import_file_read(m, access(beside, R_OK) == 0 && path[0] == '/' ? beside : first,
-                               &text, ret_err);
-    m->read += text.len + FILE_COSTS;
-    if (ok && m->read > READ_MOST)
-        ok = err_set(ret_err, ERR_LIMIT, "too many files, or too large ones, are included");
+                               &text, ret_err) &&
+              read_counts(m, text.len, ret_err);
     if (ok && memchr(str_text(&text), '\0', text.len))
         ok = err_set(ret_err, ERR_INVALID, "%s: a zero byte: this is no text", path);
     const char *kept = ok ? arena_strdup(m->a, str_text(&text)) : NULL;
@@ -185,9 +186,10 @@ static bool taken_add(struct import *m, const char *name, bool needed, struct er
 
 static const char *taken_read(void *ctx, const char *path, struct arena *a, struct err *ret_err)
 {
-    const struct taken *t = taken_find(ctx, path);
+    struct import *m = ctx;
+    const struct taken *t = taken_find(m, path);
     if (t)
-        return arena_strdup(a, str_text(&t->text));
+        return read_counts(m, t->text.len, ret_err) ? arena_strdup(a, str_text(&t->text)) : NULL;
     err_set(ret_err, ERR_NOT_FOUND, "%s is not there", path);
     return NULL;
 }
@@ -332,7 +334,8 @@ static bool parse(struct import *m, struct config *ret)
         const char *rest;
         if (config_parse(str_text(&main_file->text), MAIN_FILE, taken_read, m, ret, &err))
             return true;
-        if (refused == REFUSED_MOST || !placed(m, err.text, &t, &line, &rest)) {
+        if (refused == REFUSED_MOST || m->read > LIMIT_CONFIG_INCLUDED_BYTES ||
+            !placed(m, err.text, &t, &line, &rest)) {
             program_error(NAME, "%s", err.text);
             return false;
         }
