@@ -279,6 +279,17 @@ EOF
     run -0 remuda import slurm --conf site --dry-run
 }
 
+@test "a large file of blanks, or of lines that go on, is read in a moment" {
+    mkdir site
+    begin='ClusterName=x\nNodeName=n1 CPUs=4\nPartitionName=p Nodes=ALL Default=YES'
+    for rest in "tr '\\0' ' ' </dev/zero" "yes '\\'" "yes 'SlurmUser=a \\'"; do
+        for between in '\n' ' JobCompPass="'; do
+            { printf "$begin$between"; eval "$rest" | head -c 1000000; } >site/slurm.conf
+            timeout 60 remuda import slurm --conf site --dry-run >said 2>&1 || [ $? = 1 ]
+        done
+    done
+}
+
 @test "a comment goes on in no line: what follows it is taken over" {
     mkdir site
     cat >site/slurm.conf <<'EOF'

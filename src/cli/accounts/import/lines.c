@@ -47,7 +47,8 @@ static bool joins(const struct taken *t, const char *backslash)
     return o->joint && o->at + o->joint == byte + 1;
 }
 
-/* Bytes of what may stand around "=": blanks, and ends of lines that go on. */
+/* Bytes of what may stand around "=": blanks, and ends of lines that go on. Who asks passes over
+ * them, or asks behind few words: a file may be nothing else. */
 static size_t gap(const struct taken *t, const char *at)
 {
     size_t n = strspn(at, " \t");
@@ -66,9 +67,9 @@ static const char *value_out(const struct taken *t, const char *at, struct str *
         return at;
     str_add(out, "withheld");
     while (*at && *at != '\n' && (quoted || (*at != ' ' && *at != '\t'))) {
-        size_t more = gap(t, at);
+        size_t more = joins(t, at) ? gap(t, at) : 0;
         quoted ^= *at == '"';
-        if (*at == '\\' && more) {
+        if (more) {
             str_addn(out, at, more);
             at += more;
         } else {
@@ -84,8 +85,9 @@ void secrets_out(struct taken *t)
     struct str text = STR_INIT;
     lines_find(t);
     for (const char *at = str_text(&t->text); *at;) {
-        size_t word = strspn(at, letters), space = gap(t, at + word);
+        size_t word = strspn(at, letters);
         bool secret = word >= 4 && strncasecmp(at + word - 4, "Pass", 4) == 0;
+        size_t space = secret ? gap(t, at + word) : 0;
         if (secret && at[word + space] == '=') {
             size_t until = word + space + 1;
             until += gap(t, at + until);
