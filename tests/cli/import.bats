@@ -304,15 +304,15 @@ JobCompPass= \ # as in the year before
   hush
 PartitionName=q Nodes=ALL
 EOF
-    printf '# old \\\nPurgeJobAfter=12month\nArchiveDir="/a # \\\nb" # DbdHost \\\nArchiveJobs=yes\n' >site/slurmdbd.conf
+    printf '# old \\\nPurgeJobAfter=12month\\\nPurgeStepAfter=1month\nArchiveDir="/a # \\\nb" # DbdHost \\\nArchiveJobs=yes\n' >site/slurmdbd.conf
     run -0 remuda import slurm --conf site
     has "cluster x: 1 nodes, 2 partitions"
-    has "slurmdbd.conf: 3 settings"
+    has "slurmdbd.conf: 4 settings"
     has 'slurm.conf:2: unknown key "Bogus"'
     [[ "$output" != *hush* ]]
     [ -z "$(grep hush "$REMUDA_STATE/remuda.conf")" ]
     grep -q '^NodeName=n1 CPUs=4$' "$REMUDA_STATE/remuda.conf"
-    grep -q '^ArchiveDir="/a # b"$' "$REMUDA_STATE/remuda.conf"
+    grep -q '^ArchiveDir="/a #  b"$' "$REMUDA_STATE/remuda.conf"
 }
 
 @test "a line of slurmdbd.conf that makes no sense keeps everything from being written" {

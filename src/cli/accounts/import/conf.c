@@ -311,8 +311,10 @@ static bool dbd_take(struct import *m, size_t *ret_taken, struct err *ret_err)
     for (size_t line = 1; ok && line <= dbd.origin.n; line++) {
         struct str whole = STR_INIT;
         struct origin from = dbd.origin.v[line - 1];
-        for (; line_goes_on(&dbd, line); line++)
+        for (; line_goes_on(&dbd, line); line++) {
             str_addn(&whole, line_at(&dbd, line), dbd.origin.v[line - 1].joint - 1);
+            str_addc(&whole, ' '); /* as the parser joins them */
+        }
         str_addn(&whole, line_at(&dbd, line), line_length(&dbd, line));
         *ret_taken += dbd_line(m, from, str_text(&whole));
         str_done(&whole);
