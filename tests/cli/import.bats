@@ -255,8 +255,8 @@ EOF
     mkdir site
     printf 'ClusterName=x\033[2J\nNodeName=n1 CPUs=1\nPartitionName=p\033[1m Nodes=n1\n' >site/slurm.conf
     run -0 remuda import slurm --conf site --dry-run
-    has 'cluster x\x1b[2J: 1 nodes, 1 partitions'
-    has 'partition p\x1b[1m: n1'
+    has 'cluster x\x1b[2J: 1 nodes, 0 partitions'
+    has "slurm.conf:3: PartitionName: a name of a partition holds no control characters"
     [[ "$output" != *$'\033'* ]]
 }
 
