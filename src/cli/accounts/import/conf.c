@@ -80,7 +80,7 @@ static void remark_add(struct import *m, enum remark kind, const char *text)
 
 /* ---- taking files in ------------------------------------------------------------------------ */
 
-/* Of the files themselves, and of what the parser then reads of them, each time that it is asked. */
+/* Of the files themselves, and of what the parser reads of them, each time that it is asked. */
 static bool read_counts(struct import *m, size_t bytes, struct err *ret_err)
 {
     m->read += bytes + LIMIT_CONFIG_INCLUDE_COSTS;
