@@ -61,9 +61,12 @@
 #define LIMIT_PENDING_REQUESTS     100000u /* changing requests that wait while the store is away */
 #define LIMIT_CONFIG_BYTES         (16u << 20)
 #define LIMIT_CONFIG_INCLUDE_DEPTH 16u
-#define LIMIT_PARTITIONS           1000u
-#define LIMIT_RESERVATIONS         1000u
-#define LIMIT_JOB_RESERVATIONS     32u /* that a job names: each is looked for again and again */
+/* Of all files that are included, one as often as it is; each costs some beside its own. */
+#define LIMIT_CONFIG_INCLUDED_BYTES (8u * LIMIT_CONFIG_BYTES)
+#define LIMIT_CONFIG_INCLUDE_COSTS  4096u
+#define LIMIT_PARTITIONS            1000u
+#define LIMIT_RESERVATIONS          1000u
+#define LIMIT_JOB_RESERVATIONS      32u /* that a job names: each is looked for again and again */
 /* Numbers that are only counted on (ids of jobs, commits): no cluster comes so far, and a store
  * that says so is damaged. */
 #define LIMIT_COUNTED    (UINT64_MAX / 4)

@@ -223,12 +223,40 @@ EOF
     grep -q '^ClusterName=x ' "$REMUDA_STATE/remuda.conf"
 }
 
+@test "a line is not left out for one of its keys: what stands beside it is not lost without a word" {
+    mkdir site
+    for line in 'SlurmUser=slurm KillWait=60' 'SlurmUser = slurm \\\n  KillWait=60' 'SlurmUser=a\\#b KillWait=60'; do
+        printf "ClusterName=x\n$line\nNodeName=n1 CPUs=4\nPartitionName=p Nodes=ALL\n" >site/slurm.conf
+        run -1 remuda import slurm --conf site
+        has "slurm.conf:2: SlurmUser: the controller runs as who starts it"
+        has "it needs a line of its own"
+    done
+    cat >site/slurm.conf <<'EOF'
+ClusterName=x
+StateSaveLocation = \
+  /old # of last year
+Bogus=1 \
+  KillWait=61
+DefaultStoragePass=hush MinJobAge=301
+NodeName = n1 Bogus=1 CPUs=4
+PartitionName=p Nodes=ALL Default=YES
+EOF
+    run -0 remuda import slurm --conf site
+    has "cluster x: 1 nodes, 1 partitions"
+    has "slurm.conf:2: StateSaveLocation: "
+    grep -q '^#StateSaveLocation' "$REMUDA_STATE/remuda.conf"
+    remuda up -q 3>&-
+    run -0 scontrol show config
+    has "KillWait                = 61 sec"
+    has "MinJobAge               = 301 sec"
+}
+
 @test "names of a stranger's configuration write nothing else to the terminal" {
     mkdir site
     printf 'ClusterName=x\033[2J\nNodeName=n1 CPUs=1\nPartitionName=p\033[1m Nodes=n1\n' >site/slurm.conf
     run -0 remuda import slurm --conf site --dry-run
-    has 'cluster x\x1b[2J: 1 nodes, 1 partitions'
-    has 'partition p\x1b[1m: n1'
+    has 'cluster x\x1b[2J: 1 nodes, 0 partitions'
+    has "slurm.conf:3: PartitionName: a name of a partition holds no control characters"
     [[ "$output" != *$'\033'* ]]
 }
 
@@ -242,6 +270,24 @@ EOF
     has "too many files, or too large ones, are included"
     sed -i '5,$d' site/a1 site/a2
     run -0 remuda import slurm --conf site --dry-run
+    # the parser includes what stands in a line behind another setting
+    yes '# CgroupMountpoint=/sys/fs/cgroup' | head -32000 >site/cgroup.conf
+    yes 'KillWait=30 Include=cgroup.conf' | head -100000 >>site/slurm.conf
+    run -1 timeout 60 remuda import slurm --conf site --dry-run
+    has "too many files, or too large ones, are included"
+    sed -i '10,$d' site/slurm.conf
+    run -0 remuda import slurm --conf site --dry-run
+}
+
+@test "a large file of blanks, or of lines that go on, is read in a moment" {
+    mkdir site
+    begin='ClusterName=x\nNodeName=n1 CPUs=4\nPartitionName=p Nodes=ALL Default=YES'
+    for rest in "tr '\\0' ' ' </dev/zero" "yes '\\'" "yes 'SlurmUser=a \\'"; do
+        for between in '\n' ' JobCompPass="'; do
+            { printf "$begin$between"; eval "$rest" | head -c 1000000; } >site/slurm.conf
+            timeout 60 remuda import slurm --conf site --dry-run >said 2>&1 || [ $? = 1 ]
+        done
+    done
 }
 
 @test "a comment goes on in no line: what follows it is taken over" {
@@ -258,15 +304,15 @@ JobCompPass= \ # as in the year before
   hush
 PartitionName=q Nodes=ALL
 EOF
-    printf '# old \\\nPurgeJobAfter=12month\nArchiveDir="/a # \\\nb" # DbdHost \\\nArchiveJobs=yes\n' >site/slurmdbd.conf
+    printf '# old \\\nPurgeJobAfter=12month\\\nPurgeStepAfter=1month\nArchiveDir="/a # \\\nb" # DbdHost \\\nArchiveJobs=yes\n' >site/slurmdbd.conf
     run -0 remuda import slurm --conf site
     has "cluster x: 1 nodes, 2 partitions"
-    has "slurmdbd.conf: 3 settings"
+    has "slurmdbd.conf: 4 settings"
     has 'slurm.conf:2: unknown key "Bogus"'
     [[ "$output" != *hush* ]]
     [ -z "$(grep hush "$REMUDA_STATE/remuda.conf")" ]
     grep -q '^NodeName=n1 CPUs=4$' "$REMUDA_STATE/remuda.conf"
-    grep -q '^ArchiveDir="/a # b"$' "$REMUDA_STATE/remuda.conf"
+    grep -q '^ArchiveDir="/a #  b"$' "$REMUDA_STATE/remuda.conf"
 }
 
 @test "a line of slurmdbd.conf that makes no sense keeps everything from being written" {

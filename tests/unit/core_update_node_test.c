@@ -105,6 +105,10 @@ static void what_makes_no_sense_is_refused_and_changes_nothing(void **unused)
     assert_int_equal(
         send((struct msg_update_node){.names = "n1", .fields = "gres", .values = {&v, 1}}),
         REFUSE_GRES);
+    v.gres = "nic:a|b:2"; /* either: what a job asks for */
+    assert_int_equal(
+        send((struct msg_update_node){.names = "n1", .fields = "gres", .values = {&v, 1}}),
+        REFUSE_GRES);
     struct msg_update_node m = {.names = "n1", .state = "DRAIN", .reason = "x"};
     say(1, MSG_UPDATE_NODE, &m);
     assert_int_equal(refusal(), REFUSE_ACCESS_DENIED);

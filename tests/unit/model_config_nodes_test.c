@@ -162,6 +162,13 @@ static void test_down_nodes(void **state)
     assert_error("DownNodes=n2 State=SAD\n", "remuda.conf:1: State: ", "SAD");
 }
 
+/* "a|b" is what a job asks for: either. */
+static void test_a_type_of_a_node_is_one_that_can_be_asked_for(void **state)
+{
+    assert_error("NodeName=n1 Gres=nic:1,gpu:a|b:2\n", "remuda.conf:1: Gres: ", "a|b");
+    read("NodeName=n1 Gres=gpu:a100-40.x:2,nic\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +181,7 @@ int main(void)
         cmocka_unit_test(test_hosts_that_joined_are_there_whatever_the_text_ends_with),
         cmocka_unit_test(test_a_line_of_a_host_that_joined_may_be_wrong),
         cmocka_unit_test(test_down_nodes),
+        cmocka_unit_test(test_a_type_of_a_node_is_one_that_can_be_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -139,6 +139,13 @@ static void test_preemption_that_is_not_there_is_refused(void **state)
                         "send_user_signal");
 }
 
+/* All users' listings carry it. */
+static void test_a_name_writes_nothing_else_to_a_terminal(void **state)
+{
+    assert_error("PartitionName=p\033[1m\n", "remuda.conf:1: PartitionName: ", "control");
+    assert_error("PartitionName=a,b\xc2\x9b\n", "remuda.conf:1: PartitionName: ", "control");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +158,7 @@ int main(void)
         cmocka_unit_test(test_node_sets_by_name_and_by_feature),
         cmocka_unit_test(test_the_last_default_partition_is_the_one),
         cmocka_unit_test(test_old_keys_still_work),
+        cmocka_unit_test(test_a_name_writes_nothing_else_to_a_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

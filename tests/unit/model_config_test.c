@@ -289,6 +289,20 @@ static void test_errors_say_in_which_file_they_are(void **state)
     assert_error_with("Include\n", files, "remuda.conf:1: Include: ", "missing");
 }
 
+/* One that is included often counts as often, and each counts some beside its own. */
+static void test_what_is_included_has_an_end(void **state)
+{
+    static const char *const files[] = {"x", "\n", NULL};
+    struct str text = STR_INIT;
+    for (int i = 0; i < 1000; i++)
+        str_add(&text, "KillWait=5 Include=x\n");
+    read_with(str_text(&text), files);
+    for (int i = 0; i < 39000; i++)
+        str_add(&text, "KillWait=5 Include=x\n");
+    assert_error_with(str_text(&text), files, "remuda.conf:3", "too many files");
+    str_done(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_the_cluster_says_what_gpus_bring),
         cmocka_unit_test(test_include_reads_another_file_in_place),
         cmocka_unit_test(test_cgroup_conf_is_read_unless_it_is_included),
+        cmocka_unit_test(test_what_is_included_has_an_end),
         cmocka_unit_test(test_errors_say_in_which_file_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);

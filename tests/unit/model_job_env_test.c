@@ -344,10 +344,10 @@ static void test_hosts_of_very_many_tasks(void **state)
     struct err err = {0};
     struct alloc al;
     job.spec.dialect = DIALECT_LSF;
-    job.spec.req.ntasks = 2000000;
-    job.alloc = "n1 cpus=0 tasks=2000000 mem=1";
+    job.spec.req.ntasks = 5000000;
+    job.alloc = "n1 cpus=0 tasks=5000000 mem=1";
     assert_true(plan(&p, NULL));
-    assert_int_equal(p.hosts.len, 6000000);
+    assert_int_equal(p.hosts.len, 15000000);
     job.spec.req.ntasks = 2147483647;
     job.alloc = "n1 cpus=0 tasks=2147483647 mem=1";
     assert_false(plan(&p, &err));

@@ -63,6 +63,32 @@ static void what_is_counted_again_and_again_is_refused(void **unused)
     str_done(&text);
 }
 
+/* What is covered is looked for in all of the ranges. */
+static void what_is_covered_by_the_last_of_many_ranges_is_refused(void **unused)
+{
+    struct str text = STR_INIT;
+    struct err err = {0};
+    for (int i = 1; i < 127; i += 2)
+        str_addf(&text, "%d,", i);
+    str_add(&text, "127-64K,127-64K:2,128-64K:2");
+    for (int i = 0; i < 900; i++)
+        str_add(&text, ",127-64K:2");
+    assert_non_null(strstr(folded(str_text(&text)), "123,125,127-65536"));
+    for (int i = 0; i < 200; i++)
+        str_add(&text, ",127-128:2");
+    assert_false(node_sizes_parse(str_text(&text), &(struct node_sizes){0}, &err));
+    assert_non_null(strstr(err.text, "one by one"));
+    str_done(&text);
+}
+
+/* From a number within a range the next one that is looked at is the first behind it. */
+static void steps_go_on_behind_what_is_covered(void **unused)
+{
+    assert_string_equal(folded("4-9,2-16:3"), "2,4-9,11,14");
+    assert_string_equal(folded("4-8,2-16:3"), "2,4-8,11,14");
+    assert_string_equal(folded("5,5-6:65536,1-9:4"), "1,5,9");
+}
+
 static void the_largest_that_there_is_room_for(void **unused)
 {
     struct node_sizes s;
@@ -80,6 +106,8 @@ int main(void)
         cmocka_unit_test(lists_are_folded),
         cmocka_unit_test(what_is_no_list_is_said),
         cmocka_unit_test(what_is_counted_again_and_again_is_refused),
+        cmocka_unit_test(what_is_covered_by_the_last_of_many_ranges_is_refused),
+        cmocka_unit_test(steps_go_on_behind_what_is_covered),
         cmocka_unit_test(the_largest_that_there_is_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

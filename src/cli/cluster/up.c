@@ -38,7 +38,8 @@
 static SETTER(set_up_gres)
 {
     struct gres_list gres;
-    return gres_parse(value, a, &gres, ret_err) && set_any_text(to, row, value, env, a, ret_err);
+    return gres_parse_node(value, a, &gres, ret_err) &&
+           set_any_text(to, row, value, env, a, ret_err);
 }
 
 static const struct option_row rows[] = {

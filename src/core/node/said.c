@@ -84,7 +84,7 @@ static const char *fault_of(const struct node *said, struct arena *a, const char
                             err.text);
     for (size_t i = 0; fits && i < devices.n; i++)
         fits = type_add(&all, devices.v[i].kind, devices.v[i].type);
-    if (fits && !gres_parse(said->real_gres, a, &gres, NULL))
+    if (fits && !gres_parse_node(said->real_gres, a, &gres, NULL))
         gres = gres_of_devices(&devices, a);
     *ret_gres = gres_folded(&gres, a);
     for (size_t i = 0; fits && i < gres.n; i++)

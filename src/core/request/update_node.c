@@ -228,7 +228,7 @@ static enum refusal fields_check(const struct core *c, const struct msg_update_n
         return REFUSE_BAD_MESSAGE;
     }
     if (v && list_has(m->fields, "gres") &&
-        !gres_parse(v->gres ? v->gres : "", c->turn.fx->arena, &gres, &err)) {
+        !gres_parse_node(v->gres ? v->gres : "", c->turn.fx->arena, &gres, &err)) {
         *detail = arena_strdup(c->turn.fx->arena, err.text);
         return REFUSE_GRES;
     }

@@ -43,7 +43,7 @@ void job_env_batch(const struct job_env *e, struct str *out);
 /* The hosts of a job of LSF or PBS, a line for each of its tasks, for the file its variables name;
  * nothing for a job of Slurm's. False, and nothing is written, if they are more than
  * JOB_HOSTS_MAX. */
-#define JOB_HOSTS_MAX (8u << 20) /* bytes */
+#define JOB_HOSTS_MAX (16u << 20) /* bytes */
 bool job_env_hosts(const struct job_env *e, struct str *out);
 /* For the shell of salloc: what describes the allocation as a whole, nothing of a task or a
  * node. */

@@ -184,6 +184,18 @@ bool gres_parse(const char *text, struct arena *a, struct gres_list *ret, struct
     return list_parse(text, NULL, REPEATED_ADDS, a, ret, ret_err);
 }
 
+bool gres_parse_node(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err)
+{
+    if (!gres_parse(text, a, ret, ret_err))
+        return false;
+    for (size_t i = 0; i < ret->n; i++)
+        if (!gres_can_be_asked(ret->item[i].kind, ret->item[i].type))
+            return err_set(ret_err, ERR_INVALID,
+                           "\"%.60s\" is no type of a node's: alternatives are what jobs ask for",
+                           ret->item[i].type);
+    return true;
+}
+
 bool gres_parse_gpus(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err)
 {
     return list_parse(text, "gpu", REPEATED_ADDS, a, ret, ret_err);

@@ -30,6 +30,8 @@ struct gres_list {
  * "gres:gpu:2" are accepted; counts may carry K, M, G. Equal kind and type are added up. Everything
  * lives in the arena. */
 bool gres_parse(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err);
+/* The same of what a node is said to have: no type is one that nobody can ask for ("a100|a40"). */
+bool gres_parse_node(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err);
 /* --gpus and its relatives: [type:]count,… all of kind "gpu". */
 bool gres_parse_gpus(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err);
 /* A list that a job asks with: of equal kind and type the last counts, as in Slurm, and *text

@@ -231,6 +231,20 @@ static bool setting_take(struct parser *p, const struct word *w, struct err *ret
 
 static bool file_parse(struct parser *p, const char *text, const char *file, struct err *ret_err);
 
+/* Files that include others, each again and again, would be read for ever. */
+static const char *include_read(struct parser *p, const char *path, struct err *ret_err)
+{
+    const char *text = NULL;
+    if (!p->reader)
+        err_set(ret_err, ERR_UNSUPPORTED, "other files cannot be read here");
+    else if (p->read > LIMIT_CONFIG_INCLUDED_BYTES)
+        err_set(ret_err, ERR_LIMIT, "too many files, or too large ones, are included");
+    else
+        text = p->reader(p->reader_ctx, path, p->a, ret_err);
+    p->read += (text ? strlen(text) : 0) + LIMIT_CONFIG_INCLUDE_COSTS;
+    return text;
+}
+
 static bool include_take(struct parser *p, const char *path, struct err *ret_err)
 {
     struct place at = p->at;
@@ -243,9 +257,7 @@ static bool include_take(struct parser *p, const char *path, struct err *ret_err
                 LIMIT_CONFIG_INCLUDE_DEPTH);
         return config_error_at(&at, "Include", ret_err);
     }
-    if (!p->reader)
-        err_set(ret_err, ERR_UNSUPPORTED, "other files cannot be read here");
-    const char *text = p->reader ? p->reader(p->reader_ctx, path, p->a, ret_err) : NULL;
+    const char *text = include_read(p, path, ret_err);
     if (!text)
         return config_error_at(&at, "Include", ret_err);
     bool outside = p->joined;

@@ -118,7 +118,7 @@ NODE_KEY(gres)
     struct node_draft *d = record;
     struct gres_list list;
     struct str folded = STR_INIT;
-    if (!gres_parse(value, a, &list, ret_err))
+    if (!gres_parse_node(value, a, &list, ret_err))
         return false;
     gres_format(&list, &folded);
     d->node.gres = list.n ? arena_strdup(a, str_text(&folded)) : NULL;

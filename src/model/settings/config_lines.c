@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "base/list.h"
+#include "base/plain.h"
 #include "base/str.h"
 #include "model/limits.h"
 #include "model/settings/config_parser.h"
@@ -178,6 +179,8 @@ static bool part_add(struct parser *p, const struct partition *part, struct err 
     size_t len = strlen(part->name);
     if (!len || strcspn(part->name, " \t") != len)
         return err_set(ret_err, ERR_INVALID, "\"%.60s\" is no name for a partition", part->name);
+    if (!text_is_plain(part->name)) /* all users' listings carry it */
+        return err_set(ret_err, ERR_INVALID, "a name of a partition holds no control characters");
     if (len >= LIMIT_NAME_BYTES)
         return err_set(ret_err, ERR_LIMIT, "%.40s… is longer than %u bytes", part->name,
                        LIMIT_NAME_BYTES - 1);

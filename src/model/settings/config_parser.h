@@ -47,6 +47,7 @@ struct parser {
     void *reader_ctx;
     struct place at; /* of the line at hand */
     unsigned depth;  /* of Include */
+    size_t read;     /* bytes of files that were included, as LIMIT_CONFIG_INCLUDED_BYTES */
     bool joined;     /* CONFIG_JOINED is read: what hosts that joined said of themselves */
     struct node_draft default_node; /* of the lines NodeName=DEFAULT so far */
     struct partition default_part;

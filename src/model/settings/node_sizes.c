@@ -39,18 +39,28 @@ static bool range_add(struct node_sizes *s, int32_t low, int32_t high)
     return true;
 }
 
+/* The last of n, n + step, … that the range with n in it covers. */
+static int32_t covered_last(const struct node_sizes *s, int32_t n, int32_t step)
+{
+    for (size_t i = 0; i < s->n && s->range[i].low <= n; i++)
+        if (n <= s->range[i].high)
+            return n + (s->range[i].high - n) / step * step;
+    return n;
+}
+
 /* Ranges that others cover are no more ranges, so that these do not bound what is counted: `left`
- * does, for the whole text. */
+ * does, for the whole text. What a range covers at once is one step. */
 static bool steps_add(struct node_sizes *s, struct node_size r, int32_t step, int32_t *left,
                       const char **what)
 {
     for (int32_t n = r.low; n <= r.high; n += step) {
         if ((*left)-- <= 0) {
-            *what = "MIN-MAX:STEP are counted one by one; they come to 65536 numbers at most";
+            *what = "MIN-MAX:STEP are counted one by one; they come to 1024 numbers at most";
             return false;
         }
         if (!range_add(s, n, n))
             return false;
+        n = covered_last(s, n, step);
     }
     return true;
 }
@@ -82,7 +92,7 @@ bool node_sizes_parse(const char *text, struct node_sizes *ret, struct err *ret_
 {
     struct span rest = span_of(text), piece;
     const char *what = "it is empty";
-    int32_t left = LIMIT_NODES;
+    int32_t left = NODE_SIZES_STEPS_MAX;
     ret->n = 0;
     while (span_next(&rest, ',', &piece))
         if (!piece_take(ret, span_trim(piece), &left, &what))

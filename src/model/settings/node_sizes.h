@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 #define NODE_SIZES_MAX 64
+/* An honest list adds each number of its steps, or has many at once in a range that it has. */
+#define NODE_SIZES_STEPS_MAX (16 * NODE_SIZES_MAX)
 
 /* Numbers that follow each other are one range; ascending, none touches the next. */
 struct node_sizes {
@@ -19,7 +21,7 @@ struct node_sizes {
 
 /* Numbers from 1 to LIMIT_NODES, with k for 1024, in any order. ERR_INVALID with a sentence: what
  * it is not, or that it comes to more than NODE_SIZES_MAX ranges, or its steps to more than
- * LIMIT_NODES numbers. */
+ * NODE_SIZES_STEPS_MAX. */
 bool node_sizes_parse(const char *text, struct node_sizes *ret, struct err *ret_err);
 /* The largest number of the list that is at most `most`; 0 = none. */
 int32_t node_sizes_largest(const struct node_sizes *s, int32_t most);

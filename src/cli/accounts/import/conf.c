@@ -25,11 +25,6 @@
 #define REMARKS_LOOKED 100  /* the same is said once, where it is said close by */
 #define REFUSED_MOST   1000 /* lines that cannot be read; then it is no such file */
 
-/* Bytes of all files that are read; one that is included often counts as often, and each counts
- * some beside its own. */
-#define READ_MOST  (8u * LIMIT_CONFIG_BYTES)
-#define FILE_COSTS 4096u
-
 #define A_SECRET "a secret"
 
 /* Keys that mean the machine Slurm runs on, or a secret. */
@@ -85,6 +80,14 @@ static void remark_add(struct import *m, enum remark kind, const char *text)
 
 /* ---- taking files in ------------------------------------------------------------------------ */
 
+/* Of the files themselves, and of what the parser reads of them, each time that it is asked. */
+static bool read_counts(struct import *m, size_t bytes, struct err *ret_err)
+{
+    m->read += bytes + LIMIT_CONFIG_INCLUDE_COSTS;
+    return m->read <= LIMIT_CONFIG_INCLUDED_BYTES ||
+           err_set(ret_err, ERR_LIMIT, "too many files, or too large ones, are included");
+}
+
 /* Below the directory. An absolute path that is not there was one on the machine it comes from: the
  * file of that name beside slurm.conf. */
 static const char *file_text(struct import *m, const char *path, struct err *ret_err)
@@ -94,10 +97,8 @@ static const char *file_text(struct import *m, const char *path, struct err *ret
                *first = path[0] == '/' ? path : arena_printf(m->a, "%s/%s", m->conf, path);
     struct str text = STR_INIT;
     bool ok = import_file_read(m, access(beside, R_OK) == 0 && path[0] == '/' ? beside : first,
-                               &text, ret_err);
-    m->read += text.len + FILE_COSTS;
-    if (ok && m->read > READ_MOST)
-        ok = err_set(ret_err, ERR_LIMIT, "too many files, or too large ones, are included");
+                               &text, ret_err) &&
+              read_counts(m, text.len, ret_err);
     if (ok && memchr(str_text(&text), '\0', text.len))
         ok = err_set(ret_err, ERR_INVALID, "%s: a zero byte: this is no text", path);
     const char *kept = ok ? arena_strdup(m->a, str_text(&text)) : NULL;
@@ -185,9 +186,10 @@ static bool taken_add(struct import *m, const char *name, bool needed, struct er
 
 static const char *taken_read(void *ctx, const char *path, struct arena *a, struct err *ret_err)
 {
-    const struct taken *t = taken_find(ctx, path);
+    struct import *m = ctx;
+    const struct taken *t = taken_find(m, path);
     if (t)
-        return arena_strdup(a, str_text(&t->text));
+        return read_counts(m, t->text.len, ret_err) ? arena_strdup(a, str_text(&t->text)) : NULL;
     err_set(ret_err, ERR_NOT_FOUND, "%s is not there", path);
     return NULL;
 }
@@ -223,20 +225,20 @@ static const char *said_at(const struct import *m, const struct taken *t, size_t
     return arena_printf(m->a, "%s:%d: %s", o->file, o->line, rest);
 }
 
-/* A line that begins with the key is left out. In another it would act, or, as what follows may be
- * of what stands before it, more than it would go: it has to be put on a line of its own. The value
- * of a secret is gone already. */
+/* A line that has nothing else is left out. In another it would act, or more than it would go: it
+ * has to be put on a line of its own. The value of a secret is gone already. */
 static void not_taken_look(struct import *m, struct taken *t, size_t line, const char *key,
                            const char *why)
 {
-    bool first = line_key_is(t, line, key), harmless = first || text_starts(why, A_SECRET);
+    bool first = line_key_is(t, line, key), alone = first && line_has_one_pair(t, line),
+         harmless = alone || text_starts(why, A_SECRET);
     if (!first && !line_has_key(t, line, key))
         return;
     remark_add(m, harmless ? NOT_TAKEN : NOT_READ,
                said_at(m, t, line,
                        arena_printf(m->a, "%s: %s%s", key, why,
                                     harmless ? "" : "; it needs a line of its own")));
-    if (!harmless || first)
+    if (!harmless || alone)
         line_mark(t, line);
 }
 
@@ -309,8 +311,10 @@ static bool dbd_take(struct import *m, size_t *ret_taken, struct err *ret_err)
     for (size_t line = 1; ok && line <= dbd.origin.n; line++) {
         struct str whole = STR_INIT;
         struct origin from = dbd.origin.v[line - 1];
-        for (; line_goes_on(&dbd, line); line++)
+        for (; line_goes_on(&dbd, line); line++) {
             str_addn(&whole, line_at(&dbd, line), dbd.origin.v[line - 1].joint - 1);
+            str_addc(&whole, ' '); /* as the parser joins them */
+        }
         str_addn(&whole, line_at(&dbd, line), line_length(&dbd, line));
         *ret_taken += dbd_line(m, from, str_text(&whole));
         str_done(&whole);
@@ -332,7 +336,8 @@ static bool parse(struct import *m, struct config *ret)
         const char *rest;
         if (config_parse(str_text(&main_file->text), MAIN_FILE, taken_read, m, ret, &err))
             return true;
-        if (refused == REFUSED_MOST || !placed(m, err.text, &t, &line, &rest)) {
+        if (refused == REFUSED_MOST || m->read > LIMIT_CONFIG_INCLUDED_BYTES ||
+            !placed(m, err.text, &t, &line, &rest)) {
             program_error(NAME, "%s", err.text);
             return false;
         }

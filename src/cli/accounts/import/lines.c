@@ -47,7 +47,8 @@ static bool joins(const struct taken *t, const char *backslash)
     return o->joint && o->at + o->joint == byte + 1;
 }
 
-/* Bytes of what may stand around "=": blanks, and ends of lines that go on. */
+/* Bytes of what may stand around "=": blanks, and ends of lines that go on. Who asks passes over
+ * them, or asks behind few words: a file may be nothing else. */
 static size_t gap(const struct taken *t, const char *at)
 {
     size_t n = strspn(at, " \t");
@@ -66,9 +67,9 @@ static const char *value_out(const struct taken *t, const char *at, struct str *
         return at;
     str_add(out, "withheld");
     while (*at && *at != '\n' && (quoted || (*at != ' ' && *at != '\t'))) {
-        size_t more = gap(t, at);
+        size_t more = joins(t, at) ? gap(t, at) : 0;
         quoted ^= *at == '"';
-        if (*at == '\\' && more) {
+        if (more) {
             str_addn(out, at, more);
             at += more;
         } else {
@@ -84,8 +85,9 @@ void secrets_out(struct taken *t)
     struct str text = STR_INIT;
     lines_find(t);
     for (const char *at = str_text(&t->text); *at;) {
-        size_t word = strspn(at, letters), space = gap(t, at + word);
+        size_t word = strspn(at, letters);
         bool secret = word >= 4 && strncasecmp(at + word - 4, "Pass", 4) == 0;
+        size_t space = secret ? gap(t, at + word) : 0;
         if (secret && at[word + space] == '=') {
             size_t until = word + space + 1;
             until += gap(t, at + until);
@@ -117,11 +119,14 @@ bool line_goes_on(const struct taken *t, size_t line)
     return t->origin.v[line - 1].joint > 0;
 }
 
+/* What a line goes on in that is marked was marked with it. */
 void line_mark(struct taken *t, size_t line)
 {
-    while (line_goes_on(t, line))
-        t->origin.v[line++ - 1].out = true;
-    t->origin.v[line - 1].out = true;
+    bool more = true;
+    for (; more && !t->origin.v[line - 1].out; line++) {
+        more = line_goes_on(t, line);
+        t->origin.v[line - 1].out = true;
+    }
 }
 
 /* A comment goes on in no line: its backslash goes. */
@@ -144,16 +149,35 @@ void lines_out(struct taken *t)
     lines_find(t);
 }
 
+/* Bytes to the next of the text's characters, or to where the line goes on. */
+static size_t step(const struct taken *t, const char *at)
+{
+    if (*at != '\\')
+        return 1;
+    return joins(t, at) ? gap(t, at) : at[1] == '#' ? 2 : 1;
+}
+
+/* It ends at the second word, so that lines which go on in each other are not read again and again.
+ */
 bool line_has_one_pair(const struct taken *t, size_t line)
 {
     const char *at = line_at(t, line);
     size_t pairs = 0;
     bool quoted = false, start = true;
-    for (; *at && *at != '\n' && (quoted || *at != '#'); at++) {
-        size_t word = start ? strcspn(at, "= \t\n#\"") : 0; /* whatever letters a key may have */
-        pairs += word && at[word] == '=';
+    while (*at && *at != '\n' && (quoted || *at != '#')) {
+        size_t word = start ? strcspn(at, "= \t\n#\"\\") : 0; /* whatever letters a key may have */
+        if (word) {
+            word += gap(t, at + word);
+            if (at[word] != '=' || ++pairs > 1)
+                return false;
+            at += word + 1;
+            at += gap(t, at);
+            start = false;
+            continue;
+        }
         quoted ^= *at == '"';
-        start = *at == ' ' || *at == '\t';
+        start = !quoted && (*at == ' ' || *at == '\t' || joins(t, at));
+        at += step(t, at);
     }
     return pairs == 1;
 }

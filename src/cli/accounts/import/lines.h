@@ -17,7 +17,7 @@ bool line_goes_on(const struct taken *t, size_t line);
 void line_mark(struct taken *t, size_t line);
 /* Those that are marked do; the text is another then. */
 void lines_out(struct taken *t);
-/* Has it one Key=Value alone? Then all of it can be left out. */
+/* Has it, with those it goes on in, one Key=Value alone? Then all of it can be left out. */
 bool line_has_one_pair(const struct taken *t, size_t line);
 /* Is its first word that key, in whatever case? */
 bool line_key_is(const struct taken *t, size_t line, const char *key);
