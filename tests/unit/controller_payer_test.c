@@ -122,8 +122,10 @@ static size_t crowd(const char *host, const char **ret_why)
         if (!*ret_why)
             *ret_why = session_share_surplus(&held[n], all.arena);
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         session_uncount(&held[i]);
+        map_u64_del(all.by_id, i + 1);
+    }
     return n - 1;
 }
 

@@ -119,11 +119,11 @@ static void who_holds_answers_back_has_what_he_seems_to_have(void **state)
     (void)state;
     are_there(3, GIB, MIB, 3500);
     assert_int_equal(sampled(2 * GIB), 3 * GIB);
-    assert_in_range(sample_ms, 1, 2700);
+    assert_in_range(sample_ms, 1, 5700);
     are_there(23, 100 * MIB, MIB, 450); /* no one of them is late by itself */
     int64_t seems = sampled(GIB);
     assert_in_range(seems, GIB, 23 * 100 * MIB);
-    assert_in_range(sample_ms, 1, 2700);
+    assert_in_range(sample_ms, 1, 5700);
 }
 
 /* Where many threads have one processor an answer that takes 50 ms takes 800: that is no proof
@@ -136,7 +136,7 @@ static void who_waits_for_a_processor_holds_nothing_back(void **state)
         assert_int_equal(sampled(2 * GIB), 0);
     are_there(3, 40 * MIB, 20 * MIB, 700); /* however small */
     for (int i = 0; i < 5; i++)
-        assert_int_equal(sampled(110 * MIB), 0);
+        assert_int_equal(sampled(70 * MIB), 0);
 }
 
 /* 64 processes of a database with 100 GiB in common. */
@@ -201,15 +201,19 @@ static void who_shrinks_and_grows_is_asked_again(void **state)
     assert_in_range(ends, 190 * GIB, 200 * GIB);
 }
 
-/* However much they seem to have, which costs nobody anything: two minutes for all of them. */
-static void no_round_takes_longer_than_two_minutes(void **state)
+/* However much they seem to have, which costs nobody anything: two minutes for all of them, or as
+ * long as an idle processor takes for that, so that nobody honest ends. */
+static void no_round_takes_longer_than_it_may(void **state)
 {
     (void)state;
     size_t samples = 1;
-    are_there(MOST, 100 * GIB, MIB, 3500);
-    while (!sampled(2000 * GIB) && samples < 30)
+    are_there(MOST, 30 * GIB, MIB, 3500);
+    while (!sampled(600 * GIB) && samples < 30)
         samples++;
-    assert_in_range(samples, 2, 13);
+    assert_in_range(samples, 2, 15);
+    are_there(MOST, 100 * GIB, GIB, 1700);
+    for (samples = 0; samples < 40; samples++)
+        assert_int_equal(sampled(100 * GIB), 0);
 }
 
 static int steps_make(char *dir)
@@ -278,7 +282,8 @@ static void two_large_steps_of_one_job_are_found_out(void **state)
     assert_int_equal(used, 0);
 }
 
-/* What was found last is told less what was given back since: nobody ends for that. */
+/* What was found last is told while the step has about that, less what was given back since: nobody
+ * ends for that, nor for what is not known. */
 static void what_a_step_gave_back_is_not_told(void **state)
 {
     (void)state;
@@ -290,15 +295,18 @@ static void what_a_step_gave_back_is_not_told(void **state)
     for (int i = 0; i < 10 && strcmp(part[0], "34359738368 1\n") != 0; i++)
         assert_int_equal(sampled_of_two(fd, 0, &of_step, 50 * GIB), 0);
     assert_string_equal(part[0], "34359738368 1\n");
-    process[0].rss -= 30 * GIB;
-    assert_int_equal(sampled_of_two(fd, 0, &of_step, 50 * GIB), 0);
-    assert_string_equal(part[0], "2147483648 1\n");
-    process[1].rss -= 30 * GIB;
-    assert_int_equal(sampled_of_two(fd, 0, &of_step, 50 * GIB), 0);
-    assert_string_equal(part[0], "0 1\n");
-    process[0].rss = process[1].rss = 200 * GIB; /* what it has got is not known */
-    assert_int_equal(sampled_of_two(fd, 0, &of_step, 50 * GIB), 0);
-    assert_string_equal(part[0], "34359738368 1\n");
+    static const struct {
+        int64_t each, told; /* GiB of the first two */
+        int exact;
+    } then[] = {{99, 30, 1}, {70, 3140, 0}, {200, 3400, 0}, {100, 32, 1}};
+    for (size_t i = 0; i < ARRAY_LEN(then); i++) {
+        char expected[64];
+        process[0].rss = process[1].rss = then[i].each * GIB;
+        snprintf(expected, sizeof expected, "%lld %d\n", (long long)(then[i].told * GIB),
+                 then[i].exact);
+        assert_int_equal(sampled_of_two(fd, 0, &of_step, 50 * GIB), 0);
+        assert_string_equal(part[0], expected);
+    }
     vec_done(&of_step.of);
     steps_remove(dir, fd);
 }
@@ -323,7 +331,7 @@ int main(void)
         cmocka_unit_test(what_was_given_back_meanwhile_does_not_count),
         cmocka_unit_test(who_grows_meanwhile_is_asked_again),
         cmocka_unit_test(who_shrinks_and_grows_is_asked_again),
-        cmocka_unit_test(no_round_takes_longer_than_two_minutes),
+        cmocka_unit_test(no_round_takes_longer_than_it_may),
         cmocka_unit_test(two_large_steps_of_one_job_are_found_out),
         cmocka_unit_test(what_a_step_gave_back_is_not_told),
         cmocka_unit_test(where_nobody_can_ask_nothing_is_known),

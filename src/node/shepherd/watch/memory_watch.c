@@ -24,9 +24,12 @@
 #define SHARE_LEAST_MS 1000 /* and that may be another's for a while */
 #define SHARE_WAIT_MS  5000
 #define SHARES_WAIT_MS 10000 /* of one sample */
-#define SUM_LEAST_MS   2000
+#define SUM_LEAST_MS   5000
 #define SUM_EACH_MS    5
-#define SUM_MOST_MS    120000 /* whatever they seem to have, by memory that they map in common */
+/* Whatever they seem to have, by memory that they map in common; but what an idle processor takes
+ * for it they have. */
+#define SUM_MOST_MS   120000
+#define MIB_A_MS_IDLE 20
 
 struct memory_part {
     long long bytes;
@@ -96,6 +99,7 @@ static bool share_recall(const struct memory_shares *had, struct memory_shares *
 static void shares_sort(const struct memory_processes *of, struct memory_shares *known,
                         struct shares_ask *ask)
 {
+    int64_t sum_idle_ms = SUM_LEAST_MS;
     ask->may_ms = SUM_LEAST_MS;
     for (size_t i = 0; i < of->n; i++) {
         struct proc_usage u = {0};
@@ -105,12 +109,13 @@ static void shares_sort(const struct memory_processes *of, struct memory_shares 
         who.rss = u.rss_bytes;
         int64_t its_ms = u.rss_bytes / MIB / MIB_A_MS;
         ask->may_ms += SUM_EACH_MS + its_ms;
+        sum_idle_ms += SUM_EACH_MS + u.rss_bytes / MIB / MIB_A_MS_IDLE;
         if (share_recall(of->shares, known, &who))
             continue;
-        ask->each_ms[ask->n] = (int)lesser(its_ms + SHARE_LEAST_MS, SHARE_WAIT_MS);
+        ask->each_ms[ask->n] = (int)lesser(its_ms + SHARE_LEAST_MS, its_ms / 4 + SHARE_WAIT_MS);
         ask->who[ask->n++] = who;
     }
-    ask->may_ms = lesser(ask->may_ms, SUM_MOST_MS);
+    ask->may_ms = lesser(ask->may_ms, sum_idle_ms > SUM_MOST_MS ? sum_idle_ms : SUM_MOST_MS);
 }
 
 /* Of whom the kernel does not tell, and who takes longer than a process of that size may, has what
@@ -224,14 +229,14 @@ static struct others others_sum(const struct step_plan *p, int steps_fd, int64_t
     return o;
 }
 
-/* What others are told: while it is found out anew, what was found last, less what was given back
- * since. */
+/* What others are told: while it is found out anew, what was found last, as long as the step has
+ * about what it had then. */
 static struct memory_part part_of(struct memory_part mine, const struct memory_shares *known)
 {
-    int64_t less = known->sum_rss - mine.bytes;
-    if (mine.exact || !known->sum)
+    int64_t less = known->sum_rss - mine.bytes, some = known->sum / 8;
+    if (mine.exact || !known->sum || less > some || less < -some)
         return mine;
-    return (struct memory_part){known->sum - lesser(known->sum, less > 0 ? less : 0), 1};
+    return (struct memory_part){less > 0 ? known->sum - less : known->sum, 1};
 }
 
 bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_fd,
