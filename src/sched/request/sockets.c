@@ -33,7 +33,7 @@ static bool near_socket(const struct group *g, size_t d, int32_t socket, int32_t
 bool demand_devices_by_socket(const struct group *g, uint32_t dim, int64_t count, int64_t per,
                               const uint64_t *taken, char *chosen)
 {
-    ASSERT(count >= 0 && per > 0 && dim >= DIM_GRES);
+    ASSERT(count >= 0 && per > 0 && dim >= DIM_GRES && g->sockets > 0);
     int32_t each = (g->slots + g->spec_slots) / g->sockets;
     for (int32_t k = 0; k < g->sockets && count > 0; k++) {
         size_t *here = xcalloc(g->ndev + 1, sizeof here[0]), n = 0;
@@ -58,9 +58,11 @@ static bool empty_holds(const struct group *g, uint32_t dim, int64_t sockets, in
 }
 
 /* Of one dimension: so many on each socket, `per` if there are. What is only counted lies nowhere,
- * and who has too few in all is short of those. */
+ * and who has too few in all is short of those: so is who is no group of nodes, and has not even
+ * sockets. */
 static int64_t most_on_each(const struct group *g, uint32_t dim, int64_t count, int64_t per)
 {
+    ASSERT(count > 0 && per > 0);
     int64_t there = 0;
     for (size_t d = 0; d < g->ndev; d++)
         there += g->dev[d].dim == dim;
@@ -80,8 +82,10 @@ int64_t demand_on_sockets(const struct compiled *c, const struct variant *v, con
     for (size_t i = 0; c->per_socket && i < v->ngres; i++) {
         const struct need_gres *need = &v->gres[i];
         int64_t per = c->per_socket[need->dim], count = need_gres_for(need, v->lay.umin);
+        if (per == 0 || count == 0) /* of another kind, or nothing of it for the least */
+            continue;
         *ret_asked += per;
-        most += per > 0 ? most_on_each(g, need->dim, count, per) : 0;
+        most += most_on_each(g, need->dim, count, per);
     }
     return most;
 }
