@@ -409,6 +409,45 @@ static void who_begins_on_suspended_work_is_counted(void **state)
     }
 }
 
+/* Work ends for the first, who begins when that is over: until then he is counted, and no more of
+ * his user's stop any. Pass by pass, as that takes long. */
+static void who_waits_for_work_that_ends_is_counted(void **state)
+{
+    (void)state;
+    for (size_t components = 1; components <= 2; components++)
+        for (int most = 1; most <= 4; most++) {
+            struct arena *a = arena_new();
+            struct world w =
+                two_partitions(arena_printf(a, "weekdays 08:00-18:00 max_jobs_per_user=%d", most),
+                               PREEMPT_REQUEUE);
+            struct job_request one = nodes_whole(1, HOUR);
+            for (uint64_t id = 1; id <= 6; id++)
+                runs_on(&w, id, "main", 10 * HOUR);
+            one.partition = "p1";
+            one.mem_per_node_mib = 1;
+            for (uint64_t id = 100; id < 108; id++)
+                cluster_wait(w.cl, &(struct waiting){.job_id = id,
+                                                     .het_job_id = components == 1 ? 0 : id / 2 * 2,
+                                                     .het_size = components == 1 ? 0 : 2,
+                                                     .req = &one,
+                                                     .uid = 1000,
+                                                     .elements = 1,
+                                                     .submit_us = NOW,
+                                                     .eligible_us = NOW});
+            size_t stopped = 0;
+            for (int pass = 0; pass < 3; pass++) {
+                sched_plan(w.cl, NOW + pass, NULL, w.plan);
+                for (size_t i = 0; i < w.plan->npreempts; i++)
+                    cluster_ending(w.cl, w.plan->preempt[i].victim, w.plan->preempt[i].for_job,
+                                   NOW + MIN);
+                stopped += w.plan->npreempts;
+            }
+            assert_int_equal(stopped, most / (int)components * (int)components);
+            world_end(&w);
+            arena_free(a);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +462,7 @@ int main(void)
         cmocka_unit_test(components_are_promised_a_time_of_other_hours),
         cmocka_unit_test(components_stop_what_hours_leave),
         cmocka_unit_test(who_begins_on_suspended_work_is_counted),
+        cmocka_unit_test(who_waits_for_work_that_ends_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
