@@ -210,6 +210,36 @@ static void more_gpus_of_a_socket_than_any_has(void **state)
     world_end(&w);
 }
 
+/* What two words ask of a type comes together on each socket, and no more is given than is counted:
+ * where one says "either", of what is left of the other. */
+static void gpus_of_a_socket_in_two_words(void **state)
+{
+    struct node n = a_node(NULL);
+    n.gres = "gpu:v100:6,gpu:x:2";
+    n.devices = "gpu:v100:0:16384:0-3:;gpu:v100:1:16384:0-3:;gpu:v100:2:16384:0-3:;"
+                "gpu:v100:3:16384:4-7:;gpu:v100:4:16384:4-7:;gpu:v100:5:16384:4-7:;"
+                "gpu:x:6:16384:0-3:;gpu:x:7:16384:4-7:";
+    static const struct {
+        const char *each;
+        int32_t sockets;
+        const char *got;
+    } cases[] = {
+        {"v100|v100:1,v100:2", 1, "n1 cpus=0 mem=10 tasks=1 gpu:v100=0-2"},
+        {"v100|v100:1,v100:2", 2, "n1 cpus=0 mem=10 tasks=1 gpu:v100=0-5"},
+        {"x|v100:1,v100:2", 2, "n1 cpus=0 mem=10 tasks=1 gpu:v100=0-5"},
+        {"x|v100:1,v100:3", 2, "n1 cpus=0 mem=10 tasks=1 gpu:x=6-7 gpu:v100=0-5"},
+        {"v100:2,x|v100:1", 2, "n1 cpus=0 mem=10 tasks=1 gpu:v100=0-5"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct world w = world_make(n, "n1", a_part("main", "ALL"));
+        struct job_request q = {.gpus_per_socket = cases[i].each,
+                                .sockets_per_node = cases[i].sockets,
+                                .mem_per_node_mib = 10};
+        assert_string_equal(runs(&w, 1, q), cases[i].got);
+        world_end(&w);
+    }
+}
+
 static void checked_in(struct world *w, const char *partition, struct job_request req, bool ok)
 {
     struct str detail = STR_INIT;
@@ -276,6 +306,7 @@ int main(void)
         cmocka_unit_test(a_whole_node_is_all_gpus_of_its_sockets),
         cmocka_unit_test(gpus_of_a_socket_by_type),
         cmocka_unit_test(more_gpus_of_a_socket_than_any_has),
+        cmocka_unit_test(gpus_of_a_socket_in_two_words),
         cmocka_unit_test(gpus_of_sockets_of_no_nodes),
         cmocka_unit_test(a_partition_bounds_its_cpus_on_a_socket),
     };
