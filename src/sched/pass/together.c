@@ -31,8 +31,8 @@ struct beside together_new(struct pass *p, struct het *h, int64_t at_us, bool pr
                            .o = xcalloc(h->n + 1, sizeof(struct option *))};
 }
 
-/* Those for whom work is ending begin when that is over. Of others' promises hours say nothing:
- * later more of their user's will have ended, and they have for those. */
+/* Those for whom work is ending begin when that is over. What is promised to others is no work yet,
+ * and nobody is counted for it once all have their places. */
 static void seats_leave(struct beside *t)
 {
     struct pass *p = t->p;
