@@ -248,6 +248,25 @@ static void checked_in(struct world *w, const char *partition, struct job_reques
     str_done(&detail);
 }
 
+/* A device that is near any socket, or both, is left for one that has none of its own. */
+static void gpus_near_several_sockets(void **state)
+{
+    static const char *const devices[] = {
+        "gpu:v100:0:16384::;gpu:v100:1:16384:0-3:", "gpu:v100:0:16384:0-7:;gpu:v100:1:16384:0-3:",
+        "gpu:v100:0:16384::;gpu:v100:1:16384:4-7:", "gpu:v100:0:16384::;gpu:v100:1:16384::"};
+    for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
+        struct node n = a_node(NULL);
+        n.gres = "gpu:v100:2";
+        n.devices = devices[i];
+        struct world w = world_make(n, "n1", a_part("main", "ALL"));
+        struct job_request q = {
+            .gpus_per_socket = "1", .sockets_per_node = 2, .mem_per_node_mib = 10};
+        checked_in(&w, "main", q, true);
+        assert_non_null(strstr(runs(&w, 1, q), " gpu:v100=0-1"));
+        world_end(&w);
+    }
+}
+
 /* A partition without nodes: there are no sockets to ask, of any number of GPUs. The refusal says
  * in words what was asked. */
 static void gpus_of_sockets_of_no_nodes(void **state)
@@ -307,6 +326,7 @@ int main(void)
         cmocka_unit_test(gpus_of_a_socket_by_type),
         cmocka_unit_test(more_gpus_of_a_socket_than_any_has),
         cmocka_unit_test(gpus_of_a_socket_in_two_words),
+        cmocka_unit_test(gpus_near_several_sockets),
         cmocka_unit_test(gpus_of_sockets_of_no_nodes),
         cmocka_unit_test(a_partition_bounds_its_cpus_on_a_socket),
     };

@@ -40,6 +40,14 @@ static bool near_socket(const struct group *g, size_t d, int32_t socket, int32_t
     return false;
 }
 
+static int32_t sockets_near(const struct group *g, size_t d, int32_t each)
+{
+    int32_t n = 0;
+    for (int32_t k = 0; k < g->sockets; k++)
+        n += near_socket(g, d, k, each);
+    return n;
+}
+
 bool demand_devices_by_socket(const struct group *g, uint32_t dim, int64_t count, int64_t per,
                               const uint64_t *taken, char *chosen)
 {
@@ -48,10 +56,12 @@ bool demand_devices_by_socket(const struct group *g, uint32_t dim, int64_t count
     for (int32_t k = 0; k < g->sockets && count > 0; k++) {
         int64_t want = count < per ? count : per;
         size_t *here = xcalloc(g->ndev + 1, sizeof here[0]), n = 0;
-        for (size_t d = 0; d < g->ndev && (int64_t)n < want; d++)
-            if (g->dev[d].dim == dim && !(taken && taken[d]) && !chosen[d] &&
-                near_socket(g, d, k, each))
-                here[n++] = d;
+        /* What is near others, too, is left for them where there is something else. */
+        for (int32_t reach = 1; reach <= g->sockets; reach++)
+            for (size_t d = 0; d < g->ndev && (int64_t)n < want; d++)
+                if (g->dev[d].dim == dim && !(taken && taken[d]) && !chosen[d] &&
+                    near_socket(g, d, k, each) && sockets_near(g, d, each) == reach)
+                    here[n++] = d;
         for (size_t i = 0; (int64_t)n == want && i < n; i++)
             chosen[here[i]] = 1;
         count -= (int64_t)n == want ? want : 0;
