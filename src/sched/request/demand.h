@@ -189,8 +189,8 @@ int32_t demand_cap(const struct cluster *cl, const struct compiled *c, const str
 /* What --gpus-per-socket asks for, by dimension, in the arena; NULL = nothing. */
 int64_t *demand_per_socket(const struct cluster *cl, const struct job_request *req,
                            struct arena *a);
-/* So many of a dimension lie on each socket, where a node gives `count` of it: fewer than were asked
- * where alternatives ("a|b:1") are all of another type. 0 = they lie anywhere. */
+/* So many of a dimension lie on each socket, where a node gives `count` of it: fewer than were
+ * asked where alternatives ("a|b:1") are all of another type. 0 = they lie anywhere. */
 int64_t demand_each_socket(const struct compiled *c, uint32_t dim, int64_t count);
 /* Chooses, of the group's devices of a dimension that are not taken (by device; NULL = none is),
  * `per` on each of as many sockets as `count` takes, and on the last what is left of it; `chosen`,
