@@ -291,8 +291,8 @@ static struct world two_partitions(const char *windows, enum preempt_mode mode)
     return w;
 }
 
-/* Another user's, on the node of its number. */
-static void runs_on(struct world *w, uint64_t id, const char *part, int64_t limit_us)
+/* That user's, on the node of its number. */
+static void runs_of(struct world *w, uint64_t id, uint32_t uid, const char *part, int64_t limit_us)
 {
     struct job_request req = nodes_whole(1, limit_us);
     char node[8];
@@ -302,14 +302,20 @@ static void runs_on(struct world *w, uint64_t id, const char *part, int64_t limi
     req.mem_per_node_mib = 1;
     cluster_wait(w->cl, &(struct waiting){.job_id = id,
                                           .req = &req,
-                                          .uid = 1001,
+                                          .uid = uid,
                                           .elements = 1,
                                           .submit_us = NOW,
                                           .eligible_us = NOW});
     sched_plan(w->cl, NOW, NULL, w->plan);
     assert_non_null(start_of(w->plan, id));
-    cluster_start(w->cl, id, &req, 1001, part, &start_of(w->plan, id)->alloc, NOW, NOW + limit_us);
+    cluster_start(w->cl, id, &req, uid, part, &start_of(w->plan, id)->alloc, NOW, NOW + limit_us);
     cluster_unwait(w->cl, id);
+}
+
+/* Another user's. */
+static void runs_on(struct world *w, uint64_t id, const char *part, int64_t limit_us)
+{
+    runs_of(w, id, 1001, part, limit_us);
 }
 
 static struct plan_wait wait_of(struct world *w, uint64_t id)
@@ -342,6 +348,31 @@ static void components_are_promised_what_hours_leave(void **state)
     assert_string_equal(wait_of(&w, 100).planned_nodes, "n[1-2]");
     assert_string_equal(wait_of(&w, 101).planned_nodes, "n[5-6]");
     world_end(&w);
+}
+
+/* One of the two that may run in p1 runs there yet when others' work has ended: they wait for nodes
+ * of p2, or for its end where that is sooner. */
+static void components_are_promised_what_running_work_leaves(void **state)
+{
+    (void)state;
+    for (int own = 1; own <= 4; own++)
+        for (int there = 1; there <= 2; there++) {
+            struct world w = two_partitions("daily 00:00-24:00 max_jobs_per_user=2", PREEMPT_OFF);
+            struct job_request one = nodes_whole(1, HOUR);
+            runs_of(&w, 1, 1000, "p1", own * 2 * HOUR);
+            runs_on(&w, 2, "p1", HOUR);
+            for (uint64_t id = 5; id <= 6; id++)
+                runs_on(&w, id, "p2", 5 * HOUR);
+            one.partition = "p1,p2";
+            components_come(&w, &one, (size_t)there + 1);
+            sched_plan(w.cl, NOW, NULL, w.plan);
+            for (uint64_t id = 100; id <= 100 + (uint64_t)there; id++) {
+                int64_t start = wait_of(&w, id).planned_us;
+                bool own_is_sooner = there == 1 && own * 2 < 5;
+                assert_int_equal(start, NOW + (own_is_sooner ? own * 2 : 5) * HOUR);
+            }
+            world_end(&w);
+        }
 }
 
 /* They would begin together when nodes come free, in hours that let one begin: once these are
@@ -409,6 +440,45 @@ static void who_begins_on_suspended_work_is_counted(void **state)
     }
 }
 
+/* Work ends for the first, who begins when that is over: until then he is counted, and no more of
+ * his user's stop any. Pass by pass, as that takes long. */
+static void who_waits_for_work_that_ends_is_counted(void **state)
+{
+    (void)state;
+    for (size_t components = 1; components <= 2; components++)
+        for (int most = 1; most <= 4; most++) {
+            struct arena *a = arena_new();
+            struct world w =
+                two_partitions(arena_printf(a, "weekdays 08:00-18:00 max_jobs_per_user=%d", most),
+                               PREEMPT_REQUEUE);
+            struct job_request one = nodes_whole(1, HOUR);
+            for (uint64_t id = 1; id <= 6; id++)
+                runs_on(&w, id, "main", 10 * HOUR);
+            one.partition = "p1";
+            one.mem_per_node_mib = 1;
+            for (uint64_t id = 100; id < 108; id++)
+                cluster_wait(w.cl, &(struct waiting){.job_id = id,
+                                                     .het_job_id = components == 1 ? 0 : id / 2 * 2,
+                                                     .het_size = components == 1 ? 0 : 2,
+                                                     .req = &one,
+                                                     .uid = 1000,
+                                                     .elements = 1,
+                                                     .submit_us = NOW,
+                                                     .eligible_us = NOW});
+            size_t stopped = 0;
+            for (int pass = 0; pass < 3; pass++) {
+                sched_plan(w.cl, NOW + pass, NULL, w.plan);
+                for (size_t i = 0; i < w.plan->npreempts; i++)
+                    cluster_ending(w.cl, w.plan->preempt[i].victim, w.plan->preempt[i].for_job,
+                                   NOW + MIN);
+                stopped += w.plan->npreempts;
+            }
+            assert_int_equal(stopped, most / (int)components * (int)components);
+            world_end(&w);
+            arena_free(a);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,9 +490,11 @@ int main(void)
         cmocka_unit_test(who_may_go_elsewhere_is_not_counted),
         cmocka_unit_test(a_component_goes_where_no_hours_hold_it),
         cmocka_unit_test(components_are_promised_what_hours_leave),
+        cmocka_unit_test(components_are_promised_what_running_work_leaves),
         cmocka_unit_test(components_are_promised_a_time_of_other_hours),
         cmocka_unit_test(components_stop_what_hours_leave),
         cmocka_unit_test(who_begins_on_suspended_work_is_counted),
+        cmocka_unit_test(who_waits_for_work_that_ends_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -210,6 +210,86 @@ static void more_gpus_of_a_socket_than_any_has(void **state)
     world_end(&w);
 }
 
+/* What two words ask of a type comes together on each socket, and no more is given than is counted:
+ * where one says "either", of what is left of the other. */
+static void gpus_of_a_socket_in_two_words(void **state)
+{
+    struct node n = a_node(NULL);
+    n.gres = "gpu:v100:6,gpu:x:2";
+    n.devices = "gpu:v100:0:16384:0-3:;gpu:v100:1:16384:0-3:;gpu:v100:2:16384:0-3:;"
+                "gpu:v100:3:16384:4-7:;gpu:v100:4:16384:4-7:;gpu:v100:5:16384:4-7:;"
+                "gpu:x:6:16384:0-3:;gpu:x:7:16384:4-7:";
+    static const struct {
+        const char *each;
+        int32_t sockets;
+        const char *got;
+    } cases[] = {
+        {"v100|v100:1,v100:2", 1, "n1 cpus=0 mem=10 tasks=1 gpu:v100=0-2"},
+        {"v100|v100:1,v100:2", 2, "n1 cpus=0 mem=10 tasks=1 gpu:v100=0-5"},
+        {"x|v100:1,v100:2", 2, "n1 cpus=0 mem=10 tasks=1 gpu:v100=0-5"},
+        {"x|v100:1,v100:3", 2, "n1 cpus=0 mem=10 tasks=1 gpu:x=6-7 gpu:v100=0-5"},
+        {"v100:2,x|v100:1", 2, "n1 cpus=0 mem=10 tasks=1 gpu:v100=0-5"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct world w = world_make(n, "n1", a_part("main", "ALL"));
+        struct job_request q = {.gpus_per_socket = cases[i].each,
+                                .sockets_per_node = cases[i].sockets,
+                                .mem_per_node_mib = 10};
+        assert_string_equal(runs(&w, 1, q), cases[i].got);
+        world_end(&w);
+    }
+}
+
+static void checked_in(struct world *w, const char *partition, struct job_request req, bool ok)
+{
+    struct str detail = STR_INIT;
+    req.partition = partition;
+    assert_int_equal(sched_check(w->cl, &req, 1000, "users", NULL, &detail) == REFUSE_NONE, ok);
+    str_done(&detail);
+}
+
+/* A device that is near any socket, or both, is left for one that has none of its own. */
+static void gpus_near_several_sockets(void **state)
+{
+    static const char *const devices[] = {
+        "gpu:v100:0:16384::;gpu:v100:1:16384:0-3:", "gpu:v100:0:16384:0-7:;gpu:v100:1:16384:0-3:",
+        "gpu:v100:0:16384::;gpu:v100:1:16384:4-7:", "gpu:v100:0:16384::;gpu:v100:1:16384::"};
+    for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
+        struct node n = a_node(NULL);
+        n.gres = "gpu:v100:2";
+        n.devices = devices[i];
+        struct world w = world_make(n, "n1", a_part("main", "ALL"));
+        struct job_request q = {
+            .gpus_per_socket = "1", .sockets_per_node = 2, .mem_per_node_mib = 10};
+        checked_in(&w, "main", q, true);
+        assert_non_null(strstr(runs(&w, 1, q), " gpu:v100=0-1"));
+        world_end(&w);
+    }
+}
+
+/* A partition without nodes: there are no sockets to ask, of any number of GPUs. The refusal says
+ * in words what was asked. */
+static void gpus_of_sockets_of_no_nodes(void **state)
+{
+    struct node n = a_node(NULL);
+    n.gres = "gpu:a:2,gpu:b:2";
+    n.devices = "gpu:a:0:16384:0-3:;gpu:b:1:16384:0-3:;gpu:b:2:16384:4-7:;gpu:a:3:16384:4-7:";
+    struct world w = world_make(n, "n1", a_part("main", "ALL"));
+    struct partition empty = a_part("empty", "");
+    empty.is_default = false;
+    put_part(w.cl, &empty);
+    static const char *const each[] = {"1", "b:1", "a:1,b:1", "a|b:1", "a|b:1,b:1"};
+    for (size_t i = 0; i < 2 * sizeof each / sizeof each[0]; i++) {
+        struct job_request q = {.gpus_per_socket = each[i / 2],
+                                .gpus = i % 2 ? "b:1" : NULL,
+                                .sockets_per_node = 1,
+                                .ntasks = 1};
+        checked_in(&w, "empty", q, false);
+        checked_in(&w, "main", q, true);
+    }
+    world_end(&w);
+}
+
 static void a_partition_bounds_its_cpus_on_a_socket(void **state)
 {
     struct partition p = a_part("main", "ALL"), other = a_part("other", "ALL");
@@ -245,6 +325,9 @@ int main(void)
         cmocka_unit_test(a_whole_node_is_all_gpus_of_its_sockets),
         cmocka_unit_test(gpus_of_a_socket_by_type),
         cmocka_unit_test(more_gpus_of_a_socket_than_any_has),
+        cmocka_unit_test(gpus_of_a_socket_in_two_words),
+        cmocka_unit_test(gpus_near_several_sockets),
+        cmocka_unit_test(gpus_of_sockets_of_no_nodes),
         cmocka_unit_test(a_partition_bounds_its_cpus_on_a_socket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

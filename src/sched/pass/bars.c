@@ -53,16 +53,20 @@ static bool is_of(const struct cluster *cl, uint64_t job_id, uint32_t uid)
     return j ? j->w.uid == uid : r && r->uid == uid;
 }
 
-/* The same at the world's time: what runs on, and what was foreseen to start and not to end. */
-static int32_t running_then(struct pass *p, const struct spart *part, uint32_t uid)
+/* The same as the world has it after that time: of what runs, and was foreseen to start, until its
+ * end. At most `most`; where there are so many *ret_us is the end after which there are fewer. */
+static int32_t running_after(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us,
+                             int32_t most, int64_t *ret_us)
 {
     const struct agenda *a = &p->w->agenda;
     int32_t n = 0;
-    p->cost += (a->ends.n - a->ends_first) / 8;
-    for (size_t i = a->ends_first; i < a->ends.n; i++) {
-        const struct wjobs *j = &a->job.v[a->ends.v[i].job];
+    size_t i = a->ends.n;
+    for (; i > a->ends_first && a->ends.v[i - 1].at_us > at_us && n < most; i--) {
+        const struct wjobs *j = &a->job.v[a->ends.v[i - 1].job];
         n += j->part == part->idx + 1 && is_of(p->cl, j->name, uid);
+        *ret_us = a->ends.v[i - 1].at_us;
     }
+    p->cost += (a->ends.n - i) / 8;
     return n;
 }
 
@@ -76,20 +80,41 @@ static int32_t seated_at(const struct pass *p, const struct spart *part, uint32_
     return n;
 }
 
-int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us)
+/* Jobs of one user that may run there then; INT32_MAX = as many as one likes. */
+static int32_t hours_most(const struct pass *p, const struct spart *part, int64_t at_us)
 {
-    ASSERT(at_us >= p->w->now_us);
     struct time_window limits;
-    bool now = at_us == p->w->now_us;
     if (part->windows.n == 0)
         return INT32_MAX;
     time_windows_at(&part->windows, at_us, &p->cl->local.zone, &limits);
-    if (limits.max_jobs_per_user <= 0)
-        return INT32_MAX;
-    int32_t n = seated_at(p, part, uid, now);
-    if (now)
-        n += p->future ? running_then(p, part, uid) : running_of(p, part, uid);
-    return n < limits.max_jobs_per_user ? limits.max_jobs_per_user - n : 0;
+    return limits.max_jobs_per_user > 0 ? limits.max_jobs_per_user : INT32_MAX;
+}
+
+int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us)
+{
+    ASSERT(at_us >= p->w->now_us);
+    bool now = at_us == p->w->now_us;
+    int32_t most = hours_most(p, part, at_us), n;
+    int64_t unused;
+    if (most == INT32_MAX)
+        return most;
+    n = seated_at(p, part, uid, now);
+    n += now && !p->future ? running_of(p, part, uid)
+                           : running_after(p, part, uid, at_us, most, &unused);
+    return n < most ? most - n : 0;
+}
+
+/* There is no room then: the first time after it at which enough of that user's have ended, as long
+ * as hours stay the same. Who begins when work has ended that is ending is in no list of what runs:
+ * that is asked again at the next end. */
+static int64_t room_after(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us)
+{
+    int32_t most = hours_most(p, part, at_us) - seated_at(p, part, uid, false);
+    int64_t end = INT64_MAX;
+    if (most > 0 && running_after(p, part, uid, at_us, most, &end) < most)
+        end = world_next_end(p->w);
+    ASSERT(end > at_us);
+    return end;
 }
 
 #define TURNS_AHEAD 32 /* of hours, that are looked ahead */
@@ -100,7 +125,7 @@ int64_t hours_room_from(struct pass *p, const struct spart *part, uint32_t uid, 
         if (hours_room(p, part, uid, at_us) > 0)
             return at_us;
         int64_t turn = time_windows_next(&part->windows, at_us, &p->cl->local.zone),
-                end = at_us == p->w->now_us ? world_next_end(p->w) : INT64_MAX;
+                end = room_after(p, part, uid, at_us);
         at_us = end < turn ? end : turn;
     }
     return INT64_MAX;

@@ -151,7 +151,8 @@ struct owed {
 
 /* Hours of a partition count a job of that user's there, beside what runs and starts: a component
  * that was put in the world to see whether the others fit, or who begins in the room of work that
- * is suspended for him now (`begins`), and starts with the next pass. */
+ * gives way (`begins`): where it is suspended for him now he starts with the next pass, where it is
+ * ending when that is over, and no other of that user's has more of it stopped meanwhile. */
 struct seated {
     const struct spart *part;
     uint32_t uid;

@@ -31,10 +31,22 @@ struct beside together_new(struct pass *p, struct het *h, int64_t at_us, bool pr
                            .o = xcalloc(h->n + 1, sizeof(struct option *))};
 }
 
+/* Those for whom work is ending begin when that is over. What is promised to others is no work yet,
+ * and nobody is counted for it once all have their places. */
+static void seats_leave(struct beside *t)
+{
+    struct pass *p = t->p;
+    size_t others = p->seated.n - t->n;
+    if (!t->awaited)
+        hours_unseat(p, others);
+    for (size_t i = others; i < p->seated.n; i++)
+        p->seated.v[i].begins = true;
+}
+
 void together_done(struct beside *t)
 {
-    if (t->promise) /* later others of their user's will have ended, and they have for others */
-        hours_unseat(t->p, t->p->seated.n - t->n);
+    if (t->promise)
+        seats_leave(t);
     free(t->world_job);
     free(t->o);
     free(t->barred);

@@ -189,9 +189,12 @@ int32_t demand_cap(const struct cluster *cl, const struct compiled *c, const str
 /* What --gpus-per-socket asks for, by dimension, in the arena; NULL = nothing. */
 int64_t *demand_per_socket(const struct cluster *cl, const struct job_request *req,
                            struct arena *a);
+/* So many of a dimension lie on each socket, where a node gives `count` of it: fewer than were
+ * asked where alternatives ("a|b:1") are all of another type. 0 = they lie anywhere. */
+int64_t demand_each_socket(const struct compiled *c, uint32_t dim, int64_t count);
 /* Chooses, of the group's devices of a dimension that are not taken (by device; NULL = none is),
- * `per` on each of as many sockets as `count` takes; `chosen`, by device, gets 1. False: sockets
- * have not so many. */
+ * `per` on each of as many sockets as `count` takes, and on the last what is left of it; `chosen`,
+ * by device, gets 1. False: sockets have not so many. */
 bool demand_devices_by_socket(const struct group *g, uint32_t dim, int64_t count, int64_t per,
                               const uint64_t *taken, char *chosen);
 /* So many GPUs an empty node of the group gives on each of the sockets that count, for the least

@@ -383,8 +383,8 @@ static bool devices_choose(struct choice *ch, const struct compiled *c, const st
         uint32_t dim = t->use[i].dim;
         if (dim < DIM_GRES || !has_devices(ch->g, dim))
             continue;
-        int64_t per = c->per_socket ? c->per_socket[dim] : 0;
-        int64_t first = per > 0 ? taken_of(asked, dim) : 0;
+        int64_t first = taken_of(asked, dim), per = demand_each_socket(c, dim, first);
+        first = per > 0 ? first : 0;
         ok = (first == 0 ||
               demand_devices_by_socket(ch->g, dim, first, per, ch->x->dev_job, ch->dev)) &&
              exact_devices(ch, dim, t->use[i].amount - first);
