@@ -12,6 +12,11 @@ static enum refusal requeue_waiting(struct core *c, struct jobrec *r, bool hold,
                        : "the job is pending already";
         return REFUSE_JOB_PENDING;
     }
+    if (!hold && r->j.spec.hold && !r->j.admin_hold && r->j.reason == REASON_MAX_REQUEUE) {
+        hold_end(c, r); /* who sends the job back has looked, as for its leader */
+        eligible_update(c, r);
+        job_save(c, r);
+    }
     if (hold && !r->j.spec.hold) {
         hold_write(c, r, true);
         r->j.reason = REASON_REQUEUED_HELD;

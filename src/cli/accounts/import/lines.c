@@ -157,6 +157,12 @@ static size_t step(const struct taken *t, const char *at)
     return joins(t, at) ? gap(t, at) : at[1] == '#' ? 2 : 1;
 }
 
+static bool key_begins(const struct taken *t, const char *at)
+{
+    size_t word = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    return word && at[word + gap(t, at + word)] == '=';
+}
+
 /* It ends at the second word, so that lines which go on in each other are not read again and again.
  */
 bool line_has_one_pair(const struct taken *t, size_t line)
@@ -171,7 +177,10 @@ bool line_has_one_pair(const struct taken *t, size_t line)
             if (at[word] != '=' || ++pairs > 1)
                 return false;
             at += word + 1;
-            at += gap(t, at);
+            size_t blank = gap(t, at);
+            if (blank && key_begins(t, at + blank)) /* it has no value: the parser says so */
+                return false;
+            at += blank;
             start = false;
             continue;
         }

@@ -347,9 +347,9 @@ static const char *caps_text(struct core *c, const struct jobrec *r, const char 
     struct str text = STR_INIT;
     struct span rest = span_of(partitions ? partitions : ""), piece;
     uint32_t place = 0, all = 0;
+    struct arena *names = arena_new();
     for (; span_next(&rest, ',', &piece); place++) {
-        struct limit_subject who =
-            limits_subject(r, arena_strndup(c->turn.fx->arena, piece.data, piece.len));
+        struct limit_subject who = limits_subject(r, arena_strndup(names, piece.data, piece.len));
         size_t first = uses.n;
         uint32_t bit = place < PLACES_MOST ? UINT32_C(1) << place : 0;
         caps_add(c, &who, waits, &uses);
@@ -372,6 +372,7 @@ static const char *caps_text(struct core *c, const struct jobrec *r, const char 
     const char *kept = text.len ? arena_strdup(c->turn.fx->arena, str_text(&text)) : NULL;
     str_done(&text);
     vec_done(&uses);
+    arena_free(names);
     return kept;
 }
 
