@@ -80,6 +80,14 @@ static bool is_of_rest(const struct job *j)
     return j->id == lsf_job_number(j);
 }
 
+/* It stands in the sorted list a second time: what is named is read with its array, of which a long
+ * one is not listed to its end, and by itself. */
+static bool is_again(const struct lsf_job_list *l, size_t i)
+{
+    return i && l->job.v[i - 1]->id == l->job.v[i]->id &&
+           l->job.v[i - 1]->array_task_id == l->job.v[i]->array_task_id;
+}
+
 /* One of those that go behind as a whole; NULL: there are none, or what stands out are more. */
 static const struct job *rest_of(const struct lsf_job_list *l, const struct job_ref *mine)
 {
@@ -87,7 +95,7 @@ static const struct job *rest_of(const struct lsf_job_list *l, const struct job_
     size_t behind = 0, named = 0;
     for (size_t i = 0; i < l->job.n; i++) {
         const struct job *o = l->job.v[i];
-        if (lsf_job_is_over(o))
+        if (lsf_job_is_over(o) || is_again(l, i))
             continue;
         if (o->spec.nice < 0)
             return NULL; /* only operators could give it back */
@@ -99,6 +107,15 @@ static const struct job *rest_of(const struct lsf_job_list *l, const struct job_
         rest = stays ? rest : o;
     }
     return behind > named ? rest : NULL;
+}
+
+/* More of them wait than are listed, which cannot be moved one by one. */
+static bool is_cut(const struct lsf_job_list *l)
+{
+    for (size_t i = 0; i < l->more.n; i++)
+        if (can_move(l->more.v[i].job))
+            return true;
+    return false;
 }
 
 struct element {
@@ -136,13 +153,15 @@ static bool brothers_behind(const struct lsf_control *k, const char *id, const s
 {
     VEC(struct element) set = {0};
     const struct job *rest = rest_of(l, mine);
+    if (!rest && is_cut(l))
+        return lsf_control_problem(id, "Too many elements to be moved one by one");
     j = as_listed(l, j);
     int64_t more = rest ? lead(rest, j) : 0;
     int32_t whole = more ? nice_plus(rest, more) : 0;
     for (size_t i = 0; i < l->job.n; i++) {
         const struct job *o = l->job.v[i];
         bool behind = can_move(o) && !is_named(mine, o->array_task_id);
-        if (lsf_job_is_over(o) || (rest && behind && is_of_rest(o)))
+        if (lsf_job_is_over(o) || is_again(l, i) || (rest && behind && is_of_rest(o)))
             continue;
         struct element one = {behind ? nice_plus(o, lead(o, j)) : o->spec.nice, o->array_task_id};
         if (one.nice != (more ? whole : o->spec.nice))
@@ -163,6 +182,7 @@ static bool own_behind(const struct lsf_control *k, const char *id, const struct
     struct lsf_job_list l = {0};
     struct err e = {0};
     vec_push(&own.ids, number_ref(k, j));
+    vec_push(&own.ids, id);
     bool ok = lsf_jobs_read(k->client, &own, k->a, &l, &e) ? brothers_behind(k, id, j, mine, &l)
                                                            : lsf_control_problem(id, e.text);
     lsf_filter_done(&own);
