@@ -222,6 +222,16 @@ nice_of() { squeue -h -r -j "${id}_$1" -O Nice:20 | tr -d ' '; }
     bkill "$id"
 }
 
+@test "btop of elements that cannot become jobs of their own: it is refused, and nothing has changed" {
+    submitted -H -J 'first[1-100]' -q gpuv100 -o /dev/null true
+    local first=$id
+    id=$(sbatch --parsable -p gpuv100 -o /dev/null -a 1-20000 -d "afterany$(printf ":${first}_%d" {1..100})" --wrap true)
+    run -255 --separate-stderr btop "$id[7,9-3007]" # each would wait for a hundred
+    [[ "$stderr" == *"let one job wait for these"* ]]
+    [ "$(records) $(nice_of 7) $(nice_of 20000)" = "1 0 0" ]
+    bkill "$id" "$first"
+}
+
 @test "what waits of an array of 20000: what names its elements is asked in pieces, and the whole as one" {
     submitted -H -b 12:31:23:59 -J 'very[1-20000]' -q gpuv100 -o /dev/null true # none begins meanwhile
     run -0 bresume "$id"

@@ -130,17 +130,18 @@ static int by_nice(const void *va, const void *vb)
     return order ? order : (a->index > b->index) - (a->index < b->index);
 }
 
+/* One that is refused does not keep the others from theirs. */
 static bool elements_set(const struct lsf_control *k, const char *id, const char *number,
                          const struct element *e, size_t n)
 {
     bool ok = true;
-    for (size_t i = 0, next; ok && i < n; i = next) {
+    for (size_t i = 0, next; i < n; i = next) {
         struct idset alike = IDSET_INIT;
         const char *piece;
         for (next = i; next < n && e[next].nice == e[i].nice; next++)
             idset_add(&alike, e[next].index);
-        for (uint32_t from = 0; ok && (piece = lsf_elements_next(&alike, &from, k->a));)
-            ok = nice_set(k, id, arena_printf(k->a, "%s_%s", number, piece), e[i].nice);
+        for (uint32_t from = 0; (piece = lsf_elements_next(&alike, &from, k->a));)
+            ok = nice_set(k, id, arena_printf(k->a, "%s_%s", number, piece), e[i].nice) && ok;
         idset_done(&alike);
     }
     return ok;
@@ -169,8 +170,11 @@ static bool brothers_behind(const struct lsf_control *k, const char *id, const s
     }
     if (set.n > 1)
         qsort(set.v, set.n, sizeof set.v[0], by_nice);
-    bool ok = (!more || nice_set(k, id, number_ref(k, j), whole)) &&
-              elements_set(k, id, number_ref(k, j), set.v, set.n);
+    /* They become jobs of their own first, which can be refused: the array is still as it was. */
+    const char *number = number_ref(k, j);
+    bool ok = elements_set(k, id, number, set.v, set.n) &&
+              (!more || (nice_set(k, id, number, whole) &&
+                         elements_set(k, id, number, set.v, set.n)));
     vec_done(&set);
     return ok;
 }
