@@ -232,6 +232,17 @@ nice_of() { squeue -h -r -j "${id}_$1" -O Nice:20 | tr -d ' '; }
     bkill "$id" "$first"
 }
 
+@test "btop of an element: those of its array that wait in another queue stay as they are" {
+    submitted -b 12:31:23:59 -J 'apart[1-12]' -q gpuv100 -o /dev/null true
+    run -0 bswitch hpc "$id[9-10]"
+    run -0 btop "$id[5]"
+    [ "$(nice_of 5) $(nice_of 1) $(nice_of 9)" = "0 2 0" ]
+    run -0 btop "$id[10]"
+    [ "$(nice_of 5) $(nice_of 1) $(nice_of 10)" = "0 2 0" ]
+    [ "$(nice_of 9)" -gt 0 ]
+    bkill "$id"
+}
+
 @test "what waits of an array of 20000: what names its elements is asked in pieces, and the whole as one" {
     submitted -H -b 12:31:23:59 -J 'very[1-20000]' -q gpuv100 -o /dev/null true # none begins meanwhile
     run -0 bresume "$id"

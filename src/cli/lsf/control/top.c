@@ -74,6 +74,12 @@ static bool can_move(const struct job *j)
     return !j->cron && text_is(lsf_job_state(j), "PEND");
 }
 
+/* It can be moved, and waits where `j` does: what waits in another queue is not before it. */
+static bool is_beside(const struct job *o, const struct job *j)
+{
+    return can_move(o) && job_in_partitions(o, job_partition(j));
+}
+
 /* Of those that wait as one record, which has the array's number. */
 static bool is_of_rest(const struct job *j)
 {
@@ -89,7 +95,8 @@ static bool is_again(const struct lsf_job_list *l, size_t i)
 }
 
 /* One of those that go behind as a whole; NULL: there are none, or what stands out are more. */
-static const struct job *rest_of(const struct lsf_job_list *l, const struct job_ref *mine)
+static const struct job *rest_of(const struct lsf_job_list *l, const struct job *j,
+                                 const struct job_ref *mine)
 {
     const struct job *rest = NULL;
     size_t behind = 0, named = 0;
@@ -99,7 +106,7 @@ static const struct job *rest_of(const struct lsf_job_list *l, const struct job_
             continue;
         if (o->spec.nice < 0)
             return NULL; /* only operators could give it back */
-        if (!is_of_rest(o) || !can_move(o))
+        if (!is_of_rest(o) || !is_beside(o, j))
             continue;
         bool stays = is_named(mine, o->array_task_id);
         named += stays;
@@ -110,10 +117,10 @@ static const struct job *rest_of(const struct lsf_job_list *l, const struct job_
 }
 
 /* More of them wait than are listed, which cannot be moved one by one. */
-static bool is_cut(const struct lsf_job_list *l)
+static bool is_cut(const struct lsf_job_list *l, const struct job *j)
 {
     for (size_t i = 0; i < l->more.n; i++)
-        if (can_move(l->more.v[i].job))
+        if (is_beside(l->more.v[i].job, j))
             return true;
     return false;
 }
@@ -147,21 +154,21 @@ static bool elements_set(const struct lsf_control *k, const char *id, const char
     return ok;
 }
 
-/* The elements of this list that wait go behind `j`, which is one of them, but those that are
- * named. */
+/* The elements of this list that wait in its queue go behind `j`, which is one of them, but those
+ * that are named. */
 static bool brothers_behind(const struct lsf_control *k, const char *id, const struct job *j,
                             const struct job_ref *mine, const struct lsf_job_list *l)
 {
     VEC(struct element) set = {0};
-    const struct job *rest = rest_of(l, mine);
-    if (!rest && is_cut(l))
-        return lsf_control_problem(id, "Too many elements to be moved one by one");
     j = as_listed(l, j);
+    const struct job *rest = rest_of(l, j, mine);
+    if (!rest && is_cut(l, j))
+        return lsf_control_problem(id, "Too many elements to be moved one by one");
     int64_t more = rest ? lead(rest, j) : 0;
     int32_t whole = more ? nice_plus(rest, more) : 0;
     for (size_t i = 0; i < l->job.n; i++) {
         const struct job *o = l->job.v[i];
-        bool behind = can_move(o) && !is_named(mine, o->array_task_id);
+        bool behind = is_beside(o, j) && !is_named(mine, o->array_task_id);
         if (lsf_job_is_over(o) || is_again(l, i) || (rest && behind && is_of_rest(o)))
             continue;
         struct element one = {behind ? nice_plus(o, lead(o, j)) : o->spec.nice, o->array_task_id};
