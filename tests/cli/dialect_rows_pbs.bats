@@ -125,6 +125,31 @@ END
     qdel "$id"
 }
 
+@test "qalter -l: what has no effect on the job, or beside the rest, is said as qsub says it; GPUs of several nodes go" {
+    queued -l nodes=2:ppn=2
+    run -0 --separate-stderr qalter -l nodes=2:ppn=1 -l procs=8 "$id"
+    [ "$stderr" = "qalter: without effect: -l procs: processes beside nodes= are nodes=N:ppn=P" ]
+    run -0 --separate-stderr qalter -l mem=4gb,vmem=8gb "$id"
+    [ "$stderr" = "qalter: without effect: -l vmem: mem is the memory of the job" ]
+    local said
+    for said in ncpus=4 procs=8 mpiprocs=2; do # beside the nodes that it has
+        run -0 --separate-stderr qalter -l "$said" "$id"
+        [[ "$stderr" == "qalter: without effect: -l ${said%=*}: "*" beside nodes= are nodes=N:ppn=P" ]]
+        [ "$(shown NumNodes) $(shown NumTasks)" = "2 2" ]
+    done
+    qalter -l gpus=1 "$id"
+    gpus() { scontrol show job "$id" | grep -c gres/gpu; }
+    [ "$(gpus)" -gt 0 ]
+    run -0 --separate-stderr qalter -l gpus=0 "$id"
+    [ "$stderr $(gpus)" = " 0" ]
+    qdel "$id"
+    queued -l select=2:ncpus=1:ngpus=1
+    [ "$(gpus)" -gt 0 ]
+    qalter -l ngpus=0 "$id"
+    [ "$(gpus)" = 0 ]
+    qdel "$id"
+}
+
 @test "qdel, qhold, qrls and qalter -t of Torque: these elements of an array, the others stay" {
     queued -J 0-9
     states() { squeue -h -r -j "$id" -o '%K %r' | sort -n | awk '{print $1 ($2 == "JobHeldUser" ? "h" : "")}' | tr '\n' ' '; }
