@@ -187,6 +187,21 @@ END
     qdel "$id[]"
 }
 
+@test "qsig -s resume of an array of which some run: what was done to the others is no failure" {
+    [ "$(id -u)" = 0 ] || skip "only operators suspend"
+    run -0 --separate-stderr qsub -J 1-2 <<< 'sleep 100'
+    id=${output%%[*}
+    wait_state "${id}_1" RUNNING
+    wait_state "${id}_2" RUNNING
+    qsig -s suspend "$id[1]"
+    wait_state "${id}_1" SUSPENDED
+    run -0 --separate-stderr qsig -s resume "$id[]"
+    [ -z "$output$stderr" ]
+    wait_state "${id}_1" RUNNING
+    run -168 --separate-stderr qsig -s resume "$id[]" # of none it is what was asked for
+    qdel "$id[]"
+}
+
 @test "qstat -f: a chunk has a place of its own, with what it has; properties; chunks of one host stay there" {
     lines() { qstat -f "$id" | tr -d '\n\t' | sed 's/    /\n/g' | sed -n "s/^$1 = //p"; }
     starts() {
