@@ -125,6 +125,17 @@ END
     qdel "$id"
 }
 
+@test "qalter -j, -o: what looks like a pattern in the name of a directory stands for itself" {
+    mkdir -p "50%x"
+    cd "50%x" || exit 1
+    queued -w "$PWD" -j oe -o /dev/null -N cent
+    qalter -j n "$id"
+    [ "$(shown StdErr)" = "$WORK/50%x/cent.e$id" ]
+    qalter -o "a%x" "$id"
+    [ "$(shown StdOut)" = "$WORK/50%x/a%x" ]
+    qdel "$id"
+}
+
 @test "qalter -l: what has no effect on the job, or beside the rest, is said as qsub says it; GPUs of several nodes go" {
     queued -l nodes=2:ppn=2
     run -0 --separate-stderr qalter -l nodes=2:ppn=1 -l procs=8 "$id"

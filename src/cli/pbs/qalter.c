@@ -9,9 +9,9 @@
 #include "cli/submit/env.h"
 #include "cli/submit/host.h"
 #include "model/env/later_env.h"
+#include "model/job/pattern.h"
 #include "script/pbs/pbs.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,13 +112,11 @@ static const char *file_of(const struct qalter *q, const char *given)
     const char *path = colon && (!slash || colon < slash) ? colon + 1 : given;
     struct str out = STR_INIT;
     struct err e = {0};
-    if (*path != '/')
-        str_addf(&out, "%s/", submit_cwd(q->control.a, &e));
-    for (; *path; path++) {
-        if (*path == '%')
-            str_addc(&out, '%');
-        str_addc(&out, *path);
+    if (*path != '/') {
+        pattern_add_name(&out, submit_cwd(q->control.a, &e));
+        str_addc(&out, '/');
     }
+    pattern_add_name(&out, path);
     const char *kept = arena_strdup(q->control.a, str_text(&out));
     str_done(&out);
     return kept;
@@ -224,12 +222,18 @@ static bool script_set(const struct qalter *q, const struct job *j, struct job_s
 static const char *error_beside(const struct qalter *q, const struct job *j)
 {
     const char *out = j->spec.std_out, *slash = out ? strrchr(out, '/') : NULL;
-    bool nowhere = !slash || text_is(out, "/dev/null");
-    return arena_printf(q->control.a, "%.*s/%%x.e%%A%s", nowhere ? INT_MAX : (int)(slash - out),
-                        nowhere ? j->spec.work_dir : out,
-                        !j->array_job_id          ? ""
-                        : q->control.site->torque ? "-%a"
-                                                  : ".%a");
+    struct str err = STR_INIT;
+    if (!slash || text_is(out, "/dev/null"))
+        pattern_add_name(&err, j->spec.work_dir);
+    else
+        str_addn(&err, out, (size_t)(slash - out)); /* a pattern already */
+    str_addf(&err, "/%%x.e%%A%s",
+             !j->array_job_id          ? ""
+             : q->control.site->torque ? "-%a"
+                                       : ".%a");
+    const char *kept = arena_strdup(q->control.a, str_text(&err));
+    str_done(&err);
+    return kept;
 }
 
 static void files_set(const struct qalter *q, const struct job *j, struct job_spec *after,
