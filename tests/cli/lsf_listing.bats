@@ -458,8 +458,12 @@ n1 0 1
     [ "$(nodestat -F hpc | awk 'NR > 1 {print $1, $2, $3, $5, $7}')" = "n1 Running 30:32 gpu32gb gpu32gb,XeonGold6226R
 n2 Idle 32:32 gpu32gb gpu32gb,XeonGold6226R" ]
     nodestat -g hpc | grep -qE "^n1 .* 1:2"
-    run -255 --separate-stderr nodestat nowhere
+    scontrol create PartitionName=bare # it is there, and has no nodes
+    run -0 --separate-stderr nodestat bare
+    [ -z "$output$stderr" ]
+    run -255 --separate-stderr nodestat bare nowhere
     [ "$stderr" = "nowhere: No such queue" ]
+    scontrol delete PartitionName=bare
     [ "$(bqueues -m satori1 -o 'qname pend run' -noheader)" = "normal 0 0
 normalx 0 0" ]
     bkill "$id"
