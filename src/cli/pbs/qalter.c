@@ -182,8 +182,7 @@ static void defaults_set(const struct qalter *q, const struct job *j, struct job
                  {" ngpus ", "gpus,gpus_per_node,gpus_per_task", true}};
     const char *seen = is_sized(&q->request) ? NULL : q->request.l.seen;
     for (size_t i = 0; seen && i < ARRAY_LEN(plain); i++)
-        if (strstr(seen, plain[i].resource) &&
-            (plain[i].of_nodes || j->spec.req.min_nodes <= 1))
+        if (strstr(seen, plain[i].resource) && (plain[i].of_nodes || j->spec.req.min_nodes <= 1))
             also_add(also, plain[i].fields);
     if (q->given['p'])
         also_add(also, "nice");
@@ -227,10 +226,7 @@ static const char *error_beside(const struct qalter *q, const struct job *j)
         pattern_add_name(&err, j->spec.work_dir);
     else
         str_addn(&err, out, (size_t)(slash - out)); /* a pattern already */
-    str_addf(&err, "/%%x.e%%A%s",
-             !j->array_job_id          ? ""
-             : q->control.site->torque ? "-%a"
-                                       : ".%a");
+    str_addf(&err, "/%%x.e%%A%s", !j->array_job_id ? "" : q->control.site->torque ? "-%a" : ".%a");
     const char *kept = arena_strdup(q->control.a, str_text(&err));
     str_done(&err);
     return kept;

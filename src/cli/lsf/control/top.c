@@ -179,9 +179,9 @@ static bool brothers_behind(const struct lsf_control *k, const char *id, const s
         qsort(set.v, set.n, sizeof set.v[0], by_nice);
     /* They become jobs of their own first, which can be refused: the array is still as it was. */
     const char *number = number_ref(k, j);
-    bool ok = elements_set(k, id, number, set.v, set.n) &&
-              (!more || (nice_set(k, id, number, whole) &&
-                         elements_set(k, id, number, set.v, set.n)));
+    bool ok =
+        elements_set(k, id, number, set.v, set.n) &&
+        (!more || (nice_set(k, id, number, whole) && elements_set(k, id, number, set.v, set.n)));
     vec_done(&set);
     return ok;
 }
