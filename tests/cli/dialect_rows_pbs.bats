@@ -125,6 +125,42 @@ END
     qdel "$id"
 }
 
+@test "qalter -j, -o: what looks like a pattern in the name of a directory stands for itself" {
+    mkdir -p "50%x"
+    cd "50%x" || exit 1
+    queued -w "$PWD" -j oe -o /dev/null -N cent
+    qalter -j n "$id"
+    [ "$(shown StdErr)" = "$WORK/50%x/cent.e$id" ]
+    qalter -o "a%x" "$id"
+    [ "$(shown StdOut)" = "$WORK/50%x/a%x" ]
+    qdel "$id"
+}
+
+@test "qalter -l: what has no effect on the job, or beside the rest, is said as qsub says it; GPUs of several nodes go" {
+    queued -l nodes=2:ppn=2
+    run -0 --separate-stderr qalter -l nodes=2:ppn=1 -l procs=8 "$id"
+    [ "$stderr" = "qalter: without effect: -l procs: processes beside nodes= are nodes=N:ppn=P" ]
+    run -0 --separate-stderr qalter -l mem=4gb,vmem=8gb "$id"
+    [ "$stderr" = "qalter: without effect: -l vmem: mem is the memory of the job" ]
+    local said
+    for said in ncpus=4 procs=8 mpiprocs=2; do # beside the nodes that it has
+        run -0 --separate-stderr qalter -l "$said" "$id"
+        [[ "$stderr" == "qalter: without effect: -l ${said%=*}: "*" beside nodes= are nodes=N:ppn=P" ]]
+        [ "$(shown NumNodes) $(shown NumTasks)" = "2 2" ]
+    done
+    qalter -l gpus=1 "$id"
+    gpus() { scontrol show job "$id" | grep -c gres/gpu; }
+    [ "$(gpus)" -gt 0 ]
+    run -0 --separate-stderr qalter -l gpus=0 "$id"
+    [ "$stderr $(gpus)" = " 0" ]
+    qdel "$id"
+    queued -l select=2:ncpus=1:ngpus=1
+    [ "$(gpus)" -gt 0 ]
+    qalter -l ngpus=0 "$id"
+    [ "$(gpus)" = 0 ]
+    qdel "$id"
+}
+
 @test "qdel, qhold, qrls and qalter -t of Torque: these elements of an array, the others stay" {
     queued -J 0-9
     states() { squeue -h -r -j "$id" -o '%K %r' | sort -n | awk '{print $1 ($2 == "JobHeldUser" ? "h" : "")}' | tr '\n' ' '; }
@@ -159,6 +195,21 @@ END
     runs_again() { [ "$(squeue -h -r -j "$id" -O RestartCnt | awk '{ n += $1 } END { print n }')" = 1 ]; }
     eventually runs_again
     run -168 --separate-stderr qrerun "$id[3]" # alone it is what was asked for
+    qdel "$id[]"
+}
+
+@test "qsig -s resume of an array of which some run: what was done to the others is no failure" {
+    [ "$(id -u)" = 0 ] || skip "only operators suspend"
+    run -0 --separate-stderr qsub -J 1-2 <<< 'sleep 100'
+    id=${output%%[*}
+    wait_state "${id}_1" RUNNING
+    wait_state "${id}_2" RUNNING
+    qsig -s suspend "$id[1]"
+    wait_state "${id}_1" SUSPENDED
+    run -0 --separate-stderr qsig -s resume "$id[]"
+    [ -z "$output$stderr" ]
+    wait_state "${id}_1" RUNNING
+    run -168 --separate-stderr qsig -s resume "$id[]" # of none it is what was asked for
     qdel "$id[]"
 }
 

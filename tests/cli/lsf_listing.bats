@@ -188,9 +188,11 @@ $id 3 arr[3]" ]
     bkill -q gpuv100 0
 }
 
+# Of array $id: how many records it has, and the Nice of an element.
+records() { squeue -h -j "$id" -o '%F_%K' | wc -l; }
+nice_of() { squeue -h -r -j "${id}_$1" -O Nice:20 | tr -d ' '; }
+
 @test "btop of an element of a large array: its brothers stay one, whoever went before, and what has another Nice has it still" {
-    records() { squeue -h -j "$id" -o '%F_%K' | wc -l; }
-    nice_of() { squeue -h -r -j "${id}_$1" -O Nice:20 | tr -d ' '; }
     submitted -x -q gpuv100 -m "n1 n2" -n 2 -R 'span[ptile=1]' -o /dev/null sleep 600
     wait_state "$id" RUNNING
     submitted -J 'crowd[1-20000]' -x -q gpuv100 -o /dev/null true
@@ -208,6 +210,37 @@ $id 3 arr[3]" ]
     run -0 btop "$id[10]"
     [ "$(records) $(nice_of 9)" = "6 $behind" ] # it is held, and nobody's place changes for it
     bkill -q gpuv100 0
+}
+
+@test "btop of an element beyond those that are listed: it keeps its place, and the others go behind it" {
+    submitted -b 12:31:23:59 -J 'huge[1-100003]' -q gpuv100 -o /dev/null true
+    run -0 btop "$id[100001,100003]"
+    [ "$(nice_of 100001) $(nice_of 100003)" = "0 0" ]
+    [ "$(nice_of 1) $(nice_of 100002)" = "2 2" ]
+    run -255 --separate-stderr btop "$id[1-60000]" # most of it: one by one the others would go behind, and some are not listed
+    [ "$stderr" = "Job <$id[1-60000]>: Too many elements to be moved one by one" ]
+    bkill "$id"
+}
+
+@test "btop of elements that cannot become jobs of their own: it is refused, and nothing has changed" {
+    submitted -H -J 'first[1-100]' -q gpuv100 -o /dev/null true
+    local first=$id
+    id=$(sbatch --parsable -p gpuv100 -o /dev/null -a 1-20000 -d "afterany$(printf ":${first}_%d" {1..100})" --wrap true)
+    run -255 --separate-stderr btop "$id[7,9-3007]" # each would wait for a hundred
+    [[ "$stderr" == *"let one job wait for these"* ]]
+    [ "$(records) $(nice_of 7) $(nice_of 20000)" = "1 0 0" ]
+    bkill "$id" "$first"
+}
+
+@test "btop of an element: those of its array that wait in another queue stay as they are" {
+    submitted -b 12:31:23:59 -J 'apart[1-12]' -q gpuv100 -o /dev/null true
+    run -0 bswitch hpc "$id[9-10]"
+    run -0 btop "$id[5]"
+    [ "$(nice_of 5) $(nice_of 1) $(nice_of 9)" = "0 2 0" ]
+    run -0 btop "$id[10]"
+    [ "$(nice_of 5) $(nice_of 1) $(nice_of 10)" = "0 2 0" ]
+    [ "$(nice_of 9)" -gt 0 ]
+    bkill "$id"
 }
 
 @test "what waits of an array of 20000: what names its elements is asked in pieces, and the whole as one" {
@@ -425,8 +458,12 @@ n1 0 1
     [ "$(nodestat -F hpc | awk 'NR > 1 {print $1, $2, $3, $5, $7}')" = "n1 Running 30:32 gpu32gb gpu32gb,XeonGold6226R
 n2 Idle 32:32 gpu32gb gpu32gb,XeonGold6226R" ]
     nodestat -g hpc | grep -qE "^n1 .* 1:2"
-    run -255 --separate-stderr nodestat nowhere
+    scontrol create PartitionName=bare # it is there, and has no nodes
+    run -0 --separate-stderr nodestat bare
+    [ -z "$output$stderr" ]
+    run -255 --separate-stderr nodestat bare nowhere
     [ "$stderr" = "nowhere: No such queue" ]
+    scontrol delete PartitionName=bare
     [ "$(bqueues -m satori1 -o 'qname pend run' -noheader)" = "normal 0 0
 normalx 0 0" ]
     bkill "$id"

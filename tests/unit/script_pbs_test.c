@@ -334,6 +334,7 @@ static void what_counts_for_nothing_beside_the_rest_is_said(void **state)
                 {"nodes=2:ppn=2", "mpiprocs=4", "select=1:mpiprocs=4"},
                 {"nodes=2:ppn=2", "place=scatter", "select=2:ncpus=2,place=scatter"},
                 {"nodes=2:ppn=2", "place=pack:excl", "nodes=2:ppn=2,place=free:excl"},
+                {"nodes=2:ppn=2", "place=vscatter", "nodes=2:ppn=2,place=group=rack"},
                 {"nodes=2:ppn=2,mem=4gb", "vmem=8gb", "nodes=2:ppn=2,vmem=8gb"},
                 {"mem=4gb", "vmem=8gb", "vmem=8gb"},
                 {"mem=4gb", "pmem=1gb", "pmem=1gb"},
@@ -350,8 +351,11 @@ static void what_counts_for_nothing_beside_the_rest_is_said(void **state)
                                 : "#PBS -l %2$s\n#PBS -l %1$s\n",
                      rows[i].of, rows[i].beside);
             char says[40];
-            snprintf(says, sizeof says, "-l %.*s: ", (int)strcspn(rows[i].beside, "="),
-                     rows[i].beside);
+            const char *place = strstr(rows[i].beside, "scatter") ? "=scatter"
+                                : strstr(rows[i].beside, "pack")  ? "=pack" /* the rest counts */
+                                                                  : "";
+            snprintf(says, sizeof says, "-l %.*s%s: ", (int)strcspn(rows[i].beside, "="),
+                     rows[i].beside, place);
             assert_true(become(p, script, ""));
             assert_non_null(strstr(p->w->comp->no_effect, says));
             snprintf(script, sizeof script, "#PBS -l %s\n", rows[i].alone);

@@ -394,7 +394,7 @@ static bool usable_read(struct lsf_overview *o, const char **ret, struct err *e)
     return ok;
 }
 
-static bool is_queue(const struct lsf_overview *o, const char *word)
+bool lsf_is_queue(const struct lsf_overview *o, const char *word)
 {
     for (size_t i = 0; i < o->queue.n; i++)
         if (text_is(o->queue.v[i]->name, word))
@@ -420,7 +420,7 @@ static bool queues_show(struct lsf_overview *o, struct err *e)
     size_t shown = row.n;
     queues_print(o, row.v, row.n);
     vec_done(&row);
-    if (!lsf_words_known(o, is_queue, "No such queue", e))
+    if (!lsf_words_known(o, lsf_is_queue, "No such queue", e))
         return false;
     if (!shown && usable && !o->words)
         return err_set(e, ERR_NOT_FOUND, "%s: User cannot use any queue", o->user);

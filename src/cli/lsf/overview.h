@@ -26,6 +26,8 @@ struct lsf_overview {
 
 /* Reading; what is read is kept in `o`. */
 bool lsf_queues_read(struct lsf_overview *o, struct err *ret_err);
+/* Is it one of those that were read? */
+bool lsf_is_queue(const struct lsf_overview *o, const char *word);
 /* all nodes */
 bool lsf_nodes_read(struct lsf_overview *o, struct err *ret_err);
 /* jobs of all users, the waiting ones too, with the fields that listings of hosts need */

@@ -81,18 +81,20 @@ const char *lsf_refusal_words(const struct job_request *q, const struct msg_done
     return refusal_text(r);
 }
 
-/* Of an element that has this said of it, the others can be what was asked for. */
-static bool is_of_its_state(enum refusal r)
+/* Of an element that has this said of it, the others can be what was asked for. One that runs is
+ * not suspended; of one that is, but not by a person, it is said why it stays so. */
+static bool is_of_its_state(const struct result *of)
 {
+    enum refusal r = (enum refusal)of->refusal;
     return r == REFUSE_ALREADY_DONE || r == REFUSE_JOB_FINISHED || r == REFUSE_JOB_PENDING ||
-           r == REFUSE_NOT_RUNNING;
+           r == REFUSE_NOT_RUNNING || (r == REFUSE_NOT_SUSPENDED && text_empty(of->detail));
 }
 
 const struct result *lsf_result_failed(const struct msg_done *m)
 {
     const struct result *result = m->results.v;
     for (size_t i = 0; i < m->results.n; i++)
-        if (!m->count || !is_of_its_state((enum refusal)result[i].refusal))
+        if (!m->count || !is_of_its_state(&result[i]))
             return &result[i];
     return NULL;
 }

@@ -9,9 +9,9 @@
 #include "cli/submit/env.h"
 #include "cli/submit/host.h"
 #include "model/env/later_env.h"
+#include "model/job/pattern.h"
 #include "script/pbs/pbs.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,39 +112,46 @@ static const char *file_of(const struct qalter *q, const char *given)
     const char *path = colon && (!slash || colon < slash) ? colon + 1 : given;
     struct str out = STR_INIT;
     struct err e = {0};
-    if (*path != '/')
-        str_addf(&out, "%s/", submit_cwd(q->control.a, &e));
-    for (; *path; path++) {
-        if (*path == '%')
-            str_addc(&out, '%');
-        str_addc(&out, *path);
+    if (*path != '/') {
+        pattern_add_name(&out, submit_cwd(q->control.a, &e));
+        str_addc(&out, '/');
     }
+    pattern_add_name(&out, path);
     const char *kept = arena_strdup(q->control.a, str_text(&out));
     str_done(&out);
     return kept;
 }
 
-/* Memory of a job is parted among its nodes: as many as it asks for. `part`: of a job of several
- * components which one, of itself. */
+static bool is_sized(const struct pbs_request *r)
+{
+    return r->l.select || r->l.nodes_given;
+}
+
+/* Memory of a job is parted among its nodes: as many as it asks for. */
+static struct pbs_request request_of(const struct pbs_request *given, const struct job *j)
+{
+    struct pbs_request r = *given;
+    if (is_sized(&r) || j->spec.req.min_nodes <= 1)
+        return r;
+    r.l.nodes_given = true;
+    r.l.nodes = j->spec.req.min_nodes;
+    r.l.ppn = j->spec.req.ntasks_per_node;
+    return r;
+}
+
+/* `part`: of a job of several components which one, of itself. */
 static bool spec_make(const struct qalter *q, const struct pbs_request *given, const struct job *j,
                       size_t part, struct str *warnings, struct job_spec *ret, struct err *e)
 {
     struct submit_options o = {0};
     struct dialect_out d = {&o, FROM_COMMAND_LINE, &q->env, q->control.a, warnings};
-    struct pbs_request r = *given;
-    int32_t nodes = j->spec.req.min_nodes;
-    bool sized = r.l.select || r.l.nodes_given;
+    struct pbs_request r = request_of(given, j);
     r.site = q->control.site;
     r.keep_environment = true;
-    if (!sized && nodes > 1) {
-        r.l.nodes_given = true;
-        r.l.nodes = nodes;
-        r.l.ppn = j->spec.req.ntasks_per_node;
-    }
     if (!pbs_part_finish(&r, part, &d, e))
         return false;
     *ret = o.spec;
-    ret->req.ntasks_per_node = sized ? ret->req.ntasks_per_node : 0;
+    ret->req.ntasks_per_node = is_sized(given) ? ret->req.ntasks_per_node : 0;
     return true;
 }
 
@@ -156,7 +163,7 @@ static void also_add(struct str *also, const char *field)
 /* What select= and nodes= say as a whole: what they leave out is gone. */
 static void size_set(const struct pbs_request *r, struct str *also)
 {
-    if (r->l.select || r->l.nodes_given)
+    if (is_sized(r))
         also_add(also, "min_nodes,max_nodes,ntasks,cpus_per_task,ntasks_per_node,mem_per_node_mib,"
                        "mem_per_cpu_mib,gpus,gpus_per_node,gpus_per_task,constraint,nodelist");
 }
@@ -167,15 +174,15 @@ static void defaults_set(const struct qalter *q, const struct job *j, struct job
 {
     static const struct {
         const char *resource, *fields;
-    } plain[] = {{" ncpus ", "cpus_per_task"},
-                 {" mpiprocs ", "ntasks"},
-                 {" procs ", "ntasks"},
-                 {" gpus ", "gpus,gpus_per_node"},
-                 {" ngpus ", "gpus,gpus_per_node"}};
-    const struct pbs_resources *l = &q->request.l;
-    bool sized = l->select || l->nodes_given || j->spec.req.min_nodes > 1;
-    for (size_t i = 0; !sized && l->seen && i < ARRAY_LEN(plain); i++)
-        if (strstr(l->seen, plain[i].resource))
+        bool of_nodes; /* also of a job of several */
+    } plain[] = {{" ncpus ", "cpus_per_task", false},
+                 {" mpiprocs ", "ntasks", false},
+                 {" procs ", "ntasks", false},
+                 {" gpus ", "gpus,gpus_per_node,gpus_per_task", true},
+                 {" ngpus ", "gpus,gpus_per_node,gpus_per_task", true}};
+    const char *seen = is_sized(&q->request) ? NULL : q->request.l.seen;
+    for (size_t i = 0; seen && i < ARRAY_LEN(plain); i++)
+        if (strstr(seen, plain[i].resource) && (plain[i].of_nodes || j->spec.req.min_nodes <= 1))
             also_add(also, plain[i].fields);
     if (q->given['p'])
         also_add(also, "nice");
@@ -214,12 +221,15 @@ static bool script_set(const struct qalter *q, const struct job *j, struct job_s
 static const char *error_beside(const struct qalter *q, const struct job *j)
 {
     const char *out = j->spec.std_out, *slash = out ? strrchr(out, '/') : NULL;
-    bool nowhere = !slash || text_is(out, "/dev/null");
-    return arena_printf(q->control.a, "%.*s/%%x.e%%A%s", nowhere ? INT_MAX : (int)(slash - out),
-                        nowhere ? j->spec.work_dir : out,
-                        !j->array_job_id          ? ""
-                        : q->control.site->torque ? "-%a"
-                                                  : ".%a");
+    struct str err = STR_INIT;
+    if (!slash || text_is(out, "/dev/null"))
+        pattern_add_name(&err, j->spec.work_dir);
+    else
+        str_addn(&err, out, (size_t)(slash - out)); /* a pattern already */
+    str_addf(&err, "/%%x.e%%A%s", !j->array_job_id ? "" : q->control.site->torque ? "-%a" : ".%a");
+    const char *kept = arena_strdup(q->control.a, str_text(&err));
+    str_done(&err);
+    return kept;
 }
 
 static void files_set(const struct qalter *q, const struct job *j, struct job_spec *after,
@@ -263,7 +273,7 @@ static bool parts_check(const struct pbs_request *r, size_t components, struct e
 {
     static const char *const alike[] = {" walltime ", " qos ", " software "};
     size_t parts = pbs_parts(r);
-    bool sized = r->l.select || r->l.nodes_given;
+    bool sized = is_sized(r);
     const char *seen = r->l.seen ? r->l.seen : "";
     size_t known = 0, n = 0;
     for (const char *c = seen; *c; c++)
@@ -352,6 +362,15 @@ static int alter_parts(const struct qalter *q, const char *id, const struct job 
     return any || q->slots_given ? qcontrol_ask(k, id, MSG_UPDATE_JOB, &m) : 0;
 }
 
+/* What has no effect, as qsub says it; beside the nodes that the job has, too. */
+static void no_effect_add(const struct qalter *q, const struct job *j, struct str *warnings)
+{
+    struct pbs_request r = request_of(&q->request, j);
+    pbs_resources_note(&r, q->control.a);
+    if (r.no_effect)
+        str_addf(warnings, NAME ": without effect: %s\n", r.no_effect);
+}
+
 static int alter_one(const struct qcontrol *k, const char *id)
 {
     const struct qalter *q = (const struct qalter *)k;
@@ -366,8 +385,7 @@ static int alter_one(const struct qcontrol *k, const char *id)
     int status = alter_parts(q, id, parts ? l.part.v : &j, parts ? l.part.n : 1, &warnings);
     if (!status) {
         status = hold_set(k, id);
-        if (q->request.no_effect)
-            str_addf(&warnings, NAME ": without effect: %s\n", q->request.no_effect);
+        no_effect_add(q, j, &warnings);
         fputs(str_text(&warnings), stderr);
     }
     str_done(&warnings);

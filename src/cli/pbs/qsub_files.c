@@ -1,18 +1,9 @@
 /* Files of the streams of a job of PBS, and their names where none are given. */
 #include "cli/pbs/qsub.h"
+#include "model/job/pattern.h"
 
 #include <string.h>
 #include <sys/stat.h>
-
-/* What stands for itself in the name of a file. */
-static void plain_add(struct str *out, const char *text)
-{
-    for (; *text; text++)
-        if (*text == '%')
-            str_add(out, "%%");
-        else
-            str_addc(out, *text);
-}
 
 /* "[HOST:]PATH"; a path of a host is from the home directory. */
 static const char *path_of(const struct qsub *s, const char *given)
@@ -42,11 +33,11 @@ static const char *stream_file(const struct qsub *s, const char *given, char let
         return path;
     const char *mark = strstr(path, "^array_index^");
     if (mark) {
-        plain_add(&out, arena_strndup(s->b.line.a, path, (size_t)(mark - path)));
+        pattern_add_name(&out, arena_strndup(s->b.line.a, path, (size_t)(mark - path)));
         str_add(&out, "%a");
-        plain_add(&out, mark + strlen("^array_index^"));
+        pattern_add_name(&out, mark + strlen("^array_index^"));
     } else {
-        plain_add(&out, path);
+        pattern_add_name(&out, path);
     }
     if (!given || is_directory(path)) {
         size_t len = out.len;
@@ -55,7 +46,7 @@ static const char *stream_file(const struct qsub *s, const char *given, char let
             str_addf(&out, "%%A%s.%s.%s", array ? "[%a]" : "", pbs_server(&s->site),
                      letter == 'o' ? "OU" : "ER");
         } else {
-            plain_add(&out, s->b.line.comp[0].spec.name);
+            pattern_add_name(&out, s->b.line.comp[0].spec.name);
             str_addf(&out, ".%c%%A%s", letter, !array ? "" : torque ? "-%a" : ".%a");
         }
     } else if (array && torque) {

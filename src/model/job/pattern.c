@@ -116,3 +116,12 @@ struct pattern_env pattern_env_of_job(const struct job *j)
         .job_name = j->spec.name,
     };
 }
+
+void pattern_add_name(struct str *pattern, const char *name)
+{
+    for (; *name; name++)
+        if (*name == '%')
+            str_add(pattern, "%%");
+        else
+            str_addc(pattern, *name);
+}

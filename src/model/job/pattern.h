@@ -30,4 +30,7 @@ struct pattern_env pattern_env_of_job(const struct job *j);
  * backslash anywhere turns replacement off. */
 void pattern_expand(const char *pattern, const struct pattern_env *env, struct str *out);
 
+/* Appends to a pattern what stands for itself there, as the name of a directory. */
+void pattern_add_name(struct str *pattern, const char *name);
+
 #endif

@@ -2,6 +2,7 @@
 #include "script/pbs/pbs.h"
 
 #include "base/alloc.h"
+#include "model/job/pattern.h"
 
 #include <string.h>
 
@@ -10,16 +11,6 @@ static const char *path_of(const char *given)
 {
     const char *colon = strchr(given, ':'), *slash = strchr(given, '/');
     return colon && (!slash || colon < slash) ? colon + 1 : given;
-}
-
-/* What stands for itself in a pattern. */
-static void plain_add(struct str *out, const char *text)
-{
-    for (; *text; text++)
-        if (*text == '%')
-            str_add(out, "%%");
-        else
-            str_addc(out, *text);
 }
 
 static void standard_add(const struct pbs_request *r, char letter, struct str *out)
@@ -40,11 +31,11 @@ static const char *pattern_of(const struct pbs_request *r, const char *given, ch
     if (text_is(path, "/dev/null"))
         return path;
     if (mark) {
-        plain_add(&out, arena_strndup(a, path, (size_t)(mark - path)));
+        pattern_add_name(&out, arena_strndup(a, path, (size_t)(mark - path)));
         str_add(&out, "%a");
-        plain_add(&out, mark + strlen(index));
+        pattern_add_name(&out, mark + strlen(index));
     } else {
-        plain_add(&out, path);
+        pattern_add_name(&out, path);
     }
     if (!given || (len && path[len - 1] == '/')) {
         if (given && !r->site->torque)

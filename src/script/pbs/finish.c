@@ -93,9 +93,11 @@ static bool plain_finish(const struct pbs_request *r, struct dialect_out *d, str
            dialect_give_number(d, "-l gpus", spread ? "gpus" : "gpus-per-node", l->gpus, e);
 }
 
+/* Of "place=pack", too, which is a part of what it said, whether `place` was. */
 static bool was_said(const struct pbs_resources *l, const char *name, struct arena *a)
 {
-    return l->seen && strstr(l->seen, arena_printf(a, " %s ", name));
+    const char *mark = arena_printf(a, " %.*s ", (int)strcspn(name, "="), name);
+    return l->seen && strstr(l->seen, mark);
 }
 
 static bool resources_check(const struct pbs_resources *l, struct arena *a, struct err *e)
@@ -124,6 +126,7 @@ void pbs_resources_note(struct pbs_request *r, struct arena *a)
     const struct pbs_resources *l = &r->l;
     bool nodes = l->nodes_given && !l->select, plain = !l->nodes_given && !l->select;
     bool whole = !l->select && l->mem_mib;
+    const char *place = l->place == PBS_PACK ? "place=pack" : "place=scatter";
     const struct {
         const char *name;
         bool idle; /* beside what else was said */
@@ -134,7 +137,7 @@ void pbs_resources_note(struct pbs_request *r, struct arena *a)
         {"ncpus", nodes, "CPUs beside nodes= are nodes=N:ppn=P"},
         {"procs", nodes, node},
         {"mpiprocs", nodes, node},
-        {"place", nodes && l->place != PBS_FREE, "nodes=N:ppn=P says how many are on each node"},
+        {place, nodes && l->place != PBS_FREE, "nodes=N:ppn=P says how many are on each node"},
         {"pmem", whole, "mem is the memory of the job"},
         {"vmem", whole, "mem is the memory of the job"},
         {"vmem", !l->select && l->pmem_mib, "pmem is the memory of each process"},

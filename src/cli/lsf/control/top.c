@@ -74,24 +74,39 @@ static bool can_move(const struct job *j)
     return !j->cron && text_is(lsf_job_state(j), "PEND");
 }
 
+/* It can be moved, and waits where `j` does: what waits in another queue is not before it. */
+static bool is_beside(const struct job *o, const struct job *j)
+{
+    return can_move(o) && job_in_partitions(o, job_partition(j));
+}
+
 /* Of those that wait as one record, which has the array's number. */
 static bool is_of_rest(const struct job *j)
 {
     return j->id == lsf_job_number(j);
 }
 
+/* It stands in the sorted list a second time: what is named is read with its array, of which a long
+ * one is not listed to its end, and by itself. */
+static bool is_again(const struct lsf_job_list *l, size_t i)
+{
+    return i && l->job.v[i - 1]->id == l->job.v[i]->id &&
+           l->job.v[i - 1]->array_task_id == l->job.v[i]->array_task_id;
+}
+
 /* One of those that go behind as a whole; NULL: there are none, or what stands out are more. */
-static const struct job *rest_of(const struct lsf_job_list *l, const struct job_ref *mine)
+static const struct job *rest_of(const struct lsf_job_list *l, const struct job *j,
+                                 const struct job_ref *mine)
 {
     const struct job *rest = NULL;
     size_t behind = 0, named = 0;
     for (size_t i = 0; i < l->job.n; i++) {
         const struct job *o = l->job.v[i];
-        if (lsf_job_is_over(o))
+        if (lsf_job_is_over(o) || is_again(l, i))
             continue;
         if (o->spec.nice < 0)
             return NULL; /* only operators could give it back */
-        if (!is_of_rest(o) || !can_move(o))
+        if (!is_of_rest(o) || !is_beside(o, j))
             continue;
         bool stays = is_named(mine, o->array_task_id);
         named += stays;
@@ -99,6 +114,15 @@ static const struct job *rest_of(const struct lsf_job_list *l, const struct job_
         rest = stays ? rest : o;
     }
     return behind > named ? rest : NULL;
+}
+
+/* More of them wait than are listed, which cannot be moved one by one. */
+static bool is_cut(const struct lsf_job_list *l, const struct job *j)
+{
+    for (size_t i = 0; i < l->more.n; i++)
+        if (is_beside(l->more.v[i].job, j))
+            return true;
+    return false;
 }
 
 struct element {
@@ -113,36 +137,39 @@ static int by_nice(const void *va, const void *vb)
     return order ? order : (a->index > b->index) - (a->index < b->index);
 }
 
+/* One that is refused does not keep the others from theirs. */
 static bool elements_set(const struct lsf_control *k, const char *id, const char *number,
                          const struct element *e, size_t n)
 {
     bool ok = true;
-    for (size_t i = 0, next; ok && i < n; i = next) {
+    for (size_t i = 0, next; i < n; i = next) {
         struct idset alike = IDSET_INIT;
         const char *piece;
         for (next = i; next < n && e[next].nice == e[i].nice; next++)
             idset_add(&alike, e[next].index);
-        for (uint32_t from = 0; ok && (piece = lsf_elements_next(&alike, &from, k->a));)
-            ok = nice_set(k, id, arena_printf(k->a, "%s_%s", number, piece), e[i].nice);
+        for (uint32_t from = 0; (piece = lsf_elements_next(&alike, &from, k->a));)
+            ok = nice_set(k, id, arena_printf(k->a, "%s_%s", number, piece), e[i].nice) && ok;
         idset_done(&alike);
     }
     return ok;
 }
 
-/* The elements of this list that wait go behind `j`, which is one of them, but those that are
- * named. */
+/* The elements of this list that wait in its queue go behind `j`, which is one of them, but those
+ * that are named. */
 static bool brothers_behind(const struct lsf_control *k, const char *id, const struct job *j,
                             const struct job_ref *mine, const struct lsf_job_list *l)
 {
     VEC(struct element) set = {0};
-    const struct job *rest = rest_of(l, mine);
     j = as_listed(l, j);
+    const struct job *rest = rest_of(l, j, mine);
+    if (!rest && is_cut(l, j))
+        return lsf_control_problem(id, "Too many elements to be moved one by one");
     int64_t more = rest ? lead(rest, j) : 0;
     int32_t whole = more ? nice_plus(rest, more) : 0;
     for (size_t i = 0; i < l->job.n; i++) {
         const struct job *o = l->job.v[i];
-        bool behind = can_move(o) && !is_named(mine, o->array_task_id);
-        if (lsf_job_is_over(o) || (rest && behind && is_of_rest(o)))
+        bool behind = is_beside(o, j) && !is_named(mine, o->array_task_id);
+        if (lsf_job_is_over(o) || is_again(l, i) || (rest && behind && is_of_rest(o)))
             continue;
         struct element one = {behind ? nice_plus(o, lead(o, j)) : o->spec.nice, o->array_task_id};
         if (one.nice != (more ? whole : o->spec.nice))
@@ -150,8 +177,11 @@ static bool brothers_behind(const struct lsf_control *k, const char *id, const s
     }
     if (set.n > 1)
         qsort(set.v, set.n, sizeof set.v[0], by_nice);
-    bool ok = (!more || nice_set(k, id, number_ref(k, j), whole)) &&
-              elements_set(k, id, number_ref(k, j), set.v, set.n);
+    /* They become jobs of their own first, which can be refused: the array is still as it was. */
+    const char *number = number_ref(k, j);
+    bool ok =
+        elements_set(k, id, number, set.v, set.n) &&
+        (!more || (nice_set(k, id, number, whole) && elements_set(k, id, number, set.v, set.n)));
     vec_done(&set);
     return ok;
 }
@@ -163,6 +193,7 @@ static bool own_behind(const struct lsf_control *k, const char *id, const struct
     struct lsf_job_list l = {0};
     struct err e = {0};
     vec_push(&own.ids, number_ref(k, j));
+    vec_push(&own.ids, id);
     bool ok = lsf_jobs_read(k->client, &own, k->a, &l, &e) ? brothers_behind(k, id, j, mine, &l)
                                                            : lsf_control_problem(id, e.text);
     lsf_filter_done(&own);

@@ -377,12 +377,24 @@ static void node_line(struct lsf_overview *o, const struct node *n)
     str_addc(&o->out, '\n');
 }
 
+/* By its nodes, or without any. */
 static bool is_queue(const struct lsf_overview *o, const char *word)
 {
+    if (lsf_is_queue(o, word))
+        return true;
     for (size_t i = 0; i < o->node.n; i++)
         if (list_has(o->node.v[i]->partitions, word))
             return true;
     return false;
+}
+
+/* From whom partitions are hidden (PrivateData), the nodes alone tell. */
+static bool queues_known(struct lsf_overview *o, struct err *e)
+{
+    struct err hidden = {0};
+    if (o->words)
+        lsf_queues_read(o, &hidden);
+    return lsf_words_known(o, is_queue, "No such queue", e);
 }
 
 static bool nodes_show(struct lsf_overview *o, struct err *e)
@@ -404,8 +416,8 @@ static bool nodes_show(struct lsf_overview *o, struct err *e)
         else
             node_line(o, o->node.v[i]);
     }
-    return lsf_words_known(o, is_queue, "No such queue", e) &&
-           (shown || err_set(e, ERR_NOT_FOUND, "none: No such queue"));
+    return queues_known(o, e) &&
+           (shown || o->words || err_set(e, ERR_NOT_FOUND, "none: No such queue"));
 }
 
 /* ---- the commands ---- */
