@@ -57,7 +57,7 @@ bool demand_devices_by_socket(const struct group *g, uint32_t dim, int64_t count
         int64_t want = count < per ? count : per;
         size_t *here = xcalloc(g->ndev + 1, sizeof here[0]), n = 0;
         /* What is near others, too, is left for them where there is something else. */
-        for (int32_t reach = 1; reach <= g->sockets; reach++)
+        for (int32_t reach = 1; reach <= g->sockets && (int64_t)n < want; reach++)
             for (size_t d = 0; d < g->ndev && (int64_t)n < want; d++)
                 if (g->dev[d].dim == dim && !(taken && taken[d]) && !chosen[d] &&
                     near_socket(g, d, k, each) && sockets_near(g, d, each) == reach)
