@@ -85,9 +85,12 @@ setup() {
         SECRET=root-8151 SLURM_JWT=root-8151 run -0 $command env
         [[ "$command" == srun* ]] || output=$(cat home/said)
         [[ "$output" != *root-8151* && "$output" == *"PATH="* && "$output" == *"HOME=$home"* && "$output" == *"SLURM_JOB_ID="* ]]
-        SECRET=root-8151 SECOND=root-8152 run -0 ${command/--uid/--export=SECOND --uid} env
+        SECRET=root-8151 SECOND=root-8152 SLURM_JWT=root-8151 run -0 ${command/--uid/--export=SECOND --uid} env
         [[ "$command" == srun* ]] || output=$(cat home/said)
         [[ "$output" != *root-8151* && "$output" == *SECOND=root-8152* ]]
+        SECRET=root-8151 SLURM_JWT=root-8151 SPANK_X=root-8151 run -0 ${command/--uid/--export=NONE --uid} env
+        [[ "$command" == srun* ]] || output=$(cat home/said)
+        [[ "$output" != *root-8151* && "$output" == *"SLURM_JOB_ID="* ]]
         SECRET=root-8151 run -0 ${command/--uid/--export=ALL --uid} env
         [[ "$command" == srun* ]] || output=$(cat home/said)
         [[ "$output" == *SECRET=root-8151* ]]
