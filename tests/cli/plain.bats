@@ -24,6 +24,11 @@ teardown_file() {
     rm -rf "$REMUDA_STATE"
 }
 
+# Processes of a test, of one that failed, too.
+teardown() {
+    [ -z "${one[*]:-}" ] || kill "${one[@]}" || true
+}
+
 # Jobs whose every text is bad: one that runs (with a step), one that waits, one that is over.
 fill() {
     local all=(-J "job$BAD" --comment "comment$BAD" --wckey "wckey$BAD" --extra "extra$BAD" --mail-user "mail$BAD" -o "out$BAD" -e "err$BAD" -i /dev/null)
@@ -91,7 +96,9 @@ shown() { # shown COMMAND…: what it says and complains of
 }
 
 @test "scontrol listpids and those like it: an environment that somebody made is not shown" {
-    local one=() pid command
+    local pid command
+    local -A job_in=([listpids]=2 [listjobs]=1 [liststeps]=1) # column
+    one=()
     env -u SLURM_CONF SLURMD_NODENAME="node1$BAD" SLURM_JOB_ID=4711 SLURM_STEP_ID=3 SLURM_LOCALID=0 SLURM_PROCID=1 sleep 300 3>&- & one+=($!)
     env -u SLURM_CONF SLURMD_NODENAME=node1 SLURM_JOB_ID="4712$BAD" sleep 300 3>&- & one+=($!)
     env -u SLURM_CONF SLURMD_NODENAME=node1 SLURM_JOB_ID=4713 SLURM_STEP_ID="3$BAD" sleep 300 3>&- & one+=($!)
@@ -103,11 +110,10 @@ shown() { # shown COMMAND…: what it says and complains of
     for command in listpids listjobs liststeps; do
         EXPECT=4711 shown scontrol "$command"
         EXPECT=4714 shown scontrol "$command"
-        ! grep -E '471[23]' "$BATS_TEST_TMPDIR/shown" || return 1
+        ! awk -v c="${job_in[$command]}" '$c ~ /^471[23]/' "$BATS_TEST_TMPDIR/shown" | grep . || return 1
     done
     run -0 scontrol listpids 4714
     [[ "$output" =~ "${one[3]}"\ +4714\ +batch\ +-\ +- ]]
-    kill "${one[@]}"
 }
 
 @test "nodes: sinfo, and reservations" {

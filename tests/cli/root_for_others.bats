@@ -66,15 +66,31 @@ setup() {
     scancel "$id"
 }
 
+@test "root of a user's own namespace is the user: his tasks keep what he has in his environment" {
+    as_nobody unshare -r true 2>/dev/null || skip "no namespaces of users here"
+    id=$(as_nobody sbatch --parsable -D "$SHARED/home" -o /dev/null --wrap 'sleep 600')
+    wait_state "$id" RUNNING
+    for command in "srun --jobid=$id --overlap" "remuda shell $id --"; do
+        run -0 as_nobody unshare -r env MINE=kept-8151 $command env
+        [[ "$output" == *MINE=kept-8151* ]]
+        SECRET=root-8151 run -0 unshare -r $command env # whose namespace it is does not make root the owner
+        [[ "$output" != *root-8151* ]]
+    done
+    scancel "$id"
+}
+
 @test "a job that root submits for a user has of root's environment what --export says, else little" {
     home=$(getent passwd nobody | cut -d: -f6)
     for command in "srun --uid=nobody" "sbatch --uid=nobody -W -o $SHARED/home/said --wrap"; do
         SECRET=root-8151 SLURM_JWT=root-8151 run -0 $command env
         [[ "$command" == srun* ]] || output=$(cat home/said)
         [[ "$output" != *root-8151* && "$output" == *"PATH="* && "$output" == *"HOME=$home"* && "$output" == *"SLURM_JOB_ID="* ]]
-        SECRET=root-8151 SECOND=root-8152 run -0 ${command/--uid/--export=SECOND --uid} env
+        SECRET=root-8151 SECOND=root-8152 SLURM_JWT=root-8151 run -0 ${command/--uid/--export=SECOND --uid} env
         [[ "$command" == srun* ]] || output=$(cat home/said)
         [[ "$output" != *root-8151* && "$output" == *SECOND=root-8152* ]]
+        SECRET=root-8151 SLURM_JWT=root-8151 SPANK_X=root-8151 run -0 ${command/--uid/--export=NONE --uid} env
+        [[ "$command" == srun* ]] || output=$(cat home/said)
+        [[ "$output" != *root-8151* && "$output" == *"SLURM_JOB_ID="* ]]
         SECRET=root-8151 run -0 ${command/--uid/--export=ALL --uid} env
         [[ "$command" == srun* ]] || output=$(cat home/said)
         [[ "$output" == *SECRET=root-8151* ]]

@@ -16,7 +16,7 @@ extern char **environ;
  * copy's, which needs no more, so does everybody. */
 static struct blob env_of_command(const struct job_step *s, struct err *e)
 {
-    bool few = text_is(s->al.name, "sbcast") || (geteuid() == 0 && s->al.job[0].user_id != 0);
+    bool few = text_is(s->al.name, "sbcast") || submit_root_for_other(s->al.job[0].user_id);
     struct env_ask ask = {.environ = environ, .keep_job = true, .few = few};
     unsetenv("SLURM_JOB_NAME"); /* of the job that it is run in, which may be another one */
     struct str out = STR_INIT;

@@ -5,6 +5,7 @@
 #include "cli/step/terminal.h"
 #include "cli/submit/check.h"
 #include "cli/submit/env.h"
+#include "cli/submit/host.h"
 #include "cli/submit/script.h"
 #include "model/limits.h"
 
@@ -85,7 +86,8 @@ static const char *job_name_of(const struct launch *l, const struct submit_optio
  * became the user, or the job that was found is his. */
 static bool is_for_other(const struct launch *l)
 {
-    return l->line.by_root && (geteuid() != 0 || (l->al.njobs && l->al.job[0].user_id != 0));
+    return l->line.by_root &&
+           (geteuid() != 0 || (l->al.njobs && submit_root_for_other(l->al.job[0].user_id)));
 }
 
 static bool env_take(struct launch *l, size_t i, struct err *e)

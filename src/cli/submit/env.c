@@ -10,7 +10,8 @@
  * quotes; one that holds a comma is put in quotes: B='x,y'. Variables of the command that describe
  * the job it runs in (SLURM_JOB_ID, SLURM_NTASKS …) stay behind: Slurm hands them on, and the new
  * job then believes in an array index or a memory limit that is not its own. What steers the
- * commands (SLURM_TIME_FORMAT, SLURM_CPU_BIND, SLURM_CONF …) goes along. */
+ * commands (SLURM_TIME_FORMAT, SLURM_CPU_BIND, SLURM_CONF …) goes along; not of root's to another's
+ * job (`few`), for a token may be among it (SLURM_JWT). */
 #include "cli/submit/env.h"
 
 #include "base/vec.h"
@@ -296,8 +297,7 @@ static bool in_job(char *const *environ)
 static bool gather(struct capture *c, const struct env_ask *ask, struct str *made, struct err *e)
 {
     struct env_ask of = *ask;
-    bool few = ask->few && text_empty(ask->export_env);
-    if (few)
+    if (ask->few && text_empty(ask->export_env))
         of.export_env = ask->file.data ? "NIL" : FEW;
     if (ask->file.data)
         take_file(c, ask->file);
@@ -306,7 +306,7 @@ static bool gather(struct capture *c, const struct env_ask *ask, struct str *mad
         take_environ(c, ask->environ, false);
     else if (listed && !take_list(c, &of, made, e))
         return false;
-    if (!c->whole && !few)
+    if (!c->whole && !ask->few)
         take_environ(c, ask->environ, true);
     for (const char *const *extra = ask->extra; extra && *extra; extra++)
         put(c, span_of(*extra));

@@ -15,7 +15,7 @@ struct env_ask {
     const char *export_env;   /* --export; NULL = ALL */
     struct span file;         /* content of --export-file; data NULL = none */
     bool keep_job;            /* the variables that describe the job stay (a step of that job) */
-    bool few;                 /* without an --export, of `environ` PATH, TERM and LANG alone */
+    bool few;                 /* of `environ` what --export names, without it PATH, TERM, LANG */
     const char *const *extra; /* NAME=VALUE that the job gets in any case; NULL-terminated */
 };
 

@@ -21,5 +21,7 @@ const char *submit_rlimits(const char *propagate, struct arena *a);
 uint32_t submit_umask(void);
 /* Becomes the user and group of --uid and --gid; NULL = not given. Root only. */
 bool submit_become(const char *user, const char *group, struct err *ret_err);
+/* Is this root, and the job another's? Root of a user's own namespace is that user. */
+bool submit_root_for_other(uint32_t owner);
 
 #endif
