@@ -1,0 +1,82 @@
+/* What a node knows of jobs between their steps: for its next daemon, and where no step's end is
+ * followed by the epilog. */
+#include "agent_world.h"
+
+static void test_a_visit_is_kept_until_its_epilog_has_run(void **state)
+{
+    (void)state;
+    site("/p", "/e");
+    launch(7, 1);
+    VISITS("+7.1?");
+    prolog_ok(7, 1, STEP_BATCH);
+    VISITS("=7.1");
+    exited(7, 1, 0, true);
+    VISITS("");
+    program_done(AGENT_EPILOG_DONE, 7, true, NULL);
+    VISITS("-7.1");
+    launch(8, 1);
+    prolog_ends(8, 1, STEP_BATCH, "no room");
+    VISITS("+8.1?");
+    terminate(8, 1);
+    epilog_ok(8);
+    VISITS("-8.1");
+}
+
+static void test_what_is_kept_of_a_visit_without_an_epilog_goes_with_its_end(void **state)
+{
+    (void)state;
+    site("/p", NULL);
+    launch(7, 1);
+    prolog_ok(7, 1, STEP_BATCH);
+    exited(7, 1, 0, true);
+    VISITS("+7.1? =7.1 -7.1");
+    down();
+    settings.prolog = NULL;
+    begin();
+    launch(8, 1); /* nothing is to be kept */
+    exited(8, 1, 0, true);
+    VISITS("");
+}
+
+/* Between the steps of an allocation. */
+static void test_the_next_daemon_knows_who_has_been_here(void **state)
+{
+    (void)state;
+    settings.prolog = "/p";
+    settings.epilog = "/e";
+    visited(5, true);
+    visited(6, false);
+    up();
+    EXPECT("node_hello n1 pid=77 5.1 6.1");
+    welcome();
+    step_launch(5, 1, NULL);
+    EXPECT("start 5.1");
+    step_note(NOTE_STARTED, 1);
+    step_note(NOTE_EXITED, 1);
+    str_clear(&said);
+    ack(100);
+    str_clear(&said);
+    terminate(5, 1);
+    EXPECT("epilog 5.1 kept");
+    epilog_ok(5);
+    EXPECT("report released 5.1 #101");
+    VISITS("-5.1");
+    step_launch(6, 0, NULL); /* that one's prolog was cut short */
+    EXPECT("prolog 6.1");
+    prolog_ok(6, 1, 0);
+    VISITS("=6.1");
+    down();
+    up();
+    EXPECT("start 6.1; node_hello n1 pid=77 5.1(ended) 6.1(unbegun) 6.1");
+    assert_int_equal(visits(), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_visit_is_kept_until_its_epilog_has_run),
+        TEST(what_is_kept_of_a_visit_without_an_epilog_goes_with_its_end),
+        TEST(the_next_daemon_knows_who_has_been_here),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
