@@ -264,13 +264,15 @@ static bool said_by_another(const struct agent *a, const struct held_step *s)
     return held_was_ended(&a->held, s->job_id, s->attempt, s->step_id);
 }
 
-/* A job's prolog runs once at a time, and nobody waits for one that does not. */
+/* A job's prolog runs once at a time, and nobody waits for one that does not. Nothing of the job
+ * runs beside its epilog. */
 static void prolog_check(const struct agent *a, const struct held_step *s)
 {
     const struct visit *v = visit_of(&a->held, s->job_id, s->attempt);
     bool other = held_prolog_runs(&a->held, s);
     CHECK(s->state != HELD_PROLOG || (v && !v->prepared && !other));
     CHECK(s->state != HELD_WAITING || s->prove_until_us != INT64_MAX || other);
+    CHECK(s->state != HELD_EPILOG || !held_has_others(&a->held, s));
 }
 
 void agent_check(const struct agent *a)

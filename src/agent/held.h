@@ -138,6 +138,7 @@ bool held_has_speaker(const struct holdings *h, const struct held_step *s);
 bool held_has_run(const struct holdings *h, const struct held_step *s);
 /* Does the job's prolog run, for another step of that start? */
 bool held_prolog_runs(const struct holdings *h, const struct held_step *s);
+bool held_epilog_runs(const struct holdings *h, const struct held_step *s); /* likewise */
 
 /* The only function that changes a state; aborts on a move the table does not allow. */
 void held_move(struct held_step *s, enum held_state to);

@@ -71,12 +71,53 @@ static void test_the_next_daemon_knows_who_has_been_here(void **state)
     assert_int_equal(visits(), 1);
 }
 
+/* Nothing of a job begins once its epilog runs: its prolog would not be over before the visit is.
+ * How the job got there does not matter. */
+static void test_what_comes_while_the_epilog_runs_does_not_begin(void **state)
+{
+    (void)state;
+    found(5);
+    started(5, 1);
+    visited(5, false); /* that its prolog had ended well could not be kept */
+    site("/p", "/e");
+    exited(5, 1, 0, true);
+    EXPECT("report exited 5.1 #100; epilog 5.1 pid=1005 kept");
+    step_launch(5, 0, NULL);
+    EXPECT("report failed 5.1 #101 retry \"it was ended before it could begin\"");
+    program_done(AGENT_EPILOG_DONE, 5, true, NULL);
+    EXPECT("report released 5.1 #102");
+    assert_int_equal(visits(), 0);
+    prolog_ok(5, 1, 0); /* nobody waits for it */
+    EXPECT("");
+}
+
+static void test_beside_a_step_that_runs_there_is_no_prolog(void **state)
+{
+    (void)state;
+    site("/p", "/e");
+    step_launch(5, 0, NULL);
+    prolog_ends(5, 1, 0, "no room");
+    settings.prolog = NULL;
+    welcome();
+    step_launch(5, 1, NULL);
+    step_note(NOTE_STARTED, 1);
+    settings.prolog = "/p";
+    welcome();
+    str_clear(&said);
+    VISITS("+5.1?");
+    step_launch(5, 2, NULL);
+    EXPECT("start 5.1");
+    VISITS("=5.1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_visit_is_kept_until_its_epilog_has_run),
         TEST(what_is_kept_of_a_visit_without_an_epilog_goes_with_its_end),
         TEST(the_next_daemon_knows_who_has_been_here),
+        TEST(what_comes_while_the_epilog_runs_does_not_begin),
+        TEST(beside_a_step_that_runs_there_is_no_prolog),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

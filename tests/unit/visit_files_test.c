@@ -73,7 +73,7 @@ static void test_what_is_kept_is_found_until_it_is_removed(void **state)
     kept(7, 2, true, "SLURM_JOB_ID=7 again");
     finds("7.1? 7.2 ");
     reads(7, 1, "SLURM_JOB_ID=7");
-    visit_file_ready(dir, &first);
+    assert_true(visit_file_ready(dir, &first, NULL));
     finds("7.1 7.2 ");
     reads(7, 1, "SLURM_JOB_ID=7");
     visit_file_remove(dir, &first);
@@ -81,8 +81,22 @@ static void test_what_is_kept_is_found_until_it_is_removed(void **state)
     reads(7, 1, "");
     reads(7, 2, "SLURM_JOB_ID=7 again");
     visit_file_remove(dir, &second);
-    visit_file_ready(dir, &second);
+    assert_true(visit_file_ready(dir, &second, NULL)); /* what is not kept need not be ready */
     finds("");
+}
+
+static void test_what_cannot_be_kept_as_ready_is_told(void **state)
+{
+    (void)state;
+    struct note ids = job(7, 1);
+    struct err err = {0};
+    char path[128];
+    kept(7, 1, false, "x");
+    snprintf(path, sizeof path, "%s/visits/7.1", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_false(visit_file_ready(dir, &ids, &err));
+    assert_non_null(strstr(err.text, "/visits/7.1.prolog: "));
+    assert_int_equal(rmdir(path), 0);
 }
 
 static void put(const char *name)
@@ -145,6 +159,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_is_kept_is_found_until_it_is_removed),
+        TEST(what_cannot_be_kept_as_ready_is_told),
         TEST(other_names_are_not_visits),
         TEST(what_cannot_be_read_is_told),
         TEST(nobody_else_reads_it),

@@ -267,6 +267,14 @@ static void visit_keep(struct node_daemon *d, const struct agent_effect *e)
                   (long long)e->note.job_id, err.text);
 }
 
+static void visit_ready(struct node_daemon *d, const struct agent_effect *e)
+{
+    struct err err = {0};
+    if (!visit_file_ready(d->site.node_dir, &e->note, &err))
+        log_error(d->log, "job %lld has its Prolog run again if this daemon ends before it: %s",
+                  (long long)e->note.job_id, err.text);
+}
+
 /* ---- the effects ---- */
 
 void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
@@ -283,7 +291,7 @@ void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
     case AGENT_ROUSE: herd_rouse(d->herd, &e->note, e->gives_up, e->uid_plus1); break;
     case AGENT_EPILOG: epilog(d, e); break;
     case AGENT_VISIT_KEEP: visit_keep(d, e); break;
-    case AGENT_VISIT_READY: visit_file_ready(d->site.node_dir, &e->note); break;
+    case AGENT_VISIT_READY: visit_ready(d, e); break;
     case AGENT_VISIT_END: visit_file_remove(d->site.node_dir, &e->note); break;
     case AGENT_FORGET: herd_forget(d->herd, &e->note); break;
     case AGENT_LOOK: look(d, e); break;

@@ -38,11 +38,15 @@ bool visit_file_write(const char *node_dir, const struct note *ids, bool prepare
 }
 
 /* One that could not be written is not there. */
-void visit_file_ready(const char *node_dir, const struct note *ids)
+bool visit_file_ready(const char *node_dir, const struct note *ids, struct err *ret_err)
 {
     struct arena *a = arena_new();
-    rename(path_of(node_dir, ids, false, a), path_of(node_dir, ids, true, a));
+    const char *from = path_of(node_dir, ids, false, a);
+    bool ok = rename(from, path_of(node_dir, ids, true, a)) == 0 || errno == ENOENT;
+    if (!ok)
+        err_set(ret_err, ERR_UNAVAILABLE, "cannot rename %s: %s", from, strerror(errno));
     arena_free(a);
+    return ok;
 }
 
 void visit_file_remove(const char *node_dir, const struct note *ids)
