@@ -92,6 +92,24 @@ nothing_drained() { ! is_drained; }
     resumed
 }
 
+# As after a loss of power: the step's own files are not waited for, what is kept of the visit is.
+@test "a job's epilog is told all that is kept of it, though its step's part is lost" {
+    local job
+    program epi "echo epi \$SLURM_JOB_ID \$SLURM_JOB_NAME >>$SITE/around.log"
+    reconfigured "Epilog=$SITE/epi"
+    rm -f goes around.log
+    for lost in 0 20; do
+        job=$(sbatch --parsable -J torn -o /dev/null -w node1 --wrap "while [ ! -e $PWD/goes ]; do sleep 0.1; done")
+        eventually test -s "$REMUDA_STATE/nodes/node1/steps/$job.1.batch/job"
+        truncate -s $lost "$REMUDA_STATE/nodes/node1/steps/$job.1.batch/job"
+        kill -9 "$(cat "$REMUDA_STATE/nodes/node1/node.pid")"
+        remuda up -q 3>&-
+        touch goes
+        eventually grep -q "epi $job torn" around.log
+        rm goes
+    done
+}
+
 @test "an allocation has one prolog and one epilog, whatever becomes of the node's daemon between its steps" {
     program pro "echo pro \$SLURM_JOB_ID >>$SITE/around.log"
     program epi "echo epi \$SLURM_JOB_ID \$SLURM_JOB_USER \$SLURM_JOB_NAME >>$SITE/around.log"

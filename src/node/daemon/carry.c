@@ -218,9 +218,20 @@ static void prolog(struct node_daemon *d, const struct agent_effect *e)
                 launch_program_env(&d->site, e->launch->job.v, "prolog_slurmd", d->turn));
 }
 
+/* With the visit, whole; of what an older release began, with its step. Empty: nothing is kept.
+ * False: what is kept cannot be read. */
+static bool env_kept(struct node_daemon *d, const struct note *ids, struct str *out,
+                     struct err *ret_err)
+{
+    if (!visit_file_read(d->site.node_dir, ids, out, ret_err))
+        return false;
+    if (out->len == 0 && !herd_kept(d->herd, ids, out))
+        str_clear(out); /* a part is worse than nothing */
+    return true;
+}
+
 /* The agent knows the job of a step of its own. What was here before this daemon has kept the
- * environment, with its step or with the visit. Empty: nothing is kept. False: what is kept cannot
- * be read. */
+ * environment. */
 static bool epilog_env(struct node_daemon *d, const struct agent_effect *e, struct plan_bytes *ret,
                        struct err *ret_err)
 {
@@ -229,9 +240,9 @@ static bool epilog_env(struct node_daemon *d, const struct agent_effect *e, stru
     d->site.welcome = agent_welcome(d->agent);
     if (e->job)
         *ret = launch_program_env(&d->site, e->job, "epilog_slurmd", d->turn);
-    else if (!herd_kept(d->herd, &e->note, &kept))
-        ok = visit_file_read(d->site.node_dir, &e->note, &kept, ret_err);
-    if (kept.len > 0)
+    else
+        ok = env_kept(d, &e->note, &kept, ret_err);
+    if (ok && kept.len > 0)
         *ret = (struct plan_bytes){arena_dup(d->turn, kept.data, kept.len), kept.len};
     str_done(&kept);
     return ok;
