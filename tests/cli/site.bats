@@ -92,7 +92,7 @@ nothing_drained() { ! is_drained; }
     resumed
 }
 
-# As after a loss of power: the step's own files are not waited for, what is kept of the visit is.
+# As after a loss of power.
 @test "a job's epilog is told all that is kept of it, though its step's part is lost" {
     local job
     program epi "echo epi \$SLURM_JOB_ID \$SLURM_JOB_NAME >>$SITE/around.log"
@@ -108,6 +108,16 @@ nothing_drained() { ! is_drained; }
         eventually grep -q "epi $job torn" around.log
         rm goes
     done
+    job=$(sbatch --parsable -J torn -o /dev/null -w node1 --wrap "while [ ! -e $PWD/goes ]; do sleep 0.1; done")
+    eventually test -s "$REMUDA_STATE/nodes/node1/visits/$job.1"
+    kill -9 "$(cat "$REMUDA_STATE/nodes/node1/node.pid")"
+    truncate -s 20 "$REMUDA_STATE/nodes/node1/visits/$job.1"
+    remuda up -q 3>&-
+    touch goes
+    eventually is_drained
+    grep -q "visits/$job.1 is not whole" "$REMUDA_STATE/log/controller.log"
+    run ! grep -q "epi $job" around.log
+    resumed
 }
 
 @test "an allocation has one prolog and one epilog, whatever becomes of the node's daemon between its steps" {
