@@ -112,11 +112,20 @@ static void shut_out_take(struct turn *t)
     if (t->a->end_all_us)
         return;
     t->a->end_all_us = t->now_us + after_us;
-    if (t->a->held.count > 0)
+    if (t->a->held.count > 0 || map_u64_count(t->a->held.visit) > 0)
         turn_log(t, true,
                  "this host was shut out of the cluster: what jobs run here is ended in %lld s, "
                  "unless it joins again before",
                  (long long)(after_us / 1000000));
+}
+
+/* Allocations that have been here and have nothing running have no step whose end they follow. */
+static void idle_visits_end(struct turn *t)
+{
+    struct visit_walk w = {0};
+    while (visit_next(&t->a->held, &w))
+        if (!held_is_alive(&t->a->held, w.visit->job_id, w.visit->attempt))
+            job_epilog(t, w.visit->job_id, w.visit->attempt);
 }
 
 void end_all_when_due(struct turn *t)
@@ -135,6 +144,7 @@ void end_all_when_due(struct turn *t)
         if (s->state != HELD_OVER)
             step_terminate(t, s, &m);
     }
+    idle_visits_end(t);
 }
 
 static void take_terminate(struct turn *t, const struct msg_terminate *m)

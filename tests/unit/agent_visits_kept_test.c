@@ -2,6 +2,8 @@
  * followed by the epilog. */
 #include "agent_world.h"
 
+#include <string.h>
+
 static void test_a_visit_is_kept_until_its_epilog_has_run(void **state)
 {
     (void)state;
@@ -110,6 +112,64 @@ static void test_beside_a_step_that_runs_there_is_no_prolog(void **state)
     VISITS("=5.1");
 }
 
+/* ---- a host that is shut out ---- */
+
+static void shut_out(void)
+{
+    struct msg_done m = {.refusal = REFUSE_ACCESS_DENIED, .shut_out = true};
+    down();
+    up();
+    str_clear(&said);
+    message(MSG_DONE, &m);
+}
+
+/* salloc, whose steps are over: nothing of it runs, and much of it may be here. */
+static void idle_allocation(uint64_t id)
+{
+    step_launch(id, 0, NULL);
+    prolog_ok((int64_t)id, 1, 0);
+    note((struct note){.kind = NOTE_FAILED, .job_id = (int64_t)id, .attempt = 1, .retry = 1});
+    str_clear(&said);
+}
+
+static void test_a_host_that_is_shut_out_ends_allocations_where_nothing_runs(void **state)
+{
+    (void)state;
+    settings.timeout_us = 20000000;
+    visited(7, true); /* of an earlier daemon */
+    site("/p", "/e");
+    idle_allocation(5);
+    ack(100);
+    step_launch(6, 0, NULL); /* this one's own end is followed by its epilog */
+    prolog_ok(6, 1, 0);
+    shut_out();
+    assert_non_null(strstr(str_text(&said), "what jobs run here is ended in 10 s"));
+    str_clear(&said);
+    wait_us(10000000);
+    assert_non_null(strstr(str_text(&said), "epilog 5.1 job"));
+    assert_non_null(strstr(str_text(&said), "epilog 7.1 kept"));
+    assert_null(strstr(str_text(&said), "epilog 6.1"));
+    epilog_ok(5);
+    epilog_ok(7);
+    assert_int_equal(visits(), 1);
+    str_clear(&said);
+    note((struct note){.kind = NOTE_FAILED, .job_id = 6, .attempt = 1, .retry = 1});
+    EXPECT("epilog 6.1 job");
+    epilog_ok(6);
+    assert_int_equal(visits(), 0);
+}
+
+/* What is said of it is so where nothing runs, too. */
+static void test_who_has_only_visits_is_told_what_becomes_of_them(void **state)
+{
+    (void)state;
+    site("/p", "/e");
+    idle_allocation(5);
+    ack(100);
+    shut_out();
+    assert_non_null(strstr(str_text(&said), "what jobs run here is ended in"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +178,8 @@ int main(void)
         TEST(the_next_daemon_knows_who_has_been_here),
         TEST(what_comes_while_the_epilog_runs_does_not_begin),
         TEST(beside_a_step_that_runs_there_is_no_prolog),
+        TEST(a_host_that_is_shut_out_ends_allocations_where_nothing_runs),
+        TEST(who_has_only_visits_is_told_what_becomes_of_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
