@@ -289,7 +289,7 @@ void agent_check(const struct agent *a)
         CHECK((s->state != HELD_PROLOG && s->state != HELD_WAITING) || s->launch);
         prolog_check(a, s);
         CHECK(!s->release_wanted || s->state != HELD_OVER || s->released ||
-              held_has_others(&a->held, s) || said_by_another(a, s));
+              held_has_others(&a->held, s) || said_by_another(a, s) || !a->has_welcome);
         CHECK(held_find(&a->held, s->job_id, s->attempt, s->step_id) == s);
     }
     CHECK(steps == a->held.count);

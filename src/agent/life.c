@@ -110,8 +110,12 @@ bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt)
     return true;
 }
 
+/* Before the settings are known nobody can tell whether an epilog ends its visit: take_welcome asks
+ * again. */
 void job_gone(struct turn *t, struct held_step *s)
 {
+    if (!t->a->has_welcome && visit_of(&t->a->held, s->job_id, s->attempt))
+        return;
     if (!held_has_others(&t->a->held, s) && !held_has_speaker(&t->a->held, s) &&
         !job_epilog(t, s->job_id, s->attempt))
         turn_report_released(t, s, NULL);

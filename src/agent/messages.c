@@ -7,6 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What came to its end before it was known what follows that. */
+static void ends_settle(struct turn *t)
+{
+    struct held_walk w = {0};
+    while (held_next(&t->a->held, &w)) {
+        struct held_step *s = w.step;
+        bool waits = s->state == HELD_OVER && s->release_wanted && !s->released;
+        if (s->state == HELD_ENDED)
+            step_settle(t, s);
+        else if (waits && visit_of(&t->a->held, s->job_id, s->attempt))
+            job_gone(t, s);
+    }
+}
+
 static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
 {
     struct agent *a = t->a;
@@ -31,10 +45,7 @@ static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
         a->welcome.heartbeat_us > 0 ? t->now_us + a->welcome.heartbeat_us : INT64_MAX;
     for (struct report *p = a->reports.first; p; p = p->next)
         turn_report_send(t, p);
-    struct held_walk walk = {0};
-    while (held_next(&a->held, &walk))
-        if (walk.step->state == HELD_ENDED)
-            step_settle(t, walk.step);
+    ends_settle(t);
     devices_announce(t);
 }
 

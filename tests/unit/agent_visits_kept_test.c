@@ -170,6 +170,29 @@ static void test_who_has_only_visits_is_told_what_becomes_of_them(void **state)
     assert_non_null(strstr(str_text(&said), "what jobs run here is ended in"));
 }
 
+/* The settings, and with them the epilog, were never told to this daemon. */
+static void test_what_ends_before_the_welcome_has_its_epilog_after_it(void **state)
+{
+    (void)state;
+    found(5);
+    visited(5, true);
+    shut_out();
+    wait_us(60000000);
+    note((struct note){.kind = NOTE_FAILED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH});
+    assert_int_equal(visits(), 1);
+    VISITS("");
+    settings.prolog = "/p";
+    settings.epilog = "/e";
+    down();
+    up();
+    str_clear(&said);
+    welcome();
+    EXPECT("report failed 5.1 #100 \"\"; epilog 5.1 kept");
+    epilog_ok(5);
+    EXPECT("report released 5.1 #101");
+    VISITS("-5.1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +203,7 @@ int main(void)
         TEST(beside_a_step_that_runs_there_is_no_prolog),
         TEST(a_host_that_is_shut_out_ends_allocations_where_nothing_runs),
         TEST(who_has_only_visits_is_told_what_becomes_of_them),
+        TEST(what_ends_before_the_welcome_has_its_epilog_after_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
