@@ -193,6 +193,26 @@ static void test_what_ends_before_the_welcome_has_its_epilog_after_it(void **sta
     VISITS("-5.1");
 }
 
+/* ---- the epilog, told to a controller that comes back ---- */
+
+static void test_a_job_whose_epilog_runs_is_told_to_be_here(void **state)
+{
+    (void)state;
+    visited(5, true);
+    site("/p", "/e");
+    terminate(5, 1);
+    EXPECT("epilog 5.1 kept");
+    down();
+    up();
+    EXPECT("node_hello n1 pid=77 5.1");
+    welcome();
+    epilog_ok(5);
+    EXPECT("report released 5.1 #100");
+    down();
+    up();
+    EXPECT("node_hello n1 pid=77 5.1(ended)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +224,7 @@ int main(void)
         TEST(a_host_that_is_shut_out_ends_allocations_where_nothing_runs),
         TEST(who_has_only_visits_is_told_what_becomes_of_them),
         TEST(what_ends_before_the_welcome_has_its_epilog_after_it),
+        TEST(a_job_whose_epilog_runs_is_told_to_be_here),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
