@@ -299,9 +299,20 @@ void agent_check(const struct agent *a)
     CHECK(!a->welcomed || (a->connected && a->has_welcome));
 }
 
+static uint64_t visits_hash(const struct agent *a, uint64_t hash)
+{
+    struct visit_walk w = {0};
+    while (visit_next(&a->held, &w)) {
+        int64_t visit[] = {(int64_t)w.visit->job_id, w.visit->attempt, w.visit->prepared,
+                           w.visit->launch != NULL};
+        hash = hash_bytes(hash, visit, sizeof visit);
+    }
+    return hash;
+}
+
 uint64_t agent_hash(const struct agent *a)
 {
-    uint64_t hash = HASH_INIT;
+    uint64_t hash = visits_hash(a, HASH_INIT);
     struct held_walk w = {0};
     while (held_next(&a->held, &w)) {
         const struct held_step *s = w.step;

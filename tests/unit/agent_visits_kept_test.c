@@ -213,6 +213,17 @@ static void test_a_job_whose_epilog_runs_is_told_to_be_here(void **state)
     EXPECT("node_hello n1 pid=77 5.1(ended)");
 }
 
+static void test_two_nodes_that_know_of_other_visits_are_not_the_same(void **state)
+{
+    (void)state;
+    uint64_t of_none = agent_hash(agent), of_one;
+    visited(5, false);
+    of_one = agent_hash(agent);
+    assert_true(of_one != of_none);
+    visited(6, true);
+    assert_true(agent_hash(agent) != of_one);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +236,7 @@ int main(void)
         TEST(who_has_only_visits_is_told_what_becomes_of_them),
         TEST(what_ends_before_the_welcome_has_its_epilog_after_it),
         TEST(a_job_whose_epilog_runs_is_told_to_be_here),
+        TEST(two_nodes_that_know_of_other_visits_are_not_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
