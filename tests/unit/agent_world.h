@@ -52,7 +52,7 @@ void wait_us(int64_t us);
 void step_launch(uint64_t id, int64_t step_id, const char *alloc);
 void step_note(enum note_kind kind, int64_t step_id);
 void found(int64_t id);
-size_t visits(void); /* that are open */
+size_t visits(void);                               /* that are open */
 void site(const char *prolog, const char *epilog); /* begins with these programs */
 void prolog_ends(int64_t id, uint32_t attempt, int64_t step_id, const char *why);
 void prolog_ok(int64_t id, uint32_t attempt, int64_t step_id);

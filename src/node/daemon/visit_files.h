@@ -16,7 +16,7 @@
 /* Of a note, job and attempt count. False with ret_err: it is not kept. */
 bool visit_file_write(const char *node_dir, const struct note *ids, bool prepared,
                       struct plan_bytes env, struct err *ret_err);
-/* Its prolog has ended well. Nothing where nothing is kept. False with ret_err: that is not kept. */
+/* Its prolog has ended well. Nothing where nothing is kept. False with ret_err: it is not noted. */
 bool visit_file_ready(const char *node_dir, const struct note *ids, struct err *ret_err);
 /* Nothing of it is kept from then on, or was. */
 void visit_file_remove(const char *node_dir, const struct note *ids);
