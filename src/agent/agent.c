@@ -264,13 +264,15 @@ static bool said_by_another(const struct agent *a, const struct held_step *s)
     return held_was_ended(&a->held, s->job_id, s->attempt, s->step_id);
 }
 
-/* A job's prolog runs once at a time, and nobody waits for one that does not. */
+/* A job's prolog runs once at a time, and nobody waits for one that does not. Nothing of the job
+ * runs beside its epilog. */
 static void prolog_check(const struct agent *a, const struct held_step *s)
 {
     const struct visit *v = visit_of(&a->held, s->job_id, s->attempt);
     bool other = held_prolog_runs(&a->held, s);
     CHECK(s->state != HELD_PROLOG || (v && !v->prepared && !other));
     CHECK(s->state != HELD_WAITING || s->prove_until_us != INT64_MAX || other);
+    CHECK(s->state != HELD_EPILOG || !held_has_others(&a->held, s));
 }
 
 void agent_check(const struct agent *a)
@@ -287,7 +289,7 @@ void agent_check(const struct agent *a)
         CHECK((s->state != HELD_PROLOG && s->state != HELD_WAITING) || s->launch);
         prolog_check(a, s);
         CHECK(!s->release_wanted || s->state != HELD_OVER || s->released ||
-              held_has_others(&a->held, s) || said_by_another(a, s));
+              held_has_others(&a->held, s) || said_by_another(a, s) || !a->has_welcome);
         CHECK(held_find(&a->held, s->job_id, s->attempt, s->step_id) == s);
     }
     CHECK(steps == a->held.count);
@@ -297,9 +299,20 @@ void agent_check(const struct agent *a)
     CHECK(!a->welcomed || (a->connected && a->has_welcome));
 }
 
+static uint64_t visits_hash(const struct agent *a, uint64_t hash)
+{
+    struct visit_walk w = {0};
+    while (visit_next(&a->held, &w)) {
+        int64_t visit[] = {(int64_t)w.visit->job_id, w.visit->attempt, w.visit->prepared,
+                           w.visit->launch != NULL};
+        hash = hash_bytes(hash, visit, sizeof visit);
+    }
+    return hash;
+}
+
 uint64_t agent_hash(const struct agent *a)
 {
-    uint64_t hash = HASH_INIT;
+    uint64_t hash = visits_hash(a, HASH_INIT);
     struct held_walk w = {0};
     while (held_next(&a->held, &w)) {
         const struct held_step *s = w.step;

@@ -150,6 +150,14 @@ bool held_has_others(const struct holdings *h, const struct held_step *s)
     return false;
 }
 
+bool held_is_alive(const struct holdings *h, uint64_t job_id, uint32_t attempt)
+{
+    for (const struct held_step *s = held_of_job(h, job_id); s; s = s->next_of_job)
+        if (s->attempt == attempt && s->state != HELD_OVER)
+            return true;
+    return false;
+}
+
 bool held_has_speaker(const struct holdings *h, const struct held_step *s)
 {
     for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job)
@@ -167,12 +175,22 @@ bool held_has_run(const struct holdings *h, const struct held_step *s)
     return false;
 }
 
-bool held_prolog_runs(const struct holdings *h, const struct held_step *s)
+static bool another_is(const struct holdings *h, const struct held_step *s, enum held_state state)
 {
     for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job)
-        if (o != s && o->attempt == s->attempt && o->state == HELD_PROLOG)
+        if (o != s && o->attempt == s->attempt && o->state == state)
             return true;
     return false;
+}
+
+bool held_prolog_runs(const struct holdings *h, const struct held_step *s)
+{
+    return another_is(h, s, HELD_PROLOG);
+}
+
+bool held_epilog_runs(const struct holdings *h, const struct held_step *s)
+{
+    return another_is(h, s, HELD_EPILOG);
 }
 
 void held_remember_ended(struct holdings *h, uint64_t job_id, uint32_t attempt)

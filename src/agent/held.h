@@ -130,6 +130,8 @@ bool held_answers(const struct held_step *s);
 /* Does another step of that start of the job still have processes here? */
 bool held_has_others(const struct holdings *h, const struct held_step *s);
 
+/* Is a step of that start of the job not yet over? */
+bool held_is_alive(const struct holdings *h, uint64_t job_id, uint32_t attempt);
 /* Will another step of that start of the job say that the job is gone, after its epilog or the look
  * at its devices? */
 bool held_has_speaker(const struct holdings *h, const struct held_step *s);
@@ -138,6 +140,7 @@ bool held_has_speaker(const struct holdings *h, const struct held_step *s);
 bool held_has_run(const struct holdings *h, const struct held_step *s);
 /* Does the job's prolog run, for another step of that start? */
 bool held_prolog_runs(const struct holdings *h, const struct held_step *s);
+bool held_epilog_runs(const struct holdings *h, const struct held_step *s); /* likewise */
 
 /* The only function that changes a state; aborts on a move the table does not allow. */
 void held_move(struct held_step *s, enum held_state to);

@@ -10,6 +10,13 @@ static bool is_unbegun(const struct held_step *s)
     return s->state <= HELD_STARTING && !s->found;
 }
 
+/* What runs the epilog of a job alone is the job's, which is not over. */
+static bool is_ended(const struct holdings *h, const struct held_step *s)
+{
+    bool is_visit = s->step_id == STEP_EXTERN && visit_of(h, s->job_id, s->attempt);
+    return s->state >= HELD_ENDED && !is_visit;
+}
+
 /* Steps, and jobs that have been here and are not told to be gone, as if of a step of their own:
  * the controller asks for the end of what it does not believe to be here. */
 static struct record_list all_held(struct turn *t)
@@ -23,7 +30,7 @@ static struct record_list all_held(struct turn *t)
     struct held *rows = arena_alloc(t->fx->arena, (most + 1) * sizeof *rows);
     while (held_next(h, &w))
         rows[n++] = (struct held){w.step->job_id, w.step->attempt, w.step->step_id,
-                                  w.step->state >= HELD_ENDED, is_unbegun(w.step)};
+                                  is_ended(h, w.step), is_unbegun(w.step)};
     while (visit_next(h, &v))
         if (!held_find(h, v.visit->job_id, v.visit->attempt, STEP_EXTERN))
             rows[n++] = (struct held){

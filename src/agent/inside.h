@@ -98,6 +98,8 @@ void step_ended(struct turn *t, struct held_step *s);
 void step_settle(struct turn *t, struct held_step *s);
 /* The visit of the step's job is over, if there is one: its epilog has run, or there is none. */
 void visit_leave(struct turn *t, const struct held_step *s);
+/* Its job's prolog has run, as far as it is to. */
+void visit_prepared(struct turn *t, const struct held_step *s);
 /* Of a job of which nothing is left here, in the name of no step: its epilog, where that is due and
  * none of its steps has run it. False: RELEASED may be said. */
 bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt);

@@ -110,8 +110,12 @@ bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt)
     return true;
 }
 
+/* Before the settings are known nobody can tell whether an epilog ends its visit: take_welcome asks
+ * again. */
 void job_gone(struct turn *t, struct held_step *s)
 {
+    if (!t->a->has_welcome && visit_of(&t->a->held, s->job_id, s->attempt))
+        return;
     if (!held_has_others(&t->a->held, s) && !held_has_speaker(&t->a->held, s) &&
         !job_epilog(t, s->job_id, s->attempt))
         turn_report_released(t, s, NULL);
@@ -263,8 +267,17 @@ static struct visit *visit_keep(struct turn *t, const struct held_step *s, bool 
     return v;
 }
 
-/* The visit of its job, from the first step that begins: one that was refused has not been here.
- * NULL: the site has no programs around jobs. */
+void visit_prepared(struct turn *t, const struct held_step *s)
+{
+    struct visit *v = visit_of(&t->a->held, s->job_id, s->attempt);
+    if (!v || v->prepared)
+        return;
+    v->prepared = true;
+    turn_effect_about(t, AGENT_VISIT_READY, s);
+}
+
+/* The visit of its job, from the first step that begins: one that was refused has not been here. No
+ * prolog runs beside what runs. NULL: the site has no programs around jobs. */
 static struct visit *visit_enter(struct turn *t, const struct held_step *s,
                                  const struct msg_launch *l)
 {
@@ -273,6 +286,8 @@ static struct visit *visit_enter(struct turn *t, const struct held_step *s,
     struct visit *v = visit_of(h, s->job_id, s->attempt);
     if (!v && (prolog || program_given(t->a->welcome.epilog)))
         v = visit_keep(t, s, !prolog || held_has_run(h, s), l);
+    if (held_has_run(h, s))
+        visit_prepared(t, s);
     return v;
 }
 
@@ -290,10 +305,15 @@ static void step_launch(struct turn *t, struct held_step *s, const struct msg_la
 }
 
 /* The controller may not have heard yet that a device is not to be given. For a look at one the
- * step waits so long, for the prolog as long as that takes. */
+ * step waits so long, for the prolog as long as that takes. Once its job's epilog runs, which ends
+ * the visit, it comes too late. */
 void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launch *l)
 {
     ASSERT(l->job.n > 0);
+    if (held_epilog_runs(&t->a->held, s)) {
+        step_not_begun(t, s, step_ended_early);
+        return;
+    }
     if (held_prolog_runs(&t->a->held, s)) {
         s->prove_until_us = INT64_MAX;
         if (!s->launch)

@@ -7,6 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What came to its end before it was known what follows that. */
+static void ends_settle(struct turn *t)
+{
+    struct held_walk w = {0};
+    while (held_next(&t->a->held, &w)) {
+        struct held_step *s = w.step;
+        bool waits = s->state == HELD_OVER && s->release_wanted && !s->released;
+        if (s->state == HELD_ENDED)
+            step_settle(t, s);
+        else if (waits && visit_of(&t->a->held, s->job_id, s->attempt))
+            job_gone(t, s);
+    }
+}
+
 static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
 {
     struct agent *a = t->a;
@@ -31,10 +45,7 @@ static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
         a->welcome.heartbeat_us > 0 ? t->now_us + a->welcome.heartbeat_us : INT64_MAX;
     for (struct report *p = a->reports.first; p; p = p->next)
         turn_report_send(t, p);
-    struct held_walk walk = {0};
-    while (held_next(&a->held, &walk))
-        if (walk.step->state == HELD_ENDED)
-            step_settle(t, walk.step);
+    ends_settle(t);
     devices_announce(t);
 }
 
@@ -112,11 +123,20 @@ static void shut_out_take(struct turn *t)
     if (t->a->end_all_us)
         return;
     t->a->end_all_us = t->now_us + after_us;
-    if (t->a->held.count > 0)
+    if (t->a->held.count > 0 || map_u64_count(t->a->held.visit) > 0)
         turn_log(t, true,
                  "this host was shut out of the cluster: what jobs run here is ended in %lld s, "
                  "unless it joins again before",
                  (long long)(after_us / 1000000));
+}
+
+/* Allocations that have been here and have nothing running have no step whose end they follow. */
+static void idle_visits_end(struct turn *t)
+{
+    struct visit_walk w = {0};
+    while (visit_next(&t->a->held, &w))
+        if (!held_is_alive(&t->a->held, w.visit->job_id, w.visit->attempt))
+            job_epilog(t, w.visit->job_id, w.visit->attempt);
 }
 
 void end_all_when_due(struct turn *t)
@@ -135,6 +155,7 @@ void end_all_when_due(struct turn *t)
         if (s->state != HELD_OVER)
             step_terminate(t, s, &m);
     }
+    idle_visits_end(t);
 }
 
 static void take_terminate(struct turn *t, const struct msg_terminate *m)

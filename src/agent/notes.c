@@ -162,8 +162,7 @@ void take_prolog_done(struct turn *t, const struct agent_event *ev)
         prolog_failed(t, s, ev->text);
         return;
     }
-    visit_of(&t->a->held, s->job_id, s->attempt)->prepared = true;
-    turn_effect_about(t, AGENT_VISIT_READY, s);
+    visit_prepared(t, s);
     if (s->doomed && s->release_wanted) {
         step_ended(t, s); /* the epilog undoes the prolog, then RELEASED */
     } else if (s->doomed) {

@@ -72,10 +72,13 @@ nothing_drained() { ! is_drained; }
     eventually test -s pro.log
     eventually both
     sleep 0.5
-    [ ! -e ran.a ] && [ ! -e ran.b ]
+    [ ! -e ran.a ]
+    [ ! -e ran.b ]
     touch goes
     wait $!
-    [ -e ran.a ] && [ -e ran.b ] && [ -e ran.c ]
+    [ -e ran.a ]
+    [ -e ran.b ]
+    [ -e ran.c ]
     [ "$(cat pro.log)" = "$(cat alloc)" ]
 
     rm -f pro.log goes ran.*
@@ -85,10 +88,40 @@ nothing_drained() { ! is_drained; }
     eventually both
     touch goes
     wait $!
-    [ ! -e ran.a ] && [ ! -e ran.b ] && [ -e ran.c ]
+    [ ! -e ran.a ]
+    [ ! -e ran.b ]
+    [ -e ran.c ]
     [ "$(grep -c "prolog $SITE/pro exited with 3" said)" = 2 ]
     [ "$(wc -l <pro.log)" = 2 ]
     eventually is_drained
+    resumed
+}
+
+# As after a loss of power.
+@test "a job's epilog is told all that is kept of it, though its step's part is lost" {
+    local job
+    program epi "echo epi \$SLURM_JOB_ID \$SLURM_JOB_NAME >>$SITE/around.log"
+    reconfigured "Epilog=$SITE/epi"
+    rm -f goes around.log
+    for lost in 0 20; do
+        job=$(sbatch --parsable -J torn -o /dev/null -w node1 --wrap "while [ ! -e $PWD/goes ]; do sleep 0.1; done")
+        eventually test -s "$REMUDA_STATE/nodes/node1/steps/$job.1.batch/job"
+        truncate -s $lost "$REMUDA_STATE/nodes/node1/steps/$job.1.batch/job"
+        kill -9 "$(cat "$REMUDA_STATE/nodes/node1/node.pid")"
+        remuda up -q 3>&-
+        touch goes
+        eventually grep -q "epi $job torn" around.log
+        rm goes
+    done
+    job=$(sbatch --parsable -J torn -o /dev/null -w node1 --wrap "while [ ! -e $PWD/goes ]; do sleep 0.1; done")
+    eventually test -s "$REMUDA_STATE/nodes/node1/visits/$job.1"
+    kill -9 "$(cat "$REMUDA_STATE/nodes/node1/node.pid")"
+    truncate -s 20 "$REMUDA_STATE/nodes/node1/visits/$job.1"
+    remuda up -q 3>&-
+    touch goes
+    eventually is_drained
+    grep -q "visits/$job.1 is not whole" "$REMUDA_STATE/log/controller.log"
+    run ! grep -q "epi $job" around.log
     resumed
 }
 
@@ -107,7 +140,7 @@ nothing_drained() { ! is_drained; }
     kill -9 "$(cat "$REMUDA_STATE/nodes/node1/node.pid")" # it is not there when the allocation ends
     touch ends
     wait $! || true
-    ! grep -q epi around.log
+    run ! grep -q epi around.log
     remuda up -q 3>&-
     eventually grep -q epi around.log
     [ "$(cat around.log)" = "pro $(cat alloc)"$'\n'"epi $(cat alloc) $(id -un) around" ]
@@ -221,12 +254,14 @@ nothing_drained() { ! is_drained; }
     [ "$(grep -c told trap.out)" = 1 ]
 
     array=$(sbatch --parsable -D "$SITE" --array=0-1 -o /dev/null --wrap '[ "$SCRATCH" = "/scratch/$SLURM_JOB_ID" ]')
-    eventually is_over "${array}_0" && eventually is_over "${array}_1"
+    eventually is_over "${array}_0"
+    eventually is_over "${array}_1"
 
     program tp 'exit 9'
     id=$(sbatch --parsable -D "$SITE" -o "$SITE/fails.out" --wrap 'echo never')
     eventually failed "$id" "FAILED|9:0"
-    grep -q "TaskProlog failed status=9" fails.out && ! grep -q never fails.out
+    grep -q "TaskProlog failed status=9" fails.out
+    run ! grep -q never fails.out
 }
 
 @test "a node that the configuration no longer names goes, when its jobs are over; it comes back as it was" {
@@ -277,7 +312,7 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
     reconfigured "PartitionName=limited Nodes=ALL QOS=nowhere"
     remuda status | grep -q "partition limited has QOS=nowhere, and there is no such QOS: its limits do not hold until .sacctmgr add qos nowhere."
     sacctmgr -i -Q add qos nowhere
-    ! remuda status | grep -q nowhere
+    [ -z "$(remuda status | grep nowhere)" ]
     reconfigured
     sacctmgr -i -Q delete qos nowhere
 }

@@ -2,32 +2,6 @@
  * with the word that nothing of the job is left. */
 #include "agent_world.h"
 
-#include "agent/inside.h"
-
-static size_t visits(void)
-{
-    return map_u64_count(agent->held.visit);
-}
-
-static void site(const char *prolog, const char *epilog)
-{
-    settings.prolog = prolog;
-    settings.epilog = epilog;
-    begin();
-}
-
-static void prolog_ends(int64_t id, uint32_t attempt, int64_t step_id, const char *why)
-{
-    struct note n = {.job_id = id, .attempt = attempt, .step_id = step_id};
-    step((struct agent_event){
-        .kind = AGENT_PROLOG_DONE, .note = &n, .ok = why == NULL, .text = why});
-}
-
-static void prolog_ok(int64_t id, uint32_t attempt, int64_t step_id)
-{
-    prolog_ends(id, attempt, step_id, NULL);
-}
-
 static void step_terminate_alone(int64_t step_id)
 {
     struct msg_terminate m = {.job_id = 5, .attempt = 1, .step_id = step_id, .only_step = true};
@@ -249,12 +223,6 @@ static void test_the_prolog_takes_no_time_from_devices(void **state)
 
 /* ---- the epilog, whatever became of the steps ---- */
 
-static void epilog_ok(int64_t id)
-{
-    struct note n = {.job_id = id, .attempt = 1, .step_id = STEP_EXTERN};
-    step((struct agent_event){.kind = AGENT_EPILOG_DONE, .note = &n, .ok = true});
-}
-
 static void launch_fails(int64_t id)
 {
     struct note n = ids(NOTE_FAILED, id, 1);
@@ -330,89 +298,6 @@ static void test_an_allocation_whose_step_has_just_ended_has_its_epilog(void **s
     EXPECT("report released 5.1 #101");
 }
 
-/* ---- the next daemon ---- */
-
-#define VISITS(text)                                                                               \
-    do {                                                                                           \
-        assert_string_equal(str_text(&visits_said), text);                                         \
-        str_clear(&visits_said);                                                                   \
-    } while (0)
-
-static void visited(int64_t id, bool prepared)
-{
-    struct note n = {.job_id = id, .attempt = 1};
-    step((struct agent_event){.kind = AGENT_VISITED, .note = &n, .ok = prepared});
-}
-
-static void test_a_visit_is_kept_until_its_epilog_has_run(void **state)
-{
-    (void)state;
-    site("/p", "/e");
-    launch(7, 1);
-    VISITS("+7.1?");
-    prolog_ok(7, 1, STEP_BATCH);
-    VISITS("=7.1");
-    exited(7, 1, 0, true);
-    VISITS("");
-    program_done(AGENT_EPILOG_DONE, 7, true, NULL);
-    VISITS("-7.1");
-    launch(8, 1);
-    prolog_ends(8, 1, STEP_BATCH, "no room");
-    VISITS("+8.1?");
-    terminate(8, 1);
-    epilog_ok(8);
-    VISITS("-8.1");
-}
-
-static void test_what_is_kept_of_a_visit_without_an_epilog_goes_with_its_end(void **state)
-{
-    (void)state;
-    site("/p", NULL);
-    launch(7, 1);
-    prolog_ok(7, 1, STEP_BATCH);
-    exited(7, 1, 0, true);
-    VISITS("+7.1? =7.1 -7.1");
-    down();
-    settings.prolog = NULL;
-    begin();
-    launch(8, 1); /* nothing is to be kept */
-    exited(8, 1, 0, true);
-    VISITS("");
-}
-
-/* Between the steps of an allocation. */
-static void test_the_next_daemon_knows_who_has_been_here(void **state)
-{
-    (void)state;
-    settings.prolog = "/p";
-    settings.epilog = "/e";
-    visited(5, true);
-    visited(6, false);
-    up();
-    EXPECT("node_hello n1 pid=77 5.1 6.1");
-    welcome();
-    step_launch(5, 1, NULL);
-    EXPECT("start 5.1");
-    step_note(NOTE_STARTED, 1);
-    step_note(NOTE_EXITED, 1);
-    str_clear(&said);
-    ack(100);
-    str_clear(&said);
-    terminate(5, 1);
-    EXPECT("epilog 5.1 kept");
-    epilog_ok(5);
-    EXPECT("report released 5.1 #101");
-    VISITS("-5.1");
-    step_launch(6, 0, NULL); /* that one's prolog was cut short */
-    EXPECT("prolog 6.1");
-    prolog_ok(6, 1, 0);
-    VISITS("=6.1");
-    down();
-    up();
-    EXPECT("start 6.1; node_hello n1 pid=77 5.1(ended) 6.1(unbegun) 6.1");
-    assert_int_equal(visits(), 1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,9 +317,6 @@ int main(void)
         TEST(the_epilog_follows_a_prolog_that_failed),
         TEST(who_is_ended_before_his_shepherd_fails_has_his_epilog),
         TEST(an_allocation_whose_step_has_just_ended_has_its_epilog),
-        TEST(a_visit_is_kept_until_its_epilog_has_run),
-        TEST(what_is_kept_of_a_visit_without_an_epilog_goes_with_its_end),
-        TEST(the_next_daemon_knows_who_has_been_here),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 #include "agent_world.h"
 
+#include "agent/inside.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -335,4 +337,42 @@ void found(int64_t id)
 {
     struct note n = ids(NOTE_STARTED, id, 1);
     step((struct agent_event){.kind = AGENT_FOUND, .note = &n});
+}
+
+/* ---- visits ---- */
+
+size_t visits(void)
+{
+    return map_u64_count(agent->held.visit);
+}
+
+void site(const char *prolog, const char *epilog)
+{
+    settings.prolog = prolog;
+    settings.epilog = epilog;
+    begin();
+}
+
+void prolog_ends(int64_t id, uint32_t attempt, int64_t step_id, const char *why)
+{
+    struct note n = {.job_id = id, .attempt = attempt, .step_id = step_id};
+    step((struct agent_event){
+        .kind = AGENT_PROLOG_DONE, .note = &n, .ok = why == NULL, .text = why});
+}
+
+void prolog_ok(int64_t id, uint32_t attempt, int64_t step_id)
+{
+    prolog_ends(id, attempt, step_id, NULL);
+}
+
+void epilog_ok(int64_t id)
+{
+    struct note n = {.job_id = id, .attempt = 1, .step_id = STEP_EXTERN};
+    step((struct agent_event){.kind = AGENT_EPILOG_DONE, .note = &n, .ok = true});
+}
+
+void visited(int64_t id, bool prepared)
+{
+    struct note n = {.job_id = id, .attempt = 1};
+    step((struct agent_event){.kind = AGENT_VISITED, .note = &n, .ok = prepared});
 }

@@ -22,6 +22,12 @@ extern struct msg_node_welcome settings; /* that welcome() gives */
         str_clear(&said);                                                                          \
     } while (0)
 
+#define VISITS(text)                                                                               \
+    do {                                                                                           \
+        assert_string_equal(str_text(&visits_said), text);                                         \
+        str_clear(&visits_said);                                                                   \
+    } while (0)
+
 int setup(void **state);
 int teardown(void **state);
 void step(struct agent_event ev);
@@ -46,6 +52,12 @@ void wait_us(int64_t us);
 void step_launch(uint64_t id, int64_t step_id, const char *alloc);
 void step_note(enum note_kind kind, int64_t step_id);
 void found(int64_t id);
+size_t visits(void);                               /* that are open */
+void site(const char *prolog, const char *epilog); /* begins with these programs */
+void prolog_ends(int64_t id, uint32_t attempt, int64_t step_id, const char *why);
+void prolog_ok(int64_t id, uint32_t attempt, int64_t step_id);
+void epilog_ok(int64_t id); /* that followed no step */
+void visited(int64_t id, bool prepared);
 
 #define TEST_GPUS(name) cmocka_unit_test_setup_teardown(test_##name, setup_gpus, teardown)
 #define TEST(name)      cmocka_unit_test_setup_teardown(test_##name, setup, teardown)

@@ -218,9 +218,20 @@ static void prolog(struct node_daemon *d, const struct agent_effect *e)
                 launch_program_env(&d->site, e->launch->job.v, "prolog_slurmd", d->turn));
 }
 
+/* With the visit, whole; of what an older release began, with its step. Empty: nothing is kept.
+ * False: what is kept cannot be read. */
+static bool env_kept(struct node_daemon *d, const struct note *ids, struct str *out,
+                     struct err *ret_err)
+{
+    if (!visit_file_read(d->site.node_dir, ids, out, ret_err))
+        return false;
+    if (out->len == 0 && !herd_kept(d->herd, ids, out))
+        str_clear(out); /* a part is worse than nothing */
+    return true;
+}
+
 /* The agent knows the job of a step of its own. What was here before this daemon has kept the
- * environment, with its step or with the visit. Empty: nothing is kept. False: what is kept cannot
- * be read. */
+ * environment. */
 static bool epilog_env(struct node_daemon *d, const struct agent_effect *e, struct plan_bytes *ret,
                        struct err *ret_err)
 {
@@ -229,9 +240,9 @@ static bool epilog_env(struct node_daemon *d, const struct agent_effect *e, stru
     d->site.welcome = agent_welcome(d->agent);
     if (e->job)
         *ret = launch_program_env(&d->site, e->job, "epilog_slurmd", d->turn);
-    else if (!herd_kept(d->herd, &e->note, &kept))
-        ok = visit_file_read(d->site.node_dir, &e->note, &kept, ret_err);
-    if (kept.len > 0)
+    else
+        ok = env_kept(d, &e->note, &kept, ret_err);
+    if (ok && kept.len > 0)
         *ret = (struct plan_bytes){arena_dup(d->turn, kept.data, kept.len), kept.len};
     str_done(&kept);
     return ok;
@@ -267,6 +278,14 @@ static void visit_keep(struct node_daemon *d, const struct agent_effect *e)
                   (long long)e->note.job_id, err.text);
 }
 
+static void visit_ready(struct node_daemon *d, const struct agent_effect *e)
+{
+    struct err err = {0};
+    if (!visit_file_ready(d->site.node_dir, &e->note, &err))
+        log_error(d->log, "job %lld has its Prolog run again if this daemon ends before it: %s",
+                  (long long)e->note.job_id, err.text);
+}
+
 /* ---- the effects ---- */
 
 void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
@@ -283,7 +302,7 @@ void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
     case AGENT_ROUSE: herd_rouse(d->herd, &e->note, e->gives_up, e->uid_plus1); break;
     case AGENT_EPILOG: epilog(d, e); break;
     case AGENT_VISIT_KEEP: visit_keep(d, e); break;
-    case AGENT_VISIT_READY: visit_file_ready(d->site.node_dir, &e->note); break;
+    case AGENT_VISIT_READY: visit_ready(d, e); break;
     case AGENT_VISIT_END: visit_file_remove(d->site.node_dir, &e->note); break;
     case AGENT_FORGET: herd_forget(d->herd, &e->note); break;
     case AGENT_LOOK: look(d, e); break;

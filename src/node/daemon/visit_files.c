@@ -6,12 +6,16 @@
 #include "node/step/dir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define ENV_MAX    (1u << 20)
 #define UNPREPARED ".prolog"
+
+/* The last entry: a file without it lost its end with the machine's power. */
+static const char whole[] = "REMUDA_VISIT=whole";
 
 static const char *visits_dir(const char *node_dir, struct arena *a)
 {
@@ -25,24 +29,42 @@ static const char *path_of(const char *node_dir, const struct note *ids, bool pr
                         (long long)ids->attempt, prepared ? "" : UNPREPARED);
 }
 
+/* Whole or not there for whoever reads it while the machine is up. */
+static bool file_put(const char *path, const struct str *text, struct arena *a, struct err *ret_err)
+{
+    const char *early = arena_printf(a, "%s.new", path);
+    if (small_file_write(AT_FDCWD, early, text->data, text->len, 0600) && rename(early, path) == 0)
+        return true;
+    file_error(ret_err, "write", path);
+    unlink(early);
+    return false;
+}
+
 bool visit_file_write(const char *node_dir, const struct note *ids, bool prepared,
                       struct plan_bytes env, struct err *ret_err)
 {
     ASSERT(env.len > 0);
     struct arena *a = arena_new();
-    bool ok =
-        dir_make(visits_dir(node_dir, a), 0700, ret_err) &&
-        file_write_atomic(path_of(node_dir, ids, prepared, a), env.data, env.len, 0600, ret_err);
+    struct str text = STR_INIT;
+    str_addn(&text, env.data, env.len);
+    str_addn(&text, whole, sizeof whole);
+    bool ok = dir_make(visits_dir(node_dir, a), 0700, ret_err) &&
+              file_put(path_of(node_dir, ids, prepared, a), &text, a, ret_err);
+    str_done(&text);
     arena_free(a);
     return ok;
 }
 
 /* One that could not be written is not there. */
-void visit_file_ready(const char *node_dir, const struct note *ids)
+bool visit_file_ready(const char *node_dir, const struct note *ids, struct err *ret_err)
 {
     struct arena *a = arena_new();
-    rename(path_of(node_dir, ids, false, a), path_of(node_dir, ids, true, a));
+    const char *from = path_of(node_dir, ids, false, a);
+    bool ok = rename(from, path_of(node_dir, ids, true, a)) == 0 || errno == ENOENT;
+    if (!ok)
+        err_set(ret_err, ERR_UNAVAILABLE, "cannot rename %s: %s", from, strerror(errno));
     arena_free(a);
+    return ok;
 }
 
 void visit_file_remove(const char *node_dir, const struct note *ids)
@@ -53,6 +75,20 @@ void visit_file_remove(const char *node_dir, const struct note *ids)
     arena_free(a);
 }
 
+static bool whole_read(const char *path, struct str *out, struct err *ret_err)
+{
+    struct str text = STR_INIT;
+    bool ok = file_read(path, ENV_MAX, &text, ret_err);
+    bool is_whole = ok && text.len > sizeof whole &&
+                    memcmp(text.data + text.len - sizeof whole, whole, sizeof whole) == 0;
+    if (is_whole)
+        str_addn(out, text.data, text.len - sizeof whole);
+    else if (ok)
+        err_set(ret_err, ERR_UNAVAILABLE, "%s is not whole: this machine lost its power", path);
+    str_done(&text);
+    return is_whole;
+}
+
 bool visit_file_read(const char *node_dir, const struct note *ids, struct str *out,
                      struct err *ret_err)
 {
@@ -60,8 +96,7 @@ bool visit_file_read(const char *node_dir, const struct note *ids, struct str *o
     const char *path = path_of(node_dir, ids, true, a);
     if (access(path, F_OK) != 0)
         path = path_of(node_dir, ids, false, a);
-    bool ok =
-        (access(path, F_OK) != 0 && errno == ENOENT) || file_read(path, ENV_MAX, out, ret_err);
+    bool ok = (access(path, F_OK) != 0 && errno == ENOENT) || whole_read(path, out, ret_err);
     arena_free(a);
     return ok;
 }
