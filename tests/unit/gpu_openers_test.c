@@ -10,7 +10,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -112,10 +114,60 @@ static void test_a_thread_hides_no_open_file(void **state)
     assert_int_equal(found, sizeof cases / sizeof cases[0]);
 }
 
+/* Has the file open, with a number that its user has from /etc/subuid, in his namespace. */
+static pid_t renumbered(void)
+{
+    static const char map[] = "0 65534 1\n1 100999 1\n";
+    int mapped[2];
+    char path[64], byte;
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe(mapped), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(60);
+        if (setresuid(NOBODY, NOBODY, NOBODY) != 0 || unshare(CLONE_NEWUSER) != 0 ||
+            write(ready[1], "", 1) != 1 || read(mapped[0], &byte, 1) != 1 ||
+            setresuid(1, 1, 1) != 0)
+            _exit(1);
+        opens(NULL);
+    }
+    close(ready[1]);
+    snprintf(path, sizeof path, "/proc/%ld/uid_map", (long)pid);
+    bool ok = read(ready[0], &byte, 1) == 1;
+    int fd = ok ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+    ok = fd >= 0 && write(fd, map, sizeof map - 1) == (ssize_t)sizeof map - 1 &&
+         write(mapped[1], "", 1) == 1 && read(ready[0], &byte, 1) == 1;
+    if (fd >= 0)
+        close(fd);
+    close(ready[0]);
+    close(mapped[0]);
+    close(mapped[1]);
+    if (ok)
+        return pid;
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    return 0;
+}
+
+static void test_nor_does_a_number_of_his_namespace(void **state)
+{
+    (void)state;
+    pid_t pid = getuid() == 0 ? renumbered() : 0;
+    if (pid == 0)
+        skip(); /* not every system lets users have namespaces */
+    struct gpu_holders *memory = gpu_holders_new();
+    struct gpu_holder h = {0};
+    bool known = gpu_holder_find(memory, pid, &h);
+    size_t found = times_found(memory, pid, NOBODY);
+    gpu_holders_free(memory);
+    assert_int_equal(found, 1);
+    assert_true(known && h.uid == NOBODY);
+}
+
 static void comes_late(void *ctx)
 {
     (void)ctx;
-    nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+    nanosleep(&(struct timespec){.tv_sec = 5}, NULL);
 }
 
 /* Then the kernel is not asked which of his threads have the same descriptors. */
@@ -219,6 +271,7 @@ static void test_the_list_of_processes_is_not_in_roots_time(void **state)
         gpu_holders_free(memory);
         skip();
     }
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* else they are left to whoever is process 1 */
     pid_t pid = many_begin(NOBODY);
     size_t all = 0;
     for (int tries = 0; tries < 15; tries++) {
@@ -226,12 +279,14 @@ static void test_the_list_of_processes_is_not_in_roots_time(void **state)
         gpu_holders_each(memory, &(struct gpu_holders_ask){&full, 1, &user, 1, 60000}, &cut,
                          holder_take, &none);
         int64_t took_ms = bounded_now_ms() - begin_ms;
-        gpu_holders_each(memory, &(struct gpu_holders_ask){&full, 1, &user, 1, took_ms * 3 / 2},
+        gpu_holders_each(memory, &(struct gpu_holders_ask){&full, 1, &user, 1, took_ms * 5 / 3},
                          &cut, holder_take, &none);
         all += cut == GPU_HOLDERS_ALL;
     }
     kill(-pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    while (waitpid(-pid, NULL, 0) > 0)
+        continue;
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
     gpu_holders_free(memory);
     assert_in_range(all, 8, 15);
 }
@@ -240,6 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_thread_hides_no_open_file),
+        cmocka_unit_test(test_nor_does_a_number_of_his_namespace),
         cmocka_unit_test(test_nor_does_a_thread_of_who_let_the_kernel_wait),
         cmocka_unit_test(test_what_threads_share_is_looked_through_once),
         cmocka_unit_test(test_the_list_of_processes_is_not_in_roots_time),

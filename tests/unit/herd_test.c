@@ -267,11 +267,15 @@ static void ones_words_leave_room_for_others(void **state)
     for (int i = 0; i < 16; i++)
         assert_true(retries_add(r, &one));
     /* In however many steps of his. */
-    for (one.step.job_id = 10000; one.step.job_id < 10400; one.step.job_id++)
+    for (one.step.job_id = 10000; one.step.job_id < 10126; one.step.job_id++)
         for (int i = 0; i < 16; i++)
             assert_true(retries_add(r, &one));
+    /* Then another's has its first, and signals have room beside all firsts. */
+    for (one.step.job_id = 20000; one.step.job_id < 22000; one.step.job_id++)
+        for (int i = 0; i < 2; i++)
+            assert_true(retries_add(r, &one));
     one.command.op = COMMAND_KILL;
-    for (one.step.job_id = 5; one.step.job_id < 2005; one.step.job_id++)
+    for (one.step.job_id = 5; one.step.job_id < 1005; one.step.job_id++)
         assert_true(retries_add(r, &one));
     one.step.job_id = 5;
     for (int i = 0; i < 20; i++)
@@ -284,8 +288,8 @@ static void ones_words_leave_room_for_others(void **state)
     loop_run(w.loop);
     timer_free(timer);
     retries_free(r);
-    assert_int_equal(again[0] + again[1], 2048);
-    assert_int_equal(again[2], 2000 + 20 + 1);
+    assert_int_equal(again[0] + again[1], 2048 + 1024);
+    assert_int_equal(again[2], 1000 + 20 + 1);
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #define MOST       4096u
 #define MOST_TURNS 16u /* of one step, that each have their turn */
 #define ALL_TURNS  (MOST / 2)
+#define ALL_FIRSTS (MOST / 4 * 3) /* of them, where the step has none yet */
 
 bool note_same_step(const struct note *a, const struct note *b)
 {
@@ -107,7 +108,8 @@ static bool has_turn(const struct retry *one)
 }
 
 /* Each waits for half a second at least, and anybody may give his own step one after the other, in
- * as many steps as he likes: what is no such command has half of the room for itself. */
+ * as many steps as he likes. Half of the room they do not get: in a part of it each step's first
+ * waits, which another's many do not keep out, and the rest is for what is no such command. */
 static bool has_enough(const struct retries *r, const struct retry *what)
 {
     size_t of_step = 0, all = 0;
@@ -116,7 +118,7 @@ static bool has_enough(const struct retries *r, const struct retry *what)
             all++;
             of_step += note_same_step(&r->list.of.v[i].step, &what->step);
         }
-    return of_step >= MOST_TURNS || all >= ALL_TURNS;
+    return of_step >= MOST_TURNS || all >= (of_step > 0 ? ALL_TURNS : ALL_FIRSTS);
 }
 
 bool retries_add(struct retries *r, const struct retry *what)

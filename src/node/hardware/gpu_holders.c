@@ -16,9 +16,12 @@
 #include "node/step/proc_step.h"
 
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SLACK_US   INT64_C(2000000) /* of the boot time, which is known in whole seconds */
@@ -107,6 +110,31 @@ static bool stat_read(struct gpu_holders *m, struct gpu_holder *h)
     return ok;
 }
 
+/* In a user namespace its numbers are its maker's, whatever /etc/subuid lets him have: of those
+ * around the process the one right below ours says whose. Root's are as they are. */
+static void owner_find(pid_t pid, uid_t *inout)
+{
+    char path[64];
+    struct stat ours, its;
+    uid_t owner = 0;
+    snprintf(path, sizeof path, "/proc/%ld/ns/user", (long)pid);
+    if (*inout == 0 || stat("/proc/self/ns/user", &ours) != 0 || stat(path, &its) != 0 ||
+        its.st_ino == ours.st_ino)
+        return;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && fstat(fd, &its) == 0 && its.st_ino != ours.st_ino) {
+        if (ioctl(fd, NS_GET_OWNER_UID, &owner) != 0)
+            owner = 0;
+        int up = ioctl(fd, NS_GET_PARENT);
+        close(fd);
+        fd = up;
+    }
+    if (fd >= 0 && owner != 0) /* else it is not below ours */
+        *inout = owner;
+    if (fd >= 0)
+        close(fd);
+}
+
 bool gpu_holder_user(pid_t pid, uid_t *ret, unsigned *ret_threads)
 {
     struct str text = STR_INIT;
@@ -117,6 +145,8 @@ bool gpu_holder_user(pid_t pid, uid_t *ret, unsigned *ret_threads)
         *ret = (uid_t)strtoul(user + strlen("\nUid:\t"), NULL, 10);
     *ret_threads = threads ? (unsigned)strtoul(threads + strlen("\nThreads:\t"), NULL, 10) : 0;
     str_done(&text);
+    if (user)
+        owner_find(pid, ret);
     return user != NULL;
 }
 

@@ -14,7 +14,7 @@ struct gpu_holders; /* opaque */
 
 struct gpu_holder {
     pid_t pid;
-    uid_t uid;        /* as the kernel has it, also of one that is closed to others */
+    uid_t uid;        /* also of one that is closed to others; whose it is, see below */
     int64_t start_us; /* wall clock, within two seconds; 0 = not known */
     /* It is a job's of ours, by its shepherd, else by its control group or its environment: which
      * (0: not known which). */
@@ -40,8 +40,9 @@ void gpu_holders_round(struct gpu_holders *m);
  * user's for ten seconds, nor those of a user whose took more than a second of a round: then it is
  * a job's only by its control group. */
 bool gpu_holder_find(struct gpu_holders *m, pid_t pid, struct gpu_holder *ret);
-/* Whose it is: the directory is root's in /proc where its owner closed its memory to others; and
- * how many threads it has (0: not known). False if there is no such process. */
+/* Whose it is: the directory is root's in /proc where its owner closed its memory to others, and a
+ * number in a user namespace is the user's who made that; and how many threads it has (0: not
+ * known). False if there is no such process. */
 bool gpu_holder_user(pid_t pid, uid_t *ret, unsigned *ret_threads);
 
 /* Has fn(ctx) called on a thread, as a process of this user's may keep whoever asks it for as long
