@@ -186,7 +186,8 @@ static void comes_back(const struct product *p)
         while (map_u64_next(w.c->jobs.by_id, &walk)) {
             const struct jobrec *r = walk.value;
             if (r->j.state == JOB_RUNNING && r->j.batch_host && r->j.batch_host[1] - '0' == n)
-                held[nheld++] = (struct held){.job_id = r->j.id, .attempt = r->j.attempt};
+                held[nheld++] = (struct held){
+                    .job_id = r->j.id, .attempt = r->j.attempt, .step_id = STEP_BATCH};
         }
         hello_of(n, held, nheld);
     }

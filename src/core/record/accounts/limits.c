@@ -338,8 +338,7 @@ static void uses_join(cap_uses *v)
     v->n = kept;
 }
 
-/* In each of these partitions, comma-separated. What holds in some of them says in which, by their
- * places in the list. */
+/* In each of these partitions. What holds in some of them says in which, by places in the list. */
 static const char *caps_text(struct core *c, const struct jobrec *r, const char *partitions,
                              bool waits)
 {
