@@ -124,6 +124,7 @@ static const struct held *held_find(const struct msg_node_hello *m, const struct
     return NULL;
 }
 
+/* A step of it, which may have ended, other than that. */
 static bool holds_but(const struct msg_node_hello *m, const struct jobrec *r, int64_t step_id)
 {
     size_t n;
@@ -132,13 +133,6 @@ static bool holds_but(const struct msg_node_hello *m, const struct jobrec *r, in
         if (held[i].step_id != step_id)
             return true;
     return false;
-}
-
-/* A step of it, which may have ended: not merely that the job has been there, and has yet to have
- * its epilog. */
-static bool holds_step(const struct msg_node_hello *m, const struct jobrec *r)
-{
-    return holds_but(m, r, STEP_EXTERN);
 }
 
 /* Its node has the very run that the restored store has: nothing has happened since that is not
@@ -205,7 +199,8 @@ static void believed_check(struct core *c, struct noderec *n, struct jobrec *r,
     /* Also where a controller that died had something launched; of the script it is known. */
     if (holds_but(m, r, STEP_BATCH))
         hold_find(r, n->index)->told = true;
-    if (anew && !holds_step(m, r)) {
+    /* Not merely that it has been there, and has yet to have its epilog. */
+    if (anew && !holds_but(m, r, STEP_EXTERN)) {
         job_node_lost(c, r, n->index);
         return;
     }
