@@ -175,6 +175,10 @@ teardown_file() { remuda down; }
     scontrol delete res p
     run -1 scontrol create reservation d StartTime=now Duration=10 Users="$me" Nodes=n1 Flags=TIME_FLOAT
     [[ "$output" == *"TIME_FLOAT is not supported"* ]]
+    for many in 9223372036854775807,9223372036854775807,3 65536,65536,1 65537; do # also sums that come round to a small number
+        run -1 scontrol create reservation d StartTime=now+1hour Duration=10 Users="$me" NodeCnt=$many
+        [[ "$output" == *"a number of nodes is expected, not \"$many\""* ]]
+    done
     run -1 scontrol create reservation d StartTime=now Duration=10 Users="$me" Nodes=n1 BurstBuffer=x
     [[ "$output" == *"not supported"* ]]
 }

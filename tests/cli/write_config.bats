@@ -6,6 +6,7 @@ load common
 setup_file() {
     cluster <<'END'
 ClusterName=rt
+MailDomain="x#y"
 DefCpuPerGPU=1,a100:2
 NodeName=n[1-2] Boards=2 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2 RealMemory=64000 MemSpecLimit=1000 CoreSpecCount=1 TmpDisk=500 Weight=3 CpuBind=core Gres=gpu:a100:2 Feature=x,y Virtual=YES
 NodeName=n3 CPUs=8 Sockets=1 CoresPerSocket=8 ThreadsPerCore=2 RealMemory=64000 Devices=gpu:v100:0:16384::G-0;gpu:v100:1:16384::G-1 Gres=gpu:v100:2 Virtual=YES
@@ -39,6 +40,7 @@ shown() {
 }
 
 @test "write config: every key of nodes and partitions comes back, by a cluster of the file" {
+    scontrol update PartitionName=b AllowAccounts=$'root,a\rb' DenyQos='worse\'
     shown > before
     scontrol write config "$WORK/conf"
     local key lacks=

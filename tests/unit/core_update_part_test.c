@@ -153,7 +153,7 @@ static void a_partition_is_made_and_removed(void **unused)
     assert_int_equal(send(make), REFUSE_NONE);
     assert_int_equal(send(make), REFUSE_INVALID_PARTITION);
     /* what a line of the configuration could not name, or would take for defaults */
-    static const char *const none[] = {"", "a b", "a,b", "a#", "#", "DEFAULT", "default"};
+    static const char *const none[] = {"", "a b", "a,b", "a#", "#", "a\rb", "DEFAULT", "default"};
     for (size_t i = 0; i < ARRAY_LEN(none); i++) {
         make.name = none[i];
         assert_int_equal(send(make), REFUSE_INVALID_PARTITION);

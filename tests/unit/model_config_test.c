@@ -58,6 +58,25 @@ static void test_quotes_keep_blanks(void **state)
     assert_error("\nNodeName=n1 Reason=\"bad\n", "remuda.conf:2", "not closed");
 }
 
+static void test_a_value_that_is_written_is_read_again(void **state)
+{
+    static const char *const values[] = {"/p",   "",     "a b", "a\tb", "\ra",   "a\r",   "a#b",
+                                         "a #b", "a\\#", "\\",  "a\\",  "a b\\", "a=b,c", "#"};
+    for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+        struct str text = STR_INIT;
+        str_add(&text, "Prolog=");
+        config_value_add(values[i], &text);
+        str_add(&text, "\nEpilog=");
+        config_value_add(values[i], &text);
+        str_add(&text, " KillWait=7\n");
+        const struct config *c = read(str_text(&text));
+        assert_string_equal(c->settings.prolog, values[i]);
+        assert_string_equal(c->settings.epilog, values[i]);
+        assert_int_equal(c->settings.kill_wait_us, 7 * USEC_PER_SEC);
+        str_done(&text);
+    }
+}
+
 static void test_lines_may_end_as_on_windows(void **state)
 {
     assert_string_equal(read("ClusterName=a\r\nKillWait=3\r\n")->settings.cluster_name, "a");
@@ -312,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_comments_end_a_line_unless_quoted_or_escaped),
         cmocka_unit_test(test_a_backslash_continues_a_line_but_no_comment),
         cmocka_unit_test(test_quotes_keep_blanks),
+        cmocka_unit_test(test_a_value_that_is_written_is_read_again),
         cmocka_unit_test(test_lines_may_end_as_on_windows),
         cmocka_unit_test(test_what_is_no_pair_is_an_error_with_its_place),
         cmocka_unit_test(test_a_bad_value_names_place_key_and_what_is_allowed),

@@ -8,6 +8,7 @@
 #include "cli/record/reservation_words.h"
 #include "cli/scontrol/reservation.h"
 #include "cli/table/listing.h"
+#include "model/limits.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -108,10 +109,10 @@ static bool take_count(struct resv_change *c, const char *value, char sign, stru
         const char *word = arena_strndup(c->s->a, piece.data, piece.len);
         if (!count_parse(word, &one, ret_err))
             return false;
-        sum += one;
+        sum = sum > LIMIT_NODES || one > LIMIT_NODES ? LIMIT_NODES + 1 : sum + one;
     }
     sum = sign == '+' ? c->old.node_count + sum : sign == '-' ? c->old.node_count - sum : sum;
-    if (sum < 1 || sum > 65536)
+    if (sum < 1 || sum > LIMIT_NODES)
         return err_set(ret_err, ERR_INVALID, "a number of nodes is expected, not \"%s\"", value);
     c->r.node_count = (int32_t)sum;
     return set(c, "node_count");

@@ -114,23 +114,18 @@ static bool parse(struct update_change *c, const char *words, struct config *ret
     return err_set(ret_err, err.code, "%s", without_place(err.text));
 }
 
-/* As a line of the configuration writes a value that is empty, or has blanks or what else would
- * begin a comment. */
+/* As a line of the configuration has it. Quotes of one's own are kept; what is not in them, and
+ * would begin a comment, is none. */
 static const char *word_quote(struct update_change *c, const char *word)
 {
     const char *value = strchr(word, '=') + 1;
-    bool quoted = !strchr(value, '"') && (!*value || strpbrk(value, " \t\r"));
+    bool own = strchr(value, '"') != NULL;
     struct str out = STR_INIT;
     str_addn(&out, word, (size_t)(value - word));
-    if (quoted)
-        str_addc(&out, '"');
-    for (; *value; value++) {
-        if (*value == '#')
-            str_addc(&out, '\\');
-        str_addc(&out, *value);
-    }
-    if (quoted)
-        str_addc(&out, '"');
+    if (!own)
+        config_value_add(value, &out);
+    for (; own && *value; value++)
+        str_addf(&out, *value == '#' ? "\\%c" : "%c", *value);
     const char *text = arena_strdup(c->s->a, str_text(&out));
     str_done(&out);
     return text;

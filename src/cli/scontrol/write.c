@@ -21,10 +21,20 @@ struct scontrol_writing {
     struct arena *a;
 };
 
+static void pair_write(const struct scontrol_writing *w, const char *key, const char *value)
+{
+    struct str text = STR_INIT;
+    config_value_add(value, &text);
+    fprintf(w->to, "%s=%s", key, str_text(&text));
+    str_done(&text);
+}
+
 static void text_key(const struct scontrol_writing *w, const char *key, const char *value)
 {
-    if (!text_empty(value))
-        fprintf(w->to, strpbrk(value, " \t#") ? " %s=\"%s\"" : " %s=%s", key, value);
+    if (text_empty(value))
+        return;
+    fputc(' ', w->to);
+    pair_write(w, key, value);
 }
 
 static void number_key(const struct scontrol_writing *w, const char *key, int64_t n,
@@ -34,7 +44,7 @@ static void number_key(const struct scontrol_writing *w, const char *key, int64_
         fprintf(w->to, " %s=%lld", key, (long long)n);
 }
 
-/* "30 sec" → "30"; a word of several is quoted. */
+/* "30 sec" → "30". */
 static void setting_write(void *ctx, const void *record)
 {
     const struct scontrol_writing *w = ctx;
@@ -46,9 +56,8 @@ static void setting_write(void *ctx, const void *record)
     if (k && !text_is(str_text(&standard), m->value) && !text_is(m->value, "(null)")) {
         bool unit = !text_empty(k->unit) && strchr(m->value, ' ');
         size_t len = unit ? strcspn(m->value, " ") : strlen(m->value);
-        bool quotes = memchr(m->value, ' ', len) != NULL;
-        fprintf(w->to, "%s=%s%.*s%s\n", m->key, quotes ? "\"" : "", (int)len, m->value,
-                quotes ? "\"" : "");
+        pair_write(w, m->key, arena_strndup(w->a, m->value, len));
+        fputc('\n', w->to);
     }
     str_done(&standard);
 }
@@ -57,7 +66,7 @@ static void node_write(void *ctx, const void *record)
 {
     const struct scontrol_writing *w = ctx;
     const struct node *n = record;
-    fprintf(w->to, "NodeName=%s", n->name);
+    pair_write(w, "NodeName", n->name);
     if (!text_is(n->addr, n->name))
         text_key(w, "NodeAddr", n->addr);
     if (!text_is(n->hostname, n->name))
@@ -150,7 +159,7 @@ static void partition_write(void *ctx, const void *record)
 {
     const struct scontrol_writing *w = ctx;
     const struct partition *p = record;
-    fprintf(w->to, "PartitionName=%s", p->name);
+    pair_write(w, "PartitionName", p->name);
     text_key(w, "Nodes", p->nodes);
     partition_access_write(w, p);
     span_key(w, "MaxTime", p->max_time_us);

@@ -282,7 +282,7 @@ bool steps_on_node(const struct jobrec *r, uint32_t node)
 bool record_name_fits(const char *name)
 {
     size_t len = name ? strlen(name) : 0;
-    return len > 0 && len <= LIMIT_NAME_BYTES && len == strcspn(name, ", \t\n\"'=[]");
+    return len > 0 && len <= LIMIT_NAME_BYTES && len == strcspn(name, ", \t\r\n\"'=[]");
 }
 
 bool spec_names_fit(const struct job_spec *s)
