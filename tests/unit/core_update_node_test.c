@@ -109,6 +109,12 @@ static void what_makes_no_sense_is_refused_and_changes_nothing(void **unused)
     assert_int_equal(
         send((struct msg_update_node){.names = "n1", .fields = "gres", .values = {&v, 1}}),
         REFUSE_GRES);
+    v.features = "x\nProlog=/tmp/p"; /* a line of its own where the configuration is written */
+    v.addr = v.hostname = "a\"b";
+    for (const char *fields = "features\0addr\0hostname\0"; *fields; fields += strlen(fields) + 1)
+        assert_int_equal(
+            send((struct msg_update_node){.names = "n1", .fields = fields, .values = {&v, 1}}),
+            REFUSE_UPDATE);
     struct msg_update_node m = {.names = "n1", .state = "DRAIN", .reason = "x"};
     say(1, MSG_UPDATE_NODE, &m);
     assert_int_equal(refusal(), REFUSE_ACCESS_DENIED);

@@ -158,6 +158,10 @@ static void a_partition_is_made_and_removed(void **unused)
         make.name = none[i];
         assert_int_equal(send(make), REFUSE_INVALID_PARTITION);
     }
+    v.allow_accounts = "a\nProlog=/tmp/p";
+    make = (struct msg_update_partition){
+        .name = "extra", .fields = "allow_accounts", .values = {&v, 1}};
+    assert_int_equal(send(make), REFUSE_UPDATE);
     struct job_spec s = a_job("one");
     s.req.partition = "extra";
     uint64_t id = submit(s);

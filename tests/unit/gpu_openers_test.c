@@ -164,10 +164,13 @@ static void test_nor_does_a_number_of_his_namespace(void **state)
     assert_true(known && h.uid == NOBODY);
 }
 
+static int gate[2];
+
 static void comes_late(void *ctx)
 {
+    char byte;
     (void)ctx;
-    nanosleep(&(struct timespec){.tv_sec = 5}, NULL);
+    (void)!read(gate[0], &byte, 1);
 }
 
 /* Then the kernel is not asked which of his threads have the same descriptors. */
@@ -176,10 +179,14 @@ static void test_nor_does_a_thread_of_who_let_the_kernel_wait(void **state)
     (void)state;
     struct gpu_holders *memory = gpu_holders_new();
     const uid_t user = getuid() ? getuid() : NOBODY;
+    assert_int_equal(pipe(gate), 0);
     bool in_time = gpu_holders_ask(memory, user, bounded_now_ms(), comes_late, xmalloc(1));
     bool again = gpu_holders_ask(memory, user, bounded_now_ms() + 60000, comes_late, xmalloc(1));
     size_t found = times_found(memory, hides(true, true, user), user);
     found += times_found(memory, hides(false, true, user), user);
+    close(gate[1]);
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL); /* for it to end */
+    close(gate[0]);
     gpu_holders_free(memory);
     assert_false(in_time || again);
     assert_int_equal(found, 2);

@@ -13,6 +13,7 @@
 #include "script/pbs/pbs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -113,7 +114,12 @@ static const char *file_of(const struct qalter *q, const char *given)
     struct str out = STR_INIT;
     struct err e = {0};
     if (*path != '/') {
-        pattern_add_name(&out, submit_cwd(q->control.a, &e));
+        const char *here = submit_cwd(q->control.a, &e);
+        if (!here) {
+            fprintf(stderr, NAME ": %s\n", e.text);
+            exit(1);
+        }
+        pattern_add_name(&out, here);
         str_addc(&out, '/');
     }
     pattern_add_name(&out, path);
@@ -223,7 +229,7 @@ static const char *error_beside(const struct qalter *q, const struct job *j)
     const char *out = j->spec.std_out, *slash = out ? strrchr(out, '/') : NULL;
     struct str err = STR_INIT;
     if (!slash || text_is(out, "/dev/null"))
-        pattern_add_name(&err, j->spec.work_dir);
+        pattern_add_name(&err, j->spec.work_dir ? j->spec.work_dir : "");
     else
         str_addn(&err, out, (size_t)(slash - out)); /* a pattern already */
     str_addf(&err, "/%%x.e%%A%s", !j->array_job_id ? "" : q->control.site->torque ? "-%a" : ".%a");

@@ -285,6 +285,18 @@ bool record_name_fits(const char *name)
     return len > 0 && len <= LIMIT_NAME_BYTES && len == strcspn(name, ", \t\r\n\"'=[]");
 }
 
+const char *text_unfit(const struct fields *t, const char *named, const void *values)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        const struct field *f = &t->field[i];
+        const char *text =
+            f->type == FIELD_TEXT ? *(const char *const *)field_ptr(f, values) : NULL;
+        if (text && strpbrk(text, "\r\n\"") && list_has(named, f->name))
+            return f->name;
+    }
+    return NULL;
+}
+
 bool spec_names_fit(const struct job_spec *s)
 {
     const char *const names[] = {s->name, s->req.account, s->req.qos,

@@ -209,6 +209,16 @@ static enum refusal word_check(const struct core *c, const struct msg_update_nod
     return REFUSE_NONE;
 }
 
+/* What `scontrol write config` makes lines of; a comment is nobody's line. */
+static bool is_unfit(const struct node *v, const char *fields)
+{
+    static const char *const written[] = {"features", "active_features", "addr", "hostname"};
+    for (size_t i = 0; v && i < ARRAY_LEN(written); i++)
+        if (list_has(fields, written[i]) && text_unfit(&node_fields, written[i], v))
+            return true;
+    return false;
+}
+
 static enum refusal fields_check(const struct core *c, const struct msg_update_node *m,
                                  const char **detail)
 {
@@ -226,6 +236,10 @@ static enum refusal fields_check(const struct core *c, const struct msg_update_n
     if (!text_empty(m->fields) && !v) {
         *detail = "fields are named, but no values are given";
         return REFUSE_BAD_MESSAGE;
+    }
+    if (is_unfit(v, m->fields)) {
+        *detail = "no line's end and no quotation mark may be in it";
+        return REFUSE_UPDATE;
     }
     if (v && list_has(m->fields, "gres") &&
         !gres_parse_node(v->gres ? v->gres : "", c->turn.fx->arena, &gres, &err)) {

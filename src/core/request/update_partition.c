@@ -98,6 +98,10 @@ static enum refusal trial_make(struct core *c, const struct msg_update_partition
         if (list_has(m->fields, f->name))
             field_copy(f, trial, values);
     }
+    if (values && text_unfit(&partition_fields, m->fields, values)) {
+        *detail = "no line's end and no quotation mark may be in it";
+        return REFUSE_UPDATE;
+    }
     struct gpu_idle idle;
     struct err err = {0};
     if (!gpu_idle_parse(trial->gpu_idle, &idle, &err)) {

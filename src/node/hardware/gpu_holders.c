@@ -111,26 +111,26 @@ static bool stat_read(struct gpu_holders *m, struct gpu_holder *h)
 }
 
 /* In a user namespace its numbers are its maker's, whatever /etc/subuid lets him have: of those
- * around the process the one right below ours says whose. Root's are as they are. */
+ * around the process the outermost one that is not root's says whose. */
 static void owner_find(pid_t pid, uid_t *inout)
 {
     char path[64];
     struct stat ours, its;
-    uid_t owner = 0;
+    uid_t owner, last = 0;
     snprintf(path, sizeof path, "/proc/%ld/ns/user", (long)pid);
     if (*inout == 0 || stat("/proc/self/ns/user", &ours) != 0 || stat(path, &its) != 0 ||
         its.st_ino == ours.st_ino)
         return;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     while (fd >= 0 && fstat(fd, &its) == 0 && its.st_ino != ours.st_ino) {
-        if (ioctl(fd, NS_GET_OWNER_UID, &owner) != 0)
-            owner = 0;
+        if (ioctl(fd, NS_GET_OWNER_UID, &owner) == 0 && owner != 0)
+            last = owner;
         int up = ioctl(fd, NS_GET_PARENT);
         close(fd);
         fd = up;
     }
-    if (fd >= 0 && owner != 0) /* else it is not below ours */
-        *inout = owner;
+    if (fd >= 0 && last != 0) /* else it is not below ours */
+        *inout = last;
     if (fd >= 0)
         close(fd);
 }
