@@ -136,11 +136,11 @@ void step_over(struct turn *t, struct held_step *s)
 }
 
 /* The job's last step here is followed by the epilog: its batch script, or any once the job is to
- * end. Between the steps of an allocation there is none. */
+ * end. Between the steps of an allocation there is none, nor a second beside one that runs. */
 static bool epilog_follows(const struct turn *t, const struct held_step *s)
 {
     return program_given(t->a->welcome.epilog) && (step_is_script(s) || s->release_wanted) &&
-           !held_has_others(&t->a->held, s);
+           !held_has_others(&t->a->held, s) && !held_epilog_runs(&t->a->held, s);
 }
 
 void step_prove(struct turn *t, struct held_step *s, const char *detail)

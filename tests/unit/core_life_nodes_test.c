@@ -1,6 +1,8 @@
 /* Jobs whose nodes are gone, whose launches fail, and whose controller or store goes and comes back. */
 #include "core_help.h"
 
+#include "base/hostlist.h"
+
 /* ---- nodes ---- */
 
 static void a_node_that_is_gone_for_a_moment_loses_nothing(void **unused)
@@ -109,6 +111,33 @@ static void a_former_run_is_waited_for_where_it_was(void **unused)
     }
     report(had, (struct msg_report){.kind = REPORT_RELEASED, .job_id = id, .attempt = 2});
     assert_int_equal(state(id), JOB_RUNNING);
+}
+
+static bool node_in(uint64_t id, int n)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    assert_true(hostlist_parse(&names, job(id)->nodes, NULL));
+    bool in = false;
+    for (size_t i = 0; i < names.n; i++)
+        in |= names.name[i][1] == '0' + n;
+    hostlist_done(&names);
+    return in;
+}
+
+/* It was given up while the job ends elsewhere: what it still has is told to end, and waited for. */
+static void who_comes_back_while_others_still_end_is_told(void **unused)
+{
+    struct job_spec two = a_job("two");
+    two.req.min_nodes = two.req.max_nodes = two.req.ntasks = 2;
+    uint64_t id = submit(two);
+    int first = job(id)->batch_host[1] - '0', other = first == 1 ? 2 : 1;
+    for (int n = 4; n > 0; n--) /* the other of the two */
+        other = n != first && node_in(id, n) ? n : other;
+    gone(other);
+    pass_awake(61 * SEC);
+    assert_int_equal(state(id), JOB_REQUEUED);
+    hello_holding(other, &(struct held){.job_id = id, .attempt = 1}, 1);
+    assert_int_equal(sent(FX_SEND, MSG_TERMINATE), 1);
 }
 
 static void a_launch_that_fails_is_tried_again_some_times(void **unused)
@@ -403,6 +432,7 @@ int main(void)
         STORY(a_script_that_a_daemon_had_not_begun_is_launched_again),
         STORY(a_node_gone_too_long_gives_its_jobs_to_others),
         STORY(a_former_run_is_waited_for_where_it_was),
+        STORY(who_comes_back_while_others_still_end_is_told),
         STORY(a_launch_that_fails_is_tried_again_some_times),
         STORY(a_node_that_fails_every_launch_is_drained),
         STORY(a_launch_that_fails_once_and_for_all),

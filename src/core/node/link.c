@@ -217,7 +217,7 @@ static void believed_check(struct core *c, struct noderec *n, struct jobrec *r,
 static bool node_left(struct jobrec *r, uint32_t node)
 {
     const struct node_hold *h = hold_find(r, node);
-    return !h || (h->leaving && h->released);
+    return !h || h->released;
 }
 
 static void anew_say(struct core *c, struct noderec *n, const char *life)
