@@ -94,6 +94,8 @@ happens() {
 
 @test "a GPU whose memory does not come back is out of use, the node is not, and it comes back by itself" {
     happens
+    all_clean() { [ "$(remuda gpus | grep -c ": clean since")" = 4 ]; }
+    until_true all_clean # of those before, so that this job has the first
     id=$(sbatch --parsable --mem=100 -c1 --gpus=2 -o stuck.out --wrap 'echo "used 0 9000" >>gpus; sleep 1')
     over "$id"
     until_true shows "DeviceOut=gpu:0 NOT_CLEAN since .*9000 MiB of its memory are in use"
