@@ -291,7 +291,7 @@ const char *text_unfit(const struct fields *t, const char *named, const void *va
         const struct field *f = &t->field[i];
         const char *text =
             f->type == FIELD_TEXT ? *(const char *const *)field_ptr(f, values) : NULL;
-        if (text && strpbrk(text, "\r\n\"") && list_has(named, f->name))
+        if (text && strpbrk(text, "\n\"") && list_has(named, f->name))
             return f->name;
     }
     return NULL;
