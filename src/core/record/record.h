@@ -143,7 +143,7 @@ bool sampled_too_seldom(const struct core *c, const struct job_spec *asked,
                         const struct job_request *memory);
 /* Of a partition or reservation: 1 to 256 bytes, none that a list or a line would part. */
 bool record_name_fits(const char *name);
-/* A named field whose text no line of the configuration could hold as it is; NULL: there is none. */
+/* A named field whose text no line of the configuration could hold; NULL: there is none. */
 const char *text_unfit(const struct fields *t, const char *named, const void *values);
 /* Are its names, those it was given and those it names, no longer than they may be? Submission and
  * `scontrol update` ask. */

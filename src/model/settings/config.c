@@ -61,11 +61,9 @@ bool config_error_at(const struct place *at, const char *what, struct err *ret_e
 
 /* ---- words ---- */
 
-#define BLANKS " \t\r"
-
 static bool blank(char c)
 {
-    return c && strchr(BLANKS, c);
+    return c && strchr(CONFIG_BLANKS, c);
 }
 
 static const char *blanks_skip(const char *at)
@@ -93,18 +91,6 @@ static bool value_take(struct parser *p, const char **at, const char **ret, stru
     return !quoted || err_set(ret_err, ERR_INVALID, "a quotation mark is not closed");
 }
 
-void config_value_add(const char *value, struct str *out)
-{
-    size_t len = strlen(value);
-    bool quoted = !len || strpbrk(value, BLANKS) || value[len - 1] == '\\';
-    if (quoted)
-        str_addc(out, '"');
-    for (; *value; value++)
-        str_addf(out, *value == '#' ? "\\%c" : "%c", *value);
-    if (quoted)
-        str_addc(out, '"');
-}
-
 /* In "Prolog= Epilog=/e" what follows the blank is no value. */
 static bool pair_starts(const char *at)
 {
@@ -114,7 +100,7 @@ static bool pair_starts(const char *at)
 
 static bool word_take(struct parser *p, const char **at, struct word *ret, struct err *ret_err)
 {
-    size_t len = strcspn(*at, "=" BLANKS);
+    size_t len = strcspn(*at, "=" CONFIG_BLANKS);
     ret->key = arena_strndup(p->a, *at, len);
     const char *after = blanks_skip(*at + len);
     if (*after == '=' && len) {

@@ -291,6 +291,7 @@ struct span config_comment_cut(struct span line, bool *quoted);
  * is filled only on success. */
 bool config_parse(const char *text, const char *file, config_reader reader, void *ctx,
                   struct config *ret, struct err *ret_err);
+#define CONFIG_BLANKS " \t\r" /* between words */
 /* Appends a value as config_parse reads it: in quotes where it is empty or its end would not be
  * seen, and no '#' in it begins a comment. It has no line's end and no quotation mark. */
 void config_value_add(const char *value, struct str *out);
