@@ -16,7 +16,7 @@
 #define REST_TIMES 10 /* as long as readers were held */
 
 struct writer {
-    char *path;
+    char *path;          /* NULL: of an open store (writer_of) */
     struct store *store; /* NULL = not open */
     uint64_t epoch;
     atomic_bool open, holds;
@@ -87,7 +87,7 @@ bool writer_is_open(const struct writer *w)
 static bool has_room(const struct writer *w, size_t pages)
 {
     struct statvfs disk;
-    return pages < ROOM_PAGES || statvfs(w->path, &disk) != 0 ||
+    return pages < ROOM_PAGES || !w->path || statvfs(w->path, &disk) != 0 ||
            (double)disk.f_bavail * (double)disk.f_frsize >= (double)pages * PAGE_BYTES;
 }
 
