@@ -52,7 +52,7 @@ static void test_a_step_for_which_there_are_too_many_processes_is_not_the_nodes_
     p = crowded_plan(2, "echo ran", NULL); /* others come once it is born */
     world_send(&world, &p);
     static const char *const counts[] = {"49", "51"};
-    for (size_t i = 0; i < ARRAY_LEN(counts); i++, nap_ms(50))
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++, nap_ms(1000)) /* not to one reading of it */
         pids_file_fill(2, "pids.current", counts[i]);
     struct note failed = world_wait(&world, NOTE_FAILED);
     assert_int_equal(failed.job_id, 2);
