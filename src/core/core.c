@@ -1,6 +1,7 @@
 /* The machine: events are dispatched to the file of their request or phase; a wake fires what is
  * due and plans. */
 #include "core/record/accounts/accrue.h"
+#include "core/record/accounts/limits.h"
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/usage.h"
 #include "core/record/accounts/use.h"
@@ -310,6 +311,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     c->turn.work = 0;
     c->turn.aside = ev->aside;
     c->turn.worked = ev->worked;
+    limits_components_forget(c);
     c->turn.remark = ev->remark;
     c->turn.rows = ev->rows;
     clock_look(c, ev);

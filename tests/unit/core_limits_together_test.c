@@ -209,12 +209,46 @@ static void a_component_changes(void **unused)
     assert_int_equal(refusal(), REFUSE_NONE);
 }
 
+#define MANY 128 /* components, and partitions of each */
+
+/* Each is asked about with all the others, in each of their partitions: once for all of them, not
+ * once for each (two million looks, half a minute under the sanitizers). */
+static void many_components_of_many_partitions(void **unused)
+{
+    struct str conf = STR_INIT, names = STR_INIT;
+    struct job_spec s[MANY];
+    str_add(&conf, ENFORCED);
+    for (int i = 0; i < MANY; i++) {
+        str_addf(&conf, "PartitionName=q%d Nodes=n[1-4]\n", i);
+        str_addf(&names, "%sq%d", i ? "," : "", i);
+    }
+    world_open(str_text(&conf), 4);
+    the_tree();
+    assert_int_equal(limit_set("physics", "GrpTRES=cpu=127"), REFUSE_NONE);
+    for (int i = 0; i < MANY; i++) {
+        s[i] = job_of(1, "physics", "test");
+        s[i].req.partition = str_text(&names);
+    }
+    am_alice();
+    uint64_t id = submit_all(s, MANY);
+    assert_true(id > 0);
+    for (uint64_t i = id; i < id + MANY; i++)
+        assert_string_equal(reason(i), "AssocGrpCpuLimit");
+    assert_int_equal(limit_set("physics", "GrpTRES=cpu=128"), REFUSE_NONE);
+    for (uint64_t i = id; i < id + MANY; i++)
+        assert_string_not_equal(reason(i), "AssocGrpCpuLimit");
+    world_close();
+    str_done(&names);
+    str_done(&conf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_row),
         cmocka_unit_test(denied),
         cmocka_unit_test(a_closed_partition_lifts_nothing),
+        cmocka_unit_test(many_components_of_many_partitions),
         TREE_STORY(held_by_one),
         TREE_STORY(a_component_changes),
     };

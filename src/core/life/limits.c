@@ -4,6 +4,7 @@
  * what was allowed before. */
 #include "core/life/life.h"
 #include "core/record/accounts/accrue.h"
+#include "core/record/accounts/limits.h"
 #include "core/record/accounts/minutes.h"
 
 #include <string.h>
@@ -27,31 +28,37 @@ static size_t partitions_of(const struct jobrec *r)
     return n;
 }
 
-/* A job that waits is held against what is allowed in each of its partitions, a component with all
- * of its job in each of theirs. */
-static size_t looks_of(const struct core *c, const struct jobrec *r)
+/* A job that waits is held against what is allowed in each of its partitions; all components of one
+ * with the first, as what they ask for together is worked out for all of them at once. Returns how
+ * many looks it was. */
+static size_t waiting_look(struct core *c, struct jobrec *r)
 {
     jobrec_vec jobs = {0};
-    size_t n = partitions_of(r);
-    if (r->j.het_job_id)
-        components_find(c, r->j.het_job_id, &jobs);
-    for (size_t i = 0; i < jobs.n; i++)
+    size_t n = 0;
+    const struct jobrec *leader = r->j.het_job_id ? job_find(c, r->j.het_job_id) : NULL;
+    if (leader && leader != r && leader->j.state == JOB_PENDING)
+        return 1; /* in its leader's turn */
+    if (leader == r)
+        components_find(c, r->j.id, &jobs);
+    else
+        vec_push(&jobs, r);
+    for (size_t i = 0; i < jobs.n; i++) {
         n += partitions_of(jobs.v[i]);
+        if (jobs.v[i]->j.state == JOB_PENDING)
+            eligible_update(c, jobs.v[i]);
+    }
     vec_done(&jobs);
     return n;
 }
 
 void limits_look_on(struct core *c)
 {
-    for (size_t looks = 0; c->slices.anew.on && looks < SLICE_LOOKS; looks++) {
+    for (size_t looks = 0; c->slices.anew.on && looks < SLICE_LOOKS;) {
         c->slices.anew.on = map_u64_next(c->jobs.by_id, &c->slices.anew.walk);
         struct jobrec *r = c->slices.anew.on ? c->slices.anew.walk.value : NULL;
-        if (r && r->j.state == JOB_PENDING) {
-            looks += looks_of(c, r) - 1;
-            eligible_update(c, r);
-        } else if (r && cluster_is_running(c->cluster, r->j.id)) {
+        looks += r && r->j.state == JOB_PENDING ? waiting_look(c, r) : 1;
+        if (r && r->j.state != JOB_PENDING && cluster_is_running(c->cluster, r->j.id))
             limits_running(c, r);
-        }
     }
     if (!c->slices.anew.on)
         plan_soon(c);
@@ -59,6 +66,7 @@ void limits_look_on(struct core *c)
 
 void jobs_anew(struct core *c)
 {
+    limits_components_forget(c);
     c->slices.anew.on = true;
     c->slices.anew.walk = (struct map_walk){0};
     limits_look_on(c);

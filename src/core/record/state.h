@@ -361,7 +361,7 @@ struct account_book {
     struct map_str *wckey_of;    /* "key user" → struct wckey */
     struct map_u64 *tres;        /* id → struct tres */
     /* numbers given last, never given again */
-    uint32_t last_assoc, last_qos, last_wckey, last_tres;
+    uint32_t last_assoc, last_qos, last_wckey, last_tres, last_cap; /* a cap's the planner knows */
     uint64_t last_transaction;
     bool implied;                    /* root and normal are not stored yet */
     size_t accounts;                 /* that were made, and are there */
@@ -369,7 +369,7 @@ struct account_book {
     struct map_str *cap_of;    /* limit and whom it is counted for → struct caprec (limits.c) */
     struct map_str *live;      /* account, user, QOS, partition → struct live_count */
     struct accruing *accruing; /* accrue.c */
-    uint32_t last_cap;         /* number of a cap, as the planner knows it */
+    struct together_known *together; /* limits_together.c */
     uint32_t most_qos, most_assoc;         /* the highest priorities */
     bool capacity_changed;                 /* of nodes: what is relative to it is to be looked at */
     uint32_t prioritized;                  /* associations with a priority of their own */

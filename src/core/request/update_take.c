@@ -100,6 +100,7 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
         usage_tick(c); /* what it had until now is charged by itself; once for all in a turn */
     limits_count(c, r, -1);
     spec_take(c, r, u);
+    limits_components_forget(c);
     usage_know(c, r->j.user_id, r->j.spec.req.account, r->j.user_name);
     limits_count(c, r, +1);
     user_room_count(c, r);

@@ -7,6 +7,7 @@
 
 #include "core/record/accounts/assoc_index.h"
 #include "core/record/accounts/limit_book.h"
+#include "core/record/accounts/limits.h"
 #include "core/record/accounts/memory.h"
 #include "core/record/record.h"
 #include "model/grammar/gres.h"
@@ -324,6 +325,7 @@ void accounts_init(struct core *c)
     b->wckey_of = map_str_new();
     b->tres = map_u64_new();
     b->cap_of = map_str_new();
+    b->together = together_known_new();
     b->live = map_str_new();
 }
 
@@ -362,6 +364,7 @@ void accounts_free(struct core *c)
     values_free_u64(c, b->qos);
     values_free_u64(c, b->wckey);
     values_free_u64(c, b->tres);
+    together_known_free(b->together);
     accounts_blocks_free(c);
 }
 

@@ -84,9 +84,15 @@ int64_t limits_asked_of(const struct jobrec *r, const char *tres);
 /* A limit on what runs that these exceed together, whoever else runs there. */
 enum job_reason limits_together(const struct core *c, const struct jobrec *const *r, size_t n,
                                 struct str *detail);
-/* The same of the heterogeneous job that this is a component of; NONE, too, where it is of none. */
+/* The same of the heterogeneous job that this is a component of; NONE, too, where it is of none.
+ * Worked out once for all components that are asked about one after the other: it is the same for
+ * each, and dear where there are many of them and of their partitions. */
 enum job_reason limits_components_bar(const struct core *c, const struct jobrec *r,
                                       struct str *detail);
+/* A job, or what is allowed, changed: the next is worked out anew. */
+void limits_components_forget(struct core *c);
+struct together_known *together_known_new(void);
+void together_known_free(struct together_known *known);
 /* MinPrioThreshold: no start is kept for the job while its priority is lower; 0 = none. */
 uint64_t limits_promise_priority(const struct core *c, const struct jobrec *r);
 /* Of a job that gives no time: how long it may run in whichever of these partitions, where a

@@ -4,6 +4,8 @@
 #include "core/record/accounts/limits.h"
 #include "core/record/record.h"
 
+#include "base/alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,15 +113,51 @@ enum job_reason limits_together(const struct core *c, const struct jobrec *const
     return reason;
 }
 
+/* ---- of all components, once ---- */
+
+struct together_known {
+    uint64_t het_job_id; /* of whom it is known; 0 = of nobody */
+    size_t components;
+    enum job_reason reason;
+    struct str detail;
+};
+
+struct together_known *together_known_new(void)
+{
+    return xcalloc(1, sizeof(struct together_known));
+}
+
+void together_known_free(struct together_known *known)
+{
+    if (known)
+        str_done(&known->detail);
+    free(known);
+}
+
+void limits_components_forget(struct core *c)
+{
+    c->accounts.together->het_job_id = 0;
+}
+
 enum job_reason limits_components_bar(const struct core *c, const struct jobrec *r,
                                       struct str *detail)
 {
+    struct together_known *known = c->accounts.together;
     jobrec_vec jobs = {0};
-    enum job_reason bar = REASON_NONE;
     if (!r->j.het_job_id || !enforces_limits(c))
         return REASON_NONE;
     components_find(c, r->j.het_job_id, &jobs);
-    bar = limits_together(c, (const struct jobrec *const *)jobs.v, jobs.n, detail);
+    if (known->het_job_id != r->j.het_job_id || known->components != jobs.n) {
+        str_clear(&known->detail);
+        known->reason = limits_together(c, (const struct jobrec *const *)jobs.v, jobs.n,
+                                        &known->detail);
+        known->het_job_id = r->j.het_job_id;
+        known->components = jobs.n;
+    }
     vec_done(&jobs);
-    return bar;
+    if (detail && known->reason != REASON_NONE) {
+        str_clear(detail);
+        str_add(detail, str_text(&known->detail));
+    }
+    return known->reason;
 }
