@@ -206,6 +206,7 @@ END
     printf '0 echo first %%t %%o\n1-3 echo other %%t %%o\n' > progs
     [ "$(srun -n4 --multi-prog progs | sort | tr '\n' ';')" = "first 0 0;other 1 0;other 2 1;other 3 2;" ]
     [ "$(srun -N2 -n4 -m cyclic -l sh -c 'echo $SLURM_NODEID' | sort | tr '\n' ' ')" = "0: 0 1: 1 2: 0 3: 1 " ]
+    [ "$(srun -N2 -n6 -O -m cyclic -l sh -c 'echo $SLURM_NODEID' | sort | tr '\n' ' ')" = "0: 0 1: 1 2: 0 3: 1 4: 0 5: 1 " ]
     [ "$(srun -N2 -n4 -m block -l sh -c 'echo $SLURM_NODEID' | sort | tr '\n' ' ')" = "0: 0 1: 0 2: 1 3: 1 " ]
     [ "$(salloc -Q -N3 srun -N1 -n1 -r 2 sh -c 'echo $SLURMD_NODENAME')" = n3 ]
 }

@@ -33,6 +33,7 @@ static const struct job_of uneven = {"a cpus=0-3 mem=400; b cpus=0 mem=100; c cp
 static const struct job_of eight = {"a cpus=0-7 mem=800; b cpus=0-7 mem=800", 8, 0, 1, 0};
 static const struct job_of cores = {"a cpus=0-7 mem=800", 0, 0, 2, 0};
 static const struct job_of sockets = {"a cpus=0-15 mem=800", 0, 0, 2, 8};
+static const struct job_of three_sockets = {"a cpus=0-23 mem=800", 0, 0, 1, 8};
 static const struct job_of apart = {"a cpus=2,3,6-8 mem=800", 0, 0, 1, 4};
 static const struct job_of gpus = {
     "a cpus=0-7 mem=800 gpu:v100=0-3; b cpus=0-7 mem=800 gpu:v100=4-7", 0, 0, 1, 0};
@@ -65,6 +66,12 @@ static const struct layout_case cases[] = {
      .expected = "a cpus=0,1 mem=100 tasks=2 ids=0,1; b cpus=0,1 mem=100 tasks=1 ids=2; c cpus=0,1 mem=100 tasks=1 ids=3"},
     {"cyclic: the same", &three, {.ntasks = 4, .min_nodes = 3, .distribution = "cyclic:block"},
      .expected = "a cpus=0,1 mem=100 tasks=2 ids=0,3; b cpus=0,1 mem=100 tasks=1 ids=1; c cpus=0,1 mem=100 tasks=1 ids=2"},
+    {"cyclic: three on each", &two, {.ntasks = 6, .distribution = "cyclic"},
+     .expected = "a cpus=0-7 mem=800 tasks=3 ids=0-4:2; b cpus=0-7 mem=800 tasks=3 ids=1-5:2"},
+    {"plane=1: the same", &two, {.ntasks = 6, .distribution = "plane=1"},
+     .expected = "a cpus=0-7 mem=800 tasks=3 ids=0-4:2; b cpus=0-7 mem=800 tasks=3 ids=1-5:2"},
+    {"arbitrary, in turn", &two, {.ntasks = 7}, .task_nodes = "a,b,a,b,a,b,b",
+     .expected = "a cpus=0-7 mem=800 tasks=3 ids=0-4:2; b cpus=0-7 mem=800 tasks=4 ids=1,3,5,6"},
     {"ten tasks on two nodes of eight: evenly", &two, {.ntasks = 10}, .expected = "a cpus=0-7 mem=800 tasks=5 ids=0-4; b cpus=0-7 mem=800 tasks=5 ids=5-9"},
     {"packed", &two, {.ntasks = 10, .distribution = "block:block,Pack"}, .expected = "a cpus=0-7 mem=800 tasks=8 ids=0-7; b cpus=0-7 mem=800 tasks=2 ids=8,9"},
     {"plane=4: twelve tasks", &two, {.ntasks = 12, .distribution = "plane=4"}, .expected = "a cpus=0-7 mem=800 tasks=8 ids=0-3,8-11; b cpus=0-7 mem=800 tasks=4 ids=4-7"},
@@ -93,6 +100,7 @@ static const struct layout_case cases[] = {
     {"-c without -n that leaves a rest", &two, {.cpus_per_task = 3}, .expected = "a cpus=0-5 mem=800 tasks=2 ids=0,1; b cpus=0-5 mem=800 tasks=2 ids=2,3"},
     {"-c larger than a node", &two, {.ntasks = 1, .cpus_per_task = 9}, .expected = "!More processors requested than permitted"},
     {"exact beside another", &two, {.ntasks = 3, .min_nodes = 1}, .exact = true, .taken = "0-5", .expected = "b cpus=0-2 mem=800 tasks=3 ids=0-2"},
+    {"exact between others", &two, {.ntasks = 3, .min_nodes = 1, .max_nodes = 1}, .exact = true, .taken = "0,2,4,6,7", .expected = "a cpus=1,3,5 mem=800 tasks=3 ids=0-2"},
     {"all beside another", &two, {.ntasks = 1}, .taken = "7", .expected = "b cpus=0-7 mem=800 tasks=1 ids=0"},
     {"overlap with another", &two, {.ntasks = 1}, .overlap = true, .expected = "a cpus=0-7 mem=800 tasks=1 ids=0"},
     {"whole cores", &cores, {.ntasks = 1}, .exact = true, .expected = "a cpus=0,1 mem=800 tasks=1 ids=0"},
@@ -103,6 +111,7 @@ static const struct layout_case cases[] = {
     {"a task a socket of more CPUs than a core", &sockets, {.ntasks = 2, .cpus_per_task = 3, .ntasks_per_socket = 1}, .expected = "a cpus=0-3,8-11 mem=800 tasks=2 ids=0,1"},
     {"three tasks a socket and one", &sockets, {.ntasks = 4, .ntasks_per_socket = 3}, .exact = true, .expected = "a cpus=0-3,8,9 mem=800 tasks=4 ids=0-3"},
     {"tasks of cores and sockets", &sockets, {.ntasks = 3, .ntasks_per_socket = 2, .ntasks_per_core = 1}, .exact = true, .expected = "a cpus=0-3,8,9 mem=800 tasks=3 ids=0-2"},
+    {"a task a socket of one thread a core", &three_sockets, {.ntasks = 3, .ntasks_per_socket = 1}, .exact = true, .expected = "a cpus=0,8,16 mem=800 tasks=3 ids=0-2"},
     {"a task a socket, of too few", &sockets, {.ntasks = 3, .ntasks_per_socket = 1}, .expected = "!More processors requested than permitted"},
     {"a task a socket beside another", &sockets, {.ntasks = 2, .ntasks_per_socket = 1}, .exact = true, .taken = "0-2", .expected = "a cpus=4,5,8,9 mem=800 tasks=2 ids=0,1"},
     {"a task a socket that lies on two", &apart, {.ntasks = 1, .cpus_per_task = 4, .ntasks_per_socket = 1}, .expected = "a cpus=2,3,6,7 mem=800 tasks=1 ids=0"},
@@ -208,6 +217,23 @@ static char *laid_out(const struct layout_case *k, struct arena *a)
     return str_take(&text);
 }
 
+/* What the controller stores and sends is read by itself after a restart, by srun and by nodes. */
+static void is_read_back(const char *text, struct arena *a)
+{
+    struct alloc again = {0};
+    struct str same = STR_INIT;
+    assert_true(alloc_parse(text, a, &again, NULL));
+    alloc_format(&again, &same);
+    assert_string_equal(str_text(&same), text);
+    for (size_t i = 0; i < again.n; i++) {
+        struct idset ids = IDSET_INIT;
+        assert_true(idset_parse(&ids, again.node[i].task_ids, INT32_MAX, NULL));
+        assert_int_equal(ids.count, again.node[i].tasks);
+        idset_done(&ids);
+    }
+    str_done(&same);
+}
+
 static void layouts_are_as_documented(void **unused)
 {
     (void)unused;
@@ -220,6 +246,8 @@ static void layouts_are_as_documented(void **unused)
                         text);
             wrong++;
         }
+        if (*text != '!')
+            is_read_back(text, a);
         free(text);
         arena_free(a);
     }

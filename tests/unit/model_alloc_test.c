@@ -47,6 +47,11 @@ static void assert_same(const char *text)
     str_done(&out);
 }
 
+static void test_tasks_that_were_dealt_in_turn(void **state)
+{
+    assert_same("n1 cpus=0-3 mem=5 tasks=3 ids=0-4:2; n2 cpus=0-3 mem=5 tasks=3 ids=1-5:2");
+}
+
 static void test_each_node_has_cpus_memory_and_devices(void **state)
 {
     struct alloc al = parsed(
@@ -181,6 +186,7 @@ static void test_nonsense_is_refused(void **state)
     assert_refused("n[1-2] ids=+5");
     assert_refused("n1 ids=ss=#*"); /* found by libFuzzer: it is written in another way */
     assert_refused("n1 ids=1+x");
+    assert_refused("n[1-2] ids=0-4:2+1"); /* its step would grow, too */
 }
 
 int main(void)
@@ -191,6 +197,7 @@ int main(void)
         cmocka_unit_test(test_task_numbers_that_count_on_are_written_once),
         cmocka_unit_test(test_it_is_written_as_it_is_read),
         cmocka_unit_test(test_nothing_is_no_nodes),
+        cmocka_unit_test(test_tasks_that_were_dealt_in_turn),
         cmocka_unit_test(test_nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

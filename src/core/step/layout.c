@@ -205,10 +205,21 @@ static bool nodes_choose(struct dealing *d)
 
 /* ---- taking --------------------------------------------------------------------------------- */
 
-static const char *ids_text(struct arena *a, const struct idset *ids)
+/* Of tasks, which may be many thousands on each node: with steps ("0-62:2"). */
+static const char *tasks_text(struct arena *a, const struct idset *ids)
 {
     struct str text = STR_INIT;
     idset_format(ids, &text);
+    const char *copy = arena_strdup(a, str_text(&text));
+    str_done(&text);
+    return copy;
+}
+
+/* Of CPUs and devices, as allocations of jobs have them. */
+static const char *ids_text(struct arena *a, const struct idset *ids)
+{
+    struct str text = STR_INIT;
+    idset_format_list(ids, &text);
     const char *copy = arena_strdup(a, str_text(&text));
     str_done(&text);
     return copy;
@@ -316,7 +327,7 @@ static void node_give(struct dealing *d, size_t i, const int64_t *share, const s
     const struct step_room *r = &d->room[i];
     int64_t gpus = gpus_on(d, share, i);
     *to = (struct alloc_node){
-        .node = r->held->node, .tasks = d->tasks[i], .task_ids = ids_text(d->a, ids)};
+        .node = r->held->node, .tasks = d->tasks[i], .task_ids = tasks_text(d->a, ids)};
     cpus_give(d, i, gpus, to);
     to->mem_mib = w->mem_node_mib + amount_times(w->mem_cpu_mib, to->cpu_count) +
                   amount_times(w->mem_gpu_mib, gpus);

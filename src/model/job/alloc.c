@@ -161,12 +161,15 @@ static int64_t folded_count(const char *text)
     return count;
 }
 
-/* Of the letters of a folded list, and behind it by how much it grows from node to node. */
+/* A list as idset_format writes it, "0-3,8" or "0-62:2", and behind one of the first kind by how
+ * much it grows from node to node (ids_shifted would shift the other's step). */
 static bool is_ids(const char *text)
 {
-    size_t list = strspn(text, "0123456789,-");
+    size_t list = strspn(text, "0123456789,-:");
     const char *step = text + list + (text[list] == '+');
-    return !step[strspn(step, "0123456789")] && (list || step == text);
+    bool grows = step != text + list;
+    return !step[strspn(step, "0123456789")] && (list || !grows) &&
+           !(grows && memchr(text, ':', list));
 }
 
 typedef VEC(struct alloc_gres) gres_vec;
