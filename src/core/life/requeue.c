@@ -94,6 +94,20 @@ void requeue_forgive(const struct core *c, struct jobrec *r)
     r->j.failed_requeues = 0;
 }
 
+/* All jobs are being looked at, and components in their leader's turn (life/limits.c), which may be
+ * past without it having waited. */
+static void components_too(struct core *c, const struct jobrec *r)
+{
+    jobrec_vec jobs = {0};
+    if (!c->slices.anew.on || r->j.het_job_id != r->j.id)
+        return;
+    components_find(c, r->j.id, &jobs);
+    for (size_t i = 0; i < jobs.n; i++)
+        if (jobs.v[i] != r && jobs.v[i]->j.state == JOB_PENDING)
+            eligible_update(c, jobs.v[i]);
+    vec_done(&jobs);
+}
+
 void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special)
 {
     ASSERT(r->hold.n == 0 && !r->waiting);
@@ -130,6 +144,7 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
     if (!r->j.cron)
         mail_job(c, r, MAIL_REQUEUE);
     eligible_update(c, r);
+    components_too(c, r);
     singletons_look(c, r); /* it runs no more */
     plan_soon(c);
 }

@@ -86,6 +86,12 @@ static bool is_of_rest(const struct job *j)
     return j->id == lsf_job_number(j);
 }
 
+/* Nobody gives it a place any more, and its Nice can't be changed. */
+static bool is_ending(const struct job *j)
+{
+    return lsf_job_is_over(j) || j->state == JOB_COMPLETING;
+}
+
 /* It stands in the sorted list a second time: what is named is read with its array, of which a long
  * one is not listed to its end, and by itself. */
 static bool is_again(const struct lsf_job_list *l, size_t i)
@@ -102,7 +108,7 @@ static const struct job *rest_of(const struct lsf_job_list *l, const struct job 
     size_t behind = 0, named = 0;
     for (size_t i = 0; i < l->job.n; i++) {
         const struct job *o = l->job.v[i];
-        if (lsf_job_is_over(o) || is_again(l, i))
+        if (is_ending(o) || is_again(l, i))
             continue;
         if (o->spec.nice < 0)
             return NULL; /* only operators could give it back */
@@ -169,7 +175,7 @@ static bool brothers_behind(const struct lsf_control *k, const char *id, const s
     for (size_t i = 0; i < l->job.n; i++) {
         const struct job *o = l->job.v[i];
         bool behind = is_beside(o, j) && !is_named(mine, o->array_task_id);
-        if (lsf_job_is_over(o) || is_again(l, i) || (rest && behind && is_of_rest(o)))
+        if (is_ending(o) || is_again(l, i) || (rest && behind && is_of_rest(o)))
             continue;
         struct element one = {behind ? nice_plus(o, lead(o, j)) : o->spec.nice, o->array_task_id};
         if (one.nice != (more ? whole : o->spec.nice))
