@@ -336,6 +336,27 @@ static void as_many_days_as_nodes_may_have_kept_come_at_once(void **state)
     series_write_free(w);
 }
 
+/* One second after the other brings an older day, last of all today: its file stays open (its log is
+ * there until it is closed), though the places that are kept hold other days. */
+static void the_day_that_came_last_stays_open(void **state)
+{
+    struct series_write *w = series_write_new(dir);
+    struct err err = {0};
+    (void)state;
+    for (int64_t day = -6; day <= 0; day++) {
+        struct str frame = STR_INIT;
+        char log[64];
+        blocks_of_day(&frame, "gpu7", day);
+        series_write_begin(w, DAY_US, 0);
+        assert_true(series_write_put(w, "gpu7", (struct span){frame.data, frame.len}));
+        assert_true(series_write_end(w, &err));
+        snprintf(log, sizeof log, "2026-11-%02d.db-wal", (int)(23 + day));
+        assert_int_equal(access(in_dir(log), F_OK), 0);
+        str_done(&frame);
+    }
+    series_write_free(w);
+}
+
 static void what_is_left_for_later_or_of_others_is_not_put(void **state)
 {
     struct series_write *w = series_write_new(dir);
@@ -369,6 +390,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_files_of_days_are_days, fresh, gone),
         cmocka_unit_test_setup_teardown(as_many_days_as_nodes_may_have_kept_come_at_once, fresh,
                                         gone),
+        cmocka_unit_test_setup_teardown(the_day_that_came_last_stays_open, fresh, gone),
         cmocka_unit_test_setup_teardown(what_is_left_for_later_or_of_others_is_not_put, fresh,
                                         gone),
     };

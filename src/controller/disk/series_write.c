@@ -62,7 +62,8 @@ void series_write_free(struct series_write *w)
     free(w);
 }
 
-/* An empty place, or one that has nothing begun. */
+/* An empty one of the places that are kept, or one that has nothing begun; of the others, which are
+ * opened and closed again in each second, only where these have all begun. */
 static struct open_day *day_place(struct series_write *w, const char *path)
 {
     struct open_day *place = NULL;
@@ -70,7 +71,7 @@ static struct open_day *day_place(struct series_write *w, const char *path)
         struct open_day *d = &w->day[i];
         if (d->path && text_is(d->path, path))
             return d;
-        if (!d->begun && (!place || (place->path && !d->path)))
+        if (!d->begun && (!place || (i < DAYS_KEPT && place->path && !d->path)))
             place = d;
     }
     return place;
