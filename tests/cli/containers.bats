@@ -147,8 +147,9 @@ load containers
     a_job
     as_user srun -Q --jobid="$id" --container-image=alpine sh -c "touch $TOP/home/on; sleep 600" &
     eventually test -e "$TOP/home/on"
-    as_user scancel "$id"
+    as_user scancel -s KILL "$id.0"
     wait $! || true
+    as_user scancel "$id"
     rm "$TOP/home/on"
     mv "$STANDINS/enroot/enroot" "$STANDINS/enroot/away"
     runtime apptainer
