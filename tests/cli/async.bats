@@ -77,7 +77,8 @@ END
     A=$(async "$J" -n1 --overlap -D "$PWD/there" -i "$PWD/in" -o o -e e --export=ALL,COLOUR=red \
         sh -c 'cat; echo $COLOUR; echo wrong >&2')
     step_is "$A" COMPLETED
-    [ "$(tr '\n' ' ' < there/o)" = "hello red " ] && [ "$(cat there/e)" = wrong ]
+    [ "$(tr '\n' ' ' < there/o)" = "hello red " ]
+    [ "$(cat there/e)" = wrong ]
     squeue -h -s -o '%i %j' | grep -q "^$J.0 sleep"
     scancel "$J.0"
     step_is "$J.0" CANCELLED
@@ -158,7 +159,8 @@ END
     wait
     [ "$(sort -u told | wc -l)" -eq 24 ]
     for s in $(cat told); do step_is "$s" COMPLETED; done
-    [ "$(sort -n log | uniq -c | awk '$1 != 1' | wc -l)" -eq 0 ] && [ "$(wc -l < log)" -eq 24 ]
+    [ "$(sort -n log | uniq -c | awk '$1 != 1' | wc -l)" -eq 0 ]
+    [ "$(wc -l < log)" -eq 24 ]
 }
 
 @test "they end with their job, are gone after a requeue, and stand still while it is suspended" {

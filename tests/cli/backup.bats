@@ -138,7 +138,8 @@ END
     old=$(files) was=$(kept || true)
     restore 0
     new=$(files) is=$(kept)
-    [ "$old" != "$new" ] && [ "$was" != "$is" ]
+    [ "$old" != "$new" ]
+    [ "$was" != "$is" ]
     until [ "$ends" = all ]; do
         at=$((at + 1))
         rm -rf "$REMUDA_STATE"
@@ -297,7 +298,8 @@ END
         ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" LD_PRELOAD="$lib" run -0 remuda restore "$WORK/b"
         echo "$output"
         [[ "$output" =~ "Set aside in this way, as the backup has none of that name: gres.conf, joined.conf" ]]
-        [ ! -e "$REMUDA_STATE/gres.conf" ] && [ ! -e "$REMUDA_STATE/joined.conf" ]
+        [ ! -e "$REMUDA_STATE/gres.conf" ]
+        [ ! -e "$REMUDA_STATE/joined.conf" ]
         [ "$(cat "$REMUDA_STATE/gres.conf.before")" = "# another" ]
         [ "$(tail -n 1 "$REMUDA_STATE/remuda.conf.before")" = "# changed since" ]
         [ "$(stat -c %a "$REMUDA_STATE/remuda.conf.before")" = 640 ]

@@ -131,7 +131,7 @@ echo task
 END
     [[ "$(sbatch .command.run 2>&1)" =~ "Submitted batch job "([0-9]+) ]]
     quietly squeue --noheader -o '%i %t' -t all -p main -u "$USER_NAME"
-    ! grep -qvE '^[0-9_%,[:space:]-]*[][0-9_%,-]* (PD|R|CA|CF|CG|CD|F|TO|NF|S|ST|PR|BF)$' <<< "$output"
+    ! grep -qvE '^[0-9_%,[:space:]-]*[][0-9_%,-]* (PD|R|CA|CF|CG|CD|F|TO|NF|S|ST|PR|BF)$' <<< "$output" || false
     grep -q "^$RUNS R$" <<< "$output"
     quietly squeue --noheader -o '%i %t' -t all -u "$USER_NAME" --only-job-state
     grep -q "^$FAILED F$" <<< "$output"
@@ -187,7 +187,7 @@ true'
     quietly sinfo -ahNO nodehost:100,gres:512,gresused:512,statelong
     [[ "${lines[0]}" =~ ^n1\ +gpu:v100:4 ]]
     quietly sinfo -ho $'\x1e%c\x1f%n\x1f%f'
-    ! scontrol show part -o | tr ' ' '\n' | grep -v '^$' | grep -qvE '^[A-Za-z]+=.+$'
+    ! scontrol show part -o | tr ' ' '\n' | grep -v '^$' | grep -qvE '^[A-Za-z]+=.+$' || false
     quietly scontrol release "$id"
     quietly scontrol hold "$id"
     quietly scancel "$id"
@@ -336,7 +336,7 @@ END
     quietly squeue --user="$USER_NAME" --states=R,S,CG --noheader --format=%i -r
     [ "$output" = "$RUNS" ]
     quietly squeue -O JobArrayID,StateCompact,Reason -t all --me
-    ! awk 'NF != 3' <<< "$output" | grep -q .
+    ! awk 'NF != 3' <<< "$output" | grep -q . || false
     quietly squeue --me -o %i -h -r -t all
     quietly scancel -Q "$DONE"
     [ "$(sbatch -H --array=0-3%2 --dependency=afterany:"$RUNS" -J last --wrap true | awk '{print NF}')" = 4 ]
@@ -345,7 +345,7 @@ END
 
 @test "toil: squeue with elapsed times, sacct from 1970, scontrol show job, config values" {
     quietly squeue -h --format '%i %t %M'
-    ! awk 'NF != 3' <<< "$output" | grep -q .
+    ! awk 'NF != 3' <<< "$output" | grep -q . || false
     quietly sacct -n -j "$DONE,$FAILED" --format JobIDRaw,State,ExitCode -P -S 1970-01-01
     grep -qx "$FAILED|FAILED|3:0" <<< "$output"
     scontrol show job | awk 'BEGIN{RS=""} END{exit !(NR > 3)}'

@@ -147,13 +147,14 @@ load containers
     a_job
     as_user srun -Q --jobid="$id" --container-image=alpine sh -c "touch $TOP/home/on; sleep 600" &
     eventually test -e "$TOP/home/on"
-    as_user scancel "$id"
+    as_user scancel -s KILL "$id.0"
     wait $! || true
+    as_user scancel "$id"
     rm "$TOP/home/on"
     mv "$STANDINS/enroot/enroot" "$STANDINS/enroot/away"
     runtime apptainer
     step --container-image=alpine true
-    ! nothing_left
+    ! nothing_left || false
     mv "$STANDINS/enroot/away" "$STANDINS/enroot/enroot"
     step --container-image=alpine true
     nothing_left

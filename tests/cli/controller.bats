@@ -38,7 +38,8 @@ log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.
     [ "$output" = "done NONE" ]
     [ "$(frames query STATUS | grep -c "role=controller .*pid=$(pid) ")" = 1 ]
     stop
-    [ ! -e "$S/controller.pid" ] && [ ! -e "$S/controller.sock" ]
+    [ ! -e "$S/controller.pid" ]
+    [ ! -e "$S/controller.sock" ]
     log_has "stopped"
 }
 

@@ -267,7 +267,7 @@ END
     wait "$pid" || status=$?
     [ "$status" = 1 ]
     grep -qE "^qsub: job [0-9]+.head apparently deleted$" doomed.out
-    ! grep -qE "salloc|srun" doomed.out
+    ! grep -qE "salloc|srun" doomed.out || false
     run -0 bsub -H -We 10 -o /dev/null true
     [[ "${lines[0]}" == "Job <"* ]]
     run -0 qsub -h -p 5 <<< true

@@ -286,7 +286,7 @@ END
     queued -l select=1:ncpus=4+2:ncpus=2:ngpus=1
     qalter -l select=1:ncpus=8+3:ncpus=1,walltime=30:00 "$id"
     [ "$(squeue -h -j "$id" -O HetJobOffset:3,NumTasks:5,NumCPUs:5,TimeLimit:8 | sort | tr -s ' ' | tr '\n' ';')" = "0 1 8 30:00 ;1 3 3 30:00 ;" ]
-    ! scontrol show job "$id" | grep -q 'gpu'
+    ! scontrol show job "$id" | grep -q 'gres/gpu' || false
     qalter -l walltime=10:00 -N renamed "$id"
     [ "$(squeue -h -j "$id" -o '%C %l' | sort | tr '\n' ';')" = "3 10:00;8 10:00;" ]
     [ "$(qstat -f "$id" | sed -n 's/ *Job_Name = //p')" = renamed ]
@@ -479,7 +479,8 @@ END
     qdel "$after" "$begin" "$first"
     id=$(qsub -- /bin/true)
     eventually over "$id"
-    [ "$(qstat -x "$id" | awk 'NR == 3 {print $2}')" = STDIN ] && [ -e "STDIN.o${id%%.*}" ]
+    [ "$(qstat -x "$id" | awk 'NR == 3 {print $2}')" = STDIN ]
+    [ -e "STDIN.o${id%%.*}" ]
     id=$(qsub -N back <<< 'sleep 100')
     wait_state "${id%%.*}" RUNNING
     qhold "$id"

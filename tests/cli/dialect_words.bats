@@ -29,7 +29,8 @@ held() {
 
 @test "bpeek of what waits; bjobs -sum, -l, -UF, -A, LSB_BJOBS_FORMAT; nothing found is said and ends with 0" {
     run -0 --separate-stderr bjobs -a -u nobody
-    [ "$stderr" = "No job found" ] && [ "$output" = "" ]
+    [ "$stderr" = "No job found" ]
+    [ "$output" = "" ]
     held -J waits
     run -255 --separate-stderr bpeek "$id"
     [ "$stderr" = "Job <$id> : Not yet started." ]
@@ -46,7 +47,8 @@ held() {
     run -0 --separate-stderr bacct
     [[ "$output" == *"Accounting information about jobs that are: "*"SUMMARY:      ( time unit: second )"*"Total number of done jobs:"* ]]
     BSUB_STDERR=Y run -0 --separate-stderr bsub -H -o /dev/null true
-    [ "$output" = "" ] && [[ "$stderr" == "Job <"*"> is submitted to default queue <workq>." ]]
+    [ "$output" = "" ]
+    [[ "$stderr" == "Job <"*"> is submitted to default queue <workq>." ]]
     run -0 --separate-stderr bstat -C
     [ "$stderr" = "No unfinished job found" ]
     bkill 0

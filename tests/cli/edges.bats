@@ -45,16 +45,20 @@ teardown_file() {
 
 @test "7: one unknown id is an error with Slurm's words, two are not" {
     run --separate-stderr -1 squeue -h -j 99999
-    [ -z "$output" ] && [ "$stderr" = "slurm_load_jobs error: Invalid job id specified" ]
+    [ -z "$output" ]
+    [ "$stderr" = "slurm_load_jobs error: Invalid job id specified" ]
     run --separate-stderr -0 squeue -h -j 99999,99999
-    [ -z "$output" ] && [ -z "$stderr" ]
+    [ -z "$output" ]
+    [ -z "$stderr" ]
     run --separate-stderr -0 squeue -h -j "$B"
-    [ -z "$output" ] && [ -z "$stderr" ]
+    [ -z "$output" ]
+    [ -z "$stderr" ]
 }
 
 @test "8, 9: sacct of an unknown id shows the header; stray words are errors" {
     run --separate-stderr -0 sacct -j 99999
-    [ "${#lines[@]}" = 2 ] && [[ "${lines[0]}" =~ ^JobID ]]
+    [ "${#lines[@]}" = 2 ]
+    [[ "${lines[0]}" =~ ^JobID ]]
     run -1 sacct -nu "$(id -un)" -o Account%256 '|' tail -1
 }
 
@@ -107,9 +111,11 @@ teardown_file() {
 
 @test "23: scancel of an unknown or finished job is silent, the option may follow the id" {
     run --separate-stderr -0 scancel 99999 "$B"
-    [ -z "$output" ] && [ -z "$stderr" ]
+    [ -z "$output" ]
+    [ -z "$stderr" ]
     run --separate-stderr -0 scancel "${A}_1" --signal SIGCONT
-    [ -z "$output" ] && [ -z "$stderr" ]
+    [ -z "$output" ]
+    [ -z "$stderr" ]
 }
 
 @test "variables of scancel choose among the jobs that are named, an empty filter means none" {
@@ -207,9 +213,11 @@ END
 @test "M3: sacct --format with any case and prefixes; time is Timelimit" {
     run sacct --format=User,JobID,Jobname,partition,state,time,start,end,elapsed,MaxRss,MaxVMSize,nnodes,ncpus,nodelist,CPUTime -j "$B"
     [ "$status" -eq 0 ]
-    [[ "${lines[0]}" =~ Timelimit ]] && [[ "${lines[0]}" =~ MaxRSS ]]
+    [[ "${lines[0]}" =~ Timelimit ]]
+    [[ "${lines[0]}" =~ MaxRSS ]]
     run squeue -u '1234USER'
-    [ "$status" -eq 0 ] && [[ "$output" =~ "Invalid user: 1234USER" ]]
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ "Invalid user: 1234USER" ]]
 }
 
 @test "no controller: each command's first line and exit status are Slurm's, then where it should be" {

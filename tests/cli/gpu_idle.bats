@@ -100,9 +100,9 @@ assert job["gpus"] == 1 and job["idle_s"] > 0 and job["partition"] == "free", jo
     "$TOP/are" work
     works() { [ "$(squeue -h -j "$1" -O GpuIdle | xargs)" = N/A ]; }
     eventually works "$id"
-    ! remuda report --idle | grep -q "^$id "
+    ! remuda report --idle | grep -q "^$id " || false
     scancel "$id"
-    [ ! -s quiet.out ] || ! grep -q 'done nothing' quiet.out
+    [ ! -s quiet.out ] || ! grep -q 'done nothing' quiet.out || false
 }
 
 @test "what GpuIdle cannot be is refused by name; scontrol and sacctmgr set it" {
@@ -156,7 +156,8 @@ for i in range(1, 30):
     eventually is_over "$id"
     # 29000 J in all: of other processes' work it has no part.
     joules=$(of "$id.batch" consumedenergyraw)
-    [ "$joules" -gt 0 ] && [ "$joules" -le 29000 ]
+    [ "$joules" -gt 0 ]
+    [ "$joules" -le 29000 ]
     [[ "$(of "$id.batch" consumedenergy)" =~ ^[0-9.]+K?$ ]]
     [[ "$(of "$id.batch" avecpufreq)" =~ ^[0-9.]+[KM]?$ ]]
 }
@@ -168,5 +169,5 @@ for i in range(1, 30):
     eventually is_over "$id"
     [ "$(sacct -n -P -X -j "$id" -o state)" = COMPLETED ]
     [[ "$(of "$id.batch" tresusageinmax)" != *gres* ]]
-    ! remuda plot "$id" --csv 2>/dev/null | head -1 | grep -q utilization.gpu
+    ! remuda plot "$id" --csv 2>/dev/null | head -1 | grep -q utilization.gpu || false
 }

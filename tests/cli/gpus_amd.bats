@@ -53,9 +53,11 @@ table 2 12 1700
 slowed 2 1'
     id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:mi210:1 --acctg-freq=1 -o /dev/null --wrap 'sleep 14')
     until_true sh -c "squeue -h -j $id -o %T | grep -qx RUNNING"
-    echo "$told" >gpus.new && mv gpus.new gpus
+    echo "$told" >gpus.new
+    mv gpus.new gpus
     until_true sh -c "[ \$(remuda plot $id --csv=nounits 2>/dev/null | grep -c ', 1700') -ge 2 ]"
-    printf '%s\nrsmi_dev_busy_percent_get 2 9999\n' "$told" >gpus.new && mv gpus.new gpus
+    printf '%s\nrsmi_dev_busy_percent_get 2 9999\n' "$told" >gpus.new
+    mv gpus.new gpus
     over "$id" || over "$id"
     remuda plot "$id" --csv=nounits >curve.csv
     : >gpus

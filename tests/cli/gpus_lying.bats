@@ -74,9 +74,10 @@ P
     # 200 W at most, however long it was; a counter that went back added nothing.
     joules=$(sacct -n -j "$id.batch" -o ConsumedEnergyRaw | tr -d ' ')
     echo "energy: $joules J in $((SECONDS - began)) s"
-    [ "${joules:-0}" -ge 0 ] && [ "${joules:-0}" -le $((220 * (SECONDS - began))) ]
+    [ "${joules:-0}" -ge 0 ]
+    [ "${joules:-0}" -le $((220 * (SECONDS - began))) ]
     util=$(sacct -n -P -j "$id.batch" -o TRESUsageInMax | tr ',' '\n' | sed -n 's/^gres\/gpuutil=//p')
     [ -z "$util" ] || [ "$util" -le 100 ]
     run -0 remuda report "$id"
-    ! grep -qE '[0-9]{7}|memory error|was slowed' <<< "$output"
+    ! grep -qE '[0-9]{7}|memory error|was slowed' <<< "$output" || false
 }

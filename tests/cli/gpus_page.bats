@@ -38,10 +38,14 @@ cluster_says() { remuda gpus >"$TOP/now" && grep -q "$1" "$TOP/now" && cat "$TOP
     echo 0x030200 >"$TOP/bus/bus/pci/devices/0000:10:00.0/class"
     asked REMUDA_NVML=/nowhere.so REMUDA_SYS="$TOP/bus"
     asked REMUDA_NVML="$TOP/lacks.so"
-    happens "machine a100x2" "answer:init 0 9" && asked
-    happens "machine a100x2" "answer:count 0 999" && asked
-    happens "machine none" && asked
-    happens "machine a100x2" "answer:index 1 6" && asked
+    happens "machine a100x2" "answer:init 0 9"
+    asked
+    happens "machine a100x2" "answer:count 0 999"
+    asked
+    happens "machine none"
+    asked
+    happens "machine a100x2" "answer:index 1 6"
+    asked
 }
 
 @test "AMD's: no driver, no list, nothing in it, none that may be used, no second source" {
@@ -71,9 +75,12 @@ cluster_says() { remuda gpus >"$TOP/now" && grep -q "$1" "$TOP/now" && cat "$TOP
     echo "AutoDetect=off" >"$TOP/conf/gres.conf"
     asked
     rm "$TOP/conf/gres.conf"
-    happens "machine a100x2" "hang 1" && asked REMUDA_DISCOVER_MS=700
-    happens "machine a100x2" "crash 0" && asked
-    happens "machine a100mig" && asked
+    happens "machine a100x2" "hang 1"
+    asked REMUDA_DISCOVER_MS=700
+    happens "machine a100x2" "crash 0"
+    asked
+    happens "machine a100mig"
+    asked
 }
 
 @test "while the daemon runs: starting, missed, without an answer, hanging" {

@@ -60,7 +60,8 @@ srun -n1 --mem=50 --gres=gpu:1 sh -c "until [ -e enough.1 ]; do sleep 0.1; done"
     [[ "$(of "$id.0" tresusageinmax)" == *",gres/gpumem=3G,gres/gpuutil=120,mem="* ]]
     [[ "$(of "$id.0" tresusageintot)" == *",gres/gpumem=3G,"* ]]
     ave=$(of "$id.0" tresusageinave | sed 's/.*gpuutil=\([0-9]*\).*/\1/')
-    [ "$ave" -gt 40 ] && [ "$ave" -le 120 ]
+    [ "$ave" -gt 40 ]
+    [ "$ave" -le 120 ]
     # The second held a GPU and did nothing with it; of the batch script's own there was nothing either.
     [[ "$(of "$id.1" tresusageinmax)" == *",gres/gpumem=0,gres/gpuutil=0,mem="* ]]
     [[ "$(of "$id.batch" tresusageinmax)" == *",gres/gpumem=0,gres/gpuutil=0,mem="* ]]

@@ -81,7 +81,8 @@ unreadable() {
         run -0 --separate-stderr remuda "$c" --help
         [[ "${lines[0]}" == "Usage: remuda $c [OPTIONS]"* ]]
         grep -qx "Help options:" <<< "$output"
-        [ "$(remuda "$c" -h)" = "$output" ] && [ "$(remuda "$c" --hel)" = "$output" ]
+        [ "$(remuda "$c" -h)" = "$output" ]
+        [ "$(remuda "$c" --hel)" = "$output" ]
         run -0 --separate-stderr remuda "$c" --usage
         [[ "${lines[0]}" == "Usage: remuda $c ["* ]]
         [ "$(awk 'length > 79' <<< "$output")" = "" ]
@@ -128,13 +129,15 @@ unreadable() {
 
 @test "=help lists the values of an option" {
     run -0 srun --cpu-bind=help
-    [ "${lines[0]}" = "CPU bind options:" ] && [[ "$output" == *"map_cpu:<list>"* ]]
+    [ "${lines[0]}" = "CPU bind options:" ]
+    [[ "$output" == *"map_cpu:<list>"* ]]
     run -0 srun --mem-bind=help
     [ "${lines[0]}" = "Memory bind options:" ]
     run -0 sbatch --hint=help
     [ "${lines[0]}" = "Application hint options:" ]
     run -0 salloc --gres=help
-    [ "${lines[0]}" = "Valid gres options are:" ] && [ "${lines[1]}" = "gpu[[:type]:count]" ]
+    [ "${lines[0]}" = "Valid gres options are:" ]
+    [ "${lines[1]}" = "gpu[[:type]:count]" ]
     run -0 srun --mpi=list
     [ "${lines[0]}" = "MPI plugin types are..." ]
 }
@@ -173,7 +176,7 @@ sbatch: end of defined options" ]
         section "$c" > "$BATS_TEST_TMPDIR/rows"
         [ -s "$BATS_TEST_TMPDIR/rows" ] || { echo "no section of $c"; false; }
         # option | works | variables | meaning
-        ! grep -vE '^\| .* \| (yes|differs|no effect|refused) \| .* \| .+ \|$' "$BATS_TEST_TMPDIR/rows"
+        ! grep -vE '^\| .* \| (yes|differs|no effect|refused) \| .* \| .+ \|$' "$BATS_TEST_TMPDIR/rows" || false
         # No spelling twice.
         [ "$(grep -oE '`--?[A-Za-z][A-Za-z0-9_-]*' "$BATS_TEST_TMPDIR/rows" | sort | uniq -d)" = "" ]
         # What --help shows is there.

@@ -98,7 +98,8 @@ cut_off() {
     run -0 third remuda leave
     echo "$output"
     [[ "$output" =~ "The key of this host is gone".*"remuda hosts remove h" ]]
-    [ ! -e "$SHARED/third/host.conf" ] && [ ! -e "$SHARED/third/tls" ]
+    [ ! -e "$SHARED/third/host.conf" ]
+    [ ! -e "$SHARED/third/tls" ]
 }
 
 @test "the controller is killed while a machine joins or leaves: the same command does the rest" {

@@ -195,7 +195,8 @@ loop_ns() { awk "{ print \$1 }" "/proc/$1/task/$1/schedstat"; } # of the control
     for _ in $(seq 300); do [[ "$(head1 remuda hosts)" =~ door ]] || break; sleep 0.2; done
     [[ ! "$(head1 remuda hosts)" =~ door ]]
     for _ in $(seq 25); do [ -e "$SHARED/door/host.conf" ] || break; sleep 0.2; done
-    [ ! -e "$SHARED/door/host.conf" ] && [ ! -e "$SHARED/door/tls" ]
+    [ ! -e "$SHARED/door/host.conf" ]
+    [ ! -e "$SHARED/door/tls" ]
 }
 
 @test "a host that was shut out leaves at once, and is told so" {

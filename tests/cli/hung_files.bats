@@ -149,7 +149,8 @@ nobody_is_named() { [ -z "$(sinfo -h -R)" ]; }
         grep -q "^status 0$" "mailed.$id"
     done
     still=$(ps -eo args | grep -c '[r]emuda report --mail')
-    [ "$still" -ge 1 ] && [ "$still" -le 4 ]
+    [ "$still" -ge 1 ]
+    [ "$still" -le 4 ]
     others_run
     rm stop
     kill "$(cat pid)"

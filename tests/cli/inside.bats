@@ -116,7 +116,8 @@ heard() {
     touch "$D/over"
     within 30 state_is "$id" COMPLETED
     [ "$(cat "$D"/step? | tr ' ' '\n' | grep -c USR1)" = 1 ]
-    says monitor "up end " && says script "up end "
+    says monitor "up end "
+    says script "up end "
 }
 
 @test "--signal=USR1@T: the steps once; B: the script" {
@@ -133,7 +134,11 @@ heard() {
     other=$(sbatch --parsable -p high --exclusive -o /dev/null --wrap 'sleep 3')
     within 10 grep -q TERM "$D/step0"
     sleep 1
-    says step0 "up TERM " && says step1 "up TERM " && says script "up " && says monitor "up " && says tee "up "
+    says step0 "up TERM "
+    says step1 "up TERM "
+    says script "up "
+    says monitor "up "
+    says tee "up "
     within 20 state_is "$other" COMPLETED
     touch "$D/over"
     within 40 state_is "$id" COMPLETED
@@ -307,7 +312,8 @@ came_back() {
     echo hello > from
     sbcast -f --jobid="$id" from "$WORK/to"
     sbcast -f -j "${id}_1" from "$WORK/to1"
-    [ -f to ] && [ -f to1 ]
+    [ -f to ]
+    [ -f to1 ]
     [ "$(squeue -h -j "$id" | wc -l)" = 3 ]
     scancel "$id.0"
     within 10 sh -c "[ \$(squeue -h -s -j $id | grep -vc batch) = 2 ]"

@@ -36,7 +36,8 @@ setup() { cd "$WORK" || exit 1; }
 @test "remuda env: what PATH has of its own stays before ours, unless its system is named; LSF's directories" {
     export HOME="$WORK" XDG_CACHE_HOME="$WORK/cache"
     mkdir -p other
-    printf '#!/bin/sh\n' > other/bsub && chmod +x other/bsub
+    printf '#!/bin/sh\n' > other/bsub
+    chmod +x other/bsub
     local ours plain="/usr/bin:/bin"
     ours=$(dirname "$(readlink -f "$(command -v remuda)")")
     remuda=$(command -v remuda)
@@ -129,7 +130,8 @@ completed() { remuda complete "$@" | cut -f1; }
     [ "$(completed bkill "$array")" = "$array" ] # the whole of it, once
     scancel "$array"
     array=$(sbatch --parsable -a 3-4 -o /dev/null --wrap 'sleep 300')
-    wait_state "${array}_3" RUNNING && wait_state "${array}_4" RUNNING
+    wait_state "${array}_3" RUNNING
+    wait_state "${array}_4" RUNNING
     [ "$(completed scancel "$array" | sort)" = "$array"$'\n'"${array}_3"$'\n'"${array}_4" ]
     scancel "$array"
     [ "$(REMUDA_STATE=$WORK/none completed scancel '')" = "" ] # nobody there: nothing, at once
@@ -210,7 +212,8 @@ END
     run -0 remuda config check -v slurm.conf
     [[ "$output" == *"slurm.conf:6: TreeWidth is known"* && "$output" == *"slurm.conf:7: StateSaveLocation has no effect"* ]]
     [ "$(remuda config check --json slurm.conf | jq -r '[.warnings[] | select(.weighs == "meaning")] | length')" = 3 ]
-    echo 'MaxTime=x' > bad.conf && echo 'PrivateData=jobbs' >> bad.conf
+    echo 'MaxTime=x' > bad.conf
+    echo 'PrivateData=jobbs' >> bad.conf
     run -1 remuda config check bad.conf
     [[ "$output" == "remuda config: error: "*"bad.conf:2: PrivateData: "*"did you mean jobs?"* ]]
     # Of a program the drain's reason is named as sinfo -R has it.

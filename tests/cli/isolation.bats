@@ -153,7 +153,8 @@ key() { sed -n 's|.*/remuda\.node1\.||p' "$REMUDA_STATE/nodes/node1/cgroups" | h
     run srun -Q -O -n200 sh -c 'echo $$ >>tasks; exec sleep 3'
     [ "$status" -ne 0 ]
     [[ "$output" == *"Resource temporarily unavailable"* ]]
-    [ "$(wc -l <tasks)" -le 60 ] && [ "$(wc -l <tasks)" -gt 0 ]
+    [ "$(wc -l <tasks)" -le 60 ]
+    [ "$(wc -l <tasks)" -gt 0 ]
 }
 
 @test "all jobs of a node together leave processes for others" {
@@ -289,7 +290,8 @@ S
     # the first ones may be charged for pages that nobody had read before, as above
     id=$(sbatch -W --parsable -o out --mem=60 --wrap 'for i in 1 2 3 4 5 6 7 8 9 10; do srun bash where; done')
     cat out
-    [ "$(wc -l <out)" = 10 ] && [ "$(uniq -c out | sort -n | tail -1 | awk '{ print $1 }')" -ge 3 ]
+    [ "$(wc -l <out)" = 10 ]
+    [ "$(uniq -c out | sort -n | tail -1 | awk '{ print $1 }')" -ge 3 ]
     id=$(sbatch --parsable --no-requeue -c2 -o out2 --mem=60 --wrap 'bash where; srun --overlap bash -c "bash where; echo a >>begun; until [ -e go ]; do sleep 0.1; done" & until [ -e begun ]; do sleep 0.1; done
         until [ -e up ]; do sleep 0.1; done; srun --overlap bash where; touch go; wait')
     eventually test -e begun

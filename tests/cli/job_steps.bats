@@ -180,9 +180,9 @@ END
     [[ ! "$output" =~ private ]]
     [ "$(sed 's/ .*//' <<< "$output" | sort -n | tail -n1)" -le 10 ]
     sbatch -Q -W -o o.out --wrap "$show"
-    ! grep private o.out
+    ! grep private o.out || false
     for pid in $(cat "$REMUDA_STATE"/controller.pid "$REMUDA_STATE"/nodes/*/node.pid); do
-        ! ls -l "/proc/$pid/fd" | grep private
+        ! ls -l "/proc/$pid/fd" | grep private || false
     done
 }
 

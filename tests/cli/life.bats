@@ -146,7 +146,8 @@ ended() { sacct -n -P -X -j "$1" -o State,ExitCode; }
     id=$(sbatch --parsable -o /dev/null --mem=600M --wrap "python3 -c 'x = bytearray(150 << 20); s = sum(range(9000000))'")
     wait_state "$id" COMPLETED
     rss=$(sacct -n -P -j "$id.batch" --units=M -o MaxRSS)
-    [ "${rss%%[.M]*}" -ge 140 ] && [ "${rss%%[.M]*}" -le 400 ]
+    [ "${rss%%[.M]*}" -ge 140 ]
+    [ "${rss%%[.M]*}" -le 400 ]
     [[ ! "$(sacct -n -P -X -j "$id" -o TotalCPU)" =~ ^00:00.0 ]]
 }
 

@@ -35,7 +35,8 @@ nothing_left() { [ -z "$(squeue -h)" ]; }
 # A controller that is killed while requests come; up again, and the requests with it.
 killed() {
     local pid
-    pid=$(remuda status --pid controller) && kill -9 "$pid"
+    pid=$(remuda status --pid controller)
+    kill -9 "$pid"
     remuda up -q 3>&-
 }
 
@@ -56,7 +57,7 @@ changes() {
     local value
     while [ ! -e stop ]; do
         for value in $(seq "$2" "$3"); do
-            sacctmgr -i -Q modify account held set "${1/@/$value}" >/dev/null 2>&1 && echo "$value" >>acknowledged
+            if sacctmgr -i -Q modify account held set "${1/@/$value}" >/dev/null 2>&1; then echo "$value" >>acknowledged; fi
         done
     done
 }

@@ -156,7 +156,8 @@ data_parser/v0.0.43" ]
     [ "${lines[5]}" = sleeper ]
     [ "$(timeout 1.7 sinfo -h -i 1 -o x%D | grep -c '^x1$')" = 2 ]
     [ "$(timeout 1.7 sinfo -T -i 1 | grep -c "No reservations")" = 2 ]
-    [ "$(sinfo -T -l | wc -l)" = 2 ] && [ "$(sinfo -h -T -l | wc -l)" = 1 ]
+    [ "$(sinfo -T -l | wc -l)" = 2 ]
+    [ "$(sinfo -h -T -l | wc -l)" = 1 ]
     run -1 squeue -i 0
     [[ "$output" == *"error: --iterate=0"*"a number of seconds is needed"* ]]
 }
@@ -183,7 +184,9 @@ data_parser/v0.0.43" ]
     [ "$output" = "squeue: error: Invalid node name n[1-1000000]: a host list names at most 131072 hosts" ]
     run -1 squeue -j frob
     [ "$output" = "squeue: error: Invalid job id: frob" ]
-    [ -z "$(squeue -h -u '')" ] && [ -z "$(squeue -h -t '')" ] && [ -z "$(squeue -h -j '')" ]
+    [ -z "$(squeue -h -u '')" ]
+    [ -z "$(squeue -h -t '')" ]
+    [ -z "$(squeue -h -j '')" ]
     A=$(sbatch --parsable -H -a 0-9:3%2 -o /dev/null --wrap true)
     [ "$(squeue -h -j "$A" -o %i)" = "${A}_[0,3,6,9%2]" ]
     [ "$(squeue -h -j "${A}_3" -o %i)" = "${A}_3" ]
@@ -225,7 +228,8 @@ data_parser/v0.0.43" ]
     [ "$output" = "$J" ]
     [ "$stderr" = "squeue: error: JobID:99999999999: no column is wider than 100000" ]
     run -0 --separate-stderr sinfo -h -o '%99999999999R'
-    [ -n "$output" ] && [ "${#output}" -lt 1000 ]
+    [ -n "$output" ]
+    [ "${#output}" -lt 1000 ]
     [[ "$stderr" == *"99999999999R: no column is wider than 100000" ]]
     for command in "squeue -h -j $J -o %V" "scontrol show job $J"; do
         SLURM_TIME_FORMAT=frob run -0 --separate-stderr $command

@@ -168,7 +168,7 @@ load lsf
     wait "$second" || status=$?
     [ "$status" = 130 ]
     grep -qx "<<Terminated while pending>>" inter.err
-    ! grep -E "salloc|srun|Starting" kept.err inter.err
+    ! grep -E "salloc|srun|Starting" kept.err inter.err || false
     # a command that fails is said by its exit code alone, as in LSF
     run -7 --separate-stderr bsub -I 'exit 7'
     [[ "$stderr" != *srun* ]]

@@ -18,7 +18,7 @@ $id|PSUSP|hpc|a_long_name_of_a_job|proj|2" ]
     run -0 --separate-stderr bjobs -o "JOBID STAT EXIT_REASON" -json "$id" 987654
     [ "$(python3 -c 'import json,sys; d = json.load(sys.stdin); print(d["COMMAND"], d["JOBS"], d["RECORDS"])' <<< "$output")" = "bjobs 2 [{'JOBID': '$id', 'STAT': 'PSUSP', 'EXIT_REASON': ''}, {'JOBID': '987654', 'ERROR': 'Job <987654> is not found'}]" ]
     run -0 --separate-stderr bjobs 987654
-    [ "$stderr" = "Job <987654> is not found" ] && [ -z "$output" ]
+    [[ "$stderr" == "Job <987654> is not found" && -z "$output" ]]
     LSB_BJOBS_CONSISTENT_EXIT_CODE=Y run -255 --separate-stderr bjobs 987654
     run -255 --separate-stderr bjobs -o 'jobid frob'
     [ "$stderr" = "bjobs: <frob> in the format string is not a valid field name." ]
@@ -116,7 +116,7 @@ $id 3 arr[3]" ]
     submitted -H -b 12:31:23:59 -J 'part[1-3]' -o /dev/null true
     bkill "$id[1]"
     run -0 --separate-stderr bresume "$id"
-    [ "$output" = "Job <$id> is being resumed" ] && [ -z "$stderr" ]
+    [[ "$output" == "Job <$id> is being resumed" && -z "$stderr" ]]
     [ "$(bjobs -noheader -o 'jobindex stat' "$id")" = $'2 PEND\n3 PEND' ]
     run -0 bstop "$id"
     [ "$output" = "Job <$id> is being stopped" ]
@@ -127,7 +127,7 @@ $id 3 arr[3]" ]
     submitted -r -J 'part[1-3]%1' -x -m n1 -o /dev/null sleep 700
     wait_state "${id}_1" RUNNING
     run -0 --separate-stderr brequeue "$id"
-    [ "$output" = "Job <$id> is being requeued " ] && [ -z "$stderr" ]
+    [[ "$output" == "Job <$id> is being requeued " && -z "$stderr" ]]
     runs_again() { [ "$(squeue -h -r -j "$id" -O RestartCnt | awk '{ n += $1 } END { print n }')" = 1 ]; }
     eventually runs_again
     run ! --separate-stderr brequeue "$id[3]" # alone it is what was asked for
@@ -300,7 +300,8 @@ Job <$id[3]> is being terminated" ]
 gpuv100 0" ]
     run -255 --separate-stderr bkill -q gpuv100 0
     [ "$stderr" = "No matching job found" ]
-    [ "$(qselect -q gpuv100)" = "" ] && [ "$(qselect -q hpc)" = "$(qselect)" ]
+    [ "$(qselect -q gpuv100)" = "" ]
+    [ "$(qselect -q hpc)" = "$(qselect)" ]
     run -0 bkill -q hpc 0
     submitted -H -J both -q "hpc gpuv100" -o /dev/null sleep 6152
     run -0 bkill -q gpuv100 0 # what waits is in either
@@ -330,9 +331,9 @@ normal 0 0 0" ]
         [[ "${lines[1]}" == "n1 "* ]]
     done
     run -255 --separate-stderr nodestat hpc nope
-    [ "$stderr" = "nope: No such queue" ] && [[ "$output" == *n1* ]]
+    [[ "$stderr" == "nope: No such queue" && "$output" == *n1* ]]
     run -255 --separate-stderr classstat hpc nope
-    [ "$stderr" = "nope: No such queue" ] && [[ "$output" == *hpc* ]]
+    [[ "$stderr" == "nope: No such queue" && "$output" == *hpc* ]]
     run -0 bhosts n1
     [ "${lines[0]}" = "HOST_NAME          STATUS       JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV " ]
     [[ "${lines[1]}" =~ ^n1\ +ok\ +-\ +32\ +0\ +0\ +0\ +0\ +0\ $ ]]

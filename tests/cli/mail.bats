@@ -85,7 +85,7 @@ has_cairo() { python3 -c 'import ctypes; ctypes.CDLL("libcairo.so.2")' 2>/dev/nu
     remuda report --mail "$id" > again
     grep -q "it had 2 phases" again
     grep -qF "| epoch 1 of 2" again
-    ! grep -q $'\f' again
+    ! grep -q $'\f' again || false
 }
 
 @test "the end of the output: cleaned, bounded, of the error output as well" {
@@ -114,8 +114,8 @@ S
     grep -qE '^\| x{200} …$' lines
     grep -q '^| byte .*xff here$' lines
     grep -qx '| line 300' lines
-    ! grep -qx '| line 1' lines
-    ! LC_ALL=C grep -q "$(printf '[\001-\010\013-\037]')" said
+    ! grep -qx '| line 1' lines || false
+    ! LC_ALL=C grep -q "$(printf '[\001-\010\013-\037]')" said || false
     grep -A1 "^The end of its error output, $WORK/noisy.err:" said | grep -qx '| Traceback: it broke'
 }
 
@@ -124,19 +124,19 @@ S
     (cat pipe > /dev/null) 3>&- &
     id=$(sbatch --parsable -c1 --mem=100 --mail-type=END -o pipe --wrap 'echo secret')
     mail_text "$id" > said
-    ! grep -q "^| " said
+    ! grep -q "^| " said || false
     echo "of long ago" > old
     touch -d '2 days ago' old
     id=$(sbatch --parsable -c1 --mem=100 --mail-type=END --open-mode=append -o old --wrap 'true')
     mail_text "$id" > said
     grep -q "State: COMPLETED" said
-    ! grep -q "long ago" said
+    ! grep -q "long ago" said || false
     if [ "$(id -u)" = 0 ]; then
         echo "nobody's own" > theirs
         chown 65534 theirs
         id=$(sbatch --parsable -c1 --mem=100 --mail-type=END --open-mode=append -o theirs --wrap 'echo mine')
         mail_text "$id" > said
-        ! grep -q "nobody's own" said
+        ! grep -q "nobody's own" said || false
     fi
 }
 
@@ -156,7 +156,7 @@ S
     id=$(as_nobody sbatch --parsable -c1 --mem=100 --mail-type=END -o mine2.txt --wrap "rm mine2.txt; ln -s $TOP/closed/file mine2.txt")
     mail_text "$id" > "$TOP/said"
     grep -q "State: COMPLETED" "$TOP/said"
-    ! grep -q "of root's" "$TOP/said"
+    ! grep -q "of root's" "$TOP/said" || false
 }
 
 @test "an array is one mail with a digest; with ARRAY_TASKS each element has its own" {
@@ -184,7 +184,7 @@ S
     scancel "$id"
     mail_text "$id" > said
     grep -q "State: CANCELLED" said
-    ! grep -qE "It used|The end of" said
+    ! grep -qE "It used|The end of" said || false
     [ "$(mail_read "$id" parts)" = text/plain ]
 }
 
@@ -221,6 +221,6 @@ S
     eventually test -s "$TOP/mails/$id.plain"
     eventually grep -q "all of it" "$TOP/mails/$id.plain"
     grep -q "it had 2 phases" "$TOP/mails/$id.plain"
-    ! grep -q "Content-Type\|base64\|iVBOR" "$TOP/mails/$id.plain"
+    ! grep -q "Content-Type\|base64\|iVBOR" "$TOP/mails/$id.plain" || false
     LC_ALL=C grep -q $'\f' "$TOP/mails/$id.plain" && false || true
 }

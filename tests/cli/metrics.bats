@@ -131,7 +131,8 @@ prometheus_asks() { python3 "$BATS_TEST_DIRNAME/metrics_get.py" "$PROMETHEUS_POR
     id=$(sbatch --parsable -c1 --mem=100 --gres=gpu:a100:1 -o /dev/null --wrap 'sleep 300')
     held=$(sbatch --parsable -H -c1 --mem=100 -o /dev/null --wrap true)
     wait_state "$id" RUNNING
-    printf 'machine a100mig\nrate 1 60\nused 1 3000\nmw 1 210000\n' >gpus.new && mv gpus.new gpus
+    printf 'machine a100mig\nrate 1 60\nused 1 3000\nmw 1 210000\n' >gpus.new
+    mv gpus.new gpus
     eventually shows "^remuda_job_device_power_watts{job_id=\"$id\""
     prometheus_up
     cat >queries.py <<'P'
@@ -163,7 +164,8 @@ P
     local ok=1
     python3 queries.py "$PROMETHEUS_PORT" "$BATS_TEST_DIRNAME/../../share/grafana/*.json" || ok=0
     kill "$PROMETHEUS"
-    echo "machine a100mig" >gpus.new && mv gpus.new gpus
+    echo "machine a100mig" >gpus.new
+    mv gpus.new gpus
     scancel "$id" "$held"
     [ "$ok" = 1 ]
 }
@@ -174,7 +176,9 @@ P
     [ "$(status_of nothing)" = 404 ]
     [ "$(status_of metrics/jobs/)" = 200 ]
     [ "$(status_of metrics -X POST)" = 405 ]
-    [ "$(get readyz)" = ok ] && [ "$(get livez)" = ok ] && [ "$(get healthz)" = ok ]
+    [ "$(get readyz)" = ok ]
+    [ "$(get livez)" = ok ]
+    [ "$(get healthz)" = ok ]
     [ "$(get metrics --type)" = "application/openmetrics-text; version=1.0.0; charset=utf-8" ]
     [ "$(get metrics --type -H 'Accept: text/plain')" = "text/plain; version=0.0.4; charset=utf-8" ]
     [ "$(get metrics/nodes | tail -n 1)" = "# EOF" ]
@@ -214,7 +218,7 @@ P
 @test "by a name that is none of this machine's nothing is told" {
     asked() { curl -s -o told -w '%{http_code}' -H "Host: $1" "http://127.0.0.1:$PORT/$2"; }
     [ "$(asked evil.example:6821 metrics)" = 421 ]
-    ! grep -q slurm_ told
+    ! grep -q slurm_ told || false
     [ "$(asked evil.example '')" = 421 ]
     [ "$(asked evil.example livez)" = 200 ]
     grep -q "asked for by the name evil.example:6821, which is none.*MetricsAddress=127.0.0.1:$PORT,evil.example" "$REMUDA_STATE/log/controller.log"

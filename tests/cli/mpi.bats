@@ -99,7 +99,8 @@ without_pmix() {
     scontrol reconfigure
     run -0 timeout 60 srun -Q -N2 -n2 bash -c 'echo "task $SLURM_PROCID ${PMIX_RANK-without}"'
     [[ "$output" =~ "MpiDefault=pmix: remuda-pmix is not there" ]]
-    [[ "$output" =~ "task 0 without" ]] && [[ "$output" =~ "task 1 without" ]]
+    [[ "$output" =~ "task 0 without" ]]
+    [[ "$output" =~ "task 1 without" ]]
     remuda down
 }
 

@@ -220,20 +220,26 @@ C
     export REMUDA_NVML="$WORK/nvml.so"
     [[ "$(remudad node --print-config)" == *" Gres=gpu:a100:1,gpu:v100:1,gpu:rtx3090:1,gpu:h200:2,gpu:t4:1"$'\n'* ]]
     NO_DRIVER=1 run remudad node --print-config
-    [ "$status" -eq 0 ] && [[ "$output" != *Gres=* && "$output" == *"could not be started"* ]]
+    [ "$status" -eq 0 ]
+    [[ "$output" != *Gres=* && "$output" == *"could not be started"* ]]
     CRASH=1 run remudad node --print-config
-    [ "$status" -eq 0 ] && [[ "$output" == *RealMemory=* && "$output" != *Gres=* && "$output" == *"a library ended the process"* ]]
+    [ "$status" -eq 0 ]
+    [[ "$output" == *RealMemory=* && "$output" != *Gres=* && "$output" == *"a library ended the process"* ]]
 }
 
 @test "bad options are refused with what is missing" {
     run remudad node
-    [ "$status" -eq 2 ] && [[ "$output" == *"--state DIR is missing"* ]]
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"--state DIR is missing"* ]]
     run remudad node --state "$WORK" --name ../x
-    [ "$status" -eq 2 ] && [[ "$output" == *"--name NAME is missing"* ]]
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"--name NAME is missing"* ]]
     run remudad node --state "$WORK" --name
-    [ "$status" -eq 2 ] && [[ "$output" == *"--name needs a value"* ]]
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"--name needs a value"* ]]
     run remudad node --state "$REMUDA_STATE" --name node1
-    [ "$status" -eq 1 ] && [[ "$output" == *"runs already"* ]]
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"runs already"* ]]
 }
 
 @test "a work directory that is not there fails the job, as in Slurm, where its files were to be in it; else it runs in /tmp and its records say so" {

@@ -65,7 +65,7 @@ jobs() { sacct -a -n -P -S 2020-01-01 -o JobID,JobName,State,Start,End,AllocTRES
     [ "$(stat -c %a "$file")" = 600 ]
     [ "$(head -1 "$file" | cut -c1-20)" = '{"remuda_archive":1,' ]
     python3 -c 'import json,sys; rows=[json.loads(l) for l in open(sys.argv[1])]; assert rows[-1]=={"end":len(rows)-2}; assert sum("job" in r for r in rows)==2' "$file"
-    ! grep -q "$PATH" "$file" # what was exported stays out
+    ! grep -q "$PATH" "$file" || false # what was exported stays out
     # again: there is nothing left
     run -0 sacctmgr -i archive dump Jobs PurgeJobAfter=24hours Directory="$PWD/files"
     [[ "$output" != *removed* ]]

@@ -55,10 +55,12 @@ n2" ]
 @test "-j oe, -o and -e, -k; standard input, -- command, -S; -z" {
     submitted -N joined -j oe <<< $'echo out\necho err >&2'
     eventually over "$id"
-    [ "$(sort "joined.o$id")" = $'err\nout' ] && [ ! -e "joined.e$id" ]
+    [ "$(sort "joined.o$id")" = $'err\nout' ]
+    [ ! -e "joined.e$id" ]
     submitted -o here -e "$WORK/there" <<< "echo x"
     eventually over "$id"
-    [ "$(cat here)" = x ] && [ -e there ]
+    [ "$(cat here)" = x ]
+    [ -e there ]
     submitted -- /bin/echo "two words"
     eventually over "$id"
     [ "$(cat "STDIN.o$id")" = "two words" ]
@@ -256,7 +258,8 @@ $id[2].head X" ]
     run -170 --separate-stderr qsub -q nope <<< true
     [ "${stderr_lines[0]}" = "qsub: Unknown queue" ]
     run --separate-stderr qsub -l foo=1 <<< true
-    [ "$status" -ne 0 ] && [ "$stderr" = "qsub: Unknown resource Resource_List.foo" ]
+    [ "$status" -ne 0 ]
+    [ "$stderr" = "qsub: Unknown resource Resource_List.foo" ]
     printf '#PBS -N a # note\ntrue\n' > bad.sh
     run -1 --separate-stderr qsub bad.sh
     [[ "$stderr" == "qsub: line 1: directive error: -N a # note" ]]

@@ -68,7 +68,7 @@ for row in csv.DictReader(sys.stdin, skipinitialspace=True): print(row[sys.argv[
     column "power.draw [W]" <bare | grep -qE '^[0-9]+\.[0-9]{2}$'
     column "power.draw [W]" <csv | grep -qE '^[0-9]+\.[0-9]{2} W$'
     # What a device does not tell is not made up.
-    ! head -1 csv | grep -q nvlink
+    ! head -1 csv | grep -q nvlink || false
 }
 
 @test "a profile that is played comes out as it was" {
@@ -99,7 +99,8 @@ P
     echo "machine a100x4" | cat - "$TOP/copies" >"$TOP/gpus.narrow"
     cat "$TOP/gpus.narrow" "$TOP/wide" >"$TOP/gpus.wide"
     for how in narrow wide; do
-        sed '/^gpm/d' "$TOP/gpus.idle" >"$TOP/gpus.new" && mv "$TOP/gpus.new" "$TOP/gpus"
+        sed '/^gpm/d' "$TOP/gpus.idle" >"$TOP/gpus.new"
+        mv "$TOP/gpus.new" "$TOP/gpus"
         id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:1 --wrap "$TOP/play gpus.$how 6")
         over "$id"
         eventually has_rows "$id" 3
@@ -157,8 +158,8 @@ P
     ranks() { remuda plot "$1" --json 2>/dev/null | python3 ranks 2>/dev/null; }
     eventually ranks "$id"
     remuda plot "$id" --value taskcpu | grep -q "step 0 task 1 taskcpu: mean"
-    ! remuda plot "$id" | grep -q taskcpu
-    ! remuda plot "$id" --csv | head -1 | grep -q task.cpu
+    ! remuda plot "$id" | grep -q taskcpu || false
+    ! remuda plot "$id" --csv | head -1 | grep -q task.cpu || false
 }
 
 @test "--acctg-freq: how often, what not, and not at all" {
@@ -166,7 +167,7 @@ P
     none=$(sbatch --parsable -c1 --acctg-freq=0 --wrap 'sleep 1')
     over "$id"; over "$none"
     eventually has_rows "$id" 3
-    ! remuda plot "$id" --csv | head -1 | grep -qE 'read|network'
+    ! remuda plot "$id" --csv | head -1 | grep -qE 'read|network' || false
     run ! remuda plot "$none"
     [[ "$output" == *"has no samples"*"--acctg-freq=0"* ]]
 }
@@ -176,7 +177,7 @@ P
     export COLUMNS=60
     LC_ALL=C remuda plot "$id" >ascii
     [ "$(awk '{ if (length($0) > most) most = length($0) } END { print most }' ascii)" -le 60 ]
-    ! LC_ALL=C grep -q '[^ -~]' ascii
+    ! LC_ALL=C grep -q '[^ -~]' ascii || false
     grep -q ' util: mean' ascii
     grep -q '#' ascii
     LC_ALL=C.UTF-8 remuda plot "$id" >braille
@@ -231,7 +232,7 @@ for name in "p.svg", "p=light.svg", "p=dark.svg":
     assert "utilization.gpu" in texts and "100 %" in texts, texts
 P
     grep -q prefers-color-scheme p.svg
-    ! grep -q prefers-color-scheme p=dark.svg
+    ! grep -q prefers-color-scheme p=dark.svg || false
 }
 
 @test "a picture of dots: a PNG, light and dark, where cairo is; else the nearest is named" {

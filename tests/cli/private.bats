@@ -90,7 +90,7 @@ configured() {
     [ -z "$stderr" ]
     grep -q "requests of uid $(id -u nobody) come faster" "$REMUDA_STATE/log/controller.log"
     for i in 1 2 3 4 5 6 7 8; do squeue -h -o x >/dev/null; done
-    ! grep -q "requests of uid 0 " "$REMUDA_STATE/log/controller.log"
+    ! grep -q "requests of uid 0 " "$REMUDA_STATE/log/controller.log" || false
     configured
 }
 

@@ -38,7 +38,9 @@ seconds() { sacct -n -X -P -a -A "$1" -S now-1days -o CPUTimeRAW | awk '{ s += $
 @test "reports say what sacct says" {
     run -0 sreport -n -P -t seconds cluster AccountUtilizationByUser $TIMES
     P=$(seconds physics) O=$(seconds optics) B=$(seconds biology)
-    [ "$P" -ge 4 ] && [ "$O" -ge 1 ] && [ "$B" -ge 4 ]
+    [ "$P" -ge 4 ]
+    [ "$O" -ge 1 ]
+    [ "$B" -ge 4 ]
     grep -qx "wilson|root|||$((P + O + B))|0" <<<"$output"
     grep -qx "wilson|physics|||$((P + O))|0" <<<"$output"
     grep -q "^wilson|physics|$ME|.*|$P|0$" <<<"$output"

@@ -29,7 +29,8 @@ field() {
 @test "Submitted batch job N, output in slurm-N.out, nothing on stderr" {
     script "-n 1" <<< 'echo "hello from $SLURM_JOB_ID in $PWD"'
     run --separate-stderr sbatch -W job.sh
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     [[ "$output" =~ ^Submitted\ batch\ job\ ([0-9]+)$ ]]
     [ "$(cat "slurm-${BASH_REMATCH[1]}.out")" = "hello from ${BASH_REMATCH[1]} in $PWD" ]
 }
@@ -115,14 +116,16 @@ done" ]
 @test "--test-only says when and where, and submits nothing" {
     before=$(squeue -h -t all | wc -l)
     run --separate-stderr sbatch --test-only -n 2 --wrap=true
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     [[ "$stderr" =~ Job\ [0-9]+\ to\ start\ at\ [0-9T:-]+\ using\ [0-9]+\ processors\ on\ nodes\ .+\ in\ partition ]]
     [ "$(squeue -h -t all | wc -l)" -eq "$before" ]
 }
 
 @test "a refusal: Slurm's line, then the sentence, status 1" {
     run --separate-stderr sbatch -p nowhere --wrap=true
-    [ "$status" -eq 1 ] && [ -z "$output" ]
+    [ "$status" -eq 1 ]
+    [ -z "$output" ]
     [ "${stderr_lines[0]}" = "sbatch: error: invalid partition specified: nowhere" ]
     [ "${stderr_lines[1]}" = "sbatch: error: Batch job submission failed: Invalid partition name specified" ]
     [[ "${stderr_lines[2]}" == *nowhere* ]]

@@ -27,7 +27,9 @@ fails() {
 
 @test "--version, --usage and --help need no cluster" {
     run --separate-stderr sbatch --version
-    [ "$status" -eq 0 ] && [ "$output" = "slurm 25.05.0" ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ "$output" = "slurm 25.05.0" ]
+    [ -z "$stderr" ]
     run sbatch -V
     [ "$output" = "slurm 25.05.0" ]
     run sbatch --usage

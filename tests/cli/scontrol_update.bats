@@ -330,7 +330,8 @@ ${id}_2 RUNNING" ]
     [ "$(scontrol show partitionname p2 | head -1)" = PartitionName=p2 ]
     scontrol update partition=p1 MaxTime=7
     scontrol write config "$WORK/conf"
-    mkdir -p again && cp conf.2* again/remuda.conf
+    mkdir -p again
+    cp conf.2* again/remuda.conf
     grep -q '^PartitionName=p1 .*MaxTime=00:07:00' again/remuda.conf
     grep -q '^NodeName=n2 .*Gres=gpu:v100:2' again/remuda.conf
     grep -q '^Licenses=matlab:4,ansys:2$' again/remuda.conf

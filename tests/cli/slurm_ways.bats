@@ -146,7 +146,8 @@ job_with_step() {
     # A device has no length, as Slurm sees it; read, it filled the disk.
     run -0 timeout 20 salloc -Q -n1 sbcast -f /dev/zero none
     [[ "$output" == *"Warning: file \`/dev/zero\` is empty." ]]
-    [ -e "$WORK/none" ] && [ ! -s "$WORK/none" ]
+    [ -e "$WORK/none" ]
+    [ ! -s "$WORK/none" ]
 }
 
 @test "sbcast: half of a file is nobody else's to read, and nothing is written through a link that somebody made by a name he foresaw" {
@@ -184,7 +185,9 @@ for i in range(1500):
         [[ "$output" == *"REQUEST_FILE_BCAST(n1): Is a directory"* ]]
     done
     run -17 salloc -Q -n1 sbcast -f /etc/hostname pipe.there
-    [ -p pipe.there ] && [ -L link ] && [ -z "$(ls folder)" ]
+    [ -p pipe.there ]
+    [ -L link ]
+    [ -z "$(ls folder)" ]
     # Somebody is quicker: the name is his folder's when the file is whole. Where he is not, once more.
     copying() { compgen -G 'meanwhile.sbcast.*' >/dev/null || ! kill -0 "$pid" 2>/dev/null; }
     for _ in 1 2 3 4 5 6 7 8; do
@@ -198,7 +201,10 @@ for i in range(1500):
         wait "$pid" && copied=1
         [ "$made" = 0 ] || break
     done
-    [ "$made" = 1 ] && [ "$copied" = 0 ] && [ -z "$(ls meanwhile)" ] && ! compgen -G 'meanwhile.sbcast.*'
+    [ "$made" = 1 ]
+    [ "$copied" = 0 ]
+    [ -z "$(ls meanwhile)" ]
+    ! compgen -G 'meanwhile.sbcast.*' || false
     # The folder gets another name: the file is where it began.
     mkdir into
     salloc -Q -n1 sbcast -f grows into/got 3>&- &

@@ -175,12 +175,14 @@ program() {
 
 @test "a full disk is said, and ends the step" {
     run timeout 20 srun -o /dev/full yes
-    [ "$status" -gt 0 ] && [ "$status" != 124 ]
+    [ "$status" -gt 0 ]
+    [ "$status" != 124 ]
     [[ "$output" =~ "cannot write the tasks' output: No space left on device" ]]
     run timeout 20 srun -o /dev/full echo x
     [ "$status" = 1 ]
     run timeout 20 srun -e /dev/full sh -c 'while :; do echo x >&2; done'
-    [ "$status" -gt 0 ] && [ "$status" != 124 ]
+    [ "$status" -gt 0 ]
+    [ "$status" != 124 ]
     [[ "$output" =~ "No space left on device" ]]
 }
 

@@ -86,7 +86,7 @@ is_busy() { remuda top | grep "^ $(hostname -s) " | grep -q "96% $1 "; }
     remuda top >busy
     head -1 busy | grep -q "GPUs 2/8 96% busy"
     LC_ALL=C remuda top --sort busy >ascii
-    ! LC_ALL=C grep -q '[^ -~]' ascii
+    ! LC_ALL=C grep -q '[^ -~]' ascii || false
     sed -n 3p ascii | grep -qE "^ $node +.* (99\.\.|9\.\.9|\.99\.|\.\.99|9\.9\.|\.9\.9) +96% $id $(id -un)"
     remuda top --jobs | grep -qE "^ $id +$(id -un | cut -c1-8) +1 +2 +96% .* two +$node$"
     COLUMNS=60 LC_ALL=C remuda top | awk 'length($0) > 60 { exit 1 }'
@@ -144,7 +144,7 @@ P
     echo PrivateData=jobs >>"$REMUDA_STATE/remuda.conf"
     scontrol reconfigure
     nobody remuda top >seen
-    ! grep -q "$id root" seen
+    ! grep -q "$id root" seen || false
     grep "^ $(hostname -s) " seen | grep -qE '\?' 
     head -1 seen | grep -q "GPUs 2/8 "
 }

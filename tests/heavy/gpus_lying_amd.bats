@@ -51,7 +51,8 @@ begin() {
 }
 finish() {
     touch over
-    over "$other" && over "$lied"
+    over "$other"
+    over "$lied"
     state=$(sacct -X -n -P -j "$other,$lied" -o State | sort -u)
     [ "$state" = COMPLETED ]
 }
@@ -96,12 +97,13 @@ for row in csv.DictReader(sys.stdin, skipinitialspace=True):
     passed=$((SECONDS - began))
     joules=$(sacct -n -j "$lied.batch" -o ConsumedEnergyRaw | tr -d ' ')
     echo "energy: $joules J in $passed s"
-    [ "${joules:-0}" -gt 0 ] && [ "${joules:-0}" -le $((220 * passed)) ]
+    [ "${joules:-0}" -gt 0 ]
+    [ "${joules:-0}" -le $((220 * passed)) ]
     max=$(sacct -n -P -j "$lied.batch" -o TRESUsageInMax | tr ',' '\n')
     util=$(sed -n 's/^gres\/gpuutil=//p' <<< "$max")
     [ -z "$util" ] || [ "$util" -le 100 ]
     run -0 remuda report "$lied"
-    ! grep -qE '[0-9]{7}|memory error|was slowed' <<< "$output"
+    ! grep -qE '[0-9]{7}|memory error|was slowed' <<< "$output" || false
 }
 
 @test "how many devices there are changes while jobs run: those that are listed have their curves" {

@@ -58,7 +58,8 @@ works() {
 # What a package of the system puts besides the programs.
 all_there() {
     [ -e "$ROOT_DIR/usr/lib/systemd/system/remuda-controller.service" ]
-    [ -e "$ROOT_DIR/usr/share/man/man1/sbatch.1.gz" ] && [ -e "$ROOT_DIR/usr/share/bash-completion/completions/squeue" ]
+    [ -e "$ROOT_DIR/usr/share/man/man1/sbatch.1.gz" ]
+    [ -e "$ROOT_DIR/usr/share/bash-completion/completions/squeue" ]
     for name in $("$ROOT_DIR/usr/bin/remuda" commands); do [ -L "$ROOT_DIR/usr/bin/$name" ] || { echo "no $name"; false; }; done
 }
 

@@ -85,7 +85,8 @@ no_groups() { [ -z "$(groups)" ]; }
     begun -c1 --mem=50 'value cpuset.cpus.effective; taskset -pc 0-1 $$ >/dev/null; grep Cpus_allowed_list /proc/$$/status | cut -f2; sleep 600'
     first=$id
     eventually grep -q . out
-    mkdir second && cd second
+    mkdir second
+    cd second
     ran -c1 --mem=50 'value cpuset.cpus.effective; nproc'
     [ "$(sed -n 1p ../out)" = "$(sed -n 2p ../out)" ]
     [ "$(sed -n 2p out)" = 1 ]
@@ -178,7 +179,8 @@ P
     [ "$(sed 's/ *$//' out | tr '\n' ';')" = "0 3;0;0 3;" ]
     begun --mem=50 -c1 --gres=gpu:2 "$TOP/seen; sleep 600"
     first=$id
-    mkdir second && cd second
+    mkdir second
+    cd second
     ran --mem=50 -c1 --gres=gpu:2 "$TOP/seen"
     [ "$(cat out ../out | tr -s ' \n' ' ')" = "1 2 0 3 " ]
     scancel "$first"

@@ -231,17 +231,23 @@ int herd_serve(const char *node_dir)
 }
 
 /* The daemon's environment is whose shell started it. Each step's process would have it in its
- * memory. */
+ * memory: it keeps where local time is, and where tests have their /sys. */
 static void environment_wipe(void)
 {
-    const char *zone = getenv("TZ");
-    char *kept = zone ? xstrdup(zone) : NULL;
+    static const char *const names[] = {"TZ", "REMUDA_SYS"};
+    char *kept[ARRAY_LEN(names)];
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *value = getenv(names[i]);
+        kept[i] = value ? xstrdup(value) : NULL;
+    }
     for (char **e = environ; *e; e++)
         explicit_bzero(*e, strlen(*e));
     clearenv();
-    if (kept)
-        setenv("TZ", kept, 1);
-    free(kept);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (kept[i])
+            setenv(names[i], kept[i], 1);
+        free(kept[i]);
+    }
 }
 
 int main(int argc, char **argv)
