@@ -76,6 +76,8 @@ struct sdevice {
     int32_t index;    /* as the node numbers it */
     int64_t mem_mib;  /* 0 = not known */
     char *near;       /* one byte a slot: 1 = close; NULL = all are */
+    uint32_t place;   /* the first device of the group that lies where it does */
+    int32_t reach;    /* sockets that have a slot close to it */
     /* One byte a device of the group: 1 = a fast connection to it (NVLink); NULL = to none */
     char *linked;
 };
@@ -93,12 +95,21 @@ struct group {
     int32_t weight, weight_rank;   /* as configured; its place among all weights */
     char *features;
     struct sdevice *dev;
-    size_t ndev;    /* of `dev`, in the order of their indexes */
+    size_t ndev; /* of `dev`, in the order of their indexes */
+    /* Devices by their reach, those of the same in order: ndev entries */
+    uint32_t *by_reach;
     int64_t *total; /* by dimension; ntotal entries, the rest 0 */
     size_t ntotal;
     uint64_t *parts;    /* bitmap of partitions */
     uint32_t nodes, up; /* members; members that take work */
 };
+
+/* Slots of a socket, those set aside among them. */
+static inline int32_t group_socket_slots(const struct group *g)
+{
+    int32_t all = (g->slots + g->spec_slots) / g->sockets;
+    return all > 0 ? all : 1;
+}
 
 struct hold;
 
