@@ -12,6 +12,7 @@
 #include "model/grammar/time_windows.h"
 #include "model/record/priority.h"
 #include "model/settings/topology.h"
+#include "sched/books/bits.h"
 #include "sched/books/idle.h"
 #include "sched/books/lanes.h"
 #include "sched/books/limits/cap_set.h"
@@ -46,27 +47,6 @@ typedef VEC(uint64_t) ids_vec;
 typedef VEC(int64_t) i64_vec;
 
 #define BUCKETS 128 /* into which amounts are sorted where only a first look is taken */
-
-static inline bool bit_get(const uint64_t *bits, size_t i)
-{
-    return bits[i / 64] >> (i % 64) & 1;
-}
-static inline void bit_set(uint64_t *bits, size_t i)
-{
-    bits[i / 64] |= UINT64_C(1) << (i % 64);
-}
-static inline void bit_clear(uint64_t *bits, size_t i)
-{
-    bits[i / 64] &= ~(UINT64_C(1) << (i % 64));
-}
-/* __builtin_popcountll is a call where the processor is not known. */
-static inline size_t bit_ones(uint64_t x)
-{
-    x -= x >> 1 & UINT64_C(0x5555555555555555);
-    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-    return ((x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * UINT64_C(0x0101010101010101) >> 56;
-}
-#define BIT_WORDS(n) (((n) + 63) / 64)
 
 /* ---- nodes ---- */
 
