@@ -1,5 +1,5 @@
-/* Bitmaps in words of 64: which nodes, which groups, which partitions. They come zeroed, and as long
- * as the caller made them: BIT_WORDS for so many bits. */
+/* Bitmaps in words of 64: which nodes, which groups, which partitions. Who makes one makes it
+ * zeroed, BIT_WORDS long for so many bits. */
 #ifndef REMUDA_SCHED_BOOKS_BITS_H
 #define REMUDA_SCHED_BOOKS_BITS_H
 
