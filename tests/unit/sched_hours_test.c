@@ -479,6 +479,95 @@ static void who_waits_for_work_that_ends_is_counted(void **state)
         }
 }
 
+/* That user's, on so many whole nodes of main. */
+static void comes_of(struct world *w, uint64_t id, uint32_t uid, int32_t nodes, int64_t limit_us)
+{
+    struct job_request req = nodes_whole(nodes, limit_us);
+    cluster_wait(w->cl, &(struct waiting){.job_id = id,
+                                          .req = &req,
+                                          .uid = uid,
+                                          .elements = 1,
+                                          .submit_us = NOW + (int64_t)id,
+                                          .eligible_us = NOW + (int64_t)id});
+}
+
+/* Its nodes come free in hours that let its user begin nothing beside what he has there: it is
+ * promised them when these are over, and until then others have them. */
+static void a_plain_job_is_promised_what_hours_leave(void **state)
+{
+    (void)state;
+    static const char hours[] = "daily 08:00-20:00 max_jobs_per_user=2; daily 20:00-24:00 "
+                                "max_jobs_per_user=1; daily 00:00-08:00 max_jobs_per_user=1";
+    for (int own = 0; own < 3; own++) {
+        struct world w = in_hours(hours);
+        struct settings s;
+        settings_default(&s);
+        put_setting(&s, "PriorityType", "priority/multifactor");
+        cluster_set_policy(w.cl, &s);
+        int64_t freed = 7 * HOUR, morning = 18 * HOUR + 13 * MIN + 20 * USEC_PER_SEC,
+                own_us = own == 1 ? 9 * HOUR : 240 * HOUR;
+        for (uint64_t id = 2; id <= 8; id++) /* until 20:46:40 */
+            runs_of(&w, id, id == 2 ? 1002 : 1000 + (uint32_t)id, "main", freed);
+        if (own)
+            runs_of(&w, 1, 1000, "main", own_us);
+        comes_of(&w, 100, 1000, 9, HOUR);
+        comes_of(&w, 200, 1001, 1, 10 * HOUR);
+        comes_of(&w, 201, 1001, 1, 10 * HOUR);
+        sched_plan(w.cl, NOW, NULL, w.plan);
+        int64_t start = own == 0 ? freed : own == 1 ? own_us : morning;
+        assert_int_equal(wait_of(&w, 100).planned_us, NOW + start);
+        size_t began = 0;
+        for (uint64_t id = 200; id < 202; id++)
+            began += start_of(w.plan, id) != NULL;
+        assert_int_equal(began, 1 + (own == 2));
+        world_end(&w);
+    }
+}
+
+/* promises=all: of two of one user's, one may run at a time. What the second would have beside the
+ * first is kept for nobody, but when that is over. */
+static void promises_of_one_user_are_as_many_as_hours_let_begin(void **state)
+{
+    (void)state;
+    for (int most = 1; most <= 2; most++)
+        for (int users = 1; users <= 2; users++) {
+            struct arena *a = arena_new();
+            struct world w =
+                in_hours(arena_printf(a, "daily 00:00-24:00 max_jobs_per_user=%d", most));
+            struct settings s;
+            settings_default(&s);
+            put_setting(&s, "PriorityType", "priority/multifactor");
+            put_setting(&s, "SchedulerParameters", "promises=all");
+            cluster_set_policy(w.cl, &s);
+            for (uint64_t id = 1; id <= 9; id++)
+                runs_of(&w, id, 2000 + (uint32_t)id, "main", HOUR);
+            comes_of(&w, 100, 1000, 8, HOUR);
+            comes_of(&w, 101, users == 1 ? 1000 : 1002, 2, HOUR);
+            comes_of(&w, 200, 1001, 1, HOUR + 30 * MIN);
+            sched_plan(w.cl, NOW, NULL, w.plan);
+            bool beside = most == 2 || users == 2;
+            assert_int_equal(wait_of(&w, 100).planned_us, NOW + HOUR);
+            assert_int_equal(wait_of(&w, 101).planned_us, NOW + (beside ? 1 : 2) * HOUR);
+            assert_int_equal(start_of(w.plan, 200) != NULL, !beside);
+            world_end(&w);
+            arena_free(a);
+        }
+}
+
+/* A start that is promised for later keeps none of its user's from beginning now. */
+static void who_is_promised_a_start_keeps_none_of_his_from_one_now(void **state)
+{
+    (void)state;
+    struct world w = in_hours("daily 00:00-24:00 max_jobs_per_user=1");
+    runs_of(&w, 1, 1001, "main", 2 * HOUR);
+    comes_of(&w, 100, 1000, 10, HOUR);
+    comes_of(&w, 101, 1000, 1, HOUR);
+    sched_plan(w.cl, NOW, NULL, w.plan);
+    assert_int_equal(wait_of(&w, 100).planned_us, NOW + 2 * HOUR);
+    assert_non_null(start_of(w.plan, 101));
+    world_end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -493,6 +582,9 @@ int main(void)
         cmocka_unit_test(components_are_promised_what_running_work_leaves),
         cmocka_unit_test(components_are_promised_a_time_of_other_hours),
         cmocka_unit_test(components_stop_what_hours_leave),
+        cmocka_unit_test(a_plain_job_is_promised_what_hours_leave),
+        cmocka_unit_test(promises_of_one_user_are_as_many_as_hours_let_begin),
+        cmocka_unit_test(who_is_promised_a_start_keeps_none_of_his_from_one_now),
         cmocka_unit_test(who_begins_on_suspended_work_is_counted),
         cmocka_unit_test(who_waits_for_work_that_ends_is_counted),
     };
