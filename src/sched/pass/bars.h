@@ -13,8 +13,8 @@ enum job_reason entry_held_by(struct pass *p, const struct entry *e);
 /* The same of a job of that user's in that option, at that time. */
 enum job_reason option_held_by(struct pass *p, const struct option *o, uint32_t uid, int64_t at_us);
 /* So many more jobs of that user's may run in the partition then, as its hours have it: 0 and
- * above; INT32_MAX = they say nothing. What runs counts until its end, as its limit has it, and what
- * is promised from its start on. */
+ * above; INT32_MAX = they say nothing. What runs counts until its end, as its limit has it, and
+ * what is promised from its start on. */
 int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us);
 /* The first time from then on, as far as is looked ahead, at which there is room for one;
  * INT64_MAX = none. */
