@@ -268,6 +268,45 @@ static void many_jobs_of_components(void **state)
         fail_msg("%.3f s, and %.3f s of an eighth of them", many, few);
 }
 
+#define IN_VAIN 5000
+
+/* Thousands of one user's, each of another size, in hours that let him begin none when their nodes
+ * are free: by day these are reserved. A start is looked for once, not for each of them: that would
+ * take minutes. */
+static void starts_that_hours_never_leave_are_looked_for_once(void **state)
+{
+    (void)state;
+    struct cluster *cl = cluster_new();
+    struct plan *plan = plan_new();
+    struct budget now_only = {.no_forecast = true};
+    struct partition p = a_part("main", "ALL");
+    p.time_windows = "daily 08:00-20:00 max_jobs_per_user=2; daily 20:00-24:00 "
+                     "max_jobs_per_user=1; daily 00:00-08:00 max_jobs_per_user=1";
+    put_nodes(cl, "n[1-1000]", a_node(""));
+    put_part(cl, &p);
+    struct job_request own = nodes_whole(1, 100 * 24 * HOUR), req = nodes_whole(900, HOUR);
+    struct alloc_node an = {.node = "n1", .cpus = "0-7", .cpu_count = 8, .mem_mib = 8000};
+    cluster_start(cl, 1, &own, 1000, "main", &(struct alloc){.node = &an, .n = 1}, NOW - HOUR,
+                  NOW + 100 * 24 * HOUR);
+    cluster_put_reservation(cl, &(struct reservation){.name = "day",
+                                                      .nodes = "n[2-1000]",
+                                                      .users = "root",
+                                                      .flags = RESV_DAILY,
+                                                      .start_us = NOW - 6 * HOUR,
+                                                      .end_us = NOW + 7 * HOUR});
+    for (uint64_t i = 0; i < IN_VAIN; i++) {
+        req.mem_per_node_mib = 10 + (int64_t)i;
+        queue_job(cl, 10 + i, &req);
+    }
+    sched_plan(cl, NOW, &now_only, plan);
+    assert_int_equal(plan->nstarts, 0);
+    struct plan_wait wait;
+    assert_true(plan_wait_of(plan, cl, 10, &wait));
+    assert_int_equal(wait.planned_us, 0);
+    plan_free(plan);
+    cluster_free(cl);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +315,7 @@ int main(void)
         cmocka_unit_test(counted_features_of_many_nodes),
         cmocka_unit_test(a_network_of_many_switches),
         cmocka_unit_test(many_jobs_of_components),
+        cmocka_unit_test(starts_that_hours_never_leave_are_looked_for_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

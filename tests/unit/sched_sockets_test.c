@@ -290,6 +290,75 @@ static void gpus_of_sockets_of_no_nodes(void **state)
     world_end(&w);
 }
 
+/* The last socket gives what is left, wherever it lies: the first has one GPU, the second two. */
+static void the_poorer_socket_may_come_first(void **state)
+{
+    struct node n = a_node(NULL);
+    n.gres = "gpu:v100:3";
+    n.devices = "gpu:v100:0:16384:0-3:;gpu:v100:1:16384:4-7:;gpu:v100:2:16384:4-7:";
+    struct world w = world_make(n, "n1", a_part("main", "ALL"));
+    struct job_request q = {
+        .gpus_per_socket = "v100:2", .gpus_per_node = "x|v100:1", .mem_per_node_mib = 10};
+    checked_in(&w, "main", q, true);
+    assert_string_equal(runs(&w, 1, q), "n1 cpus=0 mem=10 tasks=1 gpu:v100=0-2");
+    world_end(&w);
+}
+
+/* `each`: so many devices of the node lie near each of its CPUs; 0 = nobody says where. */
+static struct node a_node_of_many_sockets(int32_t sockets, int32_t devices, int32_t each,
+                                          struct str *text)
+{
+    struct node n = a_node(NULL);
+    n.cpus = n.sockets = sockets;
+    n.cores_per_socket = 1;
+    n.memory_mib = 100000;
+    str_clear(text);
+    for (int32_t i = 0; i < devices; i++) {
+        str_addf(text, "gpu:a:%d:16384:", i);
+        if (each)
+            str_addf(text, "%d", i / each);
+        str_add(text, ":;");
+    }
+    n.devices = str_text(text);
+    return n;
+}
+
+/* Sockets are as many as CPUs where nobody says how many there are. What each device lies near is
+ * counted once, not anew for each device, each socket and each number of sockets. */
+static void many_devices_of_many_sockets(void **state)
+{
+    struct str text = STR_INIT;
+    for (int32_t each = 0; each < 2; each++) {
+        struct world w = world_make(a_node_of_many_sockets(1024, 1024, each, &text), "n[1-2]",
+                                    a_part("main", "ALL"));
+        struct job_request q = {
+            .gpus_per_socket = "1", .sockets_per_node = 1024, .mem_per_node_mib = 10};
+        assert_non_null(strstr(runs(&w, 1, q), " gpu:a=0-1023"));
+        q.gpus_per_socket = "2";
+        q.sockets_per_node = 512;
+        if (each)
+            refuses(&w, q, "the nearest are n[1-2] with 1 GPU on each of its sockets (2 asked)");
+        else
+            assert_non_null(strstr(runs(&w, 2, q), " gpu:a=0-1023"));
+        world_end(&w);
+    }
+    str_done(&text);
+}
+
+/* Devices that all lie elsewhere, whoever asks for how many: which lie together is known, and not
+ * found by comparing each with each for each that is taken. */
+static void many_devices_that_lie_apart(void **state)
+{
+    struct str text = STR_INIT;
+    struct world w =
+        world_make(a_node_of_many_sockets(1024, 1024, 1, &text), "n[1-40]", a_part("main", "ALL"));
+    struct job_request q = {.gpus_per_node = "1024", .mem_per_node_mib = 10};
+    for (uint64_t i = 1; i <= 40; i++)
+        assert_non_null(strstr(runs(&w, i, q), " gpu:a=0-1023"));
+    world_end(&w);
+    str_done(&text);
+}
+
 static void a_partition_bounds_its_cpus_on_a_socket(void **state)
 {
     struct partition p = a_part("main", "ALL"), other = a_part("other", "ALL");
@@ -328,6 +397,9 @@ int main(void)
         cmocka_unit_test(gpus_of_a_socket_in_two_words),
         cmocka_unit_test(gpus_near_several_sockets),
         cmocka_unit_test(gpus_of_sockets_of_no_nodes),
+        cmocka_unit_test(the_poorer_socket_may_come_first),
+        cmocka_unit_test(many_devices_of_many_sockets),
+        cmocka_unit_test(many_devices_that_lie_apart),
         cmocka_unit_test(a_partition_bounds_its_cpus_on_a_socket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,8 @@ static char *near_slots(const struct group *g, size_t devices, const char *cpus)
 {
     struct idset set = IDSET_INIT;
     char *near = NULL;
-    bool is_machine = (int64_t)devices * g->slots <= LIMIT_NODE_PLACES;
+    int64_t slots = (int64_t)g->slots + g->spec_slots;
+    bool is_machine = (int64_t)devices * slots <= LIMIT_NODE_PLACES;
     if (is_machine && !text_empty(cpus) && idset_parse(&set, cpus, LIMIT_CPUS_PER_NODE, NULL)) {
         near = xcalloc((size_t)g->slots, 1);
         bool some = false, all = true;
@@ -150,6 +151,69 @@ static void group_links(struct group *g, const struct device_list *devices)
     map_u64_free(place);
 }
 
+static int32_t sockets_near(const struct group *g, const char *near)
+{
+    int32_t each = group_socket_slots(g), n = 0, last = -1;
+    for (int32_t s = 0; near && s < g->slots; s++)
+        if (near[s] && s / each != last) {
+            last = s / each;
+            n++;
+        }
+    return near ? n : g->sockets;
+}
+
+struct spot {
+    const struct group *g;
+    uint32_t dev;
+};
+
+static int compare_order(const struct spot *a, const struct spot *b)
+{
+    return (a->dev > b->dev) - (a->dev < b->dev);
+}
+
+static int compare_near(const struct spot *a, const struct spot *b)
+{
+    const char *x = a->g->dev[a->dev].near, *y = b->g->dev[b->dev].near;
+    if (!x || !y)
+        return (x != NULL) - (y != NULL);
+    return memcmp(x, y, (size_t)a->g->slots);
+}
+
+static int by_place(const void *x, const void *y)
+{
+    int c = compare_near(x, y);
+    return c ? c : compare_order(x, y);
+}
+
+static int by_reach(const void *x, const void *y)
+{
+    const struct spot *a = x, *b = y;
+    int32_t p = a->g->dev[a->dev].reach, q = b->g->dev[b->dev].reach;
+    return p != q ? (p > q) - (p < q) : compare_order(a, b);
+}
+
+/* Which lie together, and near how many sockets, is found out once: whoever chooses among them, for
+ * each start and each request, would compare each with each, slot by slot. */
+static void group_places(struct group *g)
+{
+    struct spot *spot = xcalloc(g->ndev + 1, sizeof spot[0]);
+    for (size_t d = 0; d < g->ndev; d++) {
+        spot[d] = (struct spot){g, (uint32_t)d};
+        g->dev[d].reach = sockets_near(g, g->dev[d].near);
+    }
+    qsort(spot, g->ndev, sizeof spot[0], by_place);
+    for (size_t i = 0; i < g->ndev; i++)
+        g->dev[spot[i].dev].place = i > 0 && compare_near(&spot[i - 1], &spot[i]) == 0
+                                        ? g->dev[spot[i - 1].dev].place
+                                        : spot[i].dev;
+    qsort(spot, g->ndev, sizeof spot[0], by_reach);
+    g->by_reach = xcalloc(g->ndev + 1, sizeof g->by_reach[0]);
+    for (size_t i = 0; i < g->ndev; i++)
+        g->by_reach[i] = spot[i].dev;
+    free(spot);
+}
+
 /* Is the kind among them, if only to say that there is none ("gpu:h100:0")? */
 static bool is_named(const char *gres, const char *kind)
 {
@@ -196,6 +260,7 @@ static void group_gres(struct cluster *cl, struct group *g, const struct node *n
         if (!is_named(n->gres, devices.v[i].kind))
             group_device(cl, g, devices.n, &devices.v[i]);
     group_links(g, &devices);
+    group_places(g);
     arena_free(a);
 }
 
@@ -225,6 +290,7 @@ void group_free(struct group *g)
         free(g->dev[i].linked);
     }
     free(g->dev);
+    free(g->by_reach);
     free(g->total);
     free(g->features);
     free(g->parts);

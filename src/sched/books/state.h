@@ -12,6 +12,7 @@
 #include "model/grammar/time_windows.h"
 #include "model/record/priority.h"
 #include "model/settings/topology.h"
+#include "sched/books/bits.h"
 #include "sched/books/idle.h"
 #include "sched/books/lanes.h"
 #include "sched/books/limits/cap_set.h"
@@ -47,27 +48,6 @@ typedef VEC(int64_t) i64_vec;
 
 #define BUCKETS 128 /* into which amounts are sorted where only a first look is taken */
 
-static inline bool bit_get(const uint64_t *bits, size_t i)
-{
-    return bits[i / 64] >> (i % 64) & 1;
-}
-static inline void bit_set(uint64_t *bits, size_t i)
-{
-    bits[i / 64] |= UINT64_C(1) << (i % 64);
-}
-static inline void bit_clear(uint64_t *bits, size_t i)
-{
-    bits[i / 64] &= ~(UINT64_C(1) << (i % 64));
-}
-/* __builtin_popcountll is a call where the processor is not known. */
-static inline size_t bit_ones(uint64_t x)
-{
-    x -= x >> 1 & UINT64_C(0x5555555555555555);
-    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-    return ((x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * UINT64_C(0x0101010101010101) >> 56;
-}
-#define BIT_WORDS(n) (((n) + 63) / 64)
-
 /* ---- nodes ---- */
 
 struct sdevice {
@@ -76,6 +56,8 @@ struct sdevice {
     int32_t index;    /* as the node numbers it */
     int64_t mem_mib;  /* 0 = not known */
     char *near;       /* one byte a slot: 1 = close; NULL = all are */
+    uint32_t place;   /* the first device of the group that lies where it does */
+    int32_t reach;    /* sockets that have a slot close to it */
     /* One byte a device of the group: 1 = a fast connection to it (NVLink); NULL = to none */
     char *linked;
 };
@@ -93,12 +75,21 @@ struct group {
     int32_t weight, weight_rank;   /* as configured; its place among all weights */
     char *features;
     struct sdevice *dev;
-    size_t ndev;    /* of `dev`, in the order of their indexes */
+    size_t ndev; /* of `dev`, in the order of their indexes */
+    /* Devices by their reach, those of the same in order: ndev entries */
+    uint32_t *by_reach;
     int64_t *total; /* by dimension; ntotal entries, the rest 0 */
     size_t ntotal;
     uint64_t *parts;    /* bitmap of partitions */
     uint32_t nodes, up; /* members; members that take work */
 };
+
+/* Slots of a socket, those set aside among them. */
+static inline int32_t group_socket_slots(const struct group *g)
+{
+    int32_t all = (g->slots + g->spec_slots) / g->sockets;
+    return all > 0 ? all : 1;
+}
 
 struct hold;
 

@@ -80,6 +80,25 @@ static int32_t seated_at(const struct pass *p, const struct spart *part, uint32_
     return n;
 }
 
+/* Of what that user's are promised there, as of his that run: what has begun by then, and is not
+ * over. Nobody is kept from beginning now by what begins later; components that are being placed
+ * have seats. *ret_us becomes the end of the first of them that ends, where that is sooner. */
+static int32_t promised_at(const struct pass *p, const struct spart *part, uint32_t uid,
+                           int64_t at_us, int64_t *ret_us)
+{
+    int32_t n = 0;
+    for (size_t i = 0; at_us > p->w->now_us && i < p->promise.n; i++) {
+        const struct promised *pr = &p->promise.v[i];
+        const struct wjobs *j = &p->w->agenda.job.v[pr->world_job];
+        if (pr->seated || pr->job->w.uid != uid || j->part != part->idx + 1 ||
+            pr->start_us > at_us || j->end_us <= at_us)
+            continue;
+        *ret_us = j->end_us < *ret_us ? j->end_us : *ret_us;
+        n++;
+    }
+    return n;
+}
+
 /* Jobs of one user that may run there then; INT32_MAX = as many as one likes. */
 static int32_t hours_most(const struct pass *p, const struct spart *part, int64_t at_us)
 {
@@ -95,24 +114,26 @@ int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid, int64
     ASSERT(at_us >= p->w->now_us);
     bool now = at_us == p->w->now_us;
     int32_t most = hours_most(p, part, at_us), n;
-    int64_t unused;
+    int64_t unused = INT64_MAX;
     if (most == INT32_MAX)
         return most;
-    n = seated_at(p, part, uid, now);
+    n = seated_at(p, part, uid, now) + promised_at(p, part, uid, at_us, &unused);
     n += now && !p->future ? running_of(p, part, uid)
                            : running_after(p, part, uid, at_us, most, &unused);
     return n < most ? most - n : 0;
 }
 
 /* There is no room then: the first time after it at which enough of that user's have ended, as long
- * as hours stay the same. Who begins when work has ended that is ending is in no list of what runs:
- * that is asked again at the next end. */
+ * as hours stay the same. Of who is promised something, one at a time. Who begins when work has
+ * ended that is ending is in no list of what runs: that is asked again at the next end. */
 static int64_t room_after(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us)
 {
-    int32_t most = hours_most(p, part, at_us) - seated_at(p, part, uid, false);
-    int64_t end = INT64_MAX;
+    int64_t end = INT64_MAX, over = INT64_MAX;
+    int32_t promised = promised_at(p, part, uid, at_us, &over),
+            most = hours_most(p, part, at_us) - seated_at(p, part, uid, false) - promised;
     if (most > 0 && running_after(p, part, uid, at_us, most, &end) < most)
         end = world_next_end(p->w);
+    end = over < end ? over : end;
     ASSERT(end > at_us);
     return end;
 }
@@ -129,6 +150,21 @@ int64_t hours_room_from(struct pass *p, const struct spart *part, uint32_t uid, 
         at_us = end < turn ? end : turn;
     }
     return INT64_MAX;
+}
+
+bool hours_in_vain(const struct pass *p, const struct spart *part, uint32_t uid)
+{
+    void *step = p->in_vain ? map_u64_get(p->in_vain, running_key(part->idx, uid)) : NULL;
+    return (uintptr_t)step == p->step + UINT64_C(1);
+}
+
+void hours_note_in_vain(struct pass *p, const struct spart *part, uint32_t uid)
+{
+    if (part->windows.n == 0)
+        return;
+    if (!p->in_vain)
+        p->in_vain = map_u64_new();
+    map_u64_put(p->in_vain, running_key(part->idx, uid), (void *)((uintptr_t)p->step + 1));
 }
 
 void hours_seat(struct pass *p, const struct spart *part, uint32_t uid, bool begins)

@@ -13,11 +13,16 @@ enum job_reason entry_held_by(struct pass *p, const struct entry *e);
 /* The same of a job of that user's in that option, at that time. */
 enum job_reason option_held_by(struct pass *p, const struct option *o, uint32_t uid, int64_t at_us);
 /* So many more jobs of that user's may run in the partition then, as its hours have it: 0 and
- * above; INT32_MAX = they say nothing. What runs counts until its end, as its limit has it. */
+ * above; INT32_MAX = they say nothing. What runs counts until its end, as its limit has it, and
+ * what is promised from its start on. */
 int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us);
 /* The first time from then on, as far as is looked ahead, at which there is room for one;
  * INT64_MAX = none. */
 int64_t hours_room_from(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us);
+/* In this step a start was looked for in vain for one of that user's there: none is for his others,
+ * as the search is the dearest of a pass, and they may be many. Where no hours are set, never. */
+bool hours_in_vain(const struct pass *p, const struct spart *part, uint32_t uid);
+void hours_note_in_vain(struct pass *p, const struct spart *part, uint32_t uid); /* it was */
 /* One more that hours count (struct seated). */
 void hours_seat(struct pass *p, const struct spart *part, uint32_t uid, bool begins);
 /* All but the first n (of pass.seated) no more. */

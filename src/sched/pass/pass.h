@@ -95,6 +95,7 @@ struct promised {
     bool awaited;     /* others end for it, and its lane went on without it */
     bool extra;       /* not the one that its partition is served by */
     bool ahead;       /* its lane went on without it */
+    bool seated;      /* a component that hours count as seated while others are placed */
     /* Where: the option of its class and the variant of that, and the nodes in pass.promised_on
      * (remembered ones only) */
     uint32_t option, variant, first, n;
@@ -264,6 +265,7 @@ struct pass {
      * in the plan's arena. NULL = the same */
     struct map_u64 *held;
     struct map_u64 *running;   /* of whom so many run in partitions with hours (bars.c); NULL yet */
+    struct map_u64 *in_vain;   /* of whom no start was found there, and in which step; NULL yet */
     VEC(struct seated) seated; /* of whom hours count more than what runs and starts (bars.h) */
 };
 

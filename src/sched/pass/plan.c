@@ -168,6 +168,8 @@ void pass_close(struct pass *p)
         map_u64_free(p->held);
     if (p->running)
         map_u64_free(p->running);
+    if (p->in_vain)
+        map_u64_free(p->in_vain);
     free(p->pos);
     free(p->left);
     free(p->served);

@@ -27,13 +27,13 @@ static enum outcome entry_promise(struct pass *p, const struct entry *e, bool st
     if (!p->served[e->o->serve] && !p->future)
         vec_push(&p->v->head, e->job->w.job_id);
     enum preempting stops = stays ? PREEMPTS_NONE : pass_preempt(p, e, NULL);
-    if (stops == PREEMPTS_ENDING) /* it begins when that is over, and so do no more of its user's */
-        hours_seat(p, e->o->part, e->job->w.uid, true);
     size_t promises = p->promise.n;
     if (stays)
         promise_stays(p, e);
     else if (stops == PREEMPTS_NONE || stops == PREEMPTS_ENDING)
         promise_make(p, e, stops == PREEMPTS_ENDING);
+    if (stops == PREEMPTS_ENDING) /* it begins when that is over, and so do no more of its user's */
+        hours_seat(p, e->o->part, e->job->w.uid, true);
     if (p->promise.n > promises && p->promise.v[promises].ahead)
         return SKIPPED;
     return stops == PREEMPTS_NONE ? BLOCKED : SKIPPED;

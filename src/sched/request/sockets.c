@@ -29,45 +29,77 @@ int64_t demand_each_socket(const struct compiled *c, uint32_t dim, int64_t count
     return per < even ? per : even;
 }
 
-/* Does it lie near the socket? Where nothing is known of that, it may be near any. */
-static bool near_socket(const struct group *g, size_t d, int32_t socket, int32_t each)
+/* What is free of a dimension, each device by its place in the group: first those that lie on some
+ * sockets only, on few before on more, as what is near others, too, is left for them where there is
+ * something else; then those that lie on any, of which as many are gone as were given. */
+struct by_socket {
+    const struct group *g;
+    uint32_t *dev; /* by which nothing is counted anew for each socket, of which there are many */
+    size_t bound, n, gone; /* of `dev`: bound to sockets; in all; as the first of the others */
+    size_t *here;          /* of one socket; scratch */
+    char *chosen;          /* by device */
+};
+
+static bool is_bound_to(const struct group *g, size_t d, int32_t socket)
 {
-    if (!g->dev[d].near)
-        return true;
+    int32_t each = group_socket_slots(g);
     for (int32_t s = socket * each; s < (socket + 1) * each && s < g->slots; s++)
         if (g->dev[d].near[s])
             return true;
     return false;
 }
 
-static int32_t sockets_near(const struct group *g, size_t d, int32_t each)
+/* So many, or none. */
+static bool socket_gives(struct by_socket *b, int32_t socket, int64_t want)
 {
-    int32_t n = 0;
-    for (int32_t k = 0; k < g->sockets; k++)
-        n += near_socket(g, d, k, each);
-    return n;
+    size_t n = 0;
+    for (size_t i = 0; i < b->bound && (int64_t)n < want; i++)
+        if (!b->chosen[b->dev[i]] && is_bound_to(b->g, b->dev[i], socket))
+            b->here[n++] = b->dev[i];
+    if ((int64_t)(n + b->n - b->bound - b->gone) < want)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        b->chosen[b->here[i]] = 1;
+    for (; (int64_t)n < want; n++)
+        b->chosen[b->dev[b->bound + b->gone++]] = 1;
+    return true;
+}
+
+/* `per` of each socket that has them, and of the last what is left; where none comes after those
+ * that had as many, of one before that has only so few. */
+static bool sockets_give(struct by_socket *b, int64_t count, int64_t per)
+{
+    uint64_t *gave = xcalloc(BIT_WORDS((size_t)b->g->sockets), sizeof gave[0]);
+    for (int round = 0; round < 2 && (round == 0 || count < per); round++)
+        for (int32_t k = 0; k < b->g->sockets && count > 0; k++) {
+            int64_t want = count < per ? count : per;
+            if (bit_get(gave, (size_t)k) || !socket_gives(b, k, want))
+                continue;
+            bit_set(gave, (size_t)k);
+            count -= want;
+        }
+    free(gave);
+    return count <= 0;
 }
 
 bool demand_devices_by_socket(const struct group *g, uint32_t dim, int64_t count, int64_t per,
                               const uint64_t *taken, char *chosen)
 {
     ASSERT(count >= 0 && per > 0 && dim >= DIM_GRES && g->sockets > 0);
-    int32_t each = (g->slots + g->spec_slots) / g->sockets;
-    for (int32_t k = 0; k < g->sockets && count > 0; k++) {
-        int64_t want = count < per ? count : per;
-        size_t *here = xcalloc(g->ndev + 1, sizeof here[0]), n = 0;
-        /* What is near others, too, is left for them where there is something else. */
-        for (int32_t reach = 1; reach <= g->sockets && (int64_t)n < want; reach++)
-            for (size_t d = 0; d < g->ndev && (int64_t)n < want; d++)
-                if (g->dev[d].dim == dim && !(taken && taken[d]) && !chosen[d] &&
-                    near_socket(g, d, k, each) && sockets_near(g, d, each) == reach)
-                    here[n++] = d;
-        for (size_t i = 0; (int64_t)n == want && i < n; i++)
-            chosen[here[i]] = 1;
-        count -= (int64_t)n == want ? want : 0;
-        free(here);
+    struct by_socket b = {.g = g, .chosen = chosen};
+    b.dev = xcalloc(g->ndev + 1, sizeof b.dev[0]);
+    b.here = xcalloc(g->ndev + 1, sizeof b.here[0]);
+    for (size_t i = 0; i < g->ndev; i++) {
+        uint32_t d = g->by_reach[i];
+        if (g->dev[d].dim != dim || (taken && taken[d]) || chosen[d])
+            continue;
+        b.dev[b.n++] = d;
+        b.bound += g->dev[d].reach < g->sockets;
     }
-    return count <= 0;
+    bool ok = count <= (int64_t)b.n && sockets_give(&b, count, per);
+    free(b.dev);
+    free(b.here);
+    return ok;
 }
 
 static bool empty_holds(const struct group *g, uint32_t dim, int64_t count, int64_t per)

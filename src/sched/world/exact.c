@@ -106,12 +106,6 @@ struct socket_rule {
     uint16_t load; /* slots with this load only */
 };
 
-static int32_t socket_slots(const struct group *g)
-{
-    int32_t all = (g->slots + g->spec_slots) / g->sockets;
-    return all > 0 ? all : 1;
-}
-
 static bool slot_meets(const struct choice *ch, int32_t slot, const struct socket_rule *r,
                        bool near)
 {
@@ -132,7 +126,7 @@ struct socket_room {
 static void socket_count(const struct choice *ch, int32_t socket, const struct socket_rule *r,
                          bool near, struct socket_room *ret)
 {
-    int32_t each = socket_slots(ch->g);
+    int32_t each = group_socket_slots(ch->g);
     *ret = (struct socket_room){0};
     for (int32_t s = socket * each; s < (socket + 1) * each && s < ch->g->slots; s++) {
         ret->taken += ch->slot[s];
@@ -154,7 +148,7 @@ static int32_t socket_free(const struct socket_room *has, int32_t socket,
 static int32_t socket_best(const struct choice *ch, const struct socket_room *has, int32_t want,
                            const struct socket_rule *r, int32_t *from, int32_t *ret_free)
 {
-    int32_t each = socket_slots(ch->g), best = -1;
+    int32_t each = group_socket_slots(ch->g), best = -1;
     *ret_free = 0;
     for (int32_t k = *from; k < ch->g->sockets; k++) {
         int32_t here = socket_free(&has[k], k, r);
@@ -182,7 +176,7 @@ static int32_t slots_from_sockets(struct choice *ch, int32_t want, const struct 
                                   bool near)
 {
     struct socket_room few[16], *has = few;
-    int32_t sockets = ch->g->sockets, each = socket_slots(ch->g), from = 0, best, best_free;
+    int32_t sockets = ch->g->sockets, each = group_socket_slots(ch->g), from = 0, best, best_free;
     if (near && !any_near(ch))
         return want;
     if ((size_t)sockets > ARRAY_LEN(few))
@@ -232,7 +226,7 @@ static bool bound_make(const struct choice *ch, const struct snode *n, const str
 {
     const struct partition *p = &o->part->p;
     bool of_node = p->max_cpus_per_node > 0 && o->mode.share > 0;
-    int32_t each = socket_slots(ch->g), cpus = ch->g->slot_cpus;
+    int32_t each = group_socket_slots(ch->g), cpus = ch->g->slot_cpus;
     if (p->max_cpus_per_socket <= 0 && !of_node)
         return false;
     ret->own = slots_of(ch, n, o->part);

@@ -7,30 +7,25 @@
 
 static bool same_place(const struct group *g, size_t a, size_t b)
 {
-    const char *na = g->dev[a].near, *nb = g->dev[b].near;
-    return na && nb ? memcmp(na, nb, (size_t)g->slots) == 0 : na == nb;
+    return g->dev[a].place == g->dev[b].place;
 }
 
-/* Free devices of the dimension that lie where device `d` lies. */
-static int64_t free_beside(const struct choice *ch, size_t d)
+static bool is_free(const struct choice *ch, size_t d, uint32_t dim)
 {
-    int64_t n = 0;
-    for (size_t i = 0; i < ch->g->ndev; i++)
-        n += ch->g->dev[i].dim == ch->g->dev[d].dim && !ch->x->dev_job[i] && !ch->dev[i] &&
-             same_place(ch->g, i, d);
-    return n;
+    return ch->g->dev[d].dim == dim && !ch->x->dev_job[d] && !ch->dev[d];
 }
 
-/* The device to begin with: the first of the smallest set that holds all, else of the largest
- * set. */
-static size_t device_seed(const struct choice *ch, uint32_t dim, int64_t count)
+/* The device to begin with: the first of the smallest set that holds all, else of the largest set.
+ * `beside`, by place: so many free ones of the dimension lie there. */
+static size_t device_seed(const struct choice *ch, uint32_t dim, int64_t count,
+                          const int64_t *beside)
 {
     size_t best = SIZE_MAX;
     int64_t best_free = 0;
     for (size_t d = 0; d < ch->g->ndev; d++) {
-        if (ch->g->dev[d].dim != dim || ch->x->dev_job[d] || ch->dev[d])
+        if (!is_free(ch, d, dim))
             continue;
-        int64_t here = free_beside(ch, d);
+        int64_t here = beside[ch->g->dev[d].place];
         bool better = best == SIZE_MAX ||
                       (best_free >= count ? here >= count && here < best_free : here > best_free);
         if (better)
@@ -40,11 +35,6 @@ static size_t device_seed(const struct choice *ch, uint32_t dim, int64_t count)
 }
 
 /* ---- devices with links ---- */
-
-static bool is_free(const struct choice *ch, size_t d, uint32_t dim)
-{
-    return ch->g->dev[d].dim == dim && !ch->x->dev_job[d] && !ch->dev[d];
-}
 
 static bool linked(const struct group *g, size_t a, size_t b)
 {
@@ -144,16 +134,17 @@ bool exact_devices(struct choice *ch, uint32_t dim, int64_t count)
     ASSERT(count >= 0 && dim >= DIM_GRES);
     if (count > 0 && has_links(ch, dim))
         return linked_choose(ch, dim, count);
-    while (count > 0) {
-        size_t seed = device_seed(ch, dim, count);
-        if (seed == SIZE_MAX)
-            return false;
-        for (size_t d = 0; d < ch->g->ndev && count > 0; d++)
-            if (ch->g->dev[d].dim == dim && !ch->x->dev_job[d] && !ch->dev[d] &&
-                (d == seed || same_place(ch->g, d, seed))) {
+    int64_t *beside = xcalloc(ch->g->ndev + 1, sizeof beside[0]);
+    for (size_t d = 0; d < ch->g->ndev; d++)
+        beside[ch->g->dev[d].place] += is_free(ch, d, dim);
+    size_t seed = 0;
+    while (count > 0 && (seed = device_seed(ch, dim, count, beside)) != SIZE_MAX)
+        for (size_t d = seed; d < ch->g->ndev && count > 0; d++)
+            if (is_free(ch, d, dim) && same_place(ch->g, d, seed)) {
                 ch->dev[d] = 1;
+                beside[ch->g->dev[d].place]--;
                 count--;
             }
-    }
-    return true;
+    free(beside);
+    return count <= 0;
 }
