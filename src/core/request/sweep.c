@@ -17,6 +17,7 @@
 #define SLICE_JOBS_HURRY  16
 #define SLICE_LOOKS_HURRY 1024
 #define TEXTS_A_JOB       16384u /* its row is stored: so much of long texts takes as long */
+#define WORK_RANGE        8      /* of WORK_JOB: one of the elements of which a refusal is told */
 #define SWEEPS_PER_USER   64     /* under way; each holds its request */
 #define REST_US           (5000) /* between two goes while others ask for something */
 #define ALONE_US          USEC_PER_SEC
@@ -216,10 +217,13 @@ static void job_do(struct core *c, struct sweep *s, struct jobrec *r)
                                : REFUSE_ACCESS_DENIED;
     /* Slurm tells what an update of a whole array meets of its elements, too. */
     bool of_elements = s->many || (s->kind->kind == MSG_UPDATE_JOB && job_is_array(r));
-    if (of_elements && !s->named)
+    if (s->named)
+        told_once(&s->told, s->arena, s->text, refusal, detail);
+    else if (of_elements)
         told_join(&s->told, s->arena, s->text, r, refusal, detail);
     else
         outcome_add(s, s->text, refusal, detail);
+    work_add(c, refusal ? r->pending.n * WORK_RANGE : 0);
 }
 
 /* The next job that the reference at hand means; NULL: it means no more. */
