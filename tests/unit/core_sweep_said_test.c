@@ -2,10 +2,11 @@
  * what comes of each is told, within bounds. */
 #include "core_help.h"
 
-#define LONG_NAME  65000
-#define NAMED      300 /* times, in a request */
-#define SAID_MOST  (1u << 20)
-#define TURN_BYTES (8u << 20) /* what one turn holds of it, before it is let out */
+#define LONG_NAME 65000
+#define NAMED     300 /* times, in a request */
+#define SAID_MOST (1u << 20)
+
+static size_t turn_bytes = 8u << 20; /* what one turn may hold of it, before it is let out */
 
 /* "12,12,12": so often. */
 static const char *again(uint64_t id, int n)
@@ -34,11 +35,11 @@ static size_t answered_after(enum message_kind kind, const void *body, uint64_t 
     step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &m});
     for (; !answer(); wakes++) {
         assert_true(wakes < 100000);
-        assert_in_range(arena_used(w.fx.arena), 0, TURN_BYTES);
+        assert_in_range(arena_used(w.fx.arena), 0, turn_bytes);
         effects_reset(&w.fx);
         step((struct event){.kind = EV_WAKE});
     }
-    assert_in_range(arena_used(w.fx.arena), 0, TURN_BYTES);
+    assert_in_range(arena_used(w.fx.arena), 0, turn_bytes);
     return wakes;
 }
 
@@ -165,9 +166,60 @@ static void a_kept_answer_is_short(void **unused)
     assert_in_range(strlen(answer()->warning), 1000, 5000);
 }
 
+/* "aaa,aab,…": words of which there is none. */
+static const char *many_words(int n)
+{
+    struct str words = STR_INIT;
+    for (int i = 0; i < n; i++)
+        str_addf(&words, "%s%c%c%c", i ? "," : "", 'a' + i / 676, 'a' + i / 26 % 26, 'a' + i % 26);
+    const char *text = arena_strdup(w.a, str_text(&words));
+    str_done(&words);
+    return text;
+}
+
+/* Lists of a request are read once: with each of its jobs ten thousand words would be kept anew. */
+static void lists_of_an_update_are_read_once(void **unused)
+{
+    (void)unused;
+    struct job_spec values = a_job("one");
+    values.hold = true;
+    uint64_t id = submit(values);
+    const char *words = many_words(16000);
+    values.req.partition = arena_printf(w.a, "main,%s", words);
+    values.req.reservation = words;
+    struct msg_update_job m = {
+        .ids = again(id, 2000), .fields = "partition,reservation", .values = {&values, 1}};
+    turn_bytes >>= 3;
+    (void)answered_after(MSG_UPDATE_JOB, &m, 0);
+    turn_bytes <<= 3;
+    const struct result *r = answer()->results.v;
+    assert_int_equal(answer()->results.n, 2000);
+    assert_string_equal(r[0].detail, "there is no reservation aaa: there are none");
+    m.fields = "partition";
+    (void)answered_after(MSG_UPDATE_JOB, &m, 0);
+    r = answer()->results.v;
+    assert_non_null(strstr(r[1999].detail, "there is no partition \"aaa\""));
+}
+
+/* What a request's texts take is done again with each job: a slice of them is shorter. */
+static void a_slice_of_a_request_with_long_texts_is_short(void **unused)
+{
+    (void)unused;
+    struct job_spec values = a_job("one");
+    values.hold = true;
+    struct msg_update_job m = {
+        .ids = again(submit(values), 1000), .fields = "constraint", .values = {&values, 1}};
+    values.req.constraint = "none";
+    assert_in_range(answered_after(MSG_UPDATE_JOB, &m, 0), 7, 8);
+    values.req.constraint = long_word();
+    assert_in_range(answered_after(MSG_UPDATE_JOB, &m, 0), 4 * 7, 5 * 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORY(lists_of_an_update_are_read_once),
+        STORY(a_slice_of_a_request_with_long_texts_is_short),
         STORY(what_is_said_of_many_has_a_bound),
         STORY(elements_that_are_named_again_have_a_bound),
         STORY(elements_of_one_reason_are_told_together),

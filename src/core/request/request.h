@@ -16,6 +16,8 @@ struct sweep_kind {
     /* reads the request once, before the first job */
     bool (*fill)(const struct core *c, void *ctx, const void *body, struct err *ret_err);
     void (*done)(void *ctx); /* NULL = nothing to be freed */
+    /* Bytes of long texts of the request that are read anew for each job; NULL = none. */
+    size_t (*texts)(const void *ctx);
     /* Where no jobs are named; *looks: what it took is added, where it was more than usual. */
     bool (*fits)(const void *ctx, const struct jobrec *r, size_t *looks);
     /* No jobs are named, but whose they are: others' are refused aloud. NULL = never. */

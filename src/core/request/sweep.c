@@ -16,7 +16,7 @@
 #define SLICE_LOOKS       4096
 #define SLICE_JOBS_HURRY  16
 #define SLICE_LOOKS_HURRY 1024
-#define TEXTS_A_JOB       16384u /* its row is stored: so much of long texts takes as long */
+#define TEXTS_A_JOB       16384u /* its row is stored, the request's read: so much of them counts */
 #define WORK_RANGE        8      /* of WORK_JOB: one of the elements of which a refusal is told */
 #define SWEEPS_PER_USER   64     /* under way; each holds its request */
 #define REST_US           (5000) /* between two goes while others ask for something */
@@ -239,9 +239,10 @@ static struct jobrec *job_next(struct core *c, struct sweep *s, struct sweep_sli
     return r;
 }
 
-static size_t cost_of(const struct jobrec *r, size_t most)
+static size_t cost_of(const struct sweep *s, const struct jobrec *r, size_t most)
 {
-    size_t cost = 1 + texts_long(&r->j.spec) / TEXTS_A_JOB;
+    size_t texts = texts_long(&r->j.spec), asked = s->kind->texts ? s->kind->texts(s->ctx) : 0;
+    size_t cost = 1 + (texts + asked + pending_bytes(&r->pending)) / TEXTS_A_JOB;
     return cost < most ? cost : most;
 }
 
@@ -266,7 +267,7 @@ static bool refs_slice(struct core *c, struct sweep *s, struct sweep_slice left)
         size_t before = c->turn.work;
         struct jobrec *r = job_next(c, s, &left);
         if (r) {
-            left.jobs -= cost_of(r, left.jobs);
+            left.jobs -= cost_of(s, r, left.jobs);
             job_do(c, s, r);
             work_take(c, before, &left);
         } else if (!s->named || s->walked) {
@@ -305,7 +306,7 @@ static bool filter_slice(struct core *c, struct sweep *s, struct sweep_slice lef
             denied_say(c, s, r);
             continue;
         }
-        left.jobs -= cost_of(r, left.jobs);
+        left.jobs -= cost_of(s, r, left.jobs);
         size_t before = c->turn.work;
         enum refusal refusal = s->kind->act(c, r, NULL, s->ctx, &detail);
         work_take(c, before, &left);

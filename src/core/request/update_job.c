@@ -9,6 +9,8 @@
 #include "core/request/request.h"
 #include "model/env/later_env.h"
 
+#define PAIRS_LOOKED_AT 8 /* of WORK_JOB: names of partitions that are compared */
+
 bool update_given(const struct update *u, const char *field)
 {
     return u->values && list_has(u->fields, field);
@@ -192,6 +194,7 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
     struct str why = STR_INIT;
     if (r->j.state != JOB_PENDING || !touches_request(u))
         return REFUSE_NONE;
+    work_add(c, list_count(u->trial.req.partition) * c->part.n / PAIRS_LOOKED_AT);
     enum refusal refusal = update_given(u, "exclude") || update_given(u, "nodelist")
                                ? node_lists_check(c, &u->trial.req, &why)
                                : REFUSE_NONE;
@@ -291,8 +294,10 @@ static void trial_make(const struct core *c, const struct jobrec *r, struct upda
     if (update_given(u, "later_env")) /* adds to what there is */
         u->trial.later_env =
             later_env_add(r->j.spec.later_env, u->values->later_env, c->turn.fx->arena);
-    u->trial.req.partition = partitions_once(c, u->trial.req.partition);
-    u->trial.req.reservation = resvs_once(c, u->trial.req.reservation);
+    if (!update_given(u, "partition")) /* those of the request were read for all its jobs */
+        u->trial.req.partition = partitions_once(c, u->trial.req.partition);
+    if (!update_given(u, "reservation"))
+        u->trial.req.reservation = resvs_once(c, u->trial.req.reservation);
     reservation_trim(c, r, u);
     memory_choose(u);
     tasks_raise(u);
