@@ -215,11 +215,37 @@ static void a_slice_of_a_request_with_long_texts_is_short(void **unused)
     assert_in_range(answered_after(MSG_UPDATE_JOB, &m, 0), 4 * 7, 5 * 8);
 }
 
+/* A shell that charges a slice to its user has it apart from all else that is due. */
+static void a_slice_and_the_rest_of_a_wake_are_apart(void **unused)
+{
+    (void)unused;
+    struct job_spec spec = a_job("many");
+    struct msg_cancel m = {.uids = "1000"};
+    struct message ask = {.kind = MSG_CANCEL, .seq = ++w.seq, .body = &m};
+    spec.hold = true;
+    for (int i = 0; i < 300; i++)
+        submit(spec);
+    step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &ask});
+    am_bob();
+    struct job_spec others = a_job("other");
+    struct msg_submit submission = {.specs = {&others, 1}, .script = {"#!/bin/sh\n", 10}};
+    struct message asks = {.kind = MSG_SUBMIT, .seq = ++w.seq, .body = &submission};
+    step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &asks});
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 300 - 128 + 1);
+    w.now += 2 * SEC;
+    step((struct event){.kind = EV_WAKE, .part = WAKE_REST});
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 300 - 128 + 1);
+    assert_int_equal(state(301), JOB_RUNNING);
+    step((struct event){.kind = EV_WAKE, .part = WAKE_SLICE});
+    assert_in_range(count((struct msg_query){.what = QUERY_JOBS}), 1, 300 - 128);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(lists_of_an_update_are_read_once),
         STORY(a_slice_of_a_request_with_long_texts_is_short),
+        STORY(a_slice_and_the_rest_of_a_wake_are_apart),
         STORY(what_is_said_of_many_has_a_bound),
         STORY(elements_that_are_named_again_have_a_bound),
         STORY(elements_of_one_reason_are_told_together),

@@ -15,8 +15,8 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     return refusal ? refusal : update_take(c, r, ctx, detail);
 }
 
-/* They are read for each of the jobs, which may be thousands: a list has each name once, and no more
- * names than can be there. One more is refused as all of them would be. */
+/* They are read for each of the jobs, which may be thousands: a list has each name once, and no
+ * more names than can be there. One more is refused as all of them would be. */
 static struct job_spec *lists_shorten(const struct core *c, const struct job_spec *values)
 {
     struct arena *a = c->turn.fx->arena;
