@@ -192,7 +192,8 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
         groups = groups_known(c, r);
     enum job_reason pend = REASON_NONE;
     struct str why = STR_INIT;
-    if (r->j.state != JOB_PENDING || !touches_request(u))
+    u->asks = r->j.state == JOB_PENDING && touches_request(u);
+    if (!u->asks)
         return REFUSE_NONE;
     work_add(c, list_count(u->trial.req.partition) * c->part.n / PAIRS_LOOKED_AT);
     enum refusal refusal = update_given(u, "exclude") || update_given(u, "nodelist")
@@ -209,7 +210,7 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
         refusal = resv_account_check(c, &u->trial.req, r->j.user_name, &why);
     if (!refusal)
         refusal = sched_check(c->cluster, &u->trial.req, r->j.user_id, groups, &pend, &why);
-    if (!refusal)
+    if (!refusal && !u->beside)
         refusal = update_together_check(c, r, &u->trial, &why);
     const char *text = arena_strdup(c->turn.fx->arena, str_text(&why));
     str_done(&why);

@@ -97,6 +97,24 @@ static enum refusal raises_check(struct core *c, const jobrec_vec *of, const str
     return extend_check_each(c, of, each, detail);
 }
 
+/* With what each of them will ask for, not with what those beside it asked for until now. */
+static enum refusal asked_check(struct core *c, const jobrec_vec *of, const struct update *u,
+                                const char **detail)
+{
+    struct arena *a = c->turn.fx->arena;
+    const struct job_spec **as = arena_alloc(a, (of->n + 1) * sizeof *as);
+    struct str why = STR_INIT;
+    bool asks = false;
+    for (size_t i = 0; i < of->n; i++) {
+        as[i] = &u[i].trial;
+        asks |= u[i].asks;
+    }
+    enum refusal refusal = asks ? components_together_check(c, of, as, &why) : REFUSE_NONE;
+    *detail = refusal ? arena_strdup(a, str_text(&why)) : *detail;
+    str_done(&why);
+    return refusal;
+}
+
 /* All are checked before the first is taken. What taking itself may refuse is asked of the first
  * alone: only it has a dependency, and no component that runs changes its nodes. */
 static enum refusal components_update(struct core *c, const struct msg_update_job *m,
@@ -111,6 +129,7 @@ static enum refusal components_update(struct core *c, const struct msg_update_jo
         bool any = span_next(&rest, ';', &fields) && fields.len;
         u[i] = (struct update){
             .m = m,
+            .beside = true,
             .values = lists_shorten(c, (const struct job_spec *)m->values.v + i),
             .fields = any ? list_once(arena_strndup(a, fields.data, fields.len), 1, a) : NULL};
         refusal = fields_check(&u[i], i > 0, a, detail);
@@ -119,6 +138,8 @@ static enum refusal components_update(struct core *c, const struct msg_update_jo
         if (refusal && *detail)
             *detail = arena_printf(a, "part %zu: %s", i + 1, *detail);
     }
+    if (!refusal)
+        refusal = asked_check(c, &of, u, detail);
     if (!refusal)
         refusal = raises_check(c, &of, u, detail);
     for (size_t i = 0; i < of.n && !refusal; i++)
