@@ -215,6 +215,25 @@ static void a_slice_of_a_request_with_long_texts_is_short(void **unused)
     assert_in_range(answered_after(MSG_UPDATE_JOB, &m, 0), 4 * 7, 5 * 8);
 }
 
+/* A short text may name all nodes of a large cluster, which are found anew with each job. */
+static void a_slice_of_a_request_that_names_many_nodes_is_short(void **unused)
+{
+    (void)unused;
+    configure("ClusterName=test\nNodeName=n[1-5000] CPUs=8 RealMemory=8000\n"
+              "PartitionName=main Nodes=ALL Default=YES\n");
+    struct job_spec values = a_job("one");
+    values.hold = true;
+    struct msg_update_job m = {
+        .ids = again(submit(values), 300), .fields = "exclude", .values = {&values, 1}};
+    values.req.exclude = "n7";
+    assert_in_range(answered_after(MSG_UPDATE_JOB, &m, 0), 2, 3);
+    values.req.exclude = "n[1-4990]";
+    assert_in_range(answered_after(MSG_UPDATE_JOB, &m, 0), 300 / 8, 300);
+    assert_int_equal(answer()->count, 300);
+    m.fields = "comment";
+    assert_in_range(answered_after(MSG_UPDATE_JOB, &m, 0), 2, 3);
+}
+
 /* A shell that charges a slice to its user has it apart from all else that is due. */
 static void a_slice_and_the_rest_of_a_wake_are_apart(void **unused)
 {
@@ -245,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORY(lists_of_an_update_are_read_once),
         STORY(a_slice_of_a_request_with_long_texts_is_short),
+        STORY(a_slice_of_a_request_that_names_many_nodes_is_short),
         STORY(a_slice_and_the_rest_of_a_wake_are_apart),
         STORY(what_is_said_of_many_has_a_bound),
         STORY(elements_that_are_named_again_have_a_bound),

@@ -9,8 +9,6 @@
 #include "core/request/request.h"
 #include "model/env/later_env.h"
 
-#define PAIRS_LOOKED_AT 8 /* of WORK_JOB: names of partitions that are compared */
-
 bool update_given(const struct update *u, const char *field)
 {
     return u->values && list_has(u->fields, field);
@@ -182,6 +180,18 @@ static const char *groups_known(const struct core *c, const struct jobrec *r)
     return groups ? groups : "";
 }
 
+#define WORK_NODE  4 /* of WORK_JOB: a node that is named */
+#define WORK_PAIRS 8 /* names of partitions that are compared count as one of it */
+
+/* What a short text may name is found anew for each job. */
+static void names_count(struct core *c, const struct job_request *r)
+{
+    size_t pairs = list_count(r->partition) * c->part.n;
+    size_t nodes = hostlist_count(r->exclude ? r->exclude : "", c->node.n) +
+                   hostlist_count(r->nodelist ? r->nodelist : "", c->node.n);
+    work_add(c, WORK_NODE * nodes + pairs / WORK_PAIRS);
+}
+
 /* The request as it would be, against the cluster and its limits. */
 static enum refusal request_check(struct core *c, const struct jobrec *r, struct update *u,
                                   const char **detail)
@@ -195,7 +205,7 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
     u->asks = r->j.state == JOB_PENDING && touches_request(u);
     if (!u->asks)
         return REFUSE_NONE;
-    work_add(c, list_count(u->trial.req.partition) * c->part.n / PAIRS_LOOKED_AT);
+    names_count(c, &u->trial.req);
     enum refusal refusal = update_given(u, "exclude") || update_given(u, "nodelist")
                                ? node_lists_check(c, &u->trial.req, &why)
                                : REFUSE_NONE;
