@@ -45,17 +45,27 @@ bool list_shares(const char *a, const char *b)
     return false;
 }
 
-static size_t words_of(const char *list)
+size_t list_count(const char *list)
 {
-    size_t n = *list ? 1 : 0;
-    for (const char *at = list; (at = strchr(at, ',')); at++)
+    size_t n = text_empty(list) ? 0 : 1;
+    for (const char *at = list; at && (at = strchr(at, ',')); at++)
         n++;
     return n;
 }
 
+const char *list_first(const char *list, size_t most, struct arena *a)
+{
+    size_t len = 0;
+    if (list_count(list) <= most)
+        return list;
+    for (size_t n = 0; n < most; n++)
+        len += strcspn(list + len, ",") + (n + 1 < most);
+    return arena_strndup(a, list, len);
+}
+
 const char *list_once(const char *list, size_t few, struct arena *a)
 {
-    if (!list || words_of(list) <= few)
+    if (list_count(list) <= few)
         return list;
     struct map_str *seen = map_str_new();
     struct span rest = span_of(list), piece;

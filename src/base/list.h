@@ -25,6 +25,9 @@ bool list_shares(const char *a, const char *b);
 /* The list with each word once, the first of them, made in `a`; the list itself where it has at
  * most `few` words. */
 const char *list_once(const char *list, size_t few, struct arena *a);
+/* Its first `most` words; the list itself where it has no more. */
+const char *list_first(const char *list, size_t most, struct arena *a);
+size_t list_count(const char *list); /* its words, empty ones, too; NULL and "" have none */
 
 /* Adds "; did you mean WORD?" to an error that is set, where one of the list is near to what was
  * given, and none is the same. Returns false. */

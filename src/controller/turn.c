@@ -155,7 +155,8 @@ void turns_step(struct turns *t, const struct event *ev)
     struct event timed = *ev;
     size_t from = t->open->fx.n;
     clock_both(&timed.now_us, &timed.mono_us);
-    const struct peer *who = ev->kind == EV_WAKE      ? core_sweeper(t->c->core, timed.now_us)
+    bool slice = ev->kind == EV_WAKE && ev->part == WAKE_SLICE;
+    const struct peer *who = slice                    ? core_sweeper(t->c->core, timed.now_us)
                              : ev->kind == EV_MESSAGE ? ev->peer
                                                       : NULL;
     uint64_t payer = who ? session_payer(t->c->sessions, m ? ev->conn : 0, who) : 0;
@@ -269,6 +270,20 @@ static void plan_rest(struct turns *t, int64_t took_us)
     timer_set(t->rested, rest < PLAN_REST_MAX_US ? rest : PLAN_REST_MAX_US);
 }
 
+/* A slice of a request about many jobs is its user's, whatever it stores: one that is refused for
+ * each of them, or finds none, takes as long. */
+static void slice_step(struct turns *t)
+{
+    const struct peer *who = core_sweeper(t->c->core, clock_now_us());
+    if (!who)
+        return;
+    struct turn_cause cause = {.by = session_payer(t->c->sessions, 0, who)};
+    int64_t before = clock_monotonic_us(), before_ns = clock_thread_ns();
+    turns_step(t, &(struct event){.kind = EV_WAKE, .part = WAKE_SLICE});
+    session_caused(t->c->sessions, &cause, clock_thread_ns() - before_ns,
+                   clock_monotonic_us() - before);
+}
+
 /* While the writer is busy the core is woken once: what a further plan decides could not be let out
  * sooner anyway, so under load there is one plan a commit. The end of the commit brings the next
  * round. */
@@ -281,8 +296,11 @@ static void wake_if_due(struct turns *t)
     if (!clock_was_set(t) && (t->woke || (!rested && core_wake_due(t->c->core) > now)))
         return;
     t->woke = t->sent != NULL;
+    slice_step(t);
     int64_t before = clock_monotonic_us(), before_ns = clock_thread_ns();
-    turns_step(t, &(struct event){.kind = EV_WAKE, .plan_rests = rests(t), .foresees = true});
+    turns_step(t,
+               &(struct event){
+                   .kind = EV_WAKE, .part = WAKE_REST, .plan_rests = rests(t), .foresees = true});
     int64_t took = clock_monotonic_us() - before;
     times_add(&t->times, took);
     plan_rest(t, took);

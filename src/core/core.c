@@ -274,12 +274,17 @@ static bool plan_held(const struct core *c)
            ((c->slices.sweeps.list.n || settle_goes_on(c)) && since >= 0 && since < PLAN_HELD_US);
 }
 
-static void wake(struct core *c)
+static void wake(struct core *c, enum wake_part part)
 {
+    if (part == WAKE_SLICE) {
+        sweeps_go(c);
+        return;
+    }
     steps_gathered(c);
     if (c->slices.anew.on)
         limits_look_on(c);
-    sweeps_go(c);
+    if (part == WAKE_WHOLE)
+        sweeps_go(c);
     c->turn.work = 0; /* a slice is bounded by itself: who asks for many keeps no timer waiting */
     steps_go_on(c);
     timers_fire(c);
@@ -334,9 +339,11 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         waiters_closed(c, ev->conn);
         break;
     case EV_WAKE:
-        c->planning.rests = ev->plan_rests;
-        c->planning.foresees = ev->foresees;
-        wake(c);
+        if (ev->part != WAKE_SLICE) {
+            c->planning.rests = ev->plan_rests;
+            c->planning.foresees = ev->foresees;
+        }
+        wake(c, ev->part);
         break;
     case EV_CONFIG:
         clock_boot(c, ev->text);

@@ -66,6 +66,10 @@ struct owner_name {
     const char *name; /* NULL = it is nobody's any more */
 };
 
+/* Of a wake: for who must know whose time it takes, the slice of a request about many jobs, which is
+ * its user's (core_sweeper), is one event, and all else another. */
+enum wake_part { WAKE_WHOLE, WAKE_SLICE, WAKE_REST };
+
 struct event {
     enum event_kind kind;
     int64_t now_us; /* wall clock: dates of people; it may be set */
@@ -88,6 +92,7 @@ struct event {
     const struct record_list *rows;
     /* EV_MESSAGE of a submission: what the site's submit filter says to who asked; or NULL. */
     const char *remark;
+    enum wake_part part; /* EV_WAKE */
     /* EV_WAKE: the planner had much of the time, it is others' turn; from now on until the next
      * wake says otherwise. */
     bool plan_rests;

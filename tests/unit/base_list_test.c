@@ -51,12 +51,28 @@ static void test_long_lists_have_each_word_once(void **state)
     arena_free(a);
 }
 
+static void test_a_list_is_cut_behind_a_word(void **state)
+{
+    struct arena *a = arena_new();
+    const char *list = "one,,three, four";
+    assert_int_equal(list_count(list), 4);
+    assert_int_equal(list_count(NULL) + list_count(""), 0);
+    assert_ptr_equal(list_first(list, 4, a), list);
+    assert_string_equal(list_first(list, 3, a), "one,,three");
+    assert_string_equal(list_first(list, 2, a), "one,");
+    assert_string_equal(list_first(list, 1, a), "one");
+    assert_string_equal(list_first(list, 0, a), "");
+    assert_null(list_first(NULL, 0, a));
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_word_counts_as_a_whole_without_the_blanks_around_it),
         cmocka_unit_test(test_the_empty_word_is_in_lists_that_have_one),
         cmocka_unit_test(test_two_lists_share_a_word_that_says_something),
+        cmocka_unit_test(test_a_list_is_cut_behind_a_word),
         cmocka_unit_test(test_long_lists_have_each_word_once),
         cmocka_unit_test(test_words_are_joined_with_commas_between_them),
     };

@@ -3,6 +3,7 @@
 #ifndef REMUDA_TESTS_CONTROLLER_TURN_HELP_H
 #define REMUDA_TESTS_CONTROLLER_TURN_HELP_H
 
+#include "clock_stall.h"
 #include "io_help.h"
 
 #include "controller/disk/payload.h"
@@ -32,6 +33,9 @@ static struct {
     const enum store_table *stored; /* of what a node says */
     size_t nstored;
     uint32_t sweeper; /* whose jobs a wake ends; 0 = nobody's */
+    bool ends_none;   /* it is refused for each of them */
+    int64_t slice_s;  /* and takes so long */
+    int64_t cost_ns[NOTES];
 } note;
 
 /* ---- stand-ins ------------------------------------------------------------------------------ */
@@ -97,7 +101,11 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
             record_effect(fx, TABLE_NODE, &(struct node){.name = "n1"}, sizeof(struct node));
         else
             record_effect(fx, TABLE_JOB, &(struct job){.id = 1}, sizeof(struct job));
-    if (ev->kind == EV_WAKE) {
+    if (ev->kind == EV_WAKE && ev->part == WAKE_SLICE) {
+        stall.worked_s += note.slice_s;
+        if (!note.ends_none)
+            store_effect(fx, "ended");
+    } else if (ev->kind == EV_WAKE) {
         note.wake_us = INT64_MAX;
         store_effect(fx, "woken");
     }
@@ -136,9 +144,10 @@ uint64_t session_origin(const struct sessions *s, uint64_t id)
 void session_caused(struct sessions *s, const struct turn_cause *who, int64_t cost_ns,
                     int64_t took_us)
 {
-    (void)s, (void)cost_ns, (void)took_us;
+    (void)s, (void)took_us;
     if (note.ncaused == NOTES)
         return;
+    note.cost_ns[note.ncaused] = cost_ns;
     note.from[note.ncaused] = who->from;
     note.caused[note.ncaused++] = (uint32_t)who->by;
 }

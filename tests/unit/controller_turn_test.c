@@ -3,8 +3,6 @@
  * twin. */
 #include "controller_turn_help.h"
 
-#include "clock_stall.h"
-
 static void nothing_is_let_out_before_the_commit(void **state)
 {
     struct shell s;
@@ -282,6 +280,36 @@ static void commits_and_plans_are_charged_to_who_made_them_necessary(void **stat
     shell_end(&s);
 }
 
+static int64_t charged_ns(uint32_t uid)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < note.ncaused; i++)
+        ns += note.caused[i] == uid ? note.cost_ns[i] : 0;
+    return ns;
+}
+
+/* A request about many jobs that is refused for each of them stores nothing: its slice is its
+ * user's all the same, and not of who submitted meanwhile. */
+static void a_slice_that_stores_nothing_is_its_users(void **state)
+{
+    struct shell s;
+    struct message m = {.kind = MSG_SUBMIT};
+    struct peer ben = {.uid = 8};
+    const int64_t hour = INT64_C(3600) * 1000000000;
+    shell_make(&s, state);
+    note.sweeper = 9;
+    note.ends_none = true;
+    note.slice_s = 3600;
+    turns_step(s.c.turns, &(struct event){.kind = EV_MESSAGE, .peer = &ben, .msg = &m});
+    note.wake_us = 0;
+    run_until_charged(&s, 9);
+    run_until_charged(&s, 8);
+    assert_true(charged_ns(9) >= hour);
+    assert_true(charged_ns(8) < hour);
+    note.sweeper = 0;
+    shell_end(&s);
+}
+
 /* What a host's node says of jobs is what the cluster is for, and charged to no host; what it says
  * of itself is, by whatever message. */
 static void what_a_node_says_of_jobs_is_charged_to_no_host(void **state)
@@ -332,6 +360,7 @@ int main(void)
         TEST(a_deposed_controller_lets_nothing_out),
         TEST(other_effects_are_carried_out),
         TEST(commits_and_plans_are_charged_to_who_made_them_necessary),
+        TEST(a_slice_that_stores_nothing_is_its_users),
         TEST(what_a_node_says_of_jobs_is_charged_to_no_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

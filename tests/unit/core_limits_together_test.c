@@ -209,6 +209,43 @@ static void a_component_changes(void **unused)
     assert_int_equal(refusal(), REFUSE_NONE);
 }
 
+/* Changed in one request they are looked at as they will all be, not each beside the others as they
+ * were. */
+static void components_change_together(void **unused)
+{
+    static const struct {
+        const char *to[2], *fields;
+        bool taken;
+    } asked[] = {
+        {{"x:1", "x:1"}, "licenses;licenses", true},
+        {{"x:2", "x:1"}, "licenses;licenses", false},
+        {{"x:1", "x:2"}, "licenses;licenses", false},
+        {{NULL, "x:2"}, "licenses;licenses", true}, /* from one to the other … */
+        {{"x:2", NULL}, "licenses;licenses", true},
+        {{"x:2", "x:1"}, "licenses;comment", true}, /* that of the other stays */
+        {{"x:2", "x:1"}, "comment;licenses", false},
+    };
+    configure(ENFORCED "Licenses=x:2\n");
+    struct job_spec s[2] = {job_of(1, "physics", "test"), job_of(1, "physics", "test")};
+    s[0].hold = s[1].hold = true;
+    uint64_t id = submit_all(s, 2);
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+        const char *had[2] = {job(id)->spec.req.licenses, job(id + 1)->spec.req.licenses};
+        struct job_spec to[2] = {{.req.licenses = asked[i].to[0]},
+                                 {.req.licenses = asked[i].to[1]}};
+        struct msg_update_job m = {.ids = ids_of(id), .fields = asked[i].fields, .values = {to, 2}};
+        say(1, MSG_UPDATE_JOB, &m);
+        assert_int_equal(refusal(), asked[i].taken ? REFUSE_NONE : REFUSE_LICENSES);
+        for (size_t k = 0; k < 2 && !asked[i].taken; k++) {
+            const char *has = job(id + k)->spec.req.licenses;
+            assert_true(text_is(has, had[k]));
+            assert_non_null(strstr(answer()->detail, "together"));
+        }
+    }
+    pass(MIN);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "PENDING"}), 2);
+}
+
 #define MANY 128 /* components, and partitions of each */
 
 /* Each is asked about with all the others, in each of their partitions: once for all of them, not
@@ -251,6 +288,7 @@ int main(void)
         cmocka_unit_test(many_components_of_many_partitions),
         TREE_STORY(held_by_one),
         TREE_STORY(a_component_changes),
+        TREE_STORY(components_change_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

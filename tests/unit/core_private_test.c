@@ -463,11 +463,31 @@ static void coordinators_manage_jobs_of_their_accounts(void **unused)
     teardown(NULL);
 }
 
+/* The record that has an array's number is gone, an element still runs. */
+static void what_is_left_of_an_array_is_hidden(void **unused)
+{
+    (void)unused;
+    world_open(CONF "PrivateData=jobs\n", 2);
+    struct job_spec spec = a_job("array");
+    spec.array = "0-1";
+    struct msg_wait_job m = {.job_id = submit(spec)};
+    script_ends(m.job_id, 1 << 8);
+    pass(400 * SEC);
+    assert_true(job_named(ids_of(m.job_id))->id != m.job_id);
+    say(50, MSG_WAIT_JOB, &m);
+    assert_null(answer()); /* it is her own, and not over */
+    am_bob();
+    say(51, MSG_WAIT_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_INVALID_JOB_ID);
+    teardown(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_asker_way_and_word),
         cmocka_unit_test(what_is_in_the_way_has_no_number),
+        cmocka_unit_test(what_is_left_of_an_array_is_hidden),
         cmocka_unit_test(what_is_seen_of_accounts_is_a_tree),
         cmocka_unit_test(coordinators_manage_jobs_of_their_accounts),
     };

@@ -98,7 +98,7 @@ static void there_are(const struct core *c, const char *name, struct str *why)
     for (size_t i = 0; i < c->resv.n; i++)
         vec_push(&names, c->resv.v[i]->r.name);
     const char *near = text_nearest(name, names.v, names.n);
-    str_addf(why, "there is no reservation %s", name);
+    str_addf(why, "there is no reservation %.100s", name);
     if (near)
         str_addf(why, "; did you mean %s?", near);
     else if (names.n == 0)

@@ -91,13 +91,21 @@ bool waiters_full(const struct core *c, const struct message *m)
     return n >= LIMIT_CALLS_PER_USER;
 }
 
+/* A record of it, which says whose it is: an array's own may leave memory before its elements. */
+static const struct jobrec *record_of(const struct core *c, uint64_t id)
+{
+    const struct jobrec *r = job_find(c, id);
+    const struct arrayrec *array = r ? NULL : array_of(c, id);
+    struct map_walk w = {0};
+    return array && map_u64_next(array->element, &w) ? w.value : r;
+}
+
 void req_wait_job(struct core *c, const struct msg_wait_job *m)
 {
     ASSERT(c->turn.peer);
     struct msg_job_ended answer;
-    const struct jobrec *r = job_find(c, m->job_id);
-    bool hidden = r && !may_see_job(c, c->turn.peer, &r->j);
-    if (hidden || (!r && !array_of(c, m->job_id)))
+    const struct jobrec *r = record_of(c, m->job_id);
+    if (!r || !may_see_job(c, c->turn.peer, &r->j))
         reply_done(c, REFUSE_INVALID_JOB_ID, NULL);
     else if (ended(c, m->job_id, &answer))
         fx_reply(c, c->turn.conn, c->turn.seq, MSG_JOB_ENDED, &answer);

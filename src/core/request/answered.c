@@ -6,8 +6,9 @@
  * found again by looking again. */
 #include "core/request/request.h"
 
-#define KEPT_US  (5 * USEC_PER_MIN) /* a command gives up long before */
-#define KEPT_MAX 65536              /* the oldest go first */
+#define KEPT_US   (5 * USEC_PER_MIN) /* a command gives up long before */
+#define KEPT_MAX  65536              /* the oldest go first */
+#define TEXT_MOST 4096               /* of what is said of single jobs, and one more */
 
 void answered_free(struct core *c)
 {
@@ -54,14 +55,18 @@ static void oldest_drop(struct core *c)
     }
 }
 
-/* What the store cannot hold as a list is said as text. */
+/* What the store cannot hold as a list is said as text, as much as is read: of many thousand it
+ * would fill memory. */
 static const char *results_text(struct core *c, const struct msg_done *done)
 {
     const struct result *r = done->results.v;
     struct str text = STR_INIT;
-    for (size_t i = 0; i < done->results.n; i++)
-        str_addf(&text, "%s%s: %s", text.len ? "; " : "", r[i].ref ? r[i].ref : "",
+    size_t i = 0;
+    for (; i < done->results.n && text.len < TEXT_MOST; i++)
+        str_addf(&text, "%s%.100s: %.600s", text.len ? "; " : "", r[i].ref ? r[i].ref : "",
                  r[i].detail ? r[i].detail : refusal_text((enum refusal)r[i].refusal));
+    if (i < done->results.n)
+        str_addf(&text, "; and %zu more", done->results.n - i);
     const char *copy = text.len ? arena_strdup(c->turn.fx->arena, str_text(&text)) : done->warning;
     str_done(&text);
     return copy;

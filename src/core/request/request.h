@@ -16,6 +16,8 @@ struct sweep_kind {
     /* reads the request once, before the first job */
     bool (*fill)(const struct core *c, void *ctx, const void *body, struct err *ret_err);
     void (*done)(void *ctx); /* NULL = nothing to be freed */
+    /* Bytes of long texts of the request that are read anew for each job; NULL = none. */
+    size_t (*texts)(const void *ctx);
     /* Where no jobs are named; *looks: what it took is added, where it was more than usual. */
     bool (*fits)(const void *ctx, const struct jobrec *r, size_t *looks);
     /* No jobs are named, but whose they are: others' are refused aloud. NULL = never. */
@@ -239,6 +241,9 @@ void submission_try(struct core *c, const struct jobrec *r, size_t n, bool now_o
  * `warning`. Of the records only what is asked for and whose it is counts. */
 enum refusal submit_together_check(const struct core *c, const struct jobrec *r, size_t n,
                                    struct str *why, struct str *warning);
+/* The same of components that are all to ask for something else. */
+enum refusal components_together_check(const struct core *c, const jobrec_vec *of,
+                                       const struct job_spec *const *as, struct str *why);
 /* The same of a component that is to ask for something else, with those beside it. */
 enum refusal update_together_check(const struct core *c, const struct jobrec *r,
                                    const struct job_spec *changed, struct str *why);

@@ -16,7 +16,8 @@
 #define SLICE_LOOKS       4096
 #define SLICE_JOBS_HURRY  16
 #define SLICE_LOOKS_HURRY 1024
-#define TEXTS_A_JOB       16384u /* its row is stored: so much of long texts takes as long */
+#define TEXTS_A_JOB       16384u /* its row is stored, the request's read: so much of them counts */
+#define WORK_RANGE        8      /* of WORK_JOB: one of the elements of which a refusal is told */
 #define SWEEPS_PER_USER   64     /* under way; each holds its request */
 #define REST_US           (5000) /* between two goes while others ask for something */
 #define ALONE_US          USEC_PER_SEC
@@ -216,10 +217,13 @@ static void job_do(struct core *c, struct sweep *s, struct jobrec *r)
                                : REFUSE_ACCESS_DENIED;
     /* Slurm tells what an update of a whole array meets of its elements, too. */
     bool of_elements = s->many || (s->kind->kind == MSG_UPDATE_JOB && job_is_array(r));
-    if (of_elements && !s->named)
+    if (s->named)
+        told_once(&s->told, s->arena, s->text, refusal, detail);
+    else if (of_elements)
         told_join(&s->told, s->arena, s->text, r, refusal, detail);
     else
         outcome_add(s, s->text, refusal, detail);
+    work_add(c, refusal ? r->pending.n * WORK_RANGE : 0);
 }
 
 /* The next job that the reference at hand means; NULL: it means no more. */
@@ -235,9 +239,10 @@ static struct jobrec *job_next(struct core *c, struct sweep *s, struct sweep_sli
     return r;
 }
 
-static size_t cost_of(const struct jobrec *r, size_t most)
+static size_t cost_of(const struct sweep *s, const struct jobrec *r, size_t most)
 {
-    size_t cost = 1 + texts_long(&r->j.spec) / TEXTS_A_JOB;
+    size_t texts = texts_long(&r->j.spec), asked = s->kind->texts ? s->kind->texts(s->ctx) : 0;
+    size_t cost = 1 + (texts + asked + pending_bytes(&r->pending)) / TEXTS_A_JOB;
     return cost < most ? cost : most;
 }
 
@@ -262,7 +267,7 @@ static bool refs_slice(struct core *c, struct sweep *s, struct sweep_slice left)
         size_t before = c->turn.work;
         struct jobrec *r = job_next(c, s, &left);
         if (r) {
-            left.jobs -= cost_of(r, left.jobs);
+            left.jobs -= cost_of(s, r, left.jobs);
             job_do(c, s, r);
             work_take(c, before, &left);
         } else if (!s->named || s->walked) {
@@ -301,7 +306,7 @@ static bool filter_slice(struct core *c, struct sweep *s, struct sweep_slice lef
             denied_say(c, s, r);
             continue;
         }
-        left.jobs -= cost_of(r, left.jobs);
+        left.jobs -= cost_of(s, r, left.jobs);
         size_t before = c->turn.work;
         enum refusal refusal = s->kind->act(c, r, NULL, s->ctx, &detail);
         work_take(c, before, &left);

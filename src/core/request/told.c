@@ -2,7 +2,10 @@
 
 #include "model/job/array.h"
 
-#define REASONS_MOST 64u /* of a reference; further ones are told without their sentence */
+#include <string.h>
+
+#define REASONS_MOST 64u        /* of a reference; further ones are told without their sentence */
+#define SAID_MOST    (1u << 20) /* see told_add: a frame names one job thousands of times */
 
 void told_begin(struct told *t)
 {
@@ -10,49 +13,86 @@ void told_begin(struct told *t)
     t->done_before = t->done;
 }
 
+static bool may_say(const struct told *t, const char *text)
+{
+    return !text || strlen(text) <= SAID_MOST - t->said;
+}
+
+/* A copy in the arena; NULL: there is none, or no more is said. */
+static const char *say(struct told *t, struct arena *a, const char *text)
+{
+    if (!text || !may_say(t, text))
+        return NULL;
+    t->said += strlen(text);
+    return arena_strdup(a, text);
+}
+
 void told_add(struct told *t, struct arena *a, const char *ref, enum refusal refusal,
               const char *detail)
 {
-    if (refusal == REFUSE_NONE) {
+    if (refusal == REFUSE_NONE)
         t->done++;
-        return;
-    }
-    struct result result = {
-        .ref = ref, .refusal = refusal, .detail = detail ? arena_strdup(a, detail) : NULL};
-    vec_push(&t->result, result);
+    else if (t->result.n < LIMIT_LIST_RECORDS)
+        vec_push(&t->result,
+                 ((struct result){.ref = ref, .refusal = refusal, .detail = say(t, a, detail)}));
 }
 
-static size_t reason_find(const struct told *t, enum refusal refusal, const char *detail)
+/* The first of n results that says the same, or n. */
+static size_t reason_find(const struct result *told, size_t n, enum refusal refusal,
+                          const char *detail)
 {
-    const struct result *told = t->element.n ? t->result.v + t->from : NULL;
     size_t i = 0;
-    while (i < t->element.n &&
-           !(told[i].refusal == (int32_t)refusal && text_is(told[i].detail, detail)))
+    while (i < n && !(told[i].refusal == (int32_t)refusal && text_is(told[i].detail, detail)))
         i++;
     return i;
+}
+
+void told_once(struct told *t, struct arena *a, const char *name, enum refusal refusal,
+               const char *detail)
+{
+    const char *said = t->result.n < REASONS_MOST ? detail : NULL;
+    size_t i = refusal ? reason_find(t->result.v, t->result.n, refusal, detail) : t->result.n;
+    if (i == t->result.n && said != detail)
+        i = reason_find(t->result.v, t->result.n, refusal, NULL);
+    if (i == t->result.n)
+        told_add(t, a, name, refusal, said);
+}
+
+/* Those of an array that wait are many, and few ranges. */
+static void elements_join(struct idset *of, const struct idset *pending)
+{
+    struct idset all = IDSET_INIT;
+    uint32_t id;
+    idset_copy(&all, pending);
+    for (bool more = idset_first(of, &id); more; more = idset_next(of, id, &id))
+        idset_add(&all, id);
+    idset_done(of);
+    *of = all;
 }
 
 void told_join(struct told *t, struct arena *a, const char *ref, const struct jobrec *r,
                enum refusal refusal, const char *detail)
 {
-    uint32_t id;
+    const struct result *told = t->element.n ? t->result.v + t->from : NULL;
     if (refusal == REFUSE_NONE) {
         t->done++;
         return;
     }
-    size_t i = reason_find(t, refusal, detail);
-    if (i >= REASONS_MOST) {
+    size_t i = reason_find(told, t->element.n, refusal, detail);
+    if (i == t->element.n && (i >= REASONS_MOST || !may_say(t, detail))) {
         detail = NULL;
-        i = reason_find(t, refusal, NULL);
+        i = reason_find(told, t->element.n, refusal, NULL);
     }
     if (i == t->element.n) {
+        if (t->result.n == LIMIT_LIST_RECORDS)
+            return;
         told_add(t, a, ref, refusal, detail);
         vec_push(&t->element, IDSET_INIT);
     }
     if (r->j.array_job_id && r->j.array_task_id != NO_TASK)
         idset_add(&t->element.v[i], r->j.array_task_id);
-    for (bool more = idset_first(&r->pending, &id); more; more = idset_next(&r->pending, id, &id))
-        idset_add(&t->element.v[i], id);
+    if (r->pending.count)
+        elements_join(&t->element.v[i], &r->pending);
 }
 
 /* A hold says which they are. */
@@ -72,7 +112,7 @@ void told_settle(struct told *t, struct arena *a, enum message_kind kind)
     for (size_t i = 0; i < t->element.n; i++) {
         struct str text = STR_INIT;
         array_format_tasks(&t->element.v[i], &text);
-        result[i].elements = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+        result[i].elements = text.len ? say(t, a, str_text(&text)) : NULL;
         str_done(&text);
         idset_done(&t->element.v[i]);
         if (!reached || !over_already(kind, result[i].refusal))

@@ -180,6 +180,18 @@ static const char *groups_known(const struct core *c, const struct jobrec *r)
     return groups ? groups : "";
 }
 
+#define WORK_NODE  4 /* of WORK_JOB: a node that is named */
+#define WORK_PAIRS 8 /* names of partitions that are compared count as one of it */
+
+/* What a short text may name is found anew for each job. */
+static void names_count(struct core *c, const struct job_request *r)
+{
+    size_t pairs = list_count(r->partition) * c->part.n;
+    size_t nodes = hostlist_count(r->exclude ? r->exclude : "", c->node.n) +
+                   hostlist_count(r->nodelist ? r->nodelist : "", c->node.n);
+    work_add(c, WORK_NODE * nodes + pairs / WORK_PAIRS);
+}
+
 /* The request as it would be, against the cluster and its limits. */
 static enum refusal request_check(struct core *c, const struct jobrec *r, struct update *u,
                                   const char **detail)
@@ -190,8 +202,10 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
         groups = groups_known(c, r);
     enum job_reason pend = REASON_NONE;
     struct str why = STR_INIT;
-    if (r->j.state != JOB_PENDING || !touches_request(u))
+    u->asks = r->j.state == JOB_PENDING && touches_request(u);
+    if (!u->asks)
         return REFUSE_NONE;
+    names_count(c, &u->trial.req);
     enum refusal refusal = update_given(u, "exclude") || update_given(u, "nodelist")
                                ? node_lists_check(c, &u->trial.req, &why)
                                : REFUSE_NONE;
@@ -206,7 +220,7 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
         refusal = resv_account_check(c, &u->trial.req, r->j.user_name, &why);
     if (!refusal)
         refusal = sched_check(c->cluster, &u->trial.req, r->j.user_id, groups, &pend, &why);
-    if (!refusal)
+    if (!refusal && !u->beside)
         refusal = update_together_check(c, r, &u->trial, &why);
     const char *text = arena_strdup(c->turn.fx->arena, str_text(&why));
     str_done(&why);
@@ -291,8 +305,10 @@ static void trial_make(const struct core *c, const struct jobrec *r, struct upda
     if (update_given(u, "later_env")) /* adds to what there is */
         u->trial.later_env =
             later_env_add(r->j.spec.later_env, u->values->later_env, c->turn.fx->arena);
-    u->trial.req.partition = partitions_once(c, u->trial.req.partition);
-    u->trial.req.reservation = resvs_once(c, u->trial.req.reservation);
+    if (!update_given(u, "partition")) /* those of the request were read for all its jobs */
+        u->trial.req.partition = partitions_once(c, u->trial.req.partition);
+    if (!update_given(u, "reservation"))
+        u->trial.req.reservation = resvs_once(c, u->trial.req.reservation);
     reservation_trim(c, r, u);
     memory_choose(u);
     tasks_raise(u);

@@ -8,8 +8,10 @@ struct update {
     const struct msg_update_job *m; /* the request at hand */
     const struct job_spec *values;  /* NULL if none are given */
     const char *fields;             /* which of them are meant, comma-separated; NULL = none */
+    bool beside; /* other components change with it: what all ask for together is looked at then */
     /* of the job at hand */
     struct job_spec trial;
+    bool asks;       /* it waits, and asks for something else */
     bool limit;      /* the time limit changes, to trial.req.time_limit_us */
     int64_t extends; /* it is its owner's to raise it by so much, as nobody is delayed */
 };

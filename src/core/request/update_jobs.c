@@ -15,6 +15,24 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     return refusal ? refusal : update_take(c, r, ctx, detail);
 }
 
+/* They are read for each of the jobs, which may be thousands: a list has each name once, and no
+ * more names than can be there. One more is refused as all of them would be. */
+static struct job_spec *lists_shorten(const struct core *c, const struct job_spec *values)
+{
+    struct arena *a = c->turn.fx->arena;
+    struct job_spec *s = arena_dup(a, values, sizeof *s);
+    struct job_request *r = &s->req;
+    r->partition = list_first(partitions_once(c, r->partition), c->part.n + 1, a);
+    r->reservation = list_first(resvs_once(c, r->reservation), LIMIT_JOB_RESERVATIONS + 1, a);
+    return s;
+}
+
+static size_t update_texts(const void *ctx)
+{
+    const struct update *u = ctx;
+    return u->values ? texts_long(u->values) : 0;
+}
+
 static bool update_fill(const struct core *c, void *ctx, const void *body, struct err *ret_err)
 {
     const struct msg_update_job *m = body;
@@ -29,6 +47,7 @@ static const struct sweep_kind updating = {
     .act = update_one,
     .ctx_size = sizeof(struct update),
     .fill = update_fill,
+    .texts = update_texts,
 };
 
 /* ---- components together ---- */
@@ -78,6 +97,24 @@ static enum refusal raises_check(struct core *c, const jobrec_vec *of, const str
     return extend_check_each(c, of, each, detail);
 }
 
+/* With what each of them will ask for, not with what those beside it asked for until now. */
+static enum refusal asked_check(struct core *c, const jobrec_vec *of, const struct update *u,
+                                const char **detail)
+{
+    struct arena *a = c->turn.fx->arena;
+    const struct job_spec **as = arena_alloc(a, (of->n + 1) * sizeof *as);
+    struct str why = STR_INIT;
+    bool asks = false;
+    for (size_t i = 0; i < of->n; i++) {
+        as[i] = &u[i].trial;
+        asks |= u[i].asks;
+    }
+    enum refusal refusal = asks ? components_together_check(c, of, as, &why) : REFUSE_NONE;
+    *detail = refusal ? arena_strdup(a, str_text(&why)) : *detail;
+    str_done(&why);
+    return refusal;
+}
+
 /* All are checked before the first is taken. What taking itself may refuse is asked of the first
  * alone: only it has a dependency, and no component that runs changes its nodes. */
 static enum refusal components_update(struct core *c, const struct msg_update_job *m,
@@ -92,7 +129,8 @@ static enum refusal components_update(struct core *c, const struct msg_update_jo
         bool any = span_next(&rest, ';', &fields) && fields.len;
         u[i] = (struct update){
             .m = m,
-            .values = (const struct job_spec *)m->values.v + i,
+            .beside = true,
+            .values = lists_shorten(c, (const struct job_spec *)m->values.v + i),
             .fields = any ? list_once(arena_strndup(a, fields.data, fields.len), 1, a) : NULL};
         refusal = fields_check(&u[i], i > 0, a, detail);
         if (!refusal)
@@ -100,6 +138,8 @@ static enum refusal components_update(struct core *c, const struct msg_update_jo
         if (refusal && *detail)
             *detail = arena_printf(a, "part %zu: %s", i + 1, *detail);
     }
+    if (!refusal)
+        refusal = asked_check(c, &of, u, detail);
     if (!refusal)
         refusal = raises_check(c, &of, u, detail);
     for (size_t i = 0; i < of.n && !refusal; i++)
@@ -121,6 +161,8 @@ void req_update_job(struct core *c, const struct msg_update_job *m)
     /* Each is looked for in the list again and again, for each job. */
     struct msg_update_job once = *m;
     once.fields = list_once(m->fields, 1, a);
+    if (m->values.n)
+        once.values.v = lists_shorten(c, m->values.v);
     const char *wrong = update_field_wrong(once.fields, a);
     if (wrong)
         reply_done(c, REFUSE_UPDATE, arena_printf(a, "\"%s\" of a job cannot be changed", wrong));

@@ -36,7 +36,7 @@ static enum refusal unknown(struct demand_checking *k, enum refusal r, const cha
                             const char *name, const char *const *names, size_t n)
 {
     const char *near = text_nearest(name, names, n);
-    str_addf(k->detail, "there is no %s \"%s\"", what, name);
+    str_addf(k->detail, "there is no %s \"%.100s\"", what, name);
     if (near)
         str_addf(k->detail, "; did you mean %s?", near);
     else if (n > 0) {

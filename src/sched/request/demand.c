@@ -287,7 +287,7 @@ static bool names_to_nodes(struct demand_work *w, const char *text, const char *
         else if (text_is(what, "nodelist"))
             ok = demand_complain(
                 w, REFUSE_INVALID_NODE, REASON_BAD_CONSTRAINTS,
-                arena_printf(w->a, "there is no node %s in this cluster", h.name[i]));
+                arena_printf(w->a, "there is no node %.100s in this cluster", h.name[i]));
     }
     hostlist_done(&h);
     return ok;
@@ -396,7 +396,7 @@ static bool layouts_of_sizes(struct demand_work *w)
     const struct job_request *r = w->req;
     if (!node_sizes_parse(r->node_sizes, &w->sizes, &e))
         return demand_complain(w, REFUSE_INVALID_NODE_COUNT, REASON_BAD_CONSTRAINTS,
-                               arena_printf(w->a, "--nodes=%s: %s", r->node_sizes, e.text));
+                               arena_printf(w->a, "--nodes=%.100s: %s", r->node_sizes, e.text));
     for (size_t i = 0; i < w->sizes.n; i++) {
         const struct node_size *s = &w->sizes.range[r->use_min_nodes ? i : w->sizes.n - 1 - i];
         layouts_of_size(w, s->low > r->min_nodes ? s->low : r->min_nodes,

@@ -50,6 +50,18 @@ enum refusal submit_together_check(const struct core *c, const struct jobrec *r,
     return refusal ? refusal : limits_refuse(c, r, n, why, warning);
 }
 
+enum refusal components_together_check(const struct core *c, const jobrec_vec *of,
+                                       const struct job_spec *const *as, struct str *why)
+{
+    ASSERT(as || !of->n);
+    struct jobrec *trial = xcalloc(of->n + 1, sizeof *trial);
+    for (size_t i = 0; i < of->n; i++)
+        trial[i] = (struct jobrec){.j = {.user_name = of->v[i]->j.user_name, .spec = *as[i]}};
+    enum refusal refusal = submit_together_check(c, trial, of->n, why, NULL);
+    free(trial);
+    return refusal;
+}
+
 enum refusal update_together_check(const struct core *c, const struct jobrec *r,
                                    const struct job_spec *changed, struct str *why)
 {
@@ -58,12 +70,11 @@ enum refusal update_together_check(const struct core *c, const struct jobrec *r,
     if (!r->j.het_job_id)
         return REFUSE_NONE;
     components_find(c, r->j.het_job_id, &jobs);
-    struct jobrec *trial = xcalloc(jobs.n + 1, sizeof *trial);
+    const struct job_spec **as = xcalloc(jobs.n + 1, sizeof *as);
     for (size_t i = 0; i < jobs.n; i++)
-        trial[i] = (struct jobrec){.j = {.user_name = r->j.user_name,
-                                         .spec = jobs.v[i] == r ? *changed : jobs.v[i]->j.spec}};
-    enum refusal refusal = submit_together_check(c, trial, jobs.n, why, NULL);
-    free(trial);
+        as[i] = jobs.v[i] == r ? changed : &jobs.v[i]->j.spec;
+    enum refusal refusal = components_together_check(c, &jobs, as, why);
+    free(as);
     vec_done(&jobs);
     return refusal;
 }

@@ -39,7 +39,7 @@ static bool licence_find(const struct cluster *cl, char *piece, struct arena *a,
     }
     ptrdiff_t lic = cluster_licence(cl, piece);
     if (lic < 0) {
-        *ret_wrong = arena_printf(a, "this cluster has no licence named %s", piece);
+        *ret_wrong = arena_printf(a, "this cluster has no licence named %.100s", piece);
         return false;
     }
     count = licence_add(ret, (uint32_t)lic, count);
