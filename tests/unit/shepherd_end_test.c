@@ -1,6 +1,7 @@
 /* A step is over, and its shepherd has something for commands that do not take it. */
 #include "unit.h"
 
+#include "node/shepherd/places.h"
 #include "node/shepherd/tasks/stream.h"
 
 #include <fcntl.h>
@@ -74,6 +75,41 @@ static void test_places_to_linger(void **state)
         waitpid(child[i], NULL, 0);
     }
     assert_int_equal(wait_ms_of(NOBODY), -1); /* the kernel gave the places back */
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* Of a hundred places each child takes three, and the odd ones give theirs back: what is left are
+ * holes between those of others, in the order in which they came, which is none. */
+static void test_places_are_found_between_those_of_others(void **state)
+{
+    enum { CHILDREN = 30, MOST = 100 };
+    pid_t child[CHILDREN];
+    int ends[2], fd = places_open(&herd, "lingering");
+    char c = 0;
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    for (int i = 0; i < CHILDREN; i++) {
+        if ((child[i] = fork()) == 0) {
+            ssize_t n = places_take(fd, 7, MOST, 3) ? write(ends[1], &c, 1) : 0;
+            pause();
+            _exit(n != 1);
+        }
+        assert_int_equal(read(ends[0], &c, 1), 1);
+    }
+    for (int i = 1; i < CHILDREN; i += 2) {
+        kill(child[i], SIGKILL);
+        waitpid(child[i], NULL, 0);
+    }
+    assert_false(places_take(fd, 7, MOST, MOST - 3 * CHILDREN / 2 + 1));
+    close(fd);
+    fd = places_open(&herd, "lingering");
+    assert_true(places_take(fd, 7, MOST, MOST - 3 * CHILDREN / 2));
+    close(fd);
+    for (int i = 0; i < CHILDREN; i += 2) {
+        kill(child[i], SIGKILL);
+        waitpid(child[i], NULL, 0);
+    }
     close(ends[0]);
     close(ends[1]);
 }
@@ -198,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests_all[] = {
         TEST(places_to_linger),
+        TEST(places_are_found_between_those_of_others),
         TEST(who_takes_much_has_no_more_time_for_the_rest),
         TEST(streams_that_nobody_reads_have_the_time_of_one),
         TEST(who_says_something_without_end_is_left),

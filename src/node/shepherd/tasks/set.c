@@ -63,6 +63,7 @@ bool task_set_open(struct task_set *t, char *why, size_t why_size)
         if (line.len)
             task_parse(t, line);
     t->nstreams = 1;
+    t->places_fd = -1;
     t->detached = t->plan->script.len > 0;
     t->stream[0].fd = -1;
     if (t->detached)
