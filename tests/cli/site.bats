@@ -97,6 +97,28 @@ nothing_drained() { ! is_drained; }
     resumed
 }
 
+@test "a prolog whose node's daemon is killed does not run beside the one that follows" {
+    local job
+    program pro "sleep 1000 & echo \$\$ \$! >>$SITE/pro.log; [ -e $SITE/goes ] || wait"
+    reconfigured "Prolog=$SITE/pro"
+    rm -f pro.log goes
+    job=$(sbatch --parsable -o /dev/null -w node1 --wrap true)
+    eventually test -s pro.log
+    read -r shell child <pro.log
+    kill -9 "$(cat "$REMUDA_STATE/nodes/node1/node.pid")"
+    touch goes
+    remuda up -q 3>&-
+    eventually is_over "$job"
+    [ "$(wc -l <pro.log)" = 2 ]
+    ended() { ! grep -qs '^State:.[^Z]' "/proc/$1/status"; }
+    eventually ended "$shell"
+    eventually ended "$child"
+    read -r _ child < <(tail -n1 pro.log)
+    kill "$child"
+    [ -z "$(ls "$REMUDA_STATE/nodes/node1/programs")" ]
+    grep -q "had 1 of the site's programs run: ended" "$REMUDA_STATE/log/node-node1.log"
+}
+
 # As after a loss of power.
 @test "a job's epilog is told all that is kept of it, though its step's part is lost" {
     local job

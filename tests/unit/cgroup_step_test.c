@@ -361,6 +361,8 @@ static void test_clean_groups_are_handed_back_and_taken(void **state)
     file_fill(part, "memory.stat", "anon 0\nfile 9000000\nshmem 0\n");
     file_fill(part, "memory.swap.current", "2000000\n");
     assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT); /* the same, swapped out */
+    step_ended(part, "4096\n", 0);
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT); /* all of it */
     file_fill(part, "memory.swap.current", "0\n");
     step_ended(part, "9000000\n", 1);
     assert_int_equal(step_cgroup_hand_back(&c, &l, &kept),
@@ -400,6 +402,10 @@ static void test_clean_groups_are_handed_back_and_taken(void **state)
     assert_int_equal(kept.n, 0);
     step_ended(job, "4096\n", 0);
     step_ended(part, "4096\n", 0);
+    file_fill(job, "memory.swap.current", "2000000\n"); /* another step's file in /dev/shm */
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_TO_OWN_JOB);
+    assert_true(step_cgroup_take(&c, &kept, str_text(&b.text), name, &l));
+    file_fill(job, "memory.swap.current", "4096\n");
     assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_TO_ANY);
     assert_true(kept.n > 0);
     /* What is open of other groups is none of these. */

@@ -348,38 +348,6 @@ static void test_who_has_a_tasks_output_does_not_keep_its_shepherd(void **state)
 
 /* ---- what its tasks are many of ---- */
 
-/* One for each file, in none of the step's groups. */
-static void test_writers_without_end_are_not_made(void **state)
-{
-    (void)state;
-    tasks.label = true;
-    tasks.std_out = "f%t";
-    tasks.std_err = "g%t";
-    launch_many(600, ":");
-    until(&done);
-    assert_string_equal(str_text(&notices), "slurmstepd: error: -l writes 1,024 files on a node "
-                                            "at most; leave -l out\n");
-    assert_int_equal(done_status, 1 << 8);
-    char path[128];
-    snprintf(path, sizeof path, "%s/f0", world.dir);
-    assert_int_not_equal(access(path, F_OK), 0);
-}
-
-static void test_as_many_writers_as_may_be_write(void **state)
-{
-    (void)state;
-    tasks.label = true;
-    tasks.std_out = "f%t";
-    tasks.std_err = "e%t";
-    launch_many(100, "echo said");
-    until(&done);
-    assert_string_equal(str_text(&notices), "");
-    assert_int_equal(done_status, 0);
-    char path[128];
-    snprintf(path, sizeof path, "%s/f99", world.dir);
-    assert_string_equal(world_file(path), "99: said\n");
-}
-
 /* Under ASan what was freed is kept: what a shepherd had at most says nothing there. */
 #ifdef __SANITIZE_ADDRESS__
 #define MEMORY_IS_ITS_OWN false
@@ -477,8 +445,6 @@ int main(void)
         TEST(what_who_attaches_says_is_not_kept),
         TEST(who_attaches_hears_once_what_came_before),
         TEST(who_has_a_tasks_output_does_not_keep_its_shepherd),
-        TEST(writers_without_end_are_not_made),
-        TEST(as_many_writers_as_may_be_write),
         TEST(paths_of_tasks_are_not_kept),
         cmocka_unit_test_setup_teardown(test_variables_of_pmix_are_not_kept_without_end,
                                         place_setup, place_teardown),

@@ -20,8 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOBODY  65534
+#define NOBODY 65534
+#ifndef WAIT_MS
 #define WAIT_MS 15000
+#endif
 
 static struct herd_world world;
 static struct stream_hub *hub;

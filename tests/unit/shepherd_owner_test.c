@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "node/daemon/herd_files.h"
-#include "node/shepherd/linger.h"
 #include "node/shepherd/tasks/stream.h"
 
 #include <errno.h>
@@ -379,38 +378,6 @@ static void test_addresses_that_say_nothing(void **state)
     close(fd);
 }
 
-/* Sixteen of a user's shepherds may wait without end for who does not read; of other users
- * others. */
-static void test_places_to_linger(void **state)
-{
-    struct herd h = {.steps_fd = world.steps};
-    pid_t child[LINGER_SLOTS];
-    int ends[2];
-    (void)state;
-    assert_int_equal(pipe(ends), 0);
-    for (int i = 0; i < LINGER_SLOTS; i++) {
-        if ((child[i] = fork()) == 0) {
-            char c = (char)('0' + (linger_ms(&h, NOBODY) == -1));
-            ssize_t n = write(ends[1], &c, 1);
-            pause();
-            _exit(n != 1);
-        }
-        char c = 0;
-        assert_int_equal(read(ends[0], &c, 1), 1);
-        assert_int_equal(c, '1');
-    }
-    assert_int_equal(linger_ms(&h, NOBODY), LINGER_MS);
-    assert_int_equal(linger_ms(&h, NOBODY - 1), -1);
-    assert_int_equal(linger_ms(&h, UINT32_MAX), -1);
-    for (int i = 0; i < LINGER_SLOTS; i++) {
-        kill(child[i], SIGKILL);
-        waitpid(child[i], NULL, 0);
-    }
-    assert_int_equal(linger_ms(&h, NOBODY), -1); /* the kernel gave the places back */
-    close(ends[0]);
-    close(ends[1]);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void)
@@ -427,7 +394,6 @@ int main(void)
         TEST(all_who_attach_at_once_are_heard),
         TEST(a_word_that_nobody_reads_is_replaced_in_the_end),
         TEST(addresses_that_say_nothing),
-        TEST(places_to_linger),
     };
     return cmocka_run_group_tests(tests_all, NULL, NULL);
 }

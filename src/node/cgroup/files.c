@@ -12,6 +12,8 @@ static const char *const memory_files[CGROUP_FILE_KINDS][2] = {
     [CGROUP_KILLS_JOB] = {"../memory.oom_control", "../memory.events"},
     [CGROUP_CHARGED] = {"memory.usage_in_bytes", "memory.current"},
     [CGROUP_CHARGED_JOB] = {"../memory.usage_in_bytes", "../memory.current"},
+    [CGROUP_SWAP] = {"memory.memsw.usage_in_bytes", "memory.swap.current"},
+    [CGROUP_SWAP_JOB] = {"../memory.memsw.usage_in_bytes", "../memory.swap.current"},
     [CGROUP_PEAK] = {"memory.max_usage_in_bytes", "memory.peak"},
     [CGROUP_PEAK_JOB] = {"../memory.max_usage_in_bytes", "../memory.peak"},
 };

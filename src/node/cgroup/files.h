@@ -14,6 +14,8 @@ enum cgroup_file {
     CGROUP_KILLS_JOB,
     CGROUP_CHARGED, /* bytes */
     CGROUP_CHARGED_JOB,
+    CGROUP_SWAP, /* bytes; version 1: with those that are charged */
+    CGROUP_SWAP_JOB,
     CGROUP_PEAK, /* version 1: the most that was charged; written to begin anew */
     CGROUP_PEAK_JOB,
     CGROUP_FILE_KINDS,

@@ -3,6 +3,7 @@
 #include "node/cgroup/fs.h"
 #include "node/cgroup/group.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,17 +27,37 @@ static bool nobody_was_out_of_memory(struct step_cgroup *c, enum cgroup_file whi
            cgroup_number(text, "oom") <= 0 && cgroup_number(text, "oom_kill") <= 0;
 }
 
+/* -1 = unknown, with errno. */
+static int64_t bytes_in(struct step_cgroup *c, enum cgroup_file which)
+{
+    char text[64];
+    return cgroup_file_get(&c->files, which, step_cgroup_fd(c, c->memory), c->memory == c->v2, text,
+                           sizeof text)
+               ? strtoll(text, NULL, 10)
+               : -1;
+}
+
 /* Up to `most`, or so much that it matters what it is. -1 = unknown. */
 static int64_t charged(struct step_cgroup *c, bool of_job, int64_t most)
 {
-    char text[64];
-    bool v2 = c->memory == c->v2;
-    int fd = step_cgroup_fd(c, c->memory);
-    if (!cgroup_file_get(&c->files, of_job ? CGROUP_CHARGED_JOB : CGROUP_CHARGED, fd, v2, text,
-                         sizeof text))
-        return -1;
-    int64_t all = strtoll(text, NULL, 10);
-    return all <= most ? all : cgroup_charged(fd, v2, of_job, all);
+    int64_t all = bytes_in(c, of_job ? CGROUP_CHARGED_JOB : CGROUP_CHARGED);
+    return all <= most
+               ? all
+               : cgroup_charged(step_cgroup_fd(c, c->memory), c->memory == c->v2, of_job, all);
+}
+
+/* Is next to nothing of what they left swapped out? A file in memory that was can be had back into
+ * it by whoever may read it, long after, and is charged to the group that it left: then to somebody
+ * else's. */
+static bool swap_is_clean(struct step_cgroup *c, bool of_job, int64_t most)
+{
+    int64_t swapped = bytes_in(c, of_job ? CGROUP_SWAP_JOB : CGROUP_SWAP);
+    if (swapped < 0)
+        return errno == ENOENT; /* this kernel charges none */
+    if (c->memory == c->v2)
+        return swapped <= most;
+    int64_t here = bytes_in(c, of_job ? CGROUP_CHARGED_JOB : CGROUP_CHARGED);
+    return here >= 0 && swapped - here <= most;
 }
 
 /* Is next to nothing of the step's charged? What the job read and wrote is the job's, and stays
@@ -48,7 +69,7 @@ static bool part_is_clean(struct step_cgroup *c, int64_t most)
     int64_t left = charged(c, false, most);
     if (left > most)
         left = cgroup_kept(fd, v2);
-    if (left < 0 || left > most)
+    if (left < 0 || left > most || !swap_is_clean(c, false, most))
         return false;
     return v2 ? nobody_was_out_of_memory(c, CGROUP_KILLS)
               : cgroup_file_put(&c->files, CGROUP_PEAK, fd, v2, "0");
@@ -58,7 +79,7 @@ static bool job_is_clean(struct step_cgroup *c, int64_t most)
 {
     bool v2 = c->memory == c->v2;
     int64_t left = charged(c, true, most);
-    if (left < 0 || left > most)
+    if (left < 0 || left > most || !swap_is_clean(c, true, most))
         return false;
     return v2 ? nobody_was_out_of_memory(c, CGROUP_KILLS_JOB)
               : cgroup_file_put(&c->files, CGROUP_PEAK_JOB, step_cgroup_fd(c, c->memory), v2, "0");

@@ -14,6 +14,7 @@
 #include "io/process/release.h"
 #include "io/work.h"
 #include "node/daemon/daemon.h"
+#include "node/daemon/program_files.h"
 #include "node/daemon/visit_files.h"
 #include "node/hardware/gpu_time.h"
 #include "node/node.h"
@@ -278,7 +279,13 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
     d->series = series_feed_new(d->loop, d->log, d->options.name, node_dir, d->gpus);
     series_feed_devices(d->series, d->machine.devices);
     node_devices_watch(d);
-    d->programs = programs_new(d->loop, program_done, d);
+    int left = programs_left_end(node_dir, d->life);
+    if (left > 0)
+        log_warning(d->log,
+                    "a daemon that was killed had %d of the site's programs run: ended, "
+                    "to be run again",
+                    left);
+    d->programs = programs_new(d->loop, node_dir, d->life, program_done, d);
     const char *shepherd = release_program("remuda-shepherd", "node", d->arena);
     d->outputs = output_asker_new(d->loop, shepherd);
     d->herd =

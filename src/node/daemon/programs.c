@@ -4,6 +4,8 @@
 #include "base/str.h"
 #include "io/process/program_list.h"
 #include "io/process/spawn.h"
+#include "node/daemon/program_files.h"
+#include "node/step/proc_tree.h"
 #include "node/step/shortage.h"
 
 #include <errno.h>
@@ -18,6 +20,8 @@ struct running {
     struct programs *programs;
     struct running *next;
     struct spawn *spawn;      /* NULL: it waits for room to start one */
+    pid_t pid;                /* of the one that runs */
+    uint64_t start;           /* then: when it began; 0 = it was over at once */
     struct timer *again;      /* then it is tried again */
     struct shortage shortage; /* since the last that was started */
     struct note step;
@@ -32,23 +36,33 @@ struct running {
 
 struct programs {
     struct loop *loop;
+    char *node_dir, *life; /* owned */
     void (*done)(void *ctx, const struct note *step, bool is_epilog, bool ok, const char *text);
     void *ctx;
     struct running *running;
 };
 
-struct programs *programs_new(struct loop *l,
+struct programs *programs_new(struct loop *l, const char *node_dir, const char *life,
                               void (*done)(void *ctx, const struct note *step, bool is_epilog,
                                            bool ok, const char *text),
                               void *ctx)
 {
     struct programs *p = xcalloc(1, sizeof *p);
-    *p = (struct programs){.loop = l, .done = done, .ctx = ctx};
+    *p = (struct programs){
+        .loop = l, .node_dir = xstrdup(node_dir), .life = xstrdup(life), .done = done, .ctx = ctx};
     return p;
+}
+
+static void mark_remove(struct running *r)
+{
+    if (r->start)
+        program_file_remove(r->programs->node_dir, r->pid, r->start);
+    r->start = 0;
 }
 
 static void running_free(struct running *r)
 {
+    mark_remove(r);
     program_list_done(&r->list);
     timer_free(r->again);
     free(r->pattern);
@@ -65,6 +79,8 @@ void programs_free(struct programs *p)
         spawn_free(r->spawn);
         running_free(r);
     }
+    free(p->node_dir);
+    free(p->life);
     free(p);
 }
 
@@ -111,6 +127,7 @@ static void ended(void *ctx, const struct spawn_result *result)
     struct err err = {0};
     bool ok = result->status == 0 && !result->timed_out;
     r->spawn = NULL;
+    mark_remove(r);
     if (!ok) {
         str_addf(&text, "%s %s ", word_of(r), r->list.path[r->at]);
         if (result->timed_out)
@@ -155,6 +172,8 @@ static bool spawn_next(struct running *r, struct err *ret_err)
     free(env);
     if (!r->spawn)
         err_prefix(ret_err, "%s %s", word_of(r), path);
+    else if ((r->start = proc_start(r->pid = spawn_pid(r->spawn))) > 0)
+        program_file_put(r->programs->node_dir, r->programs->life, r->pid, r->start);
     errno = why;
     return r->spawn != NULL;
 }

@@ -12,9 +12,10 @@
 
 struct programs; /* opaque; those that run */
 
-/* done(ctx, step, ok, text): once for each programs_run that said true; text says what went wrong:
+/* The files that say which run are in node_dir, with the node's life in them (program_files.h).
+ * done(ctx, step, ok, text): once for each programs_run that said true; text says what went wrong:
  * "prolog /etc/x exited with 3: its last words". */
-struct programs *programs_new(struct loop *l,
+struct programs *programs_new(struct loop *l, const char *node_dir, const char *life,
                               void (*done)(void *ctx, const struct note *step, bool is_epilog,
                                            bool ok, const char *text),
                               void *ctx);

@@ -1,8 +1,10 @@
 #include "node/shepherd/tasks/file_writer.h"
 
 #include "base/alloc.h"
+#include "node/shepherd/places.h"
 #include "node/shepherd/setup.h"
 #include "node/shepherd/tasks/files.h"
+#include "node/shepherd/tasks/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,6 +81,27 @@ static _Noreturn void writer_run(const struct task_set *t, const char *path, int
 
 /* ---- in the shepherd ---- */
 
+bool file_writers_reserve(struct task_set *t, size_t n)
+{
+    const int64_t node = (UINT32_MAX + INT64_C(1)) * FILE_WRITERS_OF_USER; /* behind all users' */
+    ASSERT(t->places_fd < 0);
+    do {
+        int fd = places_open(t->herd, "writers");
+        if (fd >= 0 &&
+            places_take(fd, t->plan->uid * FILE_WRITERS_OF_USER, FILE_WRITERS_OF_USER,
+                        (int64_t)n) &&
+            places_take(fd, node, FILE_WRITERS_OF_NODE, (int64_t)n)) {
+            t->places_fd = fd;
+            return true;
+        }
+        if (fd >= 0) {
+            close(fd);
+            errno = EAGAIN;
+        }
+    } while (shortage_passes(&t->shortage));
+    return false;
+}
+
 static void both_close(int ends[2])
 {
     close(ends[0]);
@@ -136,6 +159,8 @@ bool task_set_writer_reaped(struct task_set *t, pid_t pid)
     for (struct file_writer *w = t->writers; w; w = w->next)
         if (w->pid == pid) {
             w->pid = 0;
+            if (!task_set_writes(t))
+                fd_close(&t->places_fd);
             return true;
         }
     return false;

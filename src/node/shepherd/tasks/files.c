@@ -24,6 +24,12 @@
 #define WRITERS_MAX      1024
 #define WRITERS_MAX_TEXT "1,024"
 
+#define TOO_MANY                                                                                   \
+    "slurmstepd: error: -l writes " WRITERS_MAX_TEXT " files on a node at most; leave -l out"
+#define NO_PLACE                                                                                   \
+    "slurmstepd: error: -l writes " FILE_WRITERS_TEXT                                              \
+    " on a node at one time, of all steps; leave -l out, or wait until some have ended"
+
 _Static_assert(PATTERN_NAME_MAX >= PATH_MAX, "a name that was cut must be none that opens");
 
 static int32_t node_index(const struct task_set *t)
@@ -130,8 +136,8 @@ static void turn_take(struct task_set *t, struct map_str *of_path, size_t i, str
     f->turn_first = turn->first == i && !t->what.label;
 }
 
-/* False: there are more than WRITERS_MAX writers of --label. */
-static bool turns_take(struct task_set *t)
+/* How many there are; of --label one more than WRITERS_MAX at most. */
+static size_t turns_take(struct task_set *t)
 {
     struct map_str *of_path = map_str_new();
     const char *const pattern[] = {t->what.std_out, t->what.std_err};
@@ -144,10 +150,10 @@ static bool turns_take(struct task_set *t)
                 full_path(t, &t->task[i], pattern[s], node, &path);
                 turn_take(t, of_path, i, &t->task[i].file[s], &path);
             }
-    bool fit = map_str_count(of_path) <= most;
+    size_t n = map_str_count(of_path);
     str_done(&path);
     map_str_free(of_path);
-    return fit;
+    return n;
 }
 
 void task_files_begun(struct task_set *t)
@@ -215,14 +221,16 @@ bool task_files_open(struct task_set *t)
 {
     if (text_empty(t->what.std_out) && text_empty(t->what.std_err))
         return true;
-    if (!turns_take(t)) {
-        struct msg_stream_notice m = {.text = "slurmstepd: error: -l writes " WRITERS_MAX_TEXT
-                                              " files on a node at most; leave -l out"};
+    size_t n = turns_take(t);
+    if (!t->what.label)
+        return true;
+    bool is_much = n > WRITERS_MAX;
+    if (is_much || !file_writers_reserve(t, n)) {
+        struct msg_stream_notice m = {.text = is_much ? TOO_MANY : NO_PLACE};
         stream_send(&t->stream[0], MSG_STREAM_NOTICE, &m);
         return false;
     }
-    if (t->what.label)
-        writers_start(t);
+    writers_start(t);
     return true;
 }
 

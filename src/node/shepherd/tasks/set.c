@@ -6,7 +6,6 @@
 #include "base/idset.h"
 #include "base/list.h"
 #include "base/vec.h"
-#include "node/shepherd/linger.h"
 #include "node/shepherd/tasks/files.h"
 #include "node/shepherd/tasks/input.h"
 #include "node/shepherd/tasks/meet.h"
@@ -26,10 +25,9 @@
 
 #define PIPE_BYTES       (1u << 20)
 #define READ_BYTES       (256u << 10)
-#define NOTICES_BYTES    (4u << 20)      /* a command that lags further hears no more of them */
-#define TELL_TOGETHER_US INT64_C(100000) /* tasks that end within this are told of as one */
-#define FOLLOWER_BYTES   (4u << 20)      /* a sattach that lags further is let go */
-#define LATE_WAIT_MS     10000 /* for the reader of a pipe that takes what ended tasks wrote */
+#define NOTICES_BYTES    (4u << 20)        /* a command that lags further hears no more of them */
+#define TELL_TOGETHER_US INT64_C(100000)   /* tasks that end within this are told of as one */
+#define FOLLOWER_BYTES   (4u << 20)        /* a sattach that lags further is let go */
 #define CONNECT_US       INT64_C(20000000) /* for a command, however many addresses it names */
 #define FOLLOW_US        INT64_C(5000000) /* for a sattach: the step's own matters wait meanwhile */
 
@@ -65,6 +63,7 @@ bool task_set_open(struct task_set *t, char *why, size_t why_size)
         if (line.len)
             task_parse(t, line);
     t->nstreams = 1;
+    t->places_fd = -1;
     t->detached = t->plan->script.len > 0;
     t->stream[0].fd = -1;
     if (t->detached)
@@ -85,7 +84,7 @@ void task_set_follow(struct task_set *t, const char *address, const char *key)
     size_t i = 1;
     while (i < t->nstreams && t->stream[i].fd >= 0)
         i++;
-    if (i == 1 + FOLLOWERS_MAX) {
+    if (i == STREAMS_MAX) {
         stream_refuse(t->plan, address, key, FOLLOW_US);
         return;
     }
@@ -228,8 +227,6 @@ static void started_tell(struct task_set *t)
     str_done(&pids);
 }
 
-static void ends_tell(struct task_set *t, bool oom);
-
 void tasks_start(struct task_set *t)
 {
     ASSERT(!t->launched);
@@ -242,7 +239,7 @@ void tasks_start(struct task_set *t)
             start_failed(t, &t->task[i], 0);
     task_files_begun(t);
     started_tell(t);
-    ends_tell(t, false);
+    tasks_tell_ends(t, false);
 }
 
 void tasks_launch(struct task_set *t, const struct msg_stream_tasks *m)
@@ -313,9 +310,7 @@ size_t task_output_read(struct task_set *t, struct task *task, enum stream_name 
     return n > 0 ? (size_t)n : 0;
 }
 
-/* What a task that has ended may have left in its pipe, or terminal. Others who have it may write
- * to it for ever. */
-static size_t left_at_most(int fd)
+size_t task_output_left(int fd)
 {
     int room = fd < 0 ? -1 : fcntl(fd, F_GETPIPE_SZ);
     return room > 0 ? (size_t)room : PIPE_BYTES;
@@ -323,7 +318,7 @@ static size_t left_at_most(int fd)
 
 static void output_drain(struct task_set *t, struct task *task, enum stream_name stream)
 {
-    size_t left = left_at_most(stream == STREAM_OUT ? task->out_fd : task->err_fd), n;
+    size_t left = task_output_left(stream == STREAM_OUT ? task->out_fd : task->err_fd), n;
     while (!tasks_full(t) && left > 0 && (n = task_output_read(t, task, stream)) > 0)
         left -= n < left ? n : left;
 }
@@ -381,7 +376,7 @@ static bool any_untold(const struct task_set *t)
     return false;
 }
 
-static void ends_tell(struct task_set *t, bool oom)
+void tasks_tell_ends(struct task_set *t, bool oom)
 {
     for (size_t i = 0; i < t->n; i++)
         if (t->task[i].ended && !t->task[i].told)
@@ -395,7 +390,7 @@ void task_set_tell_ends(struct task_set *t, bool oom, int64_t now_us)
     if (!any_untold(t))
         return;
     if (task_set_over(t) || (t->tell_at_us && now_us >= t->tell_at_us))
-        ends_tell(t, oom);
+        tasks_tell_ends(t, oom);
     else if (!t->tell_at_us)
         t->tell_at_us = now_us + TELL_TOGETHER_US;
 }
@@ -434,67 +429,4 @@ bool task_set_notice(struct task_set *t, const char *line)
         return false;
     stream_send(&t->stream[0], MSG_STREAM_NOTICE, &m);
     return true;
-}
-
-/* Waits until one takes more. False: none does any more, or it took too long. */
-static bool room_await(int fd, int wait_ms)
-{
-    struct pollfd p = {.fd = fd, .events = POLLOUT};
-    return poll(&p, 1, wait_ms) == 1;
-}
-
-/* What a file does not take now that the step is over is lost. */
-static void late_finish(struct task_set *t, struct task_file *f)
-{
-    while (task_file_is_late(f)) {
-        if (room_await(f->fd, LATE_WAIT_MS))
-            task_file_flush(t, f);
-        else
-            str_clear(&f->late);
-    }
-}
-
-/* As far as what is left is its own. */
-static void output_finish(struct task_set *t, struct task *task, enum stream_name stream,
-                          size_t *left)
-{
-    size_t n = task_output_read(t, task, stream);
-    *left -= n < *left ? n : *left;
-    if (n == 0 || *left == 0)
-        fd_close(stream == STREAM_OUT ? &task->out_fd : &task->err_fd);
-}
-
-/* No process of the step writes any more: what cannot be read now never comes. */
-static void task_finish(struct task_set *t, struct task *task, int wait_ms)
-{
-    struct stream *command = &t->stream[0];
-    size_t out_left = left_at_most(task->out_fd), err_left = left_at_most(task->err_fd);
-    while (task->out_fd >= 0 || task->err_fd >= 0) {
-        late_finish(t, &task->file[0]);
-        late_finish(t, &task->file[1]);
-        if (tasks_full(t)) {
-            if (!room_await(command->fd, wait_ms))
-                stream_close(command);
-            stream_flush(command);
-            continue;
-        }
-        output_finish(t, task, STREAM_OUT, &out_left);
-        output_finish(t, task, STREAM_ERR, &err_left);
-    }
-    late_finish(t, &task->file[0]);
-    late_finish(t, &task->file[1]);
-}
-
-void task_set_finish(struct task_set *t)
-{
-    int wait_ms = linger_ms(t->herd, t->plan->uid);
-    ends_tell(t, false);
-    for (size_t i = 0; i < t->n; i++)
-        task_finish(t, &t->task[i], wait_ms);
-    meet_done(t);
-    struct msg_stream_done m = {.exit_status = task_set_status(t)};
-    for (size_t i = 0; i < t->nstreams; i++) {
-        stream_send(&t->stream[i], MSG_STREAM_DONE, &m);
-        stream_finish(&t->stream[i], wait_ms);
-    }
 }

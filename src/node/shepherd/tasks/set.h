@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define FOLLOWERS_MAX 8 /* sattach commands at one time */
+#define FOLLOWERS_MAX (STREAMS_MAX - 1) /* sattach commands at one time */
 
 struct file_turn;   /* opaque; files.c */
 struct file_writer; /* file_writer.h */
@@ -64,14 +64,14 @@ struct task_set {
     void *ctx;
     struct task *task; /* owned, of n */
     size_t n;
-    struct stream stream[1 + FOLLOWERS_MAX]; /* the command's, then those of sattach */
-    int64_t granted[1 + FOLLOWERS_MAX];      /* bytes of input that each may still send */
-    size_t grant_first;                      /* of them, who is asked first */
-    size_t nstreams;                         /* in use */
-    struct arena *arena;                     /* of `what` */
-    struct msg_stream_tasks what;            /* what runs */
-    bool ends;                               /* it was told to: its notices say so */
-    bool asked;                              /* for `what` */
+    struct stream stream[STREAMS_MAX]; /* the command's, then those of sattach */
+    int64_t granted[STREAMS_MAX];      /* bytes of input that each may still send */
+    size_t grant_first;                /* of them, who is asked first */
+    size_t nstreams;                   /* in use */
+    struct arena *arena;               /* of `what` */
+    struct msg_stream_tasks what;      /* what runs */
+    bool ends;                         /* it was told to: its notices say so */
+    bool asked;                        /* for `what` */
     /* all tasks were started; the command's stream has gone */
     bool launched, owner_gone, singletons_checked;
     bool detached;            /* no command: the plan says what runs, files take what it writes */
@@ -86,6 +86,7 @@ struct task_set {
     size_t nparts;               /* of `part` */
     struct file_turn *turns;     /* while the tasks are forked */
     struct file_writer *writers; /* processes that write output files; NULL = none */
+    int places_fd;               /* of the writers; -1 = none */
     bool writers_moved;          /* took something since that was asked */
     struct meet *meet;           /* tasks of an MPI program; NULL = are not */
     int aborted_code;            /* it ended itself, with this exit code; 0 = did not */
@@ -137,7 +138,7 @@ void task_set_singletons_check(struct task_set *t);
  * taken it all. */
 void task_set_finish(struct task_set *t);
 
-/* ---- for loop.c ---- */
+/* ---- for loop.c and finish.c ---- */
 
 #define INPUT_BYTES INT64_C(262144) /* granted at first, and kept granted */
 
@@ -147,6 +148,11 @@ void tasks_launch(struct task_set *t, const struct msg_stream_tasks *m);
 void tasks_start(struct task_set *t);
 /* Does the command's stream take no more for now? */
 bool tasks_full(const struct task_set *t);
+/* What a task that has ended may have left in its pipe, or terminal: others who have that may write
+ * to it for ever. */
+size_t task_output_left(int fd);
+/* Tells who follows of all that have ended and were not told of. */
+void tasks_tell_ends(struct task_set *t, bool oom);
 /* One read of its output or errors, carried to where they belong: how many bytes; 0 when there is
  * nothing to read now, or nowhere to put it. */
 size_t task_output_read(struct task_set *t, struct task *task, enum stream_name stream);

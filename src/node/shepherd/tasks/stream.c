@@ -6,14 +6,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -23,8 +21,6 @@
 #define READ_BYTES      (64u << 10)
 #define TURN_US         INT64_C(5000) /* of messages of one stream */
 #define HELD_BYTES      4096          /* so much of what is held is written at once */
-#define ARRIVAL_WAIT_S  60            /* for a host that does not even say that it is gone */
-#define ARRIVAL_POLL_MS 2
 
 /* ---- connecting ----
  * The command's addresses are its user's words: they may be many, and whoever is there may say
@@ -287,48 +283,6 @@ size_t stream_unsent(const struct stream *s)
     if (s->fd >= 0 && s->tls)
         tls_unsent(s->tls, &sealed);
     return s->fd < 0 ? 0 : framed_unsent(&s->way).len + sealed;
-}
-
-/* A TCP socket that is closed while something came that nobody read, or that something comes to
- * afterwards, forgets what the other host does not have yet. So it is read from until all has
- * arrived there; a host that is gone ends the waiting. */
-static void arrival_await(int fd)
-{
-    char dropped[4096];
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    time_t until = now.tv_sec + ARRIVAL_WAIT_S;
-    int domain, unsent = 0;
-    socklen_t len = sizeof domain;
-    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) != 0 || domain == AF_UNIX)
-        return;
-    while (ioctl(fd, SIOCOUTQ, &unsent) == 0 && unsent > 0 && now.tv_sec < until) {
-        struct pollfd p = {.fd = fd, .events = POLLIN};
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (poll(&p, 1, ARRIVAL_POLL_MS) <= 0)
-            continue;
-        if (p.revents & (POLLERR | POLLHUP) || recv(fd, dropped, sizeof dropped, 0) == 0)
-            return;
-    }
-    while (recv(fd, dropped, sizeof dropped, 0) > 0)
-        continue;
-}
-
-void stream_finish(struct stream *s, int wait_ms)
-{
-    stream_flush(s);
-    while (s->fd >= 0 && stream_unsent(s) > 0) {
-        struct pollfd p = {.fd = s->fd, .events = POLLOUT};
-        if (poll(&p, 1, wait_ms) == 1)
-            stream_flush(s);
-        else
-            stream_close(s);
-    }
-    if (s->fd >= 0) {
-        shutdown(s->fd, SHUT_WR);
-        arrival_await(s->fd);
-    }
-    stream_close(s);
 }
 
 void stream_refuse(const struct step_plan *p, const char *addresses, const char *key,

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "io/net/tls.h"
 #include "model/message.h"
+#include "node/shepherd/linger.h"
 #include "node/step/plan.h"
 #include "wire/framed.h"
 
@@ -21,6 +22,8 @@
 #define STREAM_FRAME_BYTES   (24u << 20)
 #define FOLLOWER_FRAME_BYTES (1u << 20)
 
+#define STREAMS_MAX 9 /* of a step: the command's, then those of sattach */
+
 struct stream {
     int fd;      /* -1 = gone */
     bool proved; /* the other end knows the secret */
@@ -33,6 +36,10 @@ struct stream {
     size_t frame_max;           /* a longer one closes it */
     struct tls_context *secret; /* of another host; NULL = plain */
     struct tls *tls;
+    /* All was sent; since then, of what the other end still says: so much was dropped. */
+    bool leaves;
+    size_t dropped;
+    int64_t arrives_by_us; /* CLOCK_MONOTONIC */
 };
 
 /* For at most within_us tries each of the blank-separated addresses ("@name", "tls:1.2.3.4:port",
@@ -53,9 +60,9 @@ void stream_send(struct stream *s, enum message_kind kind, const void *body);
 size_t stream_unsent(const struct stream *s);
 /* As far as the socket takes it, without waiting. */
 void stream_flush(struct stream *s);
-/* Writes all that is unsent, as long as the other end takes some within wait_ms (-1 = however
- * long), and closes when another host has it all. */
-void stream_finish(struct stream *s, int wait_ms);
+/* Writes all that is unsent, as long as `l` has time, and closes each when another host has it
+ * all. */
+void streams_finish(struct stream *s, size_t n, const struct lingering *l);
 
 /* Reads some of what came and calls take for each message (of a peer that has proved itself, or
  * whose STREAM_TASKS does so), for some ms at most, however much is said: with s->more it is to be
