@@ -295,7 +295,7 @@ void agent_check(const struct agent *a)
         CHECK((s->state != HELD_PROLOG && s->state != HELD_WAITING) || s->launch);
         prolog_check(a, s);
         CHECK(!s->release_wanted || s->state != HELD_OVER || s->released || held_has_others(s) ||
-              said_by_another(a, s) || !a->has_welcome);
+              said_by_another(a, s) || s->shut_out || !a->has_welcome);
         CHECK(held_find(&a->held, s->job_id, s->attempt, s->step_id) == s);
         held_check(&a->held, s);
     }
@@ -327,7 +327,7 @@ uint64_t agent_hash(const struct agent *a)
                            s->state,           s->doomed,   s->exit_reported,
                            s->release_wanted,  s->released, s->pid,
                            s->end.status,      s->lost,     s->unacknowledged,
-                           s->answer_by_us,    s->roused};
+                           s->answer_by_us,    s->roused,   s->shut_out};
         hash = hash_bytes(hash, state, sizeof state);
     }
     for (const struct report *p = a->reports.first; p; p = p->next)

@@ -56,11 +56,14 @@ struct held_step {
     uint32_t attempt;
     struct held_run *run; /* shared by all of this job and attempt */
     int64_t step_id;
-    enum held_state state;     /* how far it has come */
-    bool doomed;               /* TERMINATE came before its shepherd could be told */
-    bool exit_reported;        /* EXITED (not clean), LOST or FAILED went out */
-    bool release_wanted;       /* the controller waits for RELEASED */
-    bool released;             /* RELEASED went out, or was implied by a clean EXITED */
+    enum held_state state; /* how far it has come */
+    bool doomed;           /* TERMINATE came before its shepherd could be told */
+    bool exit_reported;    /* EXITED (not clean), LOST or FAILED went out */
+    bool release_wanted;   /* the controller waits for RELEASED */
+    bool released;         /* RELEASED went out, or was implied by a clean EXITED */
+    /* It is to end because the host was shut out, and not by the controller's word, which goes on
+     * with the job where the host is let in again in time. */
+    bool shut_out;
     int64_t pid;               /* of its shepherd; 0 = not known */
     struct note end;           /* kind EXITED once its end is known */
     bool lost;                 /* the end is not known and never will be */
@@ -165,7 +168,8 @@ bool held_is_alive(const struct holdings *h, uint64_t job_id, uint32_t attempt);
  * at its devices? */
 bool held_has_speaker(const struct held_step *s);
 
-/* Has another step of that start of the job a shepherd here, or had one? */
+/* Has another step of that start of the job a shepherd here, or had one? Not before the host was
+ * shut out, with which that visit has ended. */
 bool held_has_run(const struct holdings *h, const struct held_step *s);
 /* Does the job's prolog run, for another step of that start? */
 bool held_prolog_runs(const struct held_step *s);

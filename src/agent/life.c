@@ -54,12 +54,21 @@ void visit_leave(struct turn *t, const struct held_step *s)
     turn_effect_about(t, AGENT_VISIT_END, s);
 }
 
+/* No step of its job may begin here any more. Of one that the controller did not end it launches
+ * further steps; only its script is not to begin a second time. */
+static bool ends_its_job(const struct held_step *s)
+{
+    return s->step_id == STEP_BATCH ||
+           ((s->step_id == STEP_EXTERN || s->release_wanted) && !s->shut_out);
+}
+
 /* Its job is gone from here: nobody asks for its visit any more, with an epilog or without one. A
  * launch of it may be on its way to meet this. */
 static void job_left(struct turn *t, struct held_step *s)
 {
     s->released = true;
-    held_remember_ended(&t->a->held, s->job_id, s->attempt);
+    if (!s->shut_out || ends_its_job(s))
+        held_remember_ended(&t->a->held, s->job_id, s->attempt);
     visit_leave(t, s);
 }
 
@@ -89,7 +98,7 @@ void step_forget_if_acknowledged(struct turn *t, struct held_step *s)
 {
     if (s->state != HELD_OVER || s->unacknowledged > 0)
         return;
-    if (step_is_script(s) || s->release_wanted)
+    if (ends_its_job(s))
         held_remember_ended(&t->a->held, s->job_id, s->attempt);
     else
         held_remember_step_ended(&t->a->held, s);
@@ -97,7 +106,7 @@ void step_forget_if_acknowledged(struct turn *t, struct held_step *s)
     held_remove(&t->a->held, s);
 }
 
-bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt)
+bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt, bool shut_out)
 {
     ASSERT(job_id);
     const struct visit *v = visit_of(&t->a->held, job_id, attempt);
@@ -105,6 +114,7 @@ bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt)
         return false;
     struct held_step *s = held_add(&t->a->held, job_id, attempt, STEP_EXTERN, HELD_STARTING);
     s->exit_reported = s->release_wanted = true;
+    s->shut_out = shut_out;
     held_move(s, HELD_ENDED);
     epilog_begin(t, s);
     return true;
@@ -116,7 +126,8 @@ void job_gone(struct turn *t, struct held_step *s)
 {
     if (!t->a->has_welcome && visit_of(&t->a->held, s->job_id, s->attempt))
         return;
-    if (!held_has_others(s) && !held_has_speaker(s) && !job_epilog(t, s->job_id, s->attempt))
+    if (!held_has_others(s) && !held_has_speaker(s) &&
+        !job_epilog(t, s->job_id, s->attempt, s->shut_out))
         turn_report_released(t, s, NULL);
 }
 
