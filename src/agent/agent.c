@@ -116,6 +116,14 @@ static void clock_look(struct agent *a, const struct agent_event *ev)
 
 /* ---- the machine ---- */
 
+static void step_found(struct agent *a, const struct note *ids)
+{
+    struct held_step *s = held_add(&a->held, (uint64_t)ids->job_id, (uint32_t)ids->attempt,
+                                   ids->step_id, HELD_STARTING);
+    s->found = true;
+    held_mark(&a->held, s);
+}
+
 void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effects *fx)
 {
     struct turn t = {a, ev->now_us, fx};
@@ -126,9 +134,7 @@ void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effe
     case AGENT_MESSAGE: take_message(&t, ev->msg); break;
     case AGENT_FOUND:
         if (!step_of_note(&t, ev->note))
-            held_add(&a->held, (uint64_t)ev->note->job_id, (uint32_t)ev->note->attempt,
-                     ev->note->step_id, HELD_STARTING)
-                ->found = true;
+            step_found(a, ev->note);
         break;
     case AGENT_VISITED:
         if (!visit_of(&a->held, (uint64_t)ev->note->job_id, (uint32_t)ev->note->attempt))
@@ -259,7 +265,7 @@ static bool said_by_another(const struct agent *a, const struct held_step *s)
     for (const struct held_step *o = held_of_job(&a->held, s->job_id); o; o = o->next_of_job)
         if (o->attempt == s->attempt && o->released)
             return true;
-    if (held_has_speaker(&a->held, s))
+    if (held_has_speaker(s))
         return true;
     return held_was_ended(&a->held, s->job_id, s->attempt, s->step_id);
 }
@@ -269,10 +275,10 @@ static bool said_by_another(const struct agent *a, const struct held_step *s)
 static void prolog_check(const struct agent *a, const struct held_step *s)
 {
     const struct visit *v = visit_of(&a->held, s->job_id, s->attempt);
-    bool other = held_prolog_runs(&a->held, s);
+    bool other = held_prolog_runs(s);
     CHECK(s->state != HELD_PROLOG || (v && !v->prepared && !other));
     CHECK(s->state != HELD_WAITING || s->prove_until_us != INT64_MAX || other);
-    CHECK(s->state != HELD_EPILOG || !held_has_others(&a->held, s));
+    CHECK(s->state != HELD_EPILOG || !held_has_others(s));
 }
 
 void agent_check(const struct agent *a)
@@ -288,9 +294,10 @@ void agent_check(const struct agent *a)
         CHECK(s->state != HELD_OVER || s->exit_reported || s->released);
         CHECK((s->state != HELD_PROLOG && s->state != HELD_WAITING) || s->launch);
         prolog_check(a, s);
-        CHECK(!s->release_wanted || s->state != HELD_OVER || s->released ||
-              held_has_others(&a->held, s) || said_by_another(a, s) || !a->has_welcome);
+        CHECK(!s->release_wanted || s->state != HELD_OVER || s->released || held_has_others(s) ||
+              said_by_another(a, s) || s->shut_out || !a->has_welcome);
         CHECK(held_find(&a->held, s->job_id, s->attempt, s->step_id) == s);
+        held_check(&a->held, s);
     }
     CHECK(steps == a->held.count);
     CHECK(reports == a->reports.n);
@@ -304,7 +311,7 @@ static uint64_t visits_hash(const struct agent *a, uint64_t hash)
     struct visit_walk w = {0};
     while (visit_next(&a->held, &w)) {
         int64_t visit[] = {(int64_t)w.visit->job_id, w.visit->attempt, w.visit->prepared,
-                           w.visit->launch != NULL};
+                           w.visit->job.n > 0};
         hash = hash_bytes(hash, visit, sizeof visit);
     }
     return hash;
@@ -320,7 +327,7 @@ uint64_t agent_hash(const struct agent *a)
                            s->state,           s->doomed,   s->exit_reported,
                            s->release_wanted,  s->released, s->pid,
                            s->end.status,      s->lost,     s->unacknowledged,
-                           s->answer_by_us,    s->roused};
+                           s->answer_by_us,    s->roused,   s->shut_out};
         hash = hash_bytes(hash, state, sizeof state);
     }
     for (const struct report *p = a->reports.first; p; p = p->next)

@@ -120,9 +120,8 @@ void devices_set(struct devices *d, const struct node *self)
 bool watched_in_use(const struct agent *a, const struct watched *w)
 {
     ASSERT(w->index >= 0);
-    struct held_walk walk = {0};
-    while (held_next(&a->held, &walk))
-        if (walk.step->state < HELD_ENDED && idset_has(&walk.step->gpus, (uint32_t)w->index))
+    for (const struct held_step *s = held_marked(&a->held); s; s = s->marked_next)
+        if (s->state < HELD_ENDED && idset_has(&s->gpus, (uint32_t)w->index))
             return true;
     return false;
 }
@@ -131,10 +130,8 @@ bool watched_in_use(const struct agent *a, const struct watched *w)
  * given the device to another. */
 static bool is_leaving(const struct agent *a, const struct watched *w)
 {
-    struct held_walk walk = {0};
-    while (held_next(&a->held, &walk))
-        if (walk.step->release_wanted && walk.step->state < HELD_ENDED &&
-            idset_has(&walk.step->gpus, (uint32_t)w->index))
+    for (const struct held_step *s = held_marked(&a->held); s; s = s->marked_next)
+        if (s->release_wanted && s->state < HELD_ENDED && idset_has(&s->gpus, (uint32_t)w->index))
             return true;
     return false;
 }
@@ -147,10 +144,8 @@ static bool may_have_got(const struct held_step *s, const struct watched *w)
 
 bool watched_is_kept(const struct agent *a, const struct watched *w)
 {
-    struct held_walk walk = {0};
-    while (held_next(&a->held, &walk))
-        if (may_have_got(walk.step, w) &&
-            walk.step->state < (walk.step->gpus.count ? HELD_OVER : HELD_ENDED))
+    for (const struct held_step *s = held_marked(&a->held); s; s = s->marked_next)
+        if (may_have_got(s, w) && s->state < (s->gpus.count ? HELD_OVER : HELD_ENDED))
             return true;
     return false;
 }
@@ -158,12 +153,11 @@ bool watched_is_kept(const struct agent *a, const struct watched *w)
 static void steps_that_go_on(const struct agent *a, const struct watched *w,
                              struct device_look *look)
 {
-    struct held_walk walk = {0};
-    while (held_next(&a->held, &walk) && look->nsteps < LOOK_STEPS_MAX)
-        if (walk.step->state > HELD_WAITING && walk.step->state < HELD_ENDED &&
-            may_have_got(walk.step, w))
-            look->step[look->nsteps++] = (struct look_step){
-                walk.step->job_id, walk.step->attempt, walk.step->step_id, walk.step->uid_plus1};
+    for (const struct held_step *s = held_marked(&a->held); s && look->nsteps < LOOK_STEPS_MAX;
+         s = s->marked_next)
+        if (s->state > HELD_WAITING && s->state < HELD_ENDED && may_have_got(s, w))
+            look->step[look->nsteps++] =
+                (struct look_step){s->job_id, s->attempt, s->step_id, s->uid_plus1};
 }
 
 /* What the launch gives it of this node: the step's part, or all of the job's. */
@@ -279,6 +273,8 @@ enum devices_answer devices_give(struct turn *t, struct held_step *s, const stru
     }
     idset_done(&s->gpus);
     s->gpus = gpus;
+    if (gpus.count > 0)
+        held_mark(&a->held, s);
     return DEVICES_GIVEN;
 }
 
@@ -302,6 +298,8 @@ void devices_give_back(struct turn *t, const struct held_step *s)
 {
     ASSERT(s->job_id);
     struct devices *d = &t->a->devices;
+    if (!s->marked) /* thousands may end at once that had none */
+        return;
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
         if (!idset_has(&s->gpus, (uint32_t)w->index) || watched_is_clean(w) ||

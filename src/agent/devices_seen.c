@@ -41,14 +41,13 @@ static void proven(struct turn *t, struct watched *w)
 /* Its jobs go on, if they can; they are told. */
 static void broken(struct turn *t, struct watched *w, const char *why)
 {
-    struct held_walk walk = {0};
     w->since_us = t->now_us;
     watched_why_set(w, why);
     turn_log(t, true, "GPU %d is taken out of use: %s", w->index, why);
-    while (held_next(&t->a->held, &walk)) {
-        if (walk.step->state != HELD_RUNNING || !idset_has(&walk.step->gpus, (uint32_t)w->index))
+    for (const struct held_step *s = held_marked(&t->a->held); s; s = s->marked_next) {
+        if (s->state != HELD_RUNNING || !idset_has(&s->gpus, (uint32_t)w->index))
             continue;
-        struct agent_effect *e = turn_effect_about(t, AGENT_TELL, walk.step);
+        struct agent_effect *e = turn_effect_about(t, AGENT_TELL, s);
         e->text = arena_printf(t->fx->arena, "GPU %d of %s, which this job uses, is broken: %s",
                                w->index, t->a->node->name, why);
     }

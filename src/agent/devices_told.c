@@ -64,9 +64,7 @@ bool devices_speak(const struct devices *d)
  * step 0: …". */
 static void stuck_say(const struct turn *t, struct str *text)
 {
-    struct held_walk walk = {0};
-    while (held_next(&t->a->held, &walk)) {
-        const struct held_step *s = walk.step;
+    for (const struct held_step *s = held_marked(&t->a->held); s; s = s->marked_next) {
         struct str why = STR_INIT, gpus = STR_INIT;
         if (!s->stuck || s->state >= HELD_ENDED)
             continue;

@@ -76,10 +76,9 @@ static bool has(const struct held_step *s, int32_t index)
 /* Who has it: steps of srun before a script. */
 static int64_t holders(const struct agent *a, int32_t index, bool of_srun)
 {
-    struct held_walk w = {0};
     int64_t n = 0;
-    while (held_next(&a->held, &w))
-        n += has(w.step, index) && (w.step->step_id >= 0) == of_srun;
+    for (const struct held_step *s = held_marked(&a->held); s; s = s->marked_next)
+        n += has(s, index) && (s->step_id >= 0) == of_srun;
     return n;
 }
 
@@ -140,13 +139,11 @@ static void step_note(const struct agent_event *ev, struct held_step *s,
 
 void gpus_used(struct turn *t, const struct agent_event *ev)
 {
-    struct held_walk walk = {0};
     if (t->a->welcome.no_gpu_use)
         return;
     for (size_t i = 0; i < ev->ngpus; i++)
         device_note(&t->a->gpus, &ev->gpus[i], t->now_us);
-    while (held_next(&t->a->held, &walk)) {
-        struct held_step *s = walk.step;
+    for (struct held_step *s = held_marked(&t->a->held); s; s = s->marked_next) {
         struct gpu_used used = {0};
         if (s->state != HELD_RUNNING || s->gpus.count == 0)
             continue;

@@ -21,10 +21,89 @@ static const uint32_t moves[HELD_STATE_COUNT] = {
     [HELD_OVER] = 0,
 };
 
+/* ---- launches ---- */
+
+/* A copy, which lives in the arena. */
+static struct arena *job_of_launch(const struct msg_launch *l, struct record_list *ret)
+{
+    struct msg_launch of_job = {.job = l->job}, *copy;
+    struct arena *arena = arena_new();
+    copy = arena_alloc(arena, sizeof *copy);
+    record_copy(message_fields(MSG_LAUNCH), copy, &of_job, arena);
+    *ret = copy->job;
+    return arena;
+}
+
+static void run_job_drop(struct held_run *run)
+{
+    arena_free(run->arena);
+    run->arena = NULL;
+    run->job = (struct record_list){0};
+}
+
+static void run_job_keep(struct held_run *run, const struct msg_launch *l)
+{
+    struct record_list job;
+    struct arena *arena = job_of_launch(l, &job);
+    run_job_drop(run);
+    run->arena = arena;
+    run->job = job;
+}
+
+static size_t launch_bytes(const struct held_step *s)
+{
+    return sizeof *s + sizeof *s->launch + arena_used(s->arena);
+}
+
+static void launch_drop(struct held_step *s)
+{
+    ASSERT(!s->launch == !s->arena);
+    if (!s->launch)
+        return;
+    s->run->launch_bytes -= launch_bytes(s);
+    if (--s->run->launches == 0)
+        run_job_drop(s->run);
+    arena_free(s->arena);
+    s->arena = NULL;
+    s->launch = NULL;
+}
+
+bool held_keep_launch(struct held_step *s, const struct msg_launch *l)
+{
+    struct held_run *run = s->run;
+    struct msg_launch own = *l;
+    ASSERT(!s->launch && l->job.n > 0);
+    own.job = (struct record_list){0};
+    s->arena = arena_new();
+    s->launch = arena_alloc(s->arena, sizeof *s->launch);
+    record_copy(message_fields(MSG_LAUNCH), s->launch, &own, s->arena);
+    run->launches++;
+    run->launch_bytes += launch_bytes(s);
+    if (run->launches > 1 && run->launch_bytes > HELD_LAUNCHES_MAX_BYTES) {
+        launch_drop(s);
+        return false;
+    }
+    run_job_keep(run, l);
+    return true;
+}
+
+const struct msg_launch *held_launch(struct held_step *s)
+{
+    if (s->launch)
+        s->launch->job = s->run->job;
+    return s->launch;
+}
+
+/* ---- steps ---- */
+
 void held_move(struct held_step *s, enum held_state to)
 {
     CHECK(moves[s->state] & (1u << to));
+    s->run->in[s->state]--;
+    s->run->in[to]++;
     s->state = to;
+    if (to > HELD_STARTING)
+        launch_drop(s);
 }
 
 void held_init(struct holdings *h)
@@ -35,9 +114,24 @@ void held_init(struct holdings *h)
     h->visit = map_u64_new();
 }
 
-static void step_free(struct held_step *s)
+static void run_remove(struct held_job *job, struct held_run *run)
 {
-    held_drop_launch(s);
+    struct held_run **at = &job->run;
+    while (*at != run)
+        at = &(*at)->next;
+    *at = run->next;
+    map_u64_free(run->steps);
+    free(run);
+}
+
+static void step_free(struct held_job *job, struct held_step *s)
+{
+    struct held_run *run = s->run;
+    launch_drop(s);
+    run->in[s->state]--;
+    map_u64_del(run->steps, (uint64_t)s->step_id);
+    if (map_u64_count(run->steps) == 0)
+        run_remove(job, run);
     idset_done(&s->gpus);
     free(s->release_why);
     free(s->stuck);
@@ -55,10 +149,12 @@ void held_done(struct holdings *h)
 {
     struct map_walk w = {0};
     while (map_u64_next(h->by_job, &w)) {
-        for (struct held_step *s = w.value, *next; s; s = next) {
+        struct held_job *job = w.value;
+        for (struct held_step *s = job->first, *next; s; s = next) {
             next = s->next_of_job;
-            step_free(s);
+            step_free(job, s);
         }
+        free(job);
     }
     map_u64_free(h->by_job);
     w = (struct map_walk){0};
@@ -79,50 +175,115 @@ void held_done(struct holdings *h)
 
 struct held_step *held_of_job(const struct holdings *h, uint64_t job_id)
 {
-    return map_u64_get(h->by_job, job_id);
+    const struct held_job *job = map_u64_get(h->by_job, job_id);
+    return job ? job->first : NULL;
+}
+
+static struct held_run *run_of(const struct held_job *job, uint32_t attempt)
+{
+    struct held_run *run = job ? job->run : NULL;
+    while (run && run->attempt != attempt)
+        run = run->next;
+    return run;
 }
 
 struct held_step *held_find(const struct holdings *h, uint64_t job_id, uint32_t attempt,
                             int64_t step_id)
 {
-    struct held_step *s = held_of_job(h, job_id);
-    while (s && (s->attempt != attempt || s->step_id != step_id))
-        s = s->next_of_job;
-    return s;
+    const struct held_run *run = run_of(map_u64_get(h->by_job, job_id), attempt);
+    return run ? map_u64_get(run->steps, (uint64_t)step_id) : NULL;
+}
+
+static struct held_run *run_add(struct held_job *job, uint32_t attempt)
+{
+    struct held_run *run = xcalloc(1, sizeof *run);
+    run->attempt = attempt;
+    run->steps = map_u64_new();
+    run->next = job->run;
+    job->run = run;
+    return run;
 }
 
 struct held_step *held_add(struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id,
                            enum held_state state)
 {
     ASSERT(state < HELD_STATE_COUNT && !held_find(h, job_id, attempt, step_id));
-    struct held_step *s = xcalloc(1, sizeof *s), *last = held_of_job(h, job_id);
-    *s = (struct held_step){
-        .job_id = job_id, .attempt = attempt, .step_id = step_id, .state = state};
-    while (last && last->next_of_job)
-        last = last->next_of_job;
-    if (last)
-        last->next_of_job = s;
+    struct held_step *s = xcalloc(1, sizeof *s);
+    struct held_job *job = map_u64_get(h->by_job, job_id);
+    if (!job) {
+        job = xcalloc(1, sizeof *job);
+        map_u64_put(h->by_job, job_id, job);
+    }
+    struct held_run *run = run_of(job, attempt);
+    run = run ? run : run_add(job, attempt);
+    *s = (struct held_step){.job_id = job_id,
+                            .attempt = attempt,
+                            .run = run,
+                            .step_id = step_id,
+                            .state = state,
+                            .before_of_job = job->last};
+    if (job->last)
+        job->last->next_of_job = s;
     else
-        map_u64_put(h->by_job, job_id, s);
+        job->first = s;
+    job->last = s;
+    map_u64_put(run->steps, (uint64_t)step_id, s);
+    run->in[state]++;
     h->count++;
     return s;
 }
 
+void held_mark(struct holdings *h, struct held_step *s)
+{
+    if (s->marked)
+        return;
+    s->marked = true;
+    s->marked_before = h->marked_last;
+    if (h->marked_last)
+        h->marked_last->marked_next = s;
+    else
+        h->marked = s;
+    h->marked_last = s;
+}
+
+struct held_step *held_marked(const struct holdings *h)
+{
+    return h->marked;
+}
+
+static void unmark(struct holdings *h, struct held_step *s)
+{
+    if (!s->marked)
+        return;
+    if (s->marked_before)
+        s->marked_before->marked_next = s->marked_next;
+    else
+        h->marked = s->marked_next;
+    if (s->marked_next)
+        s->marked_next->marked_before = s->marked_before;
+    else
+        h->marked_last = s->marked_before;
+    s->marked = false;
+}
+
 void held_remove(struct holdings *h, struct held_step *s)
 {
-    ASSERT(h->count > 0 && held_of_job(h, s->job_id));
-    struct held_step *first = held_of_job(h, s->job_id);
-    if (first == s && !s->next_of_job) {
-        map_u64_del(h->by_job, s->job_id);
-    } else if (first == s) {
-        map_u64_put(h->by_job, s->job_id, s->next_of_job);
-    } else {
-        while (first->next_of_job != s)
-            first = first->next_of_job;
-        first->next_of_job = s->next_of_job;
-    }
+    struct held_job *job = map_u64_get(h->by_job, s->job_id);
+    uint64_t job_id = s->job_id;
+    ASSERT(h->count > 0 && job);
+    if (s->before_of_job)
+        s->before_of_job->next_of_job = s->next_of_job;
+    else
+        job->first = s->next_of_job;
+    if (s->next_of_job)
+        s->next_of_job->before_of_job = s->before_of_job;
+    else
+        job->last = s->before_of_job;
     h->count--;
-    step_free(s);
+    unmark(h, s);
+    step_free(job, s);
+    if (!job->first)
+        free(map_u64_del(h->by_job, job_id));
 }
 
 bool held_next(const struct holdings *h, struct held_walk *w)
@@ -130,11 +291,25 @@ bool held_next(const struct holdings *h, struct held_walk *w)
     if (!w->next) {
         if (!map_u64_next(h->by_job, &w->at))
             return false;
-        w->next = w->at.value;
+        w->next = ((const struct held_job *)w->at.value)->first;
     }
     w->step = w->next;
     w->next = w->step->next_of_job;
     return true;
+}
+
+void held_check(const struct holdings *h, const struct held_step *s)
+{
+    size_t steps = 0, alike = 0, launches = 0;
+    for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job) {
+        CHECK((o->run == s->run) == (o->attempt == s->attempt));
+        steps += o->run == s->run;
+        alike += o->run == s->run && o->state == s->state;
+        launches += o->run == s->run && o->launch;
+    }
+    CHECK(map_u64_count(s->run->steps) == steps && s->run->in[s->state] == alike);
+    CHECK(s->run->launches == launches && (s->run->job.n > 0) == (launches > 0));
+    CHECK(s->marked || (!s->found && !s->stuck && s->gpus.count == 0));
 }
 
 bool held_answers(const struct held_step *s)
@@ -142,12 +317,18 @@ bool held_answers(const struct held_step *s)
     return s->answer_by_us && (s->state == HELD_RUNNING || s->state == HELD_CLEANING);
 }
 
-bool held_has_others(const struct holdings *h, const struct held_step *s)
+/* Other steps of its run in these states. */
+static bool another_is(const struct held_step *s, enum held_state from, enum held_state to)
 {
-    for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job)
-        if (o != s && o->attempt == s->attempt && o->state < HELD_ENDED)
-            return true;
-    return false;
+    size_t n = 0;
+    for (enum held_state at = from; at <= to; at++)
+        n += s->run->in[at];
+    return n > (s->state >= from && s->state <= to);
+}
+
+bool held_has_others(const struct held_step *s)
+{
+    return another_is(s, HELD_WAITING, HELD_CLEANING);
 }
 
 bool held_is_alive(const struct holdings *h, uint64_t job_id, uint32_t attempt)
@@ -158,39 +339,28 @@ bool held_is_alive(const struct holdings *h, uint64_t job_id, uint32_t attempt)
     return false;
 }
 
-bool held_has_speaker(const struct holdings *h, const struct held_step *s)
+bool held_has_speaker(const struct held_step *s)
 {
-    for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job)
-        if (o != s && o->attempt == s->attempt &&
-            (o->state == HELD_EPILOG || o->state == HELD_PROVING))
-            return true;
-    return false;
+    return another_is(s, HELD_EPILOG, HELD_PROVING);
 }
 
 bool held_has_run(const struct holdings *h, const struct held_step *s)
 {
     for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job)
-        if (o != s && o->attempt == s->attempt && (o->found || o->pid || o->state == HELD_STARTING))
+        if (o != s && o->attempt == s->attempt && !(o->shut_out && o->state == HELD_OVER) &&
+            (o->found || o->pid || o->state == HELD_STARTING))
             return true;
     return false;
 }
 
-static bool another_is(const struct holdings *h, const struct held_step *s, enum held_state state)
+bool held_prolog_runs(const struct held_step *s)
 {
-    for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job)
-        if (o != s && o->attempt == s->attempt && o->state == state)
-            return true;
-    return false;
+    return another_is(s, HELD_PROLOG, HELD_PROLOG);
 }
 
-bool held_prolog_runs(const struct holdings *h, const struct held_step *s)
+bool held_epilog_runs(const struct held_step *s)
 {
-    return another_is(h, s, HELD_PROLOG);
-}
-
-bool held_epilog_runs(const struct holdings *h, const struct held_step *s)
-{
-    return another_is(h, s, HELD_EPILOG);
+    return another_is(s, HELD_EPILOG, HELD_EPILOG);
 }
 
 void held_remember_ended(struct holdings *h, uint64_t job_id, uint32_t attempt)
@@ -244,15 +414,6 @@ struct visit *visit_of(const struct holdings *h, uint64_t job_id, uint32_t attem
     return v;
 }
 
-static void visit_keep_launch(struct visit *v, const struct msg_launch *l)
-{
-    struct msg_launch wanted = *l;
-    wanted.script = wanted.env = (struct blob){0};
-    v->arena = arena_new();
-    v->launch = arena_alloc(v->arena, sizeof *v->launch);
-    record_copy(message_fields(MSG_LAUNCH), v->launch, &wanted, v->arena);
-}
-
 struct visit *visit_begin(struct holdings *h, uint64_t job_id, uint32_t attempt, bool prepared,
                           const struct msg_launch *l)
 {
@@ -263,7 +424,7 @@ struct visit *visit_begin(struct holdings *h, uint64_t job_id, uint32_t attempt,
                         .prepared = prepared,
                         .next = map_u64_get(h->visit, job_id)};
     if (l)
-        visit_keep_launch(v, l);
+        v->arena = job_of_launch(l, &v->job);
     map_u64_put(h->visit, job_id, v);
     return v;
 }
@@ -290,25 +451,4 @@ void visit_end(struct holdings *h, uint64_t job_id, uint32_t attempt)
     else
         map_u64_del(h->visit, job_id);
     visit_free(v);
-}
-
-void held_keep_launch(struct held_step *s, const struct msg_launch *l, bool with_payload)
-{
-    struct msg_launch wanted = *l;
-    struct arena *arena = arena_new();
-    struct msg_launch *copy = arena_alloc(arena, sizeof *copy);
-    if (!with_payload)
-        wanted.script = wanted.env = (struct blob){0};
-    record_copy(message_fields(MSG_LAUNCH), copy, &wanted, arena);
-    held_drop_launch(s); /* it may be what was copied */
-    s->arena = arena;
-    s->launch = copy;
-}
-
-void held_drop_launch(struct held_step *s)
-{
-    ASSERT(!s->launch == !s->arena);
-    arena_free(s->arena);
-    s->arena = NULL;
-    s->launch = NULL;
 }

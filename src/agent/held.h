@@ -32,15 +32,38 @@ enum held_state {
         HELD_STATE_COUNT
 };
 
+/* What its steps here have in common. A node may hold ten thousands of steps of one job, and what
+ * is asked of each of them must not take a walk over all. */
+struct held_run {
+    uint32_t attempt;
+    struct map_u64 *steps;       /* number of the step → struct held_step */
+    size_t in[HELD_STATE_COUNT]; /* how many are in each state */
+    struct held_run *next;       /* of the same job */
+    /* The job as its latest launch had it, while one is kept; the launches themselves are without
+     * it: a few hundred bytes of a step must not keep a job's texts once more. */
+    struct arena *arena;
+    struct record_list job;
+    size_t launches, launch_bytes;
+};
+
+struct held_job {
+    struct held_step *first, *last; /* in the order they came */
+    struct held_run *run;           /* the first of them */
+};
+
 struct held_step {
     uint64_t job_id;
     uint32_t attempt;
+    struct held_run *run; /* shared by all of this job and attempt */
     int64_t step_id;
-    enum held_state state;     /* how far it has come */
-    bool doomed;               /* TERMINATE came before its shepherd could be told */
-    bool exit_reported;        /* EXITED (not clean), LOST or FAILED went out */
-    bool release_wanted;       /* the controller waits for RELEASED */
-    bool released;             /* RELEASED went out, or was implied by a clean EXITED */
+    enum held_state state; /* how far it has come */
+    bool doomed;           /* TERMINATE came before its shepherd could be told */
+    bool exit_reported;    /* EXITED (not clean), LOST or FAILED went out */
+    bool release_wanted;   /* the controller waits for RELEASED */
+    bool released;         /* RELEASED went out, or was implied by a clean EXITED */
+    /* It is to end because the host was shut out, and not by the controller's word, which goes on
+     * with the job where the host is let in again in time. */
+    bool shut_out;
     int64_t pid;               /* of its shepherd; 0 = not known */
     struct note end;           /* kind EXITED once its end is known */
     bool lost;                 /* the end is not known and never will be */
@@ -48,7 +71,7 @@ struct held_step {
     char *why;                 /* of the TERMINATE; owned */
     uint32_t unacknowledged;   /* reports of it that the controller has not confirmed */
     struct arena *arena;       /* launch below lives in it; NULL = none kept */
-    struct msg_launch *launch; /* owned; NULL = it was here before this daemon */
+    struct msg_launch *launch; /* until it has begun; use held_launch. NULL = none kept */
     int64_t uid_plus1;         /* its owner; 0 = it was here before this daemon */
     struct idset gpus;         /* that it has here */
     struct {
@@ -66,8 +89,10 @@ struct held_step {
     bool found;           /* at the daemon's start: `gpus` may be empty though it has some */
     /* WAITING, PROVING: so long it is waited for; INT64_MAX = until the prolog has ended */
     int64_t prove_until_us;
-    char *release_why;             /* of the RELEASED that follows; owned */
-    struct held_step *next_of_job; /* NULL = the last */
+    char *release_why;                             /* of the RELEASED that follows; owned */
+    struct held_step *before_of_job, *next_of_job; /* NULL = the first, the last */
+    bool marked;                                   /* it is in the list of held_marked */
+    struct held_step *marked_before, *marked_next;
 };
 
 #define HELD_ENDED_MAX 4096u
@@ -86,15 +111,15 @@ struct visit {
     uint32_t attempt; /* of that run */
     bool prepared;    /* its prolog has ended well, or there is none: its steps may start */
     struct arena *arena;
-    /* Its first, without script and environment; NULL = it was here before this daemon. */
-    struct msg_launch *launch;
-    struct visit *next; /* of another run of the job, which has yet to end here */
+    struct record_list job; /* of its first launch; empty = it was here before this daemon */
+    struct visit *next;     /* of another run of the job, which has yet to end here */
 };
 
 /* Steps by job, in the order they came. */
 struct holdings {
-    struct map_u64 *by_job; /* job id → first struct held_step of the job */
+    struct map_u64 *by_job; /* job id → struct held_job, while there is a step of it */
     size_t count;           /* steps that are held */
+    struct held_step *marked, *marked_last;
     /* Job id → highest attempt that is over here, for the last HELD_ENDED_MAX jobs. */
     struct map_u64 *ended;
     VEC(uint64_t) ended_jobs; /* ring of their ids */
@@ -125,24 +150,33 @@ struct held_walk {
 };
 /* The next step in any order that stays, as w->step; `w` is zeroed before the first call. */
 bool held_next(const struct holdings *h, struct held_walk *w);
+/* Is counted of its run what there is? */
+void held_check(const struct holdings *h, const struct held_step *s);
 /* Is a word of its shepherd waited for, by answer_by_us? */
 bool held_answers(const struct held_step *s);
+/* Puts it into a list that stays short where many steps wait: of those that are asked about when
+ * devices are looked at or told of, as they have some, or processes that do not end. */
+void held_mark(struct holdings *h, struct held_step *s);
+/* The first of these; the others by marked_next. It stays in the list until it is removed. */
+struct held_step *held_marked(const struct holdings *h);
 /* Does another step of that start of the job still have processes here? */
-bool held_has_others(const struct holdings *h, const struct held_step *s);
+bool held_has_others(const struct held_step *s);
 
 /* Is a step of that start of the job not yet over? */
 bool held_is_alive(const struct holdings *h, uint64_t job_id, uint32_t attempt);
 /* Will another step of that start of the job say that the job is gone, after its epilog or the look
  * at its devices? */
-bool held_has_speaker(const struct holdings *h, const struct held_step *s);
+bool held_has_speaker(const struct held_step *s);
 
-/* Has another step of that start of the job a shepherd here, or had one? */
+/* Has another step of that start of the job a shepherd here, or had one? Not before the host was
+ * shut out, with which that visit has ended. */
 bool held_has_run(const struct holdings *h, const struct held_step *s);
 /* Does the job's prolog run, for another step of that start? */
-bool held_prolog_runs(const struct holdings *h, const struct held_step *s);
-bool held_epilog_runs(const struct holdings *h, const struct held_step *s); /* likewise */
+bool held_prolog_runs(const struct held_step *s);
+bool held_epilog_runs(const struct held_step *s); /* likewise */
 
-/* The only function that changes a state; aborts on a move the table does not allow. */
+/* The only function that changes a state; aborts on a move the table does not allow. With its
+ * beginning the launch that was kept is freed. */
 void held_move(struct held_step *s, enum held_state to);
 
 /* A start of a job that is over here (or was ended before it came) must never begin, however late a
@@ -155,8 +189,8 @@ bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt,
 
 /* NULL: that start of the job has not been here. */
 struct visit *visit_of(const struct holdings *h, uint64_t job_id, uint32_t attempt);
-/* Its launch is kept, without script and environment, for the epilog; NULL: not known. No visit of
- * this attempt is open. */
+/* The job of its launch is kept for the epilog; NULL: not known. No visit of this attempt is
+ * open. */
 struct visit *visit_begin(struct holdings *h, uint64_t job_id, uint32_t attempt, bool prepared,
                           const struct msg_launch *l);
 /* Nothing where none of this attempt is open: a later one's goes on. */
@@ -170,10 +204,12 @@ struct visit_walk {
 /* The next in any order that stays, as w->visit; `w` is zeroed before the first call. */
 bool visit_next(const struct holdings *h, struct visit_walk *w);
 
-/* Keeps a copy of what is to be launched; without the script and the environment when only the job
- * itself will be needed. */
-void held_keep_launch(struct held_step *s, const struct msg_launch *l, bool with_payload);
-/* What it was begun with is needed no more, and is freed. */
-void held_drop_launch(struct held_step *s);
+/* So much the launches of a job that wait here may take in the daemon's memory: what comes beyond
+ * is not begun. Ten thousand commands with ordinary environments are less. */
+#define HELD_LAUNCHES_MAX_BYTES ((size_t)64 << 20)
+/* Keeps a copy of what is to be launched; false: there is no room for it, and nothing is kept. */
+bool held_keep_launch(struct held_step *s, const struct msg_launch *l);
+/* Whole, valid until the next launch of its job comes; NULL: none is kept. */
+const struct msg_launch *held_launch(struct held_step *s);
 
 #endif

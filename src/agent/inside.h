@@ -101,8 +101,8 @@ void visit_leave(struct turn *t, const struct held_step *s);
 /* Its job's prolog has run, as far as it is to. */
 void visit_prepared(struct turn *t, const struct held_step *s);
 /* Of a job of which nothing is left here, in the name of no step: its epilog, where that is due and
- * none of its steps has run it. False: RELEASED may be said. */
-bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt);
+ * none of its steps has run it. False: RELEASED may be said. shut_out: as of a step. */
+bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt, bool shut_out);
 /* Of a step that is over, whose job is to end: if it was the last here, that epilog, else RELEASED
  * at once. */
 void job_gone(struct turn *t, struct held_step *s);

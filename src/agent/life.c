@@ -54,12 +54,21 @@ void visit_leave(struct turn *t, const struct held_step *s)
     turn_effect_about(t, AGENT_VISIT_END, s);
 }
 
+/* No step of its job may begin here any more. Of one that the controller did not end it launches
+ * further steps; only its script is not to begin a second time. */
+static bool ends_its_job(const struct held_step *s)
+{
+    return s->step_id == STEP_BATCH ||
+           ((s->step_id == STEP_EXTERN || s->release_wanted) && !s->shut_out);
+}
+
 /* Its job is gone from here: nobody asks for its visit any more, with an epilog or without one. A
  * launch of it may be on its way to meet this. */
 static void job_left(struct turn *t, struct held_step *s)
 {
     s->released = true;
-    held_remember_ended(&t->a->held, s->job_id, s->attempt);
+    if (!s->shut_out || ends_its_job(s))
+        held_remember_ended(&t->a->held, s->job_id, s->attempt);
     visit_leave(t, s);
 }
 
@@ -89,7 +98,7 @@ void step_forget_if_acknowledged(struct turn *t, struct held_step *s)
 {
     if (s->state != HELD_OVER || s->unacknowledged > 0)
         return;
-    if (step_is_script(s) || s->release_wanted)
+    if (ends_its_job(s))
         held_remember_ended(&t->a->held, s->job_id, s->attempt);
     else
         held_remember_step_ended(&t->a->held, s);
@@ -97,7 +106,7 @@ void step_forget_if_acknowledged(struct turn *t, struct held_step *s)
     held_remove(&t->a->held, s);
 }
 
-bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt)
+bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt, bool shut_out)
 {
     ASSERT(job_id);
     const struct visit *v = visit_of(&t->a->held, job_id, attempt);
@@ -105,6 +114,7 @@ bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt)
         return false;
     struct held_step *s = held_add(&t->a->held, job_id, attempt, STEP_EXTERN, HELD_STARTING);
     s->exit_reported = s->release_wanted = true;
+    s->shut_out = shut_out;
     held_move(s, HELD_ENDED);
     epilog_begin(t, s);
     return true;
@@ -116,8 +126,8 @@ void job_gone(struct turn *t, struct held_step *s)
 {
     if (!t->a->has_welcome && visit_of(&t->a->held, s->job_id, s->attempt))
         return;
-    if (!held_has_others(&t->a->held, s) && !held_has_speaker(&t->a->held, s) &&
-        !job_epilog(t, s->job_id, s->attempt))
+    if (!held_has_others(s) && !held_has_speaker(s) &&
+        !job_epilog(t, s->job_id, s->attempt, s->shut_out))
         turn_report_released(t, s, NULL);
 }
 
@@ -140,7 +150,7 @@ void step_over(struct turn *t, struct held_step *s)
 static bool epilog_follows(const struct turn *t, const struct held_step *s)
 {
     return program_given(t->a->welcome.epilog) && (step_is_script(s) || s->release_wanted) &&
-           !held_has_others(&t->a->held, s) && !held_epilog_runs(&t->a->held, s);
+           !held_has_others(s) && !held_epilog_runs(s);
 }
 
 void step_prove(struct turn *t, struct held_step *s, const char *detail)
@@ -157,12 +167,12 @@ void steps_proven(struct turn *t)
     while (held_next(&t->a->held, &w)) {
         struct held_step *s = w.step;
         if (s->state == HELD_WAITING)
-            step_launch_try(t, s, s->launch);
+            step_launch_try(t, s, held_launch(s));
         if (s->state != HELD_PROVING || (s->prove_until_us > t->now_us && !devices_proven(t, s)))
             continue;
         held_move(s, HELD_OVER); /* before the report, which says what of it is not clean */
         /* Another may have been launched meanwhile: it says so when it is gone. */
-        if (!s->released && !held_has_speaker(&t->a->held, s) && !held_has_others(&t->a->held, s))
+        if (!s->released && !held_has_speaker(s) && !held_has_others(s))
             turn_report_released(t, s, s->release_why);
         over_finish(t, s);
     }
@@ -172,10 +182,9 @@ void epilog_begin(struct turn *t, struct held_step *s)
 {
     held_move(s, HELD_EPILOG);
     const struct visit *v = visit_of(&t->a->held, s->job_id, s->attempt);
-    const struct msg_launch *l = s->launch || !v ? s->launch : v->launch;
     struct agent_effect *e = turn_effect_about(t, AGENT_EPILOG, s);
-    if (l && l->job.n)
-        e->job = l->job.v;
+    if (v && v->job.n)
+        e->job = v->job.v;
 }
 
 /* An end that is not reported yet. */
@@ -202,8 +211,8 @@ void step_settle(struct turn *t, struct held_step *s)
         return;
     bool epilog = epilog_follows(t, s);
     /* A step of an allocation that goes on gives nothing back. */
-    bool last = (step_is_script(s) || s->release_wanted) && !held_has_others(&t->a->held, s) &&
-                !held_has_speaker(&t->a->held, s);
+    bool last =
+        (step_is_script(s) || s->release_wanted) && !held_has_others(s) && !held_has_speaker(s);
     bool prove = last && !devices_proven(t, s);
     if (!s->exit_reported)
         step_end_report(t, s,
@@ -262,7 +271,7 @@ static struct visit *visit_keep(struct turn *t, const struct held_step *s, bool 
 {
     struct visit *v = visit_begin(&t->a->held, s->job_id, s->attempt, prepared, l);
     struct agent_effect *e = turn_effect_about(t, AGENT_VISIT_KEEP, s);
-    e->job = v->launch->job.v;
+    e->job = v->job.v;
     e->prepared = prepared;
     return v;
 }
@@ -286,20 +295,25 @@ static struct visit *visit_enter(struct turn *t, const struct held_step *s,
     struct visit *v = visit_of(h, s->job_id, s->attempt);
     if (!v && (prolog || program_given(t->a->welcome.epilog)))
         v = visit_keep(t, s, !prolog || held_has_run(h, s), l);
-    if (held_has_run(h, s))
+    if (v && !v->prepared && held_has_run(h, s))
         visit_prepared(t, s);
     return v;
 }
+
+static const char too_many_wait[] =
+    "too many steps of its job wait there for its prolog or its devices";
 
 static void step_launch(struct turn *t, struct held_step *s, const struct msg_launch *l)
 {
     const struct visit *v = visit_enter(t, s, l);
     bool prolog = v && !v->prepared && program_given(t->a->welcome.prolog);
+    if (prolog && !s->launch && !held_keep_launch(s, l)) {
+        step_not_begun(t, s, too_many_wait);
+        return;
+    }
     held_move(s, prolog ? HELD_PROLOG : HELD_STARTING);
-    if (!s->launch && (prolog || program_given(t->a->welcome.epilog)))
-        held_keep_launch(s, l, prolog);
     if (prolog)
-        turn_effect_about(t, AGENT_PROLOG, s)->launch = s->launch;
+        turn_effect_about(t, AGENT_PROLOG, s)->launch = held_launch(s);
     else
         step_start(t, s, l);
 }
@@ -310,14 +324,14 @@ static void step_launch(struct turn *t, struct held_step *s, const struct msg_la
 void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launch *l)
 {
     ASSERT(l->job.n > 0);
-    if (held_epilog_runs(&t->a->held, s)) {
+    if (held_epilog_runs(s)) {
         step_not_begun(t, s, step_ended_early);
         return;
     }
-    if (held_prolog_runs(&t->a->held, s)) {
+    if (held_prolog_runs(s)) {
         s->prove_until_us = INT64_MAX;
-        if (!s->launch)
-            held_keep_launch(s, l, true);
+        if (!s->launch && !held_keep_launch(s, l))
+            step_not_begun(t, s, too_many_wait);
         return;
     }
     if (s->prove_until_us == INT64_MAX)
@@ -328,8 +342,8 @@ void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launc
         step_launch(t, s, l);
     else if (answer == DEVICES_REFUSED || s->prove_until_us <= t->now_us)
         step_not_begun(t, s, str_text(&why));
-    else if (!s->launch)
-        held_keep_launch(s, l, true);
+    else if (!s->launch && !held_keep_launch(s, l))
+        step_not_begun(t, s, too_many_wait);
     str_done(&why);
 }
 

@@ -67,7 +67,8 @@ static void take_launch(struct turn *t, const struct msg_launch *l)
 /* To answer a TERMINATE about something that is not (any longer) here. */
 static void release_unknown(struct turn *t, const struct msg_terminate *m)
 {
-    if (job_epilog(t, m->job_id, m->attempt)) /* the steps of an allocation are over already */
+    if (job_epilog(t, m->job_id, m->attempt,
+                   false)) /* the steps of an allocation are over already */
         return;
     struct held_step *s = held_add(&t->a->held, m->job_id, m->attempt, STEP_EXTERN, HELD_STARTING);
     s->exit_reported = true;
@@ -136,7 +137,7 @@ static void idle_visits_end(struct turn *t)
     struct visit_walk w = {0};
     while (visit_next(&t->a->held, &w))
         if (!held_is_alive(&t->a->held, w.visit->job_id, w.visit->attempt))
-            job_epilog(t, w.visit->job_id, w.visit->attempt);
+            job_epilog(t, w.visit->job_id, w.visit->attempt, true);
 }
 
 void end_all_when_due(struct turn *t)
@@ -152,8 +153,10 @@ void end_all_when_due(struct turn *t)
                                   .why = "DUE TO NODE FAILURE",
                                   .kill_wait_us = t->a->has_welcome ? t->a->welcome.kill_wait_us
                                                                     : SHUT_OUT_UNKNOWN_US / 2};
-        if (s->state != HELD_OVER)
-            step_terminate(t, s, &m);
+        if (s->state == HELD_OVER)
+            continue;
+        s->shut_out |= !s->release_wanted;
+        step_terminate(t, s, &m);
     }
     idle_visits_end(t);
 }
@@ -168,6 +171,7 @@ static void take_terminate(struct turn *t, const struct msg_terminate *m)
         if (s->attempt != m->attempt || (m->only_step && s->step_id != m->step_id))
             continue;
         any = true;
+        s->shut_out &= m->only_step;
         step_terminate(t, s, m);
     }
     if (!any && m->only_step)

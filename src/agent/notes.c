@@ -22,10 +22,6 @@ static void note_started(struct turn *t, struct held_step *s, const struct note 
         return;
     s->pid = n->pid;
     held_move(s, HELD_RUNNING);
-    if (!program_given(t->a->welcome.epilog))
-        held_drop_launch(s);
-    else if (s->launch && s->launch->script.len)
-        held_keep_launch(s, s->launch, false);
     turn_report_once(t, turn_report_of(t, REPORT_STARTED, s, n));
     if (s->doomed)
         step_shepherd_terminate(t, s);
@@ -89,6 +85,7 @@ static void note_stuck(struct turn *t, struct held_step *s, const struct note *n
                  (unsigned long long)s->job_id);
     free(s->stuck);
     s->stuck = xstrdup(n->detail);
+    held_mark(&t->a->held, s);
     s->stuck_pid = n->status;
     devices_announce(t);
 }
@@ -170,7 +167,7 @@ void take_prolog_done(struct turn *t, const struct agent_event *ev)
                        step_ended_early); /* the job goes on: this is all that is said of it */
     } else {
         held_move(s, HELD_STARTING);
-        step_start(t, s, s->launch);
+        step_start(t, s, held_launch(s));
     }
     steps_proven(t);
 }
@@ -188,7 +185,7 @@ void take_epilog_done(struct turn *t, const struct agent_event *ev)
         return;
     }
     held_move(s, HELD_OVER);
-    if (!held_has_speaker(&t->a->held, s))
+    if (!held_has_speaker(s))
         turn_report_released(t, s, detail);
     over_finish(t, s);
 }

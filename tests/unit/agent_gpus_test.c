@@ -91,9 +91,8 @@ static void test_a_step_waits_for_what_a_former_one_left(void **state)
            "heartbeat "
            "out=gpu:1:unproven");
     wait_us(4000000);
-    EXPECT("look 1/3(5.1.-1); report failed 5.1 #102 retry \"GPU 1 of n1 cannot be used: process "
-           "12 (python) of "
-           "job 5 still holds it\" out=gpu:1:unproven");
+    EXPECT("report failed 5.1 #102 retry \"GPU 1 of n1 cannot be used: process 12 (python) of job "
+           "5 still holds it\" out=gpu:1:unproven; look 1/3(5.1.-1)");
     looked(1, 3, DEVICE_CLEAN, NULL);
     EXPECT("log \"GPU 1 is free of what a step left on it\"; heartbeat");
     step_launch(5, 3, "n1 cpus=0 mem=1 gpu:v100=1");

@@ -2,6 +2,8 @@
  * followed by the epilog. */
 #include "agent_world.h"
 
+#include "agent/inside.h"
+
 #include <string.h>
 
 static void test_a_visit_is_kept_until_its_epilog_has_run(void **state)
@@ -159,6 +161,85 @@ static void test_a_host_that_is_shut_out_ends_allocations_where_nothing_runs(voi
     assert_int_equal(visits(), 0);
 }
 
+static void let_in_again(void)
+{
+    down();
+    up();
+    welcome();
+    str_clear(&said);
+}
+
+static void epilog_of_step_ends(int64_t id, int64_t step_id)
+{
+    struct note n = {.job_id = id, .attempt = 1, .step_id = step_id};
+    step((struct agent_event){.kind = AGENT_EPILOG_DONE, .note = &n, .ok = true});
+}
+
+/* The controller, which goes on with a job whose node came back in time, has launched nothing and
+ * ended nothing: what its owner starts next is new. */
+static void test_who_is_let_in_again_takes_further_steps_of_an_allocation(void **state)
+{
+    (void)state;
+    settings.timeout_us = 20000000;
+    site("/p", "/e");
+    idle_allocation(5);
+    ack(100);
+    step_launch(5, 1, NULL);
+    step_note(NOTE_STARTED, 1); /* one runs, too */
+    step_launch(6, 0, NULL);    /* of another the prolog does */
+    idle_allocation(7);
+    launch(8, 1);
+    shut_out();
+    wait_us(10000000);
+    step_note(NOTE_EXITED, 1);
+    epilog_of_step_ends(5, 1);
+    prolog_ok(6, 1, 0);
+    epilog_of_step_ends(6, 0);
+    let_in_again();
+    step_launch(6, 1, NULL);
+    EXPECT("prolog 6.1");
+    step_launch(5, 1, NULL); /* but a step that was is over */
+    EXPECT("");
+    step_launch(5, 2, NULL);
+    EXPECT("prolog 5.1");
+    while (agent->reports.first)
+        ack(agent->reports.first->msg.seq);
+    str_clear(&said);
+    step_launch(5, 1, NULL);
+    step_launch(5, 3, NULL); /* waits for the prolog */
+    EXPECT("");
+    prolog_ok(5, 1, 2);
+    EXPECT("start 5.1; start 5.1");
+    step_launch(7, 1, NULL); /* its epilog runs yet */
+    assert_non_null(strstr(str_text(&said), "report failed 7.1"));
+    str_clear(&said);
+    terminate(5, 1);
+    str_clear(&said);
+    step_launch(5, 4, NULL); /* now it is told to end */
+    EXPECT("");
+}
+
+static void test_a_script_that_was_ended_so_begins_no_second_time(void **state)
+{
+    (void)state;
+    settings.timeout_us = 20000000;
+    site(NULL, "/e");
+    launch(8, 1);
+    started(8, 1);
+    shut_out();
+    wait_us(10000000);
+    exited(8, 1, 9, true);
+    program_done(AGENT_EPILOG_DONE, 8, true, NULL);
+    let_in_again();
+    launch(8, 1);
+    EXPECT("");
+    while (agent->reports.first)
+        ack(agent->reports.first->msg.seq);
+    str_clear(&said);
+    launch(8, 1);
+    EXPECT("");
+}
+
 /* What is said of it is so where nothing runs, too. */
 static void test_who_has_only_visits_is_told_what_becomes_of_them(void **state)
 {
@@ -233,6 +314,8 @@ int main(void)
         TEST(what_comes_while_the_epilog_runs_does_not_begin),
         TEST(beside_a_step_that_runs_there_is_no_prolog),
         TEST(a_host_that_is_shut_out_ends_allocations_where_nothing_runs),
+        TEST(who_is_let_in_again_takes_further_steps_of_an_allocation),
+        TEST(a_script_that_was_ended_so_begins_no_second_time),
         TEST(who_has_only_visits_is_told_what_becomes_of_them),
         TEST(what_ends_before_the_welcome_has_its_epilog_after_it),
         TEST(a_job_whose_epilog_runs_is_told_to_be_here),

@@ -12,12 +12,14 @@ char last_health[1024];
 int64_t now_us;
 int64_t last_from_us;
 struct msg_node_welcome settings;
+size_t effects_of[AGENT_FIND + 1];
 
 int setup(void **state)
 {
     (void)state;
     struct node self = {.name = "n1", .real_cpus = 4};
     now_us = 1000000;
+    memset(effects_of, 0, sizeof effects_of);
     settings = (struct msg_node_welcome){.heartbeat_us = 20000000, .cluster_name = "c"};
     agent = agent_new(&self, 77, 100);
     agent_effects_init(&fx);
@@ -194,6 +196,19 @@ void step(struct agent_event ev)
         effect_say(&fx.v[i]);
     agent_effects_reset(&fx);
     agent_check(agent);
+}
+
+void step_of_many(struct agent_event ev)
+{
+    ev.now_us = ++now_us;
+    agent_step(agent, &ev, &fx);
+    for (size_t i = 0; i < fx.n; i++) {
+        const struct agent_effect *e = &fx.v[i];
+        effects_of[e->kind]++;
+        if (e->launch)
+            assert_int_equal(((const struct job *)e->launch->job.v)->id, e->note.job_id);
+    }
+    agent_effects_reset(&fx);
 }
 
 /* ---- events ---- */

@@ -31,6 +31,9 @@ extern struct msg_node_welcome settings; /* that welcome() gives */
 int setup(void **state);
 int teardown(void **state);
 void step(struct agent_event ev);
+/* Where there are thousands of steps: neither checked nor said, only counted. */
+void step_of_many(struct agent_event ev);
+extern size_t effects_of[AGENT_FIND + 1]; /* that came of those; by kind */
 void message(enum message_kind kind, const void *body);
 void up(void);
 void down(void);

@@ -238,11 +238,11 @@ static void who_has_been_there_has_its_epilog(void **unused)
         pass(9 * USEC_PER_SEC);
         hello_living(2, LIFE_BEFORE, NULL, 0);
         hello_living(1, anew ? BOOT_ANEW : LIFE_BEFORE, &visit, 1);
-        assert_int_equal(state(id), anew ? JOB_NODE_FAIL : JOB_RUNNING);
+        assert_int_equal(state(id), anew ? JOB_COMPLETING : JOB_RUNNING);
         if (!anew)
             cancel(ids_of(id));
         assert_true(sent(FX_SEND, MSG_TERMINATE) > 0);
-        assert_int_equal(state(id), anew ? JOB_NODE_FAIL : JOB_COMPLETING);
+        assert_int_equal(state(id), JOB_COMPLETING);
         report(1, gone_from_1);
         assert_int_equal(state(id), anew ? JOB_NODE_FAIL : JOB_CANCELLED);
         world_close();
@@ -254,6 +254,39 @@ static void who_has_been_there_has_its_epilog(void **unused)
     cancel(ids_of(id));
     hello_living(1, LIFE_BEFORE, &visit, 1);
     assert_int_equal(sent(FX_SEND, MSG_TERMINATE), 1);
+}
+
+/* What clears away what a job had on a machine clears away what the next has there. With --no-kill
+ * the job goes on elsewhere meanwhile. */
+static void nobody_begins_beside_an_epilog_of_before(void **unused)
+{
+    for (int no_kill = 0; no_kill < 2; no_kill++) {
+        struct job_spec s = a_job("two"), next = a_job("next");
+        s.no_kill = no_kill;
+        s.requeue = NO;
+        s.req.min_nodes = s.req.max_nodes = s.req.ntasks = 2;
+        uint64_t id = submit(s);
+        begun(id);
+        int other = host_of(id) == 1 ? 2 : 1;
+        struct held visit = {.job_id = id, .attempt = 1, .step_id = STEP_EXTERN};
+        gone(other);
+        pass(9 * USEC_PER_SEC);
+        hello_living(other, BOOT_ANEW, &visit, 1);
+        assert_int_equal(state(id), no_kill ? JOB_RUNNING : JOB_COMPLETING);
+        assert_int_equal(sent(FX_SEND, MSG_TERMINATE), no_kill ? 1 : 2);
+        next.req.exclusive = EXCLUSIVE_NODE;
+        next.req.nodelist = arena_printf(w.a, "n%d", other);
+        uint64_t after = submit(next);
+        assert_int_equal(state(after), JOB_PENDING);
+        report(other,
+               (struct msg_report){
+                   .kind = REPORT_RELEASED, .job_id = id, .attempt = 1, .step_id = STEP_EXTERN});
+        assert_int_equal(state(id), no_kill ? JOB_RUNNING : JOB_COMPLETING);
+        pass(2 * USEC_PER_SEC);
+        assert_int_equal(state(after), JOB_RUNNING);
+        world_close();
+        open_lives(unused);
+    }
 }
 
 /* It found what it had: it will tell what became of that. */
@@ -346,6 +379,7 @@ int main(void)
         LIFE(who_does_not_say_is_not_judged),
         LIFE(allocations_end),
         LIFE(who_has_been_there_has_its_epilog),
+        LIFE(nobody_begins_beside_an_epilog_of_before),
         LIFE(what_it_still_has_is_heard_of),
         LIFE(no_kill_goes_on),
         LIFE(who_was_ending_is_over),

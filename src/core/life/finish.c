@@ -283,7 +283,8 @@ void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *rep
     terminate_send(c, r, c->settings.kill_wait_us, "");
 }
 
-void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
+/* Where its epilog is due, the node is not free before that has run. */
+static void node_lost(struct core *c, struct jobrec *r, uint32_t node, bool epilog_due)
 {
     ASSERT(node < c->node.n);
     bool batch_host = job_has_script(r) && text_is(c->node.v[node]->n.name, r->j.batch_host);
@@ -300,7 +301,10 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
         job_part_keep(c, r);
         hold_find(r, node)->leaving = true;
         steps_node_gone(c, r, node, true);
-        node_released(c, r, node);
+        if (epilog_due)
+            hold_terminate(c, r, hold_find(r, node));
+        else
+            node_released(c, r, node);
         alloc_shrink(c, r);
         job_save(c, r);
         return;
@@ -319,7 +323,20 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
         job_save(c, r);
         terminate_send(c, r, c->settings.kill_wait_us, "DUE TO NODE FAILURE");
     }
-    node_released(c, r, node);
+    if (!runs || !epilog_due)
+        node_released(c, r, node);
+}
+
+void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
+{
+    node_lost(c, r, node, false);
+}
+
+void job_node_visited(struct core *c, struct jobrec *r, uint32_t node)
+{
+    ASSERT(hold_find(r, node));
+    hold_find(r, node)->told = true;
+    node_lost(c, r, node, true);
 }
 
 /* As in Slurm: what may not run again is cancelled, and where its shepherd was lost it is as if the

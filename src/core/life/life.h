@@ -148,6 +148,9 @@ void node_released(struct core *c, struct jobrec *r, uint32_t node);
 /* The node is gone, with what the job had there. It goes on without it where it gave the node back
  * anyway or has --no-kill; otherwise it ends as NODE_FAIL, or is sent back. */
 void job_node_lost(struct core *c, struct jobrec *r, uint32_t node);
+/* Of a job that runs: its machine was started anew and is connected, and has nothing of it but its
+ * epilog yet to run; for that it is told to end. */
+void job_node_visited(struct core *c, struct jobrec *r, uint32_t node);
 /* The node could not begin the run. It is over, or goes back where another node may do better
  * (report->retry): held, if the prolog failed or it went back too often. */
 void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report);

@@ -201,7 +201,10 @@ static void believed_check(struct core *c, struct noderec *n, struct jobrec *r,
         hold_find(r, n->index)->told = true;
     /* Not merely that it has been there, and has yet to have its epilog. */
     if (anew && !holds_but(m, r, STEP_EXTERN)) {
-        job_node_lost(c, r, n->index);
+        if (held_find(m, r, false))
+            job_node_visited(c, r, n->index);
+        else
+            job_node_lost(c, r, n->index);
         return;
     }
     steps_reconcile(c, n, r, m);

@@ -97,29 +97,81 @@ static void start_failed(struct node_daemon *d, const struct msg_launch *l, cons
     node_note(d, &n);
 }
 
+/* Thousands may begin in one turn, when the prolog of their job has ended: what one's plan takes is
+ * gone before the next. */
 static void start_as(struct node_daemon *d, const struct msg_launch *l, const struct owner *owner)
 {
     struct step_plan plan;
     struct err err = {0};
+    struct arena *arena = arena_new();
     d->site.welcome = agent_welcome(d->agent);
-    if (launch_plan(&d->site, l, owner, d->turn, &plan, &err))
+    if (launch_plan(&d->site, l, owner, arena, &plan, &err))
         herd_start(d->herd, &plan);
     else
         start_failed(d, l, &err);
+    arena_free(arena);
 }
 
-/* A launch that waits until its owner was looked up. */
+/* The job of launches that wait until its owner was looked up, as the latest of them has it: its
+ * texts are kept once, not with each. */
+struct waiting_job {
+    struct waiting_job *next;
+    struct arena *arena;
+    struct record_list job;
+    size_t starts;
+};
+
 struct waiting_start {
     struct node_daemon *daemon;
+    struct waiting_job *job;
     struct arena *arena;
-    struct msg_launch launch;
+    struct msg_launch launch; /* without it */
 };
+
+static const struct job *job_waiting(const struct waiting_job *w)
+{
+    return w->job.v;
+}
+
+static struct waiting_job *waiting_job_take(struct node_daemon *d, const struct msg_launch *l)
+{
+    const struct job *j = l->job.v;
+    struct msg_launch of_job = {.job = l->job}, copy;
+    struct waiting_job *w = d->starting;
+    while (w && (job_waiting(w)->id != j->id || job_waiting(w)->attempt != j->attempt))
+        w = w->next;
+    if (!w) {
+        w = xcalloc(1, sizeof *w);
+        w->next = d->starting;
+        d->starting = w;
+    }
+    arena_free(w->arena);
+    w->arena = arena_new();
+    record_copy(message_fields(MSG_LAUNCH), &copy, &of_job, w->arena);
+    w->job = copy.job;
+    w->starts++;
+    return w;
+}
+
+static void waiting_job_leave(struct node_daemon *d, struct waiting_job *w)
+{
+    struct waiting_job **at = &d->starting;
+    if (--w->starts > 0)
+        return;
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+    arena_free(w->arena);
+    free(w);
+}
 
 static void owner_found(void *ctx)
 {
     struct waiting_start *w = ctx;
-    const struct job *j = w->launch.job.v;
+    const struct job *j = job_waiting(w->job);
+    w->launch.job = w->job->job;
     start_as(w->daemon, &w->launch, owners_cached(w->daemon->owners, j->user_id, j->group_id));
+    waiting_job_leave(w->daemon, w->job);
     arena_free(w->arena);
     free(w);
 }
@@ -133,9 +185,12 @@ static void start(struct node_daemon *d, const struct msg_launch *l)
         return;
     }
     struct waiting_start *w = xcalloc(1, sizeof *w);
+    struct msg_launch own = *l;
+    own.job = (struct record_list){0};
     w->daemon = d;
+    w->job = waiting_job_take(d, l);
     w->arena = arena_new();
-    record_copy(message_fields(MSG_LAUNCH), &w->launch, l, w->arena);
+    record_copy(message_fields(MSG_LAUNCH), &w->launch, &own, w->arena);
     const struct note ids = ids_of(l);
     herd_expect(d->herd, &ids);
     owners_ask(d->owners, j->user_id, j->group_id, owner_found, w);

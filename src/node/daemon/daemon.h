@@ -44,6 +44,7 @@ struct node_daemon {
     struct arena *turn;            /* emptied after each event */
     VEC(struct node_input) inputs; /* that came while it was stepping */
     bool stepping;
+    struct waiting_job *starting; /* carry.c: jobs whose owners are looked up */
     struct link *link;      /* to the controller */
     struct herd_link *herd; /* shepherds: who runs, who speaks */
     struct owners *owners;

@@ -23,13 +23,18 @@
 #define MIB_A_MS       5
 #define SHARE_LEAST_MS 1000 /* and that may be another's for a while */
 #define SHARE_WAIT_MS  5000
-#define SHARES_WAIT_MS 10000 /* of one sample */
+/* Of one sample; where its first may take longer by itself, that and something to tell that it was
+ * late. The step's other business waits so long. */
+#define SHARES_WAIT_MS 10000
+#define FIRST_MOST_MS  60000
+#define FIRST_MORE_MS  500
 #define SUM_LEAST_MS   5000
 #define SUM_EACH_MS    5
 /* Whatever they seem to have, by memory that they map in common; but what an idle processor takes
  * for it they have. */
 #define SUM_MOST_MS   120000
 #define MIB_A_MS_IDLE 20
+#define DOUBTS_MOST   2 /* who begins processes all the time is not let go on for ever */
 
 struct memory_part {
     long long bytes;
@@ -62,6 +67,15 @@ static void shares_forget(struct memory_shares *s)
 {
     vec_done(&s->of);
     s->asked_ms = s->sum = s->sum_rss = 0;
+    s->newest = s->doubts = 0;
+}
+
+static uint64_t newest_of(const struct memory_processes *of)
+{
+    uint64_t newest = 0;
+    for (size_t i = 0; i < of->n; i++)
+        newest = of->starts[i] > newest ? of->starts[i] : newest;
+    return newest;
 }
 
 static int by_pid(const void *one, const void *other)
@@ -125,7 +139,10 @@ static void shares_sort(const struct memory_processes *of, struct memory_shares 
 static bool shares_find(struct memory_shares *known, const struct shares_ask *ask)
 {
     int64_t may_ms = ask->may_ms - known->asked_ms;
-    int wait_ms = (int)(may_ms < 0 ? 0 : may_ms < SHARES_WAIT_MS ? may_ms : SHARES_WAIT_MS);
+    /* Whose answer is cut short is asked from the beginning in the next: the first has its time. */
+    int64_t first_ms = ask->n ? lesser(ask->each_ms[0] + FIRST_MORE_MS, FIRST_MOST_MS) : 0;
+    int64_t most_ms = first_ms > SHARES_WAIT_MS ? first_ms : SHARES_WAIT_MS;
+    int wait_ms = (int)(may_ms < 0 ? 0 : lesser(may_ms, most_ms));
     int left_ms = wait_ms;
     size_t i = 0;
     while (i < ask->n && left_ms > 0) {
@@ -150,12 +167,23 @@ static bool shares_find(struct memory_shares *known, const struct shares_ask *as
     return i == ask->n;
 }
 
-/* False: it was not found out yet, through no fault of theirs. What was is kept for the next
- * sample. */
-static bool shares_sum(const struct memory_processes *of, long long *ret_sum)
+/* Over it only together with processes that began while the rest was found out: what they share
+ * with one that forked them counted as all its own, and counts once more. */
+static bool is_doubtful(const struct memory_shares *known, int64_t sum, int64_t room)
+{
+    int64_t young = 0;
+    for (size_t i = 0; i < known->of.n; i++)
+        young += known->of.v[i].start > known->newest ? known->of.v[i].bytes : 0;
+    return known->doubts < DOUBTS_MOST && sum > room && sum - young <= room;
+}
+
+/* More than `room` would be too much. False: it was not found out yet, through no fault of theirs.
+ * What was is kept for the next sample. */
+static bool shares_sum(const struct memory_processes *of, int64_t room, long long *ret_sum)
 {
     struct memory_shares known = *of->shares;
     memset(&known.of, 0, sizeof known.of);
+    known.newest = known.newest ? known.newest : newest_of(of);
     struct shares_ask ask = {xcalloc(of->n + 1, sizeof *ask.who),
                              xcalloc(of->n + 1, sizeof *ask.each_ms),
                              xcalloc(of->n + 1, sizeof *ask.share), 0, 0};
@@ -167,7 +195,12 @@ static bool shares_sum(const struct memory_processes *of, long long *ret_sum)
     if (known.of.n)
         qsort(known.of.v, known.of.n, sizeof known.of.v[0], by_pid);
     shares_forget(of->shares);
-    if (all) {
+    if (all && is_doubtful(&known, *ret_sum, room)) {
+        unsigned doubts = known.doubts + 1;
+        shares_forget(&known);
+        known.doubts = doubts;
+        all = false;
+    } else if (all) {
         shares_forget(&known);
         known.sum = *ret_sum;
         known.sum_rss = of->rss_bytes;
@@ -249,8 +282,11 @@ bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_f
         others = others_sum(p, steps_fd, mine.bytes);
     bool step_over = p->mem_limit_bytes > 0 && mine.bytes > p->mem_limit_bytes;
     bool job_over = p->job_mem_bytes > 0 && mine.bytes + others.sum > p->job_mem_bytes;
+    int64_t room = step_over ? p->mem_limit_bytes : INT64_MAX;
+    if (job_over)
+        room = lesser(room, p->job_mem_bytes - others.sum);
     if (step_over || job_over)
-        mine.exact = shares_sum(of, &mine.bytes);
+        mine.exact = shares_sum(of, room, &mine.bytes);
     else
         shares_forget(of->shares);
     if (!mine.exact)

@@ -28,6 +28,8 @@ struct memory_share {
 struct memory_shares {
     VEC(struct memory_share) of; /* by pid */
     int64_t asked_ms;            /* that it took */
+    uint64_t newest;             /* start of the youngest that was there in the first sample */
+    unsigned doubts;             /* how often it was found out in vain */
     int64_t sum, sum_rss;        /* of all when it was last known, and their resident sets then */
 };
 
