@@ -155,15 +155,47 @@ bool watched_is_kept(const struct agent *a, const struct watched *w)
     return false;
 }
 
+static bool same_run(const struct look_step *a, const struct look_step *b)
+{
+    return a->job_id == b->job_id && a->attempt == b->attempt;
+}
+
+static bool is_among(const struct device_look *look, const struct look_step *s)
+{
+    for (uint32_t i = 0; i < look->nsteps; i++)
+        if (same_run(&look->step[i], s) &&
+            (look->step[i].step_id == LOOK_ALL_STEPS || look->step[i].step_id == s->step_id))
+            return true;
+    return false;
+}
+
+/* Each run in place of its steps. */
+static void runs_for_steps(struct device_look *look)
+{
+    uint32_t n = look->nsteps;
+    look->nsteps = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct look_step run = look->step[i];
+        run.step_id = LOOK_ALL_STEPS;
+        if (!is_among(look, &run))
+            look->step[look->nsteps++] = run;
+    }
+}
+
 static void steps_that_go_on(const struct agent *a, const struct watched *w,
                              struct device_look *look)
 {
     struct held_walk walk = {0};
-    while (held_next(&a->held, &walk) && look->nsteps < LOOK_STEPS_MAX)
-        if (walk.step->state > HELD_WAITING && walk.step->state < HELD_ENDED &&
-            may_have_got(walk.step, w))
-            look->step[look->nsteps++] = (struct look_step){
-                walk.step->job_id, walk.step->attempt, walk.step->step_id, walk.step->uid_plus1};
+    while (held_next(&a->held, &walk)) {
+        const struct held_step *s = walk.step;
+        const struct look_step one = {s->job_id, s->attempt, s->step_id, s->uid_plus1};
+        if (s->state <= HELD_WAITING || s->state >= HELD_ENDED || !may_have_got(s, w))
+            continue;
+        if (look->nsteps == LOOK_STEPS_MAX)
+            runs_for_steps(look);
+        if (look->nsteps < LOOK_STEPS_MAX && !is_among(look, &one))
+            look->step[look->nsteps++] = one;
+    }
 }
 
 /* What the launch gives it of this node: the step's part, or all of the job's. */

@@ -100,6 +100,22 @@ static void test_a_step_waits_for_what_a_former_one_left(void **state)
     EXPECT("start 5.1");
 }
 
+/* Those for which there was no room would stand against their job's next step. */
+static void test_more_steps_than_are_named_go_on_by_their_run(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    for (int64_t i = 0; i < 3 * LOOK_STEPS_MAX; i++) {
+        step_launch(5, i, "n1 cpus=0 mem=1 gpu:v100=1");
+        step_note(NOTE_STARTED, i);
+    }
+    str_clear(&said);
+    step_note(NOTE_EXITED, 7);
+    assert_non_null(strstr(str_text(&said), "; look 1/97(5.1.*)"));
+}
+
 /* Steps, or the script, or both with all that the script started; of the job unless one is
  * named. */
 static void test_a_step_that_waits_for_a_device_can_be_ended(void **state)
@@ -395,3 +411,4 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        TEST_GPUS(more_steps_than_are_named_go_on_by_their_run),

@@ -153,9 +153,14 @@ static void effect_say(const struct agent_effect *e)
     for (size_t i = 0; i < e->nlook; i++) {
         last_from_us = e->look[i].from_us;
         str_addf(&said, " %d/%llu", e->look[i].index, (unsigned long long)e->look[i].use);
-        for (uint32_t k = 0; k < e->look[i].nsteps; k++)
-            str_addf(&said, "(%llu.%u.%lld)", (unsigned long long)e->look[i].step[k].job_id,
-                     e->look[i].step[k].attempt, (long long)e->look[i].step[k].step_id);
+        for (uint32_t k = 0; k < e->look[i].nsteps; k++) {
+            const struct look_step *s = &e->look[i].step[k];
+            str_addf(&said, "(%llu.%u.", (unsigned long long)s->job_id, s->attempt);
+            if (s->step_id == LOOK_ALL_STEPS)
+                str_add(&said, "*)");
+            else
+                str_addf(&said, "%lld)", (long long)s->step_id);
+        }
     }
     if (e->kind == AGENT_FIND)
         str_addf(&said, "%s%s%s", e->accepts ? " all" : "", e->text ? " gone=" : "",

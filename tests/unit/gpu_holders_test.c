@@ -142,6 +142,19 @@ static void test_who_has_a_file_open_is_found(void **state)
 {
     (void)state;
     struct stat st;
+static void test_all_steps_of_a_run_are_passed_over(void **state)
+{
+    (void)state;
+    struct gpu_holder one = {.uid = 1000, .of_job = true, .job_id = 7, .step = "7.1.431"};
+    struct gpu_holder former = {.uid = 1000, .of_job = true, .job_id = 7, .step = "7.2.0"};
+    struct gpu_holder other = {.uid = 1000, .of_job = true, .job_id = 7, .step = "7.11.0"};
+    struct gpu_holder says = {.uid = 1002, .of_job = true, .job_id = 7, .step = "7.1.431"};
+    assert_true(gpu_holder_goes_on(&one, &by_alice, "9.1.0@1001+7.1.*@1000"));
+    assert_false(gpu_holder_goes_on(&former, &by_alice, "9.1.0@1001+7.1.*@1000"));
+    assert_false(gpu_holder_goes_on(&other, &by_alice, "9.1.0@1001+7.1.*@1000"));
+    assert_false(gpu_holder_goes_on(&says, &by_alice, "9.1.0@1001+7.1.*@1000"));
+}
+
     assert_int_equal(stat("/dev/full", &st), 0);
     struct device_number number[] = {{1, 3}, {major(st.st_rdev), minor(st.st_rdev)}};
     const uid_t user = getuid(), other = 65533;
@@ -428,3 +441,4 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        cmocka_unit_test_setup_teardown(test_all_steps_of_a_run_are_passed_over, setup, teardown),

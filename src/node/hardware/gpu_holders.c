@@ -361,6 +361,13 @@ bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *us
 
 bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *use,
                         const char *steps)
+/* "7.1.*" are all steps of that run. */
+static bool step_is_of(const char *step, struct span name)
+{
+    bool all = name.len > 0 && name.data[name.len - 1] == '*';
+    return step[0] && (all ? strncmp(step, name.data, name.len - 1) == 0 : span_is(name, step));
+}
+
 {
     struct span rest = span_of(steps), one, name;
     char job[24];
@@ -375,7 +382,7 @@ bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *u
         if (one.len && !h->below_shepherd && h->uid != 0 &&
             h->uid != (uid_t)strtoul(one.data, NULL, 10))
             continue; /* what it says of itself is not true */
-        if (h->step[0] && span_is(name, h->step))
+        if (step_is_of(h->step, name))
             return true;
         of_these |= text_starts(name.data, job);
     }
