@@ -173,7 +173,9 @@ struct agent_effect {
     bool accepts;
     const char *text;
     const struct device_look *look;
-    size_t nlook; /* devices to look at */
+    size_t nlook;          /* devices to look at */
+    const uint32_t *users; /* AGENT_LOOK: who has steps here, as far as known, each once */
+    size_t nusers;         /* of `users`; LOOK_USERS_MAX at most */
 };
 
 struct agent_effects {

@@ -314,19 +314,31 @@ enum devices_answer devices_give(struct turn *t, struct held_step *s, const stru
     return DEVICES_GIVEN;
 }
 
-void devices_found(struct turn *t, struct held_step *s, int64_t gpus)
+/* Without its user, of shepherds of older releases, the time would say something of root's. */
+static void found_since(struct watched *w, const struct held_step *s, const struct note *n)
 {
-    ASSERT(gpus >= 0);
+    bool is_first = w->job_id != s->job_id || w->attempt != s->attempt || !w->from_us;
+    if (!s->uid_plus1)
+        w->from_us = 0;
+    else if (is_first || n->start_us < w->from_us)
+        w->from_us = n->start_us;
+    w->job_id = s->job_id;
+    w->attempt = s->attempt;
+    w->uid = s->uid_plus1 ? (uint32_t)(s->uid_plus1 - 1) : 0;
+}
+
+void devices_found(struct turn *t, struct held_step *s, const struct note *n)
+{
+    ASSERT(n->gpus >= 0);
     struct devices *d = &t->a->devices;
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
-        if (w->index >= FOUND_MAX || !(gpus >> w->index & 1))
+        if (w->index >= FOUND_MAX || !(n->gpus >> w->index & 1))
             continue;
         idset_add(&s->gpus, (uint32_t)w->index);
         if (!health_is_ill(&w->health))
             watched_set(w, HEALTH_IN_USE);
-        w->job_id = s->job_id;
-        w->attempt = s->attempt;
+        found_since(w, s, n);
     }
 }
 
@@ -366,6 +378,22 @@ bool devices_proven(const struct turn *t, const struct held_step *s)
 
 /* ---- looking ---- */
 
+/* Whose processes may have been sent an open file of a device. */
+static void users_here(const struct turn *t, struct agent_effect *e)
+{
+    uint32_t *user = arena_alloc(t->fx->arena, LOOK_USERS_MAX * sizeof *user);
+    struct held_walk walk = {0};
+    e->users = user;
+    while (held_next(&t->a->held, &walk) && e->nusers < LOOK_USERS_MAX) {
+        const struct held_step *s = walk.step;
+        bool known = !s->uid_plus1 || s->state <= HELD_WAITING || s->state >= HELD_OVER;
+        for (size_t i = 0; i < e->nusers && !known; i++)
+            known = user[i] == (uint32_t)(s->uid_plus1 - 1);
+        if (!known)
+            user[e->nusers++] = (uint32_t)(s->uid_plus1 - 1);
+    }
+}
+
 bool watched_wants_look(const struct agent *a, const struct watched *w)
 {
     return !watched_is_clean(w) && !health_is_failed(&w->health) &&
@@ -401,4 +429,5 @@ void devices_look(struct turn *t)
     struct agent_effect *e = turn_effect(t, AGENT_LOOK);
     e->look = look;
     e->nlook = n;
+    users_here(t, e);
 }

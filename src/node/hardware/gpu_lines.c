@@ -25,6 +25,14 @@ void gpu_look_say(const struct device_look *look, struct str *out)
     str_add(out, look->nsteps ? "\n" : "-\n");
 }
 
+void gpu_apart_say(const uint32_t *users, size_t n, struct str *out)
+{
+    str_add(out, "apart");
+    for (size_t i = 0; i < n; i++)
+        str_addf(out, " %u", users[i]);
+    str_addc(out, '\n');
+}
+
 int64_t gpu_number(struct span s)
 {
     char text[24];
