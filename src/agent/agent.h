@@ -49,10 +49,12 @@ enum agent_event_kind {
 
 /* A device to look at, and what to look for. */
 #define LOOK_STEPS_MAX 32u
+#define LOOK_ALL_STEPS INT64_MIN /* each step of that run: where one by one they are too many */
+#define LOOK_USERS_MAX 256u
 struct look_step {
     uint64_t job_id; /* a step that had the device */
     uint32_t attempt;
-    int64_t step_id;   /* STEP_BATCH = the script */
+    int64_t step_id;   /* STEP_BATCH = the script; or LOOK_ALL_STEPS */
     int64_t uid_plus1; /* whose; 0 = not known */
 };
 struct device_look {
@@ -171,7 +173,9 @@ struct agent_effect {
     bool accepts;
     const char *text;
     const struct device_look *look;
-    size_t nlook; /* devices to look at */
+    size_t nlook;          /* devices to look at */
+    const uint32_t *users; /* AGENT_LOOK: who has steps here, as far as known, each once */
+    size_t nusers;         /* of `users`; LOOK_USERS_MAX at most */
 };
 
 struct agent_effects {

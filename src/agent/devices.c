@@ -150,14 +150,45 @@ bool watched_is_kept(const struct agent *a, const struct watched *w)
     return false;
 }
 
+static bool same_run(const struct look_step *a, const struct look_step *b)
+{
+    return a->job_id == b->job_id && a->attempt == b->attempt;
+}
+
+static bool is_among(const struct device_look *look, const struct look_step *s)
+{
+    for (uint32_t i = 0; i < look->nsteps; i++)
+        if (same_run(&look->step[i], s) &&
+            (look->step[i].step_id == LOOK_ALL_STEPS || look->step[i].step_id == s->step_id))
+            return true;
+    return false;
+}
+
+/* Each run in place of its steps. */
+static void runs_for_steps(struct device_look *look)
+{
+    uint32_t n = look->nsteps;
+    look->nsteps = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct look_step run = look->step[i];
+        run.step_id = LOOK_ALL_STEPS;
+        if (!is_among(look, &run))
+            look->step[look->nsteps++] = run;
+    }
+}
+
 static void steps_that_go_on(const struct agent *a, const struct watched *w,
                              struct device_look *look)
 {
-    for (const struct held_step *s = held_marked(&a->held); s && look->nsteps < LOOK_STEPS_MAX;
-         s = s->marked_next)
-        if (s->state > HELD_WAITING && s->state < HELD_ENDED && may_have_got(s, w))
-            look->step[look->nsteps++] =
-                (struct look_step){s->job_id, s->attempt, s->step_id, s->uid_plus1};
+    for (const struct held_step *s = held_marked(&a->held); s; s = s->marked_next) {
+        const struct look_step one = {s->job_id, s->attempt, s->step_id, s->uid_plus1};
+        if (s->state <= HELD_WAITING || s->state >= HELD_ENDED || !may_have_got(s, w))
+            continue;
+        if (look->nsteps == LOOK_STEPS_MAX)
+            runs_for_steps(look);
+        if (look->nsteps < LOOK_STEPS_MAX && !is_among(look, &one))
+            look->step[look->nsteps++] = one;
+    }
 }
 
 /* What the launch gives it of this node: the step's part, or all of the job's. */
@@ -278,19 +309,31 @@ enum devices_answer devices_give(struct turn *t, struct held_step *s, const stru
     return DEVICES_GIVEN;
 }
 
-void devices_found(struct turn *t, struct held_step *s, int64_t gpus)
+/* Without its user, of shepherds of older releases, the time would say something of root's. */
+static void found_since(struct watched *w, const struct held_step *s, const struct note *n)
 {
-    ASSERT(gpus >= 0);
+    bool is_first = w->job_id != s->job_id || w->attempt != s->attempt || !w->from_us;
+    if (!s->uid_plus1)
+        w->from_us = 0;
+    else if (is_first || n->start_us < w->from_us)
+        w->from_us = n->start_us;
+    w->job_id = s->job_id;
+    w->attempt = s->attempt;
+    w->uid = s->uid_plus1 ? (uint32_t)(s->uid_plus1 - 1) : 0;
+}
+
+void devices_found(struct turn *t, struct held_step *s, const struct note *n)
+{
+    ASSERT(n->gpus >= 0);
     struct devices *d = &t->a->devices;
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
-        if (w->index >= FOUND_MAX || !(gpus >> w->index & 1))
+        if (w->index >= FOUND_MAX || !(n->gpus >> w->index & 1))
             continue;
         idset_add(&s->gpus, (uint32_t)w->index);
         if (!health_is_ill(&w->health))
             watched_set(w, HEALTH_IN_USE);
-        w->job_id = s->job_id;
-        w->attempt = s->attempt;
+        found_since(w, s, n);
     }
 }
 
@@ -332,6 +375,22 @@ bool devices_proven(const struct turn *t, const struct held_step *s)
 
 /* ---- looking ---- */
 
+/* Whose processes may have been sent an open file of a device. */
+static void users_here(const struct turn *t, struct agent_effect *e)
+{
+    uint32_t *user = arena_alloc(t->fx->arena, LOOK_USERS_MAX * sizeof *user);
+    struct held_walk walk = {0};
+    e->users = user;
+    while (held_next(&t->a->held, &walk) && e->nusers < LOOK_USERS_MAX) {
+        const struct held_step *s = walk.step;
+        bool known = !s->uid_plus1 || s->state <= HELD_WAITING || s->state >= HELD_OVER;
+        for (size_t i = 0; i < e->nusers && !known; i++)
+            known = user[i] == (uint32_t)(s->uid_plus1 - 1);
+        if (!known)
+            user[e->nusers++] = (uint32_t)(s->uid_plus1 - 1);
+    }
+}
+
 bool watched_wants_look(const struct agent *a, const struct watched *w)
 {
     return !watched_is_clean(w) && !health_is_failed(&w->health) &&
@@ -367,4 +426,5 @@ void devices_look(struct turn *t)
     struct agent_effect *e = turn_effect(t, AGENT_LOOK);
     e->look = look;
     e->nlook = n;
+    users_here(t, e);
 }

@@ -81,8 +81,8 @@ enum devices_answer { DEVICES_GIVEN, DEVICES_LATER, DEVICES_REFUSED };
  * is, and `why` gets the sentence for the report. */
 enum devices_answer devices_give(struct turn *t, struct held_step *s, const struct msg_launch *l,
                                  struct str *why);
-/* What a step that was found has, as its shepherd noted it. */
-void devices_found(struct turn *t, struct held_step *s, int64_t gpus);
+/* What a step that was found has, since when and whose it is, as its shepherd noted it. */
+void devices_found(struct turn *t, struct held_step *s, const struct note *n);
 /* Nothing of the step is left: a look is due at what it had, also where others of its job go on
  * with it. */
 void devices_give_back(struct turn *t, const struct held_step *s);

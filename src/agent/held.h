@@ -72,7 +72,7 @@ struct held_step {
     uint32_t unacknowledged;   /* reports of it that the controller has not confirmed */
     struct arena *arena;       /* launch below lives in it; NULL = none kept */
     struct msg_launch *launch; /* until it has begun; use held_launch. NULL = none kept */
-    int64_t uid_plus1;         /* its owner; 0 = it was here before this daemon */
+    int64_t uid_plus1;         /* its owner; 0 = it was here before this daemon, and did not say */
     struct idset gpus;         /* that it has here */
     struct {
         /* how often it was looked at, and how often with a utilisation */

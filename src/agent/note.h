@@ -80,7 +80,8 @@ enum group_back {
     X(prolog, "FAILED: the site's prolog did")                                                               \
     X(energy_mj, "its part of the energy of the node's CPUs, millijoules; 0 = not told")                     \
     X(cpu_khz, "mean clock of its CPUs while they worked for it; 0 = not told")                              \
-    X(unfit, "FAILED: the node would fail any other job, too")
+    X(unfit, "FAILED: the node would fail any other job, too")                                               \
+    X(uid_plus1, "whose step it is; 0 = not known")
 // clang-format on
 
 struct note {

@@ -109,8 +109,10 @@ void take_note(struct turn *t, const struct note *n)
             (long long)n->pid, (unsigned long long)s->job_id, (long long)s->pid);
         return;
     }
+    if (s->found && !s->uid_plus1 && n->uid_plus1 > 0 && n->uid_plus1 <= (int64_t)UINT32_MAX + 1)
+        s->uid_plus1 = n->uid_plus1;
     if (s->found && s->gpus.count == 0 && n->gpus && s->state < HELD_ENDED)
-        devices_found(t, s, n->gpus);
+        devices_found(t, s, n);
     if (s->answer_by_us && !(n->kind == NOTE_STUCK && n->status == n->pid)) { /* it speaks */
         s->roused = false;
         step_answer_await(t, s);

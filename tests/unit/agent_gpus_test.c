@@ -99,6 +99,22 @@ static void test_a_step_waits_for_what_a_former_one_left(void **state)
     EXPECT("start 5.1");
 }
 
+/* Those for which there was no room would stand against their job's next step. */
+static void test_more_steps_than_are_named_go_on_by_their_run(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    for (int64_t i = 0; i < 3 * LOOK_STEPS_MAX; i++) {
+        step_launch(5, i, "n1 cpus=0 mem=1 gpu:v100=1");
+        step_note(NOTE_STARTED, i);
+    }
+    str_clear(&said);
+    step_note(NOTE_EXITED, 7);
+    assert_non_null(strstr(str_text(&said), "; look 1/97(5.1.*)"));
+}
+
 /* Steps, or the script, or both with all that the script started; of the job unless one is
  * named. */
 static void test_a_step_that_waits_for_a_device_can_be_ended(void **state)
@@ -191,6 +207,65 @@ static void test_a_new_daemon_knows_who_has_what(void **state)
     EXPECT("start 5.1");
     launch_with(6, "n1 cpus=0 mem=1 gpu:v100=0");
     EXPECT("start 6.1");
+}
+
+static void found_with(int64_t id, int64_t start_us, int64_t uid, int64_t gpus)
+{
+    struct note n = {.kind = NOTE_STARTED,
+                     .job_id = id,
+                     .attempt = 1,
+                     .step_id = STEP_BATCH,
+                     .pid = 9 + id,
+                     .start_us = start_us,
+                     .uid_plus1 = uid + 1,
+                     .gpus = gpus};
+    step((struct agent_event){.kind = AGENT_FOUND, .note = &n});
+    note(n);
+}
+
+/* Else no file that is open would say anything. */
+static void test_a_new_daemon_knows_whose_it_is_and_since_when(void **state)
+{
+    (void)state;
+    found_with(4, 100, 1001, 0);
+    found_with(5, 200, 1000, 2);
+    found_with(6, 300, 1001, 0);
+    up();
+    assert_int_equal(last_from_us, 200);
+    assert_int_equal(last_uid, 1000);
+    assert_string_equal(last_users, "1001 1000 ");
+}
+
+/* A shepherd of an older release says neither. */
+static void test_of_whom_nothing_is_known_nothing_is_said(void **state)
+{
+    (void)state;
+    found_with(5, 200, -1, 2);
+    up();
+    assert_int_equal(last_from_us, 0);
+    assert_string_equal(last_users, "");
+}
+
+static void test_who_has_steps_goes_with_a_look(void **state)
+{
+    (void)state;
+    const uint32_t users[] = {1000, 1001, 1000, 1002};
+    both_clean();
+    for (uint64_t i = 0; i < ARRAY_LEN(users); i++) {
+        struct job j = {.id = 5 + i,
+                        .attempt = 1,
+                        .user_id = users[i],
+                        .alloc = i == 3 ? "n1 cpus=0 mem=1 gpu:v100=1" : "n1 cpus=0 mem=1"};
+        struct msg_launch m = {.job = {&j, 1}, .step_id = STEP_BATCH, .script = {"true", 4}};
+        message(MSG_LAUNCH, &m);
+    }
+    for (int64_t id = 5; id < 9; id++)
+        started(id, 1);
+    exited(8, 1, 0, true);
+    assert_int_equal(last_uid, 1002);
+    assert_non_null(strstr(last_users, "1000 "));
+    assert_non_null(strstr(last_users, "1001 "));
+    assert_int_equal(strlen(last_users), strlen("1000 1001 1002 "));
 }
 
 /* Each step with GPUs has a sample each time, also when it does nothing with them. */
@@ -379,11 +454,15 @@ int main(void)
         TEST_GPUS(a_job_is_gone_when_its_device_is_clean),
         TEST_GPUS(a_stuck_device_is_out_and_the_job_is_over),
         TEST_GPUS(a_step_waits_for_what_a_former_one_left),
+        TEST_GPUS(more_steps_than_are_named_go_on_by_their_run),
         TEST_GPUS(a_step_that_waits_for_a_device_can_be_ended),
         TEST_GPUS(a_step_that_comes_after_the_end_is_not_started),
         TEST_GPUS(a_step_that_comes_while_devices_are_proven_is_not_passed_over),
         TEST_GPUS(a_device_of_a_job_that_is_ended_is_waited_for),
         TEST_GPUS(a_new_daemon_knows_who_has_what),
+        TEST_GPUS(a_new_daemon_knows_whose_it_is_and_since_when),
+        TEST_GPUS(of_whom_nothing_is_known_nothing_is_said),
+        TEST_GPUS(who_has_steps_goes_with_a_look),
         TEST_GPUS(what_steps_used_of_their_gpus_is_reported),
         TEST_GPUS(another_users_process_is_of_no_step_of_his),
         TEST_GPUS(a_device_whose_processes_are_hidden_is_its_holders),

@@ -11,6 +11,8 @@ struct str said, visits_said;
 char last_health[1024];
 int64_t now_us;
 int64_t last_from_us;
+uint32_t last_uid;
+char last_users[64];
 struct msg_node_welcome settings;
 size_t effects_of[AGENT_FIND + 1];
 
@@ -132,6 +134,14 @@ static bool visit_say(const struct agent_effect *e)
     return true;
 }
 
+static void users_take(const struct agent_effect *e)
+{
+    int n = 0;
+    last_users[0] = '\0';
+    for (size_t i = 0; i < e->nusers; i++)
+        n += snprintf(last_users + n, sizeof last_users - (size_t)n, "%u ", e->users[i]);
+}
+
 static void effect_say(const struct agent_effect *e)
 {
     static const char *const names[] = {
@@ -154,11 +164,19 @@ static void effect_say(const struct agent_effect *e)
     str_add(&said, names[e->kind]);
     for (size_t i = 0; i < e->nlook; i++) {
         last_from_us = e->look[i].from_us;
+        last_uid = e->look[i].uid;
         str_addf(&said, " %d/%llu", e->look[i].index, (unsigned long long)e->look[i].use);
-        for (uint32_t k = 0; k < e->look[i].nsteps; k++)
-            str_addf(&said, "(%llu.%u.%lld)", (unsigned long long)e->look[i].step[k].job_id,
-                     e->look[i].step[k].attempt, (long long)e->look[i].step[k].step_id);
+        for (uint32_t k = 0; k < e->look[i].nsteps; k++) {
+            const struct look_step *s = &e->look[i].step[k];
+            str_addf(&said, "(%llu.%u.", (unsigned long long)s->job_id, s->attempt);
+            if (s->step_id == LOOK_ALL_STEPS)
+                str_add(&said, "*)");
+            else
+                str_addf(&said, "%lld)", (long long)s->step_id);
+        }
     }
+    if (e->kind == AGENT_LOOK)
+        users_take(e);
     if (e->kind == AGENT_FIND)
         str_addf(&said, "%s%s%s", e->accepts ? " all" : "", e->text ? " gone=" : "",
                  e->text ? e->text : "");

@@ -14,6 +14,8 @@ extern struct str said;        /* the effects since the last EXPECT */
 extern struct str visits_said; /* what is kept of visits, apart from that */
 extern int64_t now_us;
 extern int64_t last_from_us;             /* of the last device that was to be looked at */
+extern uint32_t last_uid;                /* likewise */
+extern char last_users[64];              /* who had steps then: "1000 1001 " */
 extern struct msg_node_welcome settings; /* that welcome() gives */
 
 #define EXPECT(text)                                                                               \

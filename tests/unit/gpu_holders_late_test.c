@@ -411,7 +411,8 @@ static void test_who_has_too_many_descriptors_keeps_himself_alone(void **state)
         do { /* on a busy machine root's may be too many */
             struct gpu_holders *memory = gpu_holders_new();
             o.n = 0;
-            gpu_holders_each(memory, &(struct gpu_holders_ask){&number, 1, order[i], 4, 800}, cut,
+            gpu_holders_each(memory,
+                             &(struct gpu_holders_ask){&number, 1, order[i], 4, 800, NULL, 0}, cut,
                              opener_take, &o);
             gpu_holders_free(memory);
         } while (cut[0] == GPU_HOLDERS_CUT_SYSTEM && ++tries < 100);
@@ -442,9 +443,9 @@ static void test_many_looks_for_one_user_leave_him_his_time(void **state)
     for (int tries = 0; tries < 10 && !all; tries++) { /* the machine may be busy */
         struct gpu_holders *memory = gpu_holders_new();
         struct openers o = {0};
-        gpu_holders_each(memory,
-                         &(struct gpu_holders_ask){&number, 1, users, ARRAY_LEN(users), 2000}, cut,
-                         opener_take, &o);
+        gpu_holders_each(
+            memory, &(struct gpu_holders_ask){&number, 1, users, ARRAY_LEN(users), 2000, NULL, 0},
+            cut, opener_take, &o);
         gpu_holders_free(memory);
         all = true;
         for (size_t i = 0; i < ARRAY_LEN(users); i++)

@@ -32,12 +32,12 @@ static void test_what_computes_counts(void **state)
     struct gpu_holder of_job = {
         .pid = 9, .uid = 1000, .start_us = 150 * SECOND, .of_job = true, .job_id = 7};
     struct gpu_holder alien = {.pid = 9, .uid = 1001, .start_us = 150 * SECOND};
-    assert_true(gpu_holder_counts(&of_job, &by_alice, true, true));
-    assert_true(gpu_holder_counts(&of_job, &not_known, true, false));
-    assert_true(gpu_holder_counts(&alien, &by_alice, true, true));
+    assert_true(gpu_holder_counts(&of_job, &by_alice, GPU_COMPUTES, true));
+    assert_true(gpu_holder_counts(&of_job, &not_known, GPU_COMPUTES, false));
+    assert_true(gpu_holder_counts(&alien, &by_alice, GPU_COMPUTES, true));
     /* Nothing is known of who had it: others count where the daemon serves many users. */
-    assert_true(gpu_holder_counts(&alien, &not_known, true, true));
-    assert_false(gpu_holder_counts(&alien, &not_known, true, false));
+    assert_true(gpu_holder_counts(&alien, &not_known, GPU_COMPUTES, true));
+    assert_false(gpu_holder_counts(&alien, &not_known, GPU_COMPUTES, false));
 }
 
 static void test_services_and_older_processes_do_not(void **state)
@@ -46,15 +46,16 @@ static void test_services_and_older_processes_do_not(void **state)
     struct gpu_holder service = {.pid = 9, .uid = 0, .start_us = 150 * SECOND};
     struct gpu_holder older = {.pid = 9, .uid = 1000, .start_us = 90 * SECOND};
     struct gpu_held_use by_root = {.job_id = 7, .uid = 0, .from_us = 100 * SECOND};
-    assert_false(gpu_holder_counts(&service, &by_alice, true, true));
-    assert_false(gpu_holder_counts(&service, &not_known, true, true));
-    assert_true(gpu_holder_counts(&service, &by_root, true, true));
-    assert_false(gpu_holder_counts(&older, &by_alice, true, true));
+    assert_false(gpu_holder_counts(&service, &by_alice, GPU_COMPUTES, true));
+    assert_false(gpu_holder_counts(&service, &not_known, GPU_COMPUTES, true));
+    assert_true(gpu_holder_counts(&service, &by_root, GPU_COMPUTES, true));
+    assert_false(gpu_holder_counts(&older, &by_alice, GPU_COMPUTES, true));
     older.start_us = 99 * SECOND; /* within what the clock of the boot is known to */
-    assert_true(gpu_holder_counts(&older, &by_alice, true, true));
+    assert_true(gpu_holder_counts(&older, &by_alice, GPU_COMPUTES, true));
 }
 
-/* Libraries open the files of all devices that they can see. */
+/* Libraries open the files of all devices that they can see: what they can see, where nothing hides
+ * any, is all. */
 static void test_an_open_file_counts_of_the_job_alone(void **state)
 {
     (void)state;
@@ -67,13 +68,57 @@ static void test_an_open_file_counts_of_the_job_alone(void **state)
     struct gpu_holder says_other = of_other, others_says = of_other;
     says_other.only_says = others_says.only_says = true;
     others_says.uid = 1001;
-    assert_true(gpu_holder_counts(&says_other, &by_alice, false, true));
-    assert_false(gpu_holder_counts(&others_says, &by_alice, false, true));
-    assert_true(gpu_holder_counts(&of_job, &by_alice, false, true));
-    assert_false(gpu_holder_counts(&of_other, &by_alice, false, true));
-    assert_true(gpu_holder_counts(&escaped, &by_alice, false, true));
-    assert_false(gpu_holder_counts(&alien, &by_alice, false, true));
-    assert_false(gpu_holder_counts(&of_job, &not_known, false, true));
+    assert_true(gpu_holder_counts(&says_other, &by_alice, GPU_OPEN, true));
+    assert_false(gpu_holder_counts(&others_says, &by_alice, GPU_OPEN, true));
+    assert_true(gpu_holder_counts(&of_job, &by_alice, GPU_OPEN, true));
+    assert_false(gpu_holder_counts(&of_other, &by_alice, GPU_OPEN, true));
+    assert_true(gpu_holder_counts(&escaped, &by_alice, GPU_OPEN, true));
+    assert_false(gpu_holder_counts(&alien, &by_alice, GPU_OPEN, true));
+    assert_false(gpu_holder_counts(&of_job, &not_known, GPU_OPEN, true));
+}
+
+/* Where steps are kept apart nobody's can open the file of a GPU that it does not have: it was sent
+ * it, open, by who had it. */
+static void test_of_steps_kept_apart_whoever_was_sent_it_counts(void **state)
+{
+    (void)state;
+    const char *steps = "9.1.0@1001";
+    struct gpu_holder of_other = {.pid = 9,
+                                  .uid = 1000,
+                                  .start_us = 50 * SECOND,
+                                  .of_job = true,
+                                  .below_shepherd = true,
+                                  .job_id = 8,
+                                  .step = "8.1.batch"};
+    struct gpu_holder alien = of_other, has_it = of_other, says = of_other, outside = of_other;
+    alien.uid = 1002;
+    has_it.job_id = 9;
+    has_it.uid = 1001;
+    snprintf(has_it.step, sizeof has_it.step, "9.1.0");
+    says.only_says = true;
+    says.below_shepherd = false;
+    outside.of_job = outside.below_shepherd = false;
+    assert_true(gpu_holder_counts(&of_other, &by_alice, GPU_OPEN_APART, true));
+    assert_false(gpu_holder_goes_on(&of_other, &by_alice, steps));
+    assert_true(gpu_holder_counts(&alien, &by_alice, GPU_OPEN_APART, true));
+    assert_false(gpu_holder_goes_on(&alien, &by_alice, steps));
+    assert_true(gpu_holder_counts(&alien, &not_known, GPU_OPEN_APART, true));
+    assert_true(gpu_holder_goes_on(&has_it, &by_alice, steps));
+    /* Outside of jobs nothing is hidden: what was open before the job says nothing. */
+    assert_false(gpu_holder_counts(&outside, &by_alice, GPU_OPEN_APART, true));
+    assert_false(gpu_holder_counts(&says, &by_alice, GPU_OPEN_APART, true));
+    assert_false(gpu_holder_counts(&outside, &not_known, GPU_OPEN_APART, true));
+}
+
+/* A session that was put into a job's groups, and does not say of which. */
+static void test_who_does_not_say_which_job_goes_on_with_its_users(void **state)
+{
+    (void)state;
+    struct gpu_holder session = {.uid = 1001, .of_job = true},
+                      alien = {.uid = 1002, .of_job = true};
+    assert_true(gpu_holder_goes_on(&session, &by_alice, "7.1.0@1000+9.1.0@1001"));
+    assert_false(gpu_holder_goes_on(&alien, &by_alice, "7.1.0@1000+9.1.0@1001"));
+    assert_false(gpu_holder_goes_on(&session, &by_alice, ""));
 }
 
 static void test_steps_that_go_on_are_passed_over(void **state)
@@ -95,6 +140,19 @@ static void test_steps_that_go_on_are_passed_over(void **state)
     assert_false(gpu_holder_goes_on(&alien, &by_alice, steps));
     assert_false(gpu_holder_goes_on(&of_batch, &by_alice, ""));
     assert_false(gpu_holder_goes_on(&escaped, &by_alice, ""));
+}
+
+static void test_all_steps_of_a_run_are_passed_over(void **state)
+{
+    (void)state;
+    struct gpu_holder one = {.uid = 1000, .of_job = true, .job_id = 7, .step = "7.1.431"};
+    struct gpu_holder former = {.uid = 1000, .of_job = true, .job_id = 7, .step = "7.2.0"};
+    struct gpu_holder other = {.uid = 1000, .of_job = true, .job_id = 7, .step = "7.11.0"};
+    struct gpu_holder says = {.uid = 1002, .of_job = true, .job_id = 7, .step = "7.1.431"};
+    assert_true(gpu_holder_goes_on(&one, &by_alice, "9.1.0@1001+7.1.*@1000"));
+    assert_false(gpu_holder_goes_on(&former, &by_alice, "9.1.0@1001+7.1.*@1000"));
+    assert_false(gpu_holder_goes_on(&other, &by_alice, "9.1.0@1001+7.1.*@1000"));
+    assert_false(gpu_holder_goes_on(&says, &by_alice, "9.1.0@1001+7.1.*@1000"));
 }
 
 /* Alice's job has ended, Bob's step goes on with its part of the device. */
@@ -156,12 +214,12 @@ static void test_who_has_a_file_open_is_found(void **state)
     for (int i = 0; i < 200 && !s.found.of_job;
          i++) { /* between fork and exec its environment is not there */
         gpu_holders_forget(memory);
-        gpu_holders_each(memory, &(struct gpu_holders_ask){number, 2, &user, 1, 60000}, &cut,
-                         holder_take, &s);
+        gpu_holders_each(memory, &(struct gpu_holders_ask){number, 2, &user, 1, 60000, NULL, 0},
+                         &cut, holder_take, &s);
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
     assert_int_equal(cut, GPU_HOLDERS_ALL);
-    gpu_holders_each(memory, &(struct gpu_holders_ask){number, 2, &other, 1, 60000}, &cut,
+    gpu_holders_each(memory, &(struct gpu_holders_ask){number, 2, &other, 1, 60000, NULL, 0}, &cut,
                      holder_take, &none);
     assert_int_equal(cut, GPU_HOLDERS_ALL);
     gpu_holders_forget(memory);
@@ -415,8 +473,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_computes_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_services_and_older_processes_do_not, setup, teardown),
         cmocka_unit_test_setup_teardown(test_steps_that_go_on_are_passed_over, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_all_steps_of_a_run_are_passed_over, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_users_step_is_not_his, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_open_file_counts_of_the_job_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_of_steps_kept_apart_whoever_was_sent_it_counts, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_who_does_not_say_which_job_goes_on_with_its_users,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(test_who_has_a_file_open_is_found, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_kernel_is_believed_before_the_process, setup,
                                         teardown),

@@ -91,7 +91,7 @@ static size_t times_found(struct gpu_holders *memory, pid_t pid, uid_t user)
     const struct device_number number = {major(st.st_rdev), minor(st.st_rdev)};
     enum gpu_holders_cut cut = GPU_HOLDERS_CUT_SYSTEM;
     struct search s = {.pid = pid};
-    gpu_holders_each(memory, &(struct gpu_holders_ask){&number, 1, &user, 1, 60000}, &cut,
+    gpu_holders_each(memory, &(struct gpu_holders_ask){&number, 1, &user, 1, 60000, NULL, 0}, &cut,
                      holder_take, &s);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
@@ -112,6 +112,29 @@ static void test_a_thread_hides_no_open_file(void **state)
         found += times_found(memory, hides(cases[i].apart, cases[i].first_ends, user), user);
     gpu_holders_free(memory);
     assert_int_equal(found, sizeof cases / sizeof cases[0]);
+}
+
+/* The open file was sent to one of them. */
+static void test_nor_does_another_user_who_is_named(void **state)
+{
+    (void)state;
+    const uid_t nobody_here = NOBODY - 1, user = getuid() ? getuid() : NOBODY;
+    const struct device_number full = {1, 7};
+    const struct gpu_holders_ask alone = {&full, 1, &nobody_here, 1, 60000, NULL, 0},
+                                 both = {&full, 1, &nobody_here, 1, 60000, &user, 1};
+    struct gpu_holders *memory = gpu_holders_new();
+    enum gpu_holders_cut cut[2] = {GPU_HOLDERS_CUT_SYSTEM, GPU_HOLDERS_CUT_SYSTEM};
+    pid_t pid = hides(false, false, user);
+    struct search none = {.pid = pid}, found = {.pid = pid};
+    gpu_holders_each(memory, &alone, &cut[0], holder_take, &none);
+    gpu_holders_each(memory, &both, &cut[1], holder_take, &found);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    gpu_holders_free(memory);
+    assert_int_equal(none.n, 0);
+    assert_int_equal(found.n, 1);
+    assert_int_equal(cut[0], GPU_HOLDERS_ALL);
+    assert_int_equal(cut[1], GPU_HOLDERS_ALL);
 }
 
 /* Has the file open, with a number that its user has from /etc/subuid, in his namespace. */
@@ -232,7 +255,7 @@ static void test_what_threads_share_is_looked_through_once(void **state)
     pid_t pid = crowd_begin(user);
     for (int tries = 0; tries < 20 && cut != GPU_HOLDERS_ALL; tries++) { /* the machine is busy */
         struct gpu_holders *memory = gpu_holders_new();
-        gpu_holders_each(memory, &(struct gpu_holders_ask){&full, 1, &user, 1, 500}, &cut,
+        gpu_holders_each(memory, &(struct gpu_holders_ask){&full, 1, &user, 1, 500, NULL, 0}, &cut,
                          holder_take, &none);
         gpu_holders_free(memory);
     }
@@ -283,10 +306,11 @@ static void test_the_list_of_processes_is_not_in_roots_time(void **state)
     size_t all = 0;
     for (int tries = 0; tries < 15; tries++) {
         int64_t begin_ms = bounded_now_ms();
-        gpu_holders_each(memory, &(struct gpu_holders_ask){&full, 1, &user, 1, 60000}, &cut,
-                         holder_take, &none);
+        gpu_holders_each(memory, &(struct gpu_holders_ask){&full, 1, &user, 1, 60000, NULL, 0},
+                         &cut, holder_take, &none);
         int64_t took_ms = bounded_now_ms() - begin_ms;
-        gpu_holders_each(memory, &(struct gpu_holders_ask){&full, 1, &user, 1, took_ms * 5 / 3},
+        gpu_holders_each(memory,
+                         &(struct gpu_holders_ask){&full, 1, &user, 1, took_ms * 5 / 3, NULL, 0},
                          &cut, holder_take, &none);
         all += cut == GPU_HOLDERS_ALL;
     }
@@ -302,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_thread_hides_no_open_file),
+        cmocka_unit_test(test_nor_does_another_user_who_is_named),
         cmocka_unit_test(test_nor_does_a_number_of_his_namespace),
         cmocka_unit_test(test_nor_does_a_thread_of_who_let_the_kernel_wait),
         cmocka_unit_test(test_what_threads_share_is_looked_through_once),

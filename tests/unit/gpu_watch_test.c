@@ -59,6 +59,8 @@ static void answer(const char *asked)
             "0\nat x\n\n "
             "\nused\nused 1.1 5\n"
             "used 7.1.0 -9 999999999999999999999999999\nbroke\nusage\n");
+    if (strstr(asked, "apart 1000 1001\ngo\n"))
+        say("sign 0 doubt apart\n");
     if (text_is(how, "partial")) { /* one device, in pieces */
         say("se");
         usleep(20000);
@@ -207,7 +209,7 @@ static void begin(const char *how)
     looks = uses = 0;
 }
 
-static void look(void)
+static void look_with(const struct gpu_apart *apart)
 {
     struct device_look both[] = {{.index = 0,
                                   .use = 5,
@@ -217,9 +219,14 @@ static void look(void)
                                   .step = {{7, 1, STEP_BATCH, 0}, {7, 1, 0, 0}},
                                   .nsteps = 2},
                                  {.index = 1, .use = 6}};
-    gpu_watch_look(watch, both, 2);
+    gpu_watch_look(watch, both, 2, apart);
     looks_wanted = looks + 1;
     loop_run(the_loop);
+}
+
+static void look(void)
+{
+    look_with(NULL);
 }
 
 static void idle_over(void *ctx)
@@ -267,6 +274,18 @@ static void test_a_look_is_answered_and_what_happens_is_told(void **state)
          "used 7.1.0 85 1048576; "
          "used 7.1.-1 0 5; "
          "usage 1; ");
+    end();
+}
+
+static void test_whose_steps_are_kept_apart_goes_with_each_look(void **state)
+{
+    (void)state;
+    const uint32_t user[] = {1000, 1001};
+    begin("");
+    look_with(&(struct gpu_apart){user, 2});
+    SAID("doubt 0 apart; 0/5 shared ; 1/6 held process 12 (x) still holds it; ");
+    look();
+    SAID("0/5 shared ; 1/6 held process 12 (x) still holds it; ");
     end();
 }
 
@@ -444,6 +463,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_look_is_answered_and_what_happens_is_told),
+        cmocka_unit_test(test_whose_steps_are_kept_apart_goes_with_each_look),
         cmocka_unit_test(test_a_process_that_hangs_is_ended_and_its_devices_are_held),
         cmocka_unit_test(test_a_process_that_crashes_proves_nothing),
         cmocka_unit_test(test_after_a_crash_another_process_answers),

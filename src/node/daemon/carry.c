@@ -247,7 +247,8 @@ static void tell(struct node_daemon *d, const struct agent_effect *e)
 
 static void look(struct node_daemon *d, const struct agent_effect *e)
 {
-    gpu_watch_look(d->gpus, e->look, e->nlook);
+    const struct gpu_apart apart = {e->users, e->nusers};
+    gpu_watch_look(d->gpus, e->look, e->nlook, d->site.device_files ? &apart : NULL);
 }
 
 /* ---- prolog and epilog ---- */

@@ -6,11 +6,11 @@
  * knows that it gets on, and where it hangs if it does.
  *
  * Clean is a device that its library finds well, on which no process computes that counts
- * (gpu_holders.h), whose file no process of its last job has open, and whose memory is back: at
- * most a little more in use than when it was first found clean. Before that is known, a small part
- * of it may be in use, for what drivers keep. What the library does not answer is no proof: then
- * the device is not clean. What answers mean is said in one table a library (gpu_code.h); how a
- * device is follows from it by the moves of agent/health.h, in the daemon. */
+ * (gpu_holders.h), whose file nobody who counts has open, and whose memory is back: at most a
+ * little more in use than when it was first found clean. Before that is known, a small part of it
+ * may be in use, for what drivers keep. What the library does not answer is no proof: then the
+ * device is not clean. What answers mean is said in one table a library (gpu_code.h); how a device
+ * is follows from it by the moves of agent/health.h, in the daemon. */
 #include "base/alloc.h"
 #include "node/hardware/gpu_parts.h"
 #include "node/hardware/gpu_time.h"
@@ -46,8 +46,10 @@ struct helper {
     struct gpu_helper h;
     VEC(struct helper_asked) look;
     VEC(struct opener) opener; /* while a look is answered */
-    struct str in, library;    /* the versions that were told */
-    bool retried;              /* the libraries, while these looks are answered */
+    VEC(uid_t) others;         /* who has steps, for this look, … */
+    bool apart;             /* … none of which can open the file of a GPU that it does not have */
+    struct str in, library; /* the versions that were told */
+    bool retried;           /* the libraries, while these looks are answered */
     bool began;
 };
 
@@ -133,6 +135,16 @@ static bool has_file(const struct gpu *g, const struct device_number *file)
     return false;
 }
 
+/* Instances of one GPU share its file: who has another opens it, too. */
+static bool is_its_alone(const struct helper *p, const struct gpu *g,
+                         const struct device_number *file)
+{
+    for (size_t i = 0; i < p->h.gpu.n; i++)
+        if (p->h.gpu.v[i].index != g->index && has_file(&p->h.gpu.v[i], file))
+            return false;
+    return true;
+}
+
 static struct gpu_word cut_word(const struct helper_asked *asked)
 {
     switch (asked->cut) {
@@ -152,12 +164,15 @@ static struct gpu_word cut_word(const struct helper_asked *asked)
 static void openers_weigh(const struct helper *p, const struct gpu *g,
                           const struct helper_asked *asked, struct gpu_search *s)
 {
-    s->computes = false;
     if (g->nfiles > 0 && s->unsure.sign == DEVICE_WELL)
         s->unsure = cut_word(asked);
-    for (size_t i = 0; i < p->opener.n && !s->why.len; i++)
-        if (has_file(g, &p->opener.v[i].file))
-            gpu_search_weigh(s, &p->opener.v[i].holder);
+    for (size_t i = 0; i < p->opener.n && !s->why.len; i++) {
+        const struct device_number *file = &p->opener.v[i].file;
+        if (!has_file(g, file))
+            continue;
+        s->how = p->apart && is_its_alone(p, g, file) ? GPU_OPEN_APART : GPU_OPEN;
+        gpu_search_weigh(s, &p->opener.v[i].holder);
+    }
 }
 
 static void memory_weigh(struct helper *p, struct gpu *g, struct gpu_search *s)
@@ -223,8 +238,9 @@ static void opener_take(void *ctx, const struct gpu_holder *holder,
     vec_push(&p->opener, o);
 }
 
-/* Who has files of the devices open that are to be looked at: of those whose last job is known,
- * since without that an open file says nothing, and among its user's processes (gpu_holders.h). */
+/* Who has files of the devices open that are to be looked at: among the processes of their last
+ * jobs' users, where these are known, and of all who have steps, if steps are kept apart; without
+ * either an open file says nothing (gpu_holders.h). */
 static void openers_find(struct helper *p)
 {
     struct device_number file[GPU_FILES_MAX];
@@ -235,15 +251,17 @@ static void openers_find(struct helper *p)
     for (size_t i = 0; i < p->look.n; i++) {
         if (p->look.v[i].look.from_us)
             user[users++] = p->look.v[i].look.uid;
-        for (size_t k = 0; k < p->h.gpu.n && p->look.v[i].look.from_us; k++) {
+        for (size_t k = 0; k < p->h.gpu.n && (p->look.v[i].look.from_us || p->apart); k++) {
             const struct gpu *g = &p->h.gpu.v[k];
             for (size_t f = 0;
                  g->index == p->look.v[i].look.index && f < g->nfiles && n < GPU_FILES_MAX; f++)
                 file[n++] = g->file[f];
         }
     }
-    gpu_holders_each(p->h.holders, &(struct gpu_holders_ask){file, n, user, users, OPENERS_MS}, cut,
-                     opener_take, p);
+    gpu_holders_each(
+        p->h.holders,
+        &(struct gpu_holders_ask){file, n, user, users, OPENERS_MS, p->others.v, p->others.n}, cut,
+        opener_take, p);
     for (size_t i = 0, at = 0; i < p->look.n; i++)
         p->look.v[i].cut = p->look.v[i].look.from_us ? cut[at++] : GPU_HOLDERS_ALL;
     free(user);
@@ -263,6 +281,8 @@ static void looks_answer(struct helper *p)
         free(p->look.v[i].steps);
     str_add(&p->h.out, "done\n");
     vec_clear(&p->look);
+    vec_clear(&p->others);
+    p->apart = false;
     gpu_say_all(&p->h);
 }
 
@@ -338,6 +358,17 @@ static void samples_answer(struct helper *p, const char *line)
     gpu_say_all(&p->h);
 }
 
+/* "1000 1001" */
+static void users_take(struct helper *p, const char *line)
+{
+    char *end;
+    p->apart = true;
+    for (unsigned long uid = strtoul(line, &end, 10); end != line; uid = strtoul(line, &end, 10)) {
+        line = end;
+        vec_push(&p->others, (uid_t)uid);
+    }
+}
+
 static void line_take(struct helper *p, const char *line)
 {
     struct device_look look = {0};
@@ -357,6 +388,8 @@ static void line_take(struct helper *p, const char *line)
         vec_push(&p->look,
                  ((struct helper_asked){
                      .look = look, .steps = xstrdup(text_is(line + at, "-") ? "" : line + at)}));
+    } else if (text_starts(line, "apart")) {
+        users_take(p, line + strlen("apart"));
     } else if (text_starts(line, "sample ")) {
         samples_answer(p, line + strlen("sample "));
     } else if (text_is(line, "begin")) {

@@ -344,12 +344,14 @@ void gpu_holders_free(struct gpu_holders *m)
     free(m);
 }
 
-bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *use, bool computes,
-                       bool many_users)
+bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *use,
+                       enum gpu_holding how, bool many_users)
 {
     bool newer = !h->start_us || h->start_us + SLACK_US >= use->from_us;
     bool of_it = h->of_job && h->job_id == (int64_t)use->job_id;
-    if (!computes) /* a library may open the files of all devices it can see */
+    if (how == GPU_OPEN_APART && h->of_job && !h->only_says)
+        return true;
+    if (how != GPU_COMPUTES) /* a library may open the files of all devices it can see */
         return use->from_us &&
                (of_it || ((!h->of_job || h->only_says) && h->uid == use->uid && newer));
     if (h->of_job)
@@ -359,12 +361,19 @@ bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *us
     return newer && (h->uid != 0 || use->uid == 0);
 }
 
+/* "7.1.*" are all steps of that run. */
+static bool step_is_of(const char *step, struct span name)
+{
+    bool all = name.len > 0 && name.data[name.len - 1] == '*';
+    return step[0] && (all ? strncmp(step, name.data, name.len - 1) == 0 : span_is(name, step));
+}
+
 bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *use,
                         const char *steps)
 {
     struct span rest = span_of(steps), one, name;
     char job[24];
-    bool of_these = false;
+    bool of_these = false, is_known = h->job_id != 0 || h->step[0];
     if (!*steps)
         return false;
     if (!h->of_job)
@@ -375,9 +384,9 @@ bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *u
         if (one.len && !h->below_shepherd && h->uid != 0 &&
             h->uid != (uid_t)strtoul(one.data, NULL, 10))
             continue; /* what it says of itself is not true */
-        if (h->step[0] && span_is(name, h->step))
+        if (step_is_of(h->step, name))
             return true;
-        of_these |= text_starts(name.data, job);
+        of_these |= !is_known || text_starts(name.data, job);
     }
     return !h->step[0] && of_these;
 }

@@ -59,19 +59,29 @@ struct gpu_held_use {
     int64_t from_us; /* 0 = not known */
 };
 
+/* What is known of a process and a device. */
+enum gpu_holding {
+    GPU_COMPUTES,
+    GPU_OPEN, /* it has its file open */
+    /* The same, and no step could have opened that file but those that have the device. */
+    GPU_OPEN_APART,
+};
+
 /* Does the process stand against giving the device to somebody else? What computes on it does, but
  * for services of the system (of root, where the job was somebody else's) and processes that were
  * there before the job had the device; where it is not known who had it, a job's processes do, and
  * others if the daemon serves many users. A process that only has its file open does if it is of
- * the job that had it: libraries open the files of all devices that they can see. One that only
- * says that it is of another job does as its user's. */
-bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *use, bool computes,
-                       bool many_users);
+ * the job that had it: libraries open the files of all devices that they can see; and of any job,
+ * whoever's, where steps are kept apart: then it was sent the open file. One that only says that
+ * it is of another job does as its user's. */
+bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *use,
+                       enum gpu_holding how, bool many_users);
 
-/* Is it of one of these steps ("7.1.0@1000+7.1.batch", with their users where these are known),
- * which go on? Another user's process is not, whatever it says, unless it is below the step's
- * shepherd. Of a job's process that does not tell its step, and where nothing tells whether it is a
- * job's, that is taken to be so: what stays is found at the latest when the job ends. */
+/* Is it of one of these steps ("7.1.0@1000+7.1.batch+8.1.*", with their users where these are
+ * known), which go on? Another user's process is not, whatever it says, unless it is below the
+ * step's shepherd. Of a job's process that does not tell its step, or its job, and where nothing
+ * tells whether it is a job's, that is taken to be so: what stays is found at the latest when the
+ * job ends. */
 bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *use,
                         const char *steps);
 
@@ -81,8 +91,10 @@ struct gpu_holders_ask {
     const struct device_number *files;
     size_t n; /* of `files`; GPU_FILES_MAX at most */
     const uid_t *users;
-    size_t nusers;   /* of `users` */
-    int64_t wait_ms; /* no longer than this, all of them together */
+    size_t nusers;       /* of `users` */
+    int64_t wait_ms;     /* no longer than this, all of them together */
+    const uid_t *others; /* too, as far as there is time: what is not seen of them is not told */
+    size_t nothers;      /* of `others` */
 };
 
 /* Was all looked through that may hold a device, of a user's? */
@@ -92,10 +104,10 @@ enum gpu_holders_cut {
     GPU_HOLDERS_CUT_SYSTEM, /* nor for what root has, or for the processes that there are */
 };
 
-/* Calls fn for each process but this one, of these users or of root, that has some of these device
- * files open, and each such file. What others have open is not looked at, for that may be very
- * much. What of these users' may be more than there is time for: ret_cut, `nusers` of them, says of
- * whom. A user may be there more than once. */
+/* Calls fn for each process but this one, of these users, those others or root, that has some of
+ * these device files open, and each such file. What is nobody's of them is not looked at, for that
+ * may be very much. What of these users' may be more than there is time for: ret_cut, `nusers` of
+ * them, says of whom. A user may be there more than once. */
 void gpu_holders_each(
     struct gpu_holders *m, const struct gpu_holders_ask *ask, enum gpu_holders_cut *ret_cut,
     void (*fn)(void *ctx, const struct gpu_holder *h, const struct device_number *file), void *ctx);

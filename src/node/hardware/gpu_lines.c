@@ -14,11 +14,23 @@ void gpu_look_say(const struct device_look *look, struct str *out)
              (unsigned long long)look->job_id, look->uid, (long long)look->from_us);
     for (uint32_t i = 0; i < look->nsteps; i++) {
         str_add(out, i ? "+" : "");
-        step_dir_name(look->step[i].job_id, look->step[i].attempt, look->step[i].step_id, out);
+        if (look->step[i].step_id == LOOK_ALL_STEPS)
+            str_addf(out, "%llu.%u.*", (unsigned long long)look->step[i].job_id,
+                     look->step[i].attempt);
+        else
+            step_dir_name(look->step[i].job_id, look->step[i].attempt, look->step[i].step_id, out);
         if (look->step[i].uid_plus1)
             str_addf(out, "@%lld", (long long)look->step[i].uid_plus1 - 1);
     }
     str_add(out, look->nsteps ? "\n" : "-\n");
+}
+
+void gpu_apart_say(const uint32_t *users, size_t n, struct str *out)
+{
+    str_add(out, "apart");
+    for (size_t i = 0; i < n; i++)
+        str_addf(out, " %u", users[i]);
+    str_addc(out, '\n');
 }
 
 int64_t gpu_number(struct span s)

@@ -1,7 +1,9 @@
 /* A user may have descriptors by the million, in as many processes as he likes, and looking through
  * them takes longer than an answer may. So each user's processes have a part of the time, of what
  * those before left over, and of whom it was not enough that is told. Root's, which are in the
- * looks of all, come first and have half of what the list of all processes left.
+ * looks of all, come first and have half of what the list of all processes left. Others, who may
+ * have been sent what the job had open, come last and have little: one of them could make everybody
+ * wait for GPUs else, or keep these.
  *
  * A process's descriptors are its first thread's only by custom: another may have a table of its
  * own, and the first may have ended, with which the process seems to have none. Which threads have
@@ -26,6 +28,7 @@
 
 #define CLOCK_EACH   256 /* descriptors or threads between two looks at the clock */
 #define COMPARE_PART 2   /* of a user's time is for comparing tables */
+#define OTHERS_MS    1000
 
 struct candidate {
     pid_t pid;
@@ -46,7 +49,7 @@ struct openers_walk {
     struct gpu_holders *memory;
     const struct gpu_holders_ask *ask;
     size_t nfiles;
-    VEC(struct candidate) process; /* of the users that are asked for, and root's */
+    VEC(struct candidate) process; /* of the users that are asked for, of others, and root's */
     void (*fn)(void *ctx, const struct gpu_holder *h, const struct device_number *file);
     void *ctx;
 };
@@ -70,7 +73,8 @@ static bool processes_list(struct openers_walk *w, int64_t until_ms)
         struct candidate c = {
             .pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0};
         if (c.pid > 0 && c.pid != getpid() && gpu_holder_user(c.pid, &c.uid, &c.threads) &&
-            (c.uid == 0 || is_one_of(c.uid, w->ask->users, w->ask->nusers)))
+            (c.uid == 0 || is_one_of(c.uid, w->ask->users, w->ask->nusers) ||
+             is_one_of(c.uid, w->ask->others, w->ask->nothers)))
             vec_push(&w->process, c);
     }
     if (proc)
@@ -240,6 +244,18 @@ static void users_look(struct openers_walk *w, int64_t end_ms, enum gpu_holders_
     }
 }
 
+static void others_look(struct openers_walk *w, int64_t end_ms)
+{
+    int64_t now_ms = bounded_now_ms();
+    end_ms = end_ms < now_ms + OTHERS_MS ? end_ms : now_ms + OTHERS_MS;
+    for (size_t i = 0; i < w->ask->nothers; i++) {
+        uid_t uid = w->ask->others[i];
+        now_ms = bounded_now_ms();
+        if (uid != 0 && !is_one_of(uid, w->ask->users, w->ask->nusers))
+            user_look(w, uid, now_ms + (end_ms - now_ms) / (int64_t)(w->ask->nothers - i));
+    }
+}
+
 void gpu_holders_each(
     struct gpu_holders *m, const struct gpu_holders_ask *ask, enum gpu_holders_cut *ret_cut,
     void (*fn)(void *ctx, const struct gpu_holder *h, const struct device_number *file), void *ctx)
@@ -250,10 +266,12 @@ void gpu_holders_each(
     w.nfiles = ask->n < GPU_FILES_MAX ? ask->n : GPU_FILES_MAX;
     bool listed = processes_list(&w, end_ms);
     int64_t now_ms = bounded_now_ms();
-    if (listed && user_look(&w, 0, now_ms + (end_ms - now_ms) / 2))
+    if (listed && user_look(&w, 0, now_ms + (end_ms - now_ms) / 2)) {
         users_look(&w, end_ms, ret_cut);
-    else
+        others_look(&w, end_ms);
+    } else {
         for (size_t i = 0; i < ask->nusers; i++)
             ret_cut[i] = GPU_HOLDERS_CUT_SYSTEM;
+    }
     vec_done(&w.process);
 }

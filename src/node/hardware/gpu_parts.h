@@ -145,7 +145,7 @@ struct gpu_search {
     /* What stands against giving it to somebody else; empty: nothing so far. */
     struct str why;
     struct gpu_word unsure;      /* another sign than WELL: not all could be asked */
-    bool computes;               /* what is weighed computes there; else it has only a file open */
+    enum gpu_holding how;        /* what is known of what is weighed */
     bool shared;                 /* processes of those steps are there */
     bool memory_hidden;          /* and it is not known how much of the memory they have */
     VEC(struct gpu_known) known; /* processes whose memory is known, each once */

@@ -53,7 +53,7 @@ uint64_t gpu_search_innocent(const struct gpu_search *s)
 void gpu_search_weigh(void *search, const struct gpu_holder *h)
 {
     struct gpu_search *s = search;
-    if (h->pid == getpid() || !gpu_holder_counts(h, s->use, s->computes, geteuid() == 0))
+    if (h->pid == getpid() || !gpu_holder_counts(h, s->use, s->how, geteuid() == 0))
         return;
     if (!gpu_holder_goes_on(h, s->use, s->steps)) {
         holder_say(s, h);

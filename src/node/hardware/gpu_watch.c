@@ -46,6 +46,7 @@ struct gpu_watch {
     struct timer *timer, *restart, *start;
     struct str in;
     VEC(struct device_look) asked; /* not answered */
+    struct str apart;              /* a line that goes with them; empty = none */
     VEC(struct device_seen) seen;
     VEC(struct gpu_used) used;
     VEC(struct gpu_now) now;
@@ -90,7 +91,7 @@ static void looks_send(struct gpu_watch *w)
     struct str ask = STR_INIT;
     for (size_t i = 0; i < w->asked.n; i++)
         gpu_look_say(&w->asked.v[i], &ask);
-    str_add(&ask, "go\n");
+    str_addf(&ask, "%sgo\n", str_text(&w->apart));
     w->sent = send(w->fd, str_text(&ask), ask.len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)ask.len;
     timer_set(w->timer, w->sent ? w->ops.answer_us : 0);
     str_done(&ask);
@@ -373,7 +374,8 @@ static void restart(void *ctx)
     }
 }
 
-void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t n)
+void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t n,
+                    const struct gpu_apart *apart)
 {
     ASSERT(look || n == 0);
     if (!w->timer) {
@@ -387,6 +389,9 @@ void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t 
     }
     for (size_t i = 0; i < n; i++)
         vec_push(&w->asked, look[i]);
+    str_clear(&w->apart);
+    if (apart)
+        gpu_apart_say(apart->user, apart->n, &w->apart);
     if (w->ready)
         looks_send(w);
     else
@@ -457,6 +462,7 @@ void gpu_watch_free(struct gpu_watch *w)
     timer_free(w->start);
     watched_gpus_drop(&w->gpu);
     str_done(&w->in);
+    str_done(&w->apart);
     vec_done(&w->asked);
     vec_done(&w->seen);
     vec_done(&w->used);

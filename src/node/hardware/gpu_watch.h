@@ -38,9 +38,15 @@ struct gpu_watch_ops {
 struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *devices,
                                 const char *files, const struct gpu_watch_ops *ops, void *ctx);
 void gpu_watch_free(struct gpu_watch *w); /* NULL is fine */
+/* Users that have steps here, none of which can open the file of a GPU that it does not have. */
+struct gpu_apart {
+    const uint32_t *user;
+    size_t n; /* of `user` */
+};
 /* Answered once, soon, even if the devices do not answer: then they are unknown (DEVICE_BLIND).
- * Only one at a time. */
-void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t n);
+ * Only one at a time. `apart` NULL: steps can open the files of all GPUs. */
+void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t n,
+                    const struct gpu_apart *apart);
 
 /* Asks what these devices (bit n: number n) do now; nothing is answered of those that cannot be
  * asked, or while the process is not there or at work. */

@@ -471,6 +471,7 @@ static bool step_serve(const struct herd *h, const struct step_plan *p, struct s
     s.note.attempt = p->attempt;
     s.note.gpus = p->gpus;
     s.note.step_id = p->step_id;
+    s.note.uid_plus1 = p->uid + 1;
     s.note.group = p->group;
     s.note.group_part = p->group_part;
     s.kill_at_us = SHEPHERD_NEVER;

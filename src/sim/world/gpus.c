@@ -127,7 +127,8 @@ static bool goes_on(const struct device_look *look, const struct note *ids)
 {
     for (uint32_t i = 0; i < look->nsteps; i++)
         if (look->step[i].job_id == (uint64_t)ids->job_id &&
-            look->step[i].attempt == ids->attempt && look->step[i].step_id == ids->step_id)
+            look->step[i].attempt == ids->attempt &&
+            (look->step[i].step_id == LOOK_ALL_STEPS || look->step[i].step_id == ids->step_id))
             return true;
     return false;
 }

@@ -112,7 +112,7 @@ static void search(struct gpu_helper *h, struct gpu *g, struct gpu_search *s)
         if (p->v[i].device != g->amd.number || !gpu_holder_find(h->holders, p->v[i].pid, &holder))
             continue; /* gone since; its memory is looked at */
         gpu_search_memory(s, p->v[i].pid, p->v[i].has_bytes ? p->v[i].bytes : UINT64_MAX);
-        s->computes = true;
+        s->how = GPU_COMPUTES;
         gpu_search_weigh(s, &holder);
     }
 }

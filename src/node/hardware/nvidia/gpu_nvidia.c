@@ -165,7 +165,7 @@ static void list_search(struct gpu_helper *h, struct gpu *g, struct gpu_search *
         struct gpu_holder holder;
         if (!gpu_holder_find(h->holders, (pid_t)list.v.v[i].pid, &holder))
             continue; /* gone since; its memory is looked at */
-        s->computes = computes || holder.of_job;
+        s->how = computes || holder.of_job ? GPU_COMPUTES : GPU_OPEN;
         gpu_search_memory(s, holder.pid, list.v.v[i].used_bytes);
         gpu_search_weigh(s, &holder);
     }
