@@ -2,9 +2,9 @@
  * many only the first at once, the others slice by slice in the wakes that follow: the loop serves
  * others in between. Nothing is planned until all have been looked at, so that nothing starts by
  * what was allowed before. */
+#include "core/record/accounts/limits.h"
 #include "core/life/life.h"
 #include "core/record/accounts/accrue.h"
-#include "core/record/accounts/limits.h"
 #include "core/record/accounts/minutes.h"
 
 #include <string.h>

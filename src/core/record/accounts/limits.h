@@ -91,8 +91,8 @@ enum job_reason limits_components_bar(const struct core *c, const struct jobrec 
                                       struct str *detail);
 /* A job, or what is allowed, changed: the next is worked out anew. */
 void limits_components_forget(struct core *c);
-struct together_known *together_known_new(void);
-void together_known_free(struct together_known *known);
+struct together_known *together_known_new(void);        /* of nobody yet */
+void together_known_free(struct together_known *known); /* NULL is free already */
 /* MinPrioThreshold: no start is kept for the job while its priority is lower; 0 = none. */
 uint64_t limits_promise_priority(const struct core *c, const struct jobrec *r);
 /* Of a job that gives no time: how long it may run in whichever of these partitions, where a

@@ -149,8 +149,8 @@ enum job_reason limits_components_bar(const struct core *c, const struct jobrec 
     components_find(c, r->j.het_job_id, &jobs);
     if (known->het_job_id != r->j.het_job_id || known->components != jobs.n) {
         str_clear(&known->detail);
-        known->reason = limits_together(c, (const struct jobrec *const *)jobs.v, jobs.n,
-                                        &known->detail);
+        known->reason =
+            limits_together(c, (const struct jobrec *const *)jobs.v, jobs.n, &known->detail);
         known->het_job_id = r->j.het_job_id;
         known->components = jobs.n;
     }
