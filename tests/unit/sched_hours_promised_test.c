@@ -301,6 +301,46 @@ static void who_is_promised_a_start_keeps_none_of_his_from_one_now(void **state)
     world_end(&w);
 }
 
+/* Work ends for a pair for which no common start is found, as these hours are over by then and come
+ * in a week: it is counted all the same, and other pairs of its user's stop nothing. */
+static void components_without_a_start_are_counted(void **state)
+{
+    (void)state;
+    struct world w = two_partitions("mon 13:00-13:47 max_jobs_per_user=2; "
+                                    "mon 13:47-24:00 max_jobs_per_user=1; "
+                                    "tue-sun 00:00-04:00 max_jobs_per_user=1; "
+                                    "tue-sun 04:00-08:00 max_jobs_per_user=1; "
+                                    "tue-sun 08:00-12:00 max_jobs_per_user=1; "
+                                    "tue-sun 12:00-16:00 max_jobs_per_user=1; "
+                                    "tue-sun 16:00-20:00 max_jobs_per_user=1; "
+                                    "tue-sun 20:00-24:00 max_jobs_per_user=1; "
+                                    "mon 00:00-13:00 max_jobs_per_user=1",
+                                    PREEMPT_REQUEUE);
+    struct job_request one = nodes_whole(1, HOUR);
+    for (uint64_t id = 1; id <= 6; id++)
+        runs_on(&w, id, "main", 10 * HOUR);
+    one.partition = "p1";
+    one.mem_per_node_mib = 1;
+    for (uint64_t id = 100; id < 104; id++)
+        cluster_wait(w.cl, &(struct waiting){.job_id = id,
+                                             .het_job_id = id / 2 * 2,
+                                             .het_size = 2,
+                                             .req = &one,
+                                             .uid = 1000,
+                                             .elements = 1,
+                                             .submit_us = NOW,
+                                             .eligible_us = NOW});
+    size_t stopped = 0;
+    for (int pass = 0; pass < 3; pass++) {
+        sched_plan(w.cl, NOW + pass, NULL, w.plan);
+        for (size_t i = 0; i < w.plan->npreempts; i++)
+            cluster_ending(w.cl, w.plan->preempt[i].victim, w.plan->preempt[i].for_job, NOW + MIN);
+        stopped += w.plan->npreempts;
+    }
+    assert_int_equal(stopped, 2);
+    world_end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +353,7 @@ int main(void)
         cmocka_unit_test(who_is_promised_a_start_keeps_none_of_his_from_one_now),
         cmocka_unit_test(who_begins_on_suspended_work_is_counted),
         cmocka_unit_test(who_waits_for_work_that_ends_is_counted),
+        cmocka_unit_test(components_without_a_start_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

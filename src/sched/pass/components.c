@@ -135,16 +135,40 @@ static bool seat(struct seating *s, size_t i)
     return false;
 }
 
+/* Each in a partition whose hours leave it a place. Returns the first that finds none; NULL = all
+ * do. */
+static const struct wjob *seats_find(struct seating *s)
+{
+    const struct wjob *held = NULL;
+    s->in = xcalloc(s->h->n + 1, sizeof s->in[0]);
+    for (size_t i = 0; i < s->h->n && !held; i++) {
+        for (size_t k = 0; k < s->at.n; k++)
+            s->at.v[k].asked = false;
+        held = seat(s, i) ? NULL : s->h->job[i];
+    }
+    return held;
+}
+
+static void seats_done(struct seating *s)
+{
+    vec_done(&s->at);
+    free(s->in);
+}
+
 const struct wjob *het_held_by_hours(struct pass *p, const struct het *h)
 {
-    struct seating s = {.p = p, .h = h, .in = xcalloc(h->n + 1, sizeof(size_t))};
-    const struct wjob *held = NULL;
-    for (size_t i = 0; i < h->n && !held; i++) {
-        for (size_t k = 0; k < s.at.n; k++)
-            s.at.v[k].asked = false;
-        held = seat(&s, i) ? NULL : h->job[i];
-    }
-    vec_done(&s.at);
-    free(s.in);
+    struct seating s = {.p = p, .h = h};
+    const struct wjob *held = seats_find(&s);
+    seats_done(&s);
     return held;
+}
+
+void het_seat(struct pass *p, const struct het *h)
+{
+    struct seating s = {.p = p, .h = h};
+    (void)seats_find(&s);
+    for (size_t i = 0; i < h->n; i++)
+        if (s.in[i])
+            hours_seat(p, s.at.v[s.in[i] - 1].part, h->job[i]->w.uid, true);
+    seats_done(&s);
 }

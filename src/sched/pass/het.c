@@ -301,7 +301,7 @@ enum outcome pass_het(struct pass *p, struct entry *e)
     struct het *h = pass_het_of(p, e->lane->het);
     if (h->done)
         return NEVER;
-    if (h->stamp == p->step || e->job->w.het_size > h->n)
+    if (h->stamp == p->step || e->job->w.het_size > h->n || (h->seated && !p->future))
         return BLOCKED;
     h->stamp = p->step;
     for (size_t i = 0; i < p->promise.n; i++)
@@ -335,5 +335,8 @@ enum outcome pass_het(struct pass *p, struct entry *e)
         (stops == PREEMPTS_NONE && (!p->served[part] || promise_due(p, e)) &&
          !components_promised_nothing(p, h, e)))
         promise_all(p, h, part, stops == PREEMPTS_ENDING);
+    h->seated = stops == PREEMPTS_ENDING && h->unplaced;
+    if (h->seated) /* they begin as soon as they can, all the same */
+        het_seat(p, h);
     return h->done ? NEVER : BLOCKED;
 }

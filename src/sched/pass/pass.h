@@ -138,6 +138,7 @@ struct het {
     /* What the last pass promised to all of them; INT64_MAX = nothing, or not to all */
     int64_t promised_us;
     bool unplaced;  /* no start was found for all of them */
+    bool seated;    /* and work is ending for them: in this pass hours count them (het_seat) */
     uint32_t stamp; /* the step it was looked at in */
 };
 
