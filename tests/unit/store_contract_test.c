@@ -305,6 +305,23 @@ static void test_batches_have_no_gaps(void **state)
     assert_string_equal(world_load_ids(w, TABLE_JOB, false, 0), "1");
 }
 
+/* Numbers that another store may have, in whose place this one is, are left out. */
+static void test_a_batch_may_leave_numbers_out(void **state)
+{
+    struct world *w = *state;
+    struct err e;
+    world_put_job(w, &(struct job){.id = 1});
+    for (uint64_t seq = 6; seq < 9; seq++) {
+        struct batch *b = world_batch(w);
+        b->gap = 5;
+        b->seq = seq;
+        batch_add(b, ROW_PUT, TABLE_JOB, &(struct job){.id = seq});
+        assert_int_equal(world_commit(w, b, &e), seq == 7);
+    }
+    assert_string_equal(world_load_ids(w, TABLE_JOB, false, 0), "1 7");
+    assert_string_equal(fact(w, "seq"), "7");
+}
+
 static void test_an_empty_batch_is_a_batch(void **state)
 {
     struct world *w = *state;
@@ -379,6 +396,7 @@ int main(void)
         BOTH(test_small_facts),
         BOTH(test_a_deposed_writer_is_denied),
         BOTH(test_batches_have_no_gaps),
+        BOTH(test_a_batch_may_leave_numbers_out),
         BOTH(test_an_empty_batch_is_a_batch),
         BOTH(test_rows_may_be_read_while_rows_are_read),
         cmocka_unit_test_setup_teardown(test_a_failing_twin, open_memory, close_world),

@@ -120,7 +120,7 @@ static void log_look(struct writer *w, bool committed)
 static bool open_for(struct writer *w, const struct batch *b, struct err *ret_err)
 {
     uint64_t seq;
-    w->read_seq = b->seq - 1;
+    w->read_seq = b->seq - b->gap - 1;
     if (open_again(w, &w->read_seq, &seq, ret_err))
         return true;
     hold(w, clock_monotonic_us(), 0, 0);
@@ -144,7 +144,7 @@ bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err)
     if (!w->open && !open_for(w, b, ret_err))
         return false;
     b->epoch = w->epoch;
-    bool done = store_commit(w->store, b, ret_err);
+    bool done = b->n == 0 || store_commit(w->store, b, ret_err);
     log_look(w, done);
     return done;
 }

@@ -78,9 +78,9 @@ void restored_mark(struct core *c)
     }
     if (c->store.older)
         fx_log(c, LEVEL_WARNING,
-               "the store is older than what was said last: %zu jobs of it may have run since; "
-               "those that wait "
-               "are held, `scontrol release` lets them run; job ids go on at %llu",
+               "the store is older than what was said last, or not the one that was written then: "
+               "%zu jobs of it may have run since; those that wait are held, `scontrol release` "
+               "lets them run; job ids go on at %llu",
                n, (unsigned long long)c->jobs.next_id);
 }
 
