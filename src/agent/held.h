@@ -67,6 +67,7 @@ struct held_step {
     int64_t pid;               /* of its shepherd; 0 = not known */
     struct note end;           /* kind EXITED once its end is known */
     bool lost;                 /* the end is not known and never will be */
+    bool had;                  /* that start, or step, was here before and is over */
     int64_t kill_wait_us;      /* between TERM and KILL, as the controller asked */
     char *why;                 /* of the TERMINATE; owned */
     uint32_t unacknowledged;   /* reports of it that the controller has not confirmed */

@@ -79,7 +79,8 @@ void step_start(struct turn *t, struct held_step *s, const struct msg_launch *la
  * for a look; or it never runs. `launch` may be the step's own copy. */
 void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launch *launch);
 void step_not_begun(struct turn *t, struct held_step *s, const char *why); /* it never ran */
-extern const char step_ended_early[]; /* why, of one that was told to end */
+void step_had(struct turn *t, struct held_step *s); /* it did, and is asked for once more */
+extern const char step_ended_early[];               /* why, of one that was told to end */
 /* Its shepherd is to end it, or what is left of it, and to say so in time. */
 void step_answer_await(struct turn *t, struct held_step *s);
 /* What to do about those that did not. */

@@ -253,6 +253,17 @@ void step_failed(struct turn *t, struct held_step *s, const struct note *why)
     over_finish(t, s);
 }
 
+/* A controller that asks for what is over has ended it meanwhile, and takes the answer for nothing;
+ * or it has gone back to an older store, and would wait for ever. */
+void step_had(struct turn *t, struct held_step *s)
+{
+    struct note had = {.kind = NOTE_FAILED,
+                       .retry = 1,
+                       .detail = "this node has had that start before, and it is over"};
+    s->had = true;
+    step_failed(t, s, &had);
+}
+
 const char step_ended_early[] = "it was ended before it could begin";
 
 void step_not_begun(struct turn *t, struct held_step *s, const char *why)

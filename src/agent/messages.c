@@ -55,13 +55,16 @@ static void take_launch(struct turn *t, const struct msg_launch *l)
     if (l->job.n < 1 || !a->has_welcome)
         return;
     const struct job *j = l->job.v;
-    if (held_find(&a->held, j->id, j->attempt, l->step_id) ||
-        held_was_ended(&a->held, j->id, j->attempt, l->step_id))
+    if (held_find(&a->held, j->id, j->attempt, l->step_id))
         return;
+    bool had = held_was_ended(&a->held, j->id, j->attempt, l->step_id);
     struct held_step *s = held_add(&a->held, j->id, j->attempt, l->step_id, HELD_WAITING);
     s->uid_plus1 = (int64_t)j->user_id + 1;
     s->prove_until_us = INT64_MAX;
-    step_launch_try(t, s, l);
+    if (had)
+        step_had(t, s);
+    else
+        step_launch_try(t, s, l);
 }
 
 /* To answer a TERMINATE about something that is not (any longer) here. */

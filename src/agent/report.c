@@ -123,6 +123,7 @@ struct report *report_make(enum report_kind kind, const struct held_step *s, con
         p->msg.prolog = n->prolog;
         p->msg.gone = s->lost && !s->found; /* of what was found it is not known how far it was */
         p->msg.unfit = n->unfit;
+        p->msg.had = s->had;
         p->msg.detail = xstrdup(n->detail);
         break;
     case REPORT_STARTED:

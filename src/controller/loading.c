@@ -65,8 +65,10 @@ static bool given_compare(struct controller *c, uint64_t seq, struct err *ret_er
         return false;
     if (given_is_known(&g)) {
         core_ids_from(c->core, g.next_job_id);
-        if (g.seq > seq)
+        if (g.seq > seq) {
             core_store_is_older(c->core);
+            turns_number_beyond(c->turns, g.seq);
+        }
         if (!given_is_of(&g, db, seq) && !stranger_check(c, db, ret_err))
             return false;
     }

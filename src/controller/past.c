@@ -63,7 +63,7 @@ static void piece_due(void *ctx);
 static void page_begin(struct past *p);
 static void held_over(void *ctx);
 
-struct past *past_new(struct controller *c, const char *store_path, const struct writer *writer)
+struct past *past_new(struct controller *c, const char *store_path, struct writer *writer)
 {
     struct past *p = xcalloc(1, sizeof *p);
     p->c = c;

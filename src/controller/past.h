@@ -10,7 +10,7 @@
 struct past; /* opaque */
 
 /* Both are borrowed, and outlive it. */
-struct past *past_new(struct controller *c, const char *store_path, const struct writer *writer);
+struct past *past_new(struct controller *c, const char *store_path, struct writer *writer);
 /* Waits for the file that is being written. */
 void past_free(struct past *p); /* NULL is fine */
 /* Looks from now on, each hour. */

@@ -38,7 +38,7 @@ struct reads_place {
 
 struct reads {
     struct loop *loop;
-    const struct writer *writer; /* NULL: nobody holds them */
+    struct writer *writer; /* NULL: nobody holds them */
     loop_fn alone;
     void *alone_ctx;
     bool ends; /* and nobody holds them any more */
@@ -47,7 +47,7 @@ struct reads {
     struct reads_user *first, **last;
 };
 
-struct reads *reads_new(struct loop *l, const char *store_path, const struct writer *writer)
+struct reads *reads_new(struct loop *l, const char *store_path, struct writer *writer)
 {
     struct reads *all = xcalloc(1, sizeof *all);
     all->loop = l;

@@ -13,7 +13,7 @@
 struct reads; /* opaque */
 
 /* No thread is started before the first question; both are borrowed. */
-struct reads *reads_new(struct loop *l, const char *store_path, const struct writer *writer);
+struct reads *reads_new(struct loop *l, const char *store_path, struct writer *writer);
 /* While the writer holds (writer_holds) none begins, and alone(ctx) is called when none is at work;
  * after it has held, and whenever it may, reads_look is due. */
 void reads_on_hold(struct reads *all, loop_fn alone, void *ctx);

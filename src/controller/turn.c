@@ -18,6 +18,7 @@
 #include "controller/turn_inside.h"
 #include "io/clock.h"
 #include "io/work.h"
+#include "model/limits.h"
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -38,6 +39,12 @@ void turns_write_given(struct turns *t, int fd, const struct given *before)
     t->given_fd = fd;
     t->given.next_job_id = before->next_job_id;
     t->given.inode = before->inode;
+}
+
+void turns_number_beyond(struct turns *t, uint64_t seq)
+{
+    ASSERT(!t->sent);
+    t->gap = seq > t->seq && seq < LIMIT_COUNTED / 2 ? seq - t->seq : 0;
 }
 
 struct turns *turns_new(struct controller *c, struct writer *writer, uint64_t last_seq,

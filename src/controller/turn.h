@@ -32,6 +32,10 @@ void turns_begin_away(struct turns *t, const struct err *why);
  * own; `before`: what it said. */
 struct given;
 void turns_write_given(struct turns *t, int fd, const struct given *before);
+/* Before anything is committed: the numbers of commits go on behind `seq`, to which another store
+ * has come, in whose place this one is. So none is both's, and each is older than the one that was
+ * written after it. */
+void turns_number_beyond(struct turns *t, uint64_t seq);
 /* Waits for the writer and lets out what it wrote; nothing is written from then on. Before anything
  * that effects need is freed, and before turns_free. */
 void turns_end(struct turns *t);

@@ -71,7 +71,7 @@ static void commit_run(void *ctx)
     int64_t began_ns = clock_thread_ns(), began_us = clock_monotonic_us();
     turn->err = (struct err){0};
     turn->ok = writer_commit(t->store, turn->batch, &turn->err);
-    if (turn->ok)
+    if (turn->ok && turn->batch->n)
         given_keep(t, turn->batch);
     turn->cost_ns = clock_thread_ns() - began_ns;
     turn->took_us = clock_monotonic_us() - began_us;
@@ -113,8 +113,8 @@ void turns_begin_away(struct turns *t, const struct err *why)
 {
     ASSERT(!t->sent);
     t->sent = &t->a == t->open ? &t->b : &t->a;
-    t->sent->batch = batch_new(); /* of nothing: it finds out when the store is back */
-    t->sent->batch->seq = ++t->seq;
+    t->sent->batch = batch_new();     /* of nothing: it finds out when the store is back */
+    t->sent->batch->seq = t->seq + 1; /* which stays the next one's, with rows */
     store_went(t, why);
     timer_stop(t->grace);
     t->refusing = true;
@@ -234,7 +234,9 @@ void turns_close(struct turns *t)
         turn_release(t, turn);
         return;
     }
-    turn->batch->seq = ++t->seq;
+    turn->batch->gap = t->gap;
+    turn->batch->seq = t->seq += t->gap + 1;
+    t->gap = 0;
     t->sent = turn;
     t->woke = false;
     turn_write(t);

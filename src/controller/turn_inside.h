@@ -29,6 +29,7 @@ struct turns {
         *sent; /* sent: at the writer, or being retried; NULL = the writer is free */
     bool woke; /* the core was woken since the last hand-over, and that is enough until the next */
     uint64_t seq, count; /* of the batch given out last; turns so far */
+    uint64_t gap; /* of the next: numbers that another store may have, in whose place it is */
     /* the core's, the store's, the planner's rest, memory */
     struct timer *wake, *retry, *rested, *trim;
     bool away; /* a commit failed, and none has worked since */

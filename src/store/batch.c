@@ -49,7 +49,7 @@ bool batch_may_follow(const struct batch *b, uint64_t epoch, uint64_t seq, struc
         return err_set(ret_err, ERR_DENIED,
                        "another controller has taken over the store (its epoch %llu, ours %llu)",
                        (unsigned long long)epoch, (unsigned long long)b->epoch);
-    if (b->seq != seq + 1)
+    if (b->seq != seq + b->gap + 1)
         return err_set(ret_err, ERR_INVALID, "batch %llu cannot follow batch %llu",
                        (unsigned long long)b->seq, (unsigned long long)seq);
     return true;

@@ -30,7 +30,7 @@ struct memory_cursor {
     struct cursor cursor;
     const struct memory_table *table;
     size_t at;
-    /* Arrays that are not over, companies that are not or ended of late; NULL = it does not
+    /* Arrays and companies of which one is not over, or ended of late; NULL = it does not
      * matter. */
     struct map_u64 *arrays, *hets;
 };
@@ -234,9 +234,10 @@ static void wholes_find(struct memory_cursor *c)
     c->hets = map_u64_new();
     for (size_t i = 0; i < c->table->rows.n; i++) {
         struct job *j = c->table->rows.v[i];
-        if (j->array_job_id && !job_state_over((enum job_state)j->state))
+        bool recent = job_is_recent(j, c->cursor.scan->ended_after_us);
+        if (j->array_job_id && recent)
             map_u64_put(c->arrays, j->array_job_id, j);
-        if (j->het_job_id && job_is_recent(j, c->cursor.scan->ended_after_us))
+        if (j->het_job_id && recent)
             map_u64_put(c->hets, j->het_job_id, j);
     }
 }

@@ -30,7 +30,8 @@ struct row {
  * whole. */
 struct batch {
     struct arena *arena;
-    uint64_t seq;   /* set by store_commit's caller: one more than the last */
+    uint64_t seq;   /* set by store_commit's caller: one more than the last, and … */
+    uint64_t gap;   /* … so many more, which no batch is to have here */
     uint64_t epoch; /* of the writer */
     struct row *row;
     size_t n, cap;
@@ -62,8 +63,8 @@ void store_close(struct store *s); /* after the last call; NULL is allowed */
 
 /* All or nothing, durable when it returns true (SQLite: WAL, synchronous=FULL). Fails with
  * ERR_DENIED if the stored epoch is newer than the batch's, with ERR_INVALID if the batch's number
- * is not the last one's plus 1. A batch that failed with ERR_UNAVAILABLE may be committed again as
- * it is. */
+ * is not the last one's plus 1 and its gap. A batch that failed with ERR_UNAVAILABLE may be
+ * committed again as it is. */
 bool store_commit(struct store *s, const struct batch *b, struct err *ret_err);
 /* Takes over as the writer: stores and returns a new epoch, higher than any before; *ret_seq is the
  * last committed sequence number. */

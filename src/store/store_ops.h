@@ -17,10 +17,10 @@ struct scan {
     bool live_only;
     int64_t ended_after_us;
     bool started_only; /* JOB, live_only: of those not over that have begun */
-    /* JOB, live_only: and, whenever they ended (exact), the elements of arrays of which others are
-     * not over, for what is counted of such an array must be the same after a restart; components
-     * of which another is given, for a job must be found whole; and jobs of scrontab, which were to
-     * be given their next time */
+    /* JOB, live_only: and, whenever they ended (exact), the elements of arrays of which another is
+     * given, for what is counted of such an array must be the same after a restart; components
+     * likewise, for a job must be found whole; and jobs of scrontab, which were to be given their
+     * next time */
     bool whole_jobs;
     bool of_job; /* STEP, PAYLOAD: of this one */
     uint64_t job_id;

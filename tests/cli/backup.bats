@@ -56,6 +56,32 @@ over() { [ -e "$WORK/go" ]; }
     [ -e "$REMUDA_STATE/remuda.db.before" ]
 }
 
+# Who restored the wrong backup, and puts back what was there: what ran under it ran, and the store that was there does not know.
+@test "a store that is put back after a restore runs nothing once more" {
+    local id way
+    for way in mv "cp --no-preserve=all"; do
+        id=$(sbatch --parsable -n1 -o /dev/null -b now+1hour --wrap "echo ran >> $WORK/${way%% *}")
+        remuda backup "$WORK/b.${way%% *}"
+        for _ in {1..20}; do # the later store has come further than the backup will
+            scontrol update JobId="$id" Comment="$RANDOM"
+        done
+        remuda down
+        remuda restore "$WORK/b.${way%% *}"
+        remuda up -q 3>&-
+        scontrol update JobId="$id" StartTime=now
+        scontrol release "$id"
+        eventually is "$id" COMPLETED
+        remuda down
+        $way "$REMUDA_STATE/remuda.db.before" "$REMUDA_STATE/remuda.db"
+        remuda up -q 3>&-
+        scontrol update JobId="$id" StartTime=now
+        eventually bash -c "sinfo -h -o %T | grep -q idle"
+        [[ "$(squeue -h -j "$id" -o '%T %r')" == "PENDING JobHeldUser" ]]
+        [ "$(grep -c ran "$WORK/${way%% *}")" = 1 ]
+        scancel "$id"
+    done
+}
+
 # Each step of taking the place, as it is left by whoever is killed before the next. (tests/heavy/writes.py's library, at each call of a restore, showed an empty cluster.)
 @test "a restore that is cut off leaves one store or the other, never none" {
     local id later at

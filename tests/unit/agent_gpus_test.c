@@ -146,7 +146,8 @@ static void test_a_step_that_comes_after_the_end_is_not_started(void **state)
     step_note(NOTE_EXITED, STEP_BATCH);
     EXPECT("report exited 5.1 #100 clean");
     step_launch(5, 0, "n1 cpus=0 mem=1");
-    EXPECT("");
+    EXPECT("report failed 5.1 #101 retry had \"this node has had that start before, and it is "
+           "over\"");
 }
 
 static void test_a_step_that_comes_while_devices_are_proven_is_not_passed_over(void **state)

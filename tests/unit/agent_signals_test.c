@@ -18,8 +18,9 @@ static void test_terminate_goes_to_the_shepherd(void **state)
     EXPECT("report exited 7.1 #101 status=15 clean");
     ack(101);
     EXPECT("forget 7.1 pid=1007");
-    launch(7, 2);
-    EXPECT(""); /* it was ended before it came */
+    launch(7, 2); /* it was ended before it came */
+    EXPECT("report failed 7.2 #102 retry had \"this node has had that start before, and it is "
+           "over\"");
 }
 
 static void test_terminate_of_what_is_over(void **state)

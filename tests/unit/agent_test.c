@@ -46,9 +46,58 @@ static void test_repeated_messages_do_nothing(void **state)
     EXPECT("forget 7.1 pid=1007");
     ack(100);
     launch(7, 1);
-    EXPECT(""); /* a launch that was delayed for ever must not run the job again */
+    /* A launch that was delayed for ever must not run the job again. */
+    EXPECT("report failed 7.1 #101 retry had \"this node has had that start before, and it is "
+           "over\"");
     launch(7, 2);
     EXPECT("start 7.2");
+}
+
+/* Its controller has gone back to an older store, and would wait for an end that was acknowledged
+ * to the one before. */
+static void test_a_start_that_was_over_is_answered_once_more(void **state)
+{
+    (void)state;
+    begin();
+    launch(7, 1);
+    exited(7, 1, 0, true);
+    ack(100);
+    str_clear(&said);
+    launch(7, 1);
+    launch(7, 1);
+    EXPECT("report failed 7.1 #101 retry had \"this node has had that start before, and it is "
+           "over\"");
+    terminate(7, 1);
+    EXPECT("report released 7.1 #102");
+    ack(101);
+    ack(102);
+    EXPECT("forget 7.1");
+    assert_int_equal(agent_held_count(agent), 0);
+    launch(7, 1);
+    EXPECT("report failed 7.1 #103 retry had \"this node has had that start before, and it is "
+           "over\"");
+    ack(103);
+    EXPECT("forget 7.1");
+    terminate(7, 1);
+    EXPECT("report released 7.1 #104");
+}
+
+/* A step of it that another node's script asks for would hang as well. */
+static void test_a_step_that_was_over_is_answered(void **state)
+{
+    (void)state;
+    begin();
+    step_launch(5, 0, "n1:0");
+    str_clear(&said);
+    step_note(NOTE_STARTED, 0);
+    step_note(NOTE_EXITED, 0);
+    ack(100);
+    str_clear(&said);
+    step_launch(5, 0, "n1:0");
+    EXPECT("report failed 5.1 #101 retry had \"this node has had that start before, and it is "
+           "over\"");
+    step_launch(5, 1, "n1:0");
+    EXPECT("start 5.1");
 }
 
 static void test_the_end_may_overtake_the_beginning(void **state)
@@ -370,6 +419,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_job_comes_runs_ends_and_is_forgotten),
         TEST(repeated_messages_do_nothing),
+        TEST(a_start_that_was_over_is_answered_once_more),
+        TEST(a_step_that_was_over_is_answered),
         TEST(the_end_may_overtake_the_beginning),
         TEST(reports_wait_for_the_controller_and_are_repeated_in_order),
         TEST(heartbeats_repeat_what_waits_too_long),

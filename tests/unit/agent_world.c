@@ -80,6 +80,7 @@ static void report_say(const struct msg_report *m)
     str_add(&said, m->oom ? " oom" : "");
     str_add(&said, m->retry ? " retry" : "");
     str_add(&said, m->gone ? " gone" : "");
+    str_add(&said, m->had ? " had" : "");
     if (m->detail)
         str_addf(&said, " \"%s\"", m->detail);
     const struct step *u = m->usage.n ? m->usage.v : NULL;

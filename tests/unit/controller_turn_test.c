@@ -177,6 +177,68 @@ static void a_store_that_opens_late(void **state)
     shell_end(&s);
 }
 
+static uint64_t given_seq(const struct shell *s)
+{
+    struct given g = {0};
+    assert_true(given_read(arena_printf(s->world->arena, "%s/given", s->world->dir), &g, NULL));
+    return g.seq;
+}
+
+/* What finds out that such a store is back says nothing of it yet: whoever was killed between would
+ * not find at the next start that it is an older one, whose jobs are to be held. */
+static void an_older_store_that_opens_late_is_older_until_its_rows_are_there(void **state)
+{
+    struct shell s;
+    uint64_t epoch, seq;
+    struct err why = {.code = ERR_UNAVAILABLE, .text = "no room"};
+    struct given before = {.seq = 100, .next_job_id = 7};
+    shell_make(&s, state);
+    turns_end(s.c.turns);
+    turns_free(s.c.turns);
+    const char *path = arena_printf(s.world->arena, "%s/remuda.db", s.world->dir);
+    s.store = store_open_sqlite(path, false, NULL);
+    assert_true(store_take_epoch(s.store, &epoch, &seq, NULL));
+    store_close(s.store);
+    s.c.turns = turns_new(&s.c, writer_new(path), seq, &let_out);
+    int fd = given_open(arena_printf(s.world->arena, "%s/given", s.world->dir), NULL);
+    assert_true(fd >= 0 && given_write(fd, &before));
+    turns_number_beyond(s.c.turns, before.seq);
+    turns_write_given(s.c.turns, fd, &before);
+    turns_begin_away(s.c.turns, &why);
+    shell_until(&s, &note.nfed, 2);
+    assert_false(turns_store_away(s.c.turns, NULL));
+    s.store = store_open_still(path, NULL);
+    assert_true(store_last(s.store, &seq, NULL));
+    assert_int_equal(seq, 0);
+    assert_int_equal(given_seq(&s), 100);
+    store_close(s.store);
+    for (size_t i = 1; i < 3; i++) {
+        store_effect(turns_effects(s.c.turns), "a");
+        reply_effect(&s, i);
+        shell_until(&s, &note.nsent, i);
+        assert_int_equal(given_seq(&s), 100 + i);
+    }
+    shell_end(&s);
+}
+
+/* Neither a store that is put back later nor the one that took its place is the other's later self:
+ * numbers of commits are given once. */
+static void commits_of_an_older_store_are_numbered_behind_the_later_one(void **state)
+{
+    struct shell s;
+    uint64_t seq;
+    shell_make(&s, state);
+    turns_number_beyond(s.c.turns, 1000);
+    for (size_t i = 1; i < 4; i++) {
+        store_effect(turns_effects(s.c.turns), "a");
+        reply_effect(&s, i);
+        shell_until(&s, &note.nsent, i);
+        assert_true(store_last(s.store, &seq, NULL));
+        assert_int_equal(seq, 1000 + i);
+    }
+    shell_end(&s);
+}
+
 /* Sessions that are closed keep the loop running for a while; what effects need is gone by then. */
 static void once_it_ends_nothing_is_let_out(void **state)
 {
@@ -355,6 +417,8 @@ int main(void)
         TEST(after_some_seconds_those_who_wait_are_told),
         TEST(who_only_asks_does_not_wait_for_the_store),
         TEST(a_store_that_opens_late),
+        TEST(an_older_store_that_opens_late_is_older_until_its_rows_are_there),
+        TEST(commits_of_an_older_store_are_numbered_behind_the_later_one),
         TEST(once_it_ends_nothing_is_let_out),
         TEST(what_is_being_written_as_it_ends_is_let_out),
         TEST(a_deposed_controller_lets_nothing_out),

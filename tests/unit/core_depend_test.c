@@ -321,6 +321,22 @@ static void a_failed_job_that_is_requeued_may_still_end_well(void **unused)
     assert_int_equal(state(next), JOB_RUNNING);
 }
 
+/* Of which only the last has been over for less than jobs are remembered. */
+static void a_restart_remembers_how_all_of_an_array_ended(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit_array("0-1", NULL);
+    element_ends(id, 0, 1);
+    pass(60 * MIN);
+    element_ends(id, 1, 0);
+    restart(CONF);
+    hello(1);
+    pass(MIN);
+    uint64_t after = submit_after("after", on("afterok", id));
+    assert_int_equal(job(after)->reason, REASON_DEPENDENCY_NEVER);
+    assert_int_equal(state(submit_after("any", on("afterany", id))), JOB_RUNNING);
+}
+
 static void a_restart_forgets_no_dependency(void **unused)
 {
     uint64_t first = submit(a_job("first")), other = submit(a_job("other"));
@@ -424,6 +440,7 @@ int main(void)
         STORY(the_rest_of_an_array_is_cancelled),
         STORY(an_array_that_waits_starts_as_a_whole),
         STORY(a_failed_job_that_is_requeued_may_still_end_well),
+        STORY(a_restart_remembers_how_all_of_an_array_ended),
         STORY(a_restart_forgets_no_dependency),
         STORY(a_singleton_gets_another_name),
         STORY(a_name_that_was_refused_frees_nobody),

@@ -186,6 +186,42 @@ static void test_the_store_is_opened_while_nobody_reads(void **state)
     writer_free(writer);
 }
 
+/* One that nobody writes to is read without a lock: what was copied into it meanwhile was read as
+ * rows that never were, or taken for damage. It is opened when nobody reads it so. */
+static void test_a_store_that_is_read_as_it_stands_is_not_written_to(void **state)
+{
+    struct full *f = *state;
+    struct err e;
+    struct stat st;
+    assert_int_equal(sqlite3_close(f->reader), SQLITE_OK);
+    f->reader = NULL;
+    store_close(f->w.store);
+    f->w.store = store_open_memory();
+    assert_int_not_equal(stat(arena_printf(f->w.arena, "%s-wal", f->w.path), &st), 0);
+    struct writer *writer = writer_new(f->w.path);
+    struct reader reader = {.path = f->w.path, .writer = writer}, none = reader;
+    struct batch *b = small(&f->w, 7);
+    assert_non_null(reader_begin(&reader, &e));
+    for (int again = 0; again < 3; again++)
+        assert_false(writer_commit(writer, b, &e));
+    assert_int_equal(e.code, ERR_UNAVAILABLE);
+    assert_true(writer_holds(writer)); /* no other reading begins */
+    writer_shorten(writer);
+    assert_false(writer_is_open(writer));
+    none.path = "/nowhere/remuda.db";
+    assert_null(reader_begin(&none, &e));
+    reader_end(&none);
+    reader_end(&reader);
+    writer_shorten(writer);
+    assert_true(writer_is_open(writer));
+    assert_true(writer_commit(writer, b, &e));
+    assert_non_null(reader_begin(&reader, &e)); /* from now on beside the writer */
+    reader_end(&reader);
+    reader_done(&reader);
+    batch_free(b);
+    writer_free(writer);
+}
+
 /* A writer that can commit nothing yet knows that there is something to cut off. */
 static void test_the_log_of_a_life_before_counts(void **state)
 {
@@ -453,6 +489,7 @@ int main(void)
         TEST(so_it_does_after_an_upgrade),
         TEST(readings_wait_for_a_store_that_is_not_open),
         TEST(the_store_is_opened_while_nobody_reads),
+        TEST(a_store_that_is_read_as_it_stands_is_not_written_to),
         TEST(the_log_of_a_life_before_counts),
         TEST(readings_let_the_log_be_cut_off),
         TEST(a_log_is_asked_for_where_it_is_long_and_then_seldom),

@@ -203,7 +203,7 @@ void picture_json(const struct curves *c, const struct job *j, struct str *out)
     json_begin(&o, out, false);
     json_object(&o);
     json_key_i64(&o, "job_id", (int64_t)j->id);
-    json_key_i64(&o, "restarts", j->attempt ? j->attempt - 1 : 0);
+    json_key_i64(&o, "restarts", j->restarts);
     json_key_text(&o, "user", j->user_name);
     json_key_text(&o, "name", j->spec.name);
     json_key_i64(&o, "start", j->start_us / USEC_PER_SEC);

@@ -28,8 +28,7 @@ struct payloads {
     size_t bytes;
 };
 
-struct payloads *payloads_new(struct controller *c, const char *store_path,
-                              const struct writer *writer)
+struct payloads *payloads_new(struct controller *c, const char *store_path, struct writer *writer)
 {
     struct payloads *p = xcalloc(1, sizeof *p);
     p->c = c;

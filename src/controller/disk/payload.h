@@ -12,8 +12,7 @@ struct payloads; /* opaque */
 struct writer;
 
 /* Both are borrowed, and outlive it. */
-struct payloads *payloads_new(struct controller *c, const char *store_path,
-                              const struct writer *writer);
+struct payloads *payloads_new(struct controller *c, const char *store_path, struct writer *writer);
 void payloads_free(struct payloads *p); /* Waits for the thread; NULL is allowed. */
 /* Keeps a copy, the oldest make room. */
 void payloads_put(struct payloads *p, const struct payload *payload);

@@ -20,18 +20,23 @@ static struct store *still_open(const char *path, struct err *ret_err)
 struct store *reader_begin(struct reader *r, struct err *ret_err)
 {
     ASSERT(r->path && r->writer);
-    r->still = !writer_is_open(r->writer);
+    r->still = writer_still_begin(r->writer);
     if (r->still)
         r->store = still_open(r->path, ret_err);
     else if (!r->store)
         r->store = store_open_sqlite(r->path, true, ret_err);
+    if (!r->store)
+        reader_end(r);
     return r->store;
 }
 
 void reader_end(struct reader *r)
 {
-    if (r->still)
-        reader_done(r);
+    if (!r->still)
+        return;
+    r->still = false;
+    reader_done(r);
+    writer_still_end(r->writer);
 }
 
 void reader_done(struct reader *r)

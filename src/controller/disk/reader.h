@@ -6,10 +6,10 @@
 #include "controller/disk/writer.h"
 
 struct reader {
-    const char *path;            /* of the store; borrowed */
-    const struct writer *writer; /* whose epoch it must be; borrowed */
-    struct store *store;         /* NULL = not open */
-    bool still;                  /* a whole answer sees one moment */
+    const char *path;      /* of the store; borrowed */
+    struct writer *writer; /* whose epoch it must be; borrowed */
+    struct store *store;   /* NULL = not open */
+    bool still;            /* a whole answer sees one moment */
 };
 
 /* The store, open; NULL with ret_err. */

@@ -4,6 +4,7 @@
 #include "base/duration.h"
 #include "io/clock.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
@@ -20,14 +21,17 @@ struct writer {
     struct store *store; /* NULL = not open */
     uint64_t epoch;
     atomic_bool open, holds;
-    uint64_t read_seq; /* while it is not open: what was read of the store */
-    size_t left_pages; /* of the log, when it was to be cut off last */
+    pthread_mutex_t gate; /* either somebody reads it as it stood, or it is opened */
+    size_t still;         /* readings at work that take it for a file nobody writes to */
+    uint64_t read_seq;    /* while it is not open: what was read of the store */
+    size_t left_pages;    /* of the log, when it was to be cut off last */
     int64_t held_us, rest_until_us;
 };
 
 struct writer *writer_new(const char *path)
 {
     struct writer *w = xcalloc(1, sizeof *w);
+    pthread_mutex_init(&w->gate, NULL);
     w->path = xstrdup(path);
     return w;
 }
@@ -36,6 +40,7 @@ struct writer *writer_of(struct store *s, uint64_t epoch)
 {
     ASSERT(s);
     struct writer *w = xcalloc(1, sizeof *w);
+    pthread_mutex_init(&w->gate, NULL);
     w->store = s;
     w->epoch = epoch;
     w->open = true;
@@ -48,6 +53,7 @@ void writer_free(struct writer *w)
         return;
     if (w->store)
         store_close(w->store);
+    pthread_mutex_destroy(&w->gate);
     free(w->path);
     free(w);
 }
@@ -71,6 +77,23 @@ static bool open_again(struct writer *w, const uint64_t *read_seq, uint64_t *ret
     w->store = s;
     w->open = true;
     return true;
+}
+
+bool writer_still_begin(struct writer *w)
+{
+    pthread_mutex_lock(&w->gate);
+    bool still = !w->open;
+    w->still += still;
+    pthread_mutex_unlock(&w->gate);
+    return still;
+}
+
+void writer_still_end(struct writer *w)
+{
+    pthread_mutex_lock(&w->gate);
+    ASSERT(w->still > 0);
+    w->still--;
+    pthread_mutex_unlock(&w->gate);
 }
 
 bool writer_open(struct writer *w, uint64_t *ret_seq, struct err *ret_err)
@@ -116,15 +139,20 @@ static void log_look(struct writer *w, bool committed)
     hold(w, now_us, pages, more);
 }
 
-/* What the batch changes was read before. Readings hold a log that nobody could open, too. */
+/* What the batch changes was read before. Readings hold a log that nobody could open, too; and who
+ * reads a file for one that nobody writes to would read what was copied into it meanwhile. */
 static bool open_for(struct writer *w, const struct batch *b, struct err *ret_err)
 {
     uint64_t seq;
-    w->read_seq = b->seq - 1;
-    if (open_again(w, &w->read_seq, &seq, ret_err))
-        return true;
-    hold(w, clock_monotonic_us(), 0, 0);
-    return false;
+    w->read_seq = b->seq - b->gap - 1;
+    pthread_mutex_lock(&w->gate);
+    bool done = w->still
+                    ? err_set(ret_err, ERR_UNAVAILABLE, "%s is being read as it stood", w->path)
+                    : open_again(w, &w->read_seq, &seq, ret_err);
+    pthread_mutex_unlock(&w->gate);
+    if (!done)
+        hold(w, clock_monotonic_us(), 0, 0);
+    return done;
 }
 
 /* A handle that reads a log it may not change keeps those of the same process from writing: while
@@ -134,8 +162,12 @@ static void open_alone(struct writer *w)
 {
     struct err err = {0};
     uint64_t seq;
-    store_log_free(w->path, w->read_seq);
-    open_again(w, &w->read_seq, &seq, &err);
+    pthread_mutex_lock(&w->gate);
+    if (!w->still) {
+        store_log_free(w->path, w->read_seq);
+        open_again(w, &w->read_seq, &seq, &err);
+    }
+    pthread_mutex_unlock(&w->gate);
 }
 
 bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err)
@@ -144,7 +176,7 @@ bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err)
     if (!w->open && !open_for(w, b, ret_err))
         return false;
     b->epoch = w->epoch;
-    bool done = store_commit(w->store, b, ret_err);
+    bool done = b->n == 0 || store_commit(w->store, b, ret_err);
     log_look(w, done);
     return done;
 }

@@ -17,9 +17,13 @@ void writer_free(struct writer *w); /* NULL is fine */
  * ERR_UNAVAILABLE: may be tried again. */
 bool writer_open(struct writer *w, uint64_t *ret_seq, struct err *ret_err);
 bool writer_is_open(const struct writer *w); /* the store was opened */
+/* By a reading, on any thread: true while the store is not open for writing, nor will be until
+ * writer_still_end: it may be read as it stands. */
+bool writer_still_begin(struct writer *w);
+void writer_still_end(struct writer *w);
 /* Commits the batch, whose number is the caller's and must follow the store's; its epoch is set
  * here. Opens the store first if that could not be done before: ERR_DENIED if it is not any more as
- * it was read. */
+ * it was read. A batch of nothing does that alone, and its number is free still. */
 bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err);
 /* The log has grown far, or fills the disk or will before it could be copied, as readings overlap
  * without a gap: until writer_shorten no other is to begin, but of scripts that are to be launched.

@@ -364,6 +364,8 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
             r->j.exit_status = STATUS_LAUNCH_FAILED;
         if (again)
             requeue_failed(c, r);
+        if (again && report->had)
+            doubt_begin(c, r);
         /* One of scrontab tries again at its next time. */
         bool hold = report->prolog && !c->settings.word.no_hold_on_prolog && !r->j.cron;
         r->j.hold_after_requeue |= again && hold;

@@ -56,7 +56,6 @@ void hold_end(struct core *c, struct jobrec *r)
         return;
     }
     hold_write(c, r, false);
-    r->j.restored = false;
     if (!r->deps.n) /* it could not be read (loaded.c) */
         text_set(c, &r->j.spec.dependency, NULL);
     if (r->j.reason != REASON_DEPENDENCY_NEVER)

@@ -77,6 +77,13 @@ void restored_mark(struct core *c); /* when all rows are loaded */
 void ids_raise(struct core *c, uint64_t next);
 /* Is it a number that cannot have been given, seeing where ids are? */
 bool ids_far_beyond(const struct core *c, uint64_t id);
+/* It starts, and was let go since: with a number that no node has had. */
+void restored_number(struct jobrec *r);
+/* Its node has the very run that the restored store has: nothing has happened since that is not
+ * known. Of a heterogeneous job all components. */
+void doubt_end(struct core *c, struct jobrec *r);
+/* Its node says that it has had that very run: the store is older than anybody said. */
+void doubt_begin(struct core *c, struct jobrec *r);
 /* It goes back: held, if nobody knows whether it ran. */
 void restored_requeue(struct core *c, struct jobrec *r);
 /* What a node has: are there numbers or starts that the store has not given yet? Those are believed

@@ -9,7 +9,10 @@
  * node that says more is wrong, or lies; nobody has given that number, and nobody soon will. */
 #define JOBS_AHEAD_MAX   UINT64_C(100000000)
 #define STARTS_AHEAD_MAX 10000u
-#define LINES_MAX        16u /* in the log, of one hello */
+/* The first start since gets a number that no node has had: it takes each once. Far less than is
+ * believed, so that another store as old as this one does not have them all out of its sight. */
+#define STARTS_SKIPPED 1000u
+#define LINES_MAX      16u /* in the log, of one hello */
 
 static void doubt_say(struct core *c, struct jobrec *r)
 {
@@ -27,6 +30,7 @@ static void doubt_say(struct core *c, struct jobrec *r)
 static void doubt(struct core *c, struct jobrec *r)
 {
     r->j.restored = true;
+    text_set(c, &r->j.had_nodes, NULL); /* it may have been elsewhere since */
     if (r->j.state == JOB_PENDING && !r->j.spec.hold) {
         hold_write(c, r, true);
         r->j.reason = REASON_HELD_USER;
@@ -74,10 +78,51 @@ void restored_mark(struct core *c)
     }
     if (c->store.older)
         fx_log(c, LEVEL_WARNING,
-               "the store is older than what was said last: %zu jobs of it may have run since; "
-               "those that wait "
-               "are held, `scontrol release` lets them run; job ids go on at %llu",
+               "the store is older than what was said last, or not the one that was written then: "
+               "%zu jobs of it may have run since; those that wait are held, `scontrol release` "
+               "lets them run; job ids go on at %llu",
                n, (unsigned long long)c->jobs.next_id);
+}
+
+void restored_number(struct jobrec *r)
+{
+    ASSERT(r->j.state == JOB_PENDING);
+    if (r->j.restored && r->j.attempt < UINT32_MAX / 2)
+        r->j.attempt += STARTS_SKIPPED;
+    r->j.restored = false;
+}
+
+static void component_doubt_end(struct core *c, struct jobrec *r)
+{
+    if (!r->j.restored || r->j.state == JOB_PENDING)
+        return;
+    r->j.restored = false;
+    step_numbers_skip(r);
+    job_save(c, r);
+}
+
+static void each_component(struct core *c, struct jobrec *r,
+                           void (*what)(struct core *c, struct jobrec *component))
+{
+    jobrec_vec jobs = {0};
+    if (r->j.het_job_id)
+        components_find(c, leader_of(r), &jobs);
+    else
+        vec_push(&jobs, r);
+    for (size_t i = 0; i < jobs.n; i++)
+        what(c, jobs.v[i]);
+    vec_done(&jobs);
+}
+
+/* Of a heterogeneous job the script, which runs in the first component, speaks for all. */
+void doubt_end(struct core *c, struct jobrec *r)
+{
+    each_component(c, r, component_doubt_end);
+}
+
+void doubt_begin(struct core *c, struct jobrec *r)
+{
+    each_component(c, r, doubt);
 }
 
 void restored_requeue(struct core *c, struct jobrec *r)

@@ -37,6 +37,7 @@ static void start_one(struct core *c, const struct plan_start *s)
     r->j.stopped_us = 0;
     preempt_clear(r);
     r->charged_us = 0;
+    restored_number(r);
     r->j.attempt++;
     r->j.exit_status = 0;
     r->j.oom = false;

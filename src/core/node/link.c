@@ -135,23 +135,6 @@ static bool holds_but(const struct msg_node_hello *m, const struct jobrec *r, in
     return false;
 }
 
-/* Its node has the very run that the restored store has: nothing has happened since that is not
- * known. Of a heterogeneous job the script, which runs in the first component, speaks for all. */
-static void doubt_end(struct core *c, struct jobrec *r)
-{
-    jobrec_vec jobs = {0};
-    if (r->j.het_job_id)
-        components_find(c, leader_of(r), &jobs);
-    else
-        vec_push(&jobs, r);
-    for (size_t i = 0; i < jobs.n; i++)
-        if (jobs.v[i]->j.restored && jobs.v[i]->j.state != JOB_PENDING) {
-            jobs.v[i]->j.restored = false;
-            job_save(c, jobs.v[i]);
-        }
-    vec_done(&jobs);
-}
-
 /* The batch script of a job that runs, on its host. Of a former life of the node nobody knows
  * whether it has begun: it is not launched again. */
 static void script_compare(struct core *c, struct noderec *n, struct jobrec *r,

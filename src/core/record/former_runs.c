@@ -28,8 +28,10 @@ bool former_run_may_be(const struct core *c, const struct noderec *n, uint64_t j
                        uint32_t attempt)
 {
     struct jobrec *r = job_find(c, job_id);
-    if (!attempt || !job_id || job_id >= c->jobs.next_id || (r && attempt > r->j.attempt))
+    if (!attempt || !job_id || job_id >= c->jobs.next_id)
         return false;
+    if (r && attempt > r->j.attempt)
+        return r->j.restored; /* of the time since */
     if (!r || hold_find(r, n->index) || had_before(r, n->n.name, attempt))
         return true;
     return attempt == r->j.attempt && r->j.nodes && hostlist_text_has(r->j.nodes, n->n.name);

@@ -221,6 +221,8 @@ void step_report(struct core *c, struct noderec *n, struct jobrec *r, const stru
     if (kind != REPORT_FAILED && kind != REPORT_LOST)
         step_queue_begun(c, st);
     part_use(c, r, st, part, m);
+    if (kind == REPORT_FAILED && m->had)
+        step_numbers_skip(r);
     switch (kind) {
     case REPORT_STARTED:
     case REPORT_RELEASED: return;

@@ -109,6 +109,8 @@ void step_wish_closed(struct core *c, uint64_t job_id, uint64_t conn);
  * (together_hash; 0 = it has one part). */
 int64_t step_number_next(const struct core *c, const struct jobrec *r, uint64_t together_hash);
 void step_number_taken(struct jobrec *r, int64_t step_id); /* no other step gets it */
+/* Steps of it may have run that the store does not know: a node takes each number once. */
+void step_numbers_skip(struct jobrec *r);
 
 /* ---- make.c ---- */
 struct msg_create_step *step_asked_copy(const struct msg_create_step *m, struct arena *a);

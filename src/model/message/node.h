@@ -190,7 +190,8 @@ extern const struct enum_names report_kind_names;
     X(TEXT, devices_out, 0, "as node.devices_out: what the job gave back may be there")                    \
     X(LIST, usage, &step_fields, "one step: usage so far or in all")                                       \
     X(TEXT, device_health, 0, "as node.device_health, of the same age; NULL = an older release")           \
-    X(BOOL, unfit, 0, "FAILED: the node would fail any other job, too")
+    X(BOOL, unfit, 0, "FAILED: the node would fail any other job, too")                                    \
+    X(BOOL, had, 0, "FAILED: the node has had this start before, and it is over")
 // clang-format on
 
 #endif

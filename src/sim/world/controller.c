@@ -99,7 +99,8 @@ static struct batch *batch_of(struct sim_world *w)
 {
     struct batch *b = batch_new();
     b->epoch = w->epoch;
-    b->seq = w->batch_seq + 1;
+    b->gap = w->batch_gap;
+    b->seq = w->batch_seq + b->gap + 1;
     for (size_t i = 0; i < w->fx.n; i++)
         if (w->fx.v[i].kind == FX_STORE)
             batch_add(b,
@@ -164,7 +165,10 @@ void controller_turn_end(struct sim_world *w)
         world_plan(w, USEC_PER_SEC, (struct happening){.what = H_STORE_RETRY});
         return;
     }
-    w->batch_seq += b->n > 0;
+    if (b->n) {
+        w->batch_seq = b->seq;
+        w->batch_gap = 0;
+    }
     for (size_t i = 0; i < b->n; i++) {
         w->hash = record_hash(store_table_rows[b->row[i].table].fields, b->row[i].record, w->hash);
         if (b->row[i].op == ROW_PUT)
@@ -251,7 +255,8 @@ void controller_start(struct sim_world *w)
                          NULL));
     }
     core_ids_from(w->core, w->given_next);
-    if (w->given_seq > w->batch_seq)
+    w->batch_gap = w->given_seq > w->batch_seq ? w->given_seq - w->batch_seq : 0;
+    if (w->batch_gap)
         core_store_is_older(w->core);
     else
         world_doubt_end(w); /* nothing has happened since */

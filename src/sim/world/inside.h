@@ -126,6 +126,7 @@ struct sim_world {
     struct core *core; /* NULL: the controller is down */
     struct store *store;
     uint64_t epoch, batch_seq, next_conn, next_order, answer_seq;
+    uint64_t batch_gap;  /* as struct turns has it */
     uint32_t check_turn; /* whose fields are looked at */
     struct effects fx;   /* of the open turn */
     struct batch *stuck; /* a batch that could not be committed, with its effects in fx */

@@ -87,11 +87,15 @@ static void add_end(struct str *sql, int64_t from_us)
         str_addf(sql, " AND end_us >= %lld", (long long)from_us);
 }
 
-/* The '+' keeps SQLite from walking all that ever were to find those that live. */
-static void add_of_live(struct str *sql, const char *column)
+/* Of what lives or ended since. The '+' keeps SQLite from walking all that ever were to find
+ * those. */
+static void add_of_recent(struct str *sql, const char *column, int64_t from_us)
 {
     str_addf(sql, "SELECT %s FROM job WHERE +%s IS NOT NULL AND ", column, column);
     sql_job_live(sql);
+    str_addf(sql, " UNION ALL SELECT %s FROM job WHERE +%s IS NOT NULL AND ", column, column);
+    sql_job_over(sql);
+    add_end(sql, from_us);
 }
 
 static bool has_column(const struct sql_table *t, const char *name)
@@ -104,14 +108,12 @@ static bool has_column(const struct sql_table *t, const char *name)
  * that cannot be written may know nothing of scrontab. */
 static void add_wholes(struct str *sql, const struct sql_table *t, int64_t from_us)
 {
-    str_add(sql, " UNION ALL SELECT id FROM job WHERE array_job_id IN (");
-    add_of_live(sql, "array_job_id");
-    str_add(sql, ") UNION ALL SELECT id FROM job WHERE het_job_id IN (");
-    add_of_live(sql, "het_job_id");
-    str_add(sql, " UNION ALL SELECT het_job_id FROM job WHERE +het_job_id IS NOT NULL AND ");
-    sql_job_over(sql);
-    add_end(sql, from_us);
-    str_addc(sql, ')');
+    static const char *const columns[] = {"array_job_id", "het_job_id"};
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+        str_addf(sql, " UNION ALL SELECT id FROM job WHERE %s IN (", columns[i]);
+        add_of_recent(sql, columns[i], from_us);
+        str_addc(sql, ')');
+    }
     if (has_column(t, "cron"))
         str_add(sql, " UNION ALL SELECT id FROM job WHERE cron IS NOT NULL");
 }
