@@ -66,8 +66,8 @@ struct owner_name {
     const char *name; /* NULL = it is nobody's any more */
 };
 
-/* Of a wake: for who must know whose time it takes, the slice of a request about many jobs, which is
- * its user's (core_sweeper), is one event, and all else another. */
+/* Of a wake: for who must know whose time it takes, the slice of a request about many jobs, which
+ * is its user's (core_sweeper), is one event, and all else another. */
 enum wake_part { WAKE_WHOLE, WAKE_SLICE, WAKE_REST };
 
 struct event {
