@@ -369,7 +369,7 @@ struct account_book {
     struct map_str *cap_of;    /* limit and whom it is counted for → struct caprec (limits.c) */
     struct map_str *live;      /* account, user, QOS, partition → struct live_count */
     struct accruing *accruing; /* accrue.c */
-    struct together_known *together; /* limits_together.c */
+    struct together_known *together;       /* limits_together.c */
     uint32_t most_qos, most_assoc;         /* the highest priorities */
     bool capacity_changed;                 /* of nodes: what is relative to it is to be looked at */
     uint32_t prioritized;                  /* associations with a priority of their own */
@@ -439,7 +439,7 @@ struct settings_made {
 struct core_calls {
     VEC(struct waiter) waiter;
     struct output_asks output;
-    struct map_u64 *answered; /* number → struct answered, owned; in the order of time */
+    struct answers *answers; /* core/request/answered.c */
 };
 
 /* What is due by the clock alone (record/due.c). */
