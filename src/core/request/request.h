@@ -106,6 +106,9 @@ enum refusal wckey_choose(struct core *c, struct job_spec *spec, const char *use
  * gives none. `warning`: it may, but cannot run as it is. */
 enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elements,
                           struct str *detail, struct str *warning);
+/* The second half of it, of a user's job: does its QOS refuse such a one (DenyOnLimit)? */
+enum refusal limits_deny_check(struct core *c, struct job_spec *spec, const char *user,
+                               struct str *detail, struct str *warning);
 
 /* ---- cancel.c ---- */
 void req_cancel(struct core *c, const struct msg_cancel *m);
