@@ -407,6 +407,7 @@ void core_check_turn(const struct core *c, uint32_t turn)
     resvs_check(c);
     timers_check(c);
     user_rooms_check(c, steps_asked_bytes(c));
+    answered_check(c);
     accrue_check(c);
     cluster_check(c->cluster);
     fields_check(c, turn);

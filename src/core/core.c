@@ -32,7 +32,7 @@ struct core *core_new(uint64_t seed, const char *host)
     c->node_index.by_rival = map_u64_new();
     c->joined.token = map_str_new();
     c->joined.host = map_str_new();
-    c->calls.answered = map_u64_new();
+    answered_begin(c);
     c->users.crontab = map_u64_new();
     c->users.room = map_u64_new();
     c->users.named = map_u64_new();
@@ -285,6 +285,7 @@ static void wake(struct core *c, enum wake_part part)
         limits_look_on(c);
     if (part == WAKE_WHOLE)
         sweeps_go(c);
+    answered_expire(c);
     c->turn.work = 0; /* a slice is bounded by itself: who asks for many keeps no timer waiting */
     steps_go_on(c);
     timers_fire(c);
@@ -389,6 +390,7 @@ int64_t core_wake_due(const struct core *c)
     int64_t due = timers_due(c), turn = resvs_due(c);
     due = turn < due ? turn : due;
     due = sweeps_due(c) < due ? sweeps_due(c) : due;
+    due = answered_due(c) < due ? answered_due(c) : due;
     if (c->timers.gang_due_us && c->timers.gang_due_us < due && !c->store.away)
         due = c->timers.gang_due_us;
     if (usage_due(c) < due && !c->store.away)

@@ -65,6 +65,7 @@ extern const struct fields crontab_fields;
     X(TIME, at_us, 0, "when it was answered")                                                              \
     X(U64, id, 0, "number its command gave it")                                                            \
     X(U32, user_id, 0, "who asked")                                                                        \
+    X(BOOL, nameless, 0, "who has no name, and keeps what all such may keep together")                     \
     X(U64, job_id, 0, "submitted: the id given; else 0")                                                   \
     X(ENUM, refusal, &refusal_names, "done: why not")                                                      \
     X(TEXT, detail, 0, "done: the sentence")                                                               \

@@ -110,6 +110,156 @@ static void test_answers_are_kept_for_minutes(void **unused)
     assert_in_range(kept, 4, 6);
 }
 
+/* ---- how much is kept ---- */
+
+#define HELD_AT_MOST (32u << 20) /* as the bound is counted: ROW_BYTES of each, and its texts */
+#define ROW_BYTES    256u
+
+static const struct answered *kept_of(uint64_t request)
+{
+    for (size_t i = 0; i < w.store.n; i++) {
+        const struct answered *row = w.store.v[i].record;
+        if (w.store.v[i].table == TABLE_ANSWERED && row->id == request)
+            return row;
+    }
+    return NULL;
+}
+
+static size_t bytes_kept(uint32_t uid)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < w.store.n; i++) {
+        const struct answered *row = w.store.v[i].record;
+        if (w.store.v[i].table == TABLE_ANSWERED && row->user_id == uid)
+            bytes += ROW_BYTES + (row->warning ? strlen(row->warning) : 0);
+    }
+    return bytes;
+}
+
+/* A job that is there, and so many of which each gives a sentence. */
+static void hold_with(uint64_t request, uint64_t id, size_t others)
+{
+    struct str ids = STR_INIT;
+    str_add_u64(&ids, id);
+    for (size_t i = 0; i < others; i++)
+        str_addf(&ids, ",%c", 'a' + (char)(i % 26));
+    struct msg_job_control m = {.ids = str_text(&ids), .action = ACTION_HOLD};
+    ask_again(1, request, MSG_JOB_CONTROL, &m);
+    assert_non_null(answer());
+    assert_int_equal(answer()->count, 1);
+    str_done(&ids);
+}
+
+static uint64_t held_job(void)
+{
+    struct job_spec spec = a_job("held");
+    spec.hold = true;
+    return submit(spec);
+}
+
+/* A short list is said whole, of a long one as much as one reads; the first time all is told. */
+static void test_what_is_kept_of_an_answer_has_a_bound(void **unused)
+{
+    (void)unused;
+    uint64_t id = held_job();
+    hold_with(1, id, 2);
+    assert_non_null(strstr(kept_of(1)->warning, "; b: \"b\" names no job"));
+    assert_null(strstr(kept_of(1)->warning, "more"));
+    hold_with(2, id, 2000);
+    assert_int_equal(answer()->results.n, 2000);
+    assert_true(strlen(kept_of(2)->warning) < 4096);
+    assert_non_null(strstr(kept_of(2)->warning, "…; and 19"));
+    hold_with(2, id, 2000);
+    assert_int_equal(answer()->results.n, 0);
+    assert_string_equal(answer()->warning, kept_of(2)->warning);
+}
+
+/* What an older release kept is cut when it is read. */
+static void test_a_long_answer_of_the_store_is_cut_where_a_letter_ends(void **unused)
+{
+    (void)unused;
+    struct str text = STR_INIT;
+    str_addc(&text, 'x');
+    for (int i = 0; i < 100000; i++)
+        str_add(&text, "ä");
+    struct answered row = {
+        .at_us = w.now, .id = 5, .user_id = ALICE, .count = 1, .warning = str_text(&text)};
+    keep(&(struct effect){.kind = FX_STORE, .table = TABLE_ANSWERED, .record = &row});
+    restart(NODES);
+    am_alice();
+    struct msg_job_control m = {.ids = "1", .action = ACTION_HOLD};
+    ask_again(1, 5, MSG_JOB_CONTROL, &m);
+    assert_int_equal(answer()->count, 1);
+    assert_int_equal(strlen(answer()->warning), 4095 + strlen("…"));
+    str_done(&text);
+}
+
+/* Over a restart, too; and as much as he asks for, there is room for others. */
+static void test_one_user_pushes_out_his_own(void **unused)
+{
+    (void)unused;
+    am_bob();
+    uint64_t of_bob = held_job();
+    hold_with(1, of_bob, 0);
+    am_alice();
+    uint64_t id = held_job(), request = 2;
+    w.fills = true;
+    for (; request < 2500; request++)
+        hold_with(request, id, 60);
+    restart(NODES);
+    am_alice();
+    for (; request < 6000; request++)
+        hold_with(request, id, 60);
+    w.fills = false;
+    assert_in_range(bytes_kept(ALICE), HELD_AT_MOST / 2 - 8192, HELD_AT_MOST / 2);
+    assert_null(kept_of(2));
+    assert_non_null(kept_of(request - 4000));
+    assert_non_null(kept_of(1));
+    am_bob();
+    for (; request < 9000; request++)
+        hold_with(request, of_bob, 60);
+    assert_non_null(kept_of(5999));
+    assert_in_range(bytes_kept(BOB), HELD_AT_MOST / 4 - 8192, HELD_AT_MOST / 4);
+}
+
+/* One who has user namespaces is as many of them as he likes. */
+static void test_users_without_a_name_push_out_each_others(void **unused)
+{
+    (void)unused;
+    am_alice();
+    hold_with(1, held_job(), 0);
+    w.fills = true;
+    for (uint32_t n = 0; n < 10; n++) {
+        am(70000 + n, NULL, false);
+        uint64_t id = held_job();
+        for (uint64_t i = 0; i < 1000; i++)
+            hold_with(2 + n * 1000 + i, id, 60);
+        if (n == 5)
+            restart(NODES);
+    }
+    w.fills = false;
+    size_t bytes = 0;
+    for (uint32_t n = 0; n < 10; n++)
+        bytes += bytes_kept(70000 + n);
+    assert_in_range(bytes, HELD_AT_MOST / 2 - 8192, HELD_AT_MOST / 2);
+    assert_non_null(kept_of(1));
+}
+
+/* Nobody asks for anything any more. */
+static void test_old_answers_go_by_themselves(void **unused)
+{
+    (void)unused;
+    uint64_t id = held_job();
+    w.fills = true;
+    for (uint64_t request = 1; request <= 3000; request++)
+        hold_with(request, id, 0);
+    w.fills = false;
+    pass_awake(5 * MIN - SEC);
+    assert_non_null(kept_of(1));
+    pass_awake(2 * MIN);
+    assert_int_equal(bytes_kept(ALICE), 0);
+}
+
 static int open_world(void **unused)
 {
     (void)unused;
@@ -128,6 +278,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_an_allocation_asked_for_again_is_heard_of_by_who_asked_last, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_answers_are_kept_for_minutes, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_kept_of_an_answer_has_a_bound, open_world,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_long_answer_of_the_store_is_cut_where_a_letter_ends,
+                                        open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_one_user_pushes_out_his_own, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_users_without_a_name_push_out_each_others, open_world,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_old_answers_go_by_themselves, open_world, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -439,7 +439,7 @@ struct settings_made {
 struct core_calls {
     VEC(struct waiter) waiter;
     struct output_asks output;
-    struct map_u64 *answered; /* number → struct answered, owned; in the order of time */
+    struct answers *answers; /* core/request/answered.c */
 };
 
 /* What is due by the clock alone (record/due.c). */

@@ -196,18 +196,9 @@ static enum job_reason alone_bar(struct core *c, const struct jobrec *r, struct 
     return bar;
 }
 
-enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elements,
-                          struct str *detail, struct str *warning)
+enum refusal limits_deny_check(struct core *c, struct job_spec *spec, const char *user,
+                               struct str *detail, struct str *warning)
 {
-    ASSERT(c->turn.peer && elements > 0);
-    const char *user = c->turn.peer->user;
-    struct limit_subject who = {user, spec->req.account, spec->req.qos, spec->req.partition};
-    const struct partrec *part = limits_counted_in(c, &who);
-    who.partition = part ? part->p.name : NULL;
-    if (!enforces_limits(c))
-        return REFUSE_NONE;
-    if (!limits_room(c, &who, elements, detail))
-        return REFUSE_PARTITION_LIMIT;
     struct jobrec trial = {.j = {.spec = *spec, .user_name = user}};
     int64_t wall_us = limits_wall_given_us(c, &trial, limits_open(c, &trial, c->turn.fx->arena));
     if (wall_us) /* for all to see; whatever changes it is given no more */
@@ -222,4 +213,19 @@ enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elemen
         str_addf(deny ? detail : warning, "%s%s", deny ? "" : "it will wait: ", str_text(&why));
     str_done(&why);
     return deny ? REFUSE_PARTITION_LIMIT : REFUSE_NONE;
+}
+
+enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elements,
+                          struct str *detail, struct str *warning)
+{
+    ASSERT(c->turn.peer && elements > 0);
+    const char *user = c->turn.peer->user;
+    struct limit_subject who = {user, spec->req.account, spec->req.qos, spec->req.partition};
+    const struct partrec *part = limits_counted_in(c, &who);
+    who.partition = part ? part->p.name : NULL;
+    if (!enforces_limits(c))
+        return REFUSE_NONE;
+    return limits_room(c, &who, elements, detail)
+               ? limits_deny_check(c, spec, user, detail, warning)
+               : REFUSE_PARTITION_LIMIT;
 }

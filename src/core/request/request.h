@@ -108,6 +108,9 @@ enum refusal wckey_choose(struct core *c, struct job_spec *spec, const char *use
  * gives none. `warning`: it may, but cannot run as it is. */
 enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elements,
                           struct str *detail, struct str *warning);
+/* The second half of it, of a user's job: does its QOS refuse such a one (DenyOnLimit)? */
+enum refusal limits_deny_check(struct core *c, struct job_spec *spec, const char *user,
+                               struct str *detail, struct str *warning);
 
 /* ---- cancel.c ---- */
 void req_cancel(struct core *c, const struct msg_cancel *m);
@@ -171,10 +174,16 @@ void answered_keep(struct core *c, size_t from);
 void answered_keep_reply(struct core *c, const struct effect *reply);
 /* A row of the store; rows come in the order of time, which the map keeps. */
 void answered_load(struct core *c, const struct answered *row);
+/* Those whose time is over go, some in each turn. */
+void answered_expire(struct core *c);
+int64_t answered_due(const struct core *c); /* when they do; INT64_MAX = nothing is kept */
 /* The clock was set by so much: kept answers are as old as before, here and in the store. */
 void answered_move(struct core *c, int64_t by_us);
+void answered_begin(struct core *c); /* nothing is kept yet */
 /* At the end of the controller. */
 void answered_free(struct core *c);
+/* Stops the program where what is counted is not what is kept; for tests. */
+void answered_check(const struct core *c);
 
 /* ---- host.c ---- */
 void req_make_token(struct core *c, const struct msg_make_token *m);

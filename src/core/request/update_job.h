@@ -40,6 +40,12 @@ bool update_resizes(const struct update *u);
 /* So many bytes more on the disk, where each element that waits gets a row. */
 uint64_t update_disk_more(const struct jobrec *r, const struct job_spec *to);
 
+/* ---- update_limits.c ---- */
+/* Behind update_check of each: may there be so many in the accounts, QOS and partitions that they
+ * would have, and such ones? Operators may move any. Nothing is changed. */
+enum refusal update_limits_check(struct core *c, struct jobrec *const *of, const struct update *u,
+                                 size_t n, const char **detail);
+
 /* ---- update_take.c ---- */
 /* Behind update_check. Refused, with nothing changed: nodes that a running job cannot give back, a
  * dependency that is none. */

@@ -12,6 +12,8 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
 {
     (void)ref;
     enum refusal refusal = update_check(c, r, ctx, detail);
+    if (!refusal)
+        refusal = update_limits_check(c, &r, ctx, 1, detail);
     return refusal ? refusal : update_take(c, r, ctx, detail);
 }
 
@@ -142,6 +144,8 @@ static enum refusal components_update(struct core *c, const struct msg_update_jo
         refusal = asked_check(c, &of, u, detail);
     if (!refusal)
         refusal = raises_check(c, &of, u, detail);
+    if (!refusal)
+        refusal = update_limits_check(c, of.v, u, of.n, detail);
     for (size_t i = 0; i < of.n && !refusal; i++)
         refusal = update_take(c, of.v[i], &u[i], detail);
     vec_done(&of);

@@ -108,6 +108,8 @@ const struct partrec *limits_counted_in(const struct core *c, const struct limit
 /* May there be so many more? Else what is full, in words. */
 bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t more,
                  struct str *detail);
+/* "GrpSubmitJobs=9 of account sub: 9 jobs are there, 1 more would be too many" */
+void limit_full_say(const struct limit_hit *h, uint64_t there, uint64_t more, struct str *out);
 /* Jobs that are there, elements of arrays each. Texts interned. */
 struct live_count {
     const char *account, *user, *qos, *partition; /* interned */

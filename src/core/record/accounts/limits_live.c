@@ -102,6 +102,13 @@ uint64_t limits_live(const struct core *c, const struct limit_subject *who,
     return sum;
 }
 
+void limit_full_say(const struct limit_hit *h, uint64_t there, uint64_t more, struct str *out)
+{
+    limit_say(h, out);
+    str_addf(out, ": %llu %s there, %llu more would be too many", (unsigned long long)there,
+             there == 1 ? "job is" : "jobs are", (unsigned long long)more);
+}
+
 bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t more,
                  struct str *detail)
 {
@@ -115,9 +122,7 @@ bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t
         room = hits.v[i].above || there + more <= most;
         if (room)
             continue;
-        limit_say(&hits.v[i], detail);
-        str_addf(detail, ": %llu %s there, %llu more would be too many", (unsigned long long)there,
-                 there == 1 ? "job is" : "jobs are", (unsigned long long)more);
+        limit_full_say(&hits.v[i], there, more, detail);
     }
     vec_done(&hits);
     return room;
