@@ -45,8 +45,8 @@ struct node_daemon {
     VEC(struct node_input) inputs; /* that came while it was stepping */
     bool stepping;
     struct waiting_job *starting; /* carry.c: jobs whose owners are looked up */
-    struct link *link;      /* to the controller */
-    struct herd_link *herd; /* shepherds: who runs, who speaks */
+    struct link *link;            /* to the controller */
+    struct herd_link *herd;       /* shepherds: who runs, who speaks */
     struct owners *owners;
     struct programs *programs;
     struct output_asker *outputs;
