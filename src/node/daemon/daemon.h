@@ -41,6 +41,7 @@ struct node_daemon {
     struct log *log;
     struct agent *agent;           /* what happens, and only there */
     struct agent_effects fx;       /* of the event at hand */
+    uint64_t turns;                /* how many events there were */
     struct arena *turn;            /* emptied after each event */
     VEC(struct node_input) inputs; /* that came while it was stepping */
     bool stepping;
