@@ -73,7 +73,8 @@ bool held_keep_launch(struct held_step *s, const struct msg_launch *l)
     struct held_run *run = s->run;
     struct msg_launch own = *l;
     ASSERT(!s->launch && l->job.n > 0);
-    own.job = (struct record_list){0};
+    if (l->job.n == 1)
+        own.job = (struct record_list){0};
     s->arena = arena_new();
     s->launch = arena_alloc(s->arena, sizeof *s->launch);
     record_copy(message_fields(MSG_LAUNCH), s->launch, &own, s->arena);
@@ -83,13 +84,14 @@ bool held_keep_launch(struct held_step *s, const struct msg_launch *l)
         launch_drop(s);
         return false;
     }
-    run_job_keep(run, l);
+    if (l->job.n == 1)
+        run_job_keep(run, l);
     return true;
 }
 
 const struct msg_launch *held_launch(struct held_step *s)
 {
-    if (s->launch)
+    if (s->launch && s->launch->job.n <= 1)
         s->launch->job = s->run->job;
     return s->launch;
 }
@@ -308,7 +310,7 @@ void held_check(const struct holdings *h, const struct held_step *s)
         launches += o->run == s->run && o->launch;
     }
     CHECK(map_u64_count(s->run->steps) == steps && s->run->in[s->state] == alike);
-    CHECK(s->run->launches == launches && (s->run->job.n > 0) == (launches > 0));
+    CHECK(s->run->launches == launches && (s->run->job.n == 0 || launches > 0));
     CHECK(s->marked || (!s->found && !s->stuck && s->gpus.count == 0));
 }
 

@@ -40,7 +40,8 @@ struct held_run {
     size_t in[HELD_STATE_COUNT]; /* how many are in each state */
     struct held_run *next;       /* of the same job */
     /* The job as its latest launch had it, while one is kept; the launches themselves are without
-     * it: a few hundred bytes of a step must not keep a job's texts once more. */
+     * it: a few hundred bytes of a step must not keep a job's texts once more. Only an interactive
+     * shell that has all components of its job has them for itself. */
     struct arena *arena;
     struct record_list job;
     size_t launches, launch_bytes;

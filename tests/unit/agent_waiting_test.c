@@ -103,6 +103,26 @@ static void test_what_waited_begins_as_a_step_of_the_job_as_it_is_then(void **st
     assert_int_equal(effects_of[AGENT_START], 3);
 }
 
+/* An interactive shell of a job with several components has them all; no step of it has. */
+static void test_what_waited_has_the_components_that_it_was_launched_with(void **state)
+{
+    (void)state;
+    struct job both[] = {{.id = 5, .attempt = 1}, {.id = 6, .attempt = 1}};
+    struct msg_launch l = {
+        .job = {both, 2}, .step_id = STEP_INTERACTIVE, .script = (struct blob){"true", 4}};
+    struct message m = {.kind = MSG_LAUNCH, .body = &l};
+    site("/p", NULL);
+    launch_one(0, "srun", (struct blob){"true", 4});
+    step_of_many((struct agent_event){.kind = AGENT_MESSAGE, .msg = &m});
+    launch_one(1, "srun", (struct blob){"true", 4});
+    assert_int_equal(held_launch(held(0))->job.n, 1);
+    assert_int_equal(held_launch(held(STEP_INTERACTIVE))->job.n, 2);
+    assert_int_equal(held_launch(held(1))->job.n, 1);
+    agent_check(agent);
+    prolog_of_many_ends(true);
+    assert_int_equal(effects_of[AGENT_START], 3);
+}
+
 static void test_what_does_not_fit_beside_others_that_wait_is_not_begun(void **state)
 {
     (void)state;
@@ -212,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_waits_keeps_the_texts_of_its_job_once),
         TEST(what_waited_begins_as_a_step_of_the_job_as_it_is_then),
+        TEST(what_waited_has_the_components_that_it_was_launched_with),
         TEST(what_does_not_fit_beside_others_that_wait_is_not_begun),
         TEST(one_that_waits_alone_has_room_whatever_its_size),
         TEST(of_what_will_not_begin_nothing_is_kept),

@@ -153,6 +153,17 @@ void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, cons
     }
 }
 
+void hold_terminate(struct core *c, struct jobrec *r, const struct node_hold *h)
+{
+    const struct noderec *n = c->node.v[h->node];
+    struct msg_terminate m = {.job_id = r->j.id,
+                              .attempt = r->j.attempt,
+                              .kill_wait_us = c->settings.kill_wait_us,
+                              .why = "DUE TO JOB RESIZE"};
+    if (n->conn && !h->released)
+        fx_send(c, n->conn, MSG_TERMINATE, &m, 0);
+}
+
 /* Nodes where nothing was ever launched are free at once. No word would ever come from them. */
 static void quiet_nodes_release(struct core *c, struct jobrec *r)
 {

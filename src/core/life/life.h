@@ -108,9 +108,6 @@ void resv_end_tell(struct core *c, struct jobrec *r);
 /* A running job, no component, goes on with these of its nodes, or with its first `count`. */
 enum refusal job_resize(struct core *c, struct jobrec *r, const char *keep, int32_t count,
                         const char **detail);
-/* Tells the node of that hold to end what the job has there; nothing where it is free already or
- * not connected. */
-void hold_terminate(struct core *c, struct jobrec *r, const struct node_hold *h);
 
 /* ---- suspend.c ---- */
 void job_suspend(struct core *c, struct jobrec *r, enum suspender by); /* of a running job */
@@ -164,6 +161,9 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
 /* To every connected node where the run still has something: end it, with SIGKILL after
  * kill_wait_us. why: the words of the line in its output; NULL = no line. */
 void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, const char *why);
+/* Tells the node of that hold to end what the job has there; nothing where it is free already or
+ * not connected. */
+void hold_terminate(struct core *c, struct jobrec *r, const struct node_hold *h);
 
 /* ---- gpu_idle.c ---- */
 void gpu_idle_look(struct core *c, const struct noderec *n); /* it said what its GPUs do */

@@ -11,17 +11,6 @@
 
 #include <string.h>
 
-void hold_terminate(struct core *c, struct jobrec *r, const struct node_hold *h)
-{
-    const struct noderec *n = c->node.v[h->node];
-    struct msg_terminate m = {.job_id = r->j.id,
-                              .attempt = r->j.attempt,
-                              .kill_wait_us = c->settings.kill_wait_us,
-                              .why = "DUE TO JOB RESIZE"};
-    if (n->conn && !h->released)
-        fx_send(c, n->conn, MSG_TERMINATE, &m, 0);
-}
-
 /* ---- which nodes stay ----------------------------------------------------------------------- */
 
 static enum refusal refuse(enum refusal refusal, const char *sentence, const char **detail)

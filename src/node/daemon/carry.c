@@ -26,6 +26,7 @@ static void step_once(struct node_daemon *d, const struct agent_event *ev)
 {
     struct agent_event timed = *ev;
     clock_both(&timed.now_us, &timed.mono_us);
+    d->turns++;
     agent_step(d->agent, &timed, &d->fx);
     for (size_t i = 0; i < d->fx.n; i++)
         node_carry_out(d, &d->fx.v[i]);
@@ -118,14 +119,16 @@ struct waiting_job {
     struct waiting_job *next;
     struct arena *arena;
     struct record_list job;
+    const void *from; /* what was copied, in which turn: it is the same for all that begin in one */
+    uint64_t turn;
     size_t starts;
 };
 
 struct waiting_start {
     struct node_daemon *daemon;
-    struct waiting_job *job;
+    struct waiting_job *job; /* NULL: the launch has several components, and keeps them */
     struct arena *arena;
-    struct msg_launch launch; /* without it */
+    struct msg_launch launch;
 };
 
 static const struct job *job_waiting(const struct waiting_job *w)
@@ -145,11 +148,15 @@ static struct waiting_job *waiting_job_take(struct node_daemon *d, const struct 
         w->next = d->starting;
         d->starting = w;
     }
+    w->starts++;
+    if (w->from == j && w->turn == d->turns)
+        return w;
     arena_free(w->arena);
     w->arena = arena_new();
     record_copy(message_fields(MSG_LAUNCH), &copy, &of_job, w->arena);
     w->job = copy.job;
-    w->starts++;
+    w->from = j;
+    w->turn = d->turns;
     return w;
 }
 
@@ -168,10 +175,12 @@ static void waiting_job_leave(struct node_daemon *d, struct waiting_job *w)
 static void owner_found(void *ctx)
 {
     struct waiting_start *w = ctx;
-    const struct job *j = job_waiting(w->job);
-    w->launch.job = w->job->job;
+    if (w->job)
+        w->launch.job = w->job->job;
+    const struct job *j = w->launch.job.v;
     start_as(w->daemon, &w->launch, owners_cached(w->daemon->owners, j->user_id, j->group_id));
-    waiting_job_leave(w->daemon, w->job);
+    if (w->job)
+        waiting_job_leave(w->daemon, w->job);
     arena_free(w->arena);
     free(w);
 }
@@ -186,9 +195,11 @@ static void start(struct node_daemon *d, const struct msg_launch *l)
     }
     struct waiting_start *w = xcalloc(1, sizeof *w);
     struct msg_launch own = *l;
-    own.job = (struct record_list){0};
     w->daemon = d;
-    w->job = waiting_job_take(d, l);
+    if (l->job.n == 1) {
+        own.job = (struct record_list){0};
+        w->job = waiting_job_take(d, l);
+    }
     w->arena = arena_new();
     record_copy(message_fields(MSG_LAUNCH), &w->launch, &own, w->arena);
     const struct note ids = ids_of(l);

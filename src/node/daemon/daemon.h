@@ -41,12 +41,13 @@ struct node_daemon {
     struct log *log;
     struct agent *agent;           /* what happens, and only there */
     struct agent_effects fx;       /* of the event at hand */
+    uint64_t turns;                /* how many events there were */
     struct arena *turn;            /* emptied after each event */
     VEC(struct node_input) inputs; /* that came while it was stepping */
     bool stepping;
     struct waiting_job *starting; /* carry.c: jobs whose owners are looked up */
-    struct link *link;      /* to the controller */
-    struct herd_link *herd; /* shepherds: who runs, who speaks */
+    struct link *link;            /* to the controller */
+    struct herd_link *herd;       /* shepherds: who runs, who speaks */
     struct owners *owners;
     struct programs *programs;
     struct output_asker *outputs;
