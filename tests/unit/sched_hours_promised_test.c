@@ -257,6 +257,36 @@ static void a_plain_job_is_promised_what_hours_leave(void **state)
     }
 }
 
+/* For the first there is no start that hours leave, as by day its nodes are reserved: what the second
+ * of its user's can have is kept for that. */
+static void who_can_be_promised_nothing_is_in_no_way(void **state)
+{
+    (void)state;
+    struct world w = in_hours("daily 08:00-20:00 max_jobs_per_user=2; daily 20:00-24:00 "
+                              "max_jobs_per_user=1; daily 00:00-08:00 max_jobs_per_user=1");
+    struct settings s;
+    settings_default(&s);
+    put_setting(&s, "PriorityType", "priority/multifactor");
+    cluster_set_policy(w.cl, &s);
+    runs_of(&w, 1, 1000, "main", 240 * HOUR);
+    runs_of(&w, 9, 1002, "main", 2 * HOUR);
+    cluster_put_reservation(w.cl, &(struct reservation){.name = "day",
+                                                        .nodes = "n[2-8]",
+                                                        .users = "root",
+                                                        .flags = RESV_DAILY,
+                                                        .start_us = NOW - 6 * HOUR,
+                                                        .end_us = NOW + 7 * HOUR});
+    comes_of(&w, 100, 1000, 9, HOUR);
+    comes_of(&w, 101, 1000, 2, HOUR);
+    comes_of(&w, 200, 1001, 1, 10 * HOUR);
+    struct budget now_only = {.no_forecast = true};
+    sched_plan(w.cl, NOW, &now_only, w.plan);
+    assert_int_equal(wait_of(&w, 100).planned_us, 0);
+    assert_int_equal(wait_of(&w, 101).planned_us, NOW + 2 * HOUR);
+    assert_null(start_of(w.plan, 200));
+    world_end(&w);
+}
+
 /* promises=all: of two of one user's, one may run at a time. What the second would have beside the
  * first is kept for nobody, but when that is over. */
 static void promises_of_one_user_are_as_many_as_hours_let_begin(void **state)
@@ -349,6 +379,7 @@ int main(void)
         cmocka_unit_test(components_are_promised_a_time_of_other_hours),
         cmocka_unit_test(components_stop_what_hours_leave),
         cmocka_unit_test(a_plain_job_is_promised_what_hours_leave),
+        cmocka_unit_test(who_can_be_promised_nothing_is_in_no_way),
         cmocka_unit_test(promises_of_one_user_are_as_many_as_hours_let_begin),
         cmocka_unit_test(who_is_promised_a_start_keeps_none_of_his_from_one_now),
         cmocka_unit_test(who_begins_on_suspended_work_is_counted),

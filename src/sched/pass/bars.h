@@ -19,10 +19,10 @@ int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid, int64
 /* The first time from then on, as far as is looked ahead, at which there is room for one;
  * INT64_MAX = none. */
 int64_t hours_room_from(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us);
-/* In this step a start was looked for in vain for one of that user's there: none is for his others,
- * as the search is the dearest of a pass, and they may be many. Where no hours are set, never. */
+/* In this step starts were looked for in vain for several of that user's there, as hours bar them:
+ * none is for his others, as the search is the dearest of a pass, and they may be many. */
 bool hours_in_vain(const struct pass *p, const struct spart *part, uint32_t uid);
-void hours_note_in_vain(struct pass *p, const struct spart *part, uint32_t uid); /* it was */
+void hours_note_in_vain(struct pass *p, const struct spart *part, uint32_t uid); /* one was */
 /* One more that hours count (struct seated). */
 void hours_seat(struct pass *p, const struct spart *part, uint32_t uid, bool begins);
 /* All but the first n (of pass.seated) no more. */

@@ -83,7 +83,7 @@ static bool component_earliest(struct pass *p, const struct wjob *j, int64_t fro
         struct to_place what = pass_to_place(p, c, o, j);
         what.latest_us = until_us == INT64_MAX ? 0 : until_us - 1;
         p->cost += try_cost(p, o);
-        const struct promise_search s = {j->w.uid, o->limit_us, from_us, *ret_us};
+        struct promise_search s = {j->w.uid, o->limit_us, from_us, *ret_us, false};
         if (!promise_earliest(p, &what, &s, &at, &when))
             continue;
         *ret_us = when;

@@ -266,7 +266,7 @@ struct pass {
      * in the plan's arena. NULL = the same */
     struct map_u64 *held;
     struct map_u64 *running;   /* of whom so many run in partitions with hours (bars.c); NULL yet */
-    struct map_u64 *in_vain;   /* of whom no start was found there, and in which step; NULL yet */
+    struct map_u64 *in_vain;   /* of whom no start was found where, how often (bars.c); NULL yet */
     VEC(struct seated) seated; /* of whom hours count more than what runs and starts (bars.h) */
 };
 

@@ -56,7 +56,7 @@ static bool one_node(const struct option *o)
 
 #define TURNS_MAX 8 /* of hours that bar a place, after each of which one is looked for */
 
-bool promise_earliest(struct pass *p, const struct to_place *what, const struct promise_search *s,
+bool promise_earliest(struct pass *p, const struct to_place *what, struct promise_search *s,
                       struct placement *at, int64_t *ret_us)
 {
     ASSERT(s->from_us >= p->w->now_us);
@@ -65,12 +65,14 @@ bool promise_earliest(struct pass *p, const struct to_place *what, const struct 
     for (int i = 0; i < TURNS_MAX; i++) {
         p->cost += i > 0 ? try_cost(p, what->o) : 0;
         from = hours_room_from(p, part, s->uid, from);
+        s->barred |= from > s->from_us;
         if (from >= s->before_us || !world_earliest(p->w, what, s->limit_us, from, at, ret_us) ||
             *ret_us >= s->before_us)
             return false;
         if (hours_room(p, part, s->uid, *ret_us) > 0)
             return true;
         from = *ret_us;
+        s->barred = true;
     }
     return false;
 }
@@ -102,21 +104,20 @@ static bool differs_known(struct pass *p, const struct entry *e)
 
 /* Who was promised a start can mostly have that, or an earlier one: later ones are looked at only
  * if not. */
-static bool earliest(struct pass *p, const struct entry *e, struct to_place *what, int64_t limit_us,
-                     int64_t *ret_us)
+static bool earliest(struct pass *p, const struct entry *e, struct to_place *what,
+                     struct promise_search *s, int64_t *ret_us)
 {
-    struct promise_search s = {e->job->w.uid, limit_us, p->w->now_us, INT64_MAX};
     if (differs_known(p, e)) {
         (void)freed_since(p, e, p->had->moment);
-        return earlier(p, e, what, limit_us, ret_us);
+        return earlier(p, e, what, s->limit_us, ret_us);
     }
     what->latest_us = e->promised_us != INT64_MAX ? e->promised_us : 0;
-    s.before_us = time_add(what->latest_us, 1);
-    if (what->latest_us > p->w->now_us && promise_earliest(p, what, &s, &p->at, ret_us))
+    s->before_us = time_add(what->latest_us, 1);
+    if (what->latest_us > p->w->now_us && promise_earliest(p, what, s, &p->at, ret_us))
         return true;
     what->latest_us = 0;
-    s.before_us = INT64_MAX;
-    return promise_earliest(p, what, &s, &p->at, ret_us);
+    s->before_us = INT64_MAX;
+    return promise_earliest(p, what, s, &p->at, ret_us);
 }
 
 /* It is in the world, where pass.at says. */
@@ -138,31 +139,34 @@ static void promise_enter(struct pass *p, const struct entry *e, uint32_t world_
 }
 
 /* The first time at which it can start, where pass.at says. */
-static bool start_find(struct pass *p, const struct entry *e, int64_t limit, bool awaited,
-                       int64_t *ret_us)
+static bool start_find(struct pass *p, const struct entry *e, struct promise_search *s,
+                       bool awaited, int64_t *ret_us)
 {
     struct to_place what = pass_to_place(p, e->c, e->o, e->job);
-    if (!earliest(p, e, &what, limit, ret_us))
+    if (!earliest(p, e, &what, s, ret_us))
         return false;
     /* It did not start: counts say now, single CPUs or devices say no. A promise of now would be
      * kept from others and never be met. */
     if (*ret_us > p->w->now_us || p->future || awaited)
         return true;
-    struct promise_search again = {e->job->w.uid, limit, world_next_end(p->w), INT64_MAX};
-    return promise_earliest(p, &what, &again, &p->at, ret_us);
+    s->from_us = world_next_end(p->w);
+    s->before_us = INT64_MAX;
+    return promise_earliest(p, &what, s, &p->at, ret_us);
 }
 
 void promise_make(struct pass *p, const struct entry *e, bool awaited)
 {
     int64_t at, limit = entry_limit(e, e->o->limit_us, p->w->now_us);
-    if (!awaited && (!is_due(p, e) || hours_in_vain(p, e->o->part, e->job->w.uid)))
+    struct promise_search s = {e->job->w.uid, limit, p->w->now_us, INT64_MAX, false};
+    if (!awaited && (!is_due(p, e) || hours_in_vain(p, e->o->part, s.uid)))
         return;
     if (promised_nothing(p, e) && !awaited)
         return;
     if (is_promised(p, e->job))
         return;
-    if (!start_find(p, e, limit, awaited, &at)) {
-        hours_note_in_vain(p, e->o->part, e->job->w.uid);
+    if (!start_find(p, e, &s, awaited, &at)) {
+        if (s.barred)
+            hours_note_in_vain(p, e->o->part, s.uid);
         return;
     }
     limit = entry_limit(e, view_limit(p->w, e->o, limit, at), at);
