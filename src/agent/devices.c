@@ -136,10 +136,12 @@ static bool is_leaving(const struct agent *a, const struct watched *w)
     return false;
 }
 
-/* Of a step that was found it may not be known what it has. */
+/* Of a step that was found it may not be known what it has: no note of it was read, or of a release
+ * that told nothing of GPUs, or the device has a number that a note does not name. */
 static bool may_have_got(const struct held_step *s, const struct watched *w)
 {
-    return idset_has(&s->gpus, (uint32_t)w->index) || (s->found && s->gpus.count == 0);
+    bool told = s->uid_plus1 && w->index < FOUND_MAX;
+    return idset_has(&s->gpus, (uint32_t)w->index) || (s->found && s->gpus.count == 0 && !told);
 }
 
 bool watched_is_kept(const struct agent *a, const struct watched *w)

@@ -231,7 +231,9 @@ static void test_a_new_daemon_knows_whose_it_is_and_since_when(void **state)
     found_with(4, 100, 1001, 0);
     found_with(5, 200, 1000, 2);
     found_with(6, 300, 1001, 0);
+    str_clear(&said);
     up();
+    EXPECT("look 0/0 1/0(5.1.-1)"); /* the others have none, and do not go on with any */
     assert_int_equal(last_from_us, 200);
     assert_int_equal(last_uid, 1000);
     assert_string_equal(last_users, "1001 1000 ");
@@ -241,8 +243,11 @@ static void test_a_new_daemon_knows_whose_it_is_and_since_when(void **state)
 static void test_of_whom_nothing_is_known_nothing_is_said(void **state)
 {
     (void)state;
+    found_with(4, 100, -1, 0);
     found_with(5, 200, -1, 2);
+    str_clear(&said);
     up();
+    EXPECT("look 0/0(4.1.-1) 1/0(4.1.-1)(5.1.-1)");
     assert_int_equal(last_from_us, 0);
     assert_string_equal(last_users, "");
 }

@@ -180,6 +180,65 @@ static void test_who_was_killed_before_is_waited_for(void **state)
     assert_true(comes("let go"));
 }
 
+/* What looks for devices asks the libraries in a process below, which may outlive it: in the kernel.
+ * Here that is not ended as its group is not. */
+static pid_t leads_begin(const char *then, pid_t *ret_led)
+{
+    char path[128], script[64], line[32] = "";
+    struct err err = {0};
+    snprintf(path, sizeof path, "%s/led", top);
+    snprintf(script, sizeof script, "sleep 600 & echo $! >\"$0\"; %s", then);
+    const char *const argv[] = {"/bin/sh", "-c", script, path, NULL};
+    d.find =
+        spawn_start(d.loop, &(struct spawn_options){.argv = argv, .detach = true}, found, &d, &err);
+    assert_non_null(d.find);
+    for (int i = 0; i < 600 && !strchr(line, '\n'); i++) {
+        FILE *f = fopen(path, "re");
+        if (f && !fgets(line, sizeof line, f))
+            line[0] = '\0';
+        if (f)
+            fclose(f);
+        idle(50000);
+    }
+    *ret_led = (pid_t)strtol(line, NULL, 10);
+    assert_true(*ret_led > 0);
+    return spawn_pid(d.find);
+}
+
+static void test_what_it_leads_is_waited_for(void **state)
+{
+    (void)state;
+    char line[96];
+    pid_t led, pid = leads_begin("exec sleep 600", &led);
+    word_give();
+    kill(pid, SIGKILL);
+    snprintf(line, sizeof line, "process %ld still has them open", (long)led);
+    assert_true(comes(line));
+    assert_int_equal(kill(pid, 0), -1);
+    assert_false(says("let go"));
+    kill(led, SIGKILL);
+    assert_true(comes("let go"));
+}
+
+static void test_and_what_it_left_behind_as_it_ended(void **state)
+{
+    (void)state;
+    struct gpu_killed *killed = gpu_watch_killed(d.gpus);
+    pid_t led, one, pid = leads_begin("exit 0", &led);
+    for (int i = 0; i < 600 && kill(pid, 0) == 0; i++)
+        idle(50000);
+    d.find = NULL; /* its end was told */
+    gpu_killed_led(killed, pid);
+    assert_int_equal(gpu_killed_pids(killed, &one, 1), 1);
+    assert_int_equal(one, led);
+    word_give();
+    assert_false(says("let go"));
+    kill(led, SIGKILL);
+    assert_true(comes("let go"));
+    gpu_killed_led(killed, pid);
+    assert_int_equal(gpu_killed_left(killed), 0);
+}
+
 static void none_left(void *told)
 {
     ++*(int *)told;
@@ -219,6 +278,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_it_is_said_when_they_are_gone, begin, end),
         cmocka_unit_test_setup_teardown(test_who_stays_is_named, begin, end),
         cmocka_unit_test_setup_teardown(test_who_was_killed_before_is_waited_for, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_it_leads_is_waited_for, begin, end),
+        cmocka_unit_test_setup_teardown(test_and_what_it_left_behind_as_it_ended, begin, end),
         cmocka_unit_test_setup_teardown(test_whose_end_cannot_be_watched_is_not_gone, begin, end),
         cmocka_unit_test_setup_teardown(test_nothing_is_said_once_they_are_wanted_back, begin, end),
     };

@@ -346,6 +346,8 @@ static void found(void *ctx, const struct spawn_result *r)
     bool again = d->find_again;
     if (r->timed_out) /* and may be in the kernel still */
         gpu_killed_add(gpu_watch_killed(d->gpus), spawn_pid(d->find));
+    else /* the process that asks the libraries for it may be */
+        gpu_killed_led(gpu_watch_killed(d->gpus), spawn_pid(d->find));
     d->find = NULL;
     d->find_again = false;
     machine_parse(r->output, &m, a);

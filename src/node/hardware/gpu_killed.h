@@ -14,8 +14,11 @@ struct gpu_killed; /* opaque */
 struct gpu_killed *gpu_killed_new(struct loop *l);
 /* Nobody's end is waited for any more. NULL is fine. */
 void gpu_killed_free(struct gpu_killed *k);
-/* A child that is killed in this round: it is waited for, and reaped. */
+/* A child that is killed in this round: it is waited for, and reaped, and then all others of the
+ * process group that it leads are waited for. */
 void gpu_killed_add(struct gpu_killed *k, pid_t pid);
+/* The same of one that has ended: what it left behind in its group, if it did. */
+void gpu_killed_led(struct gpu_killed *k, pid_t pid);
 /* How many are not known to be gone. */
 size_t gpu_killed_left(const struct gpu_killed *k);
 /* Adds to `ret` which these are, `max` at most; returns how many it wrote. */
