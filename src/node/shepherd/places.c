@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 
@@ -42,10 +43,12 @@ bool places_take(int fd, int64_t first, int64_t most, int64_t want)
     while (want > 0 && (n = free_from(fd, &at, first + most)) > 0) {
         struct flock l = {
             .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = n < want ? n : want};
-        if (fcntl(fd, F_SETLK, &l) != 0)
-            continue; /* somebody was faster */
-        at += l.l_len;
-        want -= l.l_len;
+        if (fcntl(fd, F_SETLK, &l) == 0) {
+            at += l.l_len;
+            want -= l.l_len;
+        } else if (errno != EAGAIN && errno != EACCES) { /* somebody was faster */
+            return false;
+        }
     }
     return want <= 0;
 }
