@@ -37,7 +37,7 @@ FILES = {
     "src/node/hardware/amd/amd.c": SITE, "src/node/hardware/amd/facts.c": KERNEL, "src/node/hardware/amd/kfd.c": KERNEL, "src/node/hardware/amd/amd_rsmi.c": KERNEL,
     "src/node/hardware/discover.c": KERNEL, "src/node/hardware/discover_conf.c": SITE, "src/node/hardware/discover_gpus.c": CHECKED,
     "src/node/hardware/nvidia/discover_nvidia.c": KERNEL, "src/node/hardware/gpu_helper.c": "what the node's daemon says to its own process",
-    "src/node/hardware/gpu_openers.c": KERNEL,
+    "src/node/hardware/gpu_openers.c": KERNEL, "src/node/hardware/gpu_killed.c": KERNEL,
     "src/node/hardware/gpu_holders.c": "the name of the process is made letters, its step is read by step/dir.c (fuzz_shepherd), the rest are numbers; unit gpu_holders", "src/node/hardware/gpu_time.c": SITE,
     "src/node/hardware/gpu_lines.c": "answers", "src/node/hardware/gpu_watch.c": "answers", "src/node/hardware/gpu_watched.c": OURS, "src/node/hardware/sysfs.c": KERNEL, "src/node/hardware/sysfs_read.c": KERNEL,
     "src/node/host/host_file.c": OURS, "src/node/host/join.c": WORDS, "src/node/host/seal.c": WORDS,
