@@ -254,18 +254,6 @@ static void range_format(const struct idrange *r, struct str *out)
         str_add_u64(out, r->step);
 }
 
-void idset_format_list(const struct idset *s, struct str *out)
-{
-    const char *between = "";
-    uint32_t first, last, next;
-    for (bool any = idset_first(s, &first); any; first = next, between = ",") {
-        for (last = first; (any = idset_next(s, last, &next)) && next == last + 1; last = next)
-            ;
-        str_add(out, between);
-        range_format(&(struct idrange){first, last, 1}, out);
-    }
-}
-
 void idset_format(const struct idset *s, struct str *out)
 {
     /* Built anew, so that equal sets read equal whatever was added and deleted in between. */

@@ -34,8 +34,6 @@ bool idset_parse_within(struct idset *s, const char *text, uint32_t max, uint64_
                         struct err *ret_err);
 /* "0-12:4,20", as sbatch(1) --array; two members make "1,2"; equal sets give equal texts. */
 void idset_format(const struct idset *s, struct str *out);
-/* "0-3,8,10", the same without steps, which lists of CPUs and devices do not have. */
-void idset_format_list(const struct idset *s, struct str *out);
 bool idset_has(const struct idset *s, uint32_t id); /* by halves */
 void idset_add(struct idset *s, uint32_t id);       /* nothing if already there */
 /* All from first to last (≥ first), which are above every member that is there. */

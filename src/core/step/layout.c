@@ -215,11 +215,18 @@ static const char *tasks_text(struct arena *a, const struct idset *ids)
     return copy;
 }
 
-/* Of CPUs and devices, as allocations of jobs have them. */
+/* Of CPUs and devices, as allocations of jobs have them: "0-3,8,10", without steps. */
 static const char *ids_text(struct arena *a, const struct idset *ids)
 {
     struct str text = STR_INIT;
-    idset_format_list(ids, &text);
+    uint32_t first, last, next;
+    for (bool any = idset_first(ids, &first); any; first = next) {
+        for (last = first; (any = idset_next(ids, last, &next)) && next == last + 1; last = next)
+            ;
+        str_addf(&text, "%s%u", text.len ? "," : "", first);
+        if (last != first)
+            str_addf(&text, "%c%u", last == first + 1 ? ',' : '-', last);
+    }
     const char *copy = arena_strdup(a, str_text(&text));
     str_done(&text);
     return copy;
