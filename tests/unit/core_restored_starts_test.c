@@ -135,6 +135,44 @@ static void test_who_has_had_it_holds_it(void **unused)
     assert_int_equal(state(id), JOB_COMPLETED);
 }
 
+static size_t launch_failures_told(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w.fx.n; i++)
+        n += w.fx.v[i].kind == FX_LOG && strstr(w.fx.v[i].text, "could not be launched");
+    return n;
+}
+
+/* It is not known to have run, and must not begin twice: that is for somebody to decide, too. */
+static void test_what_may_not_run_again_is_held_as_well(void **unused)
+{
+    (void)unused;
+    struct job_spec once = a_job("once");
+    once.requeue = NO;
+    uint64_t id = submit(once);
+    refuse_as_had(id, STEP_BATCH);
+    assert_int_equal(launch_failures_told(), 1);
+    is_over(1, id, 1);
+    pass(3 * MIN);
+    assert_int_equal(state(id), JOB_PENDING);
+    assert_true(job(id)->spec.hold);
+    assert_non_null(strstr(job(id)->system_comment, "scontrol release"));
+    pass(60 * MIN);
+    assert_int_equal(state(id), JOB_PENDING);
+    am_alice();
+    assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_RUNNING);
+    uint64_t failed = submit(once); /* what a node cannot start otherwise is cancelled, as before */
+    report(1, (struct msg_report){.kind = REPORT_FAILED,
+                                  .job_id = failed,
+                                  .attempt = 1,
+                                  .step_id = STEP_BATCH,
+                                  .retry = true,
+                                  .detail = "no room"});
+    is_over(1, failed, 1);
+    assert_int_equal(state(failed), JOB_CANCELLED);
+}
+
 static void test_components_are_held_together(void **unused)
 {
     (void)unused;
@@ -160,6 +198,7 @@ static void test_what_is_over_stays_so_whatever_a_node_has_had(void **unused)
     refuse_as_had(id, STEP_BATCH);
     assert_int_equal(sent(FX_SEND, MSG_REPORT_ACK) + sent(FX_REPLY, MSG_REPORT_ACK), 1);
     assert_int_equal(state(id), JOB_COMPLETED);
+    assert_int_equal(launch_failures_told(), 0);
     cancel(ids_of(ending));
     assert_int_equal(state(ending), JOB_COMPLETING);
     refuse_as_had(ending, STEP_BATCH);
@@ -212,6 +251,7 @@ int main(void)
         TEST(let_go_and_started_by_another_controller),
         TEST(a_later_start_elsewhere_is_waited_for),
         TEST(who_has_had_it_holds_it),
+        TEST(what_may_not_run_again_is_held_as_well),
         TEST(components_are_held_together),
         TEST(what_is_over_stays_so_whatever_a_node_has_had),
         TEST(steps_of_what_goes_on_have_numbers_of_their_own),
