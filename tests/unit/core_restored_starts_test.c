@@ -221,6 +221,21 @@ static void test_steps_of_what_goes_on_have_numbers_of_their_own(void **unused)
     assert_in_range(made->step_id, 100, 10000);
 }
 
+/* Of an allocation no node says that it goes on, so each start of a controller leaves some out. */
+static void test_steps_of_an_allocation_have_numbers_of_their_own(void **unused)
+{
+    (void)unused;
+    uint64_t id = salloc(1);
+    restart_older(0);
+    restart(NODES);
+    hello(1);
+    hello(2);
+    am_alice();
+    const struct step *made = srun_tasks(SRUN, id, 1);
+    assert_non_null(made);
+    assert_in_range(made->step_id, 100, 10000);
+}
+
 /* Nobody but the node knows that it has had them: one srun fails, the next does not. */
 static void test_a_step_that_was_had_fails_once(void **unused)
 {
@@ -255,6 +270,7 @@ int main(void)
         TEST(components_are_held_together),
         TEST(what_is_over_stays_so_whatever_a_node_has_had),
         TEST(steps_of_what_goes_on_have_numbers_of_their_own),
+        TEST(steps_of_an_allocation_have_numbers_of_their_own),
         TEST(a_step_that_was_had_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
