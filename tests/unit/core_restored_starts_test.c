@@ -173,6 +173,18 @@ static void test_what_may_not_run_again_is_held_as_well(void **unused)
     assert_int_equal(state(failed), JOB_CANCELLED);
 }
 
+/* Samples of a start that is yet to come are nobody's. */
+static void test_what_starts_since_the_backup_is_not_had_before_it_is(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_job("moved"));
+    restart_older(0);
+    for (uint32_t attempt = 1; attempt < 2000; attempt++) {
+        assert_int_equal(core_node_had(w.c, "n1", id, attempt), attempt == 1);
+        assert_false(core_node_had(w.c, "n2", id, attempt));
+    }
+}
+
 static void test_components_are_held_together(void **unused)
 {
     (void)unused;
@@ -267,6 +279,7 @@ int main(void)
         TEST(a_later_start_elsewhere_is_waited_for),
         TEST(who_has_had_it_holds_it),
         TEST(what_may_not_run_again_is_held_as_well),
+        TEST(what_starts_since_the_backup_is_not_had_before_it_is),
         TEST(components_are_held_together),
         TEST(what_is_over_stays_so_whatever_a_node_has_had),
         TEST(steps_of_what_goes_on_have_numbers_of_their_own),
