@@ -31,8 +31,8 @@ bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err);
 bool writer_holds(const struct writer *w);
 /* After that, while as few read as can be: the log is copied and cut off, unless somebody needs it
  * still (a backup, or a person's sqlite3, who must not keep everybody from reading). It is asked
- * for again in some time (a minute, and ten times as long as readers were held), or when the log
- * has grown much, or fills the disk. */
+ * for again in some time (a minute, and ten times as long as readers were held; the shorter of both
+ * while the store is not open), or when the log has grown much, or fills the disk. */
 void writer_shorten(struct writer *w);
 /* At the end: what makes the next start fast (store_pack). */
 bool writer_pack(struct writer *w, struct err *ret_err);
