@@ -62,9 +62,7 @@ over() { [ -e "$WORK/go" ]; }
     for way in mv "cp --no-preserve=all" "cp -a"; do
         id=$(sbatch --parsable -n1 -o /dev/null -b now+1hour --wrap "echo ran >> $WORK/${way// /_}")
         remuda backup "$WORK/b.${way// /_}"
-        for _ in {1..60}; do # the later store has come further than the backup will
-            scontrol update JobId="$id" Comment="$RANDOM"
-        done
+        for _ in {1..60}; do scontrol update JobId="$id" Comment="$RANDOM"; done # it has come further than the backup will
         remuda down
         [ "$way" != "cp -a" ] || rm "$REMUDA_STATE/given" # which is not all that knows how far that one came
         remuda restore "$WORK/b.${way// /_}"
@@ -79,7 +77,6 @@ over() { [ -e "$WORK/go" ]; }
         eventually bash -c "sinfo -h -o %T | grep -q idle"
         [[ "$(squeue -h -j "$id" -o '%T %r')" == "PENDING JobHeldUser" ]]
         [ "$(grep -c ran "$WORK/${way// /_}")" = 1 ]
-        scancel "$id"
     done
 }
 

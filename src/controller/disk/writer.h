@@ -20,7 +20,7 @@ bool writer_is_open(const struct writer *w); /* the store was opened */
 /* By a reading, on any thread: true while the store is not open for writing, nor will be until
  * writer_still_end: it may be read as it stands. */
 bool writer_still_begin(struct writer *w);
-void writer_still_end(struct writer *w);
+void writer_still_end(struct writer *w); /* by that thread or another, once */
 /* Commits the batch, whose number is the caller's and must follow the store's; its epoch is set
  * here. Opens the store first if that could not be done before: ERR_DENIED if it is not any more as
  * it was read. A batch of nothing does that alone, and its number is free still. */
