@@ -3,13 +3,11 @@
  * A step goes (WAITING →) PROLOG → STARTING → RUNNING → (CLEANING →) ENDED → (EPILOG →) (PROVING →)
  * OVER; held.c has the table. Everything that comes is put to the step it concerns:
  *
- *   LAUNCH     unknown: takes it (prolog, or a shepherd at once). Known, or ended before: nothing,
- *              the
- * message is a repetition. TERMINATE  live: its shepherd ends it. Over or unknown: RELEASED. A
- *                                     LAUNCH of that
- * start that comes later is ignored. notes      move it on; its end becomes a report. REPORT_ACK
- *   when the
- * last report of a step that is OVER is acknowledged, the step is forgotten.
+ *   LAUNCH      unknown: takes it (prolog, or a shepherd at once). Known: nothing, the message is a
+ *               repetition. Over, or ended before it came: FAILED, as one that this node has had.
+ *   TERMINATE   live: its shepherd ends it. Over or unknown: RELEASED.
+ *   notes       move it on; its end becomes a report.
+ *   REPORT_ACK  when the last report of a step that is OVER is acknowledged, the step is forgotten.
  *
  * What follows an end depends on the epilog, and so on settings that a node that has just restarted
  * does not have yet: the step waits in ENDED for the controller's welcome. A restarted daemon that

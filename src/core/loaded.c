@@ -309,6 +309,8 @@ static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
     if (holds_nodes(r)) {
         holds_restore(c, r, a);
         steps_restore(c, r);
+        if (r->j.restored)
+            step_numbers_skip(r);
         /* The warning before the limit may have been sent already: better twice than never is wrong
          * for programs that save and end; once the time has passed, it was. */
         r->warned = job_warning_at(r) < job_ran_until(c, r);

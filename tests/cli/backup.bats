@@ -59,14 +59,13 @@ over() { [ -e "$WORK/go" ]; }
 # Who restored the wrong backup, and puts back what was there: what ran under it ran, and the store that was there does not know.
 @test "a store that is put back after a restore runs nothing once more" {
     local id way
-    for way in mv "cp --no-preserve=all"; do
-        id=$(sbatch --parsable -n1 -o /dev/null -b now+1hour --wrap "echo ran >> $WORK/${way%% *}")
-        remuda backup "$WORK/b.${way%% *}"
-        for _ in {1..20}; do # the later store has come further than the backup will
-            scontrol update JobId="$id" Comment="$RANDOM"
-        done
+    for way in mv "cp --no-preserve=all" "cp -a"; do
+        id=$(sbatch --parsable -n1 -o /dev/null -b now+1hour --wrap "echo ran >> $WORK/${way// /_}")
+        remuda backup "$WORK/b.${way// /_}"
+        for _ in {1..60}; do scontrol update JobId="$id" Comment="$RANDOM"; done # it has come further than the backup will
         remuda down
-        remuda restore "$WORK/b.${way%% *}"
+        [ "$way" != "cp -a" ] || rm "$REMUDA_STATE/given" # which is not all that knows how far that one came
+        remuda restore "$WORK/b.${way// /_}"
         remuda up -q 3>&-
         scontrol update JobId="$id" StartTime=now
         scontrol release "$id"
@@ -77,8 +76,7 @@ over() { [ -e "$WORK/go" ]; }
         scontrol update JobId="$id" StartTime=now
         eventually bash -c "sinfo -h -o %T | grep -q idle"
         [[ "$(squeue -h -j "$id" -o '%T %r')" == "PENDING JobHeldUser" ]]
-        [ "$(grep -c ran "$WORK/${way%% *}")" = 1 ]
-        scancel "$id"
+        [ "$(grep -c ran "$WORK/${way// /_}")" = 1 ]
     done
 }
 

@@ -245,6 +245,27 @@ $id[2].head X" ]
     sed -i 1d "$REMUDA_STATE/remuda.conf"
 }
 
+@test "run_count: how often it began, also of one that went back and waits" {
+    run_count() { qstat -fx "$id" | sed -n 's/^    run_count = //p'; }
+    submitted <<< 'sleep 100'
+    eventually eval '[ "$(squeue -h -j '"$id"' -o %T)" = RUNNING ]'
+    [ "$(run_count)" = 1 ]
+    scontrol requeuehold "$id"
+    eventually eval '[ "$(squeue -h -j '"$id"' -o %T)" = PENDING ]'
+    [ "$(run_count)" = 1 ]
+    scontrol release "$id"
+    eventually eval '[ "$(squeue -h -j '"$id"' -o %T)" = RUNNING ]'
+    [ "$(run_count)" = 2 ]
+    scontrol requeuehold "$id"
+    eventually eval '[ "$(squeue -h -j '"$id"' -o %T)" = PENDING ]'
+    qdel "$id"
+    [ "$(run_count)" = 2 ]
+    submitted -h <<< true
+    [ -z "$(run_count)" ]
+    qdel "$id"
+    [ -z "$(run_count)" ]
+}
+
 @test "-W depend with server names, -W block, refusals by name" {
     submitted -h -N first <<< true
     first=$id

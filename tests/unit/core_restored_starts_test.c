@@ -135,6 +135,56 @@ static void test_who_has_had_it_holds_it(void **unused)
     assert_int_equal(state(id), JOB_COMPLETED);
 }
 
+static size_t launch_failures_told(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w.fx.n; i++)
+        n += w.fx.v[i].kind == FX_LOG && strstr(w.fx.v[i].text, "could not be launched");
+    return n;
+}
+
+/* It is not known to have run, and must not begin twice: that is for somebody to decide, too. */
+static void test_what_may_not_run_again_is_held_as_well(void **unused)
+{
+    (void)unused;
+    struct job_spec once = a_job("once");
+    once.requeue = NO;
+    uint64_t id = submit(once);
+    refuse_as_had(id, STEP_BATCH);
+    assert_int_equal(launch_failures_told(), 1);
+    is_over(1, id, 1);
+    pass(3 * MIN);
+    assert_int_equal(state(id), JOB_PENDING);
+    assert_true(job(id)->spec.hold);
+    assert_non_null(strstr(job(id)->system_comment, "scontrol release"));
+    pass(60 * MIN);
+    assert_int_equal(state(id), JOB_PENDING);
+    am_alice();
+    assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_RUNNING);
+    uint64_t failed = submit(once); /* what a node cannot start otherwise is cancelled, as before */
+    report(1, (struct msg_report){.kind = REPORT_FAILED,
+                                  .job_id = failed,
+                                  .attempt = 1,
+                                  .step_id = STEP_BATCH,
+                                  .retry = true,
+                                  .detail = "no room"});
+    is_over(1, failed, 1);
+    assert_int_equal(state(failed), JOB_CANCELLED);
+}
+
+/* Samples of a start that is yet to come are nobody's. */
+static void test_what_starts_since_the_backup_is_not_had_before_it_is(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_job("moved"));
+    restart_older(0);
+    for (uint32_t attempt = 1; attempt < 2000; attempt++) {
+        assert_int_equal(core_node_had(w.c, "n1", id, attempt), attempt == 1);
+        assert_false(core_node_had(w.c, "n2", id, attempt));
+    }
+}
+
 static void test_components_are_held_together(void **unused)
 {
     (void)unused;
@@ -160,6 +210,7 @@ static void test_what_is_over_stays_so_whatever_a_node_has_had(void **unused)
     refuse_as_had(id, STEP_BATCH);
     assert_int_equal(sent(FX_SEND, MSG_REPORT_ACK) + sent(FX_REPLY, MSG_REPORT_ACK), 1);
     assert_int_equal(state(id), JOB_COMPLETED);
+    assert_int_equal(launch_failures_told(), 0);
     cancel(ids_of(ending));
     assert_int_equal(state(ending), JOB_COMPLETING);
     refuse_as_had(ending, STEP_BATCH);
@@ -175,6 +226,21 @@ static void test_steps_of_what_goes_on_have_numbers_of_their_own(void **unused)
     uint64_t id = submit(a_wide_job("steps"));
     restart_older(0);
     held_by(1, id, 1);
+    hello(2);
+    am_alice();
+    const struct step *made = srun_tasks(SRUN, id, 1);
+    assert_non_null(made);
+    assert_in_range(made->step_id, 100, 10000);
+}
+
+/* Of an allocation no node says that it goes on, so each start of a controller leaves some out. */
+static void test_steps_of_an_allocation_have_numbers_of_their_own(void **unused)
+{
+    (void)unused;
+    uint64_t id = salloc(1);
+    restart_older(0);
+    restart(NODES);
+    hello(1);
     hello(2);
     am_alice();
     const struct step *made = srun_tasks(SRUN, id, 1);
@@ -212,9 +278,12 @@ int main(void)
         TEST(let_go_and_started_by_another_controller),
         TEST(a_later_start_elsewhere_is_waited_for),
         TEST(who_has_had_it_holds_it),
+        TEST(what_may_not_run_again_is_held_as_well),
+        TEST(what_starts_since_the_backup_is_not_had_before_it_is),
         TEST(components_are_held_together),
         TEST(what_is_over_stays_so_whatever_a_node_has_had),
         TEST(steps_of_what_goes_on_have_numbers_of_their_own),
+        TEST(steps_of_an_allocation_have_numbers_of_their_own),
         TEST(a_step_that_was_had_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

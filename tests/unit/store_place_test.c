@@ -252,6 +252,44 @@ static void test_a_backup_and_what_is_restored_are_their_owners(void **state)
     free(db);
 }
 
+static void numbers_say(const char *path, const char *seq, const char *next)
+{
+    sqlite3 *db;
+    char *sql = xasprintf("DELETE FROM meta; INSERT INTO meta VALUES ('seq','%s'); "
+                          "INSERT INTO meta VALUES ('next_job_id','%s')",
+                          seq, next);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    free(sql);
+}
+
+/* What it says of itself may be noise: a store is replaced because it is damaged. */
+static void test_numbers_go_on_behind_those_of_the_store_that_is_replaced(void **state)
+{
+    (void)state;
+    char *db = in_top("remuda.db"), *gone = in_top("gone.db");
+    uint64_t seq = 500, next = 7;
+    store_make(db);
+    backup_overtake(gone, &seq, &next);
+    backup_overtake(top, &seq, &next); /* no file */
+    numbers_say(db, "400", "5");
+    backup_overtake(db, &seq, &next);
+    numbers_say(db, "4611686018427387903", "4611686018427387903");
+    backup_overtake(db, &seq, &next);
+    numbers_say(db, "1000x", "");
+    backup_overtake(db, &seq, &next);
+    assert_true(seq == 500 && next == 7);
+    numbers_say(db, "1000", "20007");
+    backup_overtake(db, &seq, &next);
+    assert_true(seq == 1000 && next == 20007);
+    assert_int_equal(truncate(db, 100), 0);
+    backup_overtake(db, &seq, &next);
+    assert_true(seq == 1000 && next == 20007);
+    free(gone);
+    free(db);
+}
+
 /* ---- when, and where there are no links ---- */
 
 struct late {
@@ -413,6 +451,7 @@ int main(void)
         TEST(a_place_is_ours_where_nobody_else_can_change_it),
         TEST(a_backup_into_somebodys_directory_is_nobody_elses),
         TEST(a_backup_and_what_is_restored_are_their_owners),
+        TEST(numbers_go_on_behind_those_of_the_store_that_is_replaced),
         TEST(files_are_read_after_the_store_was_copied),
         TEST(a_backup_where_files_have_one_name),
         TEST(a_backup_that_is_told_of_has_its_name_for_good),

@@ -326,8 +326,8 @@ void qstat_attributes(const struct qstat *q, const struct qstat_row *r, struct p
     asked_add(q, t, j);
     variables_add(q, t, j);
     pbs_attribute_add(t, NULL, "comment", qstat_comment(q->list, j, t->a));
-    if (j->attempt)
-        pbs_attribute_number(t, NULL, "run_count", j->restarts + 1);
+    if (j->attempt) /* one that went back has been counted as it did */
+        pbs_attribute_number(t, NULL, "run_count", j->restarts + (j->start_us != 0));
     end_add(q, r, t);
     pbs_attribute_add(t, NULL, "project", j->spec.project);
     pbs_attribute_add(t, NULL, "Submit_arguments", j->spec.submit_line);

@@ -189,6 +189,17 @@ static bool store_is_there(const struct backup_work *w, const char *fresh)
     return !log && file_same(fresh, in_dir(w, "remuda.db"));
 }
 
+/* Numbers go on behind those of the store that is replaced, which somebody may put back, also where
+ * the file `given` is lost or is behind that one. */
+static bool store_read(struct backup_work *w, const char *fresh, uint64_t *ret_seq,
+                       uint64_t *ret_next)
+{
+    if (!backup_read(w->file, fresh, file_write_beside, w, ret_seq, ret_next, &w->err))
+        return false;
+    backup_overtake(in_dir(w, "remuda.db"), ret_seq, ret_next);
+    return true;
+}
+
 /* With the controller's lock held. */
 static bool restore(struct backup_work *w)
 {
@@ -203,8 +214,7 @@ static bool restore(struct backup_work *w)
     if (!store_switch_finish(w->dir, w->a, NULL, &w->err))
         return false;
     store_switch_drop(w->dir, w->a); /* of one that was cut off */
-    bool ok = backup_read(w->file, fresh, file_write_beside, w, &seq, &next, &w->err) &&
-              lacked_mark(w) &&
+    bool ok = store_read(w, fresh, &seq, &next) && lacked_mark(w) &&
               given_raise(given, placing_beside(w->dir, "given", w->a), seq, next, &w->err);
     if (ok && !w->changes && store_is_there(w, fresh)) {
         store_switch_drop(w->dir, w->a);

@@ -186,6 +186,14 @@ bool writer_holds(const struct writer *w)
     return w->holds;
 }
 
+/* A store that is away is not to stay so for long because it is read: it may have healed. */
+static int64_t rest_us(const struct writer *w, int64_t many_us)
+{
+    if (w->store)
+        return REST_US + many_us;
+    return many_us < REST_US ? many_us : REST_US;
+}
+
 void writer_shorten(struct writer *w)
 {
     int64_t now_us = clock_monotonic_us(), held = w->holds ? now_us - w->held_us : 0;
@@ -194,7 +202,7 @@ void writer_shorten(struct writer *w)
     else
         open_alone(w);
     w->left_pages = w->store ? store_log_pages(w->store) : 0;
-    w->rest_until_us = now_us + REST_US + (w->store ? REST_TIMES * held : 0);
+    w->rest_until_us = now_us + rest_us(w, REST_TIMES * held);
     w->holds = false;
 }
 

@@ -20,7 +20,7 @@ bool writer_is_open(const struct writer *w); /* the store was opened */
 /* By a reading, on any thread: true while the store is not open for writing, nor will be until
  * writer_still_end: it may be read as it stands. */
 bool writer_still_begin(struct writer *w);
-void writer_still_end(struct writer *w); /* of one to which it was true */
+void writer_still_end(struct writer *w); /* by that thread or another, once */
 /* Commits the batch, whose number is the caller's and must follow the store's; its epoch is set
  * here. Opens the store first if that could not be done before: ERR_DENIED if it is not any more as
  * it was read. A batch of nothing does that alone, and its number is free still. */
@@ -31,8 +31,8 @@ bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err);
 bool writer_holds(const struct writer *w);
 /* After that, while as few read as can be: the log is copied and cut off, unless somebody needs it
  * still (a backup, or a person's sqlite3, who must not keep everybody from reading). It is asked
- * for again in some time (a minute, and ten times as long as readers were held), or when the log
- * has grown much, or fills the disk. */
+ * for again in some time (a minute, and ten times as long as readers were held; the shorter of both
+ * while the store is not open), or when the log has grown much, or fills the disk. */
 void writer_shorten(struct writer *w);
 /* At the end: what makes the next start fast (store_pack). */
 bool writer_pack(struct writer *w, struct err *ret_err);

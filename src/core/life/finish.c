@@ -363,19 +363,23 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
 {
     /* A node that says that another may do better; but an allocation's command waits for this run,
      * and no other. */
-    bool again = report->retry && job_may_requeue(c, r);
+    bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
+    /* What a node has had nobody knows the end of: its user may let it go, also what is not to run
+     * again by itself. */
+    bool held = report->had && r->j.spec.batch;
+    bool again = report->retry && (held || job_may_requeue(c, r));
     struct noderec *n = r->j.batch_host ? node_find(c, r->j.batch_host) : NULL;
-    if (n)
+    if (n && (runs || !report->had)) /* else it was told to begin once more, and has ended */
         node_log(c, n, LEVEL_WARNING, "job %llu could not be launched on %s: %s",
                  (unsigned long long)r->j.id, n->n.name, report->detail ? report->detail : "");
     r->script_ended = true;
-    if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) {
+    if (runs) {
         text_set(c, &r->j.reason_detail, report->detail);
         if (!report->retry)
             r->j.exit_status = STATUS_LAUNCH_FAILED;
         if (again)
             requeue_failed(c, r);
-        if (again && report->had)
+        if (again && held)
             doubt_begin(c, r);
         /* One of scrontab tries again at its next time. */
         bool hold = report->prolog && !c->settings.word.no_hold_on_prolog && !r->j.cron;

@@ -97,7 +97,6 @@ static void component_doubt_end(struct core *c, struct jobrec *r)
     if (!r->j.restored || r->j.state == JOB_PENDING)
         return;
     r->j.restored = false;
-    step_numbers_skip(r);
     job_save(c, r);
 }
 

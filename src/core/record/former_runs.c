@@ -28,10 +28,8 @@ bool former_run_may_be(const struct core *c, const struct noderec *n, uint64_t j
                        uint32_t attempt)
 {
     struct jobrec *r = job_find(c, job_id);
-    if (!attempt || !job_id || job_id >= c->jobs.next_id)
+    if (!attempt || !job_id || job_id >= c->jobs.next_id || (r && attempt > r->j.attempt))
         return false;
-    if (r && attempt > r->j.attempt)
-        return r->j.restored; /* of the time since */
     if (!r || hold_find(r, n->index) || had_before(r, n->n.name, attempt))
         return true;
     return attempt == r->j.attempt && r->j.nodes && hostlist_text_has(r->j.nodes, n->n.name);
@@ -56,12 +54,20 @@ void had_nodes_note(struct core *c, struct jobrec *r)
     str_done(&text);
 }
 
+/* Of a start since the backup nobody knows which nodes had it. */
+static bool may_be_waited_for(const struct core *c, const struct noderec *n, const struct jobrec *r,
+                              uint32_t attempt)
+{
+    return (attempt > r->j.attempt && r->j.restored) || former_run_may_be(c, n, r->j.id, attempt);
+}
+
 void former_run_keep(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt)
 {
     ASSERT(c->node.v[n->index] == n);
     const struct former_run *last = n->former.n ? &n->former.v[n->former.n - 1] : NULL;
-    if ((last && last->job_id == job_id && last->attempt == attempt) || !job_find(c, job_id) ||
-        !former_run_may_be(c, n, job_id, attempt))
+    const struct jobrec *r = job_find(c, job_id);
+    if ((last && last->job_id == job_id && last->attempt == attempt) || !r ||
+        !may_be_waited_for(c, n, r, attempt))
         return;
     vec_push(&n->former, ((struct former_run){job_id, attempt}));
     count(c, job_id, +1);

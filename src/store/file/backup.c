@@ -253,6 +253,29 @@ bool backup_read(const char *from, const char *db,
     return ok;
 }
 
+/* Of a damaged store it may be noise: no cluster comes so far, nor gives so many numbers between a
+ * backup and its end. */
+#define SEQ_BELIEVED (LIMIT_COUNTED / 2)
+#define IDS_BELIEVED UINT64_C(100000000)
+
+void backup_overtake(const char *path, uint64_t *seq, uint64_t *next_job_id)
+{
+    ASSERT(seq && next_job_id);
+    sqlite3 *db;
+    struct stat st;
+    uint64_t last;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
+        !db_open(path, SQLITE_OPEN_READONLY, &db, NULL))
+        return;
+    if (number_read(db, "SELECT value FROM meta WHERE key='seq'", &last) && last > *seq &&
+        last < SEQ_BELIEVED)
+        *seq = last;
+    if (number_read(db, "SELECT value FROM meta WHERE key='next_job_id'", &last) &&
+        last > *next_job_id && last - *next_job_id < IDS_BELIEVED)
+        *next_job_id = last;
+    sqlite3_close(db);
+}
+
 #define LINES_TOLD 20
 
 /* A line for each row, of columns that are texts, by line(). */

@@ -30,6 +30,9 @@ bool backup_write(const char *db, const char *to, backup_find find, void *ctx, s
 bool backup_read(const char *from, const char *db,
                  bool (*file)(void *ctx, const struct backup_file *f), void *ctx, uint64_t *ret_seq,
                  uint64_t *ret_next_job_id, struct err *ret_err);
+/* Raises both to what the store at `path`, in whose place that one comes, says of itself; nothing
+ * where it is not there or cannot be read. */
+void backup_overtake(const char *path, uint64_t *seq, uint64_t *next_job_id);
 
 /* Appends a line for each program that a trigger of the store at `db` starts, and as whom: whoever
  * has a backup restored has these run. Plain; the first twenty. */
