@@ -338,6 +338,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
         node_watch(c, c->node.v[i]);
     }
     resvs_restore(c);
+    answered_restore(c);
     clock_restore(c);
     restored_mark(c);
     if (c->store.older)

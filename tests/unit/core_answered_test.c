@@ -222,6 +222,64 @@ static void test_one_user_pushes_out_his_own(void **unused)
     assert_in_range(bytes_kept(BOB), HELD_AT_MOST / 4 - 8192, HELD_AT_MOST / 4);
 }
 
+static void answers_keep(uint32_t uid, uint64_t from, size_t n)
+{
+    struct str text = STR_INIT;
+    for (size_t i = 0; i < 4000; i++)
+        str_addc(&text, 'x');
+    for (uint64_t i = 0; i < n; i++) {
+        struct answered row = {.at_us = w.now + (int64_t)(from + i),
+                               .id = from + i,
+                               .user_id = uid,
+                               .count = 1,
+                               .warning = str_text(&text)};
+        keep(&(struct effect){.kind = FX_STORE, .table = TABLE_ANSWERED, .record = &row});
+    }
+    str_done(&text);
+}
+
+/* Each who has all he may leaves the half of what was left: the twentieth would keep one answer. */
+static void test_many_who_keep_much_leave_something_for_others(void **unused)
+{
+    enum { USERS = 20, EACH = 500, OWN = 60 };
+    (void)unused;
+    for (uint32_t n = 0; n < USERS; n++)
+        answers_keep(2000 + n, 1 + n * EACH, EACH);
+    restart(NODES);
+    am_bob();
+    uint64_t id = held_job(), request = 1 + USERS * EACH;
+    for (int i = 0; i < OWN; i++)
+        hold_with(request + (uint64_t)i, id, 60);
+    for (int i = 0; i < OWN; i++)
+        assert_non_null(kept_of(request + (uint64_t)i));
+    size_t all = bytes_kept(BOB);
+    for (uint32_t n = 0; n < USERS; n++) { /* all of them gave, as much as each other */
+        assert_in_range(bytes_kept(2000 + n), HELD_AT_MOST / USERS - 32768, HELD_AT_MOST / USERS);
+        all += bytes_kept(2000 + n);
+    }
+    assert_in_range(all, HELD_AT_MOST - 16384, HELD_AT_MOST);
+}
+
+/* Those of who kept most go, at the start: nobody else's are pushed out by them then. */
+static void test_what_an_older_release_kept_has_a_bound(void **unused)
+{
+    enum { MANY = 16384, FEW = 20 };
+    (void)unused;
+    am_bob();
+    uint64_t id = held_job();
+    answers_keep(BOB, 1, FEW);
+    answers_keep(ALICE, 100, MANY);
+    restart(NODES);
+    assert_in_range(bytes_kept(ALICE) + bytes_kept(BOB), HELD_AT_MOST - 8192, HELD_AT_MOST);
+    am_bob();
+    for (uint64_t i = 0; i < FEW; i++)
+        hold_with(50000 + i, id, 0);
+    for (uint64_t i = 0; i < FEW; i++)
+        assert_true(kept_of(1 + i) && kept_of(50000 + i));
+    assert_null(kept_of(100));
+    assert_non_null(kept_of(100 + MANY - 1));
+}
+
 /* One who has user namespaces is as many of them as he likes. */
 static void test_users_without_a_name_push_out_each_others(void **unused)
 {
@@ -283,6 +341,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_long_answer_of_the_store_is_cut_where_a_letter_ends,
                                         open_world, teardown),
         cmocka_unit_test_setup_teardown(test_one_user_pushes_out_his_own, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_many_who_keep_much_leave_something_for_others,
+                                        open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_what_an_older_release_kept_has_a_bound, open_world,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_users_without_a_name_push_out_each_others, open_world,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_old_answers_go_by_themselves, open_world, teardown),

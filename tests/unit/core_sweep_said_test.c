@@ -148,6 +148,28 @@ static void a_reason_is_told_once_of_a_name(void **unused)
     assert_string_equal(r[0].ref, "same");
 }
 
+/* Also where a reference before it met the same, or many met something. */
+static void a_name_behind_references_is_told_of(void **unused)
+{
+    (void)unused;
+    struct job_spec spec = a_job("other"), same = a_job("same");
+    spec.hold = same.hold = true;
+    uint64_t id = submit(spec);
+    submit(same);
+    submit(same);
+    const char *const before[] = {ids_of(id), again(id, 100)};
+    for (size_t i = 0; i < ARRAY_LEN(before); i++) {
+        struct msg_job_control m = {.ids = arena_printf(w.a, "%s,name=same", before[i]),
+                                    .action = ACTION_RESUME};
+        (void)answered_after(MSG_JOB_CONTROL, &m, 0);
+        const struct result *r = answer()->results.v, *last = r + answer()->results.n - 1;
+        assert_int_equal(answer()->results.n, i ? 101 : 2);
+        assert_string_equal(last->ref, "same");
+        assert_int_equal(last->refusal, r[0].refusal);
+        assert_string_equal(last->detail ? last->detail : "", r[0].detail ? r[0].detail : "");
+    }
+}
+
 /* For who asks again the answer is kept for minutes, in memory and on the disk. */
 static void a_kept_answer_is_short(void **unused)
 {
@@ -270,6 +292,7 @@ int main(void)
         STORY(elements_that_are_named_again_have_a_bound),
         STORY(elements_of_one_reason_are_told_together),
         STORY(a_reason_is_told_once_of_a_name),
+        STORY(a_name_behind_references_is_told_of),
         STORY(a_kept_answer_is_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

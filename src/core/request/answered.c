@@ -8,7 +8,9 @@
  * They lie in memory and in the store, are all read at a start, and are written anew when the clock
  * was set. So there is a bound on their bytes, and each payer has one of his own: what he keeps is
  * no more than what is left for all others, so one alone has the half. Beyond it his own oldest go,
- * never somebody else's, whose command may just be asking again. */
+ * not somebody else's, whose command may just be asking again. But what is left halves with each
+ * who has all he may: a little is everybody's, and if there is no room for that, who has most of
+ * all gives it. */
 #include "core/request/request.h"
 
 #include "base/alloc.h"
@@ -19,6 +21,7 @@
 #define KEPT_US    (5 * USEC_PER_MIN) /* a command gives up long before */
 #define REST_US    USEC_PER_MIN       /* those of as long go in one turn */
 #define KEPT_BYTES (32u << 20)        /* 131,072 of submissions that nothing is said of */
+#define OWN_BYTES  (256u << 10)       /* of one payer's, whatever others keep */
 #define ROW_BYTES  256u               /* of one, but for its texts: in memory or in the store */
 #define TEXT_MOST  4096u              /* of each of its texts */
 #define RESULTS    3072u              /* of what became of single jobs, before "and 7 more" */
@@ -124,13 +127,37 @@ static void oldest_drop(struct core *c, uint64_t payer)
     free(oldest);
 }
 
+/* Who keeps most; somebody keeps something. */
+static uint64_t payer_of_most(const struct core *c)
+{
+    struct map_walk w = {0};
+    uint64_t most = 0;
+    size_t bytes = 0;
+    while (map_u64_next(c->calls.answers->of_payer, &w)) {
+        const struct payer_answers *of = w.value;
+        if (of->bytes <= bytes)
+            continue;
+        bytes = of->bytes;
+        most = w.key;
+    }
+    CHECK(bytes > 0);
+    return most;
+}
+
+static void most_drop(struct core *c, size_t more)
+{
+    while (c->calls.answers->bytes && c->calls.answers->bytes + more > KEPT_BYTES)
+        oldest_drop(c, payer_of_most(c));
+}
+
 /* With so much more, whose it is has no more than what is left beside all. */
 static void room_make(struct core *c, uint64_t payer, size_t more)
 {
     const struct payer_answers *of;
-    while ((of = answers_of(c, payer)) &&
+    while ((of = answers_of(c, payer)) && of->bytes + more > OWN_BYTES &&
            of->bytes + more + c->calls.answers->bytes + more > KEPT_BYTES)
         oldest_drop(c, payer);
+    most_drop(c, more);
 }
 
 /* The oldest of all is its payer's oldest, too. */
@@ -165,6 +192,11 @@ void answered_expire(struct core *c)
 void answered_load(struct core *c, const struct answered *row)
 {
     answer_put(c, row);
+}
+
+void answered_restore(struct core *c)
+{
+    most_drop(c, 0);
 }
 
 /* The clock was set: they are as old as before. */

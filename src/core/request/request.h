@@ -174,6 +174,8 @@ void answered_keep(struct core *c, size_t from);
 void answered_keep_reply(struct core *c, const struct effect *reply);
 /* A row of the store; rows come in the order of time, which the map keeps. */
 void answered_load(struct core *c, const struct answered *row);
+/* All rows are loaded: an older release may have kept more than there is room for. */
+void answered_restore(struct core *c);
 /* Those whose time is over go, some in each turn. */
 void answered_expire(struct core *c);
 int64_t answered_due(const struct core *c); /* when they do; INT64_MAX = nothing is kept */

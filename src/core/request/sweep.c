@@ -201,6 +201,7 @@ static void next_begin(struct core *c, struct sweep *s, struct sweep_slice *left
         s->text = s->rest + strlen("name=");
         s->named = true;
         s->rest = "";
+        told_begin(&s->told);
         return;
     }
     left->looks--;

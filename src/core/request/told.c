@@ -50,11 +50,13 @@ static size_t reason_find(const struct result *told, size_t n, enum refusal refu
 void told_once(struct told *t, struct arena *a, const char *name, enum refusal refusal,
                const char *detail)
 {
-    const char *said = t->result.n < REASONS_MOST ? detail : NULL;
-    size_t i = refusal ? reason_find(t->result.v, t->result.n, refusal, detail) : t->result.n;
-    if (i == t->result.n && said != detail)
-        i = reason_find(t->result.v, t->result.n, refusal, NULL);
-    if (i == t->result.n)
+    const struct result *told = t->result.n > t->from ? t->result.v + t->from : NULL;
+    size_t n = t->result.n - t->from;
+    const char *said = n < REASONS_MOST && may_say(t, detail) ? detail : NULL;
+    size_t i = refusal ? reason_find(told, n, refusal, detail) : n;
+    if (i == n && said != detail)
+        i = reason_find(told, n, refusal, NULL);
+    if (i == n)
         told_add(t, a, name, refusal, said);
 }
 

@@ -25,7 +25,8 @@ void told_add(struct told *t, struct arena *a, const char *ref, enum refusal ref
 /* Of one of the many that the reference at hand means: each reason is told once. */
 void told_join(struct told *t, struct arena *a, const char *ref, const struct jobrec *r,
                enum refusal refusal, const char *detail);
-/* Of one of the many jobs of a name, in a request about nothing else: each reason is told once. */
+/* Of one of the many jobs of the name at hand: each reason is told once, whatever was told of
+ * references before it. */
 void told_once(struct told *t, struct arena *a, const char *name, enum refusal refusal,
                const char *detail);
 /* The reference is done with. Elements that are over already are no failure where it reached

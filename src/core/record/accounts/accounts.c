@@ -327,6 +327,7 @@ void accounts_init(struct core *c)
     b->cap_of = map_str_new();
     b->together = together_known_new();
     b->live = map_str_new();
+    b->sums = live_sums_new();
 }
 
 static void values_free_str(struct core *c, struct map_str *m)
@@ -365,6 +366,7 @@ void accounts_free(struct core *c)
     values_free_u64(c, b->wckey);
     values_free_u64(c, b->tres);
     together_known_free(b->together);
+    live_sums_free(b->sums);
     accounts_blocks_free(c);
 }
 
