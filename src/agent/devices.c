@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FOUND_MAX 63 /* numbers that a note can name */
+#define NOTED_MAX 63 /* numbers that a note can name */
 
 const char devices_not_looked[] = "the node has not looked at it yet";
 
@@ -143,7 +143,7 @@ static bool is_leaving(const struct agent *a, const struct watched *w)
  * that told nothing of GPUs, or the device has a number that a note does not name. */
 static bool may_have_got(const struct held_step *s, const struct watched *w)
 {
-    bool told = s->uid_plus1 && w->index < FOUND_MAX;
+    bool told = s->uid_plus1 && w->index < NOTED_MAX;
     return idset_has(&s->gpus, (uint32_t)w->index) || (s->found && s->gpus.count == 0 && !told);
 }
 
@@ -198,6 +198,27 @@ static void steps_that_go_on(const struct agent *a, const struct watched *w,
         if (look->nsteps < LOOK_STEPS_MAX && !is_among(look, &one))
             look->step[look->nsteps++] = one;
     }
+}
+
+/* It is not in the former list of a step that began before the GPU was found, or under a release
+ * that did not note it, nor where nothing was hidden. A step that has yet to say it is begun as the
+ * node is now, which the shell knows. */
+static bool is_hidden_from(const struct held_step *s, const struct watched *w)
+{
+    bool says_later = s->state == HELD_STARTING && !s->found;
+    return says_later || (w->index < NOTED_MAX && s->hidden >> w->index & 1);
+}
+
+static bool is_apart(const struct agent *a, const struct watched *w)
+{
+    struct held_walk walk = {0};
+    while (held_next(&a->held, &walk)) {
+        const struct held_step *s = walk.step;
+        bool is_here = s->state >= HELD_STARTING && s->state < HELD_ENDED;
+        if (is_here && !idset_has(&s->gpus, (uint32_t)w->index) && !is_hidden_from(s, w))
+            return false;
+    }
+    return true;
 }
 
 /* What the launch gives it of this node: the step's part, or all of the job's. */
@@ -335,7 +356,7 @@ void devices_found(struct turn *t, struct held_step *s, const struct note *n)
     struct devices *d = &t->a->devices;
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
-        if (w->index >= FOUND_MAX || !(n->gpus >> w->index & 1))
+        if (w->index >= NOTED_MAX || !(n->gpus >> w->index & 1))
             continue;
         idset_add(&s->gpus, (uint32_t)w->index);
         if (!health_is_ill(&w->health))
@@ -415,7 +436,8 @@ void devices_look(struct turn *t)
                                        .use = w->use,
                                        .job_id = w->job_id,
                                        .uid = w->uid,
-                                       .from_us = w->from_us};
+                                       .from_us = w->from_us,
+                                       .apart = is_apart(t->a, w)};
         steps_that_go_on(t->a, w, &look[n++]);
     }
     d->due_us = INT64_MAX;

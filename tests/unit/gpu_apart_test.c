@@ -133,8 +133,8 @@ static void test_where_nothing_is_hidden_it_may_have_opened_it(void **unused)
 static void test_kept_apart_it_was_sent_it(void **unused)
 {
     (void)unused;
-    char apart[32];
-    snprintf(apart, sizeof apart, "apart 65532 %u\n", (unsigned)getuid());
+    char apart[64];
+    snprintf(apart, sizeof apart, "apart 0\nusers 65532 %u\n", (unsigned)getuid());
     assert_true(says("", 9, "-", apart, str_text(&held)));
     assert_true(says("device 1 - - 0 " ZERO "\n", 9, "-", apart, str_text(&held)));
     assert_true(says("", 9, "6.1.0@65533", apart, str_text(&held)));
@@ -145,17 +145,27 @@ static void test_kept_apart_it_was_sent_it(void **unused)
 static void test_a_step_that_has_it_too_keeps_it_from_nobody(void **unused)
 {
     (void)unused;
-    char apart[32];
-    snprintf(apart, sizeof apart, "apart 65532 %u\n", (unsigned)getuid());
+    char apart[64];
+    snprintf(apart, sizeof apart, "apart 0\nusers 65532 %u\n", (unsigned)getuid());
     assert_true(says("", 9, "6.1.0@65533+8.1.batch@65534", apart, "seen 0 5 shared \n"));
+}
+
+/* One that was found after a step began. */
+static void test_where_another_is_hidden_it_may_have_opened_it(void **unused)
+{
+    (void)unused;
+    char apart[64];
+    snprintf(apart, sizeof apart, "apart 1\nusers 65532 %u\n", (unsigned)getuid());
+    assert_true(says("device 1 - - 0 " ZERO "\n", 9, "-\nlook 1 6 7 65533 9 -", apart,
+                     "seen 0 5 clean \n"));
 }
 
 /* Instances have their GPU's file and one of their own. */
 static void test_nor_does_who_has_another_part_of_the_gpu(void **unused)
 {
     (void)unused;
-    char apart[32];
-    snprintf(apart, sizeof apart, "apart 65532 %u\n", (unsigned)getuid());
+    char apart[64];
+    snprintf(apart, sizeof apart, "apart 0\nusers 65532 %u\n", (unsigned)getuid());
     assert_true(says("device 1 - - 0 " FULL "+" ZERO "\n", 9, "-", apart, "seen 0 5 clean \n"));
 }
 
@@ -165,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_where_nothing_is_hidden_it_may_have_opened_it),
         cmocka_unit_test(test_kept_apart_it_was_sent_it),
         cmocka_unit_test(test_a_step_that_has_it_too_keeps_it_from_nobody),
+        cmocka_unit_test(test_where_another_is_hidden_it_may_have_opened_it),
         cmocka_unit_test(test_nor_does_who_has_another_part_of_the_gpu),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

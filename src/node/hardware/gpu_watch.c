@@ -46,7 +46,7 @@ struct gpu_watch {
     struct timer *timer, *restart, *start;
     struct str in;
     VEC(struct device_look) asked; /* not answered */
-    struct str apart;              /* a line that goes with them; empty = none */
+    struct str apart;              /* lines that go with them; empty = none */
     VEC(struct device_seen) seen;
     VEC(struct gpu_used) used;
     VEC(struct gpu_now) now;
@@ -391,7 +391,7 @@ void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t 
         vec_push(&w->asked, look[i]);
     str_clear(&w->apart);
     if (apart)
-        gpu_apart_say(apart->user, apart->n, &w->apart);
+        gpu_apart_say(look, n, apart->user, apart->n, &w->apart);
     if (w->ready)
         looks_send(w);
     else
