@@ -233,7 +233,7 @@ static void test_of_whom_nothing_is_known_nothing_is_said(void **state)
     found_with(5, 200, -1, 2);
     str_clear(&said);
     up();
-    EXPECT("look 0/0(4.1.-1) 1/0(4.1.-1)(5.1.-1)");
+    EXPECT("look 0/0(4.1.-1) 1/0(5.1.-1)(4.1.-1)");
     assert_int_equal(last_from_us, 0);
     assert_string_equal(last_users, "");
 }
