@@ -374,6 +374,7 @@ bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *u
     struct span rest = span_of(steps), one, name;
     char job[24];
     bool of_these = false, is_known = h->job_id != 0 || h->step[0];
+    bool only_numbered = !h->below_shepherd && !h->step[0]; /* by its environment */
     if (!*steps)
         return false;
     if (!h->of_job)
@@ -381,12 +382,12 @@ bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *u
     snprintf(job, sizeof job, "%lld.", (long long)h->job_id);
     while (span_next(&rest, '+', &one)) {
         span_next(&one, '@', &name);
-        if (one.len && !h->below_shepherd && h->uid != 0 &&
-            h->uid != (uid_t)strtoul(one.data, NULL, 10))
+        bool is_his = one.len && h->uid == (uid_t)strtoul(one.data, NULL, 10);
+        if (one.len && !is_his && !h->below_shepherd && h->uid != 0)
             continue; /* what it says of itself is not true */
         if (step_is_of(h->step, name))
             return true;
-        of_these |= !is_known || text_starts(name.data, job);
+        of_these |= !is_known || (only_numbered && is_his) || text_starts(name.data, job);
     }
     return !h->step[0] && of_these;
 }

@@ -79,9 +79,9 @@ bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *us
 
 /* Is it of one of these steps ("7.1.0@1000+7.1.batch+8.1.*", with their users where these are
  * known), which go on? Another user's process is not, whatever it says, unless it is below the
- * step's shepherd. Of a job's process that does not tell its step, or its job, and where nothing
- * tells whether it is a job's, that is taken to be so: what stays is found at the latest when the
- * job ends. */
+ * step's shepherd. Of a job's process that does not tell its step, or its job, or tells the number
+ * of its job alone, which its user may have set to any, and where nothing tells whether it is a
+ * job's, that is taken to be so: what stays is found at the latest when the job ends. */
 bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *use,
                         const char *steps);
 
