@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "node/hardware/gpu_holders.h"
 #include "node/hardware/gpu_watch.h"
 
 #include <fcntl.h>
@@ -169,6 +170,23 @@ static void test_nor_does_who_has_another_part_of_the_gpu(void **unused)
     assert_true(says("device 1 - - 0 " FULL "+" ZERO "\n", 9, "-", apart, "seen 0 5 clean \n"));
 }
 
+/* Its user's manager of services has it: it may have opened all by itself. */
+static void test_a_process_that_left_its_jobs_groups_is_one_outside(void **unused)
+{
+    (void)unused;
+    const struct gpu_held_use use = {.job_id = 7, .uid = 1000, .from_us = 100000000};
+    struct gpu_holder h = {
+        .uid = 1000, .of_job = true, .below_shepherd = true, .job_id = 8, .step = "8.1.batch"};
+    h.start_us = 50000000; /* before the job had the GPU */
+    assert_true(gpu_holder_counts(&h, &use, GPU_OPEN_APART, true));
+    h.sees_all = true;
+    assert_false(gpu_holder_counts(&h, &use, GPU_OPEN_APART, true));
+    h.start_us = 150000000;
+    assert_true(gpu_holder_counts(&h, &use, GPU_OPEN_APART, true));
+    h.uid = 1001;
+    assert_false(gpu_holder_counts(&h, &use, GPU_OPEN_APART, true));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +194,7 @@ int main(void)
         cmocka_unit_test(test_kept_apart_it_was_sent_it),
         cmocka_unit_test(test_a_step_that_has_it_too_keeps_it_from_nobody),
         cmocka_unit_test(test_where_another_is_hidden_it_may_have_opened_it),
+        cmocka_unit_test(test_a_process_that_left_its_jobs_groups_is_one_outside),
         cmocka_unit_test(test_nor_does_who_has_another_part_of_the_gpu),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

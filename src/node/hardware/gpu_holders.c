@@ -263,17 +263,20 @@ static void job_read(struct gpu_holders *m, struct gpu_holder *h)
 {
     struct proc_step found;
     struct str text = STR_INIT;
+    bool has_groups = file_read(h->pid, "cgroup", &text) && text.len > 0;
+    bool in_group = has_groups && groups_are_of_job(str_text(&text)),
+         left_it = has_groups && groups_left_job(str_text(&text));
+    str_clear(&text);
     if (proc_steps_find(m->steps, h->pid, &found)) {
         step_dir_name(found.job_id, found.attempt, found.step_id, &text);
         snprintf(h->step, sizeof h->step, "%s", str_text(&text));
         h->job_id = (int64_t)found.job_id;
         h->of_job = h->below_shepherd = true;
+        h->sees_all = left_it;
         str_done(&text);
         return;
     }
     environ_take(m, h);
-    bool in_group =
-        file_read(h->pid, "cgroup", &text) && text.len > 0 && groups_are_of_job(str_text(&text));
     h->only_says = h->of_job && !in_group;
     h->of_job |= in_group;
     str_done(&text);
@@ -349,11 +352,11 @@ bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *us
 {
     bool newer = !h->start_us || h->start_us + SLACK_US >= use->from_us;
     bool of_it = h->of_job && h->job_id == (int64_t)use->job_id;
-    if (how == GPU_OPEN_APART && h->of_job && !h->only_says)
+    bool is_outside = !h->of_job || h->only_says || h->sees_all;
+    if (how == GPU_OPEN_APART && !is_outside)
         return true;
     if (how != GPU_COMPUTES) /* a library may open the files of all devices it can see */
-        return use->from_us &&
-               (of_it || ((!h->of_job || h->only_says) && h->uid == use->uid && newer));
+        return use->from_us && (of_it || (is_outside && h->uid == use->uid && newer));
     if (h->of_job)
         return true;
     if (use->from_us == 0)

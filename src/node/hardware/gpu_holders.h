@@ -22,6 +22,7 @@ struct gpu_holder {
     bool of_job;
     bool below_shepherd; /* of that step whoever's it is: containers number users anew */
     bool only_says;      /* no shepherd is above it, nor a group about it */
+    bool sees_all;       /* it is below a shepherd, and nothing of this node's hides GPUs from it */
     char step[64];       /* the directory of its step, "7.1.batch"; "" = not known */
     char name[32];       /* as the kernel calls it; letters of ASCII */
 };
@@ -73,7 +74,7 @@ enum gpu_holding {
  * others if the daemon serves many users. A process that only has its file open does if it is of
  * the job that had it: libraries open the files of all devices that they can see; and of any job,
  * whoever's, where steps are kept apart: then it was sent the open file. One that only says that
- * it is of another job does as its user's. */
+ * it is of another job, or has left its groups, does as its user's. */
 bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *use,
                        enum gpu_holding how, bool many_users);
 
