@@ -405,6 +405,8 @@ static void line_take(struct helper *p, const char *line)
         apart_take(p, line + strlen("apart"));
     } else if (text_starts(line, "users")) {
         users_take(p, line + strlen("users"));
+    } else if (text_starts(line, "steps ")) {
+        gpu_holders_steps_at(p->h.holders, line + strlen("steps "));
     } else if (text_starts(line, "sample ")) {
         samples_answer(p, line + strlen("sample "));
     } else if (text_is(line, "begin")) {

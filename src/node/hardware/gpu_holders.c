@@ -266,8 +266,10 @@ static void job_read(struct gpu_holders *m, struct gpu_holder *h)
     bool has_groups = file_read(h->pid, "cgroup", &text) && text.len > 0;
     bool in_group = has_groups && groups_are_of_job(str_text(&text)),
          left_it = has_groups && groups_left_job(str_text(&text));
-    str_clear(&text);
+    str_done(&text);
     if (proc_steps_find(m->steps, h->pid, &found)) {
+        if (found.elsewhere)
+            return;
         step_dir_name(found.job_id, found.attempt, found.step_id, &text);
         snprintf(h->step, sizeof h->step, "%s", str_text(&text));
         h->job_id = (int64_t)found.job_id;
@@ -279,7 +281,6 @@ static void job_read(struct gpu_holders *m, struct gpu_holder *h)
     environ_take(m, h);
     h->only_says = h->of_job && !in_group;
     h->of_job |= in_group;
-    str_done(&text);
 }
 
 bool gpu_holder_find(struct gpu_holders *m, pid_t pid, struct gpu_holder *ret)
@@ -307,6 +308,12 @@ struct gpu_holders *gpu_holders_new(void)
     m->known = map_u64_new();
     m->wait_ms = ENVIRONS_WAIT_MS;
     return m;
+}
+
+void gpu_holders_steps_at(struct gpu_holders *m, const char *dir)
+{
+    ASSERT(m);
+    proc_steps_at(m->steps, dir);
 }
 
 static void known_free(struct gpu_holders *m)

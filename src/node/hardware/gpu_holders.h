@@ -31,6 +31,8 @@ struct gpu_holder {
  * back. Of one thread. */
 struct gpu_holders *gpu_holders_new(void);
 void gpu_holders_free(struct gpu_holders *m); /* NULL is fine */
+/* The directory of this node's steps: what is below others' shepherds is outside of its jobs. */
+void gpu_holders_steps_at(struct gpu_holders *m, const char *dir);
 /* All but that is read anew, as numbers of processes are used again. */
 void gpu_holders_forget(struct gpu_holders *m);
 /* The same, and a round begins: environments have three seconds in each, all together. */

@@ -38,6 +38,8 @@ struct gpu_watch_ops {
 struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *devices,
                                 const char *files, const struct gpu_watch_ops *ops, void *ctx);
 void gpu_watch_free(struct gpu_watch *w); /* NULL is fine */
+/* Where the node's steps have their directories: said to the process when it begins. */
+void gpu_watch_steps_at(struct gpu_watch *w, const char *dir);
 /* The node hides GPUs from steps; the users that have some here. */
 struct gpu_apart {
     const uint32_t *user;
