@@ -65,6 +65,7 @@ struct device_look {
     int64_t from_us; /* since when it had it: processes that are older are not its; 0 = not known */
     struct look_step step[LOOK_STEPS_MAX]; /* that go on and may hold it */
     uint32_t nsteps;                       /* of `steps` */
+    bool apart; /* the kernel keeps its files from each step here that does not have it */
 };
 
 /* What was seen of it. */

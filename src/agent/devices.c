@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FOUND_MAX 63 /* numbers that a note can name */
+#define NOTED_MAX 63 /* numbers that a note can name */
 
 const char devices_not_looked[] = "the node has not looked at it yet";
 
@@ -136,12 +136,17 @@ static bool is_leaving(const struct agent *a, const struct watched *w)
     return false;
 }
 
+static bool has_got(const struct held_step *s, const struct watched *w)
+{
+    return idset_has(&s->gpus, (uint32_t)w->index);
+}
+
 /* Of a step that was found it may not be known what it has: no note of it was read, or of a release
  * that told nothing of GPUs, or the device has a number that a note does not name. */
 static bool may_have_got(const struct held_step *s, const struct watched *w)
 {
-    bool told = s->uid_plus1 && w->index < FOUND_MAX;
-    return idset_has(&s->gpus, (uint32_t)w->index) || (s->found && s->gpus.count == 0 && !told);
+    bool told = s->uid_plus1 && w->index < NOTED_MAX;
+    return has_got(s, w) || (s->found && s->gpus.count == 0 && !told);
 }
 
 bool watched_is_kept(const struct agent *a, const struct watched *w)
@@ -179,18 +184,49 @@ static void runs_for_steps(struct device_look *look)
     }
 }
 
-static void steps_that_go_on(const struct agent *a, const struct watched *w,
-                             struct device_look *look)
+static void steps_add(const struct agent *a, const struct watched *w,
+                      bool (*goes_on)(const struct held_step *s, const struct watched *w),
+                      struct device_look *look)
 {
     for (const struct held_step *s = held_marked(&a->held); s; s = s->marked_next) {
         const struct look_step one = {s->job_id, s->attempt, s->step_id, s->uid_plus1};
-        if (s->state <= HELD_WAITING || s->state >= HELD_ENDED || !may_have_got(s, w))
+        if (s->state <= HELD_WAITING || s->state >= HELD_ENDED || !goes_on(s, w))
             continue;
         if (look->nsteps == LOOK_STEPS_MAX)
             runs_for_steps(look);
         if (look->nsteps < LOOK_STEPS_MAX && !is_among(look, &one))
             look->step[look->nsteps++] = one;
     }
+}
+
+/* First those that are known to have it: with all of which that is not known there may be too many
+ * for one look. */
+static void steps_that_go_on(const struct agent *a, const struct watched *w,
+                             struct device_look *look)
+{
+    steps_add(a, w, has_got, look);
+    steps_add(a, w, may_have_got, look);
+}
+
+/* It is not in the former list of a step that began before the GPU was found, or under a release
+ * that did not note it, nor where nothing was hidden. A step that has yet to say it is begun as the
+ * node is now, which the shell knows. */
+static bool is_hidden_from(const struct held_step *s, const struct watched *w)
+{
+    bool says_later = s->state == HELD_STARTING && !s->found;
+    return says_later || (w->index < NOTED_MAX && s->hidden >> w->index & 1);
+}
+
+static bool is_apart(const struct agent *a, const struct watched *w)
+{
+    struct held_walk walk = {0};
+    while (held_next(&a->held, &walk)) {
+        const struct held_step *s = walk.step;
+        bool is_here = s->state >= HELD_STARTING && s->state < HELD_ENDED;
+        if (is_here && !has_got(s, w) && !is_hidden_from(s, w))
+            return false;
+    }
+    return true;
 }
 
 /* What the launch gives it of this node: the step's part, or all of the job's. */
@@ -311,28 +347,31 @@ enum devices_answer devices_give(struct turn *t, struct held_step *s, const stru
     return DEVICES_GIVEN;
 }
 
-/* Without its user, of shepherds of older releases, the time would say something of root's. */
+/* Without its user, whom shepherds of older releases do not tell, the time would say something of
+ * root's; another step of the run may have told him. */
 static void found_since(struct watched *w, const struct held_step *s, const struct note *n)
 {
     bool is_first = w->job_id != s->job_id || w->attempt != s->attempt || !w->from_us;
-    if (!s->uid_plus1)
-        w->from_us = 0;
-    else if (is_first || n->start_us < w->from_us)
-        w->from_us = n->start_us;
+    bool is_known = s->uid_plus1 || !is_first;
+    if (is_first || (n->start_us && n->start_us < w->from_us))
+        w->from_us = is_known ? n->start_us : 0;
+    if (s->uid_plus1 || is_first)
+        w->uid = s->uid_plus1 ? (uint32_t)(s->uid_plus1 - 1) : 0;
     w->job_id = s->job_id;
     w->attempt = s->attempt;
-    w->uid = s->uid_plus1 ? (uint32_t)(s->uid_plus1 - 1) : 0;
 }
 
 void devices_found(struct turn *t, struct held_step *s, const struct note *n)
 {
     ASSERT(n->gpus >= 0);
     struct devices *d = &t->a->devices;
+    for (uint32_t index = 0; index < NOTED_MAX; index++)
+        if (n->gpus >> index & 1)
+            idset_add(&s->gpus, index); /* also one that the node finds later */
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
-        if (w->index >= FOUND_MAX || !(n->gpus >> w->index & 1))
+        if (w->index >= NOTED_MAX || !(n->gpus >> w->index & 1))
             continue;
-        idset_add(&s->gpus, (uint32_t)w->index);
         if (!health_is_ill(&w->health))
             watched_set(w, HEALTH_IN_USE);
         found_since(w, s, n);
@@ -412,7 +451,8 @@ void devices_look(struct turn *t)
                                        .use = w->use,
                                        .job_id = w->job_id,
                                        .uid = w->uid,
-                                       .from_us = w->from_us};
+                                       .from_us = w->from_us,
+                                       .apart = is_apart(t->a, w)};
         steps_that_go_on(t->a, w, &look[n++]);
     }
     d->due_us = INT64_MAX;

@@ -102,7 +102,8 @@ static void hidden_add(const struct agent *a, const struct agent_event *ev,
 
 /* Which step it is of is in a process's environment, that is its owner's to write: he is believed
  * about his own steps, and root about all, as whose it is told where the kernel shows which step it
- * is of. Of a step that was here before this daemon it is not known whose it is. */
+ * is of. Of a step of a shepherd of an older release, found when this daemon began, it is not known
+ * whose it is. */
 static bool is_its_use(const struct held_step *s, const struct gpu_used *u)
 {
     return u->job_id == s->job_id && u->attempt == s->attempt && u->step_id == s->step_id &&

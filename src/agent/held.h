@@ -76,6 +76,7 @@ struct held_step {
     struct msg_launch *launch; /* until it has begun; use held_launch. NULL = none kept */
     int64_t uid_plus1;         /* its owner; 0 = it was here before this daemon, and did not say */
     struct idset gpus;         /* that it has here */
+    int64_t hidden;            /* GPUs whose files are kept from it, by its shepherd: bits */
     struct {
         /* how often it was looked at, and how often with a utilisation */
         int64_t samples, util_samples;

@@ -81,7 +81,8 @@ enum group_back {
     X(energy_mj, "its part of the energy of the node's CPUs, millijoules; 0 = not told")                     \
     X(cpu_khz, "mean clock of its CPUs while they worked for it; 0 = not told")                              \
     X(unfit, "FAILED: the node would fail any other job, too")                                               \
-    X(uid_plus1, "whose step it is; 0 = not known")
+    X(uid_plus1, "whose step it is; 0 = not known")                                                          \
+    X(hidden, "GPUs whose files the kernel keeps it from: bit n for number n, up to 62")
 // clang-format on
 
 struct note {

@@ -111,6 +111,7 @@ void take_note(struct turn *t, const struct note *n)
     }
     if (s->found && !s->uid_plus1 && n->uid_plus1 > 0 && n->uid_plus1 <= (int64_t)UINT32_MAX + 1)
         s->uid_plus1 = n->uid_plus1;
+    s->hidden |= n->hidden;
     if (s->found && s->gpus.count == 0 && n->gpus && s->state < HELD_ENDED)
         devices_found(t, s, n);
     if (s->answer_by_us && !(n->kind == NOTE_STUCK && n->status == n->pid)) { /* it speaks */

@@ -89,3 +89,24 @@ is_kept() {
     scancel "$beside"
     over "$beside"
 }
+
+@test "where nothing is hidden who has a GPU's file open may have opened it, and keeps it from nobody" {
+    echo ConstrainDevices=NO >>"$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    rm -f open/*
+    beside=$(sbatch --parsable --mem=50 -c1 -o /dev/null --wrap "exec 7<>'$TOP/gpu'; touch open/has; exec sleep 600")
+    until_true test -e open/has
+    id=$(sbatch --parsable --mem=50 -c1 --gpus=1 -o /dev/null --wrap 'exec sleep 1')
+    over "$id"
+    until_true says "gpu 0 .*: clean since"
+    # It is hidden again from those that begin now, and not from this one.
+    sed -i '/^ConstrainDevices=NO$/d' "$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    id=$(sbatch --parsable --mem=50 -c1 --gpus=1 -o /dev/null --wrap 'exec sleep 1')
+    over "$id"
+    until_true says "gpu 0 .*: clean since"
+    scancel "$beside"
+    over "$beside"
+    sent env
+    is_kept
+}

@@ -210,20 +210,6 @@ static void test_a_new_daemon_knows_who_has_what(void **state)
     EXPECT("start 6.1");
 }
 
-static void found_with(int64_t id, int64_t start_us, int64_t uid, int64_t gpus)
-{
-    struct note n = {.kind = NOTE_STARTED,
-                     .job_id = id,
-                     .attempt = 1,
-                     .step_id = STEP_BATCH,
-                     .pid = 9 + id,
-                     .start_us = start_us,
-                     .uid_plus1 = uid + 1,
-                     .gpus = gpus};
-    step((struct agent_event){.kind = AGENT_FOUND, .note = &n});
-    note(n);
-}
-
 /* Else no file that is open would say anything. */
 static void test_a_new_daemon_knows_whose_it_is_and_since_when(void **state)
 {
@@ -247,7 +233,7 @@ static void test_of_whom_nothing_is_known_nothing_is_said(void **state)
     found_with(5, 200, -1, 2);
     str_clear(&said);
     up();
-    EXPECT("look 0/0(4.1.-1) 1/0(4.1.-1)(5.1.-1)");
+    EXPECT("look 0/0(4.1.-1) 1/0(5.1.-1)(4.1.-1)");
     assert_int_equal(last_from_us, 0);
     assert_string_equal(last_users, "");
 }

@@ -12,7 +12,7 @@ char last_health[1024];
 int64_t now_us;
 int64_t last_from_us;
 uint32_t last_uid;
-char last_users[64];
+char last_users[64], last_apart[64];
 struct msg_node_welcome settings;
 size_t effects_of[AGENT_FIND + 1];
 
@@ -138,7 +138,11 @@ static bool visit_say(const struct agent_effect *e)
 static void users_take(const struct agent_effect *e)
 {
     int n = 0;
-    last_users[0] = '\0';
+    last_users[0] = last_apart[0] = '\0';
+    for (size_t i = 0; i < e->nlook; i++)
+        if (e->look[i].apart)
+            n += snprintf(last_apart + n, sizeof last_apart - (size_t)n, "%d ", e->look[i].index);
+    n = 0;
     for (size_t i = 0; i < e->nusers; i++)
         n += snprintf(last_users + n, sizeof last_users - (size_t)n, "%u ", e->users[i]);
 }

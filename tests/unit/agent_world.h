@@ -15,6 +15,7 @@ extern struct str visits_said; /* what is kept of visits, apart from that */
 extern int64_t now_us;
 extern int64_t last_from_us;             /* of the last device that was to be looked at */
 extern uint32_t last_uid;                /* likewise */
+extern char last_apart[64];              /* GPUs that were kept from who did not have them: "0 " */
 extern char last_users[64];              /* who had steps then: "1000 1001 " */
 extern struct msg_node_welcome settings; /* that welcome() gives */
 

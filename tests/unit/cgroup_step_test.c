@@ -460,19 +460,24 @@ static void test_a_process_is_of_a_job(void **state)
     (void)state;
     static const struct {
         const char *text;
-        bool is;
+        bool is, left;
     } cases[] = {
-        {"0::/user.slice/remuda.node1.fc1da104/g17/g17.3\n", true},
-        {"0::/remuda.node1.fc1da104/g17\n", true},
-        {"7:memory:/a/remuda.n.1/g2/g2.1\n0::/\n", true},
-        {"0::/system.slice/remuda.service\n", false}, /* the daemon */
-        {"0::/remuda.node1.fc1da104\n3:cpu:/g1\n", false},
-        {"0::/remuda.slice/group\n", false},
-        {"0::/user.slice\n", false},
-        {"", false},
+        {"0::/user.slice/user-7.slice/user@7.service/app.slice/run-r1.scope\n", false, true},
+        {"0::/user.slice/user-7.slice/user@7.service/a/remuda.n.1/g2/g2.1\n", true, false},
+        {"7:devices:/remuda.n.1/g2/g2.1\n0::/u/user@7.service/run-r1.scope\n", true, false},
+        {"0::/user.slice/remuda.node1.fc1da104/g17/g17.3\n", true, false},
+        {"0::/remuda.node1.fc1da104/g17\n", true, false},
+        {"7:memory:/a/remuda.n.1/g2/g2.1\n0::/\n", true, false},
+        {"0::/system.slice/remuda.service\n", false, false}, /* the daemon */
+        {"0::/remuda.node1.fc1da104\n3:cpu:/g1\n", false, false},
+        {"0::/remuda.slice/group\n", false, false},
+        {"0::/user.slice\n", false, false},
+        {"", false, false},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(groups_are_of_job(cases[i].text), cases[i].is);
+        assert_int_equal(groups_left_job(cases[i].text), cases[i].left);
+    }
 }
 
 int main(void)

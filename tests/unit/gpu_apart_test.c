@@ -4,7 +4,9 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "node/hardware/gpu_holders.h"
 #include "node/hardware/gpu_watch.h"
+#include "node/step/proc_step.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -133,8 +135,8 @@ static void test_where_nothing_is_hidden_it_may_have_opened_it(void **unused)
 static void test_kept_apart_it_was_sent_it(void **unused)
 {
     (void)unused;
-    char apart[32];
-    snprintf(apart, sizeof apart, "apart 65532 %u\n", (unsigned)getuid());
+    char apart[64];
+    snprintf(apart, sizeof apart, "apart 0\nusers 65532 %u\n", (unsigned)getuid());
     assert_true(says("", 9, "-", apart, str_text(&held)));
     assert_true(says("device 1 - - 0 " ZERO "\n", 9, "-", apart, str_text(&held)));
     assert_true(says("", 9, "6.1.0@65533", apart, str_text(&held)));
@@ -145,18 +147,95 @@ static void test_kept_apart_it_was_sent_it(void **unused)
 static void test_a_step_that_has_it_too_keeps_it_from_nobody(void **unused)
 {
     (void)unused;
-    char apart[32];
-    snprintf(apart, sizeof apart, "apart 65532 %u\n", (unsigned)getuid());
+    char apart[64];
+    snprintf(apart, sizeof apart, "apart 0\nusers 65532 %u\n", (unsigned)getuid());
     assert_true(says("", 9, "6.1.0@65533+8.1.batch@65534", apart, "seen 0 5 shared \n"));
+}
+
+/* One that was found after a step began. */
+static void test_where_another_is_hidden_it_may_have_opened_it(void **unused)
+{
+    (void)unused;
+    char apart[64];
+    snprintf(apart, sizeof apart, "apart 1\nusers 65532 %u\n", (unsigned)getuid());
+    assert_true(says("device 1 - - 0 " ZERO "\n", 9, "-\nlook 1 6 7 65533 9 -", apart,
+                     "seen 0 5 clean \n"));
 }
 
 /* Instances have their GPU's file and one of their own. */
 static void test_nor_does_who_has_another_part_of_the_gpu(void **unused)
 {
     (void)unused;
-    char apart[32];
-    snprintf(apart, sizeof apart, "apart 65532 %u\n", (unsigned)getuid());
+    char apart[64];
+    snprintf(apart, sizeof apart, "apart 0\nusers 65532 %u\n", (unsigned)getuid());
     assert_true(says("device 1 - - 0 " FULL "+" ZERO "\n", 9, "-", apart, "seen 0 5 clean \n"));
+}
+
+/* That of another node on this machine, which does not hide this one's GPUs. */
+static void test_a_step_of_another_daemons_may_have_opened_it(void **unused)
+{
+    (void)unused;
+    char apart[64], ours[64];
+    snprintf(apart, sizeof apart, "apart 0\nusers 65532 %u\n", (unsigned)getuid());
+    snprintf(ours, sizeof ours, "steps %s/./steps\n", top);
+    assert_true(says(ours, 9, "-", apart, str_text(&held)));
+    assert_true(says("steps /nowhere/steps\n", 9, "-", apart, "seen 0 5 clean \n"));
+}
+
+/* A daemon may have been started in a job. */
+static void test_what_is_below_anothers_shepherd_below_ours_is_ours(void **unused)
+{
+    (void)unused;
+    char other[64], ours[64], path[80];
+    struct proc_steps *known = proc_steps_new(geteuid());
+    struct proc_step found = {0};
+    pid_t outer, pids[2] = {0}; /* the inner shepherd, and what is below it */
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    snprintf(other, sizeof other, "%s/steps/steps", top);
+    snprintf(path, sizeof path, "%s/8.1.0", other);
+    assert_int_equal(mkdir(other, 0700) | mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/8.1.0/state", other);
+    snprintf(ours, sizeof ours, "%s/steps", top);
+    if ((outer = fork()) == 0) {
+        snprintf(ours, sizeof ours, "%s/steps/8.1.batch/state", top);
+        if (prctl(PR_SET_NAME, "rm-8") != 0 || open(ours, O_RDWR | O_CLOEXEC) < 0)
+            _exit(1);
+        pids[0] = shepherd_begin(path, &pids[1]);
+        _exit(write(ends[1], pids, sizeof pids) < 0 || pause() < 0);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], pids, sizeof pids), sizeof pids);
+    close(ends[0]);
+    proc_steps_at(known, ours);
+    bool is_below = proc_steps_find(known, pids[1], &found);
+    proc_steps_free(known);
+    kill(pids[0], SIGKILL);
+    kill(outer, SIGKILL);
+    waitpid(outer, NULL, 0);
+    unlink(path);
+    *strrchr(path, '/') = '\0';
+    rmdir(path);
+    rmdir(other);
+    assert_true(is_below && !found.elsewhere);
+    assert_int_equal(found.step_id, STEP_BATCH);
+}
+
+/* Its user's manager of services has it: it may have opened all by itself. */
+static void test_a_process_that_left_its_jobs_groups_is_one_outside(void **unused)
+{
+    (void)unused;
+    const struct gpu_held_use use = {.job_id = 7, .uid = 1000, .from_us = 100000000};
+    struct gpu_holder h = {
+        .uid = 1000, .of_job = true, .below_shepherd = true, .job_id = 8, .step = "8.1.batch"};
+    h.start_us = 50000000; /* before the job had the GPU */
+    assert_true(gpu_holder_counts(&h, &use, GPU_OPEN_APART, true));
+    h.sees_all = true;
+    assert_false(gpu_holder_counts(&h, &use, GPU_OPEN_APART, true));
+    h.start_us = 150000000;
+    assert_true(gpu_holder_counts(&h, &use, GPU_OPEN_APART, true));
+    h.uid = 1001;
+    assert_false(gpu_holder_counts(&h, &use, GPU_OPEN_APART, true));
 }
 
 int main(void)
@@ -165,6 +244,10 @@ int main(void)
         cmocka_unit_test(test_where_nothing_is_hidden_it_may_have_opened_it),
         cmocka_unit_test(test_kept_apart_it_was_sent_it),
         cmocka_unit_test(test_a_step_that_has_it_too_keeps_it_from_nobody),
+        cmocka_unit_test(test_where_another_is_hidden_it_may_have_opened_it),
+        cmocka_unit_test(test_a_step_of_another_daemons_may_have_opened_it),
+        cmocka_unit_test(test_what_is_below_anothers_shepherd_below_ours_is_ours),
+        cmocka_unit_test(test_a_process_that_left_its_jobs_groups_is_one_outside),
         cmocka_unit_test(test_nor_does_who_has_another_part_of_the_gpu),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

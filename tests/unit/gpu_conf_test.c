@@ -400,6 +400,8 @@ static void test_what_the_driver_lists(void **state)
 
 /* ---- jobs ---- */
 
+static int64_t hidden; /* by what denied() returned last */
+
 /* What a batch script of a job with these GPUs may not open; *env gets its variables. */
 static const char *denied(const char *alloc, bool constrains, struct plan_bytes *env)
 {
@@ -422,6 +424,7 @@ static const char *denied(const char *alloc, bool constrains, struct plan_bytes 
     struct msg_launch l = {.job = {&j, 1}, .step_id = STEP_BATCH, .script = {"x", 1}};
     assert_true(launch_plan(&site, &l, &owner, arena, &p, &err));
     *env = p.env;
+    hidden = p.hidden;
     return p.deny;
 }
 
@@ -438,11 +441,14 @@ static void test_nobody_opens_what_is_closed(void **state)
     (void)state;
     struct plan_bytes env;
     assert_text(denied("n1 cpus=0 gpu=0", true, &env), "195:2 195:0");
+    assert_int_equal(hidden, 2);
     assert_true(has_variable(env, "CUDA_VISIBLE_DEVICES=0"));
     assert_text(denied("n1 cpus=0 gpu=1", true, &env), "195:1 195:0"); /* its own stay its own */
     assert_text(denied("n1 cpus=0", true, &env), "195:1 195:2 195:0");
+    assert_int_equal(hidden, 3);
     /* Not hidden: by the name, as its number is another's. */
     assert_text(denied("n1 cpus=0 gpu=0", false, &env), "-");
+    assert_int_equal(hidden, 0);
     assert_true(has_variable(env, "CUDA_VISIBLE_DEVICES=GPU-b"));
 }
 

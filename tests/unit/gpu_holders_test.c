@@ -119,6 +119,12 @@ static void test_who_does_not_say_which_job_goes_on_with_its_users(void **state)
     assert_true(gpu_holder_goes_on(&session, &by_alice, "7.1.0@1000+9.1.0@1001"));
     assert_false(gpu_holder_goes_on(&alien, &by_alice, "7.1.0@1000+9.1.0@1001"));
     assert_false(gpu_holder_goes_on(&session, &by_alice, ""));
+    /* Nor one that says a number which is none of theirs; below a shepherd the kernel says it. */
+    session.job_id = alien.job_id = 999;
+    assert_true(gpu_holder_goes_on(&session, &by_alice, "7.1.0@1000+9.1.0@1001"));
+    assert_false(gpu_holder_goes_on(&alien, &by_alice, "7.1.0@1000+9.1.0@1001"));
+    session.below_shepherd = true;
+    assert_false(gpu_holder_goes_on(&session, &by_alice, "7.1.0@1000+9.1.0@1001"));
 }
 
 static void test_steps_that_go_on_are_passed_over(void **state)

@@ -137,6 +137,32 @@ static void test_nor_does_another_user_who_is_named(void **state)
     assert_int_equal(cut[1], GPU_HOLDERS_ALL);
 }
 
+/* The last of those that had it open. */
+static void last_take(void *ctx, const struct gpu_holder *h, const struct device_number *file)
+{
+    (void)file;
+    *(pid_t *)ctx = h->pid;
+}
+
+/* A user with very much of his own would leave them no time. */
+static void test_others_come_before_the_users_that_had_it(void **state)
+{
+    (void)state;
+    const uid_t user = getuid() ? getuid() : NOBODY, other = getuid() ? user : NOBODY - 1;
+    const struct device_number full = {1, 7};
+    const struct gpu_holders_ask ask = {&full, 1, &user, 1, 60000, &other, 1};
+    struct gpu_holders *memory = gpu_holders_new();
+    enum gpu_holders_cut cut;
+    pid_t last = 0, others = hides(false, false, other), users = hides(false, false, user);
+    gpu_holders_each(memory, &ask, &cut, last_take, &last);
+    kill(users, SIGKILL);
+    kill(others, SIGKILL);
+    waitpid(users, NULL, 0);
+    waitpid(others, NULL, 0);
+    gpu_holders_free(memory);
+    assert_int_equal(last, users);
+}
+
 /* Has the file open, with a number that its user has from /etc/subuid, in his namespace. */
 static pid_t renumbered(void)
 {
@@ -327,6 +353,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_thread_hides_no_open_file),
         cmocka_unit_test(test_nor_does_another_user_who_is_named),
+        cmocka_unit_test(test_others_come_before_the_users_that_had_it),
         cmocka_unit_test(test_nor_does_a_number_of_his_namespace),
         cmocka_unit_test(test_nor_does_a_thread_of_who_let_the_kernel_wait),
         cmocka_unit_test(test_what_threads_share_is_looked_through_once),

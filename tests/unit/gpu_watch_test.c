@@ -59,7 +59,7 @@ static void answer(const char *asked)
             "0\nat x\n\n "
             "\nused\nused 1.1 5\n"
             "used 7.1.0 -9 999999999999999999999999999\nbroke\nusage\n");
-    if (strstr(asked, "apart 1000 1001\ngo\n"))
+    if (strstr(asked, "apart 1\nusers 1000 1001\ngo\n"))
         say("sign 0 doubt apart\n");
     if (text_is(how, "partial")) { /* one device, in pieces */
         say("se");
@@ -218,7 +218,7 @@ static void look_with(const struct gpu_apart *apart)
                                   .from_us = 9,
                                   .step = {{7, 1, STEP_BATCH, 0}, {7, 1, 0, 0}},
                                   .nsteps = 2},
-                                 {.index = 1, .use = 6}};
+                                 {.index = 1, .use = 6, .apart = true}};
     gpu_watch_look(watch, both, 2, apart);
     looks_wanted = looks + 1;
     loop_run(the_loop);

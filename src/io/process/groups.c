@@ -25,6 +25,11 @@ bool groups_are_of_job(const char *text)
     return false;
 }
 
+bool groups_left_job(const char *text)
+{
+    return !groups_are_of_job(text) && strstr(text, "/user@");
+}
+
 /* Where the hierarchy is mounted that has this version 1 controller ("" = version 2). */
 static bool mount_find(const char *controller, char *dir, size_t size)
 {

@@ -16,6 +16,11 @@
  * job. */
 bool groups_are_of_job(const char *text);
 
+/* Of the same text of a job's process: it is in no group of a job any more, but in one of its
+ * user's own manager of services, which he can have it put into (systemd-run --user --scope,
+ * containers without root): nothing is hidden from it there. */
+bool groups_left_job(const char *text);
+
 /* Calls fn with the directory of each group of a job that process `pid` is in, one a hierarchy
  * (version 2 is one), as they are mounted here. Returns how many; 0 with an error where it is in
  * none, is gone, or they are not mounted. fn false ends it. */

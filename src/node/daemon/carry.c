@@ -256,10 +256,14 @@ static void tell(struct node_daemon *d, const struct agent_effect *e)
     str_done(&text);
 }
 
+/* A step that has just been begun has not said yet what is hidden from it; where nothing is any
+ * more it may have everything. */
 static void look(struct node_daemon *d, const struct agent_effect *e)
 {
     const struct gpu_apart apart = {e->users, e->nusers};
-    gpu_watch_look(d->gpus, e->look, e->nlook, d->site.device_files ? &apart : NULL);
+    const struct msg_node_welcome *w = agent_welcome(d->agent);
+    bool hides = d->site.device_files && (!w || w->constrain_devices);
+    gpu_watch_look(d->gpus, e->look, e->nlook, hides ? &apart : NULL);
 }
 
 /* ---- prolog and epilog ---- */

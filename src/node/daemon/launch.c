@@ -118,76 +118,6 @@ static void owner_plan(const struct launch_site *site, const struct job *j, cons
     p->umask_plus1 = j->spec.umask_plus1;
 }
 
-static bool list_has_word(const char *list, struct span word)
-{
-    struct span rest = span_of(list), one;
-    while (span_next(&rest, ' ', &one))
-        if (one.len == word.len && memcmp(one.data, word.data, word.len) == 0)
-            return true;
-    return false;
-}
-
-/* Does a step see its own GPUs only? Then they are numbered from 0 for it. */
-static bool gpus_hidden(const struct launch_site *site)
-{
-    return site->device_files && site->welcome->constrain_devices;
-}
-
-static const char *gpu_names_of(const struct launch_site *site)
-{
-    return gpus_hidden(site) ? site->names_alone : site->names_all;
-}
-
-static bool gpu_is_held(const struct alloc_node *here, uint32_t number)
-{
-    bool held = false;
-    for (size_t i = 0; here && i < here->ngres && !held; i++) {
-        struct idset set = IDSET_INIT;
-        if (text_is(here->gres[i].kind, "gpu") && here->gres[i].devices &&
-            idset_parse(&set, here->gres[i].devices, UINT32_MAX, NULL))
-            held = idset_has(&set, number);
-        idset_done(&set);
-    }
-    return held;
-}
-
-/* The files of the GPUs that it holds (or of the others), each once, separated by spaces. */
-static const char *gpu_files(const struct launch_site *site, const struct alloc_node *here,
-                             bool held, struct arena *a)
-{
-    struct str out = STR_INIT;
-    struct span rest = span_of(site->device_files ? site->device_files : ""), one, number, file;
-    while (span_next(&rest, ',', &one) && span_next(&one, '=', &number))
-        while (gpu_is_held(here, (uint32_t)strtoul(number.data, NULL, 10)) == held &&
-               span_next(&one, '+', &file))
-            if (!list_has_word(str_text(&out), file))
-                str_addf(&out, "%s%.*s", out.len ? " " : "", (int)file.len, file.data);
-    return text_keep(a, &out);
-}
-
-static void deny_add(const char *files, const char *own, struct str *out)
-{
-    struct span rest = span_of(files), file;
-    while (span_next(&rest, ' ', &file))
-        if (file.len && !list_has_word(own, file) && !list_has_word(str_text(out), file))
-            str_addf(out, "%s%.*s", out->len ? " " : "", (int)file.len, file.data);
-}
-
-/* The files of all GPUs but its own, also of those that gres.conf gives to nobody. Instances of one
- * GPU share its file, and have others of their own. */
-static const char *deny_plan(const struct launch_site *site, const struct alloc_node *here,
-                             struct arena *a)
-{
-    struct str out = STR_INIT;
-    if (!gpus_hidden(site))
-        return NULL;
-    const char *own = gpu_files(site, here, true, a);
-    deny_add(gpu_files(site, here, false, a), own, &out);
-    deny_add(site->closed_files ? site->closed_files : "", own, &out);
-    const char *text = text_keep(a, &out);
-    return *text ? text : NULL;
-}
-
 static struct job_env env_of(const struct launch_site *site, const struct job *j,
                              const struct alloc *al)
 {
@@ -202,8 +132,8 @@ static struct job_env env_of(const struct launch_site *site, const struct job *j
         .state_dir = site->state_dir,
         .bin_dir = site->bin_dir,
         .has_gpus = site->has_gpus,
-        .gpus_hidden = gpus_hidden(site),
-        .gpu_names = gpu_names_of(site),
+        .gpus_hidden = launch_gpus_hidden(site),
+        .gpu_names = launch_gpu_names(site),
         .user = j->user_name,
         .group = j->group_name,
     };
@@ -296,10 +226,7 @@ static bool common_plan(const struct launch_site *site, const struct msg_launch 
     ret->kill_wait_us = site->welcome->kill_wait_us;
     ret->cgroups = site->cgroups;
     ret->unkillable_us = site->welcome->unkillable_us;
-    ret->deny = deny_plan(site, here, a);
-    for (uint32_t gpu = 0; gpu < 63; gpu++)
-        if (gpu_is_held(here, gpu))
-            ret->gpus |= INT64_C(1) << gpu;
+    launch_gpus(site, here, a, ret);
     ret->bin_dir = site->bin_dir;
     ret->task_prolog = site->welcome->task_prolog;
     ret->task_epilog = site->welcome->task_epilog;
@@ -387,8 +314,8 @@ static void tasks_bind(const struct launch_site *site, const struct job_spec *sp
         .cpu_numbers = p->cpus ? site->cpu_numbers : NULL,
         .threads_per_core = site->threads_per_core,
         .cores_per_socket = site->cores_per_socket,
-        .gpus_hidden = gpus_hidden(site),
-        .gpu_names = gpu_names_of(site),
+        .gpus_hidden = launch_gpus_hidden(site),
+        .gpu_names = launch_gpu_names(site),
         .devices = site->devices,
     };
     bind_tasks(&ask, a, ret);

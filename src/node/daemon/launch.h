@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "model/job/alloc.h"
 #include "model/message.h"
 #include "node/step/limits_plan.h"
 #include "node/step/owner.h"
@@ -41,5 +42,14 @@ bool launch_plan(const struct launch_site *site, const struct msg_launch *l,
 /* Environment of prolog or epilog for the job; NAME=VALUE, each ended by NUL, in the arena. */
 struct plan_bytes launch_program_env(const struct launch_site *site, const struct job *j,
                                      const char *context, struct arena *a);
+
+/* ---- GPUs (launch_gpus.c) ---- */
+
+/* Does a step see its own GPUs only? Then they are numbered from 0 for it. */
+bool launch_gpus_hidden(const struct launch_site *site);
+const char *launch_gpu_names(const struct launch_site *site); /* as site->names_… */
+/* Which it has of the node's, which are hidden from it, and what it may not open. */
+void launch_gpus(const struct launch_site *site, const struct alloc_node *here, struct arena *a,
+                 struct step_plan *ret);
 
 #endif

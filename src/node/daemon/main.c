@@ -276,6 +276,7 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
     d->wake = timer_new(d->loop, woken, d);
     d->owners = owners_new(d->loop, OWNER_MAX_AGE_US);
     d->gpus = gpu_watch_new(d->loop, d->log, self.devices, d->machine.device_files, &gpu_events, d);
+    gpu_watch_steps_at(d->gpus, arena_printf(d->turn, "%s/steps", node_dir));
     d->series = series_feed_new(d->loop, d->log, d->options.name, node_dir, d->gpus);
     series_feed_devices(d->series, d->machine.devices);
     node_devices_watch(d);

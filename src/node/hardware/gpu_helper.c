@@ -46,10 +46,9 @@ struct helper {
     struct gpu_helper h;
     VEC(struct helper_asked) look;
     VEC(struct opener) opener; /* while a look is answered */
-    VEC(uid_t) others;         /* who has steps, for this look, … */
-    bool apart;             /* … none of which can open the file of a GPU that it does not have */
-    struct str in, library; /* the versions that were told */
-    bool retried;           /* the libraries, while these looks are answered */
+    VEC(uid_t) others;         /* who has steps; for looks that are `apart` */
+    struct str in, library;    /* the versions that were told */
+    bool retried;              /* the libraries, while these looks are answered */
     bool began;
 };
 
@@ -170,7 +169,7 @@ static void openers_weigh(const struct helper *p, const struct gpu *g,
         const struct device_number *file = &p->opener.v[i].file;
         if (!has_file(g, file))
             continue;
-        s->how = p->apart && is_its_alone(p, g, file) ? GPU_OPEN_APART : GPU_OPEN;
+        s->how = asked->look.apart && is_its_alone(p, g, file) ? GPU_OPEN_APART : GPU_OPEN;
         gpu_search_weigh(s, &p->opener.v[i].holder);
     }
 }
@@ -238,6 +237,11 @@ static void opener_take(void *ctx, const struct gpu_holder *holder,
     vec_push(&p->opener, o);
 }
 
+static bool looks_for_openers(const struct device_look *look)
+{
+    return look->from_us || look->apart;
+}
+
 /* Who has files of the devices open that are to be looked at: among the processes of their last
  * jobs' users, where these are known, and of all who have steps, if steps are kept apart; without
  * either an open file says nothing (gpu_holders.h). */
@@ -251,7 +255,7 @@ static void openers_find(struct helper *p)
     for (size_t i = 0; i < p->look.n; i++) {
         if (p->look.v[i].look.from_us)
             user[users++] = p->look.v[i].look.uid;
-        for (size_t k = 0; k < p->h.gpu.n && (p->look.v[i].look.from_us || p->apart); k++) {
+        for (size_t k = 0; k < p->h.gpu.n && looks_for_openers(&p->look.v[i].look); k++) {
             const struct gpu *g = &p->h.gpu.v[k];
             for (size_t f = 0;
                  g->index == p->look.v[i].look.index && f < g->nfiles && n < GPU_FILES_MAX; f++)
@@ -282,7 +286,6 @@ static void looks_answer(struct helper *p)
     str_add(&p->h.out, "done\n");
     vec_clear(&p->look);
     vec_clear(&p->others);
-    p->apart = false;
     gpu_say_all(&p->h);
 }
 
@@ -358,11 +361,21 @@ static void samples_answer(struct helper *p, const char *line)
     gpu_say_all(&p->h);
 }
 
+/* "0 3", of those that are to be looked at */
+static void apart_take(struct helper *p, const char *line)
+{
+    char *end;
+    for (long index = strtol(line, &end, 10); end != line; index = strtol(line, &end, 10)) {
+        line = end;
+        for (size_t i = 0; i < p->look.n; i++)
+            p->look.v[i].look.apart |= p->look.v[i].look.index == index;
+    }
+}
+
 /* "1000 1001" */
 static void users_take(struct helper *p, const char *line)
 {
     char *end;
-    p->apart = true;
     for (unsigned long uid = strtoul(line, &end, 10); end != line; uid = strtoul(line, &end, 10)) {
         line = end;
         vec_push(&p->others, (uid_t)uid);
@@ -389,7 +402,11 @@ static void line_take(struct helper *p, const char *line)
                  ((struct helper_asked){
                      .look = look, .steps = xstrdup(text_is(line + at, "-") ? "" : line + at)}));
     } else if (text_starts(line, "apart")) {
-        users_take(p, line + strlen("apart"));
+        apart_take(p, line + strlen("apart"));
+    } else if (text_starts(line, "users")) {
+        users_take(p, line + strlen("users"));
+    } else if (text_starts(line, "steps ")) {
+        gpu_holders_steps_at(p->h.holders, line + strlen("steps "));
     } else if (text_starts(line, "sample ")) {
         samples_answer(p, line + strlen("sample "));
     } else if (text_is(line, "begin")) {

@@ -263,20 +263,24 @@ static void job_read(struct gpu_holders *m, struct gpu_holder *h)
 {
     struct proc_step found;
     struct str text = STR_INIT;
+    bool has_groups = file_read(h->pid, "cgroup", &text) && text.len > 0;
+    bool in_group = has_groups && groups_are_of_job(str_text(&text)),
+         left_it = has_groups && groups_left_job(str_text(&text));
+    str_done(&text);
     if (proc_steps_find(m->steps, h->pid, &found)) {
+        if (found.elsewhere)
+            return;
         step_dir_name(found.job_id, found.attempt, found.step_id, &text);
         snprintf(h->step, sizeof h->step, "%s", str_text(&text));
         h->job_id = (int64_t)found.job_id;
         h->of_job = h->below_shepherd = true;
+        h->sees_all = left_it;
         str_done(&text);
         return;
     }
     environ_take(m, h);
-    bool in_group =
-        file_read(h->pid, "cgroup", &text) && text.len > 0 && groups_are_of_job(str_text(&text));
     h->only_says = h->of_job && !in_group;
     h->of_job |= in_group;
-    str_done(&text);
 }
 
 bool gpu_holder_find(struct gpu_holders *m, pid_t pid, struct gpu_holder *ret)
@@ -304,6 +308,12 @@ struct gpu_holders *gpu_holders_new(void)
     m->known = map_u64_new();
     m->wait_ms = ENVIRONS_WAIT_MS;
     return m;
+}
+
+void gpu_holders_steps_at(struct gpu_holders *m, const char *dir)
+{
+    ASSERT(m);
+    proc_steps_at(m->steps, dir);
 }
 
 static void known_free(struct gpu_holders *m)
@@ -349,11 +359,11 @@ bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *us
 {
     bool newer = !h->start_us || h->start_us + SLACK_US >= use->from_us;
     bool of_it = h->of_job && h->job_id == (int64_t)use->job_id;
-    if (how == GPU_OPEN_APART && h->of_job && !h->only_says)
+    bool is_outside = !h->of_job || h->only_says || h->sees_all;
+    if (how == GPU_OPEN_APART && !is_outside)
         return true;
     if (how != GPU_COMPUTES) /* a library may open the files of all devices it can see */
-        return use->from_us &&
-               (of_it || ((!h->of_job || h->only_says) && h->uid == use->uid && newer));
+        return use->from_us && (of_it || (is_outside && h->uid == use->uid && newer));
     if (h->of_job)
         return true;
     if (use->from_us == 0)
@@ -374,6 +384,7 @@ bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *u
     struct span rest = span_of(steps), one, name;
     char job[24];
     bool of_these = false, is_known = h->job_id != 0 || h->step[0];
+    bool only_numbered = !h->below_shepherd && !h->step[0]; /* by its environment */
     if (!*steps)
         return false;
     if (!h->of_job)
@@ -381,12 +392,12 @@ bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *u
     snprintf(job, sizeof job, "%lld.", (long long)h->job_id);
     while (span_next(&rest, '+', &one)) {
         span_next(&one, '@', &name);
-        if (one.len && !h->below_shepherd && h->uid != 0 &&
-            h->uid != (uid_t)strtoul(one.data, NULL, 10))
+        bool is_his = one.len && h->uid == (uid_t)strtoul(one.data, NULL, 10);
+        if (one.len && !is_his && !h->below_shepherd && h->uid != 0)
             continue; /* what it says of itself is not true */
         if (step_is_of(h->step, name))
             return true;
-        of_these |= !is_known || text_starts(name.data, job);
+        of_these |= !is_known || (only_numbered && is_his) || text_starts(name.data, job);
     }
     return !h->step[0] && of_these;
 }

@@ -22,6 +22,7 @@ struct gpu_holder {
     bool of_job;
     bool below_shepherd; /* of that step whoever's it is: containers number users anew */
     bool only_says;      /* no shepherd is above it, nor a group about it */
+    bool sees_all;       /* it is below a shepherd, and nothing of this node's hides GPUs from it */
     char step[64];       /* the directory of its step, "7.1.batch"; "" = not known */
     char name[32];       /* as the kernel calls it; letters of ASCII */
 };
@@ -30,6 +31,8 @@ struct gpu_holder {
  * back. Of one thread. */
 struct gpu_holders *gpu_holders_new(void);
 void gpu_holders_free(struct gpu_holders *m); /* NULL is fine */
+/* The directory of this node's steps: what is below others' shepherds is outside of its jobs. */
+void gpu_holders_steps_at(struct gpu_holders *m, const char *dir);
 /* All but that is read anew, as numbers of processes are used again. */
 void gpu_holders_forget(struct gpu_holders *m);
 /* The same, and a round begins: environments have three seconds in each, all together. */
@@ -73,15 +76,15 @@ enum gpu_holding {
  * others if the daemon serves many users. A process that only has its file open does if it is of
  * the job that had it: libraries open the files of all devices that they can see; and of any job,
  * whoever's, where steps are kept apart: then it was sent the open file. One that only says that
- * it is of another job does as its user's. */
+ * it is of another job, or has left its groups, does as its user's. */
 bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *use,
                        enum gpu_holding how, bool many_users);
 
 /* Is it of one of these steps ("7.1.0@1000+7.1.batch+8.1.*", with their users where these are
  * known), which go on? Another user's process is not, whatever it says, unless it is below the
- * step's shepherd. Of a job's process that does not tell its step, or its job, and where nothing
- * tells whether it is a job's, that is taken to be so: what stays is found at the latest when the
- * job ends. */
+ * step's shepherd. Of a job's process that does not tell its step, or its job, or tells the number
+ * of its job alone, which its user may have set to any, and where nothing tells whether it is a
+ * job's, that is taken to be so: what stays is found at the latest when the job ends. */
 bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *use,
                         const char *steps);
 

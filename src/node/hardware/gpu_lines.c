@@ -25,10 +25,17 @@ void gpu_look_say(const struct device_look *look, struct str *out)
     str_add(out, look->nsteps ? "\n" : "-\n");
 }
 
-void gpu_apart_say(const uint32_t *users, size_t n, struct str *out)
+void gpu_apart_say(const struct device_look *look, size_t n, const uint32_t *users, size_t nusers,
+                   struct str *out)
 {
-    str_add(out, "apart");
+    size_t apart = 0;
     for (size_t i = 0; i < n; i++)
+        if (look[i].apart)
+            str_addf(out, apart++ ? " %d" : "apart %d", look[i].index);
+    if (apart == 0)
+        return;
+    str_add(out, "\nusers");
+    for (size_t i = 0; i < nusers; i++)
         str_addf(out, " %u", users[i]);
     str_addc(out, '\n');
 }

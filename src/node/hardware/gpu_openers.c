@@ -2,8 +2,8 @@
  * them takes longer than an answer may. So each user's processes have a part of the time, of what
  * those before left over, and of whom it was not enough that is told. Root's, which are in the
  * looks of all, come first and have half of what the list of all processes left. Others, who may
- * have been sent what the job had open, come last and have little: one of them could make everybody
- * wait for GPUs else, or keep these.
+ * have been sent what the job had open, come next, so that who had it leaves them time, and have
+ * little: one of them could make everybody wait for GPUs else, or keep these.
  *
  * A process's descriptors are its first thread's only by custom: another may have a table of its
  * own, and the first may have ended, with which the process seems to have none. Which threads have
@@ -26,9 +26,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CLOCK_EACH   256 /* descriptors or threads between two looks at the clock */
-#define COMPARE_PART 2   /* of a user's time is for comparing tables */
-#define OTHERS_MS    1000
+#define CLOCK_EACH   256  /* descriptors or threads between two looks at the clock */
+#define COMPARE_PART 2    /* of a user's time is for comparing tables */
+#define OTHERS_MS    1000 /* or, if that is less, … */
+#define OTHERS_PART  4    /* … this part of what is left */
 
 struct candidate {
     pid_t pid;
@@ -246,8 +247,8 @@ static void users_look(struct openers_walk *w, int64_t end_ms, enum gpu_holders_
 
 static void others_look(struct openers_walk *w, int64_t end_ms)
 {
-    int64_t now_ms = bounded_now_ms();
-    end_ms = end_ms < now_ms + OTHERS_MS ? end_ms : now_ms + OTHERS_MS;
+    int64_t now_ms = bounded_now_ms(), part_ms = (end_ms - now_ms) / OTHERS_PART;
+    end_ms = now_ms + (part_ms < OTHERS_MS ? part_ms : OTHERS_MS);
     for (size_t i = 0; i < w->ask->nothers; i++) {
         uid_t uid = w->ask->others[i];
         now_ms = bounded_now_ms();
@@ -267,8 +268,8 @@ void gpu_holders_each(
     bool listed = processes_list(&w, end_ms);
     int64_t now_ms = bounded_now_ms();
     if (listed && user_look(&w, 0, now_ms + (end_ms - now_ms) / 2)) {
-        users_look(&w, end_ms, ret_cut);
         others_look(&w, end_ms);
+        users_look(&w, end_ms, ret_cut);
     } else {
         for (size_t i = 0; i < ask->nusers; i++)
             ret_cut[i] = GPU_HOLDERS_CUT_SYSTEM;

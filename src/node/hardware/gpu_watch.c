@@ -39,6 +39,7 @@ struct gpu_watch {
     struct watched_gpus gpu;
     struct gpu_watch_ops ops;
     void *ctx;
+    char *steps; /* directory of the node's; owned; NULL = not said */
     struct gpu_killed *killed;
     struct spawn *process; /* NULL while there is none */
     int fd;
@@ -46,7 +47,7 @@ struct gpu_watch {
     struct timer *timer, *restart, *start;
     struct str in;
     VEC(struct device_look) asked; /* not answered */
-    struct str apart;              /* a line that goes with them; empty = none */
+    struct str apart;              /* lines that go with them; empty = none */
     VEC(struct device_seen) seen;
     VEC(struct gpu_used) used;
     VEC(struct gpu_now) now;
@@ -82,6 +83,13 @@ struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *dev
     w->ops.restart_us = ops->restart_us ? ops->restart_us : gpu_time(RESTART_US);
     watched_gpus_take(&w->gpu, devices, files);
     return w;
+}
+
+void gpu_watch_steps_at(struct gpu_watch *w, const char *dir)
+{
+    ASSERT(dir);
+    free(w->steps);
+    w->steps = xstrdup(dir);
 }
 
 /* ---- looks ---- */
@@ -316,6 +324,8 @@ static bool process_begin(struct gpu_watch *w, struct err *ret_err)
     w->fd = pair[0];
     w->watch = fd_watch_new(w->loop, w->fd, readable, w, ret_err);
     timer_set(w->start, w->ops.start_us);
+    if (w->steps && !strchr(w->steps, '\n'))
+        str_addf(&hello, "steps %s\n", w->steps);
     watched_gpus_say(&w->gpu, &hello);
     bool said = send(w->fd, str_text(&hello), hello.len, MSG_NOSIGNAL) == (ssize_t)hello.len;
     str_done(&hello);
@@ -391,7 +401,7 @@ void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t 
         vec_push(&w->asked, look[i]);
     str_clear(&w->apart);
     if (apart)
-        gpu_apart_say(apart->user, apart->n, &w->apart);
+        gpu_apart_say(look, n, apart->user, apart->n, &w->apart);
     if (w->ready)
         looks_send(w);
     else
@@ -456,6 +466,7 @@ void gpu_watch_free(struct gpu_watch *w)
     if (!w)
         return;
     process_end(w);
+    free(w->steps);
     gpu_killed_free(w->killed);
     timer_free(w->timer);
     timer_free(w->restart);

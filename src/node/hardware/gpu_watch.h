@@ -38,13 +38,16 @@ struct gpu_watch_ops {
 struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *devices,
                                 const char *files, const struct gpu_watch_ops *ops, void *ctx);
 void gpu_watch_free(struct gpu_watch *w); /* NULL is fine */
-/* Users that have steps here, none of which can open the file of a GPU that it does not have. */
+/* Where the node's steps have their directories: said to the process when it begins. */
+void gpu_watch_steps_at(struct gpu_watch *w, const char *dir);
+/* The node hides GPUs from steps; the users that have some here. */
 struct gpu_apart {
     const uint32_t *user;
     size_t n; /* of `user` */
 };
 /* Answered once, soon, even if the devices do not answer: then they are unknown (DEVICE_BLIND).
- * Only one at a time. `apart` NULL: steps can open the files of all GPUs. */
+ * Only one at a time. `apart` NULL: steps can open the files of all GPUs, whatever the looks say.
+ */
 void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t n,
                     const struct gpu_apart *apart);
 

@@ -423,8 +423,7 @@ static void begin(struct shepherd *s)
     memcpy(s->failure_fd, s->kept->failure_fd, sizeof s->failure_fd);
     if (!groups_make(s, &shortage))
         failed_exit(s, "cannot make the step's control groups");
-    if (p->deny && !s->groups.hides)
-        /* its own are numbered as if they were */
+    if (p->deny && !s->groups.hides) /* its own are numbered as if they were */
         failed_exit(s, "cannot hide the devices of other jobs");
     if (p->address) {
         tasks_begin(s);
@@ -470,6 +469,7 @@ static bool step_serve(const struct herd *h, const struct step_plan *p, struct s
     s.note.job_id = p->job_id;
     s.note.attempt = p->attempt;
     s.note.gpus = p->gpus;
+    s.note.hidden = p->hidden;
     s.note.step_id = p->step_id;
     s.note.uid_plus1 = p->uid + 1;
     s.note.group = p->group;

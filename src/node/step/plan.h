@@ -68,6 +68,7 @@ enum plan_append { APPEND_NONE, APPEND_BOTH, APPEND_OUTPUT, APPEND_ERROR };
     X(I64, group_ready, "they were handed back by a step with the very same limits")                         \
     X(TEXT, deny, "device files to hide from it: \"195:1 195:2\"; NULL = none")                              \
     X(I64, gpus, "GPUs it has: bit n for number n, up to 62; noted for the next daemon")                     \
+    X(I64, hidden, "GPUs that it does not have, whose files are in `deny`: likewise") \
     X(TEXT, address, "steps with tasks: where the command is, numeric addresses, blank-separated; NULL = a batch script") \
     X(TEXT, key, "secret to show there")                                                                     \
     X(TEXT, tasks, "its tasks here, a line each: number in the step, CPUs, devices; \"-\" = not said; see cli/step/tasks.h") \

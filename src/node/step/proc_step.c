@@ -9,11 +9,13 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ANCESTORS_MAX 1000 /* however deep somebody nests his processes */
@@ -30,6 +32,7 @@ struct ancestor {
 struct proc_steps {
     uid_t keeper;
     struct map_u64 *known; /* by process */
+    char *dir;             /* of this node's steps; owned; NULL = not said */
 };
 
 /* Of /proc/PID/status: its parent, its user, and whether it has a shepherd's name. A name has its
@@ -62,7 +65,25 @@ static bool state_path_take(char *path, struct proc_step *ret)
            step_dir_name_parse(name + 1, &ret->job_id, &ret->attempt, &ret->step_id);
 }
 
-static bool shepherd_step(pid_t pid, struct proc_step *ret)
+/* Not by its name: a daemon that was started anew may see it by another. */
+static bool is_elsewhere(const struct proc_steps *s, int fds, const char *fd,
+                         const struct proc_step *step)
+{
+    struct stat its, ours;
+    struct str path = STR_INIT;
+    if (!s->dir || fstatat(fds, fd, &its, 0) != 0)
+        return false;
+    str_addf(&path, "%s/", s->dir);
+    step_dir_name(step->job_id, step->attempt, step->step_id, &path);
+    str_add(&path, "/state");
+    bool is_there = stat(str_text(&path), &ours) == 0;
+    bool other =
+        is_there ? its.st_dev != ours.st_dev || its.st_ino != ours.st_ino : errno == ENOENT;
+    str_done(&path);
+    return other;
+}
+
+static bool shepherd_step(const struct proc_steps *s, pid_t pid, struct proc_step *ret)
 {
     char path[PATH_MAX];
     const struct dirent *e;
@@ -75,6 +96,8 @@ static bool shepherd_step(pid_t pid, struct proc_step *ret)
                         : -1;
         path[n > 0 ? n : 0] = '\0';
         found = state_path_take(path, ret);
+        if (found)
+            ret->elsewhere = is_elsewhere(s, dirfd(fds), e->d_name, ret);
     }
     if (fds)
         closedir(fds);
@@ -89,7 +112,7 @@ static const struct ancestor *ancestor_of(struct proc_steps *s, pid_t pid)
     bool named;
     if (found || !status_read(pid, &read.parent, &uid, &named))
         return found;
-    read.is_shepherd = named && uid == s->keeper && shepherd_step(pid, &read.step);
+    read.is_shepherd = named && uid == s->keeper && shepherd_step(s, pid, &read.step);
     found = xmalloc(sizeof *found);
     *found = read;
     map_u64_put(s->known, (uint64_t)pid, found);
@@ -100,21 +123,33 @@ bool proc_steps_find(struct proc_steps *s, pid_t pid, struct proc_step *ret)
 {
     ASSERT(pid > 0);
     const struct ancestor *a = NULL;
+    bool found = false;
     for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++, pid = a->parent) {
         a = ancestor_of(s, pid);
-        if (a && a->is_shepherd)
+        if (!a)
+            return found;
+        if (a->is_shepherd) {
             *ret = a->step;
-        if (!a || a->is_shepherd)
-            return a != NULL;
+            found = true;
+        }
+        if (found && !ret->elsewhere) /* else that daemon may be of a step of ours */
+            return true;
     }
-    return false;
+    return found;
 }
 
 struct proc_steps *proc_steps_new(uid_t keeper)
 {
     struct proc_steps *s = xcalloc(1, sizeof *s);
-    *s = (struct proc_steps){keeper, map_u64_new()};
+    *s = (struct proc_steps){.keeper = keeper, .known = map_u64_new()};
     return s;
+}
+
+void proc_steps_at(struct proc_steps *s, const char *dir)
+{
+    ASSERT(dir);
+    free(s->dir);
+    s->dir = xstrdup(dir);
 }
 
 void proc_steps_forget(struct proc_steps *s)
@@ -132,5 +167,6 @@ void proc_steps_free(struct proc_steps *s)
         return;
     proc_steps_forget(s);
     map_u64_free(s->known);
+    free(s->dir);
     free(s);
 }
