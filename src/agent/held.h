@@ -209,7 +209,8 @@ struct visit_walk {
 bool visit_next(const struct holdings *h, struct visit_walk *w);
 
 /* So much the launches of a job that wait here may take in the daemon's memory: what comes beyond
- * is not begun. Ten thousand commands with ordinary environments are less. */
+ * is not begun. One is some KiB and its environment: three or four thousand commands with ordinary
+ * ones wait, ten thousand with next to none. */
 #define HELD_LAUNCHES_MAX_BYTES ((size_t)64 << 20)
 /* Keeps a copy of what is to be launched; false: there is no room for it, and nothing is kept. */
 bool held_keep_launch(struct held_step *s, const struct msg_launch *l);
