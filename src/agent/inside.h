@@ -107,8 +107,8 @@ void visit_prepared(struct turn *t, const struct held_step *s);
  * none of its steps has run it. False: RELEASED may be said. shut_out: as of a step. */
 bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt, bool shut_out);
 /* A further step of a job that this host has ended, or is to end, because it was shut out: the
- * controller, which has let it in again, goes on with the job. Others may be forgotten by it. False:
- * not before the controller has heard that the epilog failed. */
+ * controller, which has let it in again, goes on with the job. Others may be forgotten by it.
+ * False: not before the controller has heard that the epilog failed. */
 bool job_goes_on(struct turn *t, const struct held_step *launched);
 /* Of a step that is over, whose job is to end: if it was the last here, that epilog, else RELEASED
  * at once. */

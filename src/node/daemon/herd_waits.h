@@ -16,7 +16,7 @@ bool note_same_step(const struct note *a, const struct note *b);
 
 struct waiting_plans; /* opaque */
 
-struct waiting_plans *waiting_plans_new(void);
+struct waiting_plans *waiting_plans_new(void);    /* empty; never NULL */
 void waiting_plans_free(struct waiting_plans *w); /* NULL is fine */
 /* The step's plan is still being made: until waiting_plan_gave_up or waiting_plan_add. */
 void waiting_plan_expect(struct waiting_plans *w, const struct note *step);
