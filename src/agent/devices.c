@@ -378,12 +378,30 @@ void devices_found(struct turn *t, struct held_step *s, const struct note *n)
     }
 }
 
+/* Who had none may have been sent the file of one, and what holds it be gone with him. The look is
+ * not at once: thousands may end. */
+static void held_look_soon(struct turn *t)
+{
+    struct devices *d = &t->a->devices;
+    int64_t soon_us = t->now_us + LOOK_PAUSE_US;
+    bool any = false;
+    for (size_t i = 0; i < d->n; i++)
+        any |= d->v[i].health.state == HEALTH_HELD;
+    if (!any)
+        return;
+    d->pause_us = LOOK_PAUSE_US; /* also where a look is under way, which may have come too early */
+    if (d->due_us > soon_us)
+        d->due_us = soon_us;
+}
+
 void devices_give_back(struct turn *t, const struct held_step *s)
 {
     ASSERT(s->job_id);
     struct devices *d = &t->a->devices;
-    if (!s->marked) /* thousands may end at once that had none */
+    if (!s->marked) {
+        held_look_soon(t);
         return;
+    }
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
         if (!idset_has(&s->gpus, (uint32_t)w->index) || watched_is_clean(w) ||

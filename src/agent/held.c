@@ -346,13 +346,9 @@ bool held_has_speaker(const struct held_step *s)
     return another_is(s, HELD_EPILOG, HELD_PROVING);
 }
 
-bool held_has_run(const struct holdings *h, const struct held_step *s)
+bool held_another_runs(const struct held_step *s)
 {
-    for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job)
-        if (o != s && o->attempt == s->attempt && !(o->shut_out && o->state == HELD_OVER) &&
-            (o->found || o->pid || o->state == HELD_STARTING))
-            return true;
-    return false;
+    return another_is(s, HELD_STARTING, HELD_CLEANING);
 }
 
 bool held_prolog_runs(const struct held_step *s)

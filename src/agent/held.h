@@ -38,6 +38,7 @@ struct held_run {
     uint32_t attempt;
     struct map_u64 *steps;       /* number of the step → struct held_step */
     size_t in[HELD_STATE_COUNT]; /* how many are in each state */
+    bool shut_out;               /* as of a step: some are, or were */
     struct held_run *next;       /* of the same job */
     /* The job as its latest launch had it, while one is kept; the launches themselves are without
      * it: a few hundred bytes of a step must not keep a job's texts once more. Only an interactive
@@ -63,7 +64,8 @@ struct held_step {
     bool release_wanted;   /* the controller waits for RELEASED */
     bool released;         /* RELEASED went out, or was implied by a clean EXITED */
     /* It is to end because the host was shut out, and not by the controller's word, which goes on
-     * with the job where the host is let in again in time. */
+     * with the job where the host is let in again in time: with the next that it launches
+     * release_wanted is taken back. */
     bool shut_out;
     int64_t pid;               /* of its shepherd; 0 = not known */
     struct note end;           /* kind EXITED once its end is known */
@@ -171,9 +173,9 @@ bool held_is_alive(const struct holdings *h, uint64_t job_id, uint32_t attempt);
  * at its devices? */
 bool held_has_speaker(const struct held_step *s);
 
-/* Has another step of that start of the job a shepherd here, or had one? Not before the host was
- * shut out, with which that visit has ended. */
-bool held_has_run(const struct holdings *h, const struct held_step *s);
+/* Has another step of that start of the job a shepherd here, or will it have one? Not one that is
+ * over: the epilog may have run since. */
+bool held_another_runs(const struct held_step *s);
 /* Does the job's prolog run, for another step of that start? */
 bool held_prolog_runs(const struct held_step *s);
 bool held_epilog_runs(const struct held_step *s); /* likewise */
@@ -208,7 +210,8 @@ struct visit_walk {
 bool visit_next(const struct holdings *h, struct visit_walk *w);
 
 /* So much the launches of a job that wait here may take in the daemon's memory: what comes beyond
- * is not begun. Ten thousand commands with ordinary environments are less. */
+ * is not begun. One is some KiB and its environment: three or four thousand commands with ordinary
+ * ones wait, ten thousand with next to none. */
 #define HELD_LAUNCHES_MAX_BYTES ((size_t)64 << 20)
 /* Keeps a copy of what is to be launched; false: there is no room for it, and nothing is kept. */
 bool held_keep_launch(struct held_step *s, const struct msg_launch *l);

@@ -61,6 +61,8 @@ void turn_report_send(struct turn *t, struct report *p);
  * frees it. */
 struct report *turn_report_of(struct turn *t, enum report_kind kind, const struct held_step *s,
                               const struct note *n);
+/* The step that it is about; NULL: it is held no more. */
+struct held_step *step_of_report(struct turn *t, const struct report *p);
 /* Repeated until acknowledged. */
 void turn_report_keep(struct turn *t, struct held_step *s, struct report *p);
 /* Sent once, or not at all when there is no connection. */
@@ -104,6 +106,10 @@ void visit_prepared(struct turn *t, const struct held_step *s);
 /* Of a job of which nothing is left here, in the name of no step: its epilog, where that is due and
  * none of its steps has run it. False: RELEASED may be said. shut_out: as of a step. */
 bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt, bool shut_out);
+/* A further step of a job that this host has ended, or is to end, because it was shut out: the
+ * controller, which has let it in again, goes on with the job. Others may be forgotten by it.
+ * False: not before the controller has heard that the epilog failed. */
+bool job_goes_on(struct turn *t, const struct held_step *launched);
 /* Of a step that is over, whose job is to end: if it was the last here, that epilog, else RELEASED
  * at once. */
 void job_gone(struct turn *t, struct held_step *s);

@@ -10,10 +10,10 @@ void turn_report_send(struct turn *t, struct report *p)
 {
     struct devices *d = &t->a->devices;
     struct msg_report m = p->msg;
-    bool gives_back =
+    bool with_devices =
         m.kind == REPORT_RELEASED || m.kind == REPORT_FAILED || m.kind == REPORT_LOST || m.clean;
     devices_refresh(t);
-    if (devices_speak(d) && (gives_back || d->told_seq != d->seq)) {
+    if (devices_speak(d) && (with_devices || d->told_seq != d->seq)) {
         m.devices_seq = d->seq;
         m.devices_out = d->text;
         m.device_health = d->n ? d->health : NULL;
@@ -38,6 +38,11 @@ void turn_report_once(struct turn *t, struct report *p)
     if (t->a->welcomed)
         turn_report_send(t, p);
     report_free(p);
+}
+
+struct held_step *step_of_report(struct turn *t, const struct report *p)
+{
+    return held_find(&t->a->held, p->msg.job_id, p->msg.attempt, p->msg.step_id);
 }
 
 struct report *turn_report_of(struct turn *t, enum report_kind kind, const struct held_step *s,
@@ -94,6 +99,12 @@ static bool step_is_script(const struct held_step *s)
     return s->step_id == STEP_BATCH || s->step_id == STEP_EXTERN;
 }
 
+/* Not so a step of an allocation that goes on. */
+static bool gives_back(const struct held_step *s)
+{
+    return step_is_script(s) || s->release_wanted;
+}
+
 void step_forget_if_acknowledged(struct turn *t, struct held_step *s)
 {
     if (s->state != HELD_OVER || s->unacknowledged > 0)
@@ -106,6 +117,55 @@ void step_forget_if_acknowledged(struct turn *t, struct held_step *s)
     held_remove(&t->a->held, s);
 }
 
+/* RELEASED of a step of that run. */
+static struct held_step *released_of(struct turn *t, const struct report *p,
+                                     const struct held_run *run)
+{
+    struct held_step *s = p->msg.kind == REPORT_RELEASED ? step_of_report(t, p) : NULL;
+    return s && s->run == run ? s : NULL;
+}
+
+/* It is said with RELEASED alone. */
+static bool epilog_failure_unheard(struct turn *t, uint64_t job_id, const struct held_run *run)
+{
+    for (const struct report *p = t->a->reports.first; p; p = p->next)
+        if (p->msg.detail && released_of(t, p, run))
+            return true;
+    for (const struct held_step *s = held_of_job(&t->a->held, job_id); s; s = s->next_of_job)
+        if (s->run == run && s->state == HELD_PROVING && s->release_why)
+            return true;
+    return false;
+}
+
+/* What was said, or is yet to be said, of its end here is not so any more, and would be believed
+ * when it ends. */
+bool job_goes_on(struct turn *t, const struct held_step *launched)
+{
+    const struct reports *r = &t->a->reports;
+    struct held_run *run = launched->run;
+    if (!run->shut_out || held_epilog_runs(launched))
+        return true;
+    if (epilog_failure_unheard(t, launched->job_id, run))
+        return false;
+    run->shut_out = false;
+    for (struct report *p = r->first, *next; p; p = next) {
+        struct held_step *s = released_of(t, p, run);
+        next = p->next;
+        if (!s)
+            continue;
+        report_free(reports_take(&t->a->reports, p->msg.seq));
+        s->unacknowledged--;
+    }
+    for (struct held_step *s = held_of_job(&t->a->held, launched->job_id), *next; s; s = next) {
+        next = s->next_of_job;
+        if (s->run != run || !s->shut_out)
+            continue;
+        s->release_wanted = s->released = false;
+        step_forget_if_acknowledged(t, s);
+    }
+    return true;
+}
+
 bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt, bool shut_out)
 {
     ASSERT(job_id);
@@ -115,6 +175,7 @@ bool job_epilog(struct turn *t, uint64_t job_id, uint32_t attempt, bool shut_out
     struct held_step *s = held_add(&t->a->held, job_id, attempt, STEP_EXTERN, HELD_STARTING);
     s->exit_reported = s->release_wanted = true;
     s->shut_out = shut_out;
+    s->run->shut_out |= shut_out;
     held_move(s, HELD_ENDED);
     epilog_begin(t, s);
     return true;
@@ -149,8 +210,8 @@ void step_over(struct turn *t, struct held_step *s)
  * end. Between the steps of an allocation there is none, nor a second beside one that runs. */
 static bool epilog_follows(const struct turn *t, const struct held_step *s)
 {
-    return program_given(t->a->welcome.epilog) && (step_is_script(s) || s->release_wanted) &&
-           !held_has_others(s) && !held_epilog_runs(s);
+    return program_given(t->a->welcome.epilog) && gives_back(s) && !held_has_others(s) &&
+           !held_epilog_runs(s);
 }
 
 void step_prove(struct turn *t, struct held_step *s, const char *detail)
@@ -172,7 +233,7 @@ void steps_proven(struct turn *t)
             continue;
         held_move(s, HELD_OVER); /* before the report, which says what of it is not clean */
         /* Another may have been launched meanwhile: it says so when it is gone. */
-        if (!s->released && !held_has_speaker(s) && !held_has_others(s))
+        if (!s->released && gives_back(s) && !held_has_speaker(s) && !held_has_others(s))
             turn_report_released(t, s, s->release_why);
         over_finish(t, s);
     }
@@ -210,9 +271,7 @@ void step_settle(struct turn *t, struct held_step *s)
     if (!t->a->has_welcome)
         return;
     bool epilog = epilog_follows(t, s);
-    /* A step of an allocation that goes on gives nothing back. */
-    bool last =
-        (step_is_script(s) || s->release_wanted) && !held_has_others(s) && !held_has_speaker(s);
+    bool last = gives_back(s) && !held_has_others(s) && !held_has_speaker(s);
     bool prove = last && !devices_proven(t, s);
     if (!s->exit_reported)
         step_end_report(t, s,
@@ -305,8 +364,8 @@ static struct visit *visit_enter(struct turn *t, const struct held_step *s,
     bool prolog = program_given(t->a->welcome.prolog);
     struct visit *v = visit_of(h, s->job_id, s->attempt);
     if (!v && (prolog || program_given(t->a->welcome.epilog)))
-        v = visit_keep(t, s, !prolog || held_has_run(h, s), l);
-    if (v && !v->prepared && held_has_run(h, s))
+        v = visit_keep(t, s, !prolog || held_another_runs(s), l);
+    if (v && !v->prepared && held_another_runs(s))
         visit_prepared(t, s);
     return v;
 }

@@ -49,6 +49,9 @@ static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
     devices_announce(t);
 }
 
+static const char epilog_failed[] =
+    "the epilog of its job failed there while the host was shut out";
+
 static void take_launch(struct turn *t, const struct msg_launch *l)
 {
     struct agent *a = t->a;
@@ -63,6 +66,8 @@ static void take_launch(struct turn *t, const struct msg_launch *l)
     s->prove_until_us = INT64_MAX;
     if (had)
         step_had(t, s);
+    else if (!job_goes_on(t, s))
+        step_not_begun(t, s, epilog_failed);
     else
         step_launch_try(t, s, l);
 }
@@ -70,8 +75,8 @@ static void take_launch(struct turn *t, const struct msg_launch *l)
 /* To answer a TERMINATE about something that is not (any longer) here. */
 static void release_unknown(struct turn *t, const struct msg_terminate *m)
 {
-    if (job_epilog(t, m->job_id, m->attempt,
-                   false)) /* the steps of an allocation are over already */
+    /* The steps of an allocation are over already. */
+    if (job_epilog(t, m->job_id, m->attempt, false))
         return;
     struct held_step *s = held_add(&t->a->held, m->job_id, m->attempt, STEP_EXTERN, HELD_STARTING);
     s->exit_reported = true;
@@ -159,6 +164,7 @@ void end_all_when_due(struct turn *t)
         if (s->state == HELD_OVER)
             continue;
         s->shut_out |= !s->release_wanted;
+        s->run->shut_out |= s->shut_out;
         step_terminate(t, s, &m);
     }
     idle_visits_end(t);
@@ -232,11 +238,6 @@ static void take_stream_to(struct turn *t, const struct msg_stream_to *m)
     struct agent_effect *e = turn_effect_about(t, AGENT_FOLLOW, s);
     e->text = arena_strdup(t->fx->arena, m->address);
     e->why = arena_strdup(t->fx->arena, m->key);
-}
-
-static struct held_step *step_of_report(struct turn *t, const struct report *p)
-{
-    return held_find(&t->a->held, p->msg.job_id, p->msg.attempt, p->msg.step_id);
 }
 
 static void take_ack(struct turn *t, const struct msg_report_ack *m)

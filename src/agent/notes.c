@@ -163,11 +163,11 @@ void take_prolog_done(struct turn *t, const struct agent_event *ev)
         return;
     }
     visit_prepared(t, s);
-    if (s->doomed && s->release_wanted) {
+    if (s->doomed && s->release_wanted && !s->shut_out) {
         step_ended(t, s); /* the epilog undoes the prolog, then RELEASED */
     } else if (s->doomed) {
-        step_not_begun(t, s,
-                       step_ended_early); /* the job goes on: this is all that is said of it */
+        /* The job goes on, or does so where this host is let in again: this is all that is said. */
+        step_not_begun(t, s, step_ended_early);
     } else {
         held_move(s, HELD_STARTING);
         step_start(t, s, held_launch(s));

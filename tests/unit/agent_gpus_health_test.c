@@ -176,6 +176,36 @@ static void test_a_step_does_not_begin_with_a_device_that_is_not_there(void **st
     EXPECT("start 10.1");
 }
 
+/* A step that had none, and was sent its open file. */
+static void test_whose_end_may_have_freed_a_device_has_it_looked_at_soon(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    started(5, 1);
+    launch_with(6, "n1 cpus=0 mem=1");
+    started(6, 1);
+    exited(5, 1, 0, true);
+    looked(1, 1, DEVICE_HELD, "process 12 still holds it");
+    for (int i = 0; i < 8; i++) { /* more and more seldom */
+        wait_us(20000000);
+        looked(1, 1, DEVICE_HELD, "process 12 still holds it");
+    }
+    assert_true(agent_wake_due(agent) > now_us + 5000000);
+    exited(6, 1, 0, true);
+    assert_int_equal(agent_wake_due(agent), now_us + 100000);
+    str_clear(&said);
+    wait_us(100000);
+    assert_non_null(strstr(str_text(&said), "look 1/1"));
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    launch_with(7, "n1 cpus=0 mem=1"); /* all are clean: its end asks for no look */
+    started(7, 1);
+    str_clear(&said);
+    exited(7, 1, 0, true);
+    wait_us(200000);
+    assert_null(strstr(str_text(&said), "look"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +216,7 @@ int main(void)
         TEST_GPUS(the_devices_are_found_anew_when_the_settings_come_again),
         TEST_GPUS(a_device_that_was_exchanged_is_looked_at),
         TEST_GPUS(a_step_does_not_begin_with_a_device_that_is_not_there),
+        TEST_GPUS(whose_end_may_have_freed_a_device_has_it_looked_at_soon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -193,11 +193,13 @@ static void test_who_is_let_in_again_takes_further_steps_of_an_allocation(void *
     wait_us(10000000);
     step_note(NOTE_EXITED, 1);
     epilog_of_step_ends(5, 1);
-    prolog_ok(6, 1, 0);
-    epilog_of_step_ends(6, 0);
+    str_clear(&said);
+    prolog_ok(6, 1, 0); /* it has never begun, and its srun is told so */
+    EXPECT("epilog 6.1 job");
+    epilog_ok(6);
     let_in_again();
     step_launch(6, 1, NULL);
-    EXPECT("prolog 6.1");
+    EXPECT("forget 6.1; prolog 6.1");
     step_launch(5, 1, NULL); /* but a step that was is over */
     EXPECT("");
     step_launch(5, 2, NULL);
@@ -206,6 +208,8 @@ static void test_who_is_let_in_again_takes_further_steps_of_an_allocation(void *
         ack(agent->reports.first->msg.seq);
     str_clear(&said);
     step_launch(5, 1, NULL);
+    EXPECT(
+        "report failed 5.1 #106 retry had \"this node has had that start before, and it is over\"");
     step_launch(5, 3, NULL); /* waits for the prolog */
     EXPECT("");
     prolog_ok(5, 1, 2);
@@ -216,7 +220,172 @@ static void test_who_is_let_in_again_takes_further_steps_of_an_allocation(void *
     terminate(5, 1);
     str_clear(&said);
     step_launch(5, 4, NULL); /* now it is told to end */
-    EXPECT("");
+    assert_non_null(strstr(str_text(&said), "report failed 5.1 #108 retry had"));
+}
+
+/* Of a shut-out host nobody acknowledges that a step has ended. */
+static void test_what_has_ended_is_no_reason_to_begin_without_the_prolog(void **state)
+{
+    (void)state;
+    settings.timeout_us = 20000000;
+    site("/p", "/e");
+    step_launch(5, 0, NULL);
+    prolog_ok(5, 1, 0);
+    step_note(NOTE_STARTED, 0);
+    shut_out();
+    step_note(NOTE_EXITED, 0);
+    wait_us(10000000);
+    epilog_ok(5);
+    assert_int_equal(visits(), 0);
+    let_in_again();
+    step_launch(5, 1, NULL);
+    EXPECT("forget 5.1; prolog 5.1");
+    prolog_ok(5, 1, 1);
+    EXPECT("start 5.1");
+}
+
+/* It would be believed once the job is told to end, while this one's epilog has yet to run. */
+static void test_who_goes_on_with_a_job_does_not_say_again_that_it_is_gone(void **state)
+{
+    (void)state;
+    settings.timeout_us = 20000000;
+    site("/p", "/e");
+    step_launch(5, 0, NULL);
+    prolog_ok(5, 1, 0);
+    step_note(NOTE_STARTED, 0);
+    shut_out();
+    wait_us(10000000);
+    step_note(NOTE_EXITED, 0);
+    epilog_of_step_ends(5, 0);
+    down();
+    up();
+    str_clear(&said);
+    welcome();
+    EXPECT("report exited 5.1 #100; report released 5.1 #101");
+    step_launch(5, 1, NULL);
+    EXPECT("prolog 5.1");
+    down();
+    prolog_ok(5, 1, 1);
+    step_note(NOTE_STARTED, 1);
+    step_note(NOTE_EXITED, 1);
+    up();
+    str_clear(&said);
+    welcome();
+    EXPECT("report exited 5.1 #100; report exited 5.1 #102");
+    terminate(5, 1);
+    EXPECT("epilog 5.1 job");
+    ack(101); /* late */
+    epilog_ok(5);
+    EXPECT("report released 5.1 #103");
+    while (agent->reports.first)
+        ack(agent->reports.first->msg.seq);
+    assert_int_equal(agent->held.count, 0);
+    assert_int_equal(visits(), 0);
+}
+
+/* That would be lost with the word that it withdraws, and with it what drains the node. */
+static void test_where_the_epilog_failed_nothing_begins_before_that_is_heard(void **state)
+{
+    struct note n = {.job_id = 5, .attempt = 1, .step_id = STEP_EXTERN};
+    (void)state;
+    settings.timeout_us = 20000000;
+    site("/p", "/e");
+    idle_allocation(5);
+    ack(100);
+    shut_out();
+    wait_us(10000000);
+    step((struct agent_event){.kind = AGENT_EPILOG_DONE, .note = &n, .text = "no room"});
+    let_in_again();
+    step_launch(5, 1, NULL);
+    EXPECT("report failed 5.1 #102 retry \"the epilog of its job failed there while the host was "
+           "shut out\"");
+    down();
+    up();
+    str_clear(&said);
+    welcome();
+    assert_non_null(strstr(str_text(&said), "report released 5.1 #101 \"no room\""));
+    ack(101);
+    ack(102);
+    str_clear(&said);
+    step_launch(5, 2, NULL);
+    EXPECT("prolog 5.1");
+}
+
+/* Once more, before what was said of the first time is acknowledged. */
+static void test_a_host_may_be_shut_out_twice(void **state)
+{
+    (void)state;
+    settings.timeout_us = 20000000;
+    site("/p", "/e");
+    for (int64_t i = 0; i < 3; i++) {
+        step_launch(5, i, NULL);
+        prolog_ok(5, 1, i);
+        step_note(NOTE_STARTED, i);
+        step_note(NOTE_EXITED, i);
+        shut_out();
+        wait_us(10000000);
+        epilog_ok(5);
+        assert_int_equal(visits(), 0);
+        let_in_again();
+    }
+    terminate(5, 1);
+    assert_non_null(strstr(str_text(&said), "report released 5.1"));
+    while (agent->reports.first)
+        ack(agent->reports.first->msg.seq);
+    assert_int_equal(agent->held.count, 0);
+}
+
+/* Two steps were ended, one of which says that nothing is left. */
+static void test_who_said_nothing_then_does_not_end_the_next_visit(void **state)
+{
+    (void)state;
+    settings.timeout_us = 20000000;
+    site("/p", "/e");
+    step_launch(5, 0, NULL);
+    prolog_ok(5, 1, 0);
+    step_note(NOTE_STARTED, 0);
+    step_launch(5, 1, NULL);
+    step_note(NOTE_STARTED, 1);
+    shut_out();
+    wait_us(10000000);
+    step_note(NOTE_EXITED, 0);
+    step_note(NOTE_EXITED, 1);
+    epilog_of_step_ends(5, 1);
+    let_in_again();
+    step_launch(5, 2, NULL);
+    prolog_ok(5, 1, 2);
+    step_note(NOTE_STARTED, 2);
+    step_note(NOTE_EXITED, 2);
+    down();
+    up();
+    str_clear(&said);
+    welcome();
+    assert_null(strstr(str_text(&said), "epilog"));
+    assert_null(strstr(str_text(&said), "released"));
+    assert_int_equal(visits(), 1);
+}
+
+/* What its end waits for when the host is let in is that step's own end. */
+static void test_a_step_that_still_ends_then_ends_for_itself(void **state)
+{
+    (void)state;
+    settings.timeout_us = 20000000;
+    site("/p", "/e");
+    step_launch(5, 0, NULL);
+    prolog_ok(5, 1, 0);
+    step_note(NOTE_STARTED, 0);
+    shut_out();
+    wait_us(10000000);
+    let_in_again();
+    step_launch(5, 1, NULL);
+    EXPECT("start 5.1");
+    step_note(NOTE_STARTED, 1);
+    step_note(NOTE_EXITED, 1);
+    str_clear(&said);
+    step_note(NOTE_EXITED, 0);
+    EXPECT("report exited 5.1 #101");
+    terminate(5, 1);
+    EXPECT("epilog 5.1 job");
 }
 
 static void test_a_script_that_was_ended_so_begins_no_second_time(void **state)
@@ -237,7 +406,7 @@ static void test_a_script_that_was_ended_so_begins_no_second_time(void **state)
         ack(agent->reports.first->msg.seq);
     str_clear(&said);
     launch(8, 1);
-    EXPECT("");
+    assert_non_null(strstr(str_text(&said), "report failed 8.1 #102 retry had"));
 }
 
 /* What is said of it is so where nothing runs, too. */
@@ -315,6 +484,12 @@ int main(void)
         TEST(beside_a_step_that_runs_there_is_no_prolog),
         TEST(a_host_that_is_shut_out_ends_allocations_where_nothing_runs),
         TEST(who_is_let_in_again_takes_further_steps_of_an_allocation),
+        TEST(what_has_ended_is_no_reason_to_begin_without_the_prolog),
+        TEST(who_goes_on_with_a_job_does_not_say_again_that_it_is_gone),
+        TEST(where_the_epilog_failed_nothing_begins_before_that_is_heard),
+        TEST(a_host_may_be_shut_out_twice),
+        TEST(who_said_nothing_then_does_not_end_the_next_visit),
+        TEST(a_step_that_still_ends_then_ends_for_itself),
         TEST(a_script_that_was_ended_so_begins_no_second_time),
         TEST(who_has_only_visits_is_told_what_becomes_of_them),
         TEST(what_ends_before_the_welcome_has_its_epilog_after_it),

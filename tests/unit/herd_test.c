@@ -100,6 +100,30 @@ static void whose_plan_waits_for_a_parent_will_begin(void **state)
     assert_int_equal(gone_after_look(5, true), 0);
 }
 
+/* As many as a user's sruns may be that waited for their prolog: all begin at once. Each took a walk
+ * over all and moved all; of these many that would be the minutes of a test's limit. */
+static void many_that_begin_at_once_are_not_walked_for_each(void **state)
+{
+    const int n = 100000;
+    struct note step = {.job_id = 5, .attempt = 1};
+    struct step_plan plan = {.job_id = 5, .attempt = 1, .dir_name = "n"};
+    (void)state;
+    for (step.step_id = 0; step.step_id < n; step.step_id++)
+        herd_expect(w.herd, &step);
+    for (step.step_id = 0; step.step_id < n / 2; step.step_id++)
+        herd_gave_up(w.herd, &step);
+    for (plan.step_id = n / 2; plan.step_id < n; plan.step_id++) /* there is no parent */
+        herd_start(w.herd, &plan);
+    for (step.step_id = n / 2; step.step_id < n; step.step_id++) {
+        herd_gave_up(w.herd, &step); /* its plan is made: it will begin */
+        herd_look_after(w.herd, &step, true);
+    }
+    assert_int_equal(w.gone, 0);
+    step.step_id = 0;
+    herd_look_after(w.herd, &step, true);
+    assert_int_equal(w.gone, 1);
+}
+
 /* ---- a parent that is slow ---- */
 
 static void loop_end(void *ctx)
@@ -298,6 +322,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_has_no_directory_never_began, setup, teardown),
         cmocka_unit_test_setup_teardown(whose_plan_is_still_made_will_begin, setup, teardown),
         cmocka_unit_test_setup_teardown(whose_plan_waits_for_a_parent_will_begin, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_that_begin_at_once_are_not_walked_for_each, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(large_plans_are_no_reason_to_end_the_parent, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(who_cannot_be_looked_at_is_not_gone, setup, teardown),

@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "base/vec.h"
 #include "io/files.h"
 #include "io/net/conn.h"
 #include "io/process/spawn.h"
@@ -43,9 +42,8 @@ struct herd_link {
     struct spawn *parent;
     struct timer *restart, *tidy;
     bool tidy_due;
-    struct waiting_plan *waiting;
+    struct waiting_plans *waiting;
     struct retries *retries;
-    VEC(struct note) expected; /* whose plans are still being made */
     struct spare_dirs spares;
     struct group_pool *groups;
     struct clear_pace pace;
@@ -87,16 +85,6 @@ static void gone_deliver(struct herd_link *h, const struct note *step)
     h->ops.note(h->ctx, &gone);
 }
 
-static bool is_waiting(const struct herd_link *h, const struct note *step)
-{
-    if (waiting_plan_has(h->waiting, step))
-        return true;
-    for (size_t i = 0; i < h->expected.n; i++)
-        if (note_same_step(&h->expected.v[i], step))
-            return true;
-    return false;
-}
-
 /* Its notes, if its shepherd is not alive (always: in any case), and then GONE. Who cannot be
  * looked at is not gone: that comes later. */
 static void end_deliver(struct herd_link *h, const struct note *step, const char *name,
@@ -117,7 +105,7 @@ static void look_after(struct herd_link *h, const struct note *step, bool must_h
     struct str name = STR_INIT;
     herd_step_name(step, &name);
     bool begun = faccessat(h->steps_fd, str_text(&name), F_OK, 0) == 0;
-    if (begun || (must_have_begun && !is_waiting(h, step)))
+    if (begun || (must_have_begun && !waiting_plan_has(h->waiting, step)))
         end_deliver(h, step, str_text(&name), must_have_begun, always);
     str_done(&name);
 }
@@ -225,7 +213,7 @@ static void parent_again(void *ctx)
         return;
     }
     h->ops.parent_lost(h->ctx);
-    waiting_plans_send(&h->waiting, h->plans);
+    waiting_plans_send(h->waiting, h->plans);
 }
 
 /* ---- control groups ---- */
@@ -317,6 +305,7 @@ struct herd_link *herd_new(struct loop *l, struct log *log, const char *node_dir
     h->ctx = ctx;
     h->restart = timer_new(l, parent_again, h);
     h->tidy = timer_new(l, tidy_again, h);
+    h->waiting = waiting_plans_new();
     h->retries = retries_new(l, try_again, h);
     h->steps_fd = herd_steps_open(node_dir, ret_err);
     if (h->steps_fd >= 0 && herd_lock_wait(node_dir, ret_err))
@@ -339,14 +328,13 @@ void herd_free(struct herd_link *h)
         herd_groups_tidy(h);
     group_pool_free(h->groups);
     notes_in_free(h->notes);
-    waiting_plans_send(&h->waiting, NULL);
+    waiting_plans_free(h->waiting);
     if (h->plans) {
         conn_set_ctx(h->plans, NULL);
         conn_abort(h->plans);
     }
     if (h->parent)
         spawn_free(h->parent);
-    vec_done(&h->expected);
     spare_dirs_done(&h->spares, h->steps_fd);
     if (h->steps_fd >= 0)
         close(h->steps_fd);
@@ -393,14 +381,12 @@ void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *
 
 void herd_expect(struct herd_link *h, const struct note *step)
 {
-    vec_push(&h->expected, *step);
+    waiting_plan_expect(h->waiting, step);
 }
 
 void herd_gave_up(struct herd_link *h, const struct note *step)
 {
-    for (size_t i = h->expected.n; i-- > 0;)
-        if (note_same_step(&h->expected.v[i], step))
-            vec_remove(&h->expected, i);
+    waiting_plan_gave_up(h->waiting, step);
 }
 
 void herd_dir_keep(struct herd_link *h)
@@ -430,7 +416,7 @@ void herd_start(struct herd_link *h, const struct step_plan *asked)
         str_done(&plan);
         return;
     }
-    waiting_plan_add(&h->waiting, &ids, &plan);
+    waiting_plan_add(h->waiting, &ids, &plan);
 }
 
 bool herd_command(struct herd_link *h, const struct note *step, const struct step_command *c,

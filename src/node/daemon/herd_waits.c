@@ -1,7 +1,9 @@
 #include "node/daemon/herd_waits.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/vec.h"
+#include "node/step/dir.h"
 
 #include <stdlib.h>
 
@@ -18,39 +20,99 @@ bool note_same_step(const struct note *a, const struct note *b)
 
 /* ---- plans ---- */
 
+/* By the name of its step's directory: tens of thousands may wait at once. */
+struct waiting_plans {
+    struct map_str *of;
+};
+
 struct waiting_plan {
-    struct waiting_plan *next;
-    struct note ids;
+    bool made; /* else it is only expected */
     struct str plan;
 };
 
-void waiting_plan_add(struct waiting_plan **list, const struct note *ids, struct str *plan)
+struct waiting_plans *waiting_plans_new(void)
 {
-    struct waiting_plan *w = xcalloc(1, sizeof *w);
-    w->ids = *ids;
-    w->plan = *plan;
+    struct waiting_plans *w = xcalloc(1, sizeof *w);
+    w->of = map_str_new();
+    return w;
+}
+
+static void plan_free(struct waiting_plan *plan)
+{
+    str_done(&plan->plan);
+    free(plan);
+}
+
+void waiting_plans_free(struct waiting_plans *w)
+{
+    struct map_walk at = {0};
+    if (!w)
+        return;
+    while (map_str_next(w->of, &at))
+        plan_free(at.value);
+    map_str_free(w->of);
+    free(w);
+}
+
+static void name_of(const struct note *step, struct str *ret)
+{
+    step_dir_name((uint64_t)step->job_id, (uint32_t)step->attempt, step->step_id, ret);
+}
+
+/* One that waited or was expected before counts no more: the order is that of the latest word. */
+static void plan_put(struct waiting_plans *w, const struct note *ids, struct waiting_plan of)
+{
+    struct str name = STR_INIT;
+    name_of(ids, &name);
+    struct waiting_plan *before = map_str_del(w->of, str_text(&name));
+    if (before)
+        plan_free(before);
+    map_str_put(w->of, str_text(&name), xmemdup(&of, sizeof of));
+    str_done(&name);
+}
+
+void waiting_plan_expect(struct waiting_plans *w, const struct note *step)
+{
+    ASSERT(step->job_id);
+    if (!waiting_plan_has(w, step))
+        plan_put(w, step, (struct waiting_plan){.made = false});
+}
+
+void waiting_plan_gave_up(struct waiting_plans *w, const struct note *step)
+{
+    struct str name = STR_INIT;
+    name_of(step, &name);
+    struct waiting_plan *plan = map_str_get(w->of, str_text(&name));
+    if (plan && !plan->made)
+        plan_free(map_str_del(w->of, str_text(&name)));
+    str_done(&name);
+}
+
+void waiting_plan_add(struct waiting_plans *w, const struct note *ids, struct str *plan)
+{
+    ASSERT(ids->job_id);
+    plan_put(w, ids, (struct waiting_plan){.made = true, .plan = *plan});
     *plan = (struct str)STR_INIT;
-    while (*list)
-        list = &(*list)->next;
-    *list = w;
 }
 
-bool waiting_plan_has(const struct waiting_plan *list, const struct note *step)
+bool waiting_plan_has(const struct waiting_plans *w, const struct note *step)
 {
-    while (list && !note_same_step(&list->ids, step))
-        list = list->next;
-    return list != NULL;
+    struct str name = STR_INIT;
+    name_of(step, &name);
+    bool has = map_str_get(w->of, str_text(&name)) != NULL;
+    str_done(&name);
+    return has;
 }
 
-void waiting_plans_send(struct waiting_plan **list, struct conn *to)
+void waiting_plans_send(struct waiting_plans *w, struct conn *to)
 {
-    while (*list) {
-        struct waiting_plan *w = *list;
-        *list = w->next;
-        if (to)
-            conn_send(to, w->plan.data, w->plan.len);
-        str_done(&w->plan);
-        free(w);
+    struct map_walk at = {0};
+    while (map_str_next(w->of, &at)) {
+        struct waiting_plan *plan = at.value;
+        if (!plan->made)
+            continue;
+        conn_send(to, plan->plan.data, plan->plan.len);
+        plan_free(map_str_del(w->of, at.text));
     }
 }
 

@@ -14,14 +14,20 @@
 /* Do both speak of the same run of a step? */
 bool note_same_step(const struct note *a, const struct note *b);
 
-struct waiting_plan; /* opaque; a list, first to last; NULL = none */
+struct waiting_plans; /* opaque */
 
-/* At its end; takes ownership of the text. */
-void waiting_plan_add(struct waiting_plan **list, const struct note *ids, struct str *plan);
-/* Is there one of that step? */
-bool waiting_plan_has(const struct waiting_plan *list, const struct note *step);
-/* Sends all and frees them; to NULL: frees them. */
-void waiting_plans_send(struct waiting_plan **list, struct conn *to);
+struct waiting_plans *waiting_plans_new(void);    /* empty; never NULL */
+void waiting_plans_free(struct waiting_plans *w); /* NULL is fine */
+/* The step's plan is still being made: until waiting_plan_gave_up or waiting_plan_add. */
+void waiting_plan_expect(struct waiting_plans *w, const struct note *step);
+/* It is not expected any more; one that is made goes on waiting. */
+void waiting_plan_gave_up(struct waiting_plans *w, const struct note *step);
+/* Behind those that are made; takes ownership of the text. */
+void waiting_plan_add(struct waiting_plans *w, const struct note *ids, struct str *plan);
+/* Is there one of that step, or expected? */
+bool waiting_plan_has(const struct waiting_plans *w, const struct note *step);
+/* Those that are made, in order; they wait no more. */
+void waiting_plans_send(struct waiting_plans *w, struct conn *to);
 
 /* A look (herd_look_after), or a command (herd_command) with its text. */
 struct retry {
