@@ -176,7 +176,7 @@ bool task_set_writes(const struct task_set *t)
 
 bool task_set_writers_moved(struct task_set *t)
 {
-    bool moved = t->writers_moved;
-    t->writers_moved = false;
+    bool moved = t->writers_took > 0;
+    t->writers_took = 0;
     return moved;
 }

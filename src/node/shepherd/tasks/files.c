@@ -268,7 +268,7 @@ static void late_write(struct task_set *t, struct task_file *f)
         else if (n == 0 || errno != EINTR)
             done = f->late.len;
     }
-    t->writers_moved |= done > 0;
+    t->writers_took += done;
     f->late.len -= done;
     memmove(f->late.data, f->late.data + done, f->late.len);
 }
