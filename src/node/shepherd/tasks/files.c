@@ -24,10 +24,9 @@
 #define WRITERS_MAX      1024
 #define WRITERS_MAX_TEXT "1,024"
 
-#define TOO_MANY                                                                                   \
-    "slurmstepd: error: -l writes " WRITERS_MAX_TEXT " files on a node at most; leave -l out"
+#define TOO_MANY "-l writes " WRITERS_MAX_TEXT " files on a node at most; leave -l out"
 #define NO_PLACE                                                                                   \
-    "slurmstepd: error: -l writes " FILE_WRITERS_TEXT                                              \
+    "-l writes " FILE_WRITERS_TEXT                                                                 \
     " on a node at one time, of all steps; leave -l out, or wait until some have ended"
 
 _Static_assert(PATTERN_NAME_MAX >= PATH_MAX, "a name that was cut must be none that opens");
@@ -217,6 +216,18 @@ static void writers_start(struct task_set *t)
             fd_close(&turn->writer->lines);
 }
 
+static void writers_refused(struct task_set *t, const char *words, int why)
+{
+    struct str text = STR_INIT;
+    if (words)
+        str_add(&text, words);
+    else
+        str_addf(&text, "-l: places for processes that write files cannot be counted on %s: %s",
+                 t->plan->node, strerror(why));
+    tasks_tell_failure(t, str_text(&text));
+    str_done(&text);
+}
+
 bool task_files_open(struct task_set *t)
 {
     if (text_empty(t->what.std_out) && text_empty(t->what.std_err))
@@ -226,8 +237,8 @@ bool task_files_open(struct task_set *t)
         return true;
     bool is_much = n > WRITERS_MAX;
     if (is_much || !file_writers_reserve(t, n)) {
-        struct msg_stream_notice m = {.text = is_much ? TOO_MANY : NO_PLACE};
-        stream_send(&t->stream[0], MSG_STREAM_NOTICE, &m);
+        int why = errno;
+        writers_refused(t, is_much ? TOO_MANY : why == EAGAIN ? NO_PLACE : NULL, why);
         return false;
     }
     writers_start(t);

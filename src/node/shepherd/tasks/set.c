@@ -6,6 +6,7 @@
 #include "base/idset.h"
 #include "base/list.h"
 #include "base/vec.h"
+#include "node/shepherd/setup.h"
 #include "node/shepherd/tasks/files.h"
 #include "node/shepherd/tasks/input.h"
 #include "node/shepherd/tasks/meet.h"
@@ -172,15 +173,25 @@ static bool ends_open(struct task_set *t, struct task *task, struct task_ends *e
 }
 
 /* `why`: an errno; 0 = it has been told. */
+void tasks_tell_failure(struct task_set *t, const char *why)
+{
+    struct str line = STR_INIT;
+    str_addf(&line, "slurmstepd: error: %s", why);
+    if (t->detached)
+        setup_odd(t->failure_fd, why);
+    else
+        task_set_notice(t, str_text(&line));
+    str_done(&line);
+}
+
 static void start_failed(struct task_set *t, struct task *task, int why)
 {
     struct str line = STR_INIT;
-    str_addf(&line, "slurmstepd: error: cannot start task %d on %s: %s", task->id, t->plan->node,
-             strerror(why));
+    str_addf(&line, "cannot start task %d on %s: %s", task->id, t->plan->node, strerror(why));
     task->ended = true;
     task->status = 1 << 8;
     if (why)
-        task_set_notice(t, str_text(&line));
+        tasks_tell_failure(t, str_text(&line));
     str_done(&line);
 }
 
