@@ -216,29 +216,24 @@ static void writers_start(struct task_set *t)
             fd_close(&turn->writer->lines);
 }
 
-static void writers_refused(struct task_set *t, const char *words, int why)
-{
-    struct str text = STR_INIT;
-    if (words)
-        str_add(&text, words);
-    else
-        str_addf(&text, "-l: places for processes that write files cannot be counted on %s: %s",
-                 t->plan->node, strerror(why));
-    tasks_tell_failure(t, str_text(&text));
-    str_done(&text);
-}
-
-bool task_files_open(struct task_set *t)
+bool task_files_open(struct task_set *t, struct str *ret_why)
 {
     if (text_empty(t->what.std_out) && text_empty(t->what.std_err))
         return true;
     size_t n = turns_take(t);
     if (!t->what.label)
         return true;
-    bool is_much = n > WRITERS_MAX;
-    if (is_much || !file_writers_reserve(t, n)) {
-        int why = errno;
-        writers_refused(t, is_much ? TOO_MANY : why == EAGAIN ? NO_PLACE : NULL, why);
+    if (n > WRITERS_MAX) {
+        str_add(ret_why, TOO_MANY);
+        return false;
+    }
+    if (!file_writers_reserve(t, n)) {
+        if (errno == EAGAIN)
+            str_add(ret_why, NO_PLACE);
+        else
+            str_addf(ret_why,
+                     "-l: places for processes that write files cannot be counted on %s: %s",
+                     t->plan->node, strerror(errno));
         return false;
     }
     writers_start(t);

@@ -173,7 +173,8 @@ static bool ends_open(struct task_set *t, struct task *task, struct task_ends *e
 }
 
 /* `why`: an errno; 0 = it has been told. */
-void tasks_tell_failure(struct task_set *t, const char *why)
+/* Where there is no command the records say it. */
+static void failure_tell(struct task_set *t, const char *why)
 {
     struct str line = STR_INIT;
     str_addf(&line, "slurmstepd: error: %s", why);
@@ -191,7 +192,7 @@ static void start_failed(struct task_set *t, struct task *task, int why)
     task->ended = true;
     task->status = 1 << 8;
     if (why)
-        tasks_tell_failure(t, str_text(&line));
+        failure_tell(t, str_text(&line));
     str_done(&line);
 }
 
@@ -242,7 +243,11 @@ void tasks_start(struct task_set *t)
 {
     ASSERT(!t->launched);
     t->launched = true;
-    bool may_run = task_files_open(t);
+    struct str why = STR_INIT;
+    bool may_run = task_files_open(t, &why);
+    if (!may_run)
+        failure_tell(t, str_text(&why));
+    str_done(&why);
     for (size_t i = 0; i < t->n; i++)
         if (may_run)
             task_start(t, i);

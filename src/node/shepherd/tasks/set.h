@@ -148,8 +148,6 @@ void tasks_launch(struct task_set *t, const struct msg_stream_tasks *m);
 void tasks_start(struct task_set *t);
 /* Does the command's stream take no more for now? */
 bool tasks_full(const struct task_set *t);
-/* Why something was not begun: for the command, or, where there is none, for the records. */
-void tasks_tell_failure(struct task_set *t, const char *why);
 /* What a task that has ended may have left in its pipe, or terminal: others who have that may write
  * to it for ever. */
 size_t task_output_left(int fd);
