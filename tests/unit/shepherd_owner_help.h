@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "cli/step/stream_hub.h"
 #include "node/step/dir.h"
+#include "wire/frame.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ static struct arena *arena;
 static const char *key;
 static struct msg_stream_tasks tasks;
 static bool done, started, met; /* met: something about MPI */
+static bool detached;           /* no srun: the plan has what runs */
 static int done_status;
 static struct str notices; /* a line each */
 static uid_t came_as;      /* whose connection it was */
@@ -108,7 +110,7 @@ static inline int setup(void **state)
     arena = arena_new();
     key = hub_key_new(arena);
     tasks = (struct msg_stream_tasks){0};
-    done = started = met = false;
+    done = started = met = detached = false;
     on_hello = NULL;
     hub = hub_new(false, NULL, NULL, &ops, &ctx, &e);
     assert_non_null(hub);
@@ -131,7 +133,7 @@ static inline void launch_many(int n, const char *command)
     static char name[64];
     static const char env[] = "SLURM_NODEID=0";
     struct step_plan p = world_plan(&world, 7, "");
-    struct str dir = STR_INIT, args = STR_INIT, lines = STR_INIT;
+    struct str dir = STR_INIT, args = STR_INIT, lines = STR_INIT, frame = STR_INIT;
     for (int i = 0; i < n; i++)
         str_addf(&lines, "%d - - -\n", i);
     step_dir_name(7, 1, 0, &dir);
@@ -152,11 +154,16 @@ static inline void launch_many(int n, const char *command)
     p.kill_wait_us = 500000;
     p.std_out = NULL;
     p.script = (struct plan_bytes){0};
+    if (detached) {
+        wire_encode(&(struct message){.kind = MSG_STREAM_TASKS, .body = &tasks}, &frame);
+        p.script = (struct plan_bytes){frame.data, frame.len};
+    }
     p.env = (struct plan_bytes){env, sizeof env};
     world_send(&world, &p);
     str_done(&dir);
     str_done(&args);
     str_done(&lines);
+    str_done(&frame);
 }
 
 static inline void launch(const char *command)

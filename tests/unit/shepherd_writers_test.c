@@ -87,6 +87,70 @@ static void test_writers_of_all_steps_together_have_an_end(void **state)
     close(fd);
 }
 
+/* Of those that the node has the last are for who has few. */
+static void test_users_with_many_leave_some_to_others(void **state)
+{
+    (void)state;
+    int fd = places_file();
+    struct flock l = {.l_type = F_WRLCK,
+                      .l_whence = SEEK_SET,
+                      .l_start = (UINT32_MAX + INT64_C(1)) * FILE_WRITERS_OF_USER,
+                      .l_len = FILE_WRITERS_OF_MANY};
+    assert_int_equal(fcntl(fd, F_SETLK, &l), 0);
+    labelled(4, "echo said");
+    until(&done);
+    assert_string_equal(str_text(&notices), "");
+    assert_int_equal(done_status, 0);
+    close(fd);
+}
+
+static void test_who_has_many_does_not_get_the_last(void **state)
+{
+    (void)state;
+    int fd = places_file();
+    struct flock l = {.l_type = F_WRLCK,
+                      .l_whence = SEEK_SET,
+                      .l_start = (UINT32_MAX + INT64_C(1)) * FILE_WRITERS_OF_USER,
+                      .l_len = FILE_WRITERS_OF_MANY - FILE_WRITERS_FEW};
+    assert_int_equal(fcntl(fd, F_SETLK, &l), 0);
+    labelled(FILE_WRITERS_FEW + 1, ":");
+    until(&done);
+    assert_non_null(strstr(str_text(&notices), "wait until some have ended"));
+    assert_int_equal(done_status, 1 << 8);
+    close(fd);
+}
+
+/* The disk may be full, or what is there no file. */
+static void test_places_that_cannot_be_counted_are_told_of(void **state)
+{
+    (void)state;
+    char path[96];
+    snprintf(path, sizeof path, "%s/writers", world.dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    labelled(4, ":");
+    until(&done);
+    assert_non_null(strstr(str_text(&notices), "cannot be counted on "));
+    assert_non_null(strstr(str_text(&notices), ": Is a directory\n"));
+    assert_int_equal(done_status, 1 << 8);
+    rmdir(path);
+}
+
+/* Nobody reads notices: the records say it. */
+static void test_a_detached_step_says_it_in_its_records(void **state)
+{
+    (void)state;
+    char path[96];
+    snprintf(path, sizeof path, "%s/writers", world.dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    detached = true;
+    labelled(4, ":");
+    struct note ended = world_wait(&world, NOTE_EXITED);
+    assert_int_equal(ended.status, 1 << 8);
+    assert_non_null(strstr(ended.detail, "-l: places for processes that write files cannot be "
+                                         "counted on "));
+    rmdir(path);
+}
+
 static void test_the_last_places_are_had(void **state)
 {
     (void)state;
@@ -141,6 +205,10 @@ int main(void)
         TEST(writers_without_end_are_not_made),
         TEST(as_many_writers_as_may_be_write),
         TEST(writers_of_all_steps_together_have_an_end),
+        TEST(users_with_many_leave_some_to_others),
+        TEST(who_has_many_does_not_get_the_last),
+        TEST(places_that_cannot_be_counted_are_told_of),
+        TEST(a_detached_step_says_it_in_its_records),
         TEST(the_last_places_are_had),
         TEST(places_are_waited_for),
         TEST(places_are_given_back_with_the_writers),

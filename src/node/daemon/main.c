@@ -283,8 +283,8 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
     int left = programs_left_end(node_dir, d->life);
     if (left > 0)
         log_warning(d->log,
-                    "a daemon that was killed had %d of the site's programs run: ended, "
-                    "to be run again",
+                    "a daemon that was killed had %d of the site's programs run: ended; "
+                    "they run again for the jobs that are still here",
                     left);
     d->programs = programs_new(d->loop, node_dir, d->life, program_done, d);
     const char *shepherd = release_program("remuda-shepherd", "node", d->arena);

@@ -15,10 +15,11 @@ int places_open(const struct herd *h, const char *name)
 
 /* The kernel tells of one lock in the way, which need not be the first: what is before it is asked
  * for again. How many are free from *at on, which moves to the first that is; 0 = none up to
- * end. */
+ * end, or errno is not EAGAIN. */
 static int64_t free_from(int fd, int64_t *at, int64_t end)
 {
     int64_t until = end;
+    errno = EAGAIN;
     while (*at < until) {
         struct flock l = {
             .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = *at, .l_len = until - *at};
@@ -46,7 +47,7 @@ bool places_take(int fd, int64_t first, int64_t most, int64_t want)
         if (fcntl(fd, F_SETLK, &l) == 0) {
             at += l.l_len;
             want -= l.l_len;
-        } else if (errno != EAGAIN && errno != EACCES) { /* somebody was faster */
+        } else if (errno != EAGAIN && errno != EACCES) { /* else somebody was faster */
             return false;
         }
     }

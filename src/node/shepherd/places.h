@@ -10,8 +10,9 @@
 /* A file beside those of the steps; -1 with errno. Who closes it gives back all his places in
  * it. */
 int places_open(const struct herd *h, const char *name);
-/* Takes `want` of the `most` from `first` on. False: there are not so many; some may be taken. Of
- * the same places a process takes once: its own look free to it. */
+/* Takes `want` of the `most` from `first` on. False: some may be taken; errno is EAGAIN where there
+ * are not so many, else why the kernel has none. Of the same places a process takes once: its own
+ * look free to it. */
 bool places_take(int fd, int64_t first, int64_t most, int64_t want);
 
 #endif

@@ -47,7 +47,7 @@ _Static_assert(NOTE_DETAIL_BYTES < PIPE_BUF, "words of several tasks must not mi
 
 /* A file's name has what its owner likes in it: a line of his must not become a word of its own,
  * as of SETUP_UNFIT, for which the node would be drained. */
-static void shepherd_hears(const struct setup *s, enum setup_word word, const char *text)
+static void shepherd_hears(int failure_fd, enum setup_word word, const char *text)
 {
     struct str line = STR_INIT;
     str_addf(&line, "%c%.*s", word, (int)NOTE_DETAIL_BYTES - 1, text);
@@ -55,21 +55,26 @@ static void shepherd_hears(const struct setup *s, enum setup_word word, const ch
         if (line.data[i] == '\n')
             line.data[i] = ' ';
     str_addc(&line, '\n');
-    ssize_t n = write(s->failure_fd, line.data, line.len);
+    ssize_t n = write(failure_fd, line.data, line.len);
     (void)n; /* of a failure the exit code still tells */
     str_done(&line);
 }
 
 void output_opened(const struct setup *s)
 {
-    shepherd_hears(s, SETUP_OPENED, "");
+    shepherd_hears(s->failure_fd, SETUP_OPENED, "");
+}
+
+void setup_odd(int failure_fd, const char *text)
+{
+    shepherd_hears(failure_fd, SETUP_ODD, text);
 }
 
 static _Noreturn void give_up(struct setup *s, enum setup_word word, const char *why)
 {
     remark(s, "%s", why);
     remarks_write(s);
-    shepherd_hears(s, word, why);
+    shepherd_hears(s->failure_fd, word, why);
     _exit(SHEPHERD_SETUP_EXIT);
 }
 
@@ -219,7 +224,7 @@ void work_dir_enter(struct setup *s, const char *dir)
     if (chdir("/tmp") != 0)
         setup_fail(s, "cannot use the work directory %s, nor /tmp: %s", dir, strerror(errno));
     str_addf(&odd, "%s on %s: it ran in /tmp there", s->astray, s->plan->node);
-    shepherd_hears(s, SETUP_ODD, str_text(&odd));
+    setup_odd(s->failure_fd, str_text(&odd));
     str_done(&odd);
 }
 

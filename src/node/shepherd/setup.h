@@ -35,6 +35,9 @@ enum setup_word {
 /* Descriptors 1 and 2 are the job's from now on: the shepherd hears it, too. */
 void output_opened(const struct setup *s);
 
+/* A word of SETUP_ODD: the first is kept. */
+void setup_odd(int failure_fd, const char *text);
+
 /* Says it, to the shepherd too, and ends the process. */
 _Noreturn void setup_fail(struct setup *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -81,24 +81,32 @@ static _Noreturn void writer_run(const struct task_set *t, const char *path, int
 
 /* ---- in the shepherd ---- */
 
-bool file_writers_reserve(struct task_set *t, size_t n)
+static bool places_of(struct task_set *t, int64_t n, int64_t of_user, int64_t of_node)
 {
     const int64_t node = (UINT32_MAX + INT64_C(1)) * FILE_WRITERS_OF_USER; /* behind all users' */
+    int fd = places_open(t->herd, "writers");
+    if (fd < 0)
+        return false;
+    if (places_take(fd, t->plan->uid * FILE_WRITERS_OF_USER, of_user, n) &&
+        places_take(fd, node, of_node, n)) {
+        t->places_fd = fd;
+        return true;
+    }
+    int why = errno;
+    close(fd);
+    errno = why;
+    return false;
+}
+
+bool file_writers_reserve(struct task_set *t, size_t n)
+{
+    struct shortage shortage = {0}; /* what is begun afterwards has its own time */
     ASSERT(t->places_fd < 0);
-    do {
-        int fd = places_open(t->herd, "writers");
-        if (fd >= 0 &&
-            places_take(fd, t->plan->uid * FILE_WRITERS_OF_USER, FILE_WRITERS_OF_USER,
-                        (int64_t)n) &&
-            places_take(fd, node, FILE_WRITERS_OF_NODE, (int64_t)n)) {
-            t->places_fd = fd;
+    do
+        if (places_of(t, (int64_t)n, FILE_WRITERS_FEW, FILE_WRITERS_OF_NODE) ||
+            places_of(t, (int64_t)n, FILE_WRITERS_OF_USER, FILE_WRITERS_OF_MANY))
             return true;
-        }
-        if (fd >= 0) {
-            close(fd);
-            errno = EAGAIN;
-        }
-    } while (shortage_passes(&t->shortage));
+    while (shortage_passes(&shortage));
     return false;
 }
 
@@ -176,7 +184,7 @@ bool task_set_writes(const struct task_set *t)
 
 bool task_set_writers_moved(struct task_set *t)
 {
-    bool moved = t->writers_moved;
-    t->writers_moved = false;
+    bool moved = t->writers_took > 0;
+    t->writers_took = 0;
     return moved;
 }

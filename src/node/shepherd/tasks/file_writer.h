@@ -19,13 +19,16 @@ struct file_writer {
     struct file_writer *next;
 };
 
-/* As no limit of a job's counts them: so many of all steps of a user, and of a node. */
+/* As no limit of a job's counts them: so many of all steps of a user, and of a node, of which a
+ * part is for users with few. */
 #define FILE_WRITERS_OF_USER 2048
+#define FILE_WRITERS_FEW     256
 #define FILE_WRITERS_OF_NODE 4096
+#define FILE_WRITERS_OF_MANY 3072 /* of the node's, for who has more than few */
 #define FILE_WRITERS_TEXT    "2,048 files of a user's, and 4,096 of all,"
 
-/* Places for n, before they are made; waits a while for those of others. False: there are none.
- * They are given back when the last of the step's writers has ended. */
+/* Places for n, before they are made; waits a while for those of others. False with errno, EAGAIN
+ * where there are none. They are given back when the last of the step's writers has ended. */
 bool file_writers_reserve(struct task_set *t, size_t n);
 /* Makes one that opens path; `readers` may ask file_writer_opened. NULL with errno. */
 struct file_writer *file_writer_start(struct task_set *t, const char *path, size_t readers);

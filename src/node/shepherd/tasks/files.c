@@ -24,10 +24,9 @@
 #define WRITERS_MAX      1024
 #define WRITERS_MAX_TEXT "1,024"
 
-#define TOO_MANY                                                                                   \
-    "slurmstepd: error: -l writes " WRITERS_MAX_TEXT " files on a node at most; leave -l out"
+#define TOO_MANY "-l writes " WRITERS_MAX_TEXT " files on a node at most; leave -l out"
 #define NO_PLACE                                                                                   \
-    "slurmstepd: error: -l writes " FILE_WRITERS_TEXT                                              \
+    "-l writes " FILE_WRITERS_TEXT                                                                 \
     " on a node at one time, of all steps; leave -l out, or wait until some have ended"
 
 _Static_assert(PATTERN_NAME_MAX >= PATH_MAX, "a name that was cut must be none that opens");
@@ -217,17 +216,24 @@ static void writers_start(struct task_set *t)
             fd_close(&turn->writer->lines);
 }
 
-bool task_files_open(struct task_set *t)
+bool task_files_open(struct task_set *t, struct str *ret_why)
 {
     if (text_empty(t->what.std_out) && text_empty(t->what.std_err))
         return true;
     size_t n = turns_take(t);
     if (!t->what.label)
         return true;
-    bool is_much = n > WRITERS_MAX;
-    if (is_much || !file_writers_reserve(t, n)) {
-        struct msg_stream_notice m = {.text = is_much ? TOO_MANY : NO_PLACE};
-        stream_send(&t->stream[0], MSG_STREAM_NOTICE, &m);
+    if (n > WRITERS_MAX) {
+        str_add(ret_why, TOO_MANY);
+        return false;
+    }
+    if (!file_writers_reserve(t, n)) {
+        if (errno == EAGAIN)
+            str_add(ret_why, NO_PLACE);
+        else
+            str_addf(ret_why,
+                     "-l: places for processes that write files cannot be counted on %s: %s",
+                     t->plan->node, strerror(errno));
         return false;
     }
     writers_start(t);
@@ -268,7 +274,7 @@ static void late_write(struct task_set *t, struct task_file *f)
         else if (n == 0 || errno != EINTR)
             done = f->late.len;
     }
-    t->writers_moved |= done > 0;
+    t->writers_took += done;
     f->late.len -= done;
     memmove(f->late.data, f->late.data + done, f->late.len);
 }

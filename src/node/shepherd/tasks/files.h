@@ -11,10 +11,9 @@
 /* What a file name pattern of the tasks stands for, of one of them; the caller frees it. */
 char *task_path(const struct task_set *t, const struct task *task, const char *pattern);
 
-/* Finds who opens what; of --label it starts their writers. False: these would be too many, the
- * command has been told, and no task may start. task_files_begun when the tasks have been
- * forked. */
-bool task_files_open(struct task_set *t);
+/* Finds who opens what; of --label it starts their writers. False, with why: these would be too
+ * many, and no task may start. task_files_begun when the tasks have been forked. */
+bool task_files_open(struct task_set *t, struct str *ret_why);
 /* All tasks have their files: what they took turns by is closed. */
 void task_files_begun(struct task_set *t);
 /* In the task's process: the descriptor to keep until its file is open (-1: none), and the opening,

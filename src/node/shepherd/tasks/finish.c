@@ -9,22 +9,41 @@
 
 #define LATE_WAIT_MS 10000 /* for the reader of a pipe that takes what ended tasks wrote */
 
-/* Waits until one takes more. False: none does any more, or it took too long. */
-static bool room_await(int fd, int wait_ms)
+static void taken_tell(struct task_set *t, struct lingering *l)
+{
+    size_t n = t->writers_took;
+    t->writers_took = 0;
+    for (size_t i = 0; i < t->nstreams; i++) {
+        n += t->stream[i].went;
+        t->stream[i].went = 0;
+    }
+    linger_took(l, n);
+}
+
+/* Waits until one takes more, for most_ms (-1 = as long as there is time). False: none does any
+ * more, or it took too long. */
+static bool room_await(int fd, int most_ms, struct lingering *l)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
-    return poll(&p, 1, wait_ms) == 1;
+    int wait_ms, n;
+    do {
+        wait_ms = linger_wait_ms(l);
+        if (most_ms >= 0 && (wait_ms < 0 || wait_ms >= most_ms))
+            return poll(&p, 1, most_ms) == 1;
+        n = poll(&p, 1, wait_ms);
+    } while (n == 0 && wait_ms != 0);
+    return n == 1;
 }
 
 /* What a file does not take now that the step is over is lost. */
-static void late_finish(struct task_set *t, struct task_file *f, const struct lingering *l)
+static void late_finish(struct task_set *t, struct task_file *f, struct lingering *l)
 {
     while (task_file_is_late(f)) {
-        int wait_ms = linger_wait_ms(l);
-        if (room_await(f->fd, wait_ms >= 0 && wait_ms < LATE_WAIT_MS ? wait_ms : LATE_WAIT_MS))
+        if (room_await(f->fd, LATE_WAIT_MS, l))
             task_file_flush(t, f);
         else
             str_clear(&f->late);
+        taken_tell(t, l);
     }
 }
 
@@ -33,7 +52,7 @@ static void output_finish(struct task_set *t, struct task *task, enum stream_nam
                           size_t *left, struct lingering *l)
 {
     size_t n = task_output_read(t, task, stream);
-    linger_took(l, n);
+    taken_tell(t, l);
     *left -= n < *left ? n : *left;
     if (n == 0 || *left == 0)
         fd_close(stream == STREAM_OUT ? &task->out_fd : &task->err_fd);
@@ -48,9 +67,10 @@ static void task_finish(struct task_set *t, struct task *task, struct lingering 
         late_finish(t, &task->file[0], l);
         late_finish(t, &task->file[1], l);
         if (tasks_full(t)) {
-            if (!room_await(command->fd, linger_wait_ms(l)))
+            if (!room_await(command->fd, -1, l))
                 stream_close(command);
             stream_flush(command);
+            taken_tell(t, l);
             continue;
         }
         output_finish(t, task, STREAM_OUT, &out_left, l);

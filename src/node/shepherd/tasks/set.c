@@ -6,6 +6,7 @@
 #include "base/idset.h"
 #include "base/list.h"
 #include "base/vec.h"
+#include "node/shepherd/setup.h"
 #include "node/shepherd/tasks/files.h"
 #include "node/shepherd/tasks/input.h"
 #include "node/shepherd/tasks/meet.h"
@@ -172,15 +173,26 @@ static bool ends_open(struct task_set *t, struct task *task, struct task_ends *e
 }
 
 /* `why`: an errno; 0 = it has been told. */
+/* Where there is no command the records say it. */
+static void failure_tell(struct task_set *t, const char *why)
+{
+    struct str line = STR_INIT;
+    str_addf(&line, "slurmstepd: error: %s", why);
+    if (t->detached)
+        setup_odd(t->failure_fd, why);
+    else
+        task_set_notice(t, str_text(&line));
+    str_done(&line);
+}
+
 static void start_failed(struct task_set *t, struct task *task, int why)
 {
     struct str line = STR_INIT;
-    str_addf(&line, "slurmstepd: error: cannot start task %d on %s: %s", task->id, t->plan->node,
-             strerror(why));
+    str_addf(&line, "cannot start task %d on %s: %s", task->id, t->plan->node, strerror(why));
     task->ended = true;
     task->status = 1 << 8;
     if (why)
-        task_set_notice(t, str_text(&line));
+        failure_tell(t, str_text(&line));
     str_done(&line);
 }
 
@@ -231,7 +243,11 @@ void tasks_start(struct task_set *t)
 {
     ASSERT(!t->launched);
     t->launched = true;
-    bool may_run = task_files_open(t);
+    struct str why = STR_INIT;
+    bool may_run = task_files_open(t, &why);
+    if (!may_run)
+        failure_tell(t, str_text(&why));
+    str_done(&why);
     for (size_t i = 0; i < t->n; i++)
         if (may_run)
             task_start(t, i);

@@ -87,7 +87,7 @@ struct task_set {
     struct file_turn *turns;     /* while the tasks are forked */
     struct file_writer *writers; /* processes that write output files; NULL = none */
     int places_fd;               /* of the writers; -1 = none */
-    bool writers_moved;          /* took something since that was asked */
+    size_t writers_took;         /* bytes since that was asked */
     struct meet *meet;           /* tasks of an MPI program; NULL = are not */
     int aborted_code;            /* it ended itself, with this exit code; 0 = did not */
 };

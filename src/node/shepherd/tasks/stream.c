@@ -115,6 +115,7 @@ static bool sealed_send(struct stream *s)
         if (n < 0)
             return errno == EAGAIN;
         tls_sent(s->tls, (size_t)n);
+        s->went += (size_t)n;
     }
     return true;
 }
@@ -261,8 +262,10 @@ void stream_flush(struct stream *s)
             return;
         if (n < 0 && errno != EINTR)
             stream_close(s);
-        else if (n > 0)
-            framed_went(&s->way, (size_t)n);
+        if (n <= 0)
+            continue;
+        framed_went(&s->way, (size_t)n);
+        s->went += (size_t)n;
     }
 }
 

@@ -32,6 +32,7 @@ struct stream {
     bool held;
     char *proof; /* what it has to show; owned */
     struct framed way;
+    size_t went;                /* bytes that the socket took, since that was asked */
     bool more;                  /* stream_read was not done with what it had read */
     size_t frame_max;           /* a longer one closes it */
     struct tls_context *secret; /* of another host; NULL = plain */
@@ -39,6 +40,7 @@ struct stream {
     /* All was sent; since then, of what the other end still says: so much was dropped. */
     bool leaves;
     size_t dropped;
+    int arriving;          /* what another host does not have yet */
     int64_t arrives_by_us; /* CLOCK_MONOTONIC */
 };
 
@@ -62,7 +64,7 @@ size_t stream_unsent(const struct stream *s);
 void stream_flush(struct stream *s);
 /* Writes all that is unsent, as long as `l` has time, and closes each when another host has it
  * all. */
-void streams_finish(struct stream *s, size_t n, const struct lingering *l);
+void streams_finish(struct stream *s, size_t n, struct lingering *l);
 
 /* Reads some of what came and calls take for each message (of a peer that has proved itself, or
  * whose STREAM_TASKS does so), for some ms at most, however much is said: with s->more it is to be
