@@ -299,11 +299,12 @@ static void wake_if_due(struct turns *t)
     int64_t now = clock_now_us();
     if (!t->sent)
         t->woke = false;
-    bool rested = t->rest_until_us && !rests(t);
-    if (!clock_was_set(t) && (t->woke || (!rested && core_wake_due(t->c->core) > now)))
+    bool rested = t->rest_until_us && !rests(t), was_set = clock_was_set(t);
+    if (!was_set && (t->woke || (!rested && core_wake_due(t->c->core) > now)))
         return;
     t->woke = t->sent != NULL;
-    slice_step(t);
+    if (!was_set) /* else the first step moves all there is to the new time, and nobody pays that */
+        slice_step(t);
     int64_t before = clock_monotonic_us(), before_ns = clock_thread_ns();
     turns_step(t,
                &(struct event){

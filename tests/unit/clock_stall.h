@@ -13,6 +13,7 @@ static struct {
     unsigned reads; /* since then */
     int64_t us;     /* how long it stands still each time */
     int64_t stood_us;
+    int64_t set_s;    /* somebody set the wall clock by so much */
     int64_t worked_s; /* the first thread's processor time goes on by so much */
 } stall;
 
@@ -30,6 +31,7 @@ int clock_gettime(clockid_t id, struct timespec *t)
     int64_t ns = t->tv_nsec + stall.stood_us % 1000000 * 1000;
     t->tv_sec += stall.stood_us / 1000000 + ns / 1000000000;
     t->tv_nsec = ns % 1000000000;
+    t->tv_sec += id == CLOCK_REALTIME ? stall.set_s : 0;
     return 0;
 }
 

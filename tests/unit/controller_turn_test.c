@@ -372,6 +372,24 @@ static void a_slice_that_stores_nothing_is_its_users(void **state)
     shell_end(&s);
 }
 
+/* All that is there is moved to the new time by the next step: not by one that somebody pays. */
+static void no_slice_is_made_when_the_clock_was_set(void **state)
+{
+    struct shell s;
+    shell_make(&s, state);
+    note.sweeper = 9;
+    note.ends_none = true;
+    stall.set_s = 7200;
+    shell_until(&s, &note.nfed, 1);
+    assert_int_equal(note.nfed, 1);
+    assert_false(was_charged(9));
+    note.wake_us = 0;
+    run_until_charged(&s, 9);
+    note.sweeper = 0;
+    stall.set_s = 0;
+    shell_end(&s);
+}
+
 /* What a host's node says of jobs is what the cluster is for, and charged to no host; what it says
  * of itself is, by whatever message. */
 static void what_a_node_says_of_jobs_is_charged_to_no_host(void **state)
@@ -425,6 +443,7 @@ int main(void)
         TEST(other_effects_are_carried_out),
         TEST(commits_and_plans_are_charged_to_who_made_them_necessary),
         TEST(a_slice_that_stores_nothing_is_its_users),
+        TEST(no_slice_is_made_when_the_clock_was_set),
         TEST(what_a_node_says_of_jobs_is_charged_to_no_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
