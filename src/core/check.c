@@ -2,6 +2,7 @@
  * Sums are counted again, and each index is compared with what it indexes in both directions. */
 #include "core/record/accounts/accounts.h"
 #include "core/record/accounts/accrue.h"
+#include "core/record/accounts/limits.h"
 #include "core/record/triggers/triggers.h"
 #include "core/turn.h"
 
@@ -409,6 +410,7 @@ void core_check_turn(const struct core *c, uint32_t turn)
     user_rooms_check(c, steps_asked_bytes(c));
     answered_check(c);
     accrue_check(c);
+    live_sums_check(c);
     cluster_check(c->cluster);
     fields_check(c, turn);
 }

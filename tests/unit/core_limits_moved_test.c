@@ -2,6 +2,9 @@
  * account, a QOS or a partition as for one that is submitted there. */
 #include "core_limits_help.h"
 
+#include "core/record/accounts/limits.h"
+#include "core/record/record.h"
+
 #define OF_TEST ENFORCED "PartitionName=free Nodes=n[2-4] QOS=test\n"
 
 static struct job_spec held(const char *account, const char *qos)
@@ -140,6 +143,82 @@ static void components_count_together(void **unused)
     assert_string_equal(job(id + 1)->spec.req.qos, "test");
 }
 
+/* What the request itself is: what it wakes is not looked at. */
+static size_t work_of(enum message_kind kind, const void *body)
+{
+    struct message m = {.kind = kind, .seq = ++w.seq, .body = body};
+    effects_reset(&w.fx);
+    step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &m});
+    return w.c->turn.work;
+}
+
+/* Kinds of jobs are as many as their user makes: how many there are is not worked out anew for each
+ * component and each limit. */
+static void how_many_there_are_is_worked_out_once(void **unused)
+{
+#define ANY_QOS CONF "AccountingStorageEnforce=limits\n"
+    enum { PARTS = 128, KINDS = 600 };
+    static const char *const on[] = {"root", "physics", "qos test"};
+    struct job_spec parts[PARTS], to[PARTS];
+    struct str fields = STR_INIT;
+    configure(ANY_QOS);
+    for (size_t i = 0; i < ARRAY_LEN(on); i++)
+        assert_int_equal(limit_set(on[i], "GrpSubmitJobs=5000"), REFUSE_NONE);
+    for (size_t i = 0; i < KINDS; i++) {
+        struct job_spec s = held("physics", arena_printf(w.a, "own%zu", i));
+        struct msg_submit m = {.specs = {&s, 1}};
+        assert_in_range(work_of(MSG_SUBMIT, &m), 0, i ? 0 : 200); /* it is added to the others */
+    }
+    for (size_t i = 0; i < PARTS; i++) {
+        parts[i] = held("physics", "normal");
+        to[i] = (struct job_spec){.req.qos = "test"};
+        str_add(&fields, i ? ";qos" : "qos");
+    }
+    assert_int_equal(limit_set("physics/alice", "MaxSubmitJobs=5000"), REFUSE_NONE);
+    uint64_t id = submit_all(parts, PARTS);
+    struct msg_update_job m = {
+        .ids = ids_of(id), .fields = str_text(&fields), .values = {to, PARTS}};
+    configure(ANY_QOS); /* what partitions there are is read again */
+    /* once, and not for each of 128 */
+    assert_in_range(work_of(MSG_UPDATE_JOB, &m), KINDS, KINDS * 100);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_int_equal(limit_set("qos test", "GrpSubmitJobs=130"), REFUSE_NONE);
+    assert_int_equal(to_test("1,2"), REFUSE_NONE);
+    refuses(to_test("3"), "130 jobs are there, 1 more");
+    str_done(&fields);
+}
+
+static void refused_one_more(const char *why)
+{
+    struct job_spec one = held("chem", NULL);
+    struct msg_submit m = {.specs = {&one, 1}};
+    say(1, MSG_SUBMIT, &m);
+    refuses(refusal(), why);
+}
+
+/* What they count in is another since. */
+static void what_is_kept_follows_what_is_changed(void **unused)
+{
+    assert_int_equal(limit_set("physics", "GrpSubmitJobs=2"), REFUSE_NONE);
+    assert_int_equal(limit_set("qos test", "GrpSubmitJobs=2"), REFUSE_NONE);
+    for (int i = 0; i < 3; i++)
+        assert_int_not_equal(submit(held("chem", NULL)), 0);
+    struct account_change *ch = change(VERB_MODIFY, NOUN_ASSOC);
+    ch->fields = "parent";
+    ch->assoc = (struct record_list){KEEP(struct assoc, .account = "chem", .parent = "physics"), 1};
+    assert_int_equal(changed(false), REFUSE_NONE);
+    refused_one_more("GrpSubmitJobs=2 of account physics: 3 jobs are there");
+    cancel("1,2");
+    assert_int_not_equal(submit(held("chem", NULL)), 0);
+    struct partition of_test = {.qos = "test"};
+    struct msg_update_partition m = {.name = "main", .fields = "qos", .values = {&of_test, 1}};
+    am_root();
+    say(1, MSG_UPDATE_PARTITION, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    am_alice();
+    refused_one_more("GrpSubmitJobs=2 of QOS test: 2 jobs are there");
+}
+
 /* By the job's own user, whoever asks; what is there already may still be changed. */
 static void a_qos_refuses_what_it_would_not_take(void **unused)
 {
@@ -179,6 +258,8 @@ int main(void)
         TREE_STORY(the_qos_of_a_partition_counts),
         TREE_STORY(elements_count_each),
         TREE_STORY(components_count_together),
+        TREE_STORY(how_many_there_are_is_worked_out_once),
+        TREE_STORY(what_is_kept_follows_what_is_changed),
         TREE_STORY(a_qos_refuses_what_it_would_not_take),
         TREE_STORY(without_limits_insisted_on_any_goes),
     };

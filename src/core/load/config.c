@@ -286,6 +286,7 @@ static bool part_used(const struct core *c, const char *name)
 
 static void parts_apply(struct core *c, const struct config *config)
 {
+    live_sums_forget(c);
     for (size_t i = 0; i < config->nparts; i++)
         part_take(c, &config->part[i]);
     for (size_t i = 0; i < c->part.n;) {

@@ -348,8 +348,7 @@ struct assoc_table {
     size_t n;       /* slots in use */
 };
 
-/* See record/accounts/accounts.h. Records owned, texts interned; those that were removed among
- * them. */
+/* See record/accounts/accounts.h. Records owned, texts interned; removed ones among them. */
 struct account_book {
     struct map_str *account;     /* name → struct account */
     struct map_str *user;        /* name → struct account_user */
@@ -368,6 +367,7 @@ struct account_book {
     struct account_journal *journal; /* of the change at hand; NULL = none */
     struct map_str *cap_of;    /* limit and whom it is counted for → struct caprec (limits.c) */
     struct map_str *live;      /* account, user, QOS, partition → struct live_count */
+    struct live_sums *sums;    /* live_sums.c: of those in `live` */
     struct accruing *accruing; /* accrue.c */
     struct together_known *together;       /* limits_together.c */
     uint32_t most_qos, most_assoc;         /* the highest priorities */

@@ -137,7 +137,7 @@ static struct may_limit limit_tell(const struct may_asked *k, const struct limit
                                    const struct limit_hit *h)
 {
     bool seen = limit_use_seen(k->c, k->c->turn.peer, who, h);
-    int64_t used = seen ? limit_used(k->c, NULL, who, h) : -1;
+    int64_t used = seen ? limit_used(k->c, live_sums_known(k->c), who, h) : -1;
     return (struct may_limit){.what = h->l->what,
                               .tres = h->l->tres,
                               .owner = h->l->owner,

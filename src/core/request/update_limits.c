@@ -8,8 +8,6 @@
 #include "core/request/request.h"
 #include "core/request/update_job.h"
 
-#define WORK_KIND 32u /* to look whether a limit is about jobs of a kind */
-
 struct move {
     const struct jobrec *from;
     struct jobrec to; /* what is counted; all else is the former's */
@@ -26,8 +24,7 @@ static bool is_moved(const struct job_request *from, const struct job_request *t
 
 static uint64_t jobs_of(struct core *c, const struct move *m, size_t i)
 {
-    work_add(c, WORK_KIND * map_str_count(c->accounts.live));
-    return limits_live(c, &m->who, &m->limit.v[i]);
+    return live_sums_of(live_sums_known(c), &m->who, &m->limit.v[i]);
 }
 
 static void move_make(struct core *c, const struct jobrec *r, const struct job_spec *to,

@@ -26,6 +26,7 @@ static enum refusal partition_remove(struct core *c, struct partrec *p, const ch
         *detail = "jobs wait or run in it: cancel or move them first, or set State=DRAIN and wait";
         return REFUSE_DISABLED;
     }
+    live_sums_forget(c);
     cluster_remove_partition(c->cluster, p->p.name);
     fx_remove(c, TABLE_PARTITION, &p->p);
     for (size_t i = 0; i < c->part.n; i++)
@@ -143,6 +144,7 @@ static enum refusal partition_change(struct core *c, struct partrec *p,
     record_intern(c, &partition_fields, &taken, &trial);
     record_drop(c, &partition_fields, &p->p);
     p->p = taken;
+    live_sums_forget(c);
     set_fields_add(c, &p->p.set_fields, m->fields);
     if (p->p.is_default)
         default_take(c, p);
@@ -182,6 +184,7 @@ static enum refusal partition_create(struct core *c, const struct msg_update_par
         free(p);
     } else {
         vec_push(&c->part, p);
+        live_sums_forget(c); /* jobs that name it are in it from now on */
     }
     return refusal;
 }

@@ -16,7 +16,7 @@ int64_t limit_used(const struct core *c, const struct live_sums *sums,
     int64_t used;
     enum limit_counts counts = resource_limit_table[h->l->what].counts;
     if (counts == COUNTS_LIVE)
-        return (int64_t)(sums ? live_sums_of(sums, who, h) : limits_live(c, who, h));
+        return (int64_t)live_sums_of(sums, who, h);
     if (!enforces_limits(c))
         return -1;
     switch (counts) {

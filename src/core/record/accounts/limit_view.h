@@ -5,7 +5,7 @@
 #include "core/record/accounts/limits.h"
 
 /* How much of it is in use, for whom it is counted, in its own unit: jobs, CPUs, MiB, minutes;
- * −1 = it is not counted. `sums` NULL: jobs are counted for this one. */
+ * −1 = it is not counted. */
 int64_t limit_used(const struct core *c, const struct live_sums *sums,
                    const struct limit_subject *who, const struct limit_hit *h);
 /* May the peer know how much of it is in use? With PrivateData=usage not of what others use. */

@@ -106,7 +106,7 @@ void limits_count(struct core *c, const struct jobrec *r, int64_t sign);
  * in which its user is in its account, else the first there is; NULL = none. */
 const struct partrec *limits_counted_in(const struct core *c, const struct limit_subject *who);
 /* May there be so many more? Else what is full, in words. */
-bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t more,
+bool limits_room(struct core *c, const struct limit_subject *who, uint64_t more,
                  struct str *detail);
 /* "GrpSubmitJobs=9 of account sub: 9 jobs are there, 1 more would be too many" */
 void limit_full_say(const struct limit_hit *h, uint64_t there, uint64_t more, struct str *out);
@@ -127,9 +127,14 @@ void live_sums_free(struct live_sums *s);
 /* Those that the limit counts for `who`. */
 uint64_t live_sums_of(const struct live_sums *s, const struct limit_subject *who,
                       const struct limit_hit *h);
-/* Jobs that are there of those the limit is about. */
-uint64_t limits_live(const struct core *c, const struct limit_subject *who,
-                     const struct limit_hit *h);
+/* Of all that are there now; it is kept, and the next to ask has it at once. */
+const struct live_sums *live_sums_known(struct core *c);
+/* So many more of that kind are there, or fewer. */
+void live_sums_count(struct core *c, const struct limit_subject *who, int64_t n);
+/* What an account is below, what a partition's QOS is, or which there are, is about to change, or
+ * has: what was kept is worked out anew when it is asked for. No job comes or goes in between. */
+void live_sums_forget(struct core *c);
+void live_sums_check(const struct core *c); /* its invariants, for core_check */
 /* How much is in use of a limit on jobs that run, for whom it is counted; -1 = it is none
  * (limit_view.h has all). */
 int64_t limit_capped(const struct core *c, const struct limit_subject *who,

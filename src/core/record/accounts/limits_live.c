@@ -4,7 +4,6 @@
 #include "core/record/record.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void live_key(struct str *key, const struct jobrec *r)
 {
@@ -58,48 +57,10 @@ void limits_count(struct core *c, const struct jobrec *r, int64_t sign)
     struct live_count *at = live_of(c, r);
     CHECK(sign > 0 || at->jobs >= n);
     at->jobs += (uint64_t)sign * n;
+    live_sums_count(c, &(struct limit_subject){at->user, at->account, at->qos, at->partition},
+                    sign * (int64_t)n);
     if (!at->jobs)
         live_drop(c, r);
-}
-
-const struct partrec *limits_counted_in(const struct core *c, const struct limit_subject *who)
-{
-    const struct partrec *first = part_first(c, who->partition);
-    for (const char *at = who->partition, *comma; at; at = comma ? comma + 1 : NULL) {
-        const struct partrec *p = part_first(c, at);
-        if (p && assoc_for(c, who->account, who->user, p->p.name))
-            return p;
-        comma = strchr(at, ',');
-    }
-    return first;
-}
-
-/* Jobs that are there of those the limit is about. */
-uint64_t limits_live(const struct core *c, const struct limit_subject *who,
-                     const struct limit_hit *h)
-{
-    struct map_walk w = {0};
-    uint64_t sum = 0;
-    enum limit_scope scope = resource_limit_table[h->l->what].scope;
-    while (map_str_next(c->accounts.live, &w)) {
-        const struct live_count *n = w.value;
-        if ((scope == SCOPE_USER && !text_is(n->user, who->user)) ||
-            (scope == SCOPE_ACCOUNT && !text_is(n->account, who->account)))
-            continue;
-        const struct limit_subject counted = {n->user, n->account, n->qos, n->partition};
-        const struct partrec *part = limits_counted_in(c, &counted);
-        if (h->qos) {
-            bool of_it =
-                text_is(n->qos, h->qos->q.name) || (part && text_is(part->p.qos, h->qos->q.name));
-            sum += of_it ? n->jobs : 0;
-            continue;
-        }
-        const struct assocrec *leaf = assoc_for(c, n->account, n->user, part ? part->p.name : NULL);
-        bool of_it = scope == SCOPE_USER ? text_is(n->account, who->account)
-                                         : leaf && assoc_is_under(leaf, h->assoc);
-        sum += of_it ? n->jobs : 0;
-    }
-    return sum;
 }
 
 void limit_full_say(const struct limit_hit *h, uint64_t there, uint64_t more, struct str *out)
@@ -109,8 +70,7 @@ void limit_full_say(const struct limit_hit *h, uint64_t there, uint64_t more, st
              there == 1 ? "job is" : "jobs are", (unsigned long long)more);
 }
 
-bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t more,
-                 struct str *detail)
+bool limits_room(struct core *c, const struct limit_subject *who, uint64_t more, struct str *detail)
 {
     limit_hits hits = {0};
     bool room = true;
@@ -118,11 +78,12 @@ bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t
         return true;
     limits_collect(c, who, COUNTS_LIVE, &hits);
     for (size_t i = 0; i < hits.n && room; i++) {
-        uint64_t there = limits_live(c, who, &hits.v[i]), most = (uint64_t)hits.v[i].value;
-        room = hits.v[i].above || there + more <= most;
-        if (room)
+        if (hits.v[i].above)
             continue;
-        limit_full_say(&hits.v[i], there, more, detail);
+        uint64_t there = live_sums_of(live_sums_known(c), who, &hits.v[i]);
+        room = there + more <= (uint64_t)hits.v[i].value;
+        if (!room)
+            limit_full_say(&hits.v[i], there, more, detail);
     }
     vec_done(&hits);
     return room;
