@@ -303,7 +303,7 @@ static void wake_if_due(struct turns *t)
     if (!was_set && (t->woke || (!rested && core_wake_due(t->c->core) > now)))
         return;
     t->woke = t->sent != NULL;
-    if (!was_set) /* else the first to step moves all there is to the new time, and that is nobody's */
+    if (!was_set) /* else the first step moves all there is to the new time, and nobody pays that */
         slice_step(t);
     int64_t before = clock_monotonic_us(), before_ns = clock_thread_ns();
     turns_step(t,

@@ -305,10 +305,76 @@ static void a_slice_of_limits_counts_partitions(void **unused)
     str_done(&names);
 }
 
+/* Nothing is woken by it. */
+static void released(uint64_t id)
+{
+    const struct jobrec *r = job_find(w.c, id);
+    struct msg_report m = {
+        .kind = REPORT_RELEASED, .job_id = id, .attempt = r->j.attempt, .step_id = STEP_BATCH};
+    struct message say_it = {.kind = MSG_REPORT, .seq = ++w.seq, .body = &m};
+    struct peer node = {.user = "root", .is_admin = true};
+    for (unsigned n = 1; n <= 4; n++)
+        rows_of_step(
+            (struct event){.kind = EV_MESSAGE, .conn = CONN_OF(n), .peer = &node, .msg = &say_it});
+}
+
+/* Components are looked at with their leader. It was none that waits when the look came by, and the
+ * look was to go on behind it when it came back: then all of its job are looked at. */
+static void a_job_that_comes_back_behind_the_look(void **unused)
+{
+    enum { SLICE = 2000, PARTS = 50, WIDE = (SLICE - 1) / PARTS };
+    struct str conf = STR_INIT, names = STR_INIT;
+    str_add(&conf, ENFORCED);
+    for (int i = 0; i < PARTS; i++) {
+        str_addf(&conf, "PartitionName=p%d Nodes=ALL\n", i);
+        str_addf(&names, "%sp%d", i ? "," : "", i);
+    }
+    configure(str_text(&conf));
+    the_tree();
+    struct job_spec one = a_job("one"), parts[2] = {a_job("leads"), a_job("wide")};
+    one.hold = true;
+    for (int i = 0; i < WIDE + (SLICE - 1) % PARTS; i++) {
+        one.req.partition = i < WIDE ? str_text(&names) : "p1";
+        assert_int_not_equal(submit(one), 0);
+    }
+    parts[1].req.ntasks = 3;
+    parts[0].requeue = parts[1].requeue = YES;
+    uint64_t id = submit_all(parts, 2);
+    assert_int_equal(state(id), JOB_RUNNING);
+    struct msg_job_control back = {.ids = ids_of(id), .action = ACTION_REQUEUE};
+    say(1, MSG_JOB_CONTROL, &back);
+    released(id + 1);
+    assert_int_equal(job_find(w.c, id)->j.state, JOB_REQUEUED);
+    assert_int_equal(state(id + 1), JOB_PENDING);
+    struct assoc of = {.account = "physics"};
+    struct account_change *ch = change(VERB_MODIFY, NOUN_ASSOC);
+    struct err err = {0};
+    ch->assoc = (struct record_list){&of, 1};
+    assert_true(limits_parse(LIMIT_MAX_TRES, "cpu=2", NULL, NULL, w.a, &ch->limits, &err));
+    struct msg_change_accounts m = {.changes = {changes, nchanges}};
+    nchanges = 0;
+    am_root();
+    struct message say_it = {.kind = MSG_CHANGE_ACCOUNTS, .seq = ++w.seq, .body = &m};
+    rows_of_step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &say_it});
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_true(w.c->slices.anew.on);
+    assert_int_equal(w.c->slices.anew.walk.key, id);
+    released(id);
+    assert_int_equal(job_find(w.c, id)->j.state, JOB_PENDING);
+    assert_true(w.c->slices.anew.on);
+    settle(0);
+    assert_false(w.c->slices.anew.on);
+    assert_int_equal(state(id + 1), JOB_PENDING);
+    assert_string_equal(reason(id + 1), "AssocMaxCpuPerJobLimit");
+    str_done(&conf);
+    str_done(&names);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(a_slice_of_limits_counts_partitions),
+        STORY(a_job_that_comes_back_behind_the_look),
         STORY(all_that_wait_for_one),
         STORY(a_chain),
         STORY(crowds_of_conditions),

@@ -236,7 +236,16 @@ static void a_qos_refuses_what_it_would_not_take(void **unused)
     assert_int_equal(to_test("2"), REFUSE_NONE);
     assert_int_equal(move("3", "time_limit_us", (struct job_request){.time_limit_us = MIN}),
                      REFUSE_NONE);
+    /* what is there within it stays so, by its user; what is not may ask for less, or for more */
+    refuses(move("2", "ntasks", (struct job_request){.ntasks = 3}), "MaxTRESPerJob=cpu=2");
+    assert_int_equal(job(2)->spec.req.ntasks, 1);
+    assert_int_equal(move("2", "ntasks", (struct job_request){.ntasks = 2}), REFUSE_NONE);
+    assert_int_equal(move("3", "ntasks", (struct job_request){.ntasks = 5}), REFUSE_NONE);
+    assert_int_equal(move("3", "ntasks", (struct job_request){.ntasks = 2}), REFUSE_NONE);
+    refuses(move("3", "ntasks", (struct job_request){.ntasks = 4}), "MaxTRESPerJob=cpu=2");
+    assert_int_equal(move("1", "ntasks", (struct job_request){.ntasks = 5}), REFUSE_NONE);
     am_root();
+    assert_int_equal(move("2", "ntasks", (struct job_request){.ntasks = 3}), REFUSE_NONE);
     assert_int_equal(to_test("1"), REFUSE_NONE);
 }
 

@@ -1,6 +1,7 @@
 /* An update that gives waiting jobs another account, QOS or partition: what limits how many there
- * may be, and what its QOS refuses, holds as if they were submitted so. Otherwise whoever may have
- * three jobs in a QOS would submit five hundred elsewhere and move them there.
+ * may be holds as if they were submitted so. Otherwise whoever may have three jobs in a QOS would
+ * submit five hundred elsewhere and move them there. What their QOS refuses holds so for all they
+ * ask for anew, or one task would be taken and be made a hundred.
  *
  * Only what becomes more is asked: a job that counts against a limit already may be moved within
  * it, also where the limit was lowered since. Jobs that are changed together count together. */
@@ -71,12 +72,38 @@ static enum refusal counts_check(struct core *c, struct move *m, size_t n, struc
     return fits ? REFUSE_NONE : REFUSE_PARTITION_LIMIT;
 }
 
+static bool is_denied(struct core *c, const struct jobrec *r, const struct job_spec *as,
+                      struct str *why)
+{
+    struct job_spec trial = *as;
+    struct str waits = STR_INIT;
+    bool denied = limits_deny_check(c, &trial, r->j.user_name, why, &waits) != REFUSE_NONE;
+    str_done(&waits);
+    return denied;
+}
+
+/* One that was taken may ask for more than it may have, as a limit was lowered since: whatever it
+ * asks for instead, it is there already. */
+static enum refusal deny_check(struct core *c, const struct jobrec *r, const struct update *u,
+                               struct str *why)
+{
+    const struct job_spec *now = &r->j.spec, *to = &u->trial;
+    const struct qosrec *q = qos_find(c, to->req.qos);
+    if (r->j.state != JOB_PENDING || !u->asks || !q || !(q->q.flags & QOS_DENY_ON_LIMIT))
+        return REFUSE_NONE;
+    struct str was = STR_INIT;
+    bool denied =
+        is_denied(c, r, to, why) && (is_moved(&now->req, &to->req) || !is_denied(c, r, now, &was));
+    str_done(&was);
+    return denied ? REFUSE_PARTITION_LIMIT : REFUSE_NONE;
+}
+
 enum refusal update_limits_check(struct core *c, struct jobrec *const *of, const struct update *u,
                                  size_t n, const char **detail)
 {
     ASSERT(c->turn.peer);
     enum refusal refusal = REFUSE_NONE;
-    struct str why = STR_INIT, waits = STR_INIT;
+    struct str why = STR_INIT;
     size_t moves = 0;
     if (!enforces_limits(c) || peer_operates(c, c->turn.peer))
         return REFUSE_NONE;
@@ -86,13 +113,12 @@ enum refusal update_limits_check(struct core *c, struct jobrec *const *of, const
             move_make(c, of[i], &u[i].trial, &m[moves++]);
     if (moves)
         refusal = counts_check(c, m, moves, &why);
-    for (size_t i = 0; i < moves && !refusal; i++)
-        refusal = limits_deny_check(c, &m[i].to.j.spec, m[i].to.j.user_name, &why, &waits);
+    for (size_t i = 0; i < n && !refusal; i++)
+        refusal = deny_check(c, of[i], &u[i], &why);
     if (refusal)
         *detail = arena_strdup(c->turn.fx->arena, str_text(&why));
     for (size_t i = 0; i < moves; i++)
         vec_done(&m[i].limit);
-    str_done(&waits);
     str_done(&why);
     return refusal;
 }

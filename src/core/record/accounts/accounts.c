@@ -161,6 +161,8 @@ static void record_put(struct core *c, enum store_table table, const void *recor
     }
     void *p = record_at(c, table, record);
     bool is_new = !p;
+    if (table == TABLE_ASSOC)
+        live_sums_forget(c);
     c->accounts.accounts -= counts_as_account(table, p);
     c->accounts.prioritized -= has_priority(table, p);
     if (is_new) {
@@ -207,6 +209,7 @@ static void record_remove(struct core *c, enum store_table table, const void *re
         map_str_del(b->user, ((struct account_user *)p)->name);
     } else if (table == TABLE_ASSOC) {
         struct assocrec *r = p;
+        live_sums_forget(c);
         assoc_unindex(c, r);
         map_u64_del(b->assoc, r->a.id);
         limit_list_free(c, &r->limit);

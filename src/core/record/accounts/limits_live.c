@@ -4,7 +4,6 @@
 #include "core/record/record.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void live_key(struct str *key, const struct jobrec *r)
 {
@@ -62,18 +61,6 @@ void limits_count(struct core *c, const struct jobrec *r, int64_t sign)
                     sign * (int64_t)n);
     if (!at->jobs)
         live_drop(c, r);
-}
-
-const struct partrec *limits_counted_in(const struct core *c, const struct limit_subject *who)
-{
-    const struct partrec *first = part_first(c, who->partition);
-    for (const char *at = who->partition, *comma; at; at = comma ? comma + 1 : NULL) {
-        const struct partrec *p = part_first(c, at);
-        if (p && assoc_for(c, who->account, who->user, p->p.name))
-            return p;
-        comma = strchr(at, ',');
-    }
-    return first;
 }
 
 void limit_full_say(const struct limit_hit *h, uint64_t there, uint64_t more, struct str *out)

@@ -10,6 +10,8 @@
 #include "core/record/accounts/limits.h"
 #include "core/record/record.h"
 
+#include <string.h>
+
 #define WORK_KIND 64u /* of WORK_JOB: a kind of jobs that is added to all that it counts in */
 
 struct live_sums {
@@ -17,6 +19,18 @@ struct live_sums {
     struct str key;
     bool known; /* of those that are kept: all jobs are in */
 };
+
+const struct partrec *limits_counted_in(const struct core *c, const struct limit_subject *who)
+{
+    const struct partrec *first = part_first(c, who->partition);
+    for (const char *at = who->partition, *comma; at; at = comma ? comma + 1 : NULL) {
+        const struct partrec *p = part_first(c, at);
+        if (p && assoc_for(c, who->account, who->user, p->p.name))
+            return p;
+        comma = strchr(at, ',');
+    }
+    return first;
+}
 
 bool limits_next_subject(const struct core *c, struct map_walk *w, struct limit_subject *ret)
 {
