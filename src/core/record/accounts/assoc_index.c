@@ -1,7 +1,6 @@
 #include "core/record/accounts/assoc_index.h"
 
 #include "base/alloc.h"
-#include "core/record/accounts/limits.h"
 #include "core/record/accounts/memory.h"
 #include "core/record/record.h"
 
@@ -106,7 +105,6 @@ void assoc_index(struct core *c, const struct assocrec *r)
 {
     ASSERT(r->a.id && assoc_of_id(c, r->a.id) == r);
     assoc_index_reserve(c, 1);
-    live_sums_forget(c);
     struct assoc_table *t = &c->accounts.assoc_of;
     size_t at = slot_find(c, r->a.account, r->a.user, r->a.partition);
     t->n += !t->slot[at];
@@ -122,7 +120,6 @@ void assoc_unindex(struct core *c, const struct assocrec *r)
     size_t hole = t->nslots ? slot_find(c, r->a.account, r->a.user, r->a.partition) : 0;
     if (!t->nslots || t->slot[hole] != r->a.id)
         return;
-    live_sums_forget(c);
     t->slot[hole] = 0;
     t->n--;
     for (size_t at = slot_next(t, hole); t->slot[at]; at = slot_next(t, at)) {
