@@ -224,35 +224,119 @@ static void comes_of(struct world *w, uint64_t id, uint32_t uid, int32_t nodes, 
                                           .eligible_us = NOW + (int64_t)id});
 }
 
-/* Its nodes come free in hours that let its user begin nothing beside what he has there: it is
- * promised them when these are over, and until then others have them. */
+#define BY_NIGHT_ONE                                                                               \
+    "daily 08:00-20:00 max_jobs_per_user=2; daily 20:00-24:00 max_jobs_per_user=1; "               \
+    "daily 00:00-08:00 max_jobs_per_user=1"
+
+static struct world with_promises(const char *windows, const char *to)
+{
+    struct world w = in_hours(windows);
+    struct settings s;
+    settings_default(&s);
+    put_setting(&s, "PriorityType", "priority/multifactor");
+    put_setting(&s, "SchedulerParameters", to);
+    cluster_set_policy(w.cl, &s);
+    return w;
+}
+
+/* What the job is promised at that time; 0 = nothing. */
+static int64_t promised_then(struct world *w, uint64_t id, int64_t at_us)
+{
+    struct budget now_only = {.no_forecast = true};
+    sched_plan(w->cl, at_us, &now_only, w->plan);
+    return wait_of(w, id).planned_us;
+}
+
+/* What was found to start begins. */
+static void begins_at(struct world *w, uint64_t id, uint32_t uid, int32_t nodes, int64_t at_us,
+                      int64_t limit_us)
+{
+    struct job_request req = nodes_whole(nodes, limit_us);
+    assert_non_null(start_of(w->plan, id));
+    cluster_start(w->cl, id, &req, uid, "main", &start_of(w->plan, id)->alloc, at_us,
+                  at_us + limit_us);
+    cluster_unwait(w->cl, id);
+}
+
+/* Its nodes come free in hours that let its user begin nothing beside what he has there, and would
+ * hold it before that: he is promised nothing, and who comes has what is free. Else the promise
+ * stands at all turns of the hours. */
 static void a_plain_job_is_promised_what_hours_leave(void **state)
 {
     (void)state;
-    static const char hours[] = "daily 08:00-20:00 max_jobs_per_user=2; daily 20:00-24:00 "
-                                "max_jobs_per_user=1; daily 00:00-08:00 max_jobs_per_user=1";
-    for (int own = 0; own < 3; own++) {
-        struct world w = in_hours(hours);
-        struct settings s;
-        settings_default(&s);
-        put_setting(&s, "PriorityType", "priority/multifactor");
-        cluster_set_policy(w.cl, &s);
-        int64_t freed = 7 * HOUR, morning = 18 * HOUR + 13 * MIN + 20 * USEC_PER_SEC,
-                own_us = own == 1 ? 9 * HOUR : 240 * HOUR;
-        for (uint64_t id = 2; id <= 8; id++) /* until 20:46:40 */
-            runs_of(&w, id, id == 2 ? 1002 : 1000 + (uint32_t)id, "main", freed);
-        if (own)
-            runs_of(&w, 1, 1000, "main", own_us);
-        comes_of(&w, 100, 1000, 9, HOUR);
-        comes_of(&w, 200, 1001, 1, 10 * HOUR);
-        comes_of(&w, 201, 1001, 1, 10 * HOUR);
-        sched_plan(w.cl, NOW, NULL, w.plan);
-        int64_t start = own == 0 ? freed : own == 1 ? own_us : morning;
-        assert_int_equal(wait_of(&w, 100).planned_us, NOW + start);
-        size_t began = 0;
-        for (uint64_t id = 200; id < 202; id++)
-            began += start_of(w.plan, id) != NULL;
-        assert_int_equal(began, 1 + (own == 2));
+    static const char *const to[] = {"promises=head", "promises=aged", "promises=all"};
+    const int64_t turn = 6 * HOUR + 13 * MIN + 20 * USEC_PER_SEC, freed = 7 * HOUR;
+    for (size_t k = 0; k < 3; k++)
+        for (int own = 0; own < 4; own++) {
+            static const int64_t own_us[] = {0, 5 * HOUR, 9 * HOUR, 240 * HOUR};
+            struct world w = with_promises(BY_NIGHT_ONE, to[k]);
+            const bool held = own >= 2;
+            for (uint64_t id = 2; id <= 8; id++) /* until 20:46:40 */
+                runs_of(&w, id, 1000 + (uint32_t)id, "main", freed);
+            if (own)
+                runs_of(&w, 1, 1000, "main", own_us[own]);
+            comes_of(&w, 100, 1000, 9, HOUR);
+            comes_of(&w, 200, 1001, 1, 10 * HOUR);
+            comes_of(&w, 201, 1001, 1, 10 * HOUR);
+            assert_int_equal(promised_then(&w, 100, NOW), held ? 0 : NOW + freed);
+            assert_int_equal((start_of(w.plan, 200) != NULL) + (start_of(w.plan, 201) != NULL),
+                             held ? 2 : 1);
+            if (held) {
+                begins_at(&w, 200, 1001, 1, NOW, 10 * HOUR);
+                begins_at(&w, 201, 1001, 1, NOW, 10 * HOUR);
+            }
+            if (own == 1)
+                cluster_release(w.cl, 1);
+            cluster_unwait(w.cl, 200);
+            cluster_unwait(w.cl, 201);
+            for (int i = 0; i < 2; i++)
+                assert_int_equal(promised_then(&w, 100, NOW + turn + i * 40 * MIN),
+                                 held ? 0 : NOW + freed);
+            world_end(&w);
+        }
+}
+
+/* By day he may have another, by night he is held: the next morning is promised to him when it is
+ * certain that it can be kept, and at no turn before. Others have the nodes all that time. */
+static void nothing_is_kept_for_who_will_be_held(void **state)
+{
+    (void)state;
+    struct world w = with_promises(BY_NIGHT_ONE, "promises=all");
+    const int64_t morning = 18 * HOUR + 13 * MIN + 20 * USEC_PER_SEC;
+    for (uint64_t id = 2; id <= 9; id++) /* until 20:46:40 */
+        runs_of(&w, id, 1000 + (uint32_t)id, "main", 7 * HOUR);
+    runs_of(&w, 1, 1000, "main", 240 * HOUR);
+    comes_of(&w, 100, 1000, 9, HOUR);
+    assert_int_equal(promised_then(&w, 100, NOW), 0);
+    for (uint64_t id = 2; id <= 9; id++)
+        cluster_release(w.cl, id);
+    comes_of(&w, 200, 1001, 8, 12 * HOUR); /* until 08:46:40 */
+    assert_int_equal(promised_then(&w, 100, NOW + 7 * HOUR), 0);
+    begins_at(&w, 200, 1001, 8, NOW + 7 * HOUR, 12 * HOUR);
+    assert_int_equal(promised_then(&w, 100, NOW + morning), NOW + 19 * HOUR);
+    comes_of(&w, 201, 1002, 1, 10 * HOUR);
+    assert_int_equal(promised_then(&w, 100, NOW + morning + MIN), NOW + 19 * HOUR);
+    assert_null(start_of(w.plan, 201));
+    cluster_release(w.cl, 200);
+    (void)promised_then(&w, 201, NOW + 19 * HOUR);
+    assert_non_null(start_of(w.plan, 100));
+    world_end(&w);
+}
+
+/* A pair in one partition, of which hours let one begin for a while before its nodes are free. */
+static void nothing_is_kept_for_components_that_will_be_held(void **state)
+{
+    (void)state;
+    for (int held = 0; held < 2; held++) {
+        struct world w = in_hours(held ? "weekdays 15:00-18:00 max_jobs_per_user=1"
+                                       : "weekdays 16:00-18:00 max_jobs_per_user=1");
+        struct job_request one = nodes_whole(1, HOUR);
+        for (uint64_t id = 1; id <= 9; id++)
+            runs_on(&w, id, "main", 2 * HOUR); /* until 15:46:40 */
+        one.partition = "main";
+        components_come(&w, &one, 2);
+        comes_of(&w, 200, 1002, 1, 4 * HOUR);
+        assert_int_equal(promised_then(&w, 100, NOW), held ? 0 : NOW + 2 * HOUR);
         world_end(&w);
     }
 }
@@ -287,31 +371,32 @@ static void who_can_be_promised_nothing_is_in_no_way(void **state)
     world_end(&w);
 }
 
-/* promises=all: of two of one user's, one may run at a time. What the second would have beside the
- * first is kept for nobody, but when that is over. */
+/* promises=all: of two of one user's, one may run at a time. The second is held while the first
+ * runs: nothing is kept for it before that is over, and what it is promised then it is not to lose. */
 static void promises_of_one_user_are_as_many_as_hours_let_begin(void **state)
 {
     (void)state;
     for (int most = 1; most <= 2; most++)
         for (int users = 1; users <= 2; users++) {
             struct arena *a = arena_new();
-            struct world w =
-                in_hours(arena_printf(a, "daily 00:00-24:00 max_jobs_per_user=%d", most));
-            struct settings s;
-            settings_default(&s);
-            put_setting(&s, "PriorityType", "priority/multifactor");
-            put_setting(&s, "SchedulerParameters", "promises=all");
-            cluster_set_policy(w.cl, &s);
+            struct world w = with_promises(
+                arena_printf(a, "daily 00:00-24:00 max_jobs_per_user=%d", most), "promises=all");
             for (uint64_t id = 1; id <= 9; id++)
                 runs_of(&w, id, 2000 + (uint32_t)id, "main", HOUR);
             comes_of(&w, 100, 1000, 8, HOUR);
             comes_of(&w, 101, users == 1 ? 1000 : 1002, 2, HOUR);
             comes_of(&w, 200, 1001, 1, HOUR + 30 * MIN);
-            sched_plan(w.cl, NOW, NULL, w.plan);
-            bool beside = most == 2 || users == 2;
+            const bool beside = most == 2 || users == 2;
+            assert_int_equal(promised_then(&w, 101, NOW), beside ? NOW + HOUR : 0);
             assert_int_equal(wait_of(&w, 100).planned_us, NOW + HOUR);
-            assert_int_equal(wait_of(&w, 101).planned_us, NOW + (beside ? 1 : 2) * HOUR);
             assert_int_equal(start_of(w.plan, 200) != NULL, !beside);
+            for (uint64_t id = 1; id <= 9; id++)
+                cluster_release(w.cl, id);
+            cluster_unwait(w.cl, 200);
+            (void)promised_then(&w, 101, NOW + HOUR);
+            assert_int_equal(start_of(w.plan, 101) != NULL, beside);
+            begins_at(&w, 100, 1000, 8, NOW + HOUR, HOUR);
+            assert_int_equal(promised_then(&w, 101, NOW + HOUR + MIN), 0);
             world_end(&w);
             arena_free(a);
         }
@@ -379,6 +464,8 @@ int main(void)
         cmocka_unit_test(components_are_promised_a_time_of_other_hours),
         cmocka_unit_test(components_stop_what_hours_leave),
         cmocka_unit_test(a_plain_job_is_promised_what_hours_leave),
+        cmocka_unit_test(nothing_is_kept_for_who_will_be_held),
+        cmocka_unit_test(nothing_is_kept_for_components_that_will_be_held),
         cmocka_unit_test(who_can_be_promised_nothing_is_in_no_way),
         cmocka_unit_test(promises_of_one_user_are_as_many_as_hours_let_begin),
         cmocka_unit_test(who_is_promised_a_start_keeps_none_of_his_from_one_now),

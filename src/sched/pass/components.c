@@ -97,6 +97,7 @@ struct seats {
 struct seating {
     struct pass *p;
     const struct het *h;
+    int64_t at_us;
     VEC(struct seats) at;
     size_t *in; /* by component: its place in `at` plus 1; 0 = it has none yet */
 };
@@ -106,7 +107,7 @@ static size_t seats_of(struct seating *s, const struct spart *part, uint32_t uid
     for (size_t i = 0; i < s->at.n; i++)
         if (s->at.v[i].part == part)
             return i;
-    struct seats new = {.part = part, .left = hours_room(s->p, part, uid, s->p->w->now_us)};
+    struct seats new = {.part = part, .left = hours_room(s->p, part, uid, s->at_us)};
     vec_push(&s->at, new);
     return s->at.n - 1;
 }
@@ -155,17 +156,46 @@ static void seats_done(struct seating *s)
     free(s->in);
 }
 
-const struct wjob *het_held_by_hours(struct pass *p, const struct het *h)
+static const struct wjob *held_at(struct pass *p, const struct het *h, int64_t at_us)
 {
-    struct seating s = {.p = p, .h = h};
+    struct seating s = {.p = p, .h = h, .at_us = at_us};
     const struct wjob *held = seats_find(&s);
     seats_done(&s);
     return held;
 }
 
+const struct wjob *het_held_by_hours(struct pass *p, const struct het *h)
+{
+    return held_at(p, h, p->w->now_us);
+}
+
+/* The next turn of hours of any of its partitions. */
+static int64_t turn_after(const struct pass *p, const struct het *h, int64_t at_us)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < h->n; i++) {
+        const struct compiled *c = demand_of(p->cl, h->job[i]->lane->klass);
+        for (size_t k = 0; k < c->n; k++) {
+            const struct spart *part = c->option[k].part;
+            int64_t turn = time_windows_next(&part->windows, at_us, &p->cl->local.zone);
+            first = turn < first ? turn : first;
+        }
+    }
+    return first;
+}
+
+int64_t het_hold_from(struct pass *p, const struct het *h)
+{
+    int64_t end = hours_turns_end(p), at_us = p->w->now_us + 1;
+    for (; at_us < end; at_us = turn_after(p, h, at_us))
+        if (held_at(p, h, at_us))
+            return at_us;
+    return INT64_MAX;
+}
+
 void het_seat(struct pass *p, const struct het *h)
 {
-    struct seating s = {.p = p, .h = h};
+    struct seating s = {.p = p, .h = h, .at_us = p->w->now_us};
     (void)seats_find(&s);
     for (size_t i = 0; i < h->n; i++)
         if (s.in[i])

@@ -66,6 +66,27 @@ static bool start_all(struct pass *p, struct het *h)
     return ok;
 }
 
+#define TURNS_MAX 8 /* of hours that bar a place, after each of which one is looked for */
+
+/* In one option, before that time, as hours have it beside the components that are placed. Fills
+ * *at. */
+static bool option_earliest(struct pass *p, struct to_place *what, uint32_t uid, int64_t from_us,
+                            int64_t before_us, struct placement *at, int64_t *ret_us)
+{
+    const struct option *o = what->o;
+    for (int i = 0; i < TURNS_MAX; i++) {
+        p->cost += try_cost(p, o);
+        from_us = hours_room_from(p, o->part, uid, from_us);
+        if (from_us >= before_us || !world_earliest(p->w, what, o->limit_us, from_us, at, ret_us) ||
+            *ret_us >= before_us)
+            return false;
+        if (hours_room(p, o->part, uid, *ret_us) > 0)
+            return true;
+        from_us = *ret_us;
+    }
+    return false;
+}
+
 /* From from_us on and before until_us. */
 static bool component_earliest(struct pass *p, const struct wjob *j, int64_t from_us,
                                int64_t until_us, struct option **ret_option, int64_t *ret_us)
@@ -82,9 +103,7 @@ static bool component_earliest(struct pass *p, const struct wjob *j, int64_t fro
             continue;
         struct to_place what = pass_to_place(p, c, o, j);
         what.latest_us = until_us == INT64_MAX ? 0 : until_us - 1;
-        p->cost += try_cost(p, o);
-        struct promise_search s = {j->w.uid, o->limit_us, from_us, *ret_us, false};
-        if (!promise_earliest(p, &what, &s, &at, &when))
+        if (!option_earliest(p, &what, j->w.uid, from_us, *ret_us, &at, &when))
             continue;
         *ret_us = when;
         *ret_option = o;
@@ -194,16 +213,18 @@ static bool looks_earlier(struct pass *p, const struct wish *wish)
 }
 
 /* An earlier start than they were promised, or that one where they were promised it: a search may
- * miss it, as it is bounded. Else a later one. */
+ * miss it, as it is bounded. Else a later one. None from which on hours will have held them. */
 static bool promise_find(struct pass *p, struct wish *wish)
 {
-    int64_t now = p->w->now_us, had = wish->h->promised_us;
-    if (p->future || had == INT64_MAX || had <= now)
-        return promise_between(p, wish, now, INT64_MAX);
+    int64_t now = p->w->now_us, had = wish->h->promised_us,
+            before = wish->awaited ? INT64_MAX : het_hold_from(p, wish->h);
+    if (before <= now + 1)
+        return false;
+    if (p->future || had == INT64_MAX || had <= now || had >= before)
+        return promise_between(p, wish, now, before);
     bool looks = looks_earlier(p, wish);
     return (looks && promise_between(p, wish, now, had)) || promise_again(p, wish, had) ||
-           (!looks && promise_between(p, wish, now, had)) ||
-           promise_between(p, wish, had, INT64_MAX);
+           (!looks && promise_between(p, wish, now, had)) || promise_between(p, wish, had, before);
 }
 
 static void promise_all(struct pass *p, struct het *h, uint32_t part, bool awaited)
