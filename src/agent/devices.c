@@ -459,8 +459,20 @@ bool watched_wants_look(const struct agent *a, const struct watched *w)
 void devices_look(struct turn *t)
 {
     struct devices *d = &t->a->devices;
-    struct device_look *look = arena_alloc(t->fx->arena, (d->n + 1) * sizeof *look);
     size_t n = 0;
+    bool any = false;
+    for (size_t i = 0; i < d->n; i++)
+        any |= watched_wants_look(t->a, &d->v[i]);
+    d->due_us = INT64_MAX;
+    if (!any) {
+        d->looked = true;
+        return;
+    }
+    if (d->looking) { /* again, when the answer is here: thousands of steps may end meanwhile */
+        d->due_us = t->now_us + d->pause_us;
+        return;
+    }
+    struct device_look *look = arena_alloc(t->fx->arena, d->n * sizeof *look);
     for (size_t i = 0; i < d->n; i++) {
         const struct watched *w = &d->v[i];
         if (!watched_wants_look(t->a, w))
@@ -472,15 +484,6 @@ void devices_look(struct turn *t)
                                        .from_us = w->from_us,
                                        .apart = is_apart(t->a, w)};
         steps_that_go_on(t->a, w, &look[n++]);
-    }
-    d->due_us = INT64_MAX;
-    if (n == 0) {
-        d->looked = true;
-        return;
-    }
-    if (d->looking) { /* again, when the answer is here */
-        d->due_us = t->now_us + d->pause_us;
-        return;
     }
     d->looking = true;
     struct agent_effect *e = turn_effect(t, AGENT_LOOK);

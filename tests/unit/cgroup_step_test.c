@@ -25,7 +25,6 @@ long syscall(long number, ...)
 
 static void crowd_make(size_t i);
 static size_t crowd_once_in; /* crowds[] whose counts a new process finds, plus 1; 0 = as it was */
-
 pid_t fork(void)
 {
     static pid_t (*libc_fork)(void);
