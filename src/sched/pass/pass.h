@@ -265,10 +265,9 @@ struct pass {
     /* By uid + 1: what users hold at the world's time, struct holding, less what they really hold;
      * in the plan's arena. NULL = the same */
     struct map_u64 *held;
-    struct map_u64 *running; /* of whom so many run in partitions with hours (bars.c); NULL yet */
-    struct map_u64 *in_vain; /* of whom no start was found where, how often (bars.c); NULL yet */
-    struct map_u64
-        *held_from; /* who is held there from when on, in the future (bars.c); NULL yet */
+    struct map_u64 *running;   /* of whom so many run in partitions with hours (bars.c); NULL yet */
+    struct map_u64 *in_vain;   /* of whom no start was found where, how often (bars.c); NULL yet */
+    struct map_u64 *held_from; /* who will be held, and when (bars.c); NULL yet */
     VEC(struct seated) seated; /* of whom hours count more than what runs and starts (bars.h) */
 };
 
