@@ -267,7 +267,7 @@ struct pass {
     struct map_u64 *held;
     struct map_u64 *running;   /* of whom so many run in partitions with hours (bars.c); NULL yet */
     struct map_u64 *in_vain;   /* of whom no start was found where, how often (bars.c); NULL yet */
-    struct map_u64 *held_from; /* in the future: where, from when on (bars.c); NULL yet */
+    struct map_u64 *held_from; /* who will be held, and when (bars.c); NULL yet */
     VEC(struct seated) seated; /* of whom hours count more than what runs and starts (bars.h) */
 };
 
