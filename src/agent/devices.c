@@ -378,8 +378,8 @@ void devices_found(struct turn *t, struct held_step *s, const struct note *n)
     }
 }
 
-/* Who had none may have been sent the file of one, and what holds it be gone with him. The look is
- * not at once: thousands may end. */
+/* Who ran and had none may have been sent the file of one, and what holds it be gone with him. The
+ * look is not at once: thousands may end. */
 static void held_look_soon(struct turn *t)
 {
     struct devices *d = &t->a->devices;
@@ -398,10 +398,10 @@ void devices_give_back(struct turn *t, const struct held_step *s)
 {
     ASSERT(s->job_id);
     struct devices *d = &t->a->devices;
-    if (!s->marked) {
+    if (!s->marked && s->pid)
         held_look_soon(t);
+    if (!s->marked)
         return;
-    }
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
         if (!idset_has(&s->gpus, (uint32_t)w->index) || watched_is_clean(w) ||
