@@ -66,11 +66,11 @@ over() { [ -e "$WORK/go" ]; }
         remuda down
         [ "$way" != "cp -a" ] || rm "$REMUDA_STATE/given" # which is not all that knows how far that one came
         remuda restore "$WORK/b.${way// /_}"
-        remuda up -q 3>&-
-        scontrol update JobId="$id" StartTime=now
-        scontrol release "$id"
-        eventually is "$id" COMPLETED
-        remuda down
+        mv "$REMUDA_STATE/remuda.db.before" "$REMUDA_STATE/remuda.db" # at once: nothing has run meanwhile
+        remuda up -q 3>&-; [[ "$(squeue -h -j "$id" -o '%T %r')" == "PENDING BeginTime" ]]
+        remuda down; remuda restore "$WORK/b.${way// /_}"; remuda up -q 3>&-
+        scontrol update JobId="$id" StartTime=now; scontrol release "$id"
+        eventually is "$id" COMPLETED; remuda down
         $way "$REMUDA_STATE/remuda.db.before" "$REMUDA_STATE/remuda.db"
         remuda up -q 3>&-
         scontrol update JobId="$id" StartTime=now

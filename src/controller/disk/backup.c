@@ -196,7 +196,9 @@ static bool store_read(struct backup_work *w, const char *fresh, uint64_t *ret_s
 {
     if (!backup_read(w->file, fresh, file_write_beside, w, ret_seq, ret_next, &w->err))
         return false;
+    uint64_t own = *ret_seq;
     backup_overtake(in_dir(w, "remuda.db"), ret_seq, ret_next);
+    *ret_seq -= *ret_seq > own; /* which it is itself, if it is put back at once */
     return true;
 }
 
