@@ -268,92 +268,6 @@ static void many_jobs_of_components(void **state)
         fail_msg("%.3f s, and %.3f s of an eighth of them", many, few);
 }
 
-#define IN_VAIN 5000
-#define OF_MANY 25
-#define ENDS    200
-
-static const char by_night_one[] = "daily 08:00-20:00 max_jobs_per_user=2; daily 20:00-24:00 "
-                                   "max_jobs_per_user=1; daily 00:00-08:00 max_jobs_per_user=1";
-
-/* Thousand nodes, and so many users of whom each has a long job there: by night hours hold their
- * next. By day others have some nodes reserved. */
-static struct cluster *held_by_night(uint32_t users)
-{
-    struct cluster *cl = cluster_new();
-    struct partition p = a_part("main", "ALL");
-    p.time_windows = by_night_one;
-    put_nodes(cl, "n[1-1000]", a_node(""));
-    put_part(cl, &p);
-    for (uint32_t u = 0; u < users; u++) {
-        struct job_request own = nodes_whole(1, 100 * 24 * HOUR);
-        char node[16];
-        snprintf(node, sizeof node, "n%u", u + 1);
-        struct alloc_node an = {.node = node, .cpus = "0-7", .cpu_count = 8, .mem_mib = 8000};
-        cluster_start(cl, 1 + u, &own, 1000 + u, "main", &(struct alloc){.node = &an, .n = 1},
-                      NOW - HOUR, NOW + 100 * 24 * HOUR);
-    }
-    cluster_put_reservation(cl, &(struct reservation){.name = "day",
-                                                      .nodes = "n[401-1000]",
-                                                      .users = "root",
-                                                      .flags = RESV_DAILY,
-                                                      .start_us = NOW - 6 * HOUR,
-                                                      .end_us = NOW + 7 * HOUR});
-    return cl;
-}
-
-/* Thousands of one user's, each of another size, in hours that will hold him when their nodes are
- * free. A start is looked for a few times, not for each of them: that would take minutes. */
-static void starts_that_hours_never_leave_are_looked_for_a_few_times(void **state)
-{
-    (void)state;
-    struct cluster *cl = held_by_night(1);
-    struct plan *plan = plan_new();
-    struct budget now_only = {.no_forecast = true};
-    struct job_request req = nodes_whole(900, HOUR);
-    for (uint64_t i = 0; i < IN_VAIN; i++) {
-        req.mem_per_node_mib = 10 + (int64_t)i;
-        queue_job(cl, 1000 + i, &req);
-    }
-    sched_plan(cl, NOW, &now_only, plan);
-    assert_int_equal(plan->nstarts, 0);
-    struct plan_wait wait;
-    assert_true(plan_wait_of(plan, cl, 1000, &wait));
-    assert_int_equal(wait.planned_us, 0);
-    plan_free(plan);
-    cluster_free(cl);
-}
-
-/* Dozens of users with some each, and what others' work leaves when it ends, one after the other:
- * at none of these times is anything looked for that hours will not let be kept, which would take
- * minutes. */
-static void nor_for_many_users_in_the_future(void **state)
-{
-    (void)state;
-    struct cluster *cl = held_by_night(OF_MANY);
-    struct plan *plan = plan_new();
-    struct job_request req = nodes_whole(700, HOUR), short_one = nodes_whole(1, HOUR);
-    for (uint32_t i = 0; i < ENDS; i++) {
-        char node[16];
-        snprintf(node, sizeof node, "n%u", ENDS + 1 + i);
-        struct alloc_node an = {.node = node, .cpus = "0-7", .cpu_count = 8, .mem_mib = 8000};
-        cluster_start(cl, 500 + i, &short_one, 5000, "main", &(struct alloc){.node = &an, .n = 1},
-                      NOW - HOUR, NOW + HOUR + i * MIN / 2);
-    }
-    for (uint32_t i = 0; i < 8 * OF_MANY; i++) {
-        req.mem_per_node_mib = 10 + (int64_t)i;
-        cluster_wait(cl, &(struct waiting){.job_id = 1000 + i,
-                                           .req = &req,
-                                           .uid = 1000 + i % OF_MANY,
-                                           .elements = 1,
-                                           .submit_us = NOW,
-                                           .eligible_us = NOW});
-    }
-    sched_plan(cl, NOW, NULL, plan);
-    assert_int_equal(plan->nstarts, 0);
-    plan_free(plan);
-    cluster_free(cl);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,8 +276,6 @@ int main(void)
         cmocka_unit_test(counted_features_of_many_nodes),
         cmocka_unit_test(a_network_of_many_switches),
         cmocka_unit_test(many_jobs_of_components),
-        cmocka_unit_test(starts_that_hours_never_leave_are_looked_for_a_few_times),
-        cmocka_unit_test(nor_for_many_users_in_the_future),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,25 +80,6 @@ static int32_t seated_at(const struct pass *p, const struct spart *part, uint32_
     return n;
 }
 
-/* Of what that user's are promised there: what is not over by then. Whoever is to wait for a later
- * start is held by them once they have begun, so that they count before that. Nobody is kept from
- * beginning now by what begins later; components that are being placed have seats. *ret_us becomes
- * the end of the first of them that ends, where that is sooner. */
-static int32_t promised_at(const struct pass *p, const struct spart *part, uint32_t uid,
-                           int64_t at_us, int64_t *ret_us)
-{
-    int32_t n = 0;
-    for (size_t i = 0; at_us > p->w->now_us && i < p->promise.n; i++) {
-        const struct promised *pr = &p->promise.v[i];
-        const struct wjobs *j = &p->w->agenda.job.v[pr->world_job];
-        if (pr->seated || pr->job->w.uid != uid || j->part != part->idx + 1 || j->end_us <= at_us)
-            continue;
-        *ret_us = j->end_us < *ret_us ? j->end_us : *ret_us;
-        n++;
-    }
-    return n;
-}
-
 /* Jobs of one user that may run there then; INT32_MAX = as many as one likes. */
 static int32_t hours_most(const struct pass *p, const struct spart *part, int64_t at_us)
 {
@@ -114,26 +95,24 @@ int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid, int64
     ASSERT(at_us >= p->w->now_us);
     bool now = at_us == p->w->now_us;
     int32_t most = hours_most(p, part, at_us), n;
-    int64_t unused = INT64_MAX;
+    int64_t unused;
     if (most == INT32_MAX)
         return most;
-    n = seated_at(p, part, uid, now) + promised_at(p, part, uid, at_us, &unused);
+    n = seated_at(p, part, uid, now);
     n += now && !p->future ? running_of(p, part, uid)
                            : running_after(p, part, uid, at_us, most, &unused);
     return n < most ? most - n : 0;
 }
 
 /* There is no room then: the first time after it at which enough of that user's have ended, as long
- * as hours stay the same. Of who is promised something, one at a time. Who begins when work has
- * ended that is ending is in no list of what runs: that is asked again at the next end. */
+ * as hours stay the same. Who begins when work has ended that is ending is in no list of what runs:
+ * that is asked again at the next end. */
 static int64_t room_after(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us)
 {
-    int64_t end = INT64_MAX, over = INT64_MAX;
-    int32_t promised = promised_at(p, part, uid, at_us, &over),
-            most = hours_most(p, part, at_us) - seated_at(p, part, uid, false) - promised;
+    int32_t most = hours_most(p, part, at_us) - seated_at(p, part, uid, false);
+    int64_t end = INT64_MAX;
     if (most > 0 && running_after(p, part, uid, at_us, most, &end) < most)
         end = world_next_end(p->w);
-    end = over < end ? over : end;
     ASSERT(end > at_us);
     return end;
 }
@@ -150,118 +129,6 @@ int64_t hours_room_from(struct pass *p, const struct spart *part, uint32_t uid, 
         at_us = end < turn ? end : turn;
     }
     return INT64_MAX;
-}
-
-/* The fewest that may run at any time. */
-static int32_t hours_least(const struct spart *part)
-{
-    int32_t least = INT32_MAX;
-    for (size_t i = 0; i < part->windows.n; i++) {
-        int32_t most = part->windows.v[i].max_jobs_per_user;
-        least = most > 0 && most < least ? most : least;
-    }
-    return least;
-}
-
-/* Will hours never hold one more, as what counts is less than the fewest that they let run? */
-static bool hours_never_hold(struct pass *p, const struct spart *part, uint32_t uid)
-{
-    int32_t least = hours_least(part);
-    int64_t at_us = p->w->now_us + 1, unused = INT64_MAX;
-    if (least == INT32_MAX)
-        return true;
-    int32_t n = seated_at(p, part, uid, false) + promised_at(p, part, uid, at_us, &unused);
-    return n < least && n + running_after(p, part, uid, at_us, least, &unused) < least;
-}
-
-int64_t hours_turns_end(const struct pass *p)
-{
-    return time_add(p->w->now_us, 8 * USEC_PER_DAY);
-}
-
-int64_t hours_hold_from(struct pass *p, const struct spart *part, uint32_t uid)
-{
-    int64_t end = hours_turns_end(p), at_us = p->w->now_us + 1;
-    if (hours_never_hold(p, part, uid))
-        return INT64_MAX;
-    while (at_us < end) {
-        if (hours_room(p, part, uid, at_us) == 0)
-            return at_us;
-        at_us = time_windows_next(&part->windows, at_us, &p->cl->local.zone);
-    }
-    return INT64_MAX;
-}
-
-/* Searches in vain in one partition and step: of one user, and of all. */
-#define VAIN_MOST 8
-#define VAIN_ALL  64
-#define VAIN_BITS 8
-
-/* No key of a user's. */
-static uint64_t vain_of_all(const struct spart *part)
-{
-    return part->idx + 1;
-}
-
-/* So many in this step: the entry has the step, too. */
-static uintptr_t vain_count(const struct pass *p, uint64_t key)
-{
-    uintptr_t at = p->in_vain ? (uintptr_t)map_u64_get(p->in_vain, key) : 0;
-    return at >> VAIN_BITS == p->step ? at & ((1U << VAIN_BITS) - 1) : 0;
-}
-
-static void vain_put(struct pass *p, uint64_t key, uintptr_t n)
-{
-    ASSERT(n < 1U << VAIN_BITS);
-    if (!p->in_vain)
-        p->in_vain = map_u64_new();
-    map_u64_put(p->in_vain, key, (void *)((uintptr_t)p->step << VAIN_BITS | n));
-}
-
-/* In the future: it ends and others begin, but at that time as many of his run as hours let. */
-static bool held_yet(const struct pass *p, uint64_t key)
-{
-    return p->held_from && (int64_t)(uintptr_t)map_u64_get(p->held_from, key) > p->w->now_us;
-}
-
-static void held_note(struct pass *p, uint64_t key, int64_t from_us)
-{
-    if (!p->held_from)
-        p->held_from = map_u64_new();
-    map_u64_put(p->held_from, key, (void *)(uintptr_t)from_us);
-}
-
-bool hours_in_vain(const struct pass *p, const struct spart *part, uint32_t uid)
-{
-    if (p->future)
-        return held_yet(p, running_key(part->idx, uid));
-    return vain_count(p, running_key(part->idx, uid)) >= VAIN_MOST;
-}
-
-void hours_note_in_vain(struct pass *p, const struct spart *part, uint32_t uid)
-{
-    uint64_t own = running_key(part->idx, uid);
-    vain_put(p, own, vain_count(p, own) + 1);
-    vain_put(p, vain_of_all(part), vain_count(p, vain_of_all(part)) + 1);
-}
-
-/* In the future, where a step is taken for each end, who will be held is promised nothing: else
- * each would look in vain for all of them. */
-int64_t hours_promise_before(struct pass *p, const struct spart *part, uint32_t uid)
-{
-    int64_t now = p->w->now_us, from = INT64_MAX;
-    if (!hours_in_vain(p, part, uid)) {
-        from = hours_hold_from(p, part, uid);
-        if (from == INT64_MAX)
-            return from;
-        if (p->future)
-            held_note(p, running_key(part->idx, uid), from);
-        else if (from > now + 1 && vain_count(p, vain_of_all(part)) < VAIN_ALL)
-            return from;
-        else
-            vain_put(p, running_key(part->idx, uid), VAIN_MOST);
-    }
-    return now;
 }
 
 void hours_seat(struct pass *p, const struct spart *part, uint32_t uid, bool begins)

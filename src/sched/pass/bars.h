@@ -13,26 +13,11 @@ enum job_reason entry_held_by(struct pass *p, const struct entry *e);
 /* The same of a job of that user's in that option, at that time. */
 enum job_reason option_held_by(struct pass *p, const struct option *o, uint32_t uid, int64_t at_us);
 /* So many more jobs of that user's may run in the partition then, as its hours have it: 0 and
- * above; INT32_MAX = they say nothing. What runs counts until its end, as its limit has it, and at
- * any time but now what is promised. */
+ * above; INT32_MAX = they say nothing. What runs counts until its end, as its limit has it. */
 int32_t hours_room(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us);
 /* The first time from then on, as far as is looked ahead, at which there is room for one;
  * INT64_MAX = none. */
 int64_t hours_room_from(struct pass *p, const struct spart *part, uint32_t uid, int64_t at_us);
-/* The first time after now at which hours would hold one more of that user's who waits there until
- * then, whatever has begun by then of what he is promised; INT64_MAX = none. A start after it would
- * be promised in vain: who is held keeps nothing free, and his place would be taken. */
-int64_t hours_hold_from(struct pass *p, const struct spart *part, uint32_t uid);
-/* Hours come again within a week, and what runs becomes less: who is held at none of their turns
- * until that time is not held later. */
-int64_t hours_turns_end(const struct pass *p);
-/* The same for who may be promised a start now: he is looked for one before that time. The world's
- * time: none is looked for. */
-int64_t hours_promise_before(struct pass *p, const struct spart *part, uint32_t uid);
-/* In this step starts were looked for in vain for several of that user's there, who will be held:
- * none is for his others, as the search is the dearest of a pass, and they may be many. */
-bool hours_in_vain(const struct pass *p, const struct spart *part, uint32_t uid);
-void hours_note_in_vain(struct pass *p, const struct spart *part, uint32_t uid); /* one was */
 /* One more that hours count (struct seated). */
 void hours_seat(struct pass *p, const struct spart *part, uint32_t uid, bool begins);
 /* All but the first n (of pass.seated) no more. */

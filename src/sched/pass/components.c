@@ -97,7 +97,6 @@ struct seats {
 struct seating {
     struct pass *p;
     const struct het *h;
-    int64_t at_us;
     VEC(struct seats) at;
     size_t *in; /* by component: its place in `at` plus 1; 0 = it has none yet */
 };
@@ -107,7 +106,7 @@ static size_t seats_of(struct seating *s, const struct spart *part, uint32_t uid
     for (size_t i = 0; i < s->at.n; i++)
         if (s->at.v[i].part == part)
             return i;
-    struct seats new = {.part = part, .left = hours_room(s->p, part, uid, s->at_us)};
+    struct seats new = {.part = part, .left = hours_room(s->p, part, uid, s->p->w->now_us)};
     vec_push(&s->at, new);
     return s->at.n - 1;
 }
@@ -136,69 +135,16 @@ static bool seat(struct seating *s, size_t i)
     return false;
 }
 
-/* Each in a partition whose hours leave it a place. Returns the first that finds none; NULL = all
- * do. */
-static const struct wjob *seats_find(struct seating *s)
-{
-    const struct wjob *held = NULL;
-    s->in = xcalloc(s->h->n + 1, sizeof s->in[0]);
-    for (size_t i = 0; i < s->h->n && !held; i++) {
-        for (size_t k = 0; k < s->at.n; k++)
-            s->at.v[k].asked = false;
-        held = seat(s, i) ? NULL : s->h->job[i];
-    }
-    return held;
-}
-
-static void seats_done(struct seating *s)
-{
-    vec_done(&s->at);
-    free(s->in);
-}
-
-static const struct wjob *held_at(struct pass *p, const struct het *h, int64_t at_us)
-{
-    struct seating s = {.p = p, .h = h, .at_us = at_us};
-    const struct wjob *held = seats_find(&s);
-    seats_done(&s);
-    return held;
-}
-
 const struct wjob *het_held_by_hours(struct pass *p, const struct het *h)
 {
-    return held_at(p, h, p->w->now_us);
-}
-
-/* The next turn of hours of any of its partitions. */
-static int64_t turn_after(const struct pass *p, const struct het *h, int64_t at_us)
-{
-    int64_t first = INT64_MAX;
-    for (size_t i = 0; i < h->n; i++) {
-        const struct compiled *c = demand_of(p->cl, h->job[i]->lane->klass);
-        for (size_t k = 0; k < c->n; k++) {
-            const struct spart *part = c->option[k].part;
-            int64_t turn = time_windows_next(&part->windows, at_us, &p->cl->local.zone);
-            first = turn < first ? turn : first;
-        }
+    struct seating s = {.p = p, .h = h, .in = xcalloc(h->n + 1, sizeof(size_t))};
+    const struct wjob *held = NULL;
+    for (size_t i = 0; i < h->n && !held; i++) {
+        for (size_t k = 0; k < s.at.n; k++)
+            s.at.v[k].asked = false;
+        held = seat(&s, i) ? NULL : h->job[i];
     }
-    return first;
-}
-
-int64_t het_hold_from(struct pass *p, const struct het *h)
-{
-    int64_t end = hours_turns_end(p), at_us = p->w->now_us + 1;
-    for (; at_us < end; at_us = turn_after(p, h, at_us))
-        if (held_at(p, h, at_us))
-            return at_us;
-    return INT64_MAX;
-}
-
-void het_seat(struct pass *p, const struct het *h)
-{
-    struct seating s = {.p = p, .h = h, .at_us = p->w->now_us};
-    (void)seats_find(&s);
-    for (size_t i = 0; i < h->n; i++)
-        if (s.in[i])
-            hours_seat(p, s.at.v[s.in[i] - 1].part, h->job[i]->w.uid, true);
-    seats_done(&s);
+    vec_done(&s.at);
+    free(s.in);
+    return held;
 }

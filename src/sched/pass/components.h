@@ -20,11 +20,5 @@ struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us,
 /* The component that has no place any more in its partitions, as their hours have it, wherever the
  * others might be; NULL = each has one. */
 const struct wjob *het_held_by_hours(struct pass *p, const struct het *h);
-/* The first time after now at which hours would hold them, wherever each might be, if they wait
- * until then (hours_hold_from). */
-int64_t het_hold_from(struct pass *p, const struct het *h);
-/* Hours count its components from now on, each in a partition that has a place for it: work is
- * ending for them, though no start was found for all (hours_seat). */
-void het_seat(struct pass *p, const struct het *h);
 
 #endif

@@ -213,18 +213,16 @@ static bool looks_earlier(struct pass *p, const struct wish *wish)
 }
 
 /* An earlier start than they were promised, or that one where they were promised it: a search may
- * miss it, as it is bounded. Else a later one. None from which on hours will have held them. */
+ * miss it, as it is bounded. Else a later one. */
 static bool promise_find(struct pass *p, struct wish *wish)
 {
-    int64_t now = p->w->now_us, had = wish->h->promised_us,
-            before = wish->awaited ? INT64_MAX : het_hold_from(p, wish->h);
-    if (before <= now + 1)
-        return false;
-    if (p->future || had == INT64_MAX || had <= now || had >= before)
-        return promise_between(p, wish, now, before);
+    int64_t now = p->w->now_us, had = wish->h->promised_us;
+    if (p->future || had == INT64_MAX || had <= now)
+        return promise_between(p, wish, now, INT64_MAX);
     bool looks = looks_earlier(p, wish);
     return (looks && promise_between(p, wish, now, had)) || promise_again(p, wish, had) ||
-           (!looks && promise_between(p, wish, now, had)) || promise_between(p, wish, had, before);
+           (!looks && promise_between(p, wish, now, had)) ||
+           promise_between(p, wish, had, INT64_MAX);
 }
 
 static void promise_all(struct pass *p, struct het *h, uint32_t part, bool awaited)
@@ -322,7 +320,7 @@ enum outcome pass_het(struct pass *p, struct entry *e)
     struct het *h = pass_het_of(p, e->lane->het);
     if (h->done)
         return NEVER;
-    if (h->stamp == p->step || e->job->w.het_size > h->n || (h->seated && !p->future))
+    if (h->stamp == p->step || e->job->w.het_size > h->n)
         return BLOCKED;
     h->stamp = p->step;
     for (size_t i = 0; i < p->promise.n; i++)
@@ -356,8 +354,5 @@ enum outcome pass_het(struct pass *p, struct entry *e)
         (stops == PREEMPTS_NONE && (!p->served[part] || promise_due(p, e)) &&
          !components_promised_nothing(p, h, e)))
         promise_all(p, h, part, stops == PREEMPTS_ENDING);
-    h->seated = stops == PREEMPTS_ENDING && h->unplaced;
-    if (h->seated) /* they begin as soon as they can, all the same */
-        het_seat(p, h);
     return h->done ? NEVER : BLOCKED;
 }

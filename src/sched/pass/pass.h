@@ -95,7 +95,6 @@ struct promised {
     bool awaited;     /* others end for it, and its lane went on without it */
     bool extra;       /* not the one that its partition is served by */
     bool ahead;       /* its lane went on without it */
-    bool seated;      /* a component that hours count as seated while others are placed */
     /* Where: the option of its class and the variant of that, and the nodes in pass.promised_on
      * (remembered ones only) */
     uint32_t option, variant, first, n;
@@ -138,7 +137,6 @@ struct het {
     /* What the last pass promised to all of them; INT64_MAX = nothing, or not to all */
     int64_t promised_us;
     bool unplaced;  /* no start was found for all of them */
-    bool seated;    /* and work is ending for them: in this pass hours count them (het_seat) */
     uint32_t stamp; /* the step it was looked at in */
 };
 
@@ -266,8 +264,6 @@ struct pass {
      * in the plan's arena. NULL = the same */
     struct map_u64 *held;
     struct map_u64 *running;   /* of whom so many run in partitions with hours (bars.c); NULL yet */
-    struct map_u64 *in_vain;   /* of whom no start was found where, how often (bars.c); NULL yet */
-    struct map_u64 *held_from; /* who will be held, and when (bars.c); NULL yet */
     VEC(struct seated) seated; /* of whom hours count more than what runs and starts (bars.h) */
 };
 

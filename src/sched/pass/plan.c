@@ -168,10 +168,6 @@ void pass_close(struct pass *p)
         map_u64_free(p->held);
     if (p->running)
         map_u64_free(p->running);
-    if (p->in_vain)
-        map_u64_free(p->in_vain);
-    if (p->held_from)
-        map_u64_free(p->held_from);
     free(p->pos);
     free(p->left);
     free(p->served);

@@ -79,26 +79,20 @@ static bool differs_known(struct pass *p, const struct entry *e)
            s->start_us > p->w->now_us && freed_tells(p, e);
 }
 
-/* Starts from that time on are of no interest to the search. */
-static int64_t latest_before(int64_t before_us)
-{
-    return before_us == INT64_MAX ? 0 : before_us - 1;
-}
-
 /* Who was promised a start can mostly have that, or an earlier one: later ones are looked at only
  * if not. */
 static bool earliest(struct pass *p, const struct entry *e, struct to_place *what, int64_t limit_us,
-                     int64_t before_us, int64_t *ret_us)
+                     int64_t *ret_us)
 {
     if (differs_known(p, e)) {
         (void)freed_since(p, e, p->had->moment);
-        return earlier(p, e, what, limit_us, ret_us) && *ret_us < before_us;
+        return earlier(p, e, what, limit_us, ret_us);
     }
-    what->latest_us = e->promised_us < before_us ? e->promised_us : 0;
+    what->latest_us = e->promised_us != INT64_MAX ? e->promised_us : 0;
     if (what->latest_us > p->w->now_us &&
         world_earliest(p->w, what, limit_us, p->w->now_us, &p->at, ret_us))
         return true;
-    what->latest_us = latest_before(before_us);
+    what->latest_us = 0;
     return world_earliest(p->w, what, limit_us, p->w->now_us, &p->at, ret_us);
 }
 
@@ -120,40 +114,24 @@ static void promise_enter(struct pass *p, const struct entry *e, uint32_t world_
     pass_foresee(p, e->job->w.job_id, start_us, &p->at, true);
 }
 
-/* The first time before that one at which it can start, where pass.at says. */
-static bool start_find(struct pass *p, const struct entry *e, int64_t limit, int64_t before_us,
-                       bool awaited, int64_t *ret_us)
-{
-    struct to_place what = pass_to_place(p, e->c, e->o, e->job);
-    if (!earliest(p, e, &what, limit, before_us, ret_us))
-        return false;
-    /* It did not start: counts say now, single CPUs or devices say no. A promise of now would be
-     * kept from others and never be met. */
-    if (*ret_us > p->w->now_us || p->future || awaited)
-        return true;
-    int64_t next = world_next_end(p->w);
-    what.latest_us = latest_before(before_us);
-    return next < before_us && world_earliest(p->w, &what, limit, next, &p->at, ret_us);
-}
-
 void promise_make(struct pass *p, const struct entry *e, bool awaited)
 {
-    int64_t at, limit = entry_limit(e, e->o->limit_us, p->w->now_us), before = INT64_MAX;
+    int64_t at, limit = entry_limit(e, e->o->limit_us, p->w->now_us);
     if (!awaited && !is_due(p, e))
         return;
     if (promised_nothing(p, e) && !awaited)
         return;
     if (is_promised(p, e->job))
         return;
-    if (!awaited)
-        before = hours_promise_before(p, e->o->part, e->job->w.uid);
-    if (before <= p->w->now_us)
+    struct to_place what = pass_to_place(p, e->c, e->o, e->job);
+    if (!earliest(p, e, &what, limit, &at))
         return;
-    if (!start_find(p, e, limit, before, awaited, &at)) {
-        if (before != INT64_MAX)
-            hours_note_in_vain(p, e->o->part, e->job->w.uid);
+    /* It did not start: counts say now, single CPUs or devices say no. A promise of now would be
+     * kept from others and never be met. */
+    bool in_vain = at <= p->w->now_us && !p->future && !awaited;
+    int64_t next = world_next_end(p->w);
+    if (in_vain && (next == INT64_MAX || !world_earliest(p->w, &what, limit, next, &p->at, &at)))
         return;
-    }
     limit = entry_limit(e, view_limit(p->w, e->o, limit, at), at);
     promise_enter(p, e,
                   world_promise(p->w, e->c, &p->at, e->job->w.job_id, at, time_add(at, limit)), at,
@@ -179,8 +157,6 @@ void promise_stays(struct pass *p, const struct entry *e)
     if (!is_due(p, e) || promised_nothing(p, e))
         return;
     ASSERT(none_earlier(p, e));
-    if (p->had->start_us >= hours_hold_from(p, e->o->part, e->job->w.uid))
-        return;
     uint32_t world_job = standing_end(p, e->job);
     ASSERT(world_job != NONE);
     standing_place(p, p->had, e->o);

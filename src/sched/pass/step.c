@@ -24,16 +24,16 @@
 static enum outcome entry_promise(struct pass *p, const struct entry *e, bool stays)
 {
     pass_note(p, e, entry_blocked_by(p, e));
-    if (!p->served[e->o->serve] && !p->future && !hours_in_vain(p, e->o->part, e->job->w.uid))
+    if (!p->served[e->o->serve] && !p->future)
         vec_push(&p->v->head, e->job->w.job_id);
     enum preempting stops = stays ? PREEMPTS_NONE : pass_preempt(p, e, NULL);
+    if (stops == PREEMPTS_ENDING) /* it begins when that is over, and so do no more of its user's */
+        hours_seat(p, e->o->part, e->job->w.uid, true);
     size_t promises = p->promise.n;
     if (stays)
         promise_stays(p, e);
     else if (stops == PREEMPTS_NONE || stops == PREEMPTS_ENDING)
         promise_make(p, e, stops == PREEMPTS_ENDING);
-    if (stops == PREEMPTS_ENDING) /* it begins when that is over, and so do no more of its user's */
-        hours_seat(p, e->o->part, e->job->w.uid, true);
     if (p->promise.n > promises && p->promise.v[promises].ahead)
         return SKIPPED;
     return stops == PREEMPTS_NONE ? BLOCKED : SKIPPED;
@@ -127,15 +127,12 @@ static bool blocked_at_sight(struct pass *p, const struct quick *q)
         world_free_row(p->w, p->w->nnodes + q->lacks - 1)[DIM_CPU] < q->lacks_count)
         return true;
     const struct entry *e = &p->entry.v[q->entry];
-    bool in_vain = hours_in_vain(p, e->o->part, e->job->w.uid) && !entry_outdated(p, e),
-         due = !p->future && promise_due(p, e) && (!in_vain || e->promised_us != INT64_MAX),
-         over = p->served[q->part] || in_vain;
     /* Who is due is looked at, whatever fits. */
-    if (due || live_may_fit(p, q))
+    if ((!p->future && promise_due(p, e)) || live_may_fit(p, q))
         return false;
     if (p->future)
-        return over;
-    if (!over || e->o->never != REASON_NONE || e->job->w.deadline_us > 0 ||
+        return p->served[q->part];
+    if (!p->served[q->part] || e->o->never != REASON_NONE || e->job->w.deadline_us > 0 ||
         !pass_reachable(p, e->c, e->o))
         return false;
     pass_note(p, e, entry_blocked_by(p, e));

@@ -41,8 +41,6 @@ static void seats_leave(struct beside *t)
         hours_unseat(p, others);
     for (size_t i = others; i < p->seated.n; i++)
         p->seated.v[i].begins = true;
-    for (size_t i = p->promise.n - t->n; i < p->promise.n; i++)
-        p->promise.v[i].seated = false;
 }
 
 void together_done(struct beside *t)
@@ -77,8 +75,7 @@ static void promise_put(struct beside *t, struct wjob *j, struct option *o)
                           .part = t->part,
                           .start_us = t->at_us,
                           .het = t->h->id,
-                          .extra = t->extra,
-                          .seated = true};
+                          .extra = t->extra};
     pr.world_job = world_promise(p->w, c, &p->at, j->w.job_id, t->at_us,
                                  time_add(t->at_us, het_limit_at(p, o, t->at_us)));
     if (!t->awaited)
