@@ -192,6 +192,7 @@ static pid_t leads_begin(const char *then, pid_t *ret_led)
     d.find =
         spawn_start(d.loop, &(struct spawn_options){.argv = argv, .detach = true}, found, &d, &err);
     assert_non_null(d.find);
+    pid_t pid = spawn_pid(d.find); /* which may be over, and gone, meanwhile */
     for (int i = 0; i < 600 && !strchr(line, '\n'); i++) {
         FILE *f = fopen(path, "re");
         if (f && !fgets(line, sizeof line, f))
@@ -202,7 +203,7 @@ static pid_t leads_begin(const char *then, pid_t *ret_led)
     }
     *ret_led = (pid_t)strtol(line, NULL, 10);
     assert_true(*ret_led > 0);
-    return spawn_pid(d.find);
+    return pid;
 }
 
 static void test_what_it_leads_is_waited_for(void **state)

@@ -287,7 +287,7 @@ static void test_who_reads_late_has_it_all(void **state)
         streams_finish(&s, 1, &placed);
         _exit(0);
     }
-    close(s.fd);
+    stream_close(&s);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(send(peer, bytes, sizeof bytes, MSG_NOSIGNAL), sizeof bytes);
         usleep(100000);
