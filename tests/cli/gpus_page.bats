@@ -28,6 +28,8 @@ happens() {
 }
 # asked VARIABLE=VALUE…: what the node says when it is asked what it has, kept
 asked() { env "$@" remudad node --print-config --state "$TOP/conf" >>"$TOP/said" 2>&1; }
+# log_says PATTERN: the same of the node's log, of what may be over before anybody asks
+log_says() { grep -h "$1" "$REMUDA_STATE"/log/node-*.log >"$TOP/now" && cat "$TOP/now" >>"$TOP/said"; }
 # cluster_says PATTERN: the same of remuda gpus
 cluster_says() { remuda gpus >"$TOP/now" && grep -q "$1" "$TOP/now" && cat "$TOP/now" >>"$TOP/said"; }
 
@@ -99,7 +101,7 @@ cluster_says() { remuda gpus >"$TOP/now" && grep -q "$1" "$TOP/now" && cat "$TOP
     until_late cluster_says "cannot be asked for: NVML_ERROR_OPERATING_SYSTEM (17)"
     happens "machine a100x2" "hang 0"
     sbatch --mem=100 -c1 --gpus=a100:1 -o /dev/null --wrap true
-    until_late cluster_says "the library of its maker does not answer"
+    until_late log_says "the library of its maker does not answer"
     until_late cluster_says "its library hung twice"
 }
 
